@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Moves bytes between tiers: now, in parallel; or in the background, by priority.
+#include <tier/core/bytes.hpp>
+#include <tier/memory/tier.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <system_error>
+
+namespace tier {
+
+/// A range of a tier.
+struct TierRange {
+  Tier* tier = nullptr;
+  std::uint64_t offset = 0;
+};
+
+enum class Priority : std::uint8_t {
+  Idle,    ///< write-behind, compaction
+  Prefetch,
+  Awaited  ///< somebody waits for it
+};
+
+/// One move of `size` bytes from one tier to another, cut into chunks that may be carried out by several threads.
+/// Its owner keeps it alive until `finished()`; ranges must stay valid until then, cancelled or not.
+///
+/// Life: idle -> submitted (or run) -> finished. `finished()` is called exactly once, by whichever thread ends
+/// the last chunk, without a lock of the engine held.
+class CopyTask {
+ public:
+  virtual ~CopyTask();
+
+  TierRange to;
+  TierRange from;
+  std::uint64_t size = 0;
+  /// The copy is about to be read by the CPU: use ordinary stores where it fits the cache.
+  bool warm = false;
+
+ protected:
+  CopyTask();
+  /// \param error      the first failure of either tier; the destination is then unspecified
+  /// \param cancelled  `cancel()` came before the last chunk: the destination is unspecified
+  virtual void finished(std::error_code error, bool cancelled) noexcept = 0;
+
+ private:
+  friend class CopyEngine;
+  struct State;  // chunk counter, flags, links: see copy_engine.cpp
+  alignas(std::max_align_t) std::byte state_[128];
+};
+
+/// Carries out copies. Synchronous ones run in a private, isolated TBB arena; background ones on this engine's own
+/// mover threads, highest priority first, one chunk at a time, so that what a scope waits for overtakes the rest.
+/// Non-temporal stores where they measure faster, one fence per worker; file tiers by batches of deep-queue I/O.
+/// \threadsafety  Internally synchronised. No call holds a lock while bytes move or while `finished()` runs.
+class CopyEngine {
+ public:
+  struct Options {
+    unsigned threads = 0;  ///< for synchronous copies; 0: the machine's
+    unsigned movers = 1;   ///< background threads
+  };
+  struct Counters {
+    std::uint64_t chunks = 0, synchronous_bytes = 0, background_bytes = 0, cancelled = 0;
+  };
+
+  explicit CopyEngine(Options options);
+  /// \pre  Every submitted task has finished.
+  ~CopyEngine();
+
+  /// Carries out all tasks now, chunks taken dynamically by the arena's threads and the caller. Also joins tasks
+  /// that were submitted before: it helps with the chunks that are left, and returns when none is in flight.
+  /// Each `finished()` has been called when this returns (perhaps by another thread).
+  void run(std::span<CopyTask* const> tasks) noexcept;
+
+  /// Hands a task to the movers; returns at once.
+  void submit(CopyTask& task, Priority priority) noexcept;
+  /// A submitted task overtakes those of lower priority from its next chunk on.
+  void raise(CopyTask& task, Priority priority) noexcept;
+  /// No further chunk begins. Returns at once; `finished(…, true)` follows when the chunk in flight has ended.
+  /// A task that had ended already is left alone.
+  void cancel(CopyTask& task) noexcept;
+  /// `cancel`, then waits until no CPU is reading or writing the ranges any more (one chunk at most). I/O by the
+  /// device may go on: the ranges stay taken until `finished()`.
+  void stop(CopyTask& task) noexcept;
+  /// No mover takes another chunk until `resume()`, and none is in flight when this returns: for `fork`.
+  void pause() noexcept;
+  void resume() noexcept;
+
+  [[nodiscard]] Counters counters() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Copies `src` to `dst` in parallel, with non-temporal stores from the size on where they measure faster.
+/// \param dst, src  same size, any alignment; the ranges do not overlap
+/// \post            every byte is visible to the caller and to whoever synchronises with it
+/// \threadsafety    safe on disjoint `dst`; hold no lock across it
+void copy(std::span<std::byte> dst, std::span<const std::byte> src) noexcept;
+
+}  // namespace tier

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The three exceptions of the library; `docs/errors.md` says which is thrown when.
+#include <tier/core/bytes.hpp>
+
+#include <array>
+#include <cstdint>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace tier {
+
+/// No room in any tier that could hold the bytes. Everything is as it was before the call.
+class OutOfTierMemory : public std::bad_alloc {
+ public:
+  /// \param message  copied into the exception and cut to fit, so that neither throwing nor `what()` allocates.
+  explicit OutOfTierMemory(std::string_view message, std::error_code cause = {}) noexcept;
+
+  /// Tiers, bytes asked, free, largest run, pinned.
+  [[nodiscard]] const char* what() const noexcept override { return message_.data(); }
+  /// Why a demotion that would have made room failed; zero if none did.
+  [[nodiscard]] std::error_code cause() const noexcept { return cause_; }
+
+ private:
+  std::array<char, 1000> message_;
+  std::error_code cause_;
+};
+
+/// A system call or a library below us failed, or data cannot be read. Names the call, the tier and the object.
+class TierError : public std::system_error {
+ public:
+  TierError(std::error_code code, const std::string& what) : std::system_error{code, what} {}
+};
+
+/// A spec, option, environment variable or file is malformed or unknown.
+class ConfigError : public std::invalid_argument {
+ public:
+  /// \param problem  what is wrong   \param text  the whole text it stands in   \param position  its offset there
+  /// \param allowed  what would have been right; may be empty
+  ConfigError(std::string_view problem, std::string_view text, std::size_t position, std::string_view allowed = {});
+  explicit ConfigError(const std::string& what) : std::invalid_argument{what} {}
+};
+
+/// `errno` as an error code.
+[[nodiscard]] std::error_code last_system_error() noexcept;
+
+}  // namespace tier

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Mutexes that Clang's thread-safety analysis understands.
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#if defined(__clang__)
+#define TIER_THREAD_ATTRIBUTE(x) __attribute__((x))
+#else
+#define TIER_THREAD_ATTRIBUTE(x)
+#endif
+#define TIER_CAPABILITY(x) TIER_THREAD_ATTRIBUTE(capability(x))
+#define TIER_SCOPED_CAPABILITY TIER_THREAD_ATTRIBUTE(scoped_lockable)
+#define TIER_GUARDED_BY(x) TIER_THREAD_ATTRIBUTE(guarded_by(x))
+#define TIER_REQUIRES(...) TIER_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
+#define TIER_ACQUIRE(...) TIER_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define TIER_RELEASE(...) TIER_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
+#define TIER_EXCLUDES(...) TIER_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
+#define TIER_NO_THREAD_SAFETY_ANALYSIS TIER_THREAD_ATTRIBUTE(no_thread_safety_analysis)
+
+namespace tier {
+
+/// `std::mutex` with annotations: the standard's often carries none.
+class TIER_CAPABILITY("mutex") Mutex {
+ public:
+  void lock() TIER_ACQUIRE() { mutex_.lock(); }
+  void unlock() TIER_RELEASE() { mutex_.unlock(); }
+
+ private:
+  friend class CondVar;
+  std::mutex mutex_;
+};
+
+/// Holds a `Mutex`; may be released and taken again, for the stretch in which bytes move.
+class TIER_SCOPED_CAPABILITY MutexLock {
+ public:
+  explicit MutexLock(Mutex& mutex) TIER_ACQUIRE(mutex) : mutex_{mutex} { mutex_.lock(); }
+  ~MutexLock() TIER_RELEASE() {
+    if (held_) mutex_.unlock();
+  }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+  void unlock() TIER_RELEASE() {
+    held_ = false;
+    mutex_.unlock();
+  }
+  void lock() TIER_ACQUIRE() {
+    mutex_.lock();
+    held_ = true;
+  }
+
+ private:
+  Mutex& mutex_;
+  bool held_ = true;
+};
+
+/// A condition variable over `Mutex`.
+class CondVar {
+ public:
+  void wait(Mutex& mutex) TIER_REQUIRES(mutex) {
+    std::unique_lock lock{mutex.mutex_, std::adopt_lock};
+    condition_.wait(lock);
+    lock.release();
+  }
+  /// \return  false on time-out.
+  template <class Clock, class Duration>
+  bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> deadline) TIER_REQUIRES(mutex) {
+    std::unique_lock lock{mutex.mutex_, std::adopt_lock};
+    const bool woken = condition_.wait_until(lock, deadline) == std::cv_status::no_timeout;
+    lock.release();
+    return woken;
+  }
+  void notify_one() noexcept { condition_.notify_one(); }
+  void notify_all() noexcept { condition_.notify_all(); }
+
+ private:
+  std::condition_variable condition_;
+};
+
+}  // namespace tier

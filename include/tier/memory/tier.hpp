@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  One pool of memory: where its bytes are, how fast it is, how to reach what the CPU cannot.
+#include <tier/core/bytes.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace tier {
+
+enum class Direction : std::uint8_t { Read, Write };
+
+/// How fast a tier is and what it can do; declared, measured, or imposed by emulation.
+struct TierModel {
+  double read_bytes_per_second = 0;
+  double write_bytes_per_second = 0;
+  std::chrono::nanoseconds latency{0};
+  unsigned parallelism = 1;      ///< requests that the device serves at once
+  Bytes granularity{64};         ///< smallest transfer that pays; regions are aligned to it
+  bool addressable = true;       ///< the CPU can load and store in it
+  bool persistent = false;
+};
+
+/// One transfer between memory and a tier, part of a batch.
+struct IoRequest {
+  std::uint64_t offset = 0;      ///< in the tier; on a tier that is not addressable a multiple of `io_alignment()`
+  std::byte* memory = nullptr;   ///< likewise aligned there
+  std::size_t size = 0;          ///< likewise a multiple there
+  std::error_code error{};       ///< set on return
+};
+
+/// One pool of memory with a capacity and a speed. Knows nothing of objects: offsets in, bytes out.
+/// \threadsafety  Internally synchronised; transfers on disjoint ranges may run side by side.
+class Tier {
+ public:
+  Tier(const Tier&) = delete;
+  Tier& operator=(const Tier&) = delete;
+  virtual ~Tier() = default;
+
+  /// The spec's words for it: `dram`, `file`, `mapped`, `emulated:cxl`, `simulated:optane`.
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  [[nodiscard]] const TierModel& model() const noexcept { return model_; }
+  [[nodiscard]] Bytes capacity() const noexcept { return capacity_; }
+
+  /// The address of offset 0; null where the CPU cannot load and store.
+  [[nodiscard]] std::byte* base() const noexcept { return base_; }
+  /// False for `simulated`: addresses and a capacity with nothing behind them; copies move no bytes.
+  [[nodiscard]] bool has_bytes() const noexcept { return has_bytes_; }
+  /// Offsets, sizes and memory of an `IoRequest` are multiples of it; 1 where any will do.
+  [[nodiscard]] std::size_t io_alignment() const noexcept { return io_alignment_; }
+  /// True where accesses must be declared with `charge()` because a device is emulated.
+  [[nodiscard]] bool charges() const noexcept { return charges_; }
+
+  /// Makes the range usable: file space reserved, memory faulted in. The heap calls it once for each region.
+  /// \return  The system's error, as `ENOSPC`; the range is then not usable and nothing has changed.
+  virtual std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept;
+  /// The range is free again; space may go back to the system, in batches.
+  virtual void release(std::uint64_t offset, std::uint64_t size) noexcept;
+
+  /// Moves a batch with as many requests in flight as the device likes, and returns when all have ended.
+  /// Each request's `error` is set; on an emulated tier the modelled time has passed.
+  virtual void transfer(Direction direction, std::span<IoRequest> requests) noexcept = 0;
+
+  /// Waits for as long as the emulated device would take for `requests` accesses of `bytes` in total, beyond
+  /// the time already passed since `since`. A no-op where `charges()` is false.
+  /// \param since  when the real access began, so that its own time counts towards the device's
+  virtual void charge(Direction direction, std::uint64_t bytes, unsigned requests,
+                      std::chrono::steady_clock::time_point since) noexcept;
+
+ protected:
+  Tier(std::string name, TierModel model, Bytes capacity) : name_{std::move(name)}, model_{model}, capacity_{capacity} {}
+
+  std::string name_;
+  TierModel model_;
+  Bytes capacity_;
+  std::byte* base_ = nullptr;
+  std::size_t io_alignment_ = 1;
+  bool has_bytes_ = true;
+  bool charges_ = false;
+};
+
+}  // namespace tier
