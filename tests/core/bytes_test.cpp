@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 #include <random>
+#include <tuple>
 #include <string>
 
 using namespace tier;

@@ -40,7 +40,7 @@ constexpr Bytes operator""_TiB(unsigned long long n) { return {std::size_t{n} <<
 /// Reads a size such as `64MiB`, `4GB`, `1.5GiB` or `4096` (bytes): kB, MB, GB, TB are powers of 1000;
 /// KiB, MiB, GiB, TiB are powers of 1024.
 /// \throws  `ConfigError` naming the text and the units allowed; also for a size that does not fit 63 bits.
-[[nodiscard]] Bytes parse_bytes(std::string_view text);
+Bytes parse_bytes(std::string_view text);
 
 /// The shortest text that `parse_bytes` reads back as exactly `size`: `64MiB`, `1500`.
 [[nodiscard]] std::string to_string(Bytes size);
