@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What decides: the events a policy is told, the facts it may ask, the actions it may take.
+#include <tier/core/bytes.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tier {
+
+/// Names a tier of a runtime: 0 is the fastest. Tiers are ordered by latency, those the CPU cannot address last.
+using TierIndex = std::uint8_t;
+inline constexpr TierIndex no_tier = 0xFF;
+inline constexpr std::size_t max_tiers = 8;
+
+using ObjectId = std::uint64_t;
+using BlockId = std::uint64_t;
+
+/// What a scope does with an operand.
+enum class Use : std::uint8_t { Read, Update, Overwrite };
+/// Advice about an object; it may start nothing.
+enum class Hint : std::uint8_t { WillUse, WillRead, WillWrite, Archive, Prefetch };
+/// Why bytes moved.
+enum class Cause : std::uint8_t { Hint, Miss, Forced, Evict, Compact, Plan };
+inline constexpr std::size_t cause_count = 6;
+[[nodiscard]] std::string_view to_string(Cause cause) noexcept;
+[[nodiscard]] std::string_view to_string(Hint hint) noexcept;
+[[nodiscard]] std::string_view to_string(Use use) noexcept;
+
+/// What became of an action.
+enum class Outcome : std::uint8_t {
+  Done,    ///< carried out, or begun in the background
+  Pinned,  ///< refused: in use, or moving already
+  Gone,    ///< refused: no such block, copy or tier any more
+  Full     ///< refused: no room there
+};
+
+/// A tier as a policy sees it.
+struct TierFacts {
+  std::string_view name;
+  double read_bytes_per_second = 0, write_bytes_per_second = 0;
+  std::uint64_t latency_ns = 0;
+  bool addressable = true;
+  Bytes capacity, used, largest_free;
+};
+
+/// A block as a policy sees it: a snapshot, valid for the call.
+struct BlockFacts {
+  BlockId id = 0;
+  Bytes size;
+  TierIndex tier = no_tier;        ///< of the primary
+  std::uint32_t current_copies = 0;  ///< bit t: tier t holds a current copy (the primary's own bit included)
+  bool dirty = false;              ///< no current copy in a slower tier: giving it up means a write-back
+  bool pinned = false;
+  bool moving = false;
+  bool archived = false;
+  bool garbage = false;            ///< retired while early freeing is off
+  std::uint64_t last_use = 0;      ///< epoch of the last use; grows with every use
+};
+
+/// The facts that a policy may ask for and the actions it may take. Valid during a call of the policy only.
+class PolicyContext {
+ public:
+  [[nodiscard]] virtual std::size_t tier_count() const noexcept = 0;
+  [[nodiscard]] virtual TierFacts tier(TierIndex tier) const noexcept = 0;
+  [[nodiscard]] virtual std::optional<BlockFacts> block(BlockId id) const noexcept = 0;
+  /// The next tier to demote to: slower than `tier`; `no_tier` from the slowest.
+  [[nodiscard]] virtual TierIndex slower(TierIndex tier) const noexcept = 0;
+
+  /// Begins a copy in the background, after which `tier` holds a current copy. The primary stays.
+  virtual Outcome copy(BlockId id, TierIndex tier) noexcept = 0;
+  /// Begins a copy in the background, after which the primary is in `tier`.
+  /// \param force  others may be evicted to make room; else only free room is taken
+  virtual Outcome fetch(BlockId id, TierIndex tier, bool force) noexcept = 0;
+  /// The current copy in `tier` becomes the primary, at once.
+  virtual Outcome make_primary(BlockId id, TierIndex tier) noexcept = 0;
+  /// Gives up the copy in `tier`, which is not the primary.
+  virtual Outcome drop(BlockId id, TierIndex tier) noexcept = 0;
+  /// Demotes the block in the background.
+  virtual Outcome evict(BlockId id, TierIndex to) noexcept = 0;
+  /// The block's `Policy::rank` has changed in a way that a use does not explain.
+  virtual void rerank(BlockId id) noexcept = 0;
+
+ protected:
+  ~PolicyContext() = default;
+};
+
+/// Common to all events: their order, and the only clock a policy has.
+struct EventHeader {
+  std::uint64_t sequence = 0;  ///< strictly increasing in a runtime
+  std::uint64_t time_ns = 0;   ///< since the runtime began
+};
+
+struct AllocationEvent : EventHeader {
+  BlockId block = 0;
+  Bytes size;
+  std::string_view name;
+};
+struct RetireEvent : EventHeader {
+  BlockId block = 0;
+  bool freed = false;  ///< the block is gone; else it was marked as garbage
+};
+struct HintEvent : EventHeader {
+  Hint hint{};
+  BlockId block = 0;
+  std::uint64_t scope = 0;  ///< the kernel or scope it came from; 0 outside one
+};
+/// A kernel's operands are told with `KernelEvent::operands`; for a Read- or WriteScope `name` is empty.
+struct OperandFacts {
+  BlockId block = 0;
+  Use use{};
+  TierIndex tier = no_tier;  ///< where it is, or was used
+};
+struct KernelEvent : EventHeader {
+  std::uint64_t scope = 0;
+  std::string_view name;
+  std::uint64_t hash = 0;  ///< of name and operand sizes: the same kernel on the same shapes
+  std::span<const OperandFacts> operands;
+  std::uint64_t duration_ns = 0;  ///< at the end
+};
+/// An operand of a scope is not where uses need no decision.
+struct MissEvent : EventHeader {
+  BlockFacts block;
+  Use use{};
+  std::uint64_t scope = 0;
+};
+struct UseEvent : EventHeader {
+  BlockId block = 0;
+  Use use{};
+};
+/// Free space of a tier has fallen below the policy's watermark.
+struct WatermarkEvent : EventHeader {
+  TierIndex tier = no_tier;
+  Bytes free;
+};
+struct StepEvent : EventHeader {};
+struct IdleEvent : EventHeader {};
+
+/// Where a use is to happen.
+struct MissDecision {
+  TierIndex tier = no_tier;  ///< fetch to this tier; `no_tier`: use it where it is, if the CPU can
+  bool remember = false;     ///< in-place uses need not ask again until the block has moved
+};
+/// Where a new block goes first.
+struct Placement {
+  TierIndex tier = 0;
+  bool make_room = false;  ///< evict for it; else the next slower tier with free room takes it
+};
+
+/// Neighbouring regions that could be evicted together to make contiguous room, and what that would cost.
+struct Run {
+  std::span<const BlockFacts> blocks;  ///< in address order; free space between them is not shown
+  Bytes write_back;                    ///< bytes that would be copied
+  Bytes evicted;                       ///< bytes of live data that would leave
+  std::uint64_t hottest = 0;           ///< highest rank of its blocks
+};
+struct RoomRequest {
+  TierIndex tier = no_tier;
+  Bytes size;
+  BlockId for_block = 0;
+  bool background = false;
+};
+/// The policy's answer. For each block of the chosen run `to[i]` says where it goes; empty: the next slower tier.
+struct RunChoice {
+  static constexpr std::size_t none = ~std::size_t{0};
+  std::size_t run = none;  ///< index into the proposals; `none`: nothing is offered
+  std::span<const TierIndex> to{};
+};
+
+/// Which uses a policy wants to be told.
+enum class WantedUses : std::uint8_t {
+  Stamps,   ///< none: it reads `last_use` when it chooses victims
+  Misses,   ///< the same, and misses
+  EveryUse  ///< `on_use` for each, through a ring per thread that may drop (and counts) under load
+};
+
+/// Decides what moves where; owns no bytes and takes no locks.
+///
+/// Calls are serialised per runtime and come with the manager's lock held: return soon, call nothing of libtier
+/// but the context. If a call throws, the runtime goes on with first touch and says so once.
+/// \see  docs/policies.md for a guide; policy/README.md for CachedArrays' interface in these words
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual WantedUses wanted_uses() const noexcept { return WantedUses::Stamps; }
+  /// True: kernel begin and end are told.
+  [[nodiscard]] virtual bool wants_kernels() const noexcept { return false; }
+  /// False: `retire` marks garbage, which is reclaimed at a step mark or at 80 % of the slowest tier.
+  [[nodiscard]] virtual bool frees_early() const noexcept { return true; }
+  /// Share of a tier's capacity below which its free space is reported; 0: never.
+  [[nodiscard]] virtual double watermark() const noexcept { return 0; }
+
+  [[nodiscard]] virtual Placement place(const AllocationEvent& event, PolicyContext& context) = 0;
+  [[nodiscard]] virtual MissDecision on_miss(const MissEvent& event, PolicyContext& context) = 0;
+  /// Blocks are proposed for eviction in ascending order of rank. The default is recency.
+  [[nodiscard]] virtual std::uint64_t rank(const BlockFacts& block) const noexcept { return block.last_use; }
+  /// Chooses among proposals, of which there is at least one. The default takes the run whose hottest block is
+  /// the coldest, and of equals the one that writes least.
+  [[nodiscard]] virtual RunChoice choose(const RoomRequest& request, std::span<const Run> runs, PolicyContext& context);
+
+  virtual void on_hint(const HintEvent&, PolicyContext&) {}
+  virtual void on_use(const UseEvent&, PolicyContext&) {}
+  virtual void on_kernel_begin(const KernelEvent&, PolicyContext&) {}
+  virtual void on_kernel_end(const KernelEvent&, PolicyContext&) {}
+  virtual void on_retire(const RetireEvent&, PolicyContext&) {}
+  virtual void on_watermark(const WatermarkEvent&, PolicyContext&) {}
+  virtual void on_step(const StepEvent&, PolicyContext&) {}
+  virtual void on_idle(const IdleEvent&, PolicyContext&) {}
+};
+
+}  // namespace tier
