@@ -25,13 +25,15 @@ constexpr std::array<Unit, 10> units{{{"TiB", 1ULL << 40},
                                       {"kB", 1'000},
                                       {"B", 1},
                                       {"", 1}}};
-constexpr std::string_view allowed_sizes = "a number and B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024)";
+constexpr std::string_view allowed_sizes =
+    "a number and B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024)";
 
 }  // namespace
 
 Bytes parse_bytes(std::string_view text) {
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc{} || number < 0) throw ConfigError{"expected a size", text, 0, allowed_sizes};
   const auto digits = static_cast<std::size_t>(end - text.data());
   const auto suffix = text.substr(digits);

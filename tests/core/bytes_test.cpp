@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 #include <random>
-#include <tuple>
 #include <string>
+#include <tuple>
 
 using namespace tier;
 
@@ -18,7 +18,8 @@ TEST_CASE("sizes are read in powers of 1000 and of 1024") {
 }
 
 TEST_CASE("a size that is not one is refused with its text, position and the units allowed") {
-  for (const char* text : {"", "x", "-1", "1 GiB", "1Gib", "12Q", "9223372036854775808", "10000000TiB", "nan", "1e9"}) {
+  for (const char* text :
+       {"", "x", "-1", "1 GiB", "1Gib", "12Q", "9223372036854775808", "10000000TiB", "nan", "1e9"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(std::ignore = parse_bytes(text), ConfigError);
   }

@@ -3,7 +3,8 @@
 /// \file  Assertions. `TIER_VERIFY` aborts in every build, `TIER_ASSERT` in checked ones only.
 
 namespace tier::detail {
-[[noreturn]] void assertion_failed(const char* condition, const char* message, const char* file, int line) noexcept;
+[[noreturn]] void assertion_failed(const char* condition, const char* message, const char* file,
+                                   int line) noexcept;
 }
 
 #define TIER_VERIFY(condition, message) \

@@ -40,7 +40,8 @@ class ConfigError : public std::invalid_argument {
  public:
   /// \param problem  what is wrong   \param text  the whole text it stands in   \param position  its offset there
   /// \param allowed  what would have been right; may be empty
-  ConfigError(std::string_view problem, std::string_view text, std::size_t position, std::string_view allowed = {});
+  ConfigError(std::string_view problem, std::string_view text, std::size_t position,
+              std::string_view allowed = {});
   explicit ConfigError(const std::string& what) : std::invalid_argument{what} {}
 };
 
