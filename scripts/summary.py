@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Adds up what ctest wrote for each preset: summary.py FOLDER PRESET..."""
+import sys
+import xml.etree.ElementTree as xml
+from collections import Counter
+from pathlib import Path
+
+
+def outcome(case):
+    """passed, failed or skipped. A test that could not be started is a failure, not a skip."""
+    if case.get("status") == "run":
+        return "passed"
+    skipped = case.find("skipped")
+    meant = case.get("status") == "disabled" or (
+        skipped is not None and skipped.get("message", "").startswith("SKIP_")
+    )
+    return "skipped" if meant else "failed"
+
+
+def results(folder, preset):
+    """[(test, outcome)] of one preset; a preset without results is one failure."""
+    report = folder / f"{preset}.xml"
+    if not report.exists():
+        return [("build" if (folder / f"{preset}.unbuilt").exists() else "ctest", "failed")]
+    cases = [(case.get("name"), outcome(case)) for case in xml.parse(report).iter("testcase")]
+    if (folder / f"{preset}.failed").exists() and not any(found == "failed" for _, found in cases):
+        cases.append(("ctest", "failed"))
+    return cases
+
+
+def main():
+    folder, presets = Path(sys.argv[1]), sys.argv[2:]
+    total = Counter()
+    for preset in presets:
+        cases = results(folder, preset)
+        counts = Counter(found for _, found in cases)
+        total += counts
+        print(f"{preset:8} {counts['passed']:4} passed {counts['failed']:4} failed {counts['skipped']:4} skipped")
+        for name, found in cases:
+            if found != "passed":
+                print(f"           {found}: {name}")
+    skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
+    print(f"{total['passed']} passed, {total['failed']} failed{skipped}")
+    return 1 if total["failed"] or not total["passed"] else 0
+
+
+sys.exit(main())

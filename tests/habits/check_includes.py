@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Includes point one way: a file includes its own layer and those below it, a policy only policy/, core/ and itself.
+
+--self-test plants breaches in a temporary tree and fails unless each is found.
+"""
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import sources
+
+# From the lowest to the highest; the layers of one row do not include each other, but for SIDEWAYS.
+ROWS = [
+    ["core"],
+    ["memory"],
+    ["copy"],
+    ["policy"],
+    ["manager"],
+    ["trace"],
+    ["scope"],
+    ["tensor", "table", "pmr"],
+    ["runtime"],
+]
+HEIGHT = {layer: height for height, row in enumerate(ROWS) for layer in row}
+SIDEWAYS = {("table", "tensor"), ("pmr", "tensor")}
+POLICY_MAY = {"policy", "core"}
+# Programs and what only they use: nothing in the library includes from these.
+OUTSIDE = {"tests", "support", "bench", "samples", "tools"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<tier/([^>]+)>|"([^"]+)")')
+
+
+def owner(path):
+    """The layer, or ('policies', name), that a library file belongs to; None for a file outside the library."""
+    parts = path.parts
+    if parts[:2] == ("include", "tier") and len(parts) > 3:
+        return parts[2]
+    if parts[0] == "src" and len(parts) > 2:
+        return parts[1]
+    if parts[0] == "policies" and len(parts) > 2 and not re.search(r"_(test|bench)\.cpp$", path.name):
+        return ("policies", parts[1])
+    return None
+
+
+def target(root, path, included, quoted):
+    """The owner of an included file, or None where it belongs to no one we know (a system header)."""
+    if not quoted:
+        return included.split("/")[0]
+    beside = root / path.parent / included
+    if beside.is_file():
+        return owner(beside.resolve().relative_to(root.resolve()))
+    first = included.removeprefix("tier/").split("/")[0]
+    if (root / "policies" / first).is_dir():
+        return ("policies", first)
+    return first
+
+
+def breach(here, there):
+    """Why `here` must not include `there`, or None."""
+    if here == there or there is None:
+        return None
+    if there in OUTSIDE:
+        return f"the library includes nothing from {there}/"
+    if isinstance(here, tuple):
+        return None if there in POLICY_MAY else "a policy includes policy/, core/ and itself alone"
+    if isinstance(there, tuple):
+        return None if here == "runtime" else "only runtime/ includes policies"
+    if there not in HEIGHT:
+        return f"{there} is not a layer of check_includes.py"
+    if HEIGHT[there] > HEIGHT[here] or (HEIGHT[there] == HEIGHT[here] and (here, there) not in SIDEWAYS):
+        return f"{there}/ is not below {here}/"
+    return None
+
+
+def problems_in(root, names):
+    found = []
+    for path in names:
+        here = owner(path)
+        if here is None:
+            continue
+        if not isinstance(here, tuple) and here not in HEIGHT:
+            found.append(f"{path}:1: {here} is not a layer of check_includes.py")
+            continue
+        for number, line in enumerate((root / path).read_text().splitlines(), start=1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            included, quoted = match[1] or match[2], match[2] is not None
+            why = breach(here, target(root, path, included, quoted))
+            if why:
+                found.append(f"{path}:{number}: includes {included}: {why}")
+    return found
+
+
+PLANTED = {
+    "include/tier/core/a.hpp": "#include <tier/memory/tier.hpp>",
+    "include/tier/memory/b.hpp": "#  include <tier/runtime/runtime.hpp>",
+    "src/manager/c.cpp": '#include "scope/d.hpp"',
+    "include/tier/pmr/e.hpp": "#include <tier/table/row_table.hpp>",
+    "include/tier/tensor/e.hpp": "#include <tier/table/row_table.hpp>",
+    "src/manager/f.cpp": '#include "lru/lru.hpp"',
+    "policies/lru/g.cpp": "#include <tier/manager/manager.hpp>",
+    "policies/planned/h.hpp": '#include "lru/lru.hpp"',
+    "src/copy/i.cpp": '#include "support/fake_tier.hpp"',
+    "src/newlayer/j.cpp": "#include <tier/core/bytes.hpp>",
+    "include/tier/scope/k.hpp": "#include <tier/tier.hpp>",
+    "src/core/l.cpp": '#include "../memory/m.hpp"',
+}
+SOUND = {
+    "policies/lru/lru.hpp": '#include <tier/policy/policy.hpp>\n#include <tier/core/bytes.hpp>',
+    "policies/lru/lru.cpp": '#include "lru.hpp"\n#include "lru/lru.hpp"',
+    "policies/lru/lru_test.cpp": '#include "support/events.hpp"\n#include <tier/manager/manager.hpp>',
+    "src/memory/m.hpp": '#include <vector>\n#include "m2.hpp"\n#include <tier/core/bytes.hpp>',
+    "src/memory/m2.hpp": "// #include <tier/runtime/runtime.hpp>",
+    "src/runtime/factory.cpp": '#include "lru/lru.hpp"\n#include <tier/tensor/tensor.hpp>',
+    "include/tier/table/row_table.hpp": "#include <tier/tensor/tensor.hpp>\n#include <tier/scope/scope.hpp>",
+    "tests/core/n_test.cpp": "#include <tier/runtime/runtime.hpp>",
+}
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, text in {**PLANTED, **SOUND}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text + "\n")
+        found = {line.split(":")[0] for line in problems_in(root, map(Path, {**PLANTED, **SOUND}))}
+    missed = [f"planted breach not found: {name}" for name in PLANTED if name not in found]
+    invented = [f"sound file reported: {name}" for name in SOUND if name in found]
+    sources.report(missed + invented, f"{len(PLANTED)} planted breaches and {len(SOUND)} sound files")
+
+
+if __name__ == "__main__":
+    if "--self-test" in sys.argv[1:]:
+        self_test()
+    names = sources.cpp_files()
+    sources.report(problems_in(sources.ROOT, names), f"includes of {sum(owner(name) is not None for name in names)} files")

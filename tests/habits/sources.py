@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the habit checks share: the files of the tree, and how a check ends."""
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SKIPPED = 77  # SKIP_RETURN_CODE in CMakeLists.txt
+
+
+def files(root=ROOT):
+    """Paths of the tracked files, relative to `root`; of all files where git does not know the tree (a release archive)."""
+    # safe.directory: in a container the tree often belongs to another user, and git then refuses to list it.
+    listed = subprocess.run(
+        ["git", "-c", f"safe.directory={root}", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True
+    )
+    if listed.returncode == 0:
+        names = [Path(name) for name in listed.stdout.split("\0") if name]
+    else:
+        names = [path.relative_to(root) for path in Path(root).rglob("*") if "build" not in path.relative_to(root).parts]
+    return sorted(name for name in names if (Path(root) / name).is_file())
+
+
+def cpp_files(root=ROOT):
+    return [name for name in files(root) if name.suffix in (".hpp", ".cpp")]
+
+
+def tool(name):
+    """The path of a program; where it is missing, ends the check as skipped."""
+    path = shutil.which(name)
+    if not path:
+        print(f"skipped: {name} is not installed")
+        sys.exit(SKIPPED)
+    return path
+
+
+def report(problems, checked):
+    """Ends the check: prints every problem, or what was found to be in order."""
+    for problem in problems:
+        print(problem)
+    print(f"{len(problems)} problems in {checked}" if problems else f"{checked}: in order")
+    sys.exit(1 if problems else 0)
+
+
+def is_long():
+    return os.environ.get("TIER_LONG", "") not in ("", "0")
