@@ -6,12 +6,14 @@
 namespace tier {
 
 std::string_view to_string(Cause cause) noexcept {
-  constexpr std::array<std::string_view, cause_count> names{"hint", "miss", "forced", "evict", "compact", "plan"};
+  constexpr std::array<std::string_view, cause_count> names{"hint",  "miss",    "forced",
+                                                            "evict", "compact", "plan"};
   return names[static_cast<std::size_t>(cause)];
 }
 
 std::string_view to_string(Hint hint) noexcept {
-  constexpr std::array<std::string_view, 5> names{"will_use", "will_read", "will_write", "archive", "prefetch"};
+  constexpr std::array<std::string_view, 5> names{"will_use", "will_read", "will_write", "archive",
+                                                  "prefetch"};
   return names[static_cast<std::size_t>(hint)];
 }
 

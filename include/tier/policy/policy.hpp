@@ -52,14 +52,14 @@ struct TierFacts {
 struct BlockFacts {
   BlockId id = 0;
   Bytes size;
-  TierIndex tier = no_tier;        ///< of the primary
+  TierIndex tier = no_tier;          ///< of the primary
   std::uint32_t current_copies = 0;  ///< bit t: tier t holds a current copy (the primary's own bit included)
-  bool dirty = false;              ///< no current copy in a slower tier: giving it up means a write-back
+  bool dirty = false;                ///< no current copy in a slower tier: giving it up means a write-back
   bool pinned = false;
   bool moving = false;
   bool archived = false;
-  bool garbage = false;            ///< retired while early freeing is off
-  std::uint64_t last_use = 0;      ///< epoch of the last use; grows with every use
+  bool garbage = false;        ///< retired while early freeing is off
+  std::uint64_t last_use = 0;  ///< epoch of the last use; grows with every use
 };
 
 /// The facts that a policy may ask for and the actions it may take. Valid during a call of the policy only.
@@ -202,7 +202,8 @@ class Policy {
   [[nodiscard]] virtual std::uint64_t rank(const BlockFacts& block) const noexcept { return block.last_use; }
   /// Chooses among proposals, of which there is at least one. The default takes the run whose hottest block is
   /// the coldest, and of equals the one that writes least.
-  [[nodiscard]] virtual RunChoice choose(const RoomRequest& request, std::span<const Run> runs, PolicyContext& context);
+  [[nodiscard]] virtual RunChoice choose(const RoomRequest& request, std::span<const Run> runs,
+                                         PolicyContext& context);
 
   virtual void on_hint(const HintEvent&, PolicyContext&) {}
   virtual void on_use(const UseEvent&, PolicyContext&) {}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The mechanism: objects, blocks, versions, pins, states, transfers, room.
+#include <tier/copy/copy_engine.hpp>
+#include <tier/core/bytes.hpp>
+#include <tier/manager/block.hpp>
+#include <tier/manager/object.hpp>
+#include <tier/manager/observer.hpp>
+#include <tier/manager/statistics.hpp>
+#include <tier/memory/tier.hpp>
+#include <tier/policy/policy.hpp>
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace tier {
+
+/// One object in the batch of a scope.
+struct Operand {
+  Block* block = nullptr;        ///< null: memory that no runtime manages; nothing to do
+  std::byte* address = nullptr;  ///< of the object; valid while entered
+  ObjectId object = 0;
+  std::size_t offset = 0;  ///< of the object in the block
+  std::size_t size = 0;
+  Use use = Use::Read;  ///< of the block: overwriting a part of a group block is an update
+  bool entered = false;
+
+  [[nodiscard]] static Operand of(ObjectRef ref, Use use) noexcept;
+  [[nodiscard]] static Operand of_unmanaged(void* address, std::size_t size, ObjectId id) noexcept;
+};
+
+/// What a batch must know of the scope it is for.
+struct BatchContext {
+  std::uint64_t scope = 0;
+  bool root = true;  ///< no open scope above it: it may wait for pins
+  std::string_view kernel{};
+};
+
+/// Memory in one tier that never moves: for tables and other machinery that manages its own residency. It counts
+/// against the tier like any region. `address()` is null where the CPU cannot reach the tier.
+class PlacedStorage {
+ public:
+  PlacedStorage() = default;
+  PlacedStorage(PlacedStorage&&) noexcept = default;
+  PlacedStorage& operator=(PlacedStorage&&) noexcept = default;
+
+  [[nodiscard]] Tier& tier() const noexcept { return *tier_; }
+  [[nodiscard]] TierIndex tier_index() const noexcept { return index_; }
+  [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
+  [[nodiscard]] std::byte* address() const noexcept { return address_; }
+  [[nodiscard]] Bytes size_bytes() const noexcept { return handle_.size_bytes(); }
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+
+ private:
+  friend class Manager;
+  ObjectHandle handle_;
+  Tier* tier_ = nullptr;
+  TierIndex index_ = no_tier;
+  std::uint64_t offset_ = 0;
+  std::byte* address_ = nullptr;
+};
+
+struct ManagerOptions {
+  unsigned threads = 0;  ///< for synchronous copies; 0: the machine's
+  unsigned movers = 1;   ///< background threads
+  std::chrono::milliseconds report_waits_after{10'000};
+};
+
+/// The core of a runtime. Objects hold it alive; users reach it through `Runtime` and scopes.
+///
+/// Lock order: this lock, then nothing (heaps are behind it). Policy and observers are called under it; bytes move
+/// outside it. Invariants, checked by `check_invariants()`: (I1) a live block has one primary region, unless it is
+/// retired; (I2) its regions lie in different tiers; (I3) a tier's used bytes are the sum of its regions with slack
+/// and of condemned ranges, and at most its capacity; (I4) a block is marked moving exactly while it has a transfer;
+/// (I5) a settled block's address is its primary's; (I6) every region belongs to a block, a transfer or a room in the
+/// making.
+/// \threadsafety  Internally synchronised.
+class Manager : public std::enable_shared_from_this<Manager> {
+ public:
+  /// \param tiers   1 to `max_tiers`, any order; ordered here by latency, those not addressable last
+  /// \throws        `ConfigError` if none is addressable, or too many
+  [[nodiscard]] static std::shared_ptr<Manager> make(std::vector<std::unique_ptr<Tier>> tiers,
+                                                     std::unique_ptr<Policy> policy, ManagerOptions options);
+  virtual ~Manager() = default;
+
+  // Objects.
+  /// A new object with undefined contents.
+  /// \param alignment  a power of two, up to 2 MiB
+  /// \throws           `OutOfTierMemory`; nothing has changed
+  [[nodiscard]] virtual ObjectHandle create(Bytes size, std::size_t alignment, std::string_view name) = 0;
+  /// Like `create`, in this tier and for ever.
+  [[nodiscard]] virtual PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier,
+                                            std::string_view name) = 0;
+  virtual void destroy(Object& object) noexcept = 0;
+
+  // Scopes.
+  /// Enters all operands or none: fetches, makes room, pins.
+  /// \throws  `OutOfTierMemory`, `TierError` naming the object that cannot be read; nothing is entered then
+  virtual void enter(std::span<Operand> batch, const BatchContext& context) = 0;
+  /// Leaves what `enter` entered.
+  static void leave(std::span<Operand> batch) noexcept;
+  [[nodiscard]] UseClock& clock() noexcept { return clock_; }
+  /// True if somebody wants kernels told: scopes then call `kernel_begin` and `kernel_end`.
+  [[nodiscard]] bool wants_kernels() const noexcept { return wants_kernels_.load(std::memory_order_relaxed); }
+  virtual void kernel_begin(std::uint64_t scope, std::string_view name, std::span<const Operand> batch) = 0;
+  /// Enqueues; dropped and counted if the queue is full.
+  virtual void kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept = 0;
+
+  // Hints and promises.
+  virtual void hint(Hint hint, ObjectRef object, std::uint64_t scope) = 0;
+  /// A hint from a destructor: enqueued, dropped and counted if the queue is full.
+  virtual void hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept = 0;
+  /// Asks for a fetch to the fastest addressable tier, now. Never waits, never pins.
+  /// \return  `Done` (begun, or there already), `Full`, `Pinned`, `Gone`
+  virtual Outcome prefetch(ObjectRef object) noexcept = 0;
+  /// The contents are dead. Pinned: at the last unpin. May be overwritten again afterwards.
+  virtual void retire(ObjectRef object) noexcept = 0;
+
+  // The runtime.
+  virtual void end_of_step() = 0;
+  /// Moves blocks together until each tier's free space is one run, as far as pins allow.
+  virtual void compact() = 0;
+  /// Waits until no transfer is under way.
+  virtual void quiesce() noexcept = 0;
+  /// The end of the runtime: movers stop, nothing migrates on its own any more. \return  names of the survivors
+  virtual std::vector<std::string> close() noexcept = 0;
+  /// \pre  `observer` outlives the manager or is removed first.
+  virtual void add_observer(Observer& observer) = 0;
+  virtual void remove_observer(Observer& observer) noexcept = 0;
+  /// Counts a move, a stall or a hit that a table has carried out itself.
+  virtual void count_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
+                           std::uint64_t transfers) noexcept = 0;
+  virtual void count_stall(std::uint64_t ns) noexcept = 0;
+
+  [[nodiscard]] virtual std::size_t tier_count() const noexcept = 0;
+  [[nodiscard]] virtual Tier& tier(TierIndex tier) noexcept = 0;
+  /// The fastest tier.
+  [[nodiscard]] static constexpr TierIndex fastest() noexcept { return 0; }
+  [[nodiscard]] virtual CopyEngine& copies() noexcept = 0;
+  [[nodiscard]] virtual Statistics statistics() const = 0;
+  [[nodiscard]] virtual std::vector<ObjectStatistics> object_statistics() const = 0;
+  /// \throws  `std::logic_error` naming the broken invariant; for tests
+  virtual void check_invariants() const = 0;
+
+ protected:
+  Manager() = default;
+  UseClock clock_;
+  std::atomic<bool> wants_kernels_{false};
+};
+
+}  // namespace tier

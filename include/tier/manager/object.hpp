@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A datum that the manager knows, and the handle that owns it.
+#include <tier/core/bytes.hpp>
+#include <tier/manager/block.hpp>
+#include <tier/policy/policy.hpp>
+
+#include <boost/intrusive/list_hook.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tier {
+
+class Manager;
+
+/// What the manager keeps of an object: a block of its own, or a part of a group block where it is small.
+struct Object : boost::intrusive::list_base_hook<> {
+  ObjectId id = 0;
+  Block* block = nullptr;
+  std::size_t offset = 0;  ///< in the block
+  std::size_t size = 0;
+  bool grouped = false;
+  bool retired = false;
+  std::string name;
+};
+
+/// Names an object without owning it; valid as long as its handle lives. Null for memory that no runtime manages.
+struct ObjectRef {
+  const Object* object = nullptr;
+
+  [[nodiscard]] ObjectId id() const noexcept { return object->id; }
+  friend bool operator==(ObjectRef, ObjectRef) = default;
+};
+
+/// Owns one object of a runtime; its end frees the bytes (at the last unpin). Keeps the runtime's core alive.
+/// \threadsafety  A handle is thread-confined; different handles are independent.
+class ObjectHandle {
+ public:
+  ObjectHandle() = default;
+  ObjectHandle(std::shared_ptr<Manager> manager, Object* object) noexcept
+      : manager_{std::move(manager)}, object_{object} {}
+  ObjectHandle(ObjectHandle&& other) noexcept
+      : manager_{std::move(other.manager_)}, object_{std::exchange(other.object_, nullptr)} {}
+  ObjectHandle& operator=(ObjectHandle&& other) noexcept;
+  ~ObjectHandle() { reset(); }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
+  [[nodiscard]] ObjectRef ref() const noexcept { return {object_}; }
+  [[nodiscard]] Bytes size_bytes() const noexcept { return {object_ != nullptr ? object_->size : 0}; }
+  [[nodiscard]] const std::shared_ptr<Manager>& manager() const noexcept { return manager_; }
+  void reset() noexcept;
+
+ private:
+  std::shared_ptr<Manager> manager_;
+  Object* object_ = nullptr;
+};
+
+}  // namespace tier

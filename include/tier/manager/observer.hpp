@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What a higher layer may be told: the policy's events and what came of them. Traces are made of it.
+#include <tier/policy/policy.hpp>
+
+namespace tier {
+
+/// Bytes of a block have been copied from one tier to another, or its primary has changed without a copy.
+struct MigrationEvent : EventHeader {
+  BlockId block = 0;
+  TierIndex from = no_tier, to = no_tier;
+  Bytes bytes;  ///< 0 where a current copy made copying needless
+  Cause cause{};
+  std::uint64_t start_ns = 0, duration_ns = 0;
+};
+/// A thread has waited for a transfer or for room.
+struct StallEvent : EventHeader {
+  std::uint64_t scope = 0;
+  std::uint64_t start_ns = 0, duration_ns = 0;
+};
+/// A region has been given out or has gone: occupancy follows from these alone.
+struct RegionEvent : EventHeader {
+  BlockId block = 0;
+  TierIndex tier = no_tier;
+  Bytes size;  ///< with slack
+  bool freed = false;
+};
+
+/// Told of everything, in order of `sequence`. Called with the manager's lock held and never inside a wait: return
+/// soon, and call nothing of the runtime.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_allocation(const AllocationEvent&) noexcept {}
+  virtual void on_retire(const RetireEvent&) noexcept {}
+  virtual void on_hint(const HintEvent&) noexcept {}
+  virtual void on_kernel_begin(const KernelEvent&) noexcept {}
+  virtual void on_kernel_end(const KernelEvent&) noexcept {}
+  virtual void on_miss(const MissEvent&) noexcept {}
+  virtual void on_use(const UseEvent&) noexcept {}
+  virtual void on_watermark(const WatermarkEvent&) noexcept {}
+  virtual void on_step(const StepEvent&) noexcept {}
+  virtual void on_idle(const IdleEvent&) noexcept {}
+  virtual void on_migration(const MigrationEvent&) noexcept {}
+  virtual void on_stall(const StallEvent&) noexcept {}
+  virtual void on_region(const RegionEvent&) noexcept {}
+};
+
+}  // namespace tier

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What has moved and why, as numbers.
+#include <tier/core/bytes.hpp>
+#include <tier/policy/policy.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tier {
+
+/// One tier at the moment of asking.
+struct TierStatistics {
+  std::string name;
+  Bytes capacity, used, high_water, largest_free, condemned;
+  std::uint64_t regions = 0;
+};
+
+/// A snapshot of a runtime's counters; all counts are since it began.
+struct Statistics {
+  /// Bytes copied from one tier to another for one reason.
+  struct Moved {
+    TierIndex from = no_tier, to = no_tier;
+    Cause cause{};
+    std::uint64_t bytes = 0, transfers = 0;
+  };
+  std::vector<TierStatistics> tiers;
+  std::vector<Moved> moved;  ///< only pairs and reasons that occurred
+  std::uint64_t hits = 0;  ///< operands that entered without a decision (counted where uses are watched) …
+  std::uint64_t misses = 0;                                       ///< … and that asked for one
+  std::uint64_t fetched_operands = 0, fetched_operand_bytes = 0;  ///< fetched by scopes, prefetches included
+  std::uint64_t in_place_operands = 0, in_place_bytes = 0;        ///< used in a slower tier
+  std::uint64_t evictions = 0, dropped_clean = 0, forced = 0;
+  std::uint64_t prefetches_begun = 0, prefetches_refused = 0, transfers_cancelled = 0;
+  std::uint64_t hints_dropped = 0;
+  std::uint64_t stalls = 0, stalled_ns = 0;  ///< waiting for transfers or room, summed over threads
+  std::uint64_t objects = 0, blocks = 0;
+  Bytes metadata;  ///< descriptors and heaps
+
+  /// Bytes copied from one tier to another, for whatever reason.
+  [[nodiscard]] std::uint64_t bytes_moved(TierIndex from, TierIndex to) const noexcept;
+  [[nodiscard]] std::string to_text() const;
+  [[nodiscard]] std::string to_json() const;
+};
+
+/// One object at the moment of asking.
+struct ObjectStatistics {
+  ObjectId id = 0;
+  std::string name;
+  Bytes size;
+  TierIndex tier = no_tier;
+  bool pinned = false, dirty = false;
+  std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
+};
+
+}  // namespace tier
