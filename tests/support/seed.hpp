@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The seed of a randomised test: a fresh one, or that of the environment variable TIER_SEED to replay it.
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+
+namespace tier::test {
+
+/// Print it with `CAPTURE`.
+inline std::uint64_t seed() {
+  if (const char* text = std::getenv("TIER_SEED")) return std::strtoull(text, nullptr, 0);
+  return std::random_device{}();
+}
+
+}  // namespace tier::test
