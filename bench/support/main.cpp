@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A benchmark program: `--rows FILE [ID...]` measures its promises and writes them as JSON; without, it is Google
+// Benchmark's.
+#include "support/registry.hpp"
+
+#include <benchmark/benchmark.h>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+
+namespace {
+
+using tier::bench::Row;
+
+nlohmann::ordered_json to_json(const Row& row) {
+  return {{"id", row.id},       {"what", row.what},         {"value", row.value},
+          {"unit", row.unit},   {"baseline", row.baseline}, {"baseline_value", row.baseline_value},
+          {"ratio", row.ratio}, {"reach", row.reach},       {"reached", row.reached}};
+}
+
+bool wanted(std::span<char*> ids, const std::string& id) {
+  return ids.empty() ||
+         std::any_of(ids.begin(), ids.end(), [&](std::string_view wish) { return wish == id; });
+}
+
+int write_rows(const char* path, std::span<char*> ids) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const auto& [id, measurement] : tier::bench::registry()) {
+    if (!wanted(ids, id)) continue;
+    for (const Row& row : measurement()) rows.push_back(to_json(row));
+  }
+  std::ofstream file{path};
+  file << rows.dump(2) << '\n';
+  file.close();
+  if (!file) std::fprintf(stderr, "cannot write %s\n", path);
+  return file ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::span arguments{argv, static_cast<std::size_t>(argc)};
+  if (argc >= 3 && std::string_view{arguments[1]} == "--rows")
+    return write_rows(arguments[2], arguments.subspan(3));
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+}
