@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "copy/sanitizer.hpp"
+#include "copy/workers.hpp"
+
+#include <tier/copy/parallel_for.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace tier {
+namespace {
+
+/// A loop that several threads take indices from. Whoever comes late finds none left, so the caller never depends on
+/// a worker to arrive.
+struct Loop {
+  std::size_t n;
+  std::size_t grain;
+  FunctionRef<void(std::size_t)> body;
+  std::atomic<std::size_t> next{0};
+
+  void take() noexcept {
+    for (;;) {
+      const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+      if (begin >= n) return;
+      for (std::size_t i = begin; i < std::min(begin + grain, n); ++i) body(i);
+    }
+  }
+
+  // TBB orders the call before and the return after this; ThreadSanitizer has to be told.
+  static void take_announced(void* loop) noexcept {
+    detail::announce_acquire(loop);
+    static_cast<Loop*>(loop)->take();
+    detail::announce_release(loop);
+  }
+};
+
+// Grains a thread takes, on average: enough to even out unequal bodies, few enough to keep the counter's line still.
+// A guess; loops that care pass chunks of their own.
+constexpr std::size_t grains_per_thread = 16;
+
+}  // namespace
+
+Arena::Arena(unsigned threads)
+    : threads_{threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())},
+      workers_{threads_ > 1 ? std::make_unique<Workers>(threads_) : nullptr} {}
+
+Arena::~Arena() = default;
+
+void Arena::parallel_for(std::size_t n, FunctionRef<void(std::size_t)> body) noexcept {
+  Loop loop{n, std::max<std::size_t>(1, n / (threads_ * grains_per_thread)), body};
+  if (workers_ == nullptr || n < 2) {
+    loop.take();
+    return;
+  }
+  detail::announce_release(&loop);
+  workers_->help(static_cast<unsigned>(std::min<std::size_t>(threads_, n)), &Loop::take_announced, &loop);
+  detail::announce_acquire(&loop);
+}
+
+}  // namespace tier

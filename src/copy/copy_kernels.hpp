@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  One thread's copy: ordinary or non-temporal stores, chosen by the CPU we run on and by size.
+#include <cstddef>
+#include <span>
+
+namespace tier::detail {
+
+/// A loop of non-temporal stores for one instruction set.
+struct StreamKernel {
+  static constexpr std::size_t alignment = 64;
+  static constexpr std::size_t unit = 256;
+
+  const char* name;
+  /// \param dst  a multiple of `alignment`   \param n  a multiple of `unit`
+  void (*body)(std::byte* dst, const std::byte* src, std::size_t n) noexcept;
+};
+
+/// Those that this CPU can run, best first; at least one.
+[[nodiscard]] std::span<const StreamKernel> stream_kernels() noexcept;
+
+/// Copies `n` bytes of any alignment with `kernel`, and fences its stores.
+void stream_bytes(const StreamKernel& kernel, std::byte* dst, const std::byte* src, std::size_t n) noexcept;
+
+enum class Stores { Ordinary, NonTemporal };
+
+/// What measures faster for a copy of `size` bytes in all, carried out in chunks or not.
+/// \param warm  the copy is about to be read by the CPU
+[[nodiscard]] Stores stores_for(std::size_t size, bool warm) noexcept;
+
+/// Copies `n` bytes with the best kernel of this CPU.   \post  The stores come before any later store of this thread.
+void copy_bytes(std::byte* dst, const std::byte* src, std::size_t n, Stores stores) noexcept;
+
+}  // namespace tier::detail

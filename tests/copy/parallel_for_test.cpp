@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/copy/parallel_for.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+using namespace tier;
+
+TEST_CASE("a loop calls its body once for every index, on any number of threads") {
+  for (unsigned threads : {1U, 2U, 3U, 8U}) {
+    Arena arena{threads};
+    CHECK(arena.threads() == threads);
+    for (std::size_t n : {0UL, 1UL, 2UL, 7UL, 100UL, 10'000UL}) {
+      std::vector<int> calls(n, 0);  // plain: an index taken twice at once is a race for ThreadSanitizer
+      arena.parallel_for(n, [&](std::size_t i) { ++calls[i]; });
+      CHECK(std::count(calls.begin(), calls.end(), 1) == static_cast<std::ptrdiff_t>(n));
+    }
+  }
+}
+
+TEST_CASE("an arena of no stated size has the machine's threads") {
+  CHECK(Arena{}.threads() == std::max(1U, std::thread::hardware_concurrency()));
+}
+
+TEST_CASE("two threads of an arena are inside one loop at the same time") {
+  if (std::thread::hardware_concurrency() < 2) {
+    MESSAGE("skipped: one CPU");
+    return;
+  }
+  Arena arena{2};
+  std::atomic<int> inside{0};
+  arena.parallel_for(2, [&](std::size_t) {
+    ++inside;
+    while (inside < 2) std::this_thread::yield();
+  });
+  CHECK(inside == 2);
+}
+
+TEST_CASE("a loop may start another on the same arena and on a different one") {
+  Arena outer{2}, other{2};
+  std::atomic<int> calls{0};
+  outer.parallel_for(4, [&](std::size_t) {
+    outer.parallel_for(5, [&](std::size_t) { ++calls; });
+    other.parallel_for(3, [&](std::size_t) { outer.parallel_for(2, [&](std::size_t) { ++calls; }); });
+  });
+  CHECK(calls == 4 * (5 + 3 * 2));
+}
+
+TEST_CASE("more callers than threads all finish their loops, while every one is inside its own") {
+  constexpr int callers = 8;
+  Arena arena{2};
+  std::atomic<int> inside{0}, calls{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < callers; ++t) {
+    threads.emplace_back([&] {
+      arena.parallel_for(64, [&](std::size_t i) {
+        if (i == 0) {
+          ++inside;
+          while (inside < callers) std::this_thread::yield();
+        }
+        ++calls;
+      });
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(calls == callers * 64);
+}
+
+TEST_CASE("parts tile a range, and their lengths are within one of each other") {
+  for (std::size_t n : {0UL, 1UL, 5UL, 64UL, 1001UL}) {
+    for (std::size_t parts : {1UL, 2UL, 3UL, 7UL, 64UL}) {
+      std::size_t expected_begin = 0;
+      for (std::size_t part = 0; part < parts; ++part) {
+        const IndexRange range = part_of(n, parts, part);
+        CHECK(range.begin == expected_begin);
+        const std::size_t length = range.end - range.begin;
+        CHECK((length == n / parts || length == n / parts + 1));
+        expected_begin = range.end;
+      }
+      CHECK(expected_begin == n);
+    }
+  }
+}
