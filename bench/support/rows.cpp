@@ -37,21 +37,23 @@ void sample(FunctionRef<void()> timed, Timings& into) {
   into.faults += page_faults() - faults;
 }
 
+/// The value that a `q`-th part of `values` is below, rounding down to one of them.
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
-  return values.at(static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5));
+  return values.at(static_cast<std::size_t>(q * static_cast<double>(values.size() - 1)));
 }
 
 double measure_fault() {
   constexpr std::size_t size = std::size_t{64} << 20;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t pages = size / page;
   void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::runtime_error{"no memory to measure the cost of a page fault in"};
   ::madvise(mapped, size, MADV_NOHUGEPAGE);  // a benchmark's stray faults are small pages
   auto* bytes = static_cast<volatile char*>(mapped);
   const double start = now();
   for (std::size_t i = 0; i < size; i += page) bytes[i] = 1;
-  const double cost = (now() - start) / static_cast<double>(size / page);
+  const double cost = (now() - start) / static_cast<double>(pages);
   ::munmap(mapped, size);
   return cost;
 }
