@@ -11,14 +11,14 @@ namespace tier::bench {
 
 /// One promise with the number that keeps or breaks it; `scripts/bench` prints them as a table.
 struct Row {
-  std::string id;    ///< as `copy.large`
-  std::string what;  ///< what was measured, with sizes and threads
+  std::string id{};    ///< as `copy.large`
+  std::string what{};  ///< what was measured, with sizes and threads
   double value = 0;
-  std::string unit;
-  std::string baseline;  ///< what it is held against
+  std::string unit{};
+  std::string baseline{};  ///< what it is held against
   double baseline_value = 0;
-  double ratio = 0;   ///< as `reach` words it: value / baseline_value unless `what` says otherwise
-  std::string reach;  ///< the mark, as `>= 0.95`
+  double ratio = 0;     ///< as `reach` words it: value / baseline_value unless `what` says otherwise
+  std::string reach{};  ///< the mark, as `>= 0.95`
   bool reached = false;
 };
 
