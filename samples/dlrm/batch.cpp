@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "batch.hpp"
+
+#include <algorithm>
+#include <boost/sort/spreadsort/integer_sort.hpp>
+
+namespace dlrm {
+namespace {
+
+void order_by_row(Lookup& lookup) {
+  auto& occurrences = lookup.occurrences;
+  occurrences.reserve(lookup.ids.size());
+  for (std::size_t sample = 0; sample < lookup.samples(); ++sample) {
+    for (const auto id : lookup.bag(sample)) occurrences.push_back(std::uint64_t{id} << 32 | sample);
+  }
+  boost::sort::spreadsort::integer_sort(occurrences.begin(), occurrences.end());
+  for (std::size_t i = 0; i < occurrences.size(); ++i) {
+    const auto row = static_cast<RowId>(occurrences[i] >> 32);
+    if (!lookup.rows.empty() && lookup.rows.back() == row) continue;
+    lookup.rows.push_back(row);
+    lookup.row_starts.push_back(static_cast<std::uint32_t>(i));
+  }
+  lookup.row_starts.push_back(static_cast<std::uint32_t>(occurrences.size()));
+}
+
+}  // namespace
+
+BatchReader::BatchReader(Log& log, Stretch stretch, std::size_t samples, std::vector<RowId> rows,
+                         std::size_t epochs)
+    : log_{log}, stretch_{stretch}, samples_{samples}, rows_{std::move(rows)}, epochs_left_{epochs} {
+  start_epoch();
+}
+
+void BatchReader::start_epoch() {
+  --epochs_left_;
+  log_.rewind();
+  for (position_ = 0; position_ < stretch_.first && log_.next(record_); ++position_) {
+  }
+}
+
+std::optional<Batch> BatchReader::next() {
+  auto batch = read();
+  if (batch.used == 0 && epochs_left_ > 0) {
+    start_epoch();
+    batch = read();
+  }
+  if (batch.used == 0) return {};
+  batch.number = number_++;
+  return batch;
+}
+
+Batch BatchReader::read() {
+  Batch batch;
+  batch.labels.resize(samples_);
+  batch.dense.resize(samples_ * log_.shape().dense);
+  batch.lookups.resize(rows_.size());
+  for (auto& lookup : batch.lookups) lookup.starts.push_back(0);
+  for (; batch.used < samples_ && position_ < stretch_.last && log_.next(record_); ++position_) {
+    add(batch, batch.used++, record_);
+  }
+#pragma omp parallel for schedule(static, 1)
+  for (std::size_t table = 0; table < batch.lookups.size(); ++table) {
+    auto& lookup = batch.lookups[table];
+    lookup.starts.resize(samples_ + 1, lookup.starts.back());
+    order_by_row(lookup);
+  }
+  return batch;
+}
+
+void BatchReader::add(Batch& batch, std::size_t sample, const Record& record) const {
+  batch.labels[sample] = record.label;
+  std::copy(record.dense.begin(), record.dense.end(),
+            batch.dense.begin() + static_cast<std::ptrdiff_t>(sample * record.dense.size()));
+  for (std::size_t table = 0; table < rows_.size(); ++table) {
+    auto& lookup = batch.lookups[table];
+    for (const auto id : record.ids[table]) lookup.ids.push_back(static_cast<RowId>(id % rows_[table]));
+    lookup.starts.push_back(static_cast<std::uint32_t>(lookup.ids.size()));
+  }
+}
+
+}  // namespace dlrm

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A batch as the model takes it, and reading a log batch by batch.
+#include <tier/policy/row_policy.hpp>
+
+#include <optional>
+#include <span>
+
+#include "logs/log.hpp"
+
+namespace dlrm {
+
+using tier::RowId;
+
+/// What one batch asks of one table: a bag of rows for each sample.
+struct Lookup {
+  std::vector<RowId> ids;             ///< all bags, one after the other
+  std::vector<std::uint32_t> starts;  ///< bag `s` is `ids[starts[s] .. starts[s + 1])`
+
+  /// Every occurrence of a row, ordered by row and then by sample: `occurrences[i] = row << 32 | sample`.
+  std::vector<std::uint64_t> occurrences;
+  std::vector<RowId> rows;                ///< each row once, ascending
+  std::vector<std::uint32_t> row_starts;  ///< row `r`: `occurrences[row_starts[r] .. row_starts[r + 1])`
+
+  [[nodiscard]] std::size_t samples() const { return starts.size() - 1; }
+  [[nodiscard]] std::span<const RowId> bag(std::size_t sample) const {
+    return std::span{ids}.subspan(starts[sample], starts[sample + 1] - starts[sample]);
+  }
+  /// The samples that ask for the `r`-th of `rows`, ascending, once for each time they do.
+  [[nodiscard]] std::span<const std::uint64_t> occurrences_of(std::size_t r) const {
+    return std::span{occurrences}.subspan(row_starts[r], row_starts[r + 1] - row_starts[r]);
+  }
+  [[nodiscard]] static std::size_t sample_of(std::uint64_t occurrence) { return occurrence & 0xffffffff; }
+};
+
+/// Always as many samples as the model was made for. Where the log ran out, the last ones are empty and not `used`.
+struct Batch {
+  std::uint64_t number = 0;  ///< from 0, over all epochs of a run
+  std::size_t used = 0;
+  std::vector<float> labels;    ///< [samples]
+  std::vector<float> dense;     ///< [samples, dense features]
+  std::vector<Lookup> lookups;  ///< of each table
+};
+
+/// The records [first, last) of a log.
+struct Stretch {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+/// A stretch of a log as batches, once or several times over.
+class BatchReader {
+ public:
+  /// Rewinds `log`, which must outlive the reader.   \param rows  of each table; ids are reduced modulo them
+  BatchReader(Log& log, Stretch stretch, std::size_t samples, std::vector<RowId> rows,
+              std::size_t epochs = 1);
+  std::optional<Batch> next();
+
+ private:
+  void start_epoch();
+  [[nodiscard]] Batch read();
+  void add(Batch& batch, std::size_t sample, const Record& record) const;
+
+  Log& log_;
+  Stretch stretch_;
+  std::size_t samples_;
+  std::vector<RowId> rows_;
+  std::size_t epochs_left_;
+  std::uint64_t position_ = 0;
+  std::uint64_t number_ = 0;
+  Record record_;
+};
+
+}  // namespace dlrm

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The two hashes of the sample: XXH3 for text (the same everywhere, by its specification) and a mixer of words.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace dlrm {
+
+/// A categorical value as an id; the batch reader reduces it to the rows of its table.
+inline std::uint64_t hash_text(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+
+/// Mixes a word so that neighbours come out unrelated (the finaliser of splitmix64).
+constexpr std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+/// A stream of random words is `mix(a, b, c, ...)` over counters: no state, so any part of it can be made alone.
+template <class... Rest>
+constexpr std::uint64_t mix(std::uint64_t first, std::uint64_t second, Rest... rest) {
+  return mix(mix(first) ^ second, rest...);
+}
+
+/// In [0, 1).
+constexpr double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+
+}  // namespace dlrm

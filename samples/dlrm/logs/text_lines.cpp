@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "logs/text_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include <tier/core/error.hpp>
+
+namespace dlrm {
+namespace {
+
+/// Caught in `TextLines::next` only.
+struct BadField : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+constexpr std::uint64_t tolerated_lines = 10;
+constexpr std::uint64_t tolerated_one_in = 100;
+
+}  // namespace
+
+TextLines::TextLines(std::filesystem::path path, std::string header)
+    : path_{std::move(path)}, header_{std::move(header)} {
+  open();
+}
+
+void TextLines::open() {
+  if (std::filesystem::is_directory(path_)) {
+    throw tier::ConfigError{fmt::format("log \"{}\" is a directory, not a file", path_.string())};
+  }
+  file_ = std::ifstream{path_, std::ios::binary};
+  if (!file_) {
+    throw tier::ConfigError{fmt::format("cannot open log \"{}\": {}", path_.string(), std::strerror(errno))};
+  }
+  number_ = 0;
+  bad_ = {};
+  if (!header_.empty()) check_header();
+}
+
+void TextLines::check_header() {
+  if (!read_line()) throw tier::ConfigError{fmt::format("log \"{}\" is empty", path_.string())};
+  if (line_ == header_) return;
+  throw tier::ConfigError{fmt::format("log \"{}\": line 1 is \"{:.60}\"; expected the header \"{}\"",
+                                      path_.string(), line_, header_)};
+}
+
+void TextLines::rewind() { open(); }
+
+bool TextLines::read_line() {
+  if (!std::getline(file_, line_)) {
+    if (file_.bad()) {
+      throw tier::TierError{tier::last_system_error(), fmt::format("reading log \"{}\"", path_.string())};
+    }
+    return false;
+  }
+  cut_off_ = file_.eof();
+  ++number_;
+  if (line_.ends_with('\r')) line_.pop_back();
+  return true;
+}
+
+bool TextLines::next(tier::FunctionRef<bool(std::string_view)> parse) {
+  while (read_line()) {
+    try {
+      if (parse(line_)) return true;
+    } catch (const BadField& problem) {
+      note_bad(problem.what());
+    }
+  }
+  return false;
+}
+
+void TextLines::note_bad(const std::string& problem) {
+  ++bad_.count;
+  const auto message = fmt::format("log \"{}\": line {}, {}{}", path_.string(), number_, problem,
+                                   cut_off_ ? " (the file ends within this line: it may be truncated)" : "");
+  if (bad_.messages.size() < BadLines::kept) bad_.messages.push_back(message);
+  if (bad_.count > tolerated_lines && bad_.count * tolerated_one_in > number_) {
+    throw tier::ConfigError{
+        fmt::format("{}; {} of {} lines were bad, which is too many", message, bad_.count, number_)};
+  }
+}
+
+void throw_bad_field(std::size_t number, std::string_view name, std::string_view problem) {
+  throw BadField{fmt::format("field {} ({}): {}", number, name, problem)};
+}
+
+void Fields::split(std::string_view line, char separator) {
+  fields_.clear();
+  for (std::size_t start = 0;;) {
+    const auto end = line.find(separator, start);
+    fields_.push_back(line.substr(start, end - start));
+    if (end == std::string_view::npos) break;
+    start = end + 1;
+  }
+  if (fields_.size() < names_.size()) {
+    throw_bad_field(fields_.size() + 1, names_[fields_.size()],
+                    fmt::format("missing, the line has {} of {} fields", fields_.size(), names_.size()));
+  }
+  if (fields_.size() > names_.size()) {
+    throw_bad_field(
+        names_.size() + 1, "not known",
+        fmt::format("the line has {} fields where {} are expected", fields_.size(), names_.size()));
+  }
+}
+
+float Fields::label(std::size_t i) const {
+  if (fields_[i] == "0") return 0;
+  if (fields_[i] == "1") return 1;
+  throw_not(i, "0 or 1");
+}
+
+void Fields::throw_not(std::size_t i, std::string_view what) const {
+  throw_bad_field(i + 1, names_[i], fmt::format("\"{:.40}\" is not {}", fields_[i], what));
+}
+
+}  // namespace dlrm

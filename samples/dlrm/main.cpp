@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  tier-dlrm: trains a recommendation model on a click log and compares ways to hold its embedding tables.
+#include <fmt/format.h>
+#include <omp.h>
+#include <unistd.h>
+#include <tier/core/error.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+
+#include "runs.hpp"
+
+namespace {
+
+std::atomic<bool> interrupted = false;
+
+// A second Ctrl-C ends the program at once.
+void on_interrupt(int signal) {
+  interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
+
+/// oneDNN computes on OpenMP's threads. Between two kernels these would spin and take the cores from the threads that
+/// move rows, so they are told to sleep. OpenMP reads its environment when it is loaded, hence the new start.
+void restart_with_passive_threads(char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  ::setenv("OMP_WAIT_POLICY", "passive", 1);
+  ::execv("/proc/self/exe", argv);  // returns only if it failed, and then spinning threads are merely slower
+}
+
+void set_threads(const dlrm::Options& options) {
+  const std::size_t threads = options.threads > 0 ? options.threads : options.deterministic ? 2 : 0;
+  omp_set_dynamic(0);
+  if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
+}
+
+void warn_of_bad_lines(const dlrm::BadLines& bad) {
+  for (const auto& message : bad.messages) fmt::print(stderr, "tier-dlrm: {}\n", message);
+  if (bad.count > 0) fmt::print(stderr, "tier-dlrm: {} bad lines were skipped\n", bad.count);
+}
+
+int run(const dlrm::Options& options) {
+  set_threads(options);
+  const auto log = dlrm::make_log(options);
+  const auto experiment = dlrm::make_experiment(options, *log);
+  warn_of_bad_lines(log->bad_lines());
+
+  dlrm::Progress progress{stderr};
+  std::vector<dlrm::RunResult> results;
+  for (const auto& name : dlrm::names_of_runs(options)) {
+    if (interrupted) break;
+    results.push_back(dlrm::make_run(name, experiment, progress, interrupted));
+  }
+  fmt::print("{}", dlrm::to_table(results));
+  if (!options.json.empty()) dlrm::write_file(options.json, dlrm::to_json(results));
+  return interrupted ? 128 + SIGINT : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  restart_with_passive_threads(argv);
+  const auto options = dlrm::parse_options({argv + 1, argv + argc}, std::cout);
+  if (!options) return 0;
+  std::signal(SIGINT, on_interrupt);
+  return run(*options);
+} catch (const std::exception& error) {
+  fmt::print(stderr, "tier-dlrm: {}\n", error.what());
+  return 1;
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A deep learning recommendation model on any kind of memory.
+///
+/// dense -> bottom layers -///                          pairwise dot products -> top layers -> logit
+/// ids -> embedding sums --/
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "dense_kernels.hpp"
+#include "embedding.hpp"
+#include "logs/hashing.hpp"
+
+namespace dlrm {
+
+struct ModelOptions {
+  std::size_t batch = 0;            ///< samples
+  std::size_t dense = 0;            ///< features
+  std::size_t dim = 0;              ///< of every embedding
+  std::vector<RowId> rows;          ///< of each table
+  std::vector<std::size_t> bottom;  ///< widths of the hidden layers; one of `dim` follows
+  std::vector<std::size_t> top;     ///< the same; one of 1 follows
+  std::uint64_t seed = 1;
+  Optimizer optimizer = Optimizer::Adagrad;
+  float rate = 0.02F;
+};
+
+/// A chain of linear layers with their gradients and optimiser state; a ReLU after each, after the last if asked.
+template <class Memory>
+class Mlp {
+ public:
+  using Tensor = typename Memory::Tensor;
+
+  Mlp(Memory& memory, std::string name, const ModelOptions& options, std::vector<std::size_t> widths,
+      bool relu_at_the_end);
+
+  void forward(const Tensor& x);
+  /// From `output_gradient()`, which it changes, to the gradients of all weights and, if asked, of the input.
+  void backward(const Tensor& x, Tensor* input_gradient);
+  void step();
+
+  [[nodiscard]] const Tensor& output() const { return layers_.back().y; }
+  [[nodiscard]] Tensor& output_gradient() { return layers_.back().dy; }
+
+  template <class Visit>
+  void visit_weights(Visit&& visit) const;
+
+ private:
+  struct Layer {
+    std::string name;
+    LinearLayer kernel;
+    Tensor w, b, y;       // weights, bias, output
+    Tensor dw, db, dy;    // their gradients
+    Tensor sum_w, sum_b;  // Adagrad's sums of squares; of one element with SGD
+  };
+  Layer make_layer(std::size_t index, std::size_t in, std::size_t out, bool relu);
+  void initialise(Layer& layer, std::size_t index, std::size_t in, std::size_t out);
+
+  Memory& memory_;
+  std::string name_;
+  ModelOptions options_;
+  std::vector<Layer> layers_;
+};
+
+template <class Memory>
+class Dlrm {
+ public:
+  Dlrm(Memory& memory, ModelOptions options);
+
+  void announce(const Batch& batch) {
+    for_tables([&](EmbeddingTable& table) { table.announce(batch); });
+  }
+  void prefetch(const Batch& batch) {
+    for_tables([&](EmbeddingTable& table) { table.prefetch(batch); });
+  }
+  void cancel(const Batch& batch) {
+    for_tables([&](EmbeddingTable& table) { table.cancel(batch); });
+  }
+
+  /// One step of learning.   \return  the mean loss before it
+  double train(const Batch& batch);
+  /// Calls `predicted(logit)` for each used sample of the batch.
+  template <class Predicted>
+  void predict(const Batch& batch, Predicted&& predicted);
+
+  /// Calls `visit(name, values)` for everything that was learned, optimiser state beside rows included, in an order
+  /// that is always the same. A table comes in several stretches.
+  template <class Visit>
+  void visit_weights(Visit&& visit) const;
+
+ private:
+  using Tensor = typename Memory::Tensor;
+
+  [[nodiscard]] std::size_t features() const { return 1 + options_.rows.size(); }
+  void forward(const Batch& batch);
+  void embed(const Batch& batch);
+  double loss(const Batch& batch);
+  void backward();
+  void step(const Batch& batch);
+  template <class Call>
+  void for_tables(Call&& call) {
+    for (auto& table : tables_) call(*table);
+  }
+
+  Memory& memory_;
+  ModelOptions options_;
+  Interaction interaction_;
+  Tensor dense_;  // [batch, dense features]
+  Mlp<Memory> bottom_;
+  Tensor embedded_;  // [batch, features, dim]: the bottom's output, then each table's sums
+  Tensor embedded_gradient_;
+  Tensor products_;  // scratch of the interaction
+  Tensor pairs_, pairs_gradient_;
+  Mlp<Memory> top_;
+  std::vector<std::unique_ptr<EmbeddingTable>> tables_;
+};
+
+template <class Memory>
+Mlp<Memory>::Mlp(Memory& memory, std::string name, const ModelOptions& options,
+                 std::vector<std::size_t> widths, bool relu_at_the_end)
+    : memory_{memory}, name_{std::move(name)}, options_{options} {
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+    layers_.push_back(make_layer(i, widths[i], widths[i + 1], relu_at_the_end || i + 2 < widths.size()));
+    initialise(layers_.back(), i, widths[i], widths[i + 1]);
+  }
+}
+
+template <class Memory>
+auto Mlp<Memory>::make_layer(std::size_t index, std::size_t in, std::size_t out, bool relu) -> Layer {
+  const auto name = fmt::format("{}.{}", name_, index);
+  const auto tensor = [&](std::string_view part, std::size_t count) {
+    return memory_.tensor(fmt::format("{}.{}", name, part), count);
+  };
+  const bool sums = options_.optimizer == Optimizer::Adagrad;
+  return {.name = name,
+          .kernel = LinearLayer{options_.batch, in, out, relu},
+          .w = tensor("weights", out * in),
+          .b = tensor("bias", out),
+          .y = tensor("output", options_.batch * out),
+          .dw = tensor("weights_gradient", out * in),
+          .db = tensor("bias_gradient", out),
+          .dy = tensor("output_gradient", options_.batch * out),
+          .sum_w = tensor("weights_sum", sums ? out * in : 1),
+          .sum_b = tensor("bias_sum", sums ? out : 1)};
+}
+
+// Uniform, with the spread that keeps the variance of what passes through (Glorot and Bengio, 2010).
+template <class Memory>
+void Mlp<Memory>::initialise(Layer& layer, std::size_t index, std::size_t in, std::size_t out) {
+  const auto k = memory_.kernel("initialise", overwrites(layer.w, layer.b, layer.sum_w, layer.sum_b));
+  const double spread = std::sqrt(6.0 / static_cast<double>(in + out));
+  const auto key = mix(options_.seed, hash_text(name_), index);
+  float* w = k.out(layer.w);
+  for (std::size_t i = 0; i < in * out; ++i) w[i] = static_cast<float>((2 * unit(mix(key, i)) - 1) * spread);
+  std::fill_n(k.out(layer.b), out, 0.0F);
+  std::fill_n(k.out(layer.sum_w), layer.sum_w.count(), 0.0F);
+  std::fill_n(k.out(layer.sum_b), layer.sum_b.count(), 0.0F);
+}
+
+template <class Memory>
+void Mlp<Memory>::forward(const Tensor& input) {
+  const Tensor* x = &input;
+  for (auto& layer : layers_) {
+    const auto k = memory_.kernel(layer.name + ".forward", reads(*x, layer.w, layer.b), overwrites(layer.y));
+    layer.kernel.forward(k.in(*x), k.in(layer.w), k.in(layer.b), k.out(layer.y));
+    x = &layer.y;
+  }
+}
+
+template <class Memory>
+void Mlp<Memory>::backward(const Tensor& input, Tensor* input_gradient) {
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    auto& layer = layers_[i];
+    const Tensor& x = i == 0 ? input : layers_[i - 1].y;
+    Tensor* dx = i == 0 ? input_gradient : &layers_[i - 1].dy;
+    if (layer.kernel.relu()) {
+      const auto k = memory_.kernel(layer.name + ".backward_relu", reads(layer.y), updates(layer.dy));
+      layer.kernel.backward_relu(k.in(layer.y), k.out(layer.dy));
+    }
+    {
+      const auto k = memory_.kernel(layer.name + ".backward_weights", reads(x, layer.dy),
+                                    overwrites(layer.dw, layer.db));
+      layer.kernel.backward_weights(k.in(x), k.in(layer.dy), k.out(layer.dw), k.out(layer.db));
+    }
+    if (dx) {
+      const auto k = memory_.kernel(layer.name + ".backward_data", reads(layer.dy, layer.w), overwrites(*dx));
+      layer.kernel.backward_data(k.in(layer.dy), k.in(layer.w), k.out(*dx));
+    }
+  }
+}
+
+template <class Memory>
+void Mlp<Memory>::step() {
+  const auto learn = [this](const std::string& name, Tensor& w, const Tensor& g, Tensor& sum) {
+    if (options_.optimizer == Optimizer::Sgd) {
+      const auto k = memory_.kernel(name + ".sgd", reads(g), updates(w));
+      return step_sgd(k.out(w), k.in(g), w.count(), options_.rate);
+    }
+    const auto k = memory_.kernel(name + ".adagrad", reads(g), updates(w, sum));
+    step_adagrad(k.out(w), k.in(g), k.out(sum), w.count(), options_.rate);
+  };
+  for (auto& layer : layers_) {
+    learn(layer.name + ".weights", layer.w, layer.dw, layer.sum_w);
+    learn(layer.name + ".bias", layer.b, layer.db, layer.sum_b);
+  }
+}
+
+template <class Memory>
+template <class Visit>
+void Mlp<Memory>::visit_weights(Visit&& visit) const {
+  for (const auto& layer : layers_) {
+    const auto k = memory_.kernel(layer.name + ".visit", reads(layer.w, layer.b));
+    visit(layer.name + ".weights", std::span{k.in(layer.w), layer.w.count()});
+    visit(layer.name + ".bias", std::span{k.in(layer.b), layer.b.count()});
+  }
+}
+
+/// `first`, then `widths`, then `last`.
+inline std::vector<std::size_t> chain(std::size_t first, std::vector<std::size_t> widths, std::size_t last) {
+  widths.insert(widths.begin(), first);
+  widths.push_back(last);
+  return widths;
+}
+
+template <class Memory>
+Dlrm<Memory>::Dlrm(Memory& memory, ModelOptions options)
+    : memory_{memory},
+      options_{std::move(options)},
+      interaction_{options_.batch, features(), options_.dim},
+      dense_{memory_.tensor("dense", options_.batch * options_.dense)},
+      bottom_{memory_, "bottom", options_, chain(options_.dense, options_.bottom, options_.dim), true},
+      embedded_{memory_.tensor("embedded", options_.batch * features() * options_.dim)},
+      embedded_gradient_{memory_.tensor("embedded_gradient", options_.batch * features() * options_.dim)},
+      products_{memory_.tensor("products", options_.batch * features() * features())},
+      pairs_{memory_.tensor("pairs", options_.batch * interaction_.width())},
+      pairs_gradient_{memory_.tensor("pairs_gradient", options_.batch * interaction_.width())},
+      top_{memory_, "top", options_, chain(interaction_.width(), options_.top, 1), false} {
+  for (std::size_t table = 0; table < options_.rows.size(); ++table) {
+    tables_.push_back(memory_.table({.table = table,
+                                     .rows = options_.rows[table],
+                                     .dim = options_.dim,
+                                     .seed = options_.seed,
+                                     .optimizer = {.kind = options_.optimizer, .rate = options_.rate}}));
+  }
+}
+
+template <class Memory>
+double Dlrm<Memory>::train(const Batch& batch) {
+  forward(batch);
+  const double mean = loss(batch);
+  backward();
+  step(batch);
+  memory_.end_of_step();
+  return mean;
+}
+
+template <class Memory>
+template <class Predicted>
+void Dlrm<Memory>::predict(const Batch& batch, Predicted&& predicted) {
+  forward(batch);
+  const auto k = memory_.kernel("predict", reads(top_.output()));
+  const float* logits = k.in(top_.output());
+  for (std::size_t i = 0; i < batch.used; ++i) predicted(logits[i]);
+}
+
+template <class Memory>
+void Dlrm<Memory>::forward(const Batch& batch) {
+  {
+    const auto k = memory_.kernel("dense", overwrites(dense_));
+    std::copy(batch.dense.begin(), batch.dense.end(), k.out(dense_));
+  }
+  bottom_.forward(dense_);
+  embed(batch);
+  {
+    const auto k = memory_.kernel("interaction.forward", reads(embedded_), overwrites(products_, pairs_));
+    interaction_.forward(k.in(embedded_), k.out(products_), k.out(pairs_));
+  }
+  top_.forward(pairs_);
+}
+
+template <class Memory>
+void Dlrm<Memory>::embed(const Batch& batch) {
+  const auto k = memory_.kernel("embed", reads(bottom_.output()), overwrites(embedded_));
+  const float* in = k.in(bottom_.output());
+  float* out = k.out(embedded_);
+  const std::size_t stride = features() * options_.dim;
+#pragma omp parallel for schedule(static)
+  for (std::size_t s = 0; s < options_.batch; ++s)
+    std::copy_n(in + s * options_.dim, options_.dim, out + s * stride);
+  for (std::size_t t = 0; t < tables_.size(); ++t)
+    tables_[t]->gather(batch, out + (1 + t) * options_.dim, stride);
+}
+
+template <class Memory>
+double Dlrm<Memory>::loss(const Batch& batch) {
+  const auto k = memory_.kernel("loss", reads(top_.output()), overwrites(top_.output_gradient()));
+  return loss_and_gradient(k.in(top_.output()), std::span{batch.labels}.first(batch.used), options_.batch,
+                           k.out(top_.output_gradient()));
+}
+
+template <class Memory>
+void Dlrm<Memory>::backward() {
+  top_.backward(pairs_, &pairs_gradient_);
+  {
+    const auto k = memory_.kernel("interaction.backward", reads(embedded_, pairs_gradient_),
+                                  overwrites(products_, embedded_gradient_));
+    interaction_.backward(k.in(embedded_), k.in(pairs_gradient_), k.out(products_),
+                          k.out(embedded_gradient_));
+  }
+  {
+    const auto k =
+        memory_.kernel("bottom.gradient", reads(embedded_gradient_), overwrites(bottom_.output_gradient()));
+    const float* in = k.in(embedded_gradient_);
+    float* out = k.out(bottom_.output_gradient());
+    const std::size_t stride = features() * options_.dim;
+#pragma omp parallel for schedule(static)
+    for (std::size_t s = 0; s < options_.batch; ++s)
+      std::copy_n(in + s * stride, options_.dim, out + s * options_.dim);
+  }
+  bottom_.backward(dense_, nullptr);
+}
+
+template <class Memory>
+void Dlrm<Memory>::step(const Batch& batch) {
+  top_.step();
+  bottom_.step();
+  const auto k = memory_.kernel("embeddings.update", reads(embedded_gradient_));
+  const float* gradients = k.in(embedded_gradient_);
+  const std::size_t stride = features() * options_.dim;
+  for (std::size_t t = 0; t < tables_.size(); ++t)
+    tables_[t]->update(batch, gradients + (1 + t) * options_.dim, stride);
+}
+
+template <class Memory>
+template <class Visit>
+void Dlrm<Memory>::visit_weights(Visit&& visit) const {
+  bottom_.visit_weights(visit);
+  top_.visit_weights(visit);
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    tables_[t]->read_all([&](std::span<const float> rows) { visit(fmt::format("table.{}", t), rows); });
+  }
+}
+
+}  // namespace dlrm

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "options.hpp"
+
+#include <fmt/format.h>
+#include <tier/core/error.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "logs/log.hpp"
+
+namespace dlrm {
+namespace {
+
+void add_log_options(CLI::App& app, Options& o) {
+  app.add_option("--data", o.data, "Click log to learn from; without it a log is generated");
+  app.add_option("--format", o.format, fmt::format("Format of --data: {}", log_formats));
+  app.add_option("--rows", o.rows, "Rows of each table: one number for all, or a list a,b,c")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--table-bytes", o.table_bytes, "Size of all embeddings, such as 4GiB, instead of --rows");
+  app.add_option("--samples", o.samples, "Generated log: records")->capture_default_str();
+  app.add_option("--tables", o.tables, "Generated log: tables")->capture_default_str();
+  app.add_option("--pooling", o.pooling, "Generated log: ids of each table in a record")
+      ->capture_default_str();
+  app.add_option("--skew", o.skew, "Generated log: production, uniform, or a Zipf exponent")
+      ->capture_default_str();
+}
+
+void add_model_options(CLI::App& app, Options& o) {
+  app.add_option("--batch", o.batch, "Samples in a batch")->capture_default_str();
+  app.add_option("--epochs", o.epochs, "Times the log is learned from")->capture_default_str();
+  app.add_option("--dim", o.dim, "Floats in a row")->capture_default_str();
+  app.add_option("--bottom", o.bottom, "Widths of the hidden layers under the dense features")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--top", o.top, "Widths of the hidden layers over the interaction")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--optimizer", o.optimizer, "sgd or adagrad (row-wise for tables)")
+      ->check(CLI::IsMember({"sgd", "adagrad"}))
+      ->capture_default_str();
+  app.add_option("--rate", o.rate, "Learning rate")->capture_default_str();
+  app.add_option("--seed", o.seed, "Of weights and generated data")->capture_default_str();
+  app.add_option("--threads", o.threads, "Threads that compute; 0: one for each core")->capture_default_str();
+  app.add_flag("--deterministic", o.deterministic,
+               "The same bits on any machine of one kind: two threads unless --threads says otherwise");
+}
+
+void add_memory_options(CLI::App& app, Options& o) {
+  app.add_option("--lookahead", o.lookahead, "Batches whose rows are prefetched")->capture_default_str();
+  app.add_option("--fast", o.fast, "Fast memory for tables: a size, or a share of their bytes")
+      ->capture_default_str();
+  app.add_option("--slow", o.slow,
+                 "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
+  app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
+  app.add_option("--slots", o.slots, "Rows of each table that fast memory holds, instead of --fast");
+  app.add_flag("--compare", o.compare,
+               "Run plain, all_fast, tiered, lru and first_touch, on the same batches");
+  app.add_option("--json", o.json, "Write the results to this file");
+}
+
+void check(bool holds, const std::string& message) {
+  if (!holds) throw tier::ConfigError{message};
+}
+
+void check_options(const CLI::App& app, const Options& o) {
+  check(o.data.empty() == o.format.empty(),
+        fmt::format("--data and --format go together; formats: {}", log_formats));
+  for (const auto* name : {"--samples", "--tables", "--pooling", "--skew"}) {
+    check(o.data.empty() || app.count(name) == 0,
+          fmt::format("{} is for the generated log, not for --data", name));
+  }
+  check(app.count("--rows") == 0 || o.table_bytes.empty(), "give --rows or --table-bytes, not both");
+  const std::pair<const char*, std::size_t> positive[] = {{"--batch", o.batch},
+                                                          {"--epochs", o.epochs},
+                                                          {"--dim", o.dim},
+                                                          {"--tables", o.tables},
+                                                          {"--pooling", o.pooling}};
+  for (const auto& [name, value] : positive) check(value > 0, fmt::format("{} must be at least 1", name));
+  check(o.rate > 0, "--rate must be positive");
+  for (const auto width : o.bottom) check(width > 0, "--bottom: a layer must have a width of at least 1");
+  for (const auto width : o.top) check(width > 0, "--top: a layer must have a width of at least 1");
+  check(o.samples >= 10, "--samples must be at least 10, of which one tenth is held out");
+  std::ignore = parse_fast(o.fast, tier::Bytes{1 << 20});
+  if (!o.table_bytes.empty()) std::ignore = tier::parse_bytes(o.table_bytes);
+}
+
+}  // namespace
+
+std::optional<Options> parse_options(std::vector<std::string> arguments, std::ostream& out) {
+  Options options;
+  CLI::App app{
+      "Trains a deep learning recommendation model whose embedding tables lie in two tiers of memory.",
+      "tier-dlrm"};
+  add_log_options(app, options);
+  add_model_options(app, options);
+  add_memory_options(app, options);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    out << app.help();
+    return {};
+  } catch (const CLI::ParseError& error) {
+    throw tier::ConfigError{fmt::format("{} (tier-dlrm --help lists the options)", error.what())};
+  }
+  check_options(app, options);
+  return options;
+}
+
+std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables) {
+  auto rows = options.rows;
+  if (!options.table_bytes.empty()) {
+    rows = {tier::parse_bytes(options.table_bytes).count / (tables * options.dim * sizeof(float))};
+  }
+  if (rows.size() == 1) rows.resize(tables, rows.front());
+  check(rows.size() == tables, fmt::format("--rows has {} numbers for {} tables", rows.size(), tables));
+  std::vector<RowId> result;
+  for (const auto count : rows) {
+    check(count > 0 && count <= std::numeric_limits<std::int32_t>::max(),
+          fmt::format("a table of {} rows: allowed are 1 to 2147483647", count));
+    result.push_back(static_cast<RowId>(count));
+  }
+  return result;
+}
+
+tier::Bytes parse_fast(std::string_view text, tier::Bytes all) {
+  if (!text.ends_with('%')) return tier::parse_bytes(text);
+  double percent = 0;
+  const auto* last = text.data() + text.size() - 1;
+  const auto [end, error] = std::from_chars(text.data(), last, percent);
+  if (error != std::errc{} || end != last || !(percent > 0 && percent <= 100)) {
+    throw tier::ConfigError{"bad share of the tables", text, 0,
+                            "more than 0%, at most 100%, or a size such as 64MiB"};
+  }
+  return {static_cast<std::size_t>(static_cast<double>(all.count) * percent / 100)};
+}
+
+}  // namespace dlrm

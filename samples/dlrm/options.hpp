@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The program's command line.
+#include <tier/core/bytes.hpp>
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "embedding.hpp"
+
+namespace dlrm {
+
+struct Options {
+  std::string data;  ///< a log file; empty: a generated log
+  std::string format;
+  std::size_t batch = 1024;
+  std::size_t epochs = 1;
+  std::size_t lookahead = 2;
+  double rate = 0.02;
+  std::string optimizer = "adagrad";
+  std::vector<std::size_t> bottom{64};
+  std::vector<std::size_t> top{64, 32};
+  std::size_t dim = 32;
+  std::vector<std::uint64_t> rows{100'000};  ///< of each table, or of all
+
+  // of the generated log
+  std::uint64_t samples = 200'000;
+  std::size_t tables = 8;
+  std::size_t pooling = 8;
+  std::string skew = "production";
+  std::string table_bytes;  ///< of all tables; instead of rows
+
+  std::string fast = "10%";
+  std::string slow;  ///< empty: emulated:cxl of twice the tables
+  std::string policy = "hint_aware";
+  std::size_t slots = 0;  ///< 0: as many as `fast` holds
+  bool compare = false;
+
+  std::string json;
+  std::uint64_t seed = 1;
+  std::size_t threads = 0;  ///< 0: one for each core
+  bool deterministic = false;
+
+  [[nodiscard]] Optimizer optimizer_kind() const {
+    return optimizer == "sgd" ? Optimizer::Sgd : Optimizer::Adagrad;
+  }
+};
+
+/// \param arguments  without the program's name
+/// \return           none if the help was asked for and printed to `out`.
+/// \throws           `ConfigError` for what is unknown, malformed or contradicts itself.
+std::optional<Options> parse_options(std::vector<std::string> arguments, std::ostream& out);
+
+/// The rows of each of `tables` tables: as given, one number for all, or what fills `--table-bytes`.
+/// \throws  `ConfigError` if the counts differ or a table is too small or too large.
+std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables);
+
+/// \param text  a size, or a share of `all` such as `10%`   \throws  `ConfigError`
+tier::Bytes parse_fast(std::string_view text, tier::Bytes all);
+
+}  // namespace dlrm

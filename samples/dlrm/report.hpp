@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What a run has to say: as a table and as JSON.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+
+namespace dlrm {
+
+/// What the memory did while the model learned. A run on plain memory moves nothing and hits always.
+struct Traffic {
+  double fast_share = 1;                               ///< 1 - rows fetched / rows accessed
+  double on_time_share = 1;                            ///< of the accesses: those that did not wait
+  std::map<std::string, std::uint64_t> bytes_moved{};  ///< by "FROM>TO"
+  double stalled_s = 0;                                ///< summed over threads
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t overhead_bytes = 0;  ///< of the peak: metadata, staging, queues
+};
+
+struct RunResult {
+  std::string name;
+  bool complete = true;  ///< not interrupted
+  std::uint64_t samples = 0;
+  double samples_per_s = 0;
+  double input_s = 0;     ///< of the time: reading the log
+  double train_loss = 0;  ///< mean over the last epoch's batches seen
+  double auc = 0;
+  double log_loss = 0;
+  std::uint64_t checksum =
+      0;  ///< of every weight and every batch's loss: equal for runs that computed the same
+  Traffic traffic;
+};
+
+/// The table that ends a run of the program.
+[[nodiscard]] std::string to_table(std::span<const RunResult> runs);
+/// {"runs": [...]}; numbers that are not finite are null.
+[[nodiscard]] std::string to_json(std::span<const RunResult> runs);
+/// \throws  `tier::TierError` if the file cannot be written.
+void write_file(const std::filesystem::path& path, const std::string& text);
+
+}  // namespace dlrm

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The runs that the program can make, by name.
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+#include "train.hpp"
+
+namespace dlrm {
+
+/// What all runs of one call have in common.
+struct Experiment {
+  Options options;
+  Log& log;
+  ModelOptions model;
+  TrainOptions train;
+};
+
+/// Counts the log's records, holds out its last tenth, and sizes the model.
+/// \throws  `ConfigError` for a log or options that do not make a model.
+Experiment make_experiment(const Options& options, Log& log);
+
+/// The log that the options ask for.
+std::unique_ptr<Log> make_log(const Options& options);
+
+/// The runs that the options ask for, in order.
+std::vector<std::string> names_of_runs(const Options& options);
+
+RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,
+                   const std::atomic<bool>& stop);
+
+}  // namespace dlrm

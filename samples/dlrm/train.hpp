@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  One run: learning from the first nine tenths of a log, and being tested on the last.
+#include <atomic>
+#include <chrono>
+#include <deque>
+
+#include "checksum.hpp"
+#include "metrics.hpp"
+#include "model.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+
+namespace dlrm {
+
+struct TrainOptions {
+  Stretch learn_from;
+  Stretch test_on;
+  std::size_t epochs = 1;
+  std::size_t lookahead = 2;  ///< batches known ahead of the one that is trained on
+};
+
+/// Learns batch by batch while the next ones are announced and their rows asked for.
+/// \tparam Memory  as `PlainMemory`: tensors, kernels, tables, and `traffic()` and `hit_share()` of what was done so far
+template <class Memory>
+class Trainer {
+ public:
+  Trainer(Memory& memory, const ModelOptions& model, const TrainOptions& options, Log& log,
+          const std::atomic<bool>& stop)
+      : memory_{memory},
+        model_options_{model},
+        options_{options},
+        log_{log},
+        stop_{stop},
+        model_{memory, model} {}
+
+  /// Ends early, with what was reached so far, once `stop` is set.
+  RunResult run(const std::string& name, Progress& progress);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+  void learn(RunResult& result, Progress& progress);
+  void look_ahead(BatchReader& reader, RunResult& result);
+  void test(RunResult& result);
+  void add_weights();
+
+  Memory& memory_;
+  ModelOptions model_options_;
+  TrainOptions options_;
+  Log& log_;
+  const std::atomic<bool>& stop_;
+  Dlrm<Memory> model_;
+  std::deque<Batch> window_;  // the batch to train on, then those announced
+  Checksum checksum_;
+};
+
+template <class Memory>
+RunResult Trainer<Memory>::run(const std::string& name, Progress& progress) {
+  RunResult result;
+  result.name = name;
+  learn(result, progress);
+  result.traffic = memory_.traffic();  // before the test and the checksum move anything
+  test(result);
+  add_weights();
+  result.checksum = checksum_.value();
+  return result;
+}
+
+template <class Memory>
+void Trainer<Memory>::learn(RunResult& result, Progress& progress) {
+  BatchReader reader{log_, options_.learn_from, model_options_.batch, model_options_.rows, options_.epochs};
+  const auto total = (options_.learn_from.last - options_.learn_from.first) * options_.epochs;
+  const auto start = Clock::now();
+  double smooth_loss = 0;
+  for (look_ahead(reader, result); !window_.empty() && !stop_; look_ahead(reader, result)) {
+    const auto batch = std::move(window_.front());
+    window_.pop_front();
+    const double loss = model_.train(batch);
+    checksum_.add(loss);
+    smooth_loss += (loss - smooth_loss) * (result.samples == 0 ? 1 : 0.05);
+    result.samples += batch.used;
+    if (progress.due()) {
+      progress.draw(result.name, {.samples = result.samples,
+                                  .total = total,
+                                  .seconds = seconds(Clock::now() - start),
+                                  .loss = smooth_loss,
+                                  .fast_share = memory_.hit_share()});
+    }
+  }
+  progress.clear();
+  for (const auto& batch : window_) model_.cancel(batch);
+  window_.clear();
+  result.complete = result.samples == total;
+  result.train_loss = smooth_loss;
+  result.samples_per_s = static_cast<double>(result.samples) / seconds(Clock::now() - start);
+}
+
+template <class Memory>
+void Trainer<Memory>::look_ahead(BatchReader& reader, RunResult& result) {
+  while (window_.size() <= options_.lookahead) {
+    const auto start = Clock::now();
+    auto batch = reader.next();
+    result.input_s += seconds(Clock::now() - start);
+    if (!batch) return;
+    window_.push_back(std::move(*batch));
+    model_.announce(window_.back());
+    if (window_.size() > 1) model_.prefetch(window_.back());  // the first is needed at once
+  }
+}
+
+template <class Memory>
+void Trainer<Memory>::test(RunResult& result) {
+  BatchReader reader{log_, options_.test_on, model_options_.batch, model_options_.rows};
+  std::vector<Prediction> predictions;
+  while (const auto batch = reader.next()) {
+    std::size_t i = 0;
+    model_.predict(
+        *batch, [&](float logit) { predictions.push_back({.logit = logit, .label = batch->labels[i++]}); });
+  }
+  result.auc = auc(predictions);
+  result.log_loss = log_loss(predictions);
+}
+
+template <class Memory>
+void Trainer<Memory>::add_weights() {
+  model_.visit_weights(
+      [this](const std::string&, std::span<const float> values) { checksum_.add(std::as_bytes(values)); });
+}
+
+}  // namespace dlrm
