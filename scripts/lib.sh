@@ -9,9 +9,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_dir=$(realpath -m "${TIER_BUILD_DIR:-$root/build}")
 jobs=${TIER_JOBS:-$(nproc)}
 
-# ocl-icd-opencl-dev: Debian's CMake files of oneDNN look for OpenCL, whether it is used or not.
-build_packages=(g++ cmake ninja-build ccache pkg-config git python3 libtbb-dev liburing-dev libdnnl-dev ocl-icd-opencl-dev
-  libcli11-dev nlohmann-json3-dev libfmt-dev doctest-dev libbenchmark-dev libboost-dev)
+build_packages=(g++ cmake ninja-build ccache pkg-config git python3 libtbb-dev liburing-dev libdnnl-dev libcli11-dev
+  nlohmann-json3-dev libfmt-dev libxxhash-dev doctest-dev libbenchmark-dev libboost-dev)
 check_packages=(clang clang-format clang-tidy codespell)
 
 say() { printf '\n== %s\n' "$*"; }
