@@ -3,6 +3,7 @@
 
 #include "copy/sanitizer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -140,6 +141,10 @@ void stream_bytes(const StreamKernel& kernel, std::byte* dst, const std::byte* s
   kernel.body(dst + head, src + head, body);
   if (tail != 0) std::memcpy(dst + head + body, src + head + body, tail);
   fence_stores();
+}
+
+std::size_t useful_threads(std::uint64_t size) noexcept {
+  return std::max<std::uint64_t>(1, size / memory_chunk);
 }
 
 Stores stores_for(std::size_t size, bool warm) noexcept {

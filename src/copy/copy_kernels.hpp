@@ -2,6 +2,7 @@
 #pragma once
 /// \file  One thread's copy: ordinary or non-temporal stores, chosen by the CPU we run on and by size.
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace tier::detail {
@@ -21,6 +22,12 @@ struct StreamKernel {
 
 /// Copies `n` bytes of any alignment with `kernel`, and fences its stores.
 void stream_bytes(const StreamKernel& kernel, std::byte* dst, const std::byte* src, std::size_t n) noexcept;
+
+/// What one thread takes at a time of a copy that several share: what an awaited copy may have to wait for.
+constexpr std::size_t memory_chunk = 512 << 10;
+
+/// The threads beyond which a copy in memory gets no faster; at least one.
+[[nodiscard]] std::size_t useful_threads(std::uint64_t size) noexcept;
 
 enum class Stores { Ordinary, NonTemporal };
 

@@ -19,7 +19,7 @@ struct TierRange {
 };
 
 enum class Priority : std::uint8_t {
-  Idle,    ///< write-behind, compaction
+  Idle,  ///< write-behind, compaction
   Prefetch,
   Awaited  ///< somebody waits for it
 };
@@ -32,6 +32,8 @@ enum class Priority : std::uint8_t {
 class CopyTask {
  public:
   virtual ~CopyTask();
+  CopyTask(const CopyTask&) = delete;
+  CopyTask& operator=(const CopyTask&) = delete;
 
   TierRange to;
   TierRange from;

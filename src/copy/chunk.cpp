@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "copy/chunk.hpp"
+
+#include "copy/copy_kernels.hpp"
+#include "copy/sanitizer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <new>
+
+namespace tier::detail {
+namespace {
+
+// One request, and how much of a device's time one chunk takes: about 1.5 ms at 2.7 GB/s.
+constexpr std::size_t device_piece = 512 << 10;
+constexpr std::size_t device_chunk = 4 << 20;
+// One prepares a batch while the other's is in flight. A guess.
+constexpr std::size_t device_threads = 2;
+
+constexpr std::align_val_t staging_alignment{64 << 10};  // no device asks for more
+
+std::size_t piece_limit(Path path) noexcept {
+  switch (path) {
+    case Path::Memory:
+      return memory_chunk;
+    case Path::Load:
+    case Path::Store:
+      return device_piece;
+    case Path::Staged:
+      return Staging::buffer_size;
+    case Path::Nothing:
+      break;
+  }
+  return ~std::size_t{0};
+}
+
+Tier* device_of(Path path, const CopyTask& task) noexcept {
+  if (path == Path::Load) return task.from.tier;
+  return path == Path::Store ? task.to.tier : nullptr;
+}
+
+std::byte* address(const TierRange& range, std::uint64_t offset) noexcept {
+  return range.tier->base() + range.offset + offset;
+}
+
+// More threads than a slow side can serve slow it down (CachedArrays, writes to Optane). What one thread moves at
+// least is a guess on the low side; here it is 23 GB/s.
+std::size_t threads_that_saturate(const CopyTask& task) noexcept {
+  constexpr double one_thread = 10e9;
+  const double read = task.from.tier->model().read_bytes_per_second;
+  const double write = task.to.tier->model().write_bytes_per_second;
+  if (read <= 0 || write <= 0) return ~std::size_t{0};  // not declared
+  return static_cast<std::size_t>(std::ceil(std::min(read, write) / one_thread));
+}
+
+/// The side of a piece's task that is read, or written.
+const TierRange& side(Direction direction, const Piece& piece) noexcept {
+  const CopyTask& task = *piece.task->task;
+  return direction == Direction::Read ? task.from : task.to;
+}
+
+std::error_code access_error(Direction direction, const Piece& piece) noexcept {
+  const TierRange& range = side(direction, piece);
+  return range.tier->access_error(direction, range.offset + piece.offset, piece.size);
+}
+
+// One request for the whole piece: a copy streams, so that of the device's latency only the first access's shows.
+void charge(Direction direction, const Piece& piece, std::chrono::steady_clock::time_point start) noexcept {
+  side(direction, piece).tier->charge(direction, piece.size, 1, start);
+}
+
+}  // namespace
+
+Path path_of(const CopyTask& task) noexcept {
+  if (!task.from.tier->has_bytes() || !task.to.tier->has_bytes()) return Path::Nothing;
+  const bool from_memory = task.from.tier->base() != nullptr, to_memory = task.to.tier->base() != nullptr;
+  if (from_memory) return to_memory ? Path::Memory : Path::Store;
+  return to_memory ? Path::Load : Path::Staged;
+}
+
+Staging::Staging(std::size_t buffers) {
+  for (std::size_t i = 0; i < buffers; ++i)
+    buffers_.emplace_back(static_cast<std::byte*>(::operator new(buffer_size, staging_alignment)));
+  const MutexLock lock{mutex_};
+  for (const auto& buffer : buffers_) free_.push_back(buffer.get());
+}
+
+void Staging::Delete::operator()(std::byte* p) const noexcept { ::operator delete(p, staging_alignment); }
+
+std::byte* Staging::take() noexcept {
+  const MutexLock lock{mutex_};
+  while (free_.empty()) freed_.wait(mutex_);
+  std::byte* buffer = free_.back();
+  free_.pop_back();
+  return buffer;
+}
+
+void Staging::give_back(std::byte* buffer) noexcept {
+  const MutexLock lock{mutex_};
+  free_.push_back(buffer);
+  freed_.notify_one();
+}
+
+bool Chunk::accepts(Path path, const Tier* device, std::size_t size) const noexcept {
+  if (count_ == 0) return true;
+  return path == path_ && device != nullptr && device == device_ && count_ < max_pieces &&
+         bytes_ + size <= device_chunk;
+}
+
+bool Chunk::add(TaskState& task) noexcept {
+  const Path path = task.cancelled ? Path::Nothing : path_of(*task.task);
+  const std::uint64_t rest = task.cancelled ? 0 : task.task->size - task.next;
+  const std::size_t size = std::min<std::uint64_t>(rest, piece_limit(path));
+  Tier* device = device_of(path, *task.task);
+  if (!accepts(path, device, size)) return false;
+  path_ = path;
+  device_ = device;
+  bytes_ += size;
+  pieces_[count_++] = {&task, task.next, size};
+  task.next += size;
+  ++task.in_flight;
+  ++task.touching;
+  return true;
+}
+
+void Chunk::carry_out(Staging& staging, FunctionRef<void()> let_go) noexcept {
+  switch (path_) {
+    case Path::Nothing:
+      return;
+    case Path::Memory:
+      return copy_in_memory(let_go);
+    case Path::Load:
+      return transfer(Direction::Read, let_go);
+    case Path::Store:
+      return transfer(Direction::Write, let_go);
+    case Path::Staged:
+      break;
+  }
+  let_go();
+  std::byte* buffer = staging.take();
+  transfer_staged(buffer);
+  staging.give_back(buffer);
+}
+
+void Chunk::copy_in_memory(FunctionRef<void()> let_go) noexcept {
+  Piece& piece = pieces_.front();
+  const CopyTask& task = *piece.task->task;
+  const auto start = std::chrono::steady_clock::now();
+  piece.error = access_error(Direction::Read, piece);
+  if (!piece.error) piece.error = access_error(Direction::Write, piece);
+  if (piece.error) return;
+  copy_bytes(address(task.to, piece.offset), address(task.from, piece.offset), piece.size,
+             stores_for(task.size, task.warm));
+  if (!task.from.tier->charges() && !task.to.tier->charges()) return;
+  let_go();
+  charge(Direction::Read, piece, start);
+  charge(Direction::Write, piece, start);
+}
+
+// Memory is announced before the device starts: from `let_go` on the program may write what is being stored.
+void Chunk::transfer(Direction direction, FunctionRef<void()> let_go) noexcept {
+  const Direction in_memory = direction == Direction::Read ? Direction::Write : Direction::Read;
+  const auto start = std::chrono::steady_clock::now();
+  std::array<IoRequest, max_pieces> requests;
+  std::size_t count = 0;
+  for (Piece& piece : pieces()) {
+    piece.error = access_error(in_memory, piece);
+    if (piece.error) continue;
+    std::byte* memory = address(side(in_memory, piece), piece.offset);
+    in_memory == Direction::Write ? announce_write(memory, piece.size) : announce_read(memory, piece.size);
+    requests[count++] = {side(direction, piece).offset + piece.offset, memory, piece.size};
+  }
+  let_go();
+  device_->transfer(direction, std::span{requests}.first(count));
+  for (const IoRequest* request = requests.data(); Piece & piece : pieces()) {
+    if (piece.error) continue;
+    piece.error = (request++)->error;
+    charge(in_memory, piece, start);
+  }
+}
+
+void Chunk::transfer_staged(std::byte* buffer) noexcept {
+  Piece& piece = pieces_.front();
+  const CopyTask& task = *piece.task->task;
+  IoRequest load{task.from.offset + piece.offset, buffer, piece.size};
+  task.from.tier->transfer(Direction::Read, {&load, 1});
+  piece.error = load.error;
+  if (load.error) return;
+  IoRequest store{task.to.offset + piece.offset, buffer, piece.size};
+  task.to.tier->transfer(Direction::Write, {&store, 1});
+  piece.error = store.error;
+}
+
+std::size_t useful_threads(const CopyTask& task, std::uint64_t rest) noexcept {
+  const Path path = path_of(task);
+  if (path == Path::Nothing) return 0;
+  if (path != Path::Memory)
+    return std::min<std::uint64_t>(device_threads, (rest + device_chunk - 1) / device_chunk);
+  return std::min(useful_threads(rest), threads_that_saturate(task));
+}
+
+}  // namespace tier::detail

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What one thread moves at a time between two looks at the queue.
+#include "copy/task_state.hpp"
+
+#include <tier/core/function_ref.hpp>
+#include <tier/core/mutex.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tier::detail {
+
+/// How bytes get from one tier to another.
+enum class Path : std::uint8_t {
+  Nothing,  ///< a tier without bytes
+  Memory,   ///< both sides addressable: the CPU copies
+  Load,     ///< from a device to memory
+  Store,    ///< from memory to a device
+  Staged    ///< from a device to a device, by way of a buffer
+};
+[[nodiscard]] Path path_of(const CopyTask& task) noexcept;
+
+/// The threads beyond which moving the rest of a task gets no faster.
+[[nodiscard]] std::size_t useful_threads(const CopyTask& task, std::uint64_t rest) noexcept;
+
+/// Buffers for device-to-device moves, made beforehand. Their pages cost nothing until first used.
+/// \threadsafety  Internally synchronised; a user waits while all are taken, which ends because users hold only one.
+class Staging {
+ public:
+  static constexpr std::size_t buffer_size = 1 << 20;
+
+  explicit Staging(std::size_t buffers);
+  [[nodiscard]] std::byte* take() noexcept;
+  void give_back(std::byte* buffer) noexcept;
+
+ private:
+  struct Delete {
+    void operator()(std::byte* p) const noexcept;
+  };
+  Mutex mutex_;
+  CondVar freed_;
+  std::vector<std::unique_ptr<std::byte, Delete>> buffers_;
+  std::vector<std::byte*> free_ TIER_GUARDED_BY(mutex_);  // never grows beyond its first capacity
+};
+
+/// A stretch of one task.
+struct Piece {
+  TaskState* task = nullptr;
+  std::uint64_t offset = 0;  ///< in the task
+  std::size_t size = 0;
+  std::error_code error{};
+};
+
+/// One stretch for the CPU; or, for a device, a batch of them from any tasks that go the same way, since small
+/// objects would otherwise keep its queue one request deep.
+class Chunk {
+ public:
+  /// Takes the next bytes of `task`, if they can travel with what is here.
+  /// \return  False if they cannot.   \pre  The task is open.
+  bool add(TaskState& task) noexcept;
+  [[nodiscard]] std::span<Piece> pieces() noexcept { return {pieces_.data(), count_}; }
+
+  /// Moves the bytes; each piece's `error` is set.
+  /// \param let_go  called at most once: from then on no CPU touches the ranges, while a device still does
+  void carry_out(Staging& staging, FunctionRef<void()> let_go) noexcept;
+
+ private:
+  static constexpr std::size_t max_pieces = 32;
+
+  [[nodiscard]] bool accepts(Path path, const Tier* device, std::size_t size) const noexcept;
+  void copy_in_memory(FunctionRef<void()> let_go) noexcept;
+  void transfer(Direction direction, FunctionRef<void()> let_go) noexcept;
+  void transfer_staged(std::byte* buffer) noexcept;
+
+  Path path_ = Path::Nothing;
+  Tier* device_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::size_t count_ = 0;
+  std::array<Piece, max_pieces> pieces_;
+};
+
+}  // namespace tier::detail

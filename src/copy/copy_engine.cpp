@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "copy/chunk.hpp"
+#include "copy/copy_kernels.hpp"
+#include "copy/task_state.hpp"
+
+#include <tier/copy/copy_engine.hpp>
+#include <tier/copy/parallel_for.hpp>
+#include <tier/core/assert.hpp>
+#include <tier/core/mutex.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace tier {
+
+using detail::Chunk;
+using detail::Joiner;
+using detail::Path;
+using detail::Piece;
+using detail::Stopper;
+using detail::TaskState;
+
+struct CopyTask::State : TaskState {
+  using TaskState::TaskState;
+  static State& of(CopyTask& task) noexcept { return *std::launder(reinterpret_cast<State*>(task.state_)); }
+};
+
+CopyTask::CopyTask() {
+  static_assert(sizeof(State) <= sizeof(state_) && alignof(State) <= alignof(std::max_align_t));
+  ::new (state_) State{*this};
+}
+
+CopyTask::~CopyTask() {
+  State& state = State::of(*this);
+  TIER_ASSERT(state.phase != State::Phase::Active, "a copy task must live until it has finished");
+  state.~State();
+}
+
+struct CopyEngine::Impl {
+  explicit Impl(Options options);
+  ~Impl();
+
+  void run(std::span<CopyTask* const> tasks) noexcept;
+  void submit(TaskState& task, Priority priority) noexcept;
+  void raise(TaskState& task, Priority priority) noexcept TIER_REQUIRES(mutex_);
+  void cancel(TaskState& task) noexcept TIER_REQUIRES(mutex_);
+  void stop(TaskState& task) noexcept;
+  void pause() noexcept;
+  void resume() noexcept;
+
+  /// The tasks of one `run()`, as many as their joiners have room on its stack.
+  struct Run {
+    static constexpr std::size_t capacity = 64;
+    std::array<Joiner, capacity> joiners;
+    std::size_t count = 0;
+    std::size_t first = 0;       // joiners before it have nothing left to take
+    std::size_t unfinished = 0;  // tasks whose finished() has not returned
+
+    TaskState* next_open() noexcept;
+  };
+
+  /// A task whose finished() is running, for a `run()` that joins it now.
+  struct Finishing {
+    const TaskState* task;
+    Joiner* joiners;
+    Finishing* next;
+  };
+
+  void start(TaskState& task) noexcept TIER_REQUIRES(mutex_);
+  void close(TaskState& task) noexcept TIER_REQUIRES(mutex_);
+  void finish(TaskState& task) noexcept TIER_REQUIRES(mutex_);
+  void join(Run& run, TaskState& task) noexcept TIER_REQUIRES(mutex_);
+  Finishing* finishing(const TaskState& task) const noexcept TIER_REQUIRES(mutex_);
+
+  bool move_chunk(FunctionRef<TaskState*()> next_open, std::uint64_t& bytes_moved) noexcept
+      TIER_REQUIRES(mutex_);
+  void take(Chunk& chunk, FunctionRef<TaskState*()> next_open) noexcept TIER_REQUIRES(mutex_);
+  void let_go(const Piece& piece) noexcept TIER_REQUIRES(mutex_);
+  void end(const Piece& piece) noexcept TIER_REQUIRES(mutex_);
+  void help(Run& run) noexcept;
+  void move_in_background() noexcept;
+
+  mutable Mutex mutex_;
+  CondVar work_;     // for movers: something is queued, or it is time to go
+  CondVar changed_;  // for everybody else: a task finished or was let go, the movers came to rest
+  detail::TaskQueue queue_ TIER_GUARDED_BY(mutex_);
+  Finishing* finishing_ TIER_GUARDED_BY(mutex_) = nullptr;
+  Counters counters_ TIER_GUARDED_BY(mutex_);
+  unsigned paused_ TIER_GUARDED_BY(mutex_) = 0;
+  unsigned busy_movers_ TIER_GUARDED_BY(mutex_) = 0;
+  bool closing_ TIER_GUARDED_BY(mutex_) = false;
+  Arena arena_;
+  detail::Staging staging_;
+  std::vector<std::thread> movers_;
+};
+
+CopyEngine::Impl::Impl(Options options)
+    : arena_{options.threads}, staging_{arena_.threads() + options.movers} {
+  for (unsigned i = 0; i < options.movers; ++i) movers_.emplace_back([this] { move_in_background(); });
+}
+
+CopyEngine::Impl::~Impl() {
+  {
+    const MutexLock lock{mutex_};
+    TIER_ASSERT(queue_.front() == nullptr, "every submitted copy must have finished");
+    closing_ = true;
+    work_.notify_all();
+  }
+  for (auto& mover : movers_) mover.join();
+}
+
+// Life of a task.
+
+void CopyEngine::Impl::start(TaskState& task) noexcept {
+  TIER_ASSERT(task.phase != TaskState::Phase::Active, "a copy task is started once at a time");
+  CopyTask& owner = *task.task;
+  task = TaskState{owner};
+  task.phase = TaskState::Phase::Active;
+  task.open = true;
+}
+
+void CopyEngine::Impl::close(TaskState& task) noexcept {
+  task.open = false;
+  if (task.queued) queue_.remove(task);
+}
+
+// From the call of finished() on the task may be gone: whoever waits for it is found through `record`.
+void CopyEngine::Impl::finish(TaskState& task) noexcept {
+  task.phase = TaskState::Phase::Finished;
+  counters_.cancelled += task.cancelled;
+  for (Joiner* joiner = task.joiners; joiner != nullptr; joiner = joiner->next) joiner->task = nullptr;
+  Finishing record{&task, task.joiners, finishing_};
+  finishing_ = &record;
+  CopyTask& owner = *task.task;
+  const auto error = task.error;
+  const bool cancelled = task.cancelled;
+
+  mutex_.unlock();
+  owner.finished(error, cancelled);
+  mutex_.lock();
+
+  Finishing** link = &finishing_;
+  while (*link != &record) link = &(*link)->next;
+  *link = record.next;
+  for (Joiner* joiner = record.joiners; joiner != nullptr; joiner = joiner->next) --*joiner->unfinished;
+  if (record.joiners != nullptr) changed_.notify_all();
+}
+
+void CopyEngine::Impl::cancel(TaskState& task) noexcept {
+  if (task.phase != TaskState::Phase::Active) return;
+  task.cancelled = true;
+  if (task.open && task.in_flight != 0) {
+    close(task);  // whoever ends its last chunk finishes it
+  } else if (task.queued) {
+    queue_.remove(
+        task);  // nobody is there to finish it: a mover will, at once, since the caller may hold locks
+    queue_.push_front(task, Priority::Awaited);
+  }
+}
+
+void CopyEngine::Impl::stop(TaskState& task) noexcept {
+  const MutexLock lock{mutex_};
+  cancel(task);
+  if (task.phase != TaskState::Phase::Active || task.touching == 0) return;
+  Stopper stopper{.next = task.stoppers};
+  task.stoppers = &stopper;
+  while (!stopper.released) changed_.wait(mutex_);
+}
+
+// Chunks.
+
+void CopyEngine::Impl::take(Chunk& chunk, FunctionRef<TaskState*()> next_open) noexcept {
+  for (TaskState* task = next_open(); task != nullptr && chunk.add(*task); task = next_open())
+    if (task->cancelled || task->next == task->task->size) close(*task);
+}
+
+void CopyEngine::Impl::let_go(const Piece& piece) noexcept {
+  TaskState& task = *piece.task;
+  if (--task.touching != 0 || task.stoppers == nullptr) return;
+  for (Stopper* stopper = task.stoppers; stopper != nullptr; stopper = stopper->next)
+    stopper->released = true;
+  task.stoppers = nullptr;
+  changed_.notify_all();
+}
+
+void CopyEngine::Impl::end(const Piece& piece) noexcept {
+  TaskState& task = *piece.task;
+  if (piece.error) {
+    if (!task.error) task.error = piece.error;
+    close(task);
+  }
+  if (--task.in_flight == 0 && !task.open) finish(task);
+}
+
+bool CopyEngine::Impl::move_chunk(FunctionRef<TaskState*()> next_open, std::uint64_t& bytes_moved) noexcept {
+  Chunk chunk;
+  take(chunk, next_open);
+  if (chunk.pieces().empty()) return false;
+  if (queue_.front() != nullptr) work_.notify_one();  // another mover may help
+  bool has_let_go = false;
+
+  mutex_.unlock();
+  chunk.carry_out(staging_, [&] {
+    const MutexLock lock{mutex_};
+    for (const Piece& piece : chunk.pieces()) let_go(piece);
+    has_let_go = true;
+  });
+  mutex_.lock();
+
+  for (const Piece& piece : chunk.pieces()) {
+    if (!has_let_go) let_go(piece);
+    if (!piece.error) bytes_moved += piece.size;
+  }
+  counters_.chunks += chunk.pieces().size();
+  for (const Piece& piece : chunk.pieces()) end(piece);
+  return true;
+}
+
+// Synchronous copies.
+
+TaskState* CopyEngine::Impl::Run::next_open() noexcept {
+  for (; first < count; ++first)
+    if (TaskState* task = joiners[first].task; task != nullptr && task->open) return task;
+  return nullptr;
+}
+
+CopyEngine::Impl::Finishing* CopyEngine::Impl::finishing(const TaskState& task) const noexcept {
+  Finishing* record = finishing_;
+  while (record != nullptr && record->task != &task) record = record->next;
+  return record;
+}
+
+void CopyEngine::Impl::join(Run& run, TaskState& task) noexcept {
+  Joiner& joiner = run.joiners[run.count++];
+  joiner.unfinished = &run.unfinished;
+  Joiner** list = &task.joiners;
+  if (task.phase == TaskState::Phase::Finished) {
+    Finishing* record = finishing(task);
+    if (record == nullptr) return;
+    list = &record->joiners;
+  } else {
+    if (task.phase == TaskState::Phase::Idle) start(task);
+    joiner.task = &task;
+  }
+  joiner.next = *list;
+  *list = &joiner;
+  ++run.unfinished;
+}
+
+void CopyEngine::Impl::help(Run& run) noexcept {
+  const MutexLock lock{mutex_};
+  while (move_chunk([&] { return run.next_open(); }, counters_.synchronous_bytes)) {
+  }
+}
+
+void CopyEngine::Impl::run(std::span<CopyTask* const> tasks) noexcept {
+  Run run;
+  std::size_t threads = 0;
+  {
+    const MutexLock lock{mutex_};
+    for (CopyTask* task : tasks) {
+      TaskState& state = CopyTask::State::of(*task);
+      join(run, state);
+      raise(state, Priority::Awaited);
+      if (state.open) threads += detail::useful_threads(*task, task->size - state.next);
+    }
+  }
+  arena_.parallel_for(std::clamp<std::size_t>(threads, 1, arena_.threads()), [&](std::size_t) { help(run); });
+  const MutexLock lock{mutex_};
+  while (run.unfinished != 0) changed_.wait(mutex_);
+}
+
+// Background copies.
+
+void CopyEngine::Impl::submit(TaskState& task, Priority priority) noexcept {
+  const MutexLock lock{mutex_};
+  start(task);
+  queue_.push_back(task, priority);
+  work_.notify_one();
+}
+
+void CopyEngine::Impl::raise(TaskState& task, Priority priority) noexcept {
+  if (!task.queued || task.priority >= priority) return;
+  queue_.remove(task);
+  queue_.push_back(task, priority);
+}
+
+void CopyEngine::Impl::move_in_background() noexcept {
+  const MutexLock lock{mutex_};
+  for (;;) {
+    while (!closing_ && (paused_ != 0 || queue_.front() == nullptr)) work_.wait(mutex_);
+    if (closing_) return;
+    ++busy_movers_;
+    const Priority priority = queue_.front()->priority;
+    move_chunk(
+        [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {  // called with the lock held
+          TaskState* task = queue_.front();
+          return task != nullptr && task->priority == priority ? task : nullptr;
+        },
+        counters_.background_bytes);
+    if (--busy_movers_ == 0 && paused_ != 0) changed_.notify_all();
+  }
+}
+
+void CopyEngine::Impl::pause() noexcept {
+  const MutexLock lock{mutex_};
+  ++paused_;
+  while (busy_movers_ != 0) changed_.wait(mutex_);
+}
+
+void CopyEngine::Impl::resume() noexcept {
+  const MutexLock lock{mutex_};
+  TIER_ASSERT(paused_ != 0, "resume() without pause()");
+  if (--paused_ == 0) work_.notify_all();
+}
+
+// The interface.
+
+CopyEngine::CopyEngine(Options options) : impl_{std::make_unique<Impl>(options)} {}
+CopyEngine::~CopyEngine() = default;
+
+// The joiners of a run lie on its stack, so it takes so many tasks at a time: more than a scope has operands.
+void CopyEngine::run(std::span<CopyTask* const> tasks) noexcept {
+  while (!tasks.empty()) {
+    const auto batch = tasks.first(std::min(tasks.size(), Impl::Run::capacity));
+    impl_->run(batch);
+    tasks = tasks.subspan(batch.size());
+  }
+}
+
+void CopyEngine::submit(CopyTask& task, Priority priority) noexcept {
+  impl_->submit(CopyTask::State::of(task), priority);
+}
+
+void CopyEngine::raise(CopyTask& task, Priority priority) noexcept {
+  const MutexLock lock{impl_->mutex_};
+  impl_->raise(CopyTask::State::of(task), priority);
+}
+
+void CopyEngine::cancel(CopyTask& task) noexcept {
+  const MutexLock lock{impl_->mutex_};
+  impl_->cancel(CopyTask::State::of(task));
+}
+
+void CopyEngine::stop(CopyTask& task) noexcept { impl_->stop(CopyTask::State::of(task)); }
+void CopyEngine::pause() noexcept { impl_->pause(); }
+void CopyEngine::resume() noexcept { impl_->resume(); }
+
+CopyEngine::Counters CopyEngine::counters() const noexcept {
+  const MutexLock lock{impl_->mutex_};
+  return impl_->counters_;
+}
+
+}  // namespace tier
