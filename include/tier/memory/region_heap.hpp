@@ -51,11 +51,11 @@ class RegionHeap {
 
   [[nodiscard]] Bytes capacity() const noexcept;
   [[nodiscard]] Bytes granule() const noexcept;
-  [[nodiscard]] Bytes used() const noexcept;          ///< with slack and condemned bytes
+  [[nodiscard]] Bytes used() const noexcept;  ///< with slack and condemned bytes
   [[nodiscard]] Bytes condemned() const noexcept;
   [[nodiscard]] Bytes largest_free() const noexcept;  ///< walks one size class
   [[nodiscard]] std::size_t live_regions() const noexcept;
-  [[nodiscard]] Bytes metadata() const noexcept;      ///< bytes this heap itself takes
+  [[nodiscard]] Bytes metadata() const noexcept;  ///< bytes this heap itself takes
 
   /// \throws  `std::logic_error` naming the broken invariant; for tests.   \complexity  O(slots)
   void check_invariants() const;

@@ -21,18 +21,19 @@ struct TierModel {
   double read_bytes_per_second = 0;
   double write_bytes_per_second = 0;
   std::chrono::nanoseconds latency{0};
-  unsigned parallelism = 1;      ///< requests that the device serves at once
-  Bytes granularity{64};         ///< smallest transfer that pays; regions are aligned to it
-  bool addressable = true;       ///< the CPU can load and store in it
+  unsigned parallelism = 1;  ///< requests that the device serves at once
+  Bytes granularity{64};     ///< smallest transfer that pays; regions are aligned to it
+  bool addressable = true;   ///< the CPU can load and store in it
   bool persistent = false;
 };
 
 /// One transfer between memory and a tier, part of a batch.
 struct IoRequest {
-  std::uint64_t offset = 0;      ///< in the tier; on a tier that is not addressable a multiple of `io_alignment()`
-  std::byte* memory = nullptr;   ///< likewise aligned there
-  std::size_t size = 0;          ///< likewise a multiple there
-  std::error_code error{};       ///< set on return
+  std::uint64_t offset =
+      0;  ///< in the tier; on a tier that is not addressable a multiple of `io_alignment()`
+  std::byte* memory = nullptr;  ///< likewise aligned there
+  std::size_t size = 0;         ///< likewise a multiple there
+  std::error_code error{};      ///< set on return
 };
 
 /// One pool of memory with a capacity and a speed. Knows nothing of objects: offsets in, bytes out.
@@ -57,6 +58,15 @@ class Tier {
   /// True where accesses must be declared with `charge()` because a device is emulated.
   [[nodiscard]] bool charges() const noexcept { return charges_; }
 
+  /// Where it lies and how it is reached, for people: `direct I/O by io_uring in /mnt (ext4)`.
+  [[nodiscard]] virtual std::string description() const = 0;
+  /// True where transfers bypass the page cache, so that their speed is the device's.
+  [[nodiscard]] virtual bool direct_io() const noexcept { return false; }
+  /// What loads and stores of an addressable range would meet: no error, unless a test injects one. A copy that
+  /// does not go through `transfer()` asks first.
+  [[nodiscard]] virtual std::error_code access_error(Direction direction, std::uint64_t offset,
+                                                     std::size_t size) noexcept;
+
   /// Makes the range usable: file space reserved, memory faulted in. The heap calls it once for each region.
   /// \return  The system's error, as `ENOSPC`; the range is then not usable and nothing has changed.
   virtual std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept;
@@ -74,7 +84,8 @@ class Tier {
                       std::chrono::steady_clock::time_point since) noexcept;
 
  protected:
-  Tier(std::string name, TierModel model, Bytes capacity) : name_{std::move(name)}, model_{model}, capacity_{capacity} {}
+  Tier(std::string name, TierModel model, Bytes capacity)
+      : name_{std::move(name)}, model_{model}, capacity_{capacity} {}
 
   std::string name_;
   TierModel model_;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The kinds of tiers: described by a value, made by a factory.
+#include <tier/core/bytes.hpp>
+#include <tier/memory/io_faults.hpp>
+#include <tier/memory/tier.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tier {
+
+enum class TierKind : std::uint8_t { Dram, File, Mapped, Emulated, Simulated };
+
+/// How a file tier does its I/O.
+enum class IoEngine : std::uint8_t {
+  Automatic,  ///< io_uring where the system allows it, else threads
+  Uring,
+  Threads
+};
+
+/// What a tier is to be; nothing exists until `make_tier`. `tier/memory/spec.hpp` reads and writes it as text.
+struct TierSpec {
+  TierKind kind = TierKind::Dram;
+  std::string model;  ///< of an emulated or simulated device: one of `model_names()`
+  std::string path;   ///< of a file: an existing directory, or a new file in one
+  Bytes size;
+  bool prefault = true;  ///< memory is faulted in at once, or else in extents as regions are reserved
+  IoEngine engine = IoEngine::Automatic;
+  std::shared_ptr<IoFaults> faults;  ///< of a test; null otherwise
+
+  friend bool operator==(const TierSpec&, const TierSpec&) = default;
+};
+
+namespace tiers {
+/// Anonymous memory on huge pages.
+[[nodiscard]] TierSpec dram(Bytes size);
+/// A scratch file, read and written past the page cache; the CPU cannot address it.
+[[nodiscard]] TierSpec file(std::string path, Bytes size);
+/// A scratch file mapped into memory; its space is reserved with its regions, so that no store finds the disk full.
+[[nodiscard]] TierSpec mapped(std::string path, Bytes size);
+/// DRAM that takes as long as the named device: `optane`, `cxl`, `nvme`, `redl`.
+[[nodiscard]] TierSpec emulated(std::string model, Bytes size);
+/// Addresses without memory behind them, of any size.
+[[nodiscard]] TierSpec simulated(std::string model, Bytes size);
+}  // namespace tiers
+
+/// \throws  `ConfigError` for an unknown model or a size of zero, `TierError` naming the system call that failed,
+///          the tier and its path.
+[[nodiscard]] std::unique_ptr<Tier> make_tier(const TierSpec& spec);
+
+/// The devices that can be emulated and simulated.
+[[nodiscard]] std::vector<std::string_view> model_names();
+[[nodiscard]] std::optional<TierModel> find_model(std::string_view name);
+
+}  // namespace tier

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/file_tiers.hpp"
+
+#include <tier/core/assert.hpp>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tier {
+namespace {
+
+constexpr std::size_t page_alignment = 4096;
+
+/// Few enough extents that a pass over them is short, large enough that taking one is rare.
+Bytes extent_size(Bytes capacity) {
+  return std::max(2_MiB, Bytes{round_up(capacity.count >> 16, (2_MiB).count)});
+}
+/// A program whose use goes up and down with its steps keeps its space.
+Bytes idle_limit(Bytes capacity) { return std::max(64_MiB, capacity / 2); }
+Bytes whole_pages(Bytes size) { return {round_up(size.count, page_alignment)}; }
+
+}  // namespace
+
+ScratchTier::ScratchTier(const TierSpec& spec, std::string name, const TierModel& model,
+                         ScratchFile::Mode mode)
+    : Tier{std::move(name), model, spec.size},
+      path_{spec.path},
+      file_{spec.path, whole_pages(spec.size), mode, name_},
+      extents_{whole_pages(spec.size), extent_size(spec.size), idle_limit(spec.size)} {}
+
+std::error_code ScratchTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
+  return extents_.reserve(
+      offset, size, [this](std::uint64_t at, std::uint64_t bytes) { return file_.allocate(at, bytes); });
+}
+
+void ScratchTier::release(std::uint64_t offset, std::uint64_t size) noexcept {
+  extents_.release(offset, size, [this](std::uint64_t at, std::uint64_t bytes) { file_.punch(at, bytes); });
+}
+
+FileTier::FileTier(const TierSpec& spec, std::string name, const TierModel& model)
+    : ScratchTier{spec, std::move(name), model, ScratchFile::Mode::Direct}, engine_{"by threads"} {
+  io_alignment_ = file_.alignment();
+  const auto alignment = file_.direct() ? file_.alignment() : 1;
+  std::string reason;
+  if (spec.engine != IoEngine::Threads) backend_ = make_uring_backend(file_.descriptor(), alignment, reason);
+  if (backend_ != nullptr) {
+    engine_ = "by io_uring";
+    return;
+  }
+  if (spec.engine == IoEngine::Uring) throw ConfigError{"tier " + name_ + " cannot use io_uring: " + reason};
+  if (!reason.empty()) engine_ += " (no io_uring: " + reason + ")";
+  backend_ = make_thread_backend(file_.descriptor(), alignment);
+}
+
+std::string FileTier::description() const {
+  return (file_.direct() ? "direct I/O " : "buffered I/O, as the file system has no direct I/O, ") + engine_ +
+         ", scratch file in " + path_ + " (" + file_.file_system() + ")";
+}
+
+void FileTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
+  for ([[maybe_unused]] const auto& request : requests)
+    TIER_ASSERT(
+        (request.offset | request.size | reinterpret_cast<std::uintptr_t>(request.memory)) % io_alignment_ ==
+            0,
+        "offset, size and memory of a request to a file tier are aligned");
+  backend_->run(direction, requests);
+}
+
+MappedTier::MappedTier(const TierSpec& spec, std::string name, const TierModel& model)
+    : ScratchTier{spec, std::move(name), model, ScratchFile::Mode::Buffered},
+      memory_{whole_pages(spec.size).count, file_.descriptor(), name_} {
+  base_ = memory_.data();
+}
+
+std::string MappedTier::description() const {
+  return "mapped scratch file in " + path_ + " (" + file_.file_system() + ")";
+}
+
+void MappedTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
+  for (auto& request : requests) {
+    request.error = {};
+    auto* const there = memory_.data() + request.offset;
+    if (direction == Direction::Read)
+      std::memcpy(request.memory, there, request.size);
+    else
+      std::memcpy(there, request.memory, request.size);
+  }
+}
+
+}  // namespace tier

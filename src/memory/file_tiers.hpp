@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Tiers on a scratch file: by direct I/O, or mapped.
+#include <tier/memory/tiers.hpp>
+
+#include "memory/extent_map.hpp"
+#include "memory/io_engine.hpp"
+#include "memory/mapping.hpp"
+#include "memory/scratch_file.hpp"
+
+namespace tier {
+
+/// A tier whose space on disk is taken with its regions.
+class ScratchTier : public Tier {
+ public:
+  std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override;
+  void release(std::uint64_t offset, std::uint64_t size) noexcept override;
+
+ protected:
+  ScratchTier(const TierSpec& spec, std::string name, const TierModel& model, ScratchFile::Mode mode);
+
+  std::string path_;
+  ScratchFile file_;
+
+ private:
+  ExtentMap extents_;
+};
+
+/// Reads and writes past the page cache.
+class FileTier final : public ScratchTier {
+ public:
+  FileTier(const TierSpec& spec, std::string name, const TierModel& model);
+
+  std::string description() const override;
+  bool direct_io() const noexcept override { return file_.direct(); }
+  void transfer(Direction direction, std::span<IoRequest> requests) noexcept override;
+
+ private:
+  std::unique_ptr<IoBackend> backend_;
+  std::string engine_;  // for people
+};
+
+/// Mapped: the system's page cache is the memory.
+class MappedTier final : public ScratchTier {
+ public:
+  MappedTier(const TierSpec& spec, std::string name, const TierModel& model);
+
+  std::string description() const override;
+  void transfer(Direction direction, std::span<IoRequest> requests) noexcept override;
+
+ private:
+  Mapping memory_;
+};
+
+}  // namespace tier

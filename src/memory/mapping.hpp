@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A range of mapped memory.
+#include <cstddef>
+#include <string>
+
+namespace tier {
+
+/// Owns a mapping of anonymous memory or of a file; it begins at a multiple of 2 MiB, for huge pages and alignment.
+class Mapping {
+ public:
+  /// \param file  a descriptor, mapped shared; -1 for private anonymous memory   \param tier  for the error
+  Mapping(std::size_t size, int file, const std::string& tier);
+  ~Mapping();
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  std::byte* data_;
+  std::size_t size_;
+};
+
+/// Faults in pages that have no contents yet, so that no access to them faults later.   \return  the system's error code, 0 if none
+int populate(std::byte* begin, std::size_t size) noexcept;
+/// The same with all CPUs.
+int populate_in_parallel(std::byte* begin, std::size_t size) noexcept;
+
+}  // namespace tier

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/memory_tiers.hpp"
+
+#include <tier/core/error.hpp>
+
+#include <cstring>
+
+namespace tier {
+namespace {
+
+constexpr Bytes extent = 16_MiB;
+/// Devices that the CPU cannot address are reached in pages.
+constexpr std::size_t page_alignment = 4096;
+
+std::error_code system_error(int error) noexcept { return {error, std::generic_category()}; }
+
+}  // namespace
+
+DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& model)
+    : Tier{std::move(name), model, spec.size}, memory_{spec.size.count, -1, name_} {
+  if (model.addressable)
+    base_ = memory_.data();
+  else
+    io_alignment_ = page_alignment;
+  if (!spec.prefault) {
+    extents_.emplace(Bytes{memory_.size()}, extent, Bytes{memory_.size()} * 2);
+    return;
+  }
+  if (const int error = populate_in_parallel(memory_.data(), memory_.size()); error != 0)
+    throw TierError{system_error(error),
+                    "madvise(MADV_POPULATE_WRITE) of " + to_human(spec.size) + " for tier " + name_};
+}
+
+std::string DramTier::description() const {
+  return extents_ ? "memory, faulted in as it is used" : "memory, faulted in at once";
+}
+
+std::error_code DramTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
+  if (!extents_) return {};
+  return extents_->reserve(offset, size, [this](std::uint64_t at, std::uint64_t bytes) {
+    return system_error(populate_in_parallel(memory_.data() + at, bytes));
+  });
+}
+
+void DramTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
+  move_bytes(direction, requests);
+}
+
+void DramTier::move_bytes(Direction direction, std::span<IoRequest> requests) const noexcept {
+  for (auto& request : requests) {
+    request.error = {};
+    auto* const there = memory_.data() + request.offset;
+    if (direction == Direction::Read)
+      std::memcpy(request.memory, there, request.size);
+    else
+      std::memcpy(there, request.memory, request.size);
+  }
+}
+
+EmulatedTier::EmulatedTier(const TierSpec& spec, std::string name, const TierModel& model)
+    : DramTier{spec, std::move(name), model},
+      blur_{clock_cost() * 2},
+      read_{model.read_bytes_per_second, model.latency, model.parallelism, blur_},
+      write_{model.write_bytes_per_second, model.latency, model.parallelism, blur_} {
+  charges_ = true;
+}
+
+std::string EmulatedTier::description() const { return DramTier::description() + ", with imposed delays"; }
+
+void EmulatedTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
+  if (requests.empty()) return;
+  const auto since = EmulatedLink::Clock::now();
+  EmulatedLink::Flight flight{link(direction), static_cast<unsigned>(requests.size())};
+  move_bytes(direction, requests);
+  std::uint64_t bytes = 0;
+  for (const auto& request : requests) bytes += request.size;
+  wait_until(flight.book(bytes, since));
+}
+
+void EmulatedTier::charge(Direction direction, std::uint64_t bytes, unsigned requests,
+                          std::chrono::steady_clock::time_point since) noexcept {
+  EmulatedLink::Flight flight{link(direction), requests};
+  wait_until(flight.book(bytes, since));
+}
+
+SimulatedTier::SimulatedTier(const TierSpec& spec, std::string name, const TierModel& model)
+    : Tier{std::move(name), model, spec.size} {
+  has_bytes_ = false;
+  if (!model.addressable) io_alignment_ = page_alignment;
+}
+
+void SimulatedTier::transfer(Direction, std::span<IoRequest> requests) noexcept {
+  for (auto& request : requests) request.error = {};
+}
+
+}  // namespace tier

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/scratch_file.hpp"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/magic.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+namespace tier {
+namespace {
+
+constexpr int flags = O_RDWR | O_CLOEXEC;
+
+class Failure {
+ public:
+  Failure(std::string path, std::string tier) : path_{std::move(path)}, tier_{std::move(tier)} {}
+
+  [[noreturn]] void operator()(const char* call, int error = errno) const {
+    throw TierError{{error, std::generic_category()},
+                    std::string{call} + " of \"" + path_ + "\" for tier " + tier_};
+  }
+
+ private:
+  std::string path_, tier_;
+};
+
+bool is_directory(const std::string& path) noexcept {
+  struct ::stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+int open_named(const std::string& path, const Failure& fail) {
+  const int descriptor = ::open(path.c_str(), flags | O_CREAT | O_EXCL, 0600);
+  if (descriptor < 0) fail("open(O_CREAT | O_EXCL)");
+  ::unlink(path.c_str());
+  return descriptor;
+}
+
+/// For file systems that know no O_TMPFILE.
+int open_temporary(const std::string& directory, const Failure& fail) {
+  auto path = directory + "/tier-XXXXXX";
+  const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor < 0) fail("mkostemp");
+  ::unlink(path.c_str());
+  return descriptor;
+}
+
+int open_in(const std::string& directory, const Failure& fail) {
+  const int descriptor = ::open(directory.c_str(), flags | O_TMPFILE, 0600);
+  if (descriptor >= 0) return descriptor;
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT) fail("open(O_TMPFILE)");
+  return open_temporary(directory, fail);
+}
+
+/// A file beyond the limit would raise SIGXFSZ, which ends the program.
+bool exceeds_limit(Bytes size) noexcept {
+  ::rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && size.count > limit.rlim_cur;
+}
+
+std::string file_system_name(long magic) {
+  struct Known {
+    long magic;
+    const char* name;
+  };
+  constexpr std::array<Known, 7> known{{{EXT4_SUPER_MAGIC, "ext4"},
+                                        {0x58465342, "xfs"},
+                                        {0x9123683E, "btrfs"},
+                                        {TMPFS_MAGIC, "tmpfs"},
+                                        {OVERLAYFS_SUPER_MAGIC, "overlay"},
+                                        {NFS_SUPER_MAGIC, "nfs"},
+                                        {0x2fc12fc1, "zfs"}}};
+  for (const auto& k : known)
+    if (k.magic == magic) return k.name;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "file system %#lx", static_cast<unsigned long>(magic));
+  return text.data();
+}
+
+/// What the kernel says direct I/O needs (from 6.1), 0 where there is none or it does not say.
+struct DirectAlignment {
+  bool known = false;
+  std::size_t bytes = 0;
+};
+DirectAlignment direct_alignment([[maybe_unused]] int descriptor) noexcept {
+#if defined(STATX_DIOALIGN)
+  struct ::statx status {};
+  if (::statx(descriptor, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 &&
+      (status.stx_mask & STATX_DIOALIGN) != 0)
+    return {true, std::max<std::size_t>(status.stx_dio_mem_align, status.stx_dio_offset_align)};
+#endif
+  return {};
+}
+
+/// Where a file system cannot reserve: zeros take the space as well.
+std::error_code write_zeros(int descriptor, std::uint64_t offset, std::uint64_t size) noexcept {
+  alignas(4096) static const std::array<char, 1U << 16> zeros{};
+  while (size > 0) {
+    const auto n = ::pwrite(descriptor, zeros.data(), std::min<std::uint64_t>(size, zeros.size()),
+                            static_cast<::off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? last_system_error() : std::make_error_code(std::errc::io_error);
+    offset += static_cast<std::uint64_t>(n);
+    size -= static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+}  // namespace
+
+ScratchFile::ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier) {
+  const Failure fail{path, tier};
+  if (exceeds_limit(size)) fail("ftruncate (RLIMIT_FSIZE)", EFBIG);
+  descriptor_ = is_directory(path) ? open_in(path, fail) : open_named(path, fail);
+  if (::ftruncate(descriptor_, static_cast<::off_t>(size.count)) != 0) {
+    const int error = errno;
+    ::close(descriptor_);
+    fail("ftruncate", error);
+  }
+  struct ::statfs status {};
+  if (::fstatfs(descriptor_, &status) == 0) file_system_ = file_system_name(status.f_type);
+  if (mode == Mode::Direct) set_direct();
+}
+
+ScratchFile::~ScratchFile() { ::close(descriptor_); }
+
+/// tmpfs takes the flag from Linux 6.6 on, and copies to the page cache all the same.
+void ScratchFile::set_direct() noexcept {
+  const auto alignment = direct_alignment(descriptor_);
+  if (file_system_ == "tmpfs" || (alignment.known && alignment.bytes == 0)) return;
+  if (::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) | O_DIRECT) != 0) return;
+  direct_ = true;
+  // Less than a block of the file system would be allowed, but such writes take turns on the whole file.
+  alignment_ = std::max(alignment_, alignment.bytes);
+}
+
+std::error_code ScratchFile::allocate(std::uint64_t offset, std::uint64_t size) noexcept {
+  int result = 0;
+  do {
+    result = ::fallocate(descriptor_, 0, static_cast<::off_t>(offset), static_cast<::off_t>(size));
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return {};
+  return errno == EOPNOTSUPP ? write_zeros(descriptor_, offset, size) : last_system_error();
+}
+
+void ScratchFile::punch(std::uint64_t offset, std::uint64_t size) noexcept {
+  // A file system that cannot punch keeps the space, which the next regions use.
+  ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<::off_t>(offset),
+              static_cast<::off_t>(size));
+}
+
+}  // namespace tier

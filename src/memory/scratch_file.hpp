@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A file without a name, for bytes that do not outlive the process.
+#include <tier/core/bytes.hpp>
+
+#include <cstdint>
+#include <string>
+#include <system_error>
+
+namespace tier {
+
+/// Owns a file of a fixed size, unlinked and without disk space until `allocate`.
+class ScratchFile {
+ public:
+  enum class Mode : std::uint8_t { Direct, Buffered };
+
+  /// \param path  an existing directory, or a new file in one   \param tier  for errors
+  /// \throws      `TierError` naming the call, the path and the tier
+  ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier);
+  ~ScratchFile();
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  /// True where I/O really passes by the page cache.
+  [[nodiscard]] bool direct() const noexcept { return direct_; }
+  /// What direct I/O asks of offsets, sizes and memory.
+  [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
+  [[nodiscard]] const std::string& file_system() const noexcept { return file_system_; }
+
+  /// Takes disk space for a range.
+  std::error_code allocate(std::uint64_t offset, std::uint64_t size) noexcept;
+  /// Returns it; the contents are gone.
+  void punch(std::uint64_t offset, std::uint64_t size) noexcept;
+
+ private:
+  void set_direct() noexcept;
+
+  int descriptor_;
+  bool direct_ = false;
+  std::size_t alignment_ = 4096;
+  std::string file_system_;
+};
+
+}  // namespace tier

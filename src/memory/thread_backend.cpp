@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <unistd.h>
+#include <tier/core/mutex.hpp>
+
+#include <cerrno>
+#include <thread>
+#include <vector>
+
+#include "memory/io_engine.hpp"
+
+namespace tier {
+namespace {
+
+/// A batch on the stack of the thread that waits for it; a link of the list of those with pieces left.
+struct Batch {
+  Direction direction;
+  IoCutter cutter;
+  unsigned running = 0;  // pieces taken and not ended
+  Batch* next = nullptr;
+};
+
+/// Reads and writes with threads that block; the caller is one of them.
+class ThreadBackend final : public IoBackend {
+ public:
+  ThreadBackend(int descriptor, std::size_t alignment);
+  ~ThreadBackend() override;
+  void run(Direction direction, std::span<IoRequest> requests) noexcept override;
+
+ private:
+  static constexpr std::size_t thread_count =
+      16;  // a guess at what a disk needs; threads wait, they do not compute
+
+  void serve() noexcept;
+  void work_on(Batch& batch) noexcept TIER_REQUIRES(mutex_);
+  std::error_code carry_out(Direction direction, IoPiece piece) const noexcept;
+  void enqueue(Batch& batch) noexcept TIER_REQUIRES(mutex_);
+  void dequeue(const Batch& batch) noexcept TIER_REQUIRES(mutex_);
+
+  int descriptor_;
+  std::size_t alignment_;
+  Mutex mutex_;
+  CondVar work_, ended_;
+  Batch* batches_ TIER_GUARDED_BY(mutex_) = nullptr;
+  bool stopping_ TIER_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+ThreadBackend::ThreadBackend(int descriptor, std::size_t alignment)
+    : descriptor_{descriptor}, alignment_{alignment} {
+  threads_.reserve(thread_count);
+  try {
+    while (threads_.size() < thread_count) threads_.emplace_back([this] { serve(); });
+  } catch (const std::system_error&) {  // fewer threads, or none: callers do the rest
+  }
+}
+
+ThreadBackend::~ThreadBackend() {
+  {
+    const MutexLock lock{mutex_};
+    stopping_ = true;
+  }
+  work_.notify_all();
+  for (auto& thread : threads_) thread.join();
+}
+
+void ThreadBackend::run(Direction direction, std::span<IoRequest> requests) noexcept {
+  for (auto& request : requests) request.error = {};
+  Batch batch{direction, IoCutter{requests}};
+  if (batch.cutter.done()) return;
+  const MutexLock lock{mutex_};
+  enqueue(batch);
+  work_.notify_all();
+  work_on(batch);
+  while (batch.running > 0) ended_.wait(mutex_);
+}
+
+void ThreadBackend::serve() noexcept {
+  const MutexLock lock{mutex_};
+  while (!stopping_) {
+    if (batches_ == nullptr)
+      work_.wait(mutex_);
+    else
+      work_on(*batches_);
+  }
+}
+
+/// Takes pieces of a batch until none is left to take; others may still be running then, and end it.
+void ThreadBackend::work_on(Batch& batch) noexcept {
+  // Once its last piece has ended the batch may be gone, so it is looked at only while a piece of it runs.
+  for (bool last = batch.cutter.done(); !last;) {
+    const auto piece = batch.cutter.next();
+    last = batch.cutter.done();
+    if (last) dequeue(batch);
+    ++batch.running;
+    mutex_.unlock();
+    const auto error = carry_out(batch.direction, piece);
+    mutex_.lock();
+    if (error && !piece.request->error) piece.request->error = error;
+    last = batch.cutter.done();
+    if (--batch.running == 0 && last) ended_.notify_all();
+  }
+}
+
+std::error_code ThreadBackend::carry_out(Direction direction, IoPiece piece) const noexcept {
+  while (piece.size > 0) {
+    const auto offset = static_cast<::off_t>(piece.offset);
+    const auto result = direction == Direction::Read
+                            ? ::pread(descriptor_, piece.memory, piece.size, offset)
+                            : ::pwrite(descriptor_, piece.memory, piece.size, offset);
+    if (const auto error = piece.advance(result < 0 ? -errno : result, alignment_)) return error;
+  }
+  return {};
+}
+
+void ThreadBackend::enqueue(Batch& batch) noexcept {
+  batch.next = batches_;
+  batches_ = &batch;
+}
+
+void ThreadBackend::dequeue(const Batch& batch) noexcept {
+  Batch** link = &batches_;
+  while (*link != &batch) link = &(*link)->next;
+  *link = batch.next;
+}
+
+}  // namespace
+
+std::unique_ptr<IoBackend> make_thread_backend(int descriptor, std::size_t alignment) {
+  return std::make_unique<ThreadBackend>(descriptor, alignment);
+}
+
+}  // namespace tier

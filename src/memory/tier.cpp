@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/memory/tier.hpp>
+
+namespace tier {
+
+std::error_code Tier::access_error(Direction, std::uint64_t, std::size_t) noexcept { return {}; }
+std::error_code Tier::reserve(std::uint64_t, std::uint64_t) noexcept { return {}; }
+void Tier::release(std::uint64_t, std::uint64_t) noexcept {}
+void Tier::charge(Direction, std::uint64_t, unsigned, std::chrono::steady_clock::time_point) noexcept {}
+
+}  // namespace tier

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/error.hpp>
+#include <tier/memory/tiers.hpp>
+
+#include <array>
+
+#include "memory/faulty_tier.hpp"
+#include "memory/file_tiers.hpp"
+#include "memory/memory_tiers.hpp"
+
+namespace tier {
+namespace {
+
+using std::chrono::nanoseconds;
+
+struct NamedModel {
+  std::string_view name;
+  TierModel model;
+};
+
+/// optane: AutoTM's copy rates; cxl: of the order of published CXL 2.0 expanders; redl: ReDL's slow memory.
+constexpr std::array<NamedModel, 4> models{{
+    {"optane", {29e9, 12e9, nanoseconds{300}, 16, 64_B, true, false}},
+    {"cxl", {25e9, 25e9, nanoseconds{300}, 32, 64_B, true, false}},
+    {"nvme", {2.5e9, 2.5e9, nanoseconds{80'000}, 32, 4_KiB, false, false}},
+    {"redl", {19e9, 19e9, nanoseconds{200}, 16, 64_B, true, false}},
+}};
+
+/// ReDL's fast memory: declared, and faster than every model above, as the order of tiers needs.
+constexpr TierModel dram_model{34e9, 34e9, nanoseconds{90}, 32, 64_B, true, false};
+
+/// What a local NVMe disk is good for, if nobody has measured this one.
+constexpr TierModel file_model(bool addressable) {
+  return {2.5e9, 2.5e9, nanoseconds{80'000}, 32, 4_KiB, addressable, false};
+}
+
+std::string joined_model_names() {
+  std::string text;
+  for (const auto& m : models) text.append(text.empty() ? "" : ", ").append(m.name);
+  return text;
+}
+
+TierModel device_model(const TierSpec& spec) {
+  if (const auto model = find_model(spec.model)) return *model;
+  throw ConfigError{"unknown model", spec.model, 0, joined_model_names()};
+}
+
+std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec) {
+  switch (spec.kind) {
+    case TierKind::Dram:
+      return std::make_unique<DramTier>(spec, "dram", dram_model);
+    case TierKind::File:
+      return std::make_unique<FileTier>(spec, "file", file_model(false));
+    case TierKind::Mapped:
+      return std::make_unique<MappedTier>(spec, "mapped", file_model(true));
+    case TierKind::Emulated:
+      return std::make_unique<EmulatedTier>(spec, "emulated:" + spec.model, device_model(spec));
+    case TierKind::Simulated:
+      break;
+  }
+  return std::make_unique<SimulatedTier>(spec, "simulated:" + spec.model, device_model(spec));
+}
+
+}  // namespace
+
+namespace tiers {
+TierSpec dram(Bytes size) {
+  return {.kind = TierKind::Dram, .model = {}, .path = {}, .size = size, .faults = {}};
+}
+TierSpec file(std::string path, Bytes size) {
+  return {.kind = TierKind::File, .model = {}, .path = std::move(path), .size = size, .faults = {}};
+}
+TierSpec mapped(std::string path, Bytes size) {
+  return {.kind = TierKind::Mapped, .model = {}, .path = std::move(path), .size = size, .faults = {}};
+}
+TierSpec emulated(std::string model, Bytes size) {
+  return {.kind = TierKind::Emulated, .model = std::move(model), .path = {}, .size = size, .faults = {}};
+}
+TierSpec simulated(std::string model, Bytes size) {
+  return {.kind = TierKind::Simulated, .model = std::move(model), .path = {}, .size = size, .faults = {}};
+}
+}  // namespace tiers
+
+std::unique_ptr<Tier> make_tier(const TierSpec& spec) {
+  if (spec.size == 0_B) throw ConfigError{"a tier needs a size above zero"};
+  auto tier = make_sound_tier(spec);
+  if (spec.faults != nullptr) tier = std::make_unique<FaultyTier>(std::move(tier), spec.faults);
+  return tier;
+}
+
+std::vector<std::string_view> model_names() {
+  std::vector<std::string_view> names;
+  for (const auto& m : models) names.push_back(m.name);
+  return names;
+}
+
+std::optional<TierModel> find_model(std::string_view name) {
+  for (const auto& m : models)
+    if (m.name == name) return m.model;
+  return std::nullopt;
+}
+
+}  // namespace tier

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Faults for a tier's I/O: the n-th request, or every one that meets a range.
+#include <tier/memory/io_faults.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <system_error>
+
+namespace tier::test {
+
+/// Counts accesses of the chosen directions, and fails those it was told to. It starts without any fault.
+/// \threadsafety  Internally synchronised, but set it up while no I/O runs.
+class FailingIo final : public IoFaults {
+ public:
+  enum class What : std::uint8_t { Reads, Writes, Both };
+  static constexpr auto never = std::numeric_limits<std::uint64_t>::max();
+
+  explicit FailingIo(What what = What::Both) : what_{what} {}
+
+  /// The n-th access from now fails, n = 0 being the next; later ones pass.
+  void fail_nth(std::uint64_t n, std::errc error = std::errc::io_error) {
+    error_ = error;
+    seen_ = 0;
+    nth_ = n;
+  }
+  /// Every access that meets the range fails, until `heal`.
+  void fail_range(std::uint64_t begin, std::uint64_t end, std::errc error = std::errc::io_error) {
+    error_ = error;
+    begin_ = begin;
+    end_ = end;
+  }
+  void fail_nth_reserve(std::uint64_t n, std::errc error = std::errc::no_space_on_device) {
+    reserve_error_ = error;
+    reserves_seen_ = 0;
+    nth_reserve_ = n;
+  }
+  void heal() { nth_ = nth_reserve_ = never, begin_ = end_ = 0; }
+
+  [[nodiscard]] std::uint64_t seen() const { return seen_; }
+  [[nodiscard]] std::uint64_t reserves_seen() const { return reserves_seen_; }
+  [[nodiscard]] std::uint64_t failed() const { return failed_; }
+
+  std::error_code on_io(Direction direction, std::uint64_t offset, std::size_t size) noexcept override {
+    if (what_ != What::Both && (what_ == What::Reads) != (direction == Direction::Read)) return {};
+    const bool chosen = seen_.fetch_add(1) == nth_;
+    return chosen || (offset < end_ && offset + size > begin_) ? fail(error_) : std::error_code{};
+  }
+  std::error_code on_reserve(std::uint64_t, std::uint64_t) noexcept override {
+    return reserves_seen_.fetch_add(1) == nth_reserve_ ? fail(reserve_error_) : std::error_code{};
+  }
+
+ private:
+  std::error_code fail(std::errc error) noexcept { return ++failed_, std::make_error_code(error); }
+
+  What what_;
+  std::errc error_{}, reserve_error_{};
+  std::atomic<std::uint64_t> seen_{0}, reserves_seen_{0}, failed_{0};
+  std::atomic<std::uint64_t> nth_{never}, nth_reserve_{never};
+  std::atomic<std::uint64_t> begin_{0}, end_{0};
+};
+
+}  // namespace tier::test
