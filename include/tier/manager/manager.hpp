@@ -29,8 +29,14 @@ struct Operand {
   Use use = Use::Read;  ///< of the block: overwriting a part of a group block is an update
   bool entered = false;
 
-  [[nodiscard]] static Operand of(ObjectRef ref, Use use) noexcept;
-  [[nodiscard]] static Operand of_unmanaged(void* address, std::size_t size, ObjectId id) noexcept;
+  [[nodiscard]] static Operand of(ObjectRef ref, Use use) noexcept {
+    const Object& o = *ref.object;
+    const bool is_part = o.grouped && use == Use::Overwrite;
+    return {o.block, nullptr, o.id, o.offset, o.size, is_part ? Use::Update : use, false};
+  }
+  [[nodiscard]] static Operand of_unmanaged(void* address, std::size_t size, ObjectId id, Use use) noexcept {
+    return {nullptr, static_cast<std::byte*>(address), id, 0, size, use, false};
+  }
 };
 
 /// What a batch must know of the scope it is for.
