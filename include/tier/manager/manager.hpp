@@ -62,7 +62,7 @@ class PlacedStorage {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
  private:
-  friend class Manager;
+  friend class ManagerCore;
   ObjectHandle handle_;
   Tier* tier_ = nullptr;
   TierIndex index_ = no_tier;

@@ -66,8 +66,8 @@ struct BlockFacts {
 class PolicyContext {
  public:
   [[nodiscard]] virtual std::size_t tier_count() const noexcept = 0;
-  [[nodiscard]] virtual TierFacts tier(TierIndex tier) const noexcept = 0;
-  [[nodiscard]] virtual std::optional<BlockFacts> block(BlockId id) const noexcept = 0;
+  [[nodiscard]] virtual TierFacts tier_facts(TierIndex tier) const noexcept = 0;
+  [[nodiscard]] virtual std::optional<BlockFacts> block_facts(BlockId id) const noexcept = 0;
   /// The next tier to demote to: slower than `tier`; `no_tier` from the slowest.
   [[nodiscard]] virtual TierIndex slower(TierIndex tier) const noexcept = 0;
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  What a policy may ask and do. Called by the policy, which is called under the lock.
+#include "manager_core.hpp"
+
+namespace tier {
+
+TierFacts ManagerCore::tier_facts(TierIndex t) const noexcept {
+  const auto& state = tiers_[t];
+  const auto& model = state.tier->model();
+  return {state.tier->name(),
+          model.read_bytes_per_second,
+          model.write_bytes_per_second,
+          static_cast<std::uint64_t>(model.latency.count()),
+          model.addressable,
+          state.heap.capacity(),
+          state.heap.used(),
+          state.heap.largest_free()};
+}
+
+std::optional<BlockFacts> ManagerCore::block_facts(BlockId id) const noexcept {
+  const Block* b = find(id);
+  return b == nullptr ? std::nullopt : std::optional{facts(*b)};
+}
+
+TierIndex ManagerCore::slower(TierIndex t) const noexcept {
+  return t + 1u < tiers_.size() ? static_cast<TierIndex>(t + 1) : no_tier;
+}
+
+Outcome ManagerCore::copy(BlockId id, TierIndex t) noexcept {
+  Block* b = find(id);
+  if (b == nullptr || t >= tiers_.size() || b->record->primary() == nullptr || closed_ || options_.movers == 0)
+    return Outcome::Gone;
+  auto& record = *b->record;
+  if (record.placed || record.transfer != nullptr) return Outcome::Pinned;
+  if (t <= record.primary()->tier) return Outcome::Gone;
+  Region* to = record.in(t);
+  if (to != nullptr && to->version == b->version.load(std::memory_order_relaxed)) return Outcome::Done;
+  std::error_code cause;
+  if (to == nullptr) to = allocate_region(t, b->size, record.alignment, cause);
+  if (to == nullptr) return Outcome::Full;
+  const bool own = to->block == b;
+  if (!start_moving(*b)) {
+    if (!own) free_region(to);
+    return Outcome::Pinned;
+  }
+  if (own) detach(*b, to);
+  Transfer* transfer = begin_transfer(*b, TransferKind::Clean, to, Cause::Plan);
+  if (transfer == nullptr) return Outcome::Full;
+  transfer->submitted = true;
+  engine_.submit(*transfer, Priority::Idle);
+  return Outcome::Done;
+}
+
+Outcome ManagerCore::fetch(BlockId id, TierIndex t, bool force) noexcept {
+  Block* b = find(id);
+  if (b == nullptr || t >= tiers_.size() || b->record->placed) return Outcome::Gone;
+  return begin_fetch(*b, t, force, Cause::Plan);
+}
+
+Outcome ManagerCore::make_primary(BlockId id, TierIndex t) noexcept {
+  Block* b = find(id);
+  if (b == nullptr || b->record->primary() == nullptr) return Outcome::Gone;
+  if (b->record->primary()->tier == t) return Outcome::Done;
+  Region* region = b->record->in(t);
+  if (region == nullptr || region->version != b->version.load(std::memory_order_acquire)) return Outcome::Gone;
+  if (b->record->placed || !start_moving(*b)) return Outcome::Pinned;
+  // A scope that came in between sees the block as moving and waits for our lock.
+  detach(*b, region);
+  set_primary(*b, region);
+  b->state.fetch_and(~word::moving, std::memory_order_acq_rel);
+  return Outcome::Done;
+}
+
+Outcome ManagerCore::drop(BlockId id, TierIndex t) noexcept {
+  Block* b = find(id);
+  Region* region = b != nullptr ? b->record->in(t) : nullptr;
+  if (region == nullptr) return Outcome::Gone;
+  if (b->record->primary() == region) return Outcome::Pinned;
+  detach(*b, region);
+  free_region(region);
+  return Outcome::Done;
+}
+
+Outcome ManagerCore::evict(BlockId id, TierIndex t) noexcept {
+  Block* b = find(id);
+  if (b == nullptr || t >= tiers_.size() || b->record->primary() == nullptr || closed_ || options_.movers == 0)
+    return Outcome::Gone;
+  auto& record = *b->record;
+  if (record.primary()->tier >= t) return Outcome::Done;
+  if (record.placed || record.transfer != nullptr) return Outcome::Pinned;
+  Region* to = record.in(t);
+  if (to != nullptr && to->version == b->version.load(std::memory_order_acquire)) {
+    Region* old = record.primary();
+    const auto outcome = make_primary(id, t);
+    if (outcome != Outcome::Done) return outcome;
+    detach(*b, old);
+    free_region(old);
+    return Outcome::Done;
+  }
+  std::error_code cause;
+  if (to == nullptr) to = allocate_region(t, b->size, record.alignment, cause);
+  if (to == nullptr) return Outcome::Full;
+  const bool own = to->block == b;
+  if (!start_moving(*b)) {
+    if (!own) free_region(to);
+    return Outcome::Pinned;
+  }
+  if (own) detach(*b, to);
+  Transfer* transfer = begin_transfer(*b, TransferKind::Evict, to, Cause::Evict);
+  if (transfer == nullptr) return Outcome::Full;
+  transfer->submitted = true;
+  engine_.submit(*transfer, Priority::Idle);
+  return Outcome::Done;
+}
+
+void ManagerCore::rerank(BlockId id) noexcept {
+  Block* b = find(id);
+  if (b == nullptr || !b->record->is_linked()) return;
+  unrank(*b);
+  rank(*b);
+}
+
+}  // namespace tier

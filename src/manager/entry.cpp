@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  A scope's entry: all operands or none.
+#include "manager_core.hpp"
+
+#include <tier/core/assert.hpp>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <boost/container/small_vector.hpp>
+#include <string>
+#include <thread>
+
+namespace tier {
+
+/// One batch on its way in. Takes pins as it goes and gives all of them back unless it comes to the end.
+///
+/// A step looks at every operand that has not entered: it enters, joins a fetch under way, or needs room. When all
+/// that need room have it, their fetches begin together. Whenever the lock was released in between, the step is
+/// taken again from the start, keeping pins and room.
+class Entry {
+ public:
+  Entry(ManagerCore& core, std::span<Operand> batch, const BatchContext& context, MutexLock& lock)
+      : core_{core}, batch_{batch}, context_{context}, lock_{lock}, plans_(batch.size()) {
+    tasks_.reserve(batch.size());
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  ~Entry() TIER_NO_THREAD_SAFETY_ANALYSIS {
+    if (!done_) roll_back();
+    stand_down();
+  }
+
+  void run() TIER_REQUIRES(core_.mutex_);
+  /// The tier in which operand `i` is used.   \pre  run() has returned
+  [[nodiscard]] TierIndex used_in(std::size_t i) const noexcept { return plans_[i].tier; }
+
+ private:
+  enum class Step { Done, Again, Blocked };
+  enum class Way { Entered, NeedsRoom, InFlight, Again };
+  struct Plan {
+    Region* room = nullptr;
+    Transfer* transfer = nullptr;  // referenced, and the block has our pin: begun by us, or joined
+    bool own = false;              // begun by us: to be run
+    TierIndex target = no_tier;
+    TierIndex tier = no_tier;      // where it is used
+    bool asked = false;            // the policy has been asked about this use
+    bool retried = false;          // a failed block is read once more
+  };
+
+  Step step() TIER_REQUIRES(core_.mutex_);
+  Way admit(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  Way admit_moving(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  Way admit_settled(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  void decide(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  bool find_room(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  bool begin(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  Step finish_transfers() TIER_REQUIRES(core_.mutex_);
+  void enter(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  void stop_and_take_over(std::size_t i, Transfer& t) TIER_REQUIRES(core_.mutex_);
+  void blocked() TIER_REQUIRES(core_.mutex_);
+  bool fall_back() TIER_REQUIRES(core_.mutex_);
+  bool too_large() const TIER_REQUIRES(core_.mutex_);
+  bool gather_room() TIER_REQUIRES(core_.mutex_);
+  void stand_in_line() TIER_REQUIRES(core_.mutex_);
+  void stand_down() TIER_REQUIRES(core_.mutex_);
+  bool roll_back() TIER_REQUIRES(core_.mutex_);
+  void leave(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  void look_again() TIER_REQUIRES(core_.mutex_);
+  void report_wait() TIER_REQUIRES(core_.mutex_);
+  [[noreturn]] void throw_unreadable(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  ManagerCore& core_;
+  std::span<Operand> batch_;
+  const BatchContext& context_;
+  MutexLock& lock_;
+  boost::container::small_vector<Plan, 8> plans_;
+  boost::container::small_vector<CopyTask*, 8> tasks_;
+  RoomReport report_;
+  ManagerCore::Waiter waiter_;
+  bool in_line_ = false;
+  bool done_ = false;
+  bool gathered_ = false;  // room for the whole set was made in one piece, once
+  bool in_place_ = false;  // operands stay where the CPU can reach them
+  std::uint64_t lacking_ = 0;
+  std::size_t lacking_operand_ = 0;
+  std::uint64_t waiting_since_ = 0;
+};
+
+/// \pre  the operand has our pin, is settled, and its primary can be used in place.
+void Entry::enter(std::size_t i) {
+  Operand& op = batch_[i];
+  Block& b = *op.block;
+  auto& record = *b.record;
+  op.entered = true;
+  op.address = b.address.load(std::memory_order_acquire);
+  if (op.address != nullptr) op.address += op.offset;
+  b.note_use(mutated(Mutant::VersionNotRaised) ? Use::Read : op.use, core_.clock_.stamp());
+  plans_[i].tier = record.primary()->tier;
+  record.archived = false;
+  if (record.garbage && op.use != Use::Read) {
+    record.garbage = false;
+    --core_.garbage_;
+  }
+  core_.refresh(b);
+}
+
+/// The transfer that was in the way of a write ends without being published. Takes a pin.
+void Entry::stop_and_take_over(std::size_t i, Transfer& t) {
+  Block& b = *batch_[i].block;
+  // First the version: nothing older is published from here on.
+  if (!mutated(Mutant::VersionNotRaised)) b.version.fetch_add(1, std::memory_order_relaxed);
+  b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+  ++t.references;
+  plans_[i].transfer = &t;
+  core_.engine_.cancel(t);
+  lock_.unlock();
+  core_.engine_.stop(t);  // the CPU's chunk in flight, never the device's
+  lock_.lock();
+  if (!t.ended && t.block == &b) core_.orphan(t);
+}
+
+Entry::Way Entry::admit_moving(std::size_t i) {
+  Operand& op = batch_[i];
+  Block& b = *op.block;
+  Transfer* t = b.record->transfer;
+  if (t == nullptr) {  // marked moving in the same instant by a room in the making: look again
+    look_again();
+    return Way::Again;
+  }
+  if (t->kind == TransferKind::Fetch && op.use != Use::Overwrite) {
+    t->awaited = true;
+    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    ++t->references;
+    plans_[i].transfer = t;
+    return Way::InFlight;
+  }
+  if (t->kind == TransferKind::Fetch) {
+    stop_and_take_over(i, *t);
+    leave(i);
+    return Way::Again;
+  }
+  if (!core_.addressable(b.record->primary()->tier)) {  // moving between tiers that we cannot use: let it end
+    ++t->references;
+    core_.engine_.cancel(*t);
+    core_.wait_for_end(*t, lock_);
+    core_.unreference(*t);
+    return Way::Again;
+  }
+  if (op.use == Use::Read) {  // its source stays valid: what was to leave stays
+    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    enter(i);
+    return Way::Entered;
+  }
+  stop_and_take_over(i, *t);
+  if ((b.state.load(std::memory_order_acquire) & (word::retired | word::failed)) != 0) {
+    leave(i);
+    return Way::Again;
+  }
+  enter(i);
+  core_.unreference(*std::exchange(plans_[i].transfer, nullptr));
+  return Way::Entered;
+}
+
+/// Asks the policy, once per use, where it is to happen.
+void Entry::decide(std::size_t i) {
+  Operand& op = batch_[i];
+  Plan& plan = plans_[i];
+  auto& record = *op.block->record;
+  const auto here = record.primary() != nullptr ? record.primary()->tier : no_tier;
+  if (!plan.asked) {
+    plan.asked = true;
+    plan.target = 0;
+    ++core_.counts_.misses;
+    MissEvent event{{}, core_.facts(*op.block), op.use, context_.scope};
+    core_.tell(event, &Observer::on_miss);
+    const MissDecision decision = core_.ask([&](Policy& p) { return p.on_miss(event, core_); });
+    plan.target = decision.tier < core_.tiers_.size() ? decision.tier : here;
+    record.remembered = decision.remember && plan.target == here;
+  }
+  if (in_place_ && here != no_tier && core_.addressable(here)) plan.target = here;
+  if (plan.target == no_tier || !core_.addressable(plan.target)) plan.target = 0;
+}
+
+Entry::Way Entry::admit_settled(std::size_t i) {
+  Operand& op = batch_[i];
+  Block& b = *op.block;
+  auto& record = *b.record;
+  Plan& plan = plans_[i];
+  const auto state = b.state.load(std::memory_order_acquire);
+  const bool overwrite = op.use == Use::Overwrite;
+  if ((state & word::retired) != 0) {
+    if (!overwrite || record.dying)
+      throw TierError{std::make_error_code(std::errc::no_such_file_or_directory),
+                      "scope on a retired object: " + std::string{core_.name_of(b)}};
+    if (record.primary() != nullptr) {  // the last pin is on its way out
+      look_again();
+      return Way::Again;
+    }
+    b.state.fetch_and(~word::retired, std::memory_order_acq_rel);
+  }
+  if ((state & word::failed) != 0 && !overwrite) {
+    if (plan.retried) throw_unreadable(i);
+    plan.retried = true;
+    b.state.fetch_and(~word::failed, std::memory_order_acq_rel);
+  }
+  Region* primary = record.primary();
+  if (primary != nullptr && primary->tier == 0) {
+    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    enter(i);
+    return Way::Entered;
+  }
+  decide(i);
+  const bool pinned = b.pins() > 0;
+  if (primary != nullptr && core_.addressable(primary->tier) && (pinned || primary->tier <= plan.target)) {
+    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    if (primary->tier != 0) {
+      ++core_.counts_.in_place_operands;
+      core_.counts_.in_place_bytes += op.size;
+    }
+    enter(i);
+    return Way::Entered;
+  }
+  if (pinned) {  // pins on what cannot be used in place are about to be given back
+    look_again();
+    return Way::Again;
+  }
+  return Way::NeedsRoom;
+}
+
+Entry::Way Entry::admit(std::size_t i) {
+  if ((batch_[i].block->state.load(std::memory_order_acquire) & word::moving) != 0) return admit_moving(i);
+  return admit_settled(i);
+}
+
+/// \return  false if there is none; `report_` says why
+bool Entry::find_room(std::size_t i) {
+  Block& b = *batch_[i].block;
+  plans_[i].room = core_.make_room(plans_[i].target, b.size, b.record->alignment, b.id, report_, lock_);
+  lacking_ = b.size;
+  lacking_operand_ = i;
+  return plans_[i].room != nullptr;
+}
+
+/// Begins the fetch, or installs the room for what will be overwritten. \return  false: look again
+bool Entry::begin(std::size_t i) {
+  Operand& op = batch_[i];
+  Plan& plan = plans_[i];
+  Block& b = *op.block;
+  if (!ManagerCore::start_moving(b)) return false;
+  Region* room = std::exchange(plan.room, nullptr);
+  if (op.use == Use::Overwrite || b.record->primary() == nullptr) {
+    b.version.fetch_add(1, std::memory_order_relaxed);  // the copies elsewhere are stale
+    Region* old = b.record->primary();
+    core_.set_primary(b, room);
+    if (old != nullptr) old->version = 0;
+    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    b.state.fetch_and(~(word::moving | word::failed), std::memory_order_acq_rel);
+    enter(i);
+    return true;
+  }
+  Transfer* t = core_.begin_transfer(b, TransferKind::Fetch, room, Cause::Miss);
+  if (t == nullptr) throw std::bad_alloc{};
+  b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+  t->awaited = true;
+  ++t->references;
+  plan.transfer = t;
+  plan.own = true;
+  return true;
+}
+
+/// Carries out the fetches that this batch has begun, and waits for those it has joined.
+/// \return  Again if a block has changed hands meanwhile
+Entry::Step Entry::finish_transfers() {
+  const auto began = core_.now_ns();
+  tasks_.clear();
+  for (auto& plan : plans_)
+    if (plan.own && plan.transfer != nullptr) tasks_.push_back(plan.transfer);
+  if (!tasks_.empty()) {
+    lock_.unlock();
+    core_.engine_.run({tasks_.data(), tasks_.size()});
+    lock_.lock();
+  }
+  bool waited = !tasks_.empty();
+  for (auto& plan : plans_) {
+    if (plan.transfer == nullptr) continue;
+    waited = true;
+    core_.wait_for_end(*plan.transfer, lock_);
+  }
+  if (waited) {
+    StallEvent event{{}, context_.scope, began, core_.now_ns() - began};
+    ++core_.counts_.stalls;
+    core_.counts_.stalled_ns += event.duration_ns;
+    core_.tell(event, &Observer::on_stall);
+  }
+
+  Step result = Step::Done;
+  std::size_t unreadable = batch_.size();
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (plans_[i].transfer == nullptr) continue;
+    core_.unreference(*std::exchange(plans_[i].transfer, nullptr));
+    plans_[i].own = false;
+    Block& b = *batch_[i].block;
+    const Region* primary = b.record->primary();
+    const auto state = b.state.load(std::memory_order_acquire);
+    const bool usable = (state & (word::failed | word::retired)) == 0 && primary != nullptr &&
+                        core_.addressable(primary->tier);
+    if (usable) {
+      ++core_.counts_.fetched_operands;
+      core_.counts_.fetched_operand_bytes += batch_[i].size;
+      enter(i);
+      continue;
+    }
+    if ((state & word::failed) != 0) unreadable = i;
+    leave(i);
+    result = Step::Again;
+  }
+  if (unreadable < batch_.size() && plans_[unreadable].retried) throw_unreadable(unreadable);
+  return result;
+}
+
+Entry::Step Entry::step() {
+  report_ = RoomReport{};
+  bool lacking = false, in_flight = false;
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (batch_[i].entered || plans_[i].transfer != nullptr) {
+      in_flight |= !batch_[i].entered;
+      continue;
+    }
+    switch (admit(i)) {
+      case Way::Entered: break;
+      case Way::InFlight: in_flight = true; break;
+      case Way::NeedsRoom: lacking = true; break;
+      case Way::Again: return Step::Again;
+    }
+  }
+  if (lacking && context_.root && !core_.line_.empty() && &core_.line_.front() != &waiter_) {
+    return Step::Blocked;  // others came first
+  }
+  for (std::size_t i = 0; lacking && i < batch_.size(); ++i) {
+    if (batch_[i].entered || plans_[i].transfer != nullptr || plans_[i].room != nullptr) continue;
+    if (!find_room(i)) return Step::Blocked;
+    if (report_.unlocked) return Step::Again;
+  }
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (plans_[i].room == nullptr) continue;
+    // The same block may stand in the batch twice: its second place is looked at again once the first has begun.
+    if (batch_[i].entered || plans_[i].transfer != nullptr || !begin(i)) {
+      if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
+      return Step::Again;
+    }
+    in_flight |= plans_[i].transfer != nullptr;
+  }
+  return in_flight ? finish_transfers() : Step::Done;
+}
+
+void Entry::run() {
+  for (;;) {
+    switch (step()) {
+      case Step::Done:
+        done_ = true;
+        return;
+      case Step::Again: continue;
+      case Step::Blocked: blocked();
+    }
+  }
+}
+
+/// There is no room now: wait, do with less, or throw.
+void Entry::blocked() {
+  const auto cause = report_.cause;
+  if (roll_back()) return;  // the lock was released: look again
+  const RoomReport report = core_.survey();  // now nothing is pinned by us
+  if (report.again) return;
+  if (report.transient) return core_.wait(lock_);  // transfers end by themselves
+  const bool others_first = context_.root && !core_.line_.empty() && &core_.line_.front() != &waiter_;
+  if (context_.root && (report.foreign || others_first) && !too_large()) {
+    stand_in_line();
+    const auto began = core_.now_ns();
+    core_.wait(lock_);
+    core_.counts_.stalled_ns += core_.now_ns() - began;
+    return report_wait();
+  }
+  if (!gathered_ && gather_room()) return;
+  if (fall_back()) return;
+  core_.throw_out_of_memory(lacking_, core_.name_of(*batch_[lacking_operand_].block), cause);
+}
+
+/// True if the batch would not fit its tiers with nothing else in them.
+bool Entry::too_large() const {
+  std::array<std::uint64_t, max_tiers> sum{};
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    const Block& b = *batch_[i].block;
+    const auto again = [&](std::size_t j) { return batch_[j].block == &b; };
+    bool seen = false;
+    for (std::size_t j = 0; j < i; ++j) seen |= again(j);
+    if (!seen && plans_[i].target < max_tiers) sum[plans_[i].target] += b.size;
+  }
+  for (std::size_t t = 0; t < core_.tiers_.size(); ++t) {
+    const auto& heap = core_.tiers_[t].heap;
+    if (sum[t] > heap.capacity().count - heap.condemned().count - core_.placed_[t]) return true;
+  }
+  return false;
+}
+
+/// Operands that the CPU can reach in a slower tier are used there.
+bool Entry::fall_back() {
+  if (in_place_) return false;
+  in_place_ = true;
+  return std::ranges::any_of(batch_, [&](const Operand& op) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    const Region* primary = op.block->record->primary();
+    return primary != nullptr && primary->tier != 0 && core_.addressable(primary->tier);
+  });
+}
+
+/// Own operands may stand in each other's way: makes room for all of them in one piece, and shares it out.
+bool Entry::gather_room() {
+  gathered_ = true;
+  std::uint64_t total = 0;
+  std::size_t alignment = 1;
+  for (const auto& op : batch_) {
+    alignment = std::max(alignment, op.block->record->alignment);
+    total = round_up(total, op.block->record->alignment) + round_up(op.block->size, core_.granule_);
+  }
+  RoomReport report;
+  Region* all = core_.make_room(0, total, alignment, 0, report, lock_);
+  if (all == nullptr) return false;
+  core_.free_region(all);
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    const auto& record = *batch_[i].block->record;
+    if (record.primary() != nullptr && record.primary()->tier == 0) continue;
+    if (plans_[i].target != 0) continue;
+    plans_[i].room = core_.allocate_region(0, batch_[i].block->size, record.alignment, report.cause);
+  }
+  return true;
+}
+
+void Entry::stand_in_line() {
+  if (in_line_) return;
+  in_line_ = true;
+  waiting_since_ = core_.now_ns();
+  core_.line_.push_back(waiter_);
+}
+
+void Entry::stand_down() {
+  if (!in_line_) return;
+  in_line_ = false;
+  core_.line_.erase(core_.line_.iterator_to(waiter_));
+  core_.changed();
+}
+
+void Entry::report_wait() {
+  const auto limit = static_cast<std::uint64_t>(core_.options_.report_waits_after.count()) * 1'000'000;
+  if (core_.now_ns() - waiting_since_ < limit) return;
+  waiting_since_ = core_.now_ns();
+  core_.report_holders(core_.name_of(*batch_[lacking_operand_].block), lacking_);
+}
+
+void Entry::leave(std::size_t i) {
+  if (plans_[i].transfer != nullptr) core_.unreference(*std::exchange(plans_[i].transfer, nullptr));
+  plans_[i].own = false;
+  batch_[i].entered = false;
+  core_.leave_locked(*batch_[i].block);
+}
+
+/// Gives back all pins and rooms. \return  true if the lock was released in between
+bool Entry::roll_back() {
+  bool unlocked = false;
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
+    if (plans_[i].own && plans_[i].transfer != nullptr) {  // begun and not run: carry it out, then let go
+      CopyTask* const task = plans_[i].transfer;
+      lock_.unlock();
+      core_.engine_.run({&task, 1});
+      lock_.lock();
+      unlocked = true;
+    }
+    if (batch_[i].entered || plans_[i].transfer != nullptr) leave(i);
+    plans_[i].asked = false;
+  }
+  return unlocked;
+}
+
+/// Somebody is between two steps that need no lock: let him take the second.
+void Entry::look_again() {
+  lock_.unlock();
+  std::this_thread::yield();
+  lock_.lock();
+}
+
+void Entry::throw_unreadable(std::size_t i) {
+  const Block& b = *batch_[i].block;
+  const auto tier = b.record->primary() != nullptr ? b.record->primary()->tier : TierIndex{0};
+  throw TierError{std::make_error_code(std::errc::io_error),
+                  "reading \"" + std::string{core_.name_of(b)} + "\" from tier " +
+                      std::string{core_.tiers_[tier].tier->name()} + " failed"};
+}
+
+void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
+  bool complete = true;
+  for (auto& op : batch) {
+    if (op.block == nullptr) op.entered = true;
+    if (op.entered) continue;
+    complete = enter_watched(op) && complete;
+  }
+  if (complete) return;
+  boost::container::small_vector<Operand, 8> managed;
+  boost::container::small_vector<std::size_t, 8> places;
+  boost::container::small_vector<TierIndex, 8> used;
+  managed.reserve(batch.size());
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i].block == nullptr) continue;
+    managed.push_back(batch[i]);
+    const auto twice = [&](const Operand& op) { return op.block == batch[i].block && &op != &batch[i]; };
+    if (batch[i].use == Use::Overwrite && std::ranges::any_of(batch, twice)) managed.back().use = Use::Update;
+    places.push_back(i);
+    used.push_back(no_tier);
+  }
+  const auto hand_back = [&]() noexcept {
+    for (std::size_t i = 0; i < managed.size(); ++i) batch[places[i]] = managed[i];
+  };
+  try {
+    MutexLock lock{mutex_};
+    drain_notes();
+    clock_.advance();
+    Entry entry{*this, {managed.data(), managed.size()}, context, lock};
+    entry.run();
+    for (std::size_t i = 0; i < managed.size(); ++i) used[i] = entry.used_in(i);
+  } catch (...) {
+    hand_back();
+    for (auto& op : batch)
+      if (op.block == nullptr) op.entered = false;
+    throw;
+  }
+  hand_back();
+  for (std::size_t i = 0; i < managed.size(); ++i) charge_in_place(managed[i], used[i]);
+}
+
+/// Enters an operand that asks for nothing but to be told of.
+bool ManagerCore::enter_watched(Operand& op) noexcept {
+  Block& b = *op.block;
+  if ((b.state.load(std::memory_order_relaxed) & word::slow_entry) != word::watched) return false;
+  const auto old = b.state.fetch_add(word::pin, std::memory_order_acquire);
+  if ((old & word::slow_entry) != word::watched) {
+    b.leave();
+    return false;
+  }
+  b.note_use(op.use, clock_.stamp());
+  op.address = b.address.load(std::memory_order_relaxed);
+  if (op.address != nullptr) op.address += op.offset;
+  op.entered = true;
+  note_use_event(b, op.use);
+  return true;
+}
+
+/// An emulated device takes its time for the whole object, whatever part of it the scope will touch.
+void ManagerCore::charge_in_place(const Operand& op, TierIndex t) noexcept {
+  if (t == no_tier || !tiers_[t].tier->charges()) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (op.use != Use::Overwrite) tiers_[t].tier->charge(Direction::Read, op.size, 1, now);
+  if (op.use != Use::Read) tiers_[t].tier->charge(Direction::Write, op.size, 1, now);
+}
+
+}  // namespace tier

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  The manager's life, its waits, and what it tells policies and observers.
+#include "manager_core.hpp"
+
+#include <tier/core/assert.hpp>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+#include <thread>
+
+namespace tier {
+namespace {
+
+/// What goes on when a policy has failed: fast until full, and no move that nobody needs.
+class Fallback final : public Policy {
+ public:
+  std::string_view name() const noexcept override { return "first touch (after a failure)"; }
+  Placement place(const AllocationEvent&, PolicyContext&) override { return {}; }
+  MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {}; }
+};
+
+std::vector<std::unique_ptr<Tier>> ordered(std::vector<std::unique_ptr<Tier>> tiers) {
+  if (tiers.empty()) throw ConfigError{"a runtime needs at least one tier"};
+  if (tiers.size() > max_tiers)
+    throw ConfigError{"a runtime has at most " + std::to_string(max_tiers) + " tiers, not " + std::to_string(tiers.size())};
+  std::ranges::stable_sort(tiers, [](const auto& a, const auto& b) {
+    if (a->model().addressable != b->model().addressable) return a->model().addressable;
+    return a->model().latency < b->model().latency;
+  });
+  if (!tiers.front()->model().addressable)
+    throw ConfigError{"none of the tiers can be reached by the CPU: add one such as dram:1GiB"};
+  return tiers;
+}
+
+}  // namespace
+
+std::shared_ptr<Manager> Manager::make(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy,
+                                       ManagerOptions options) {
+  return std::make_shared<ManagerCore>(std::move(tiers), std::move(policy), options);
+}
+
+void Manager::leave(std::span<Operand> batch) noexcept {
+  for (auto& op : batch) {
+    if (op.entered && op.block != nullptr) op.block->leave();
+    op.entered = false;
+  }
+}
+
+ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy, ManagerOptions options)
+    : policy_{std::move(policy)},
+      fallback_{std::make_unique<Fallback>()},
+      options_{options},
+      notes_{},
+      engine_{{options.threads, options.movers}} {
+  TIER_VERIFY(policy_ != nullptr, "a manager needs a policy");
+  auto in_order = ordered(std::move(tiers));
+  for (const auto& t : in_order) io_alignment_ = std::max(io_alignment_, t->io_alignment());
+  tiers_.reserve(in_order.size());
+  for (auto& t : in_order) {
+    const Bytes capacity{t->capacity().count / granule_ * granule_};
+    RegionHeap heap{capacity, Bytes{granule_}};
+    tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, 0, false});
+  }
+  refresh_wants();
+}
+
+ManagerCore::~ManagerCore() {
+  quiesce();
+  for (auto& tier : tiers_) {
+    tier.ranked.clear();
+    tier.secondaries.clear();
+  }
+  groups_.clear();
+  objects_.clear();
+}
+
+// --- waiting ---------------------------------------------------------------------------------------------
+
+/// Waits for any change, or until it is time to say that we wait.
+void ManagerCore::wait(MutexLock&) {
+  ++waiting_;
+  changed_.wait_until(mutex_, std::chrono::steady_clock::now() + options_.report_waits_after);
+  --waiting_;
+}
+
+void ManagerCore::changed() noexcept {
+  if (waiting_ > 0) changed_.notify_all();
+}
+
+void ManagerCore::leave_locked(Block& b) noexcept {
+  const auto old = b.state.fetch_sub(word::pin, std::memory_order_acq_rel);
+  if ((old & word::slow_exit) == 0 || (old & word::pins) != word::pin) return;
+  b.state.fetch_and(~word::waiters, std::memory_order_acq_rel);
+  release_if_dead(b);
+  changed();
+}
+
+void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size) const noexcept {
+  std::fprintf(stderr, "libtier: a scope has waited long for %llu bytes (%.*s); pinned:",
+               static_cast<unsigned long long>(size), static_cast<int>(waiting.size()), waiting.data());
+  for (const auto& [id, b] : by_id_) {
+    if (b->pins() == 0 || b->record->placed) continue;
+    const auto name = name_of(*b);
+    std::fprintf(stderr, " \"%.*s\" (%llu bytes, %u pins)", static_cast<int>(name.size()), name.data(),
+                 static_cast<unsigned long long>(b->size), b->pins());
+  }
+  std::fprintf(stderr, "\n");
+}
+
+void ManagerCore::quiesce() noexcept {
+  MutexLock lock{mutex_};
+  while (in_flight_ > 0 || pending_rooms_ > 0) wait(lock);
+}
+
+std::vector<std::string> ManagerCore::close() noexcept {
+  MutexLock lock{mutex_};
+  drain_notes();
+  closed_ = true;
+  for (auto& [id, b] : by_id_)
+    if (b->record->transfer != nullptr && b->record->transfer->submitted) engine_.cancel(*b->record->transfer);
+  while (in_flight_ > 0 || pending_rooms_ > 0) wait(lock);
+  reclaim_garbage();
+  std::vector<std::string> survivors;
+  for (const auto& object : objects_) survivors.push_back(object.name);
+  return survivors;
+}
+
+// --- telling ---------------------------------------------------------------------------------------------
+
+std::uint64_t ManagerCore::now_ns() const noexcept {
+  return static_cast<std::uint64_t>((std::chrono::steady_clock::now() - start_).count());
+}
+
+void ManagerCore::stamp(EventHeader& event) noexcept {
+  event.sequence = ++sequence_;
+  event.time_ns = now_ns();
+}
+
+Block* ManagerCore::find(BlockId id) const noexcept {
+  const auto it = by_id_.find(id);
+  return it == by_id_.end() ? nullptr : it->second;
+}
+
+void ManagerCore::replace_policy() noexcept {
+  if (fallback_ == nullptr) return;
+  std::fprintf(stderr, "libtier: policy %.*s threw an exception; going on with first touch\n",
+               static_cast<int>(policy_->name().size()), policy_->name().data());
+  failed_policy_ = std::exchange(policy_, std::move(fallback_));
+  refresh_wants();
+}
+
+/// What the policy and the observers want to be told, where scopes can see it.
+void ManagerCore::refresh_wants() noexcept {
+  const bool observed = !observers_.empty();
+  wants_kernels_.store(observed || policy_->wants_kernels(), std::memory_order_relaxed);
+  const bool watch = observed || policy_->wanted_uses() == WantedUses::EveryUse;
+  for (auto& [id, b] : by_id_) {
+    if (watch)
+      b->state.fetch_or(word::watched, std::memory_order_relaxed);
+    else
+      b->state.fetch_and(~word::watched, std::memory_order_relaxed);
+  }
+}
+
+void ManagerCore::add_observer(Observer& observer) {
+  MutexLock lock{mutex_};
+  observers_.push_back(&observer);
+  refresh_wants();
+}
+
+void ManagerCore::remove_observer(Observer& observer) noexcept {
+  MutexLock lock{mutex_};
+  drain_notes();
+  std::erase(observers_, &observer);
+  refresh_wants();
+}
+
+void ManagerCore::leave_note(const Note& note) noexcept {
+  if (!notes_.bounded_push(note)) notes_dropped_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void ManagerCore::note_use_event(Block& b, Use use) noexcept { leave_note({Note::Kind::Use, {}, use, b.id, 0}); }
+
+/// Carries out what destructors and uses have left behind.
+void ManagerCore::drain_notes() noexcept {
+  Note note;
+  while (notes_.pop(note)) {
+    if (note.kind == Note::Kind::KernelEnd) {
+      const auto it = kernels_.find(note.id);
+      if (it == kernels_.end()) continue;
+      const OpenKernel& k = it->second;
+      KernelEvent event{{}, note.id, k.name, k.hash, k.operands, note.value};
+      tell(event, &Observer::on_kernel_end);
+      ask([&](Policy& p) { p.on_kernel_end(event, *this); });
+      kernels_.erase(it);
+    } else if (note.kind == Note::Kind::Hint) {
+      if (Block* b = find(note.id)) apply_hint(note.hint, *b, note.value);
+    } else {
+      ++counts_.hits;
+      UseEvent event{{}, note.id, note.use};
+      tell(event, &Observer::on_use);
+      ask([&](Policy& p) { p.on_use(event, *this); });
+    }
+  }
+}
+
+void ManagerCore::kernel_begin(std::uint64_t scope, std::string_view name, std::span<const Operand> batch) {
+  MutexLock lock{mutex_};
+  drain_notes();
+  OpenKernel kernel;
+  kernel.name = name;
+  kernel.hash = std::hash<std::string_view>{}(name);
+  for (const auto& op : batch) {
+    kernel.hash = (kernel.hash ^ op.size) * 0x100000001b3ULL;  // FNV-1a's step
+    if (op.block == nullptr) continue;
+    const Region* primary = op.block->record->primary();
+    kernel.operands.push_back({op.block->id, op.use, primary != nullptr ? primary->tier : no_tier});
+  }
+  KernelEvent event{{}, scope, kernel.name, kernel.hash, kernel.operands, 0};
+  tell(event, &Observer::on_kernel_begin);
+  ask([&](Policy& p) { p.on_kernel_begin(event, *this); });
+  kernels_.emplace(scope, std::move(kernel));
+}
+
+void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
+  leave_note({Note::Kind::KernelEnd, {}, {}, scope, duration_ns});
+}
+
+void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept {
+  auto& record = *b.record;
+  if (record.placed || record.dying) return;
+  HintEvent event{{}, hint, b.id, scope};
+  tell(event, &Observer::on_hint);
+  // A group is archived only with all of it, which nobody can say.
+  if (hint == Hint::Archive && record.group != nullptr) return;
+  record.archived = hint == Hint::Archive;
+  refresh(b);
+  ask([&](Policy& p) { p.on_hint(event, *this); });
+  rerank(b.id);
+}
+
+void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
+  MutexLock lock{mutex_};
+  drain_notes();
+  if (!closed_) apply_hint(hint, *object.object->block, scope);
+}
+
+void ManagerCore::hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept {
+  leave_note({Note::Kind::Hint, hint, {}, object.object->block->id, scope});
+}
+
+Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
+  MutexLock lock{mutex_};
+  drain_notes();
+  if (closed_) return Outcome::Gone;
+  Block& b = *object.object->block;
+  HintEvent event{{}, Hint::Prefetch, b.id, 0};
+  tell(event, &Observer::on_hint);
+  b.record->archived = false;
+  const auto outcome = begin_fetch(b, 0, true, Cause::Hint);
+  if (outcome != Outcome::Done) ++counts_.prefetches_refused;
+  return outcome;
+}
+
+void ManagerCore::end_of_step() {
+  MutexLock lock{mutex_};
+  drain_notes();
+  StepEvent event;
+  tell(event, &Observer::on_step);
+  ask([&](Policy& p) { p.on_step(event, *this); });
+  reclaim_garbage();
+  clock_.advance();
+}
+
+/// With nothing under way any more, the policy may want to use the time.
+void ManagerCore::idle_if_so() noexcept {
+  if (in_flight_ > 0 || pending_rooms_ > 0 || closed_) return;
+  IdleEvent event;
+  tell(event, &Observer::on_idle);
+  ask([&](Policy& p) { p.on_idle(event, *this); });
+}
+
+// --- counting --------------------------------------------------------------------------------------------
+
+void ManagerCore::add_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
+                            std::uint64_t transfers) noexcept {
+  auto& [sum, count] = moved_[from][to][static_cast<std::size_t>(cause)];
+  sum += bytes;
+  count += transfers;
+}
+
+void ManagerCore::count_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
+                              std::uint64_t transfers) noexcept {
+  MutexLock lock{mutex_};
+  add_moved(from, to, cause, bytes, transfers);
+}
+
+void ManagerCore::count_stall(std::uint64_t ns) noexcept {
+  MutexLock lock{mutex_};
+  ++counts_.stalls;
+  counts_.stalled_ns += ns;
+}
+
+Statistics ManagerCore::statistics() const {
+  MutexLock lock{mutex_};
+  Statistics s = counts_;
+  for (const auto& t : tiers_) {
+    s.tiers.push_back({std::string{t.tier->name()}, t.heap.capacity(), t.heap.used(), {t.high_water},
+                       t.heap.largest_free(), t.heap.condemned(), t.heap.live_regions()});
+    s.metadata += t.heap.metadata();
+  }
+  for (TierIndex from = 0; from < tiers_.size(); ++from)
+    for (TierIndex to = 0; to < tiers_.size(); ++to)
+      for (std::size_t cause = 0; cause < cause_count; ++cause)
+        if (const auto& [bytes, count] = moved_[from][to][cause]; count > 0)
+          s.moved.push_back({from, to, static_cast<Cause>(cause), bytes, count});
+  s.objects = objects_.size();
+  s.blocks = by_id_.size();
+  s.hints_dropped = notes_dropped_.load(std::memory_order_relaxed);
+  s.metadata += Bytes{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes()};
+  return s;
+}
+
+std::vector<ObjectStatistics> ManagerCore::object_statistics() const {
+  MutexLock lock{mutex_};
+  std::vector<ObjectStatistics> all;
+  for (const auto& object : objects_) {
+    const auto f = facts(*object.block);
+    const auto& record = *object.block->record;
+    all.push_back({object.id, object.name, {object.size}, f.tier, f.pinned, f.dirty, record.fetches, record.evictions,
+                   record.bytes_moved});
+  }
+  return all;
+}
+
+void ManagerCore::check_invariants() const {
+  MutexLock lock{mutex_};
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw std::logic_error{what};
+  };
+  std::vector<std::uint64_t> used(tiers_.size());
+  for (const auto& [id, b] : by_id_) {
+    const auto& record = *b->record;
+    const auto state = b->state.load(std::memory_order_acquire);
+    const bool retired = (state & word::retired) != 0;
+    require(retired || record.primary() != nullptr, "(I1) a live block has one primary region");
+    std::uint32_t seen = 0;
+    for (const Region* r = record.regions; r != nullptr; r = r->next) {
+      require((seen & (1U << r->tier)) == 0, "(I2) a block's regions lie in different tiers");
+      seen |= 1U << r->tier;
+      require(r->block == b, "(I6) a region belongs to its block");
+      require(tiers_[r->tier].heap.owner(r->slot) == r, "(I6) the heap names the region's owner");
+      require(r == record.primary() || r->is_linked(), "(I6) a secondary is listed in its tier");
+      require(tiers_[r->tier].heap.size(r->slot) >= b->size, "a region holds its block");
+    }
+    require(((state & word::moving) != 0) == (record.transfer != nullptr), "(I4) moving exactly while it has a transfer");
+    if (record.primary() != nullptr && record.transfer == nullptr) {
+      const auto& t = tiers_[record.primary()->tier];
+      const std::byte* base = t.tier->base();
+      require(b->address.load(std::memory_order_acquire) ==
+                  (base == nullptr ? nullptr : base + t.heap.offset(record.primary()->slot)),
+              "(I5) a settled block's address is its primary's");
+    }
+  }
+  for (std::size_t t = 0; t < tiers_.size(); ++t) {
+    const auto& heap = tiers_[t].heap;
+    heap.check_invariants();
+    for (auto slot = heap.first(); slot != RegionHeap::none; slot = heap.next(slot)) {
+      if (heap.is_free(slot)) continue;
+      used[t] += heap.size(slot);
+      const auto* r = static_cast<const Region*>(heap.owner(slot));
+      if (r == nullptr) continue;
+      require(r->block != nullptr || in_flight_ > 0 || pending_rooms_ > 0,
+              "(I6) a region without a block belongs to a transfer or a room");
+    }
+    require(used[t] == heap.used().count, "(I3) used bytes are the sum of the regions");
+    require(used[t] <= heap.capacity().count, "(I3) used bytes are at most the capacity");
+  }
+}
+
+}  // namespace tier

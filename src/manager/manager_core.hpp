@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp, transfers
+///        and their publication in transfers.cpp, what a policy may do in actions.cpp.
+#include "records.hpp"
+
+#include <tier/core/mutex.hpp>
+#include <tier/core/pool.hpp>
+#include <tier/manager/manager.hpp>
+
+#include <array>
+#include <boost/lockfree/queue.hpp>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+
+namespace tier {
+
+/// Seeded faults for testing the tests (`TIER_BUILD_MUTANTS`); each must be found by the property tests.
+enum class Mutant : std::uint8_t {
+  None, DirtyDecidedAtFetch, VersionNotRaised, PinIgnored, StaleRegionPublished, LastBlockShort, MoverWithoutVersionCheck
+};
+#if defined(TIER_MUTANTS)
+Mutant& active_mutant() noexcept;
+inline bool mutated(Mutant m) noexcept { return active_mutant() == m; }
+#else
+constexpr bool mutated(Mutant) noexcept { return false; }
+#endif
+
+class ManagerCore final : public Manager, public PolicyContext {
+ public:
+  ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy, ManagerOptions options);
+  ~ManagerCore() override;
+
+  // Manager.
+  ObjectHandle create(Bytes size, std::size_t alignment, std::string_view name) override;
+  PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier, std::string_view name) override;
+  void destroy(Object& object) noexcept override;
+  void enter(std::span<Operand> batch, const BatchContext& context) override;
+  void kernel_begin(std::uint64_t scope, std::string_view name, std::span<const Operand> batch) override;
+  void kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept override;
+  void hint(Hint hint, ObjectRef object, std::uint64_t scope) override;
+  void hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept override;
+  Outcome prefetch(ObjectRef object) noexcept override;
+  void retire(ObjectRef object) noexcept override;
+  void end_of_step() override;
+  void compact() override;
+  void quiesce() noexcept override;
+  std::vector<std::string> close() noexcept override;
+  void add_observer(Observer& observer) override;
+  void remove_observer(Observer& observer) noexcept override;
+  void count_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
+                   std::uint64_t transfers) noexcept override;
+  void count_stall(std::uint64_t ns) noexcept override;
+  std::size_t tier_count() const noexcept override { return tiers_.size(); }
+  Tier& tier(TierIndex tier) noexcept override { return *tiers_[tier].tier; }
+  CopyEngine& copies() noexcept override { return engine_; }
+  Statistics statistics() const override;
+  std::vector<ObjectStatistics> object_statistics() const override;
+  void check_invariants() const override;
+
+  // PolicyContext: called by the policy, under the lock.
+  TierFacts tier_facts(TierIndex tier) const noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  std::optional<BlockFacts> block_facts(BlockId id) const noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  TierIndex slower(TierIndex tier) const noexcept override;
+  Outcome copy(BlockId id, TierIndex tier) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  Outcome fetch(BlockId id, TierIndex tier, bool force) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  Outcome make_primary(BlockId id, TierIndex tier) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  Outcome drop(BlockId id, TierIndex tier) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  Outcome evict(BlockId id, TierIndex to) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  void rerank(BlockId id) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+
+  // Called by blocks and transfers.
+  void last_unpinned(Block& block) noexcept;
+  void transfer_ended(Transfer& transfer, std::error_code error, bool cancelled) noexcept;
+
+ private:
+  friend class Entry;
+
+  struct TierState {
+    std::unique_ptr<Tier> tier;
+    RegionHeap heap;
+    RankedBlocks ranked;     // blocks whose primary is here and may move
+    RegionList secondaries;  // further copies, droppable
+    std::uint64_t high_water = 0;
+    bool below_watermark = false;
+  };
+  /// What a destructor leaves behind: drained by the next call that holds the lock anyway.
+  struct Note {
+    enum class Kind : std::uint8_t { KernelEnd, Hint, Use } kind{};
+    Hint hint{};
+    Use use{};
+    std::uint64_t id = 0;     // block, or scope of a kernel
+    std::uint64_t value = 0;  // duration, or scope of a hint
+  };
+  struct OpenKernel {
+    std::string name;
+    std::uint64_t hash = 0;
+    std::vector<OperandFacts> operands;
+  };
+
+  // Regions and blocks (objects.cpp).
+  Region* allocate_region(TierIndex t, std::uint64_t size, std::size_t alignment, std::error_code& cause) noexcept
+      TIER_REQUIRES(mutex_);
+  Region* region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
+  void free_region(Region* region) noexcept TIER_REQUIRES(mutex_);
+  RegionHeap::Slot give_back(Region* region) noexcept TIER_REQUIRES(mutex_);
+  void condemn_region(Region* region) noexcept TIER_REQUIRES(mutex_);
+  void attach_secondary(Block& b, Region* region, std::uint64_t version) noexcept TIER_REQUIRES(mutex_);
+  void detach(Block& b, Region* region) noexcept TIER_REQUIRES(mutex_);
+  void set_primary(Block& b, Region* region) noexcept TIER_REQUIRES(mutex_);
+  Block& new_block(std::uint64_t size, std::size_t alignment) TIER_REQUIRES(mutex_);
+  void recycle(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void free_contents(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
+  Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
+  Object& new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name) TIER_REQUIRES(mutex_);
+  Object* create_in_group(std::size_t size, std::size_t alignment, std::string_view name, MutexLock& lock)
+      TIER_REQUIRES(mutex_);
+  void forget_grouped(Object& object) noexcept TIER_REQUIRES(mutex_);
+  std::size_t reclaim_garbage() noexcept TIER_REQUIRES(mutex_);
+  std::size_t block_alignment(std::size_t size, std::size_t alignment) const noexcept;
+  std::uint64_t copied_size(const Block& b, TierIndex from, TierIndex to) const noexcept;
+
+  // State (objects.cpp).
+  void refresh(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void rank(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void unrank(Block& b) noexcept TIER_REQUIRES(mutex_);
+  bool dirty(const Block& b) const noexcept TIER_REQUIRES(mutex_);
+  BlockFacts facts(const Block& b) const noexcept TIER_REQUIRES(mutex_);
+  std::string_view name_of(const Block& b) const noexcept TIER_REQUIRES(mutex_);
+  static bool start_moving(Block& b, std::uint32_t own_pins = 0) noexcept;
+  bool addressable(TierIndex t) const noexcept { return tiers_[t].tier->model().addressable; }
+
+  // Transfers (transfers.cpp).
+  Transfer* begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept TIER_REQUIRES(mutex_);
+  void publish(Transfer& t, Block& b) noexcept TIER_REQUIRES(mutex_);
+  void orphan(Transfer& t) noexcept TIER_REQUIRES(mutex_);
+  void unreference(Transfer& t) noexcept TIER_REQUIRES(mutex_);
+  void discard_target(Transfer& t, std::error_code error) noexcept TIER_REQUIRES(mutex_);
+  bool reads_fail(const Transfer& t) const noexcept { return !addressable(t.from_tier); }
+  bool relocate(Block& b, Region* to, Cause cause, MutexLock& lock) TIER_REQUIRES(mutex_);
+  Outcome begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept TIER_REQUIRES(mutex_);
+  void wait_for_end(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
+
+  // Room (room.cpp).
+  Region* make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block, RoomReport& report,
+                    MutexLock& lock) TIER_REQUIRES(mutex_);
+  bool drop_a_secondary(TierIndex t) noexcept TIER_REQUIRES(mutex_);
+  std::optional<Window> propose(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
+                                bool background, std::vector<TierIndex>& to, bool& forced) TIER_REQUIRES(mutex_);
+  std::optional<Window> grow(TierIndex t, RegionHeap::Slot seed, std::uint64_t size, std::size_t alignment) const
+      TIER_REQUIRES(mutex_);
+  std::optional<Window> scan(TierIndex t, std::uint64_t size, std::size_t alignment) const TIER_REQUIRES(mutex_);
+  void describe(Window& w, TierIndex t) const TIER_REQUIRES(mutex_);
+  bool may_leave(const Region* region) const noexcept TIER_REQUIRES(mutex_);
+  enum class Emptied { Begun, NoRoomBelow, Changed };
+  Emptied begin_emptying(Room& room, const Window& window, std::span<const TierIndex> to, bool inside,
+                         std::vector<Transfer*>& transfers, TierIndex& lacking, std::error_code& cause)
+      TIER_REQUIRES(mutex_);
+  Region* destination(Block& b, TierIndex wanted, TierIndex source, bool inside, TierIndex& lacking,
+                      std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
+  Region* finish_room(Room& room, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
+  void background_room_ended(Room& room) noexcept TIER_REQUIRES(mutex_);
+  bool revoke_prefetches(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
+  RoomReport survey() noexcept TIER_REQUIRES(mutex_);
+  bool compact_tier(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
+  bool slide(TierIndex t, RegionHeap::Slot hole, MutexLock& lock) TIER_REQUIRES(mutex_);
+  [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what, std::error_code cause) const
+      TIER_REQUIRES(mutex_);
+  void check_watermark(TierIndex t) TIER_REQUIRES(mutex_);
+
+  // Waiting and telling (manager.cpp).
+  void wait(MutexLock& lock) TIER_REQUIRES(mutex_);
+  void leave_locked(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void report_holders(std::string_view waiting, std::uint64_t size) const noexcept TIER_REQUIRES(mutex_);
+  bool enter_watched(Operand& op) noexcept;
+  void charge_in_place(const Operand& op, TierIndex t) noexcept;
+  void changed() noexcept TIER_REQUIRES(mutex_);
+  void drain_notes() noexcept TIER_REQUIRES(mutex_);
+  void leave_note(const Note& note) noexcept;
+  void note_use_event(Block& b, Use use) noexcept;
+  void apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
+  Block* find(BlockId id) const noexcept TIER_REQUIRES(mutex_);
+  std::uint64_t now_ns() const noexcept;
+  void add_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes, std::uint64_t transfers) noexcept
+      TIER_REQUIRES(mutex_);
+  void stamp(EventHeader& event) noexcept TIER_REQUIRES(mutex_);
+  void idle_if_so() noexcept TIER_REQUIRES(mutex_);
+  /// Tells observers, then the policy.
+  template <class Event>
+  void tell(Event& event, void (Observer::*observed)(const Event&) noexcept) noexcept TIER_REQUIRES(mutex_) {
+    stamp(event);
+    for (auto* observer : observers_) (observer->*observed)(event);
+  }
+  /// Asks the policy; if it throws, first touch takes over.
+  template <class F>
+  auto ask(F&& question) noexcept TIER_REQUIRES(mutex_) {
+    try {
+      return question(*policy_);
+    } catch (...) {
+      replace_policy();
+    }
+    return question(*policy_);
+  }
+  void replace_policy() noexcept TIER_REQUIRES(mutex_);
+  void refresh_wants() noexcept TIER_REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  unsigned waiting_ TIER_GUARDED_BY(mutex_) = 0;
+  std::vector<TierState> tiers_;  // the vector is fixed; heaps and lists are guarded by the mutex
+  std::unique_ptr<Policy> policy_ TIER_GUARDED_BY(mutex_);
+  std::unique_ptr<Policy> failed_policy_ TIER_GUARDED_BY(mutex_);  // kept: it may be running
+  std::unique_ptr<Policy> fallback_ TIER_GUARDED_BY(mutex_);
+  ManagerOptions options_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::size_t io_alignment_ = 1;     // the largest of all tiers
+  std::size_t granule_ = 64;
+
+  Pool<Block> blocks_ TIER_GUARDED_BY(mutex_);
+  Pool<BlockRecord> records_ TIER_GUARDED_BY(mutex_);
+  Pool<Region> regions_ TIER_GUARDED_BY(mutex_);
+  Pool<Object> objects_pool_ TIER_GUARDED_BY(mutex_);
+  boost::intrusive::list<Object> objects_ TIER_GUARDED_BY(mutex_);
+  std::unordered_map<BlockId, Block*> by_id_ TIER_GUARDED_BY(mutex_);
+  GroupList groups_ TIER_GUARDED_BY(mutex_);  // those with room
+  std::uint64_t next_block_ TIER_GUARDED_BY(mutex_) = 1;
+  std::uint64_t next_object_ TIER_GUARDED_BY(mutex_) = 1;
+  std::size_t garbage_ TIER_GUARDED_BY(mutex_) = 0;
+  std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move
+  std::size_t in_flight_ TIER_GUARDED_BY(mutex_) = 0;
+  std::size_t pending_rooms_ TIER_GUARDED_BY(mutex_) = 0;
+  bool closed_ TIER_GUARDED_BY(mutex_) = false;
+
+  struct Waiter : boost::intrusive::list_base_hook<> {};
+  boost::intrusive::list<Waiter> line_ TIER_GUARDED_BY(mutex_);  // roots that wait for room, in order of arrival
+
+  std::vector<Observer*> observers_ TIER_GUARDED_BY(mutex_);
+  std::uint64_t sequence_ TIER_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::uint64_t, OpenKernel> kernels_ TIER_GUARDED_BY(mutex_);
+  Statistics counts_ TIER_GUARDED_BY(mutex_);
+  std::array<std::array<std::array<std::pair<std::uint64_t, std::uint64_t>, cause_count>, max_tiers>, max_tiers> moved_
+      TIER_GUARDED_BY(mutex_){};
+  boost::lockfree::queue<Note, boost::lockfree::capacity<4096>> notes_;
+  std::atomic<std::uint64_t> notes_dropped_{0};
+  CopyEngine engine_;  // last: its movers end before what they report to
+};
+
+}  // namespace tier

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Objects, blocks and regions: how they come, how they go, what state they are in.
+#include "manager_core.hpp"
+
+#include <tier/core/assert.hpp>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace tier {
+
+// --- regions ---------------------------------------------------------------------------------------------
+
+Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept {
+  auto& state = tiers_[t];
+  auto* region = static_cast<Region*>(state.heap.owner(slot));
+  region->slot = slot;
+  region->tier = t;
+  region->block = nullptr;
+  region->next = nullptr;
+  region->version = 0;
+  const auto error = state.tier->reserve(state.heap.offset(slot), state.heap.size(slot));
+  region->reserved = !error;
+  if (error) {
+    cause = error;
+    give_back(region);
+    return nullptr;
+  }
+  state.high_water = std::max(state.high_water, std::uint64_t{state.heap.used().count});
+  RegionEvent event{{}, 0, t, {state.heap.size(slot)}, false};
+  tell(event, &Observer::on_region);
+  return region;
+}
+
+Region* ManagerCore::allocate_region(TierIndex t, std::uint64_t size, std::size_t alignment,
+                                     std::error_code& cause) noexcept {
+  auto& state = tiers_[t];
+  // With early freeing off, garbage goes once the slowest tier is 80 % full.
+  if (garbage_ > 0 && t + 1u == tiers_.size() && (state.heap.used().count + size) / 8 > state.heap.capacity().count / 10)
+    reclaim_garbage();
+  Region* region = nullptr;
+  try {
+    region = regions_.get();
+  } catch (const std::bad_alloc&) {
+    cause = std::make_error_code(std::errc::not_enough_memory);
+    return nullptr;
+  }
+  const auto slot = state.heap.allocate(Bytes{size}, alignment, region);
+  if (slot == RegionHeap::none) {
+    regions_.put(region);
+    return nullptr;
+  }
+  return region_at(t, slot, cause);
+}
+
+/// \return  the free slot it has become part of
+RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
+  auto& state = tiers_[region->tier];
+  const auto offset = state.heap.offset(region->slot);
+  const auto size = state.heap.size(region->slot);
+  if (region->reserved) {
+    state.tier->release(offset, size);
+    RegionEvent event{{}, 0, region->tier, {size}, true};
+    tell(event, &Observer::on_region);
+  }
+  const auto slot = state.heap.free(region->slot);
+  regions_.put(region);
+  return slot;
+}
+
+void ManagerCore::free_region(Region* region) noexcept {
+  give_back(region);
+  changed();
+}
+
+void ManagerCore::condemn_region(Region* region) noexcept {
+  tiers_[region->tier].heap.condemn(region->slot);
+  regions_.put(region);
+}
+
+void ManagerCore::attach_secondary(Block& b, Region* region, std::uint64_t version) noexcept {
+  Region* primary = b.record->regions;
+  region->block = &b;
+  region->version = version;
+  region->next = primary->next;
+  primary->next = region;
+  tiers_[region->tier].secondaries.push_back(*region);
+}
+
+/// Takes a secondary away from its block.
+void ManagerCore::detach(Block& b, Region* region) noexcept {
+  Region** link = &b.record->regions;
+  while (*link != region) link = &(*link)->next;
+  *link = region->next;
+  tiers_[region->tier].secondaries.erase(RegionList::s_iterator_to(*region));
+  region->next = nullptr;
+  region->block = nullptr;
+}
+
+/// Makes a region that nobody owns the primary; the old primary, if any, stays a current secondary.
+void ManagerCore::set_primary(Block& b, Region* region) noexcept {
+  unrank(b);
+  Region* old = b.record->regions;
+  region->block = &b;
+  region->next = old;
+  b.record->regions = region;
+  b.record->remembered = false;
+  if (old != nullptr) {
+    old->version = b.version.load(std::memory_order_relaxed);
+    tiers_[old->tier].secondaries.push_back(*old);
+  }
+  std::byte* base = tiers_[region->tier].tier->base();
+  const auto offset = tiers_[region->tier].heap.offset(region->slot);
+  b.address.store(base == nullptr ? nullptr : base + offset, std::memory_order_release);
+  rank(b);
+  refresh(b);
+}
+
+// --- state -----------------------------------------------------------------------------------------------
+
+bool ManagerCore::dirty(const Block& b) const noexcept {
+  const auto version = b.version.load(std::memory_order_relaxed);
+  const Region* primary = b.record->primary();
+  if (version == 0 || primary == nullptr) return false;
+  if (mutated(Mutant::DirtyDecidedAtFetch)) return primary->next == nullptr;
+  for (const Region* r = primary->next; r != nullptr; r = r->next)
+    if (r->tier > primary->tier && (r->version == version || mutated(Mutant::StaleRegionPublished))) return false;
+  return true;
+}
+
+BlockFacts ManagerCore::facts(const Block& b) const noexcept {
+  const auto& record = *b.record;
+  const auto state = b.state.load(std::memory_order_relaxed);
+  const auto version = b.version.load(std::memory_order_relaxed);
+  BlockFacts f;
+  f.id = b.id;
+  f.size = {b.size};
+  if (const Region* primary = record.primary()) {
+    f.tier = primary->tier;
+    f.current_copies = 1U << primary->tier;
+    for (const Region* r = primary->next; r != nullptr; r = r->next)
+      if (r->version == version) f.current_copies |= 1U << r->tier;
+  }
+  f.dirty = dirty(b);
+  f.pinned = (state & word::pins) != 0;
+  f.moving = (state & word::moving) != 0;
+  f.archived = record.archived;
+  f.garbage = record.garbage;
+  f.last_use = b.last_use.load(std::memory_order_relaxed);
+  return f;
+}
+
+std::string_view ManagerCore::name_of(const Block& b) const noexcept {
+  if (b.record->group != nullptr) return "a group of small objects";
+  return b.record->object != nullptr ? std::string_view{b.record->object->name} : "freed object";
+}
+
+/// Sets the flags that send a use to the slow path.
+void ManagerCore::refresh(Block& b) noexcept {
+  const auto& record = *b.record;
+  const Region* primary = record.primary();
+  const bool asks = primary == nullptr || record.archived || !addressable(primary->tier) ||
+                    tiers_[primary->tier].tier->charges() || (primary->tier != 0 && !record.remembered);
+  if (asks)
+    b.state.fetch_or(word::asks, std::memory_order_release);
+  else
+    b.state.fetch_and(~word::asks, std::memory_order_release);
+}
+
+void ManagerCore::rank(Block& b) noexcept {
+  auto& record = *b.record;
+  if (record.is_linked() || record.placed || record.primary() == nullptr) return;
+  record.rank = record.garbage ? 0 : policy_->rank(facts(b));
+  tiers_[record.primary()->tier].ranked.insert(record);
+}
+
+void ManagerCore::unrank(Block& b) noexcept {
+  auto& record = *b.record;
+  if (record.is_linked()) tiers_[record.primary()->tier].ranked.erase(RankedBlocks::s_iterator_to(record));
+}
+
+/// From settled to moving, if nobody has it pinned (beyond `own_pins`).
+bool ManagerCore::start_moving(Block& b, std::uint32_t own_pins) noexcept {
+  auto state = b.state.load(std::memory_order_acquire);
+  do {
+    if ((state & word::pins) > own_pins && !mutated(Mutant::PinIgnored)) return false;
+    if ((state & (word::moving | word::retired)) != 0) return false;
+  } while (!b.state.compare_exchange_weak(state, state | word::moving, std::memory_order_acq_rel));
+  return true;
+}
+
+// --- blocks ----------------------------------------------------------------------------------------------
+
+std::size_t ManagerCore::block_alignment(std::size_t size, std::size_t alignment) const noexcept {
+  return std::max(alignment, size >= 4096 ? std::max(io_alignment_, granule_) : granule_);
+}
+
+/// Bytes that a copy moves: all of the block, and where a device wants whole sectors, up to the next one.
+std::uint64_t ManagerCore::copied_size(const Block& b, TierIndex from, TierIndex to) const noexcept {
+  const auto unit = std::max(tiers_[from].tier->io_alignment(), tiers_[to].tier->io_alignment());
+  return round_up(b.size, unit);
+}
+
+Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
+  Block* b = blocks_.get();
+  BlockRecord* record = nullptr;
+  try {
+    record = records_.get();
+    by_id_.emplace(next_block_, b);
+  } catch (...) {
+    blocks_.put(b);
+    if (record != nullptr) records_.put(record);
+    throw;
+  }
+  *record = BlockRecord{};
+  record->block = b;
+  record->alignment = block_alignment(size, alignment);
+  const bool watched = policy_->wanted_uses() == WantedUses::EveryUse || !observers_.empty();
+  b->address.store(nullptr, std::memory_order_relaxed);
+  b->version.store(0, std::memory_order_relaxed);
+  b->last_use.store(clock_.stamp(), std::memory_order_relaxed);
+  b->size = size;
+  b->id = next_block_++;
+  b->manager = this;
+  b->record = record;
+  b->state.store(word::asks | (watched ? word::watched : 0), std::memory_order_release);
+  return *b;
+}
+
+/// \pre  no regions, no transfer, no pins
+void ManagerCore::recycle(Block& b) noexcept {
+  by_id_.erase(b.id);
+  if (b.record->group != nullptr) {
+    if (b.record->group->listed) groups_.erase(GroupList::s_iterator_to(*b.record->group));
+    delete b.record->group;
+  }
+  records_.put(b.record);
+  b.record = nullptr;
+  b.state.store(0, std::memory_order_release);
+  blocks_.put(&b);
+}
+
+void ManagerCore::free_contents(Block& b) noexcept {
+  auto& record = *b.record;
+  unrank(b);
+  if (record.placed && record.counted) {
+    placed_[record.primary()->tier] -= tiers_[record.primary()->tier].heap.size(record.primary()->slot);
+    record.counted = false;
+  }
+  while (Region* region = record.regions) {
+    if (region->next != nullptr) {
+      Region* secondary = region->next;
+      detach(b, secondary);
+      free_region(secondary);
+      continue;
+    }
+    record.regions = nullptr;
+    free_region(region);
+  }
+  if (record.garbage) --garbage_;
+  record.garbage = record.archived = false;
+  b.address.store(nullptr, std::memory_order_release);
+  refresh(b);
+}
+
+/// The bytes go now, or with the last pin or transfer.
+void ManagerCore::release_if_dead(Block& b) noexcept {
+  auto& record = *b.record;
+  const auto state = b.state.load(std::memory_order_acquire);
+  if ((state & word::retired) == 0 || (state & word::pins) != 0 || record.transfer != nullptr) return;
+  free_contents(b);
+  if (record.dying) recycle(b);
+}
+
+void ManagerCore::mark_dead(Block& b) noexcept {
+  b.version.fetch_add(1, std::memory_order_relaxed);  // what is in flight is not published
+  if (b.record->transfer != nullptr) engine_.cancel(*b.record->transfer);
+  b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+  release_if_dead(b);
+}
+
+std::size_t ManagerCore::reclaim_garbage() noexcept {
+  std::size_t reclaimed = 0;
+  for (auto& tier : tiers_) {
+    for (auto it = tier.ranked.begin(); it != tier.ranked.end();) {
+      Block& b = *(it++)->block;
+      if (!b.record->garbage) continue;
+      mark_dead(b);
+      ++reclaimed;
+    }
+  }
+  if (reclaimed > 0) changed();
+  return reclaimed;
+}
+
+// --- objects ---------------------------------------------------------------------------------------------
+
+Object& ManagerCore::new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name) {
+  Object* object = objects_pool_.get();
+  try {
+    object->name.assign(name);
+  } catch (...) {
+    objects_pool_.put(object);
+    throw;
+  }
+  object->id = next_object_++;
+  object->block = &b;
+  object->offset = offset;
+  object->size = size;
+  object->grouped = b.record->group != nullptr;
+  object->retired = false;
+  objects_.push_back(*object);
+  if (!object->grouped) b.record->object = object;
+  return *object;
+}
+
+/// The first region of a block: where the policy says, else where there is room.
+Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& lock) {
+  AllocationEvent event{{}, b.id, {b.size}, name};
+  tell(event, &Observer::on_allocation);
+  Placement placement = ask([&](Policy& p) { return p.place(event, *this); });
+  if (placement.tier >= tiers_.size()) placement = {};
+  const auto alignment = b.record->alignment;
+  RoomReport report;
+  const auto n = static_cast<TierIndex>(tiers_.size());
+  const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
+  if (Region* r = allocate_region(placement.tier, b.size, alignment, report.cause)) return r;
+  if (placement.make_room)
+    if (Region* r = make_room(placement.tier, b.size, alignment, b.id, report, lock)) return r;
+  for (;;) {
+    for (TierIndex i = 1; i < n; ++i)  // the slower tiers, then the faster ones
+      if (Region* r = allocate_region(nth(i), b.size, alignment, report.cause)) return r;
+    for (TierIndex i = 0; i < n; ++i)
+      if (Region* r = make_room(nth(i), b.size, alignment, b.id, report, lock)) return r;
+    const RoomReport found = survey();
+    if (!found.transient && !found.again) throw_out_of_memory(b.size, name, report.cause);
+    if (!found.again) wait(lock);  // never for pins: the caller may hold them
+  }
+}
+
+Object* ManagerCore::create_in_group(std::size_t size, std::size_t alignment, std::string_view name,
+                                     MutexLock& lock) {
+  const auto granules = std::max<std::size_t>(1, (size + Group::granule - 1) / Group::granule);
+  const auto step = std::max<std::size_t>(1, alignment / Group::granule);
+  const auto find_in = [&](const Group& g) -> std::size_t {
+    for (std::size_t at = 0; at + granules <= Group::granules; at += step) {
+      std::size_t n = 0;
+      while (n < granules && !g.used[at + n]) ++n;
+      if (n == granules) return at;
+    }
+    return Group::granules;
+  };
+  const auto take = [&](Group& g, std::size_t at) {
+    Object& object = new_object(*g.block, at * Group::granule, size, name);
+    for (std::size_t i = 0; i < granules; ++i) g.used.set(at + i);
+    ++g.live;
+    if (g.used.all()) {
+      groups_.erase(GroupList::s_iterator_to(g));
+      g.listed = false;
+    }
+    return &object;
+  };
+  for (auto& group : groups_)
+    if (const auto at = find_in(group); at != Group::granules) return take(group, at);
+
+  auto group = std::make_unique<Group>();
+  Block& b = new_block(Group::size, 4096);
+  struct Undo {  // the block goes again unless all went well
+    ManagerCore& core;
+    Block* b;
+    ~Undo() TIER_NO_THREAD_SAFETY_ANALYSIS {
+      if (b == nullptr) return;
+      b->record->dying = true;
+      core.mark_dead(*b);
+    }
+  } undo{*this, &b};
+  set_primary(b, first_place(b, name, lock));
+  b.record->group = group.get();
+  group->block = &b;
+  Group* g = group.release();
+  groups_.push_front(*g);
+  g->listed = true;
+  Object* object = take(*g, 0);
+  undo.b = nullptr;
+  return object;
+}
+
+ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_view name) {
+  TIER_VERIFY(std::has_single_bit(alignment) && alignment <= (std::size_t{2} << 20),
+              "alignment is a power of two up to 2 MiB");
+  MutexLock lock{mutex_};
+  drain_notes();
+  auto self = shared_from_this();
+  if (io_alignment_ > 1 && size.count < 4096 && alignment <= 4096)
+    return {std::move(self), create_in_group(size.count, alignment, name, lock)};
+  Block& b = new_block(size.count, alignment);
+  Object* object = nullptr;
+  try {
+    set_primary(b, first_place(b, name, lock));
+    object = &new_object(b, 0, size.count, name);
+  } catch (...) {
+    free_contents(b);
+    recycle(b);
+    throw;
+  }
+  clock_.advance();
+  check_watermark(b.record->primary()->tier);
+  return {std::move(self), object};
+}
+
+PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t, std::string_view name) {
+  TIER_VERIFY(t < tiers_.size(), "no such tier");
+  MutexLock lock{mutex_};
+  auto self = shared_from_this();
+  Block& b = new_block(size.count, std::max(alignment, tiers_[t].tier->io_alignment()));
+  b.record->placed = true;
+  Object* object = nullptr;
+  Region* region = nullptr;
+  try {
+    RoomReport report;
+    region = make_room(t, size.count, b.record->alignment, b.id, report, lock);
+    if (region == nullptr) throw_out_of_memory(size.count, name, report.cause);
+    set_primary(b, region);
+    object = &new_object(b, 0, size.count, name);
+  } catch (...) {
+    free_contents(b);
+    recycle(b);
+    throw;
+  }
+  PlacedStorage storage;
+  storage.handle_ = ObjectHandle{std::move(self), object};
+  storage.tier_ = tiers_[t].tier.get();
+  storage.index_ = t;
+  storage.offset_ = tiers_[t].heap.offset(region->slot);
+  placed_[t] += tiers_[t].heap.size(region->slot);
+  b.record->counted = true;
+  storage.address_ = b.address.load(std::memory_order_relaxed);
+  return storage;
+}
+
+void ManagerCore::forget_grouped(Object& object) noexcept {
+  Group& g = *object.block->record->group;
+  const auto first = object.offset / Group::granule;
+  const auto granules = std::max<std::size_t>(1, (object.size + Group::granule - 1) / Group::granule);
+  for (std::size_t i = 0; i < granules; ++i) g.used.reset(first + i);
+  if (!g.listed) {
+    groups_.push_front(g);
+    g.listed = true;
+  }
+  if (--g.live > 0) return;
+  groups_.erase(GroupList::s_iterator_to(g));
+  g.listed = false;
+  g.block->record->dying = true;
+  mark_dead(*g.block);
+}
+
+void ManagerCore::destroy(Object& object) noexcept {
+  MutexLock lock{mutex_};
+  drain_notes();
+  Block& b = *object.block;
+  if (object.grouped) {
+    forget_grouped(object);
+  } else {
+    auto& record = *b.record;
+    record.object = nullptr;
+    record.dying = true;
+    const bool freed = policy_->frees_early() || record.placed || closed_ || record.primary() == nullptr;
+    RetireEvent event{{}, b.id, freed};
+    tell(event, &Observer::on_retire);
+    ask([&](Policy& p) { p.on_retire(event, *this); });
+    if (freed || (b.state.load(std::memory_order_relaxed) & word::retired) != 0) {
+      mark_dead(b);
+    } else if (!record.garbage) {
+      record.garbage = true;
+      ++garbage_;
+    }
+  }
+  objects_.erase(objects_.iterator_to(object));
+  object.name.clear();
+  objects_pool_.put(&object);
+  changed();
+}
+
+void ManagerCore::retire(ObjectRef ref) noexcept {
+  MutexLock lock{mutex_};
+  drain_notes();
+  Block& b = *ref.object->block;
+  if (ref.object->grouped) return;  // its part of the group is freed with its handle
+  auto& record = *b.record;
+  if ((b.state.load(std::memory_order_relaxed) & word::retired) != 0 || record.placed || record.garbage) return;
+  const bool freed = policy_->frees_early() || closed_;
+  RetireEvent event{{}, b.id, freed};
+  tell(event, &Observer::on_retire);
+  ask([&](Policy& p) { p.on_retire(event, *this); });
+  if (freed) return mark_dead(b);
+  record.garbage = true;
+  ++garbage_;
+}
+
+void ManagerCore::last_unpinned(Block& b) noexcept {
+  MutexLock lock{mutex_};
+  if (b.manager != this || b.record == nullptr) return;  // gone meanwhile
+  b.state.fetch_and(~word::waiters, std::memory_order_acq_rel);
+  release_if_dead(b);
+  changed();
+}
+
+void Block::leave_slowly() noexcept { static_cast<ManagerCore*>(manager)->last_unpinned(*this); }
+
+ObjectHandle& ObjectHandle::operator=(ObjectHandle&& other) noexcept {
+  if (this == &other) return *this;
+  reset();
+  manager_ = std::move(other.manager_);
+  object_ = std::exchange(other.object_, nullptr);
+  return *this;
+}
+
+void ObjectHandle::reset() noexcept {
+  if (object_ == nullptr) return;
+  // The core may end with this handle: it must not end inside its own lock.
+  const auto manager = std::move(manager_);
+  manager->destroy(*const_cast<Object*>(std::exchange(object_, nullptr)));
+}
+
+}  // namespace tier

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The cold parts: what the manager keeps of blocks, regions, transfers and rooms. All under its lock.
+#include <tier/copy/copy_engine.hpp>
+#include <tier/manager/block.hpp>
+#include <tier/manager/object.hpp>
+#include <tier/memory/region_heap.hpp>
+
+#include <bitset>
+#include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
+#include <cstdint>
+#include <vector>
+
+namespace tier {
+
+struct Transfer;
+struct Room;
+struct Group;
+
+/// One contiguous slice of one tier. While `block` is null a transfer or a room in the making owns it.
+/// As an element of a list it is a secondary that may be dropped.
+struct Region : boost::intrusive::list_base_hook<> {
+  Block* block = nullptr;
+  Region* next = nullptr;  ///< further copies of the same block
+  RegionHeap::Slot slot = RegionHeap::none;
+  TierIndex tier = no_tier;
+  bool reserved = false;      ///< the tier was asked to back it
+  std::uint64_t version = 0;  ///< of the bytes in a secondary; a primary is current by definition
+};
+using RegionList = boost::intrusive::list<Region>;
+
+/// The cold part of a block. As an element of a set it is ranked among the blocks whose primary is in its tier.
+struct BlockRecord : boost::intrusive::set_base_hook<> {
+  Block* block = nullptr;
+  Region* regions = nullptr;  ///< the primary first
+  Transfer* transfer = nullptr;
+  Object* object = nullptr;  ///< the only one, unless `group`
+  Group* group = nullptr;
+  std::uint64_t rank = 0;
+  std::size_t alignment = 1;
+  bool archived = false;
+  bool garbage = false;     ///< retired or destroyed while early freeing is off
+  bool dying = false;       ///< its object is gone: the descriptor goes with the bytes
+  bool placed = false;      ///< never moves
+  bool counted = false;     ///< in the tier's sum of placed bytes
+  bool remembered = false;  ///< the policy has said that in-place uses need not ask
+  std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
+
+  [[nodiscard]] Region* primary() const noexcept { return regions; }
+  [[nodiscard]] Region* in(TierIndex tier) const noexcept {
+    Region* r = regions;
+    while (r != nullptr && r->tier != tier) r = r->next;
+    return r;
+  }
+  friend bool operator<(const BlockRecord& a, const BlockRecord& b) noexcept {
+    return a.rank != b.rank ? a.rank < b.rank : a.block->id < b.block->id;
+  }
+};
+using RankedBlocks = boost::intrusive::set<BlockRecord>;
+
+/// A block of 64 KiB shared by objects too small to move alone where a tier wants direct I/O.
+struct Group : boost::intrusive::list_base_hook<> {
+  static constexpr std::size_t size = std::size_t{64} << 10;
+  static constexpr std::size_t granule = 64;
+  static constexpr std::size_t granules = size / granule;
+
+  Block* block = nullptr;
+  std::bitset<granules> used;
+  std::size_t live = 0;  ///< objects
+  bool listed = false;
+};
+using GroupList = boost::intrusive::list<Group>;
+
+enum class TransferKind : std::uint8_t {
+  Fetch,   ///< to a faster tier, which becomes the primary's
+  Evict,   ///< to a slower tier, which becomes the primary's; the old region goes
+  Clean,   ///< to a slower tier, which then holds a current copy
+  Compact  ///< within a tier
+};
+
+class ManagerCore;
+
+/// A transfer of one block: the record beside its state. It owns `to_region` until it has ended.
+struct Transfer final : CopyTask {
+  Transfer(ManagerCore& core, Block& b, TransferKind k, Cause c) noexcept
+      : manager{core}, block{&b}, kind{k}, cause{c} {}
+  void finished(std::error_code error, bool cancelled) noexcept override;
+
+  ManagerCore& manager;
+  Block* block;  ///< null once the block has given it up (orphaned)
+  TransferKind kind;
+  Cause cause;
+  Region* to_region = nullptr;
+  TierIndex from_tier = no_tier;
+  std::uint64_t version = 0;  ///< of the block at the start
+  std::uint64_t start_ns = 0;
+  Room* room = nullptr;    ///< the room that waits for the old region
+  unsigned references = 1;  ///< 1 for being in flight, 1 for each thread that waits for it
+  bool awaited = false;     ///< a scope depends on it: not to be cancelled for room
+  bool submitted = false;   ///< to the movers
+  bool ended = false;
+};
+
+/// Contiguous room in the making: a window of a tier whose regions are being given up one by one. What is free
+/// already is held, so that nobody else takes it.
+struct Room {
+  TierIndex tier = no_tier;
+  std::uint64_t size = 0;
+  std::size_t alignment = 1;
+  std::vector<Region*> held;
+  unsigned pending = 0;  ///< transfers under way
+  bool broken = false;   ///< a block of the window stays where it is
+  BlockId fetch = 0;     ///< in the background: fetch this block into the room
+  bool background = false;
+};
+
+/// A proposal: the window and its blocks, cheapest way first.
+struct Window {
+  RegionHeap::Slot first = RegionHeap::none, last = RegionHeap::none;
+  std::vector<BlockRecord*> blocks;
+  std::uint64_t write_back = 0, evicted = 0, hottest = 0;
+};
+
+/// Why there was no room, for the message and for the decision to wait.
+struct RoomReport {
+  std::error_code cause{};
+  bool foreign = false;    ///< pins stand in the way
+  bool transient = false;  ///< transfers or rooms in the making do: they end by themselves
+  bool again = false;      ///< a pin went while we looked
+  bool unlocked = false;   ///< the lock was released in between
+};
+
+}  // namespace tier

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Making room: proposals, eviction of runs, compaction.
+#include "manager_core.hpp"
+
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tier {
+namespace {
+
+constexpr std::size_t proposals = 8;      // a guess: enough that a cheap neighbourhood is among them
+constexpr std::size_t seeds_tried = 256;  // before the whole heap is scanned
+constexpr int attempts = 64;              // others may take or pin what was just freed; each such loss is their progress
+
+bool fits(const RegionHeap& heap, RegionHeap::Slot first, RegionHeap::Slot last, std::uint64_t size,
+          std::size_t alignment) {
+  const auto start = round_up(heap.offset(first), alignment);
+  return start + size <= heap.offset(last) + heap.size(last);
+}
+
+}  // namespace
+
+/// True if this region could be given up: a secondary, or the primary of a block that may move.
+bool ManagerCore::may_leave(const Region* region) const noexcept {
+  if (region == nullptr || region->block == nullptr) return false;
+  const auto& record = *region->block->record;
+  if (record.primary() != region) return true;
+  const auto state = region->block->state.load(std::memory_order_acquire);
+  const bool pinned = (state & word::pins) != 0 && !mutated(Mutant::PinIgnored);
+  return !pinned && (state & (word::moving | word::retired | word::failed)) == 0 && !record.placed;
+}
+
+/// Fills in what giving up the window costs.
+void ManagerCore::describe(Window& w, TierIndex t) const {
+  const auto& heap = tiers_[t].heap;
+  w.blocks.clear();
+  w.write_back = w.evicted = w.hottest = 0;
+  for (auto slot = w.first;; slot = heap.next(slot)) {
+    const auto* region = static_cast<const Region*>(heap.owner(slot));
+    if (region != nullptr && region->block->record->primary() == region) {
+      BlockRecord& record = *region->block->record;
+      w.blocks.push_back(&record);
+      w.evicted += region->block->size;
+      if (dirty(*region->block)) w.write_back += region->block->size;
+      w.hottest = std::max(w.hottest, record.rank);
+    }
+    if (slot == w.last) return;
+  }
+}
+
+/// Grows a window around a slot, on the side that is free or colder, until the size fits.
+std::optional<Window> ManagerCore::grow(TierIndex t, RegionHeap::Slot seed, std::uint64_t size,
+                                        std::size_t alignment) const {
+  const auto& heap = tiers_[t].heap;
+  Window w;
+  w.first = w.last = seed;
+  const auto cost = [&](RegionHeap::Slot slot) -> std::optional<std::uint64_t> {
+    if (slot == RegionHeap::none) return std::nullopt;
+    if (heap.is_free(slot)) return 0;
+    const auto* region = static_cast<const Region*>(heap.owner(slot));
+    if (!may_leave(region)) return std::nullopt;
+    return region->block->record->primary() == region ? region->block->record->rank : 0;
+  };
+  while (!fits(heap, w.first, w.last, size, alignment)) {
+    const auto left = cost(heap.previous(w.first));
+    const auto right = cost(heap.next(w.last));
+    if (!left && !right) return std::nullopt;
+    if (!right || (left && *left <= *right))
+      w.first = heap.previous(w.first);
+    else
+      w.last = heap.next(w.last);
+  }
+  describe(w, t);
+  return w;
+}
+
+/// The window that moves the fewest bytes, by a pass over the whole heap.
+std::optional<Window> ManagerCore::scan(TierIndex t, std::uint64_t size, std::size_t alignment) const {
+  const auto& heap = tiers_[t].heap;
+  std::optional<Window> best;
+  std::uint64_t best_bytes = 0, bytes = 0;
+  auto first = heap.first();
+  const auto weight = [&](RegionHeap::Slot slot) {
+    const auto* region = static_cast<const Region*>(heap.owner(slot));
+    return region == nullptr || region->block->record->primary() != region ? 0 : region->block->size;
+  };
+  for (auto last = first; last != RegionHeap::none; last = heap.next(last)) {
+    if (!heap.is_free(last) && !may_leave(static_cast<const Region*>(heap.owner(last)))) {
+      first = heap.next(last);
+      bytes = 0;
+      continue;
+    }
+    bytes += weight(last);
+    while (first != last && fits(heap, heap.next(first), last, size, alignment)) {
+      bytes -= weight(first);
+      first = heap.next(first);
+    }
+    if (!fits(heap, first, last, size, alignment)) continue;
+    if (best && best_bytes <= bytes) continue;
+    best = Window{first, last, {}, 0, 0, 0};
+    best_bytes = bytes;
+  }
+  if (best) describe(*best, t);
+  return best;
+}
+
+/// Proposes runs to the policy. \param forced  set if it took none and the manager chose
+std::optional<Window> ManagerCore::propose(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
+                                           bool background, std::vector<TierIndex>& to, bool& forced) {
+  auto& state = tiers_[t];
+  std::vector<Window> windows;
+  std::size_t tried = 0;
+  for (auto it = state.ranked.begin(); it != state.ranked.end() && windows.size() < proposals && tried < seeds_tried;) {
+    BlockRecord& record = *it;
+    ++tried;
+    // Ranks are refreshed when looked at: a block used since then goes to its new place and is met again there.
+    const auto now = record.garbage ? 0 : policy_->rank(facts(*record.block));
+    if (now > record.rank) {
+      it = state.ranked.erase(it);
+      record.rank = now;
+      const auto place = state.ranked.insert(record).first;
+      if (it == state.ranked.end() || record < *it) it = place;
+      continue;
+    }
+    ++it;
+    if (!may_leave(record.primary())) continue;
+    const auto seen = [&](const Window& w) { return std::ranges::find(w.blocks, &record) != w.blocks.end(); };
+    if (std::ranges::any_of(windows, seen)) continue;
+    if (auto window = grow(t, record.primary()->slot, size, alignment)) windows.push_back(std::move(*window));
+  }
+  if (windows.empty()) return std::nullopt;
+
+  std::vector<BlockFacts> blocks;
+  for (const auto& w : windows)
+    for (const auto* record : w.blocks) blocks.push_back(facts(*record->block));
+  std::vector<Run> runs;
+  std::size_t at = 0;
+  for (const auto& w : windows) {
+    runs.push_back({std::span{blocks}.subspan(at, w.blocks.size()), {w.write_back}, {w.evicted}, w.hottest});
+    at += w.blocks.size();
+  }
+  const RoomRequest request{t, {size}, for_block, background};
+  const RunChoice choice = ask([&](Policy& p) { return p.choose(request, runs, *this); });
+  forced = choice.run >= windows.size();
+  const auto index = forced ? 0 : choice.run;
+  to.assign(choice.to.begin(), choice.to.end());
+  if (forced || to.size() != windows[index].blocks.size()) to.clear();
+  return std::move(windows[index]);
+}
+
+bool ManagerCore::drop_a_secondary(TierIndex t) noexcept {
+  for (auto& region : tiers_[t].secondaries) {
+    Block& b = *region.block;
+    // A transfer reads the primary, never a secondary; only the copy itself goes.
+    detach(b, &region);
+    free_region(&region);
+    ++counts_.dropped_clean;
+    return true;
+  }
+  return false;
+}
+
+/// Where a block of the window goes: a copy it has there, or new room.
+/// \return  the region, or null; `lacking` is then the first tier below that had none
+Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, bool inside, TierIndex& lacking,
+                                 std::error_code& cause) noexcept {
+  const auto n = static_cast<TierIndex>(tiers_.size());
+  const auto take = [&](TierIndex t) -> Region* {
+    if (Region* own = t == source ? nullptr : b.record->in(t)) return own;
+    Region* r = allocate_region(t, b.size, b.record->alignment, cause);
+    if (r == nullptr && lacking == no_tier && t > source) lacking = t;
+    return r;
+  };
+  if (inside) return take(source);
+  if (wanted < n && wanted > source)
+    if (Region* r = take(wanted)) return r;
+  for (auto t = static_cast<TierIndex>(source + 1); t < n; ++t)
+    if (Region* r = take(t)) return r;
+  return nullptr;
+}
+
+/// Starts to give up a window: clean blocks at once, dirty ones by transfers that the caller runs or submits.
+/// \param inside  blocks stay in the tier, elsewhere
+ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& window, std::span<const TierIndex> to,
+                                                 bool inside, std::vector<Transfer*>& transfers, TierIndex& lacking,
+                                                 std::error_code& cause) {
+  auto& heap = tiers_[room.tier].heap;
+  std::size_t slots = 1;
+  for (auto s = window.first; s != window.last; s = heap.next(s)) ++slots;
+  room.held.reserve(slots);
+  transfers.reserve(window.blocks.size());
+  struct Move {
+    Block* block;
+    Region* to;
+    bool copied;
+  };
+  std::vector<Move> moves;
+  moves.reserve(window.blocks.size());
+
+  const auto give_up = [&](Emptied why) {
+    for (auto& m : moves) {
+      m.block->state.fetch_and(~word::moving, std::memory_order_acq_rel);
+      if (m.to != nullptr && m.to->block == nullptr) free_region(m.to);
+    }
+    for (auto* region : room.held) give_back(region);
+    room.held.clear();
+    changed();
+    return why;
+  };
+  // Hold what is free, so that destinations inside the tier fall outside the window.
+  const auto end = heap.offset(window.last) + heap.size(window.last);
+  for (auto s = window.first; s != RegionHeap::none && heap.offset(s) < end; s = heap.next(s)) {
+    if (heap.is_free(s)) {
+      Region* hold = nullptr;
+      try {
+        hold = regions_.get();
+      } catch (const std::bad_alloc&) {
+        give_up(Emptied::Changed);
+        throw;
+      }
+      s = heap.allocate_in(s, Bytes{heap.size(s)}, 1, hold);
+      hold->slot = s;
+      hold->tier = room.tier;
+      hold->block = nullptr;
+      hold->reserved = false;
+      room.held.push_back(hold);
+    } else if (auto* region = static_cast<Region*>(heap.owner(s));
+               region->block != nullptr && region->block->record->primary() != region) {
+      detach(*region->block, region);
+      room.held.push_back(region);
+    }
+  }
+  for (std::size_t i = 0; i < window.blocks.size(); ++i) {
+    Block& b = *window.blocks[i]->block;
+    if (!start_moving(b)) return give_up(Emptied::Changed);
+    moves.push_back({&b, nullptr, false});
+    Region* target = destination(b, i < to.size() ? to[i] : no_tier, room.tier, inside, lacking, cause);
+    if (target == nullptr) return give_up(Emptied::NoRoomBelow);
+    const auto version = b.version.load(std::memory_order_relaxed);
+    const bool current = target->block == &b && (target->version == version || mutated(Mutant::StaleRegionPublished));
+    const bool lost_write = mutated(Mutant::DirtyDecidedAtFetch) && target->block == &b;
+    moves.back().copied = version != 0 && !current && !lost_write;
+    moves.back().to = target;
+  }
+  for (auto& m : moves) {
+    Block& b = *m.block;
+    if (m.to->block == &b) detach(b, m.to);
+    if (!m.copied) {
+      Region* old = b.record->primary();
+      b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+      set_primary(b, m.to);
+      detach(b, old);
+      room.held.push_back(old);
+      ++b.record->evictions;
+      ++counts_.evictions;
+      MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, inside ? Cause::Compact : Cause::Evict, now_ns(), 0};
+      tell(event, &Observer::on_migration);
+      continue;
+    }
+    Transfer* t = begin_transfer(b, inside ? TransferKind::Compact : TransferKind::Evict, m.to,
+                                 inside ? Cause::Compact : Cause::Evict);
+    if (t == nullptr) {
+      room.broken = true;
+      continue;
+    }
+    t->room = &room;
+    ++room.pending;
+    transfers.push_back(t);
+  }
+  return Emptied::Begun;
+}
+
+/// Frees the window and takes the room from it, in one step.
+/// \return  null if a block of it had to stay, or the tier cannot back it
+Region* ManagerCore::finish_room(Room& room, std::error_code& cause) noexcept {
+  auto& heap = tiers_[room.tier].heap;
+  Region* region = nullptr;
+  if (!room.broken) {
+    try {
+      region = regions_.get();
+    } catch (const std::bad_alloc&) {
+      cause = std::make_error_code(std::errc::not_enough_memory);
+    }
+  }
+  auto merged = RegionHeap::none;
+  for (auto* held : room.held) merged = give_back(held);
+  room.held.clear();
+  changed();
+  if (region == nullptr) return nullptr;
+  const auto slot = merged == RegionHeap::none
+                        ? RegionHeap::none
+                        : heap.allocate_in(merged, Bytes{room.size}, room.alignment, region);
+  if (slot == RegionHeap::none) {
+    regions_.put(region);
+    return nullptr;
+  }
+  return region_at(room.tier, slot, cause);
+}
+
+/// Cancels fetches that nobody waits for and whose room is in this tier. \return  true if there was one
+bool ManagerCore::revoke_prefetches(TierIndex t, MutexLock& lock) {
+  auto& heap = tiers_[t].heap;
+  Transfer* found = nullptr;
+  for (auto& [id, b] : by_id_) {
+    Transfer* transfer = b->record->transfer;
+    if (transfer == nullptr || transfer->awaited || !transfer->submitted || transfer->ended) continue;
+    if (transfer->kind != TransferKind::Fetch || transfer->to_region->tier != t) continue;
+    if (heap.is_free(transfer->to_region->slot)) continue;
+    found = transfer;
+    break;
+  }
+  if (found == nullptr) return false;
+  ++found->references;
+  engine_.cancel(*found);
+  while (!found->ended) wait(lock);
+  unreference(*found);
+  return true;
+}
+
+/// Says what stands in the way of more room, and asks pins to tell when they go.
+RoomReport ManagerCore::survey() noexcept {
+  RoomReport report;
+  report.transient = pending_rooms_ > 0;
+  for (auto& tier : tiers_) {
+    for (auto slot = tier.heap.first(); slot != RegionHeap::none; slot = tier.heap.next(slot)) {
+      auto* region = static_cast<Region*>(tier.heap.owner(slot));
+      if (region == nullptr) continue;  // free or condemned
+      if (region->block == nullptr) {   // a transfer's target, or held by a room in the making
+        report.transient = true;
+        continue;
+      }
+      Block& b = *region->block;
+      if (b.record->primary() != region || b.record->placed) continue;
+      const auto state = b.state.load(std::memory_order_acquire);
+      if ((state & word::moving) != 0) report.transient = true;
+      if ((state & word::pins) == 0) continue;
+      const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
+      ((old & word::pins) != 0 ? report.foreign : report.again) = true;
+    }
+  }
+  return report;
+}
+
+/// A region of `size` in tier `t`: free, dropped, evicted for, or compacted for. Never waits for pins.
+/// \return  null if there is none. The lock may have been released in between: `report` says so.
+Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
+                               RoomReport& report, MutexLock& lock) {
+  const bool slowest = t + 1u == tiers_.size();
+  bool compacted = false;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (Region* r = allocate_region(t, size, alignment, report.cause)) return r;
+    if (size > tiers_[t].heap.capacity().count) break;
+    if (drop_a_secondary(t)) continue;
+    if (slowest && garbage_ > 0 && reclaim_garbage() > 0) continue;
+
+    std::vector<TierIndex> to;
+    bool forced = false, inside = slowest;
+    std::optional<Window> window;
+    if (!slowest) window = propose(t, size, alignment, for_block, false, to, forced);
+    if (!window) window = scan(t, size, alignment);
+    if (!window) {
+      if (revoke_prefetches(t, lock)) {
+        report.unlocked = true;
+        continue;
+      }
+      break;
+    }
+    if (forced) ++counts_.forced;
+    Room room;
+    room.tier = t;
+    room.size = size;
+    room.alignment = alignment;
+    std::vector<Transfer*> transfers;
+    TierIndex lacking = no_tier;
+    auto begun = begin_emptying(room, *window, to, inside, transfers, lacking, report.cause);
+    if (begun == Emptied::NoRoomBelow && lacking != no_tier && !slowest) {
+      // Make room one tier down, then look again; where that fails, further down still.
+      bool made = false;
+      std::uint64_t largest = 0;
+      std::size_t widest = alignment;
+      for (const auto* record : window->blocks) {
+        largest = std::max(largest, record->block->size);
+        widest = std::max(widest, record->alignment);
+      }
+      for (auto below = lacking; below < tiers_.size() && !made; ++below) {
+        if (Region* r = make_room(below, largest, widest, for_block, report, lock)) {
+          free_region(r);
+          made = true;
+        }
+      }
+      report.unlocked = true;
+      if (made) continue;
+    }
+    if (begun == Emptied::NoRoomBelow && !inside) {  // nowhere to go but elsewhere in this tier
+      room = Room{t, size, alignment, {}, 0, false, 0, false};
+      transfers.clear();
+      if ((window = scan(t, size, alignment)))
+        begun = begin_emptying(room, *window, {}, inside = true, transfers, lacking, report.cause);
+    }
+    if (begun == Emptied::Changed) continue;
+    if (begun == Emptied::NoRoomBelow) {
+      report.unlocked = true;
+      if (compacted || !compact_tier(t, lock)) break;
+      compacted = true;
+      continue;
+    }
+    if (room.pending > 0) {
+      std::vector<CopyTask*> tasks(transfers.begin(), transfers.end());
+      for (auto* transfer : transfers) transfer->awaited = true;
+      report.unlocked = true;
+      lock.unlock();
+      engine_.run(tasks);
+      lock.lock();
+    }
+    if (Region* r = finish_room(room, report.cause)) return r;
+  }
+  return nullptr;
+}
+
+// --- compaction ------------------------------------------------------------------------------------------
+
+/// Moves the block behind a hole into it. \return  true if something moved
+bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, MutexLock& lock) {
+  auto& heap = tiers_[t].heap;
+  const auto behind = heap.next(hole);
+  if (behind == RegionHeap::none || heap.is_free(behind)) return false;
+  auto* region = static_cast<Region*>(heap.owner(behind));
+  if (!may_leave(region)) return false;
+  Block& b = *region->block;
+  if (b.record->primary() != region) {
+    detach(b, region);
+    free_region(region);
+    ++counts_.dropped_clean;
+    return true;
+  }
+  const auto target = round_up(heap.offset(hole), b.record->alignment);
+  if (target >= heap.offset(behind)) return false;
+  std::error_code cause;
+  const BlockId id = b.id;
+  if (heap.offset(hole) + heap.size(hole) < target + b.size) {
+    // The two overlap: by way of another place.
+    Region* aside = nullptr;
+    for (auto other = static_cast<TierIndex>(t + 1); other < tiers_.size() && aside == nullptr; ++other)
+      aside = b.record->in(other) == nullptr ? allocate_region(other, b.size, b.record->alignment, cause) : nullptr;
+    if (aside == nullptr) aside = allocate_region(t, b.size, b.record->alignment, cause);
+    if (aside == nullptr || !relocate(b, aside, Cause::Compact, lock)) return false;
+    Block* now = find(id);
+    if (now == nullptr) return true;
+    // The hole has grown by the old place; whoever took it meanwhile leaves the block where it is.
+    for (auto s = heap.first(); s != RegionHeap::none; s = heap.next(s)) {
+      if (!heap.is_free(s) || heap.offset(s) > target || heap.offset(s) + heap.size(s) < target + b.size) continue;
+      Region* back = regions_.get();
+      const auto slot = heap.allocate_in(s, Bytes{b.size}, now->record->alignment, back);
+      if (slot == RegionHeap::none) {
+        regions_.put(back);
+        return false;
+      }
+      back = region_at(t, slot, cause);
+      return back != nullptr && relocate(*now, back, Cause::Compact, lock);
+    }
+    return true;
+  }
+  Region* to = regions_.get();
+  const auto slot = heap.allocate_in(hole, Bytes{b.size}, b.record->alignment, to);
+  if (slot == RegionHeap::none) {
+    regions_.put(to);
+    return false;
+  }
+  to = region_at(t, slot, cause);
+  return to != nullptr && relocate(b, to, Cause::Compact, lock);
+}
+
+/// Moves blocks towards the start of a tier until nothing more can move. \return  true if something moved
+bool ManagerCore::compact_tier(TierIndex t, MutexLock& lock) {
+  auto& heap = tiers_[t].heap;
+  bool moved = false;
+  std::uint64_t from = 0;  // holes before it cannot be filled
+  for (;;) {
+    auto hole = heap.first();
+    while (hole != RegionHeap::none && (!heap.is_free(hole) || heap.offset(hole) < from)) hole = heap.next(hole);
+    if (hole == RegionHeap::none) return moved;
+    const auto offset = heap.offset(hole);
+    if (slide(t, hole, lock))
+      moved = true;
+    else
+      from = offset + 1;
+  }
+}
+
+void ManagerCore::compact() {
+  MutexLock lock{mutex_};
+  drain_notes();
+  for (TierIndex t = 0; t < tiers_.size(); ++t) compact_tier(t, lock);
+}
+
+// --- saying so -------------------------------------------------------------------------------------------
+
+void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what, std::error_code cause) const {
+  // Written into a fixed buffer: this is the moment not to allocate.
+  std::array<char, 1000> text{};
+  std::size_t used = 0;
+  const auto say = [&](const char* format, auto... args) {
+    if (used + 1 >= text.size()) return;
+    const int n = std::snprintf(text.data() + used, text.size() - used, format, args...);
+    if (n > 0) used = std::min(text.size() - 1, used + static_cast<std::size_t>(n));
+  };
+  const auto bytes = [](Bytes b) { return static_cast<unsigned long long>(b.count); };
+  say("no room for %llu bytes (%.*s):", static_cast<unsigned long long>(size), static_cast<int>(what.size()), what.data());
+  for (const auto& t : tiers_) {
+    std::uint64_t pinned = 0;
+    for (auto s = t.heap.first(); s != RegionHeap::none; s = t.heap.next(s)) {
+      const auto* region = static_cast<const Region*>(t.heap.owner(s));
+      if (region == nullptr || region->block == nullptr) continue;
+      const auto& record = *region->block->record;
+      if (record.placed || (record.primary() == region && region->block->pins() != 0)) pinned += t.heap.size(s);
+    }
+    say(" %.*s: %llu bytes, %llu free, largest run %llu, %llu pinned;", static_cast<int>(t.tier->name().size()),
+        t.tier->name().data(), bytes(t.heap.capacity()), bytes(t.heap.capacity() - t.heap.used()),
+        bytes(t.heap.largest_free()), static_cast<unsigned long long>(pinned));
+  }
+  if (cause) say(" cause: error %d of %s", cause.value(), cause.category().name());
+  throw OutOfTierMemory{std::string_view{text.data(), used}, cause};
+}
+
+void ManagerCore::check_watermark(TierIndex t) {
+  auto& state = tiers_[t];
+  const auto capacity = state.heap.capacity();
+  const auto free = capacity - state.heap.used();
+  const bool below = static_cast<double>(free.count) < policy_->watermark() * static_cast<double>(capacity.count);
+  if (below && !state.below_watermark) {
+    WatermarkEvent event{{}, t, free};
+    tell(event, &Observer::on_watermark);
+    ask([&](Policy& p) { p.on_watermark(event, *this); });
+  }
+  state.below_watermark = below;
+}
+
+}  // namespace tier

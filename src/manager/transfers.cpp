@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Transfers: how a block's bytes get from one region to another, and when that counts.
+#include "manager_core.hpp"
+
+#include <array>
+#include <new>
+
+namespace tier {
+
+void Transfer::finished(std::error_code error, bool cancelled) noexcept {
+  manager.transfer_ended(*this, error, cancelled);
+}
+
+/// Describes a transfer of a block that is marked moving; the caller runs or submits it. Takes `to` in any case.
+/// \return  null if there is no memory for the record; the block is settled again and `to` is free
+Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept {
+  auto* t = new (std::nothrow) Transfer{*this, b, kind, cause};
+  if (t == nullptr) {
+    b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+    free_region(to);
+    return nullptr;
+  }
+  Region* from = b.record->primary();
+  t->from_tier = from->tier;
+  t->to_region = to;
+  t->version = b.version.load(std::memory_order_relaxed);
+  t->start_ns = now_ns();
+  t->from = {tiers_[from->tier].tier.get(), tiers_[from->tier].heap.offset(from->slot)};
+  t->to = {tiers_[to->tier].tier.get(), tiers_[to->tier].heap.offset(to->slot)};
+  // A block that was never written has no bytes worth copying.
+  t->size = t->version == 0 ? 0 : copied_size(b, from->tier, to->tier);
+  if (mutated(Mutant::LastBlockShort) && t->size > 64) t->size -= 64;
+  t->warm = kind == TransferKind::Fetch && t->size <= (std::size_t{256} << 10);
+  b.record->transfer = t;
+  ++in_flight_;
+  return t;
+}
+
+/// The block gives up its transfer, whose device may still be busy: the target stays the transfer's until its end.
+void ManagerCore::orphan(Transfer& t) noexcept {
+  Block& b = *t.block;
+  b.record->transfer = nullptr;
+  t.block = nullptr;
+  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+  if (t.room != nullptr) t.room->broken = true;
+  changed();
+}
+
+void ManagerCore::unreference(Transfer& t) noexcept {
+  if (--t.references == 0) delete &t;
+}
+
+/// The target of a transfer that is not published: free again, or out of use if the device failed to write it.
+void ManagerCore::discard_target(Transfer& t, std::error_code error) noexcept {
+  const bool write_failed = error && !reads_fail(t);
+  if (write_failed)
+    condemn_region(t.to_region);
+  else
+    free_region(t.to_region);
+  t.to_region = nullptr;
+}
+
+/// The copy is whole and of the block's version: it becomes the primary, or a further current copy.
+void ManagerCore::publish(Transfer& t, Block& b) noexcept {
+  Region* to = std::exchange(t.to_region, nullptr);
+  Region* old = b.record->primary();
+  const bool pinned = (b.state.load(std::memory_order_acquire) & word::pins) != 0;
+  if (t.kind == TransferKind::Clean || (t.kind == TransferKind::Evict && pinned)) {
+    if (t.room != nullptr) t.room->broken = true;
+    attach_secondary(b, to, t.version);
+    return;
+  }
+  if (t.kind == TransferKind::Compact && pinned) {
+    if (t.room != nullptr) t.room->broken = true;
+    free_region(to);
+    return;
+  }
+  // Pins of a fetch are of those who wait for it; they have no address yet.
+  set_primary(b, to);
+  if (t.kind == TransferKind::Fetch) return;
+  detach(b, old);
+  if (t.room != nullptr)
+    t.room->held.push_back(old);  // has room: as many as the window has regions
+  else
+    free_region(old);
+}
+
+void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancelled) noexcept {
+  MutexLock lock{mutex_};
+  --in_flight_;
+  t.ended = true;
+  const auto to_tier = t.to_region->tier;
+  if (cancelled) ++counts_.transfers_cancelled;
+  if (!error && !cancelled) add_moved(t.from_tier, to_tier, t.cause, t.size, 1);
+  Block* b = t.block;
+  if (b == nullptr) {
+    discard_target(t, error);
+  } else {
+    auto& record = *b->record;
+    record.transfer = nullptr;
+    b->state.fetch_and(~word::moving, std::memory_order_acq_rel);
+    const bool same = t.version == b->version.load(std::memory_order_acquire) ||
+                      mutated(Mutant::MoverWithoutVersionCheck);
+    const bool dead = (b->state.load(std::memory_order_acquire) & word::retired) != 0;
+    if (error || cancelled || dead || !same) {
+      if (t.room != nullptr) {
+        t.room->broken = true;
+        if (error) t.room->fetch = 0;
+      }
+      if (error && reads_fail(t) && !dead) b->state.fetch_or(word::failed, std::memory_order_acq_rel);
+      discard_target(t, error);
+    } else {
+      record.bytes_moved += t.size;
+      (t.kind == TransferKind::Fetch ? record.fetches : record.evictions) += 1;
+      if (t.kind == TransferKind::Evict) ++counts_.evictions;
+      MigrationEvent event{{}, b->id, t.from_tier, to_tier, {t.size}, t.cause, t.start_ns, now_ns() - t.start_ns};
+      tell(event, &Observer::on_migration);
+      publish(t, *b);
+    }
+    release_if_dead(*b);
+  }
+  Room* room = t.room;
+  if (room != nullptr && --room->pending == 0 && room->background) background_room_ended(*room);
+  changed();
+  unreference(t);
+  idle_if_so();
+}
+
+/// Waits until a transfer has ended, helping or hurrying it. The caller holds a reference.
+void ManagerCore::wait_for_end(Transfer& t, MutexLock& lock) {
+  t.awaited = true;
+  if (t.submitted && !t.ended) {
+    engine_.raise(t, Priority::Awaited);
+    CopyTask* const task = &t;
+    lock.unlock();
+    engine_.run({&task, 1});
+    lock.lock();
+  }
+  while (!t.ended) wait(lock);
+}
+
+/// Moves a settled, unpinned block to `to`, now. Takes `to` in any case.
+/// \return  false if the block was in use or has changed
+bool ManagerCore::relocate(Block& b, Region* to, Cause cause, MutexLock& lock) {
+  if (!start_moving(b)) {
+    free_region(to);
+    return false;
+  }
+  const auto from = b.record->primary()->tier;
+  const auto kind = to->tier == from  ? TransferKind::Compact
+                    : to->tier < from ? TransferKind::Fetch
+                                      : TransferKind::Evict;
+  Transfer* t = begin_transfer(b, kind, to, cause);
+  if (t == nullptr) return false;
+  ++t->references;
+  CopyTask* const task = t;
+  const BlockId id = b.id;
+  lock.unlock();
+  engine_.run({&task, 1});
+  lock.lock();
+  unreference(*t);
+  const Block* now = find(id);
+  return now != nullptr && now->record->primary() == to;
+}
+
+/// Starts a fetch in the background.
+Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept {
+  auto& record = *b.record;
+  if (closed_ || options_.movers == 0 || record.primary() == nullptr) return Outcome::Gone;
+  if (record.primary()->tier <= to) return Outcome::Done;
+  if (record.transfer != nullptr)
+    return record.transfer->kind == TransferKind::Fetch ? Outcome::Done : Outcome::Pinned;
+  if ((b.state.load(std::memory_order_acquire) & (word::pins | word::failed)) != 0) return Outcome::Pinned;
+
+  std::error_code cause_of_lack;
+  Region* region = allocate_region(to, b.size, record.alignment, cause_of_lack);
+  while (region == nullptr && force && drop_a_secondary(to))
+    region = allocate_region(to, b.size, record.alignment, cause_of_lack);
+  if (region != nullptr) {
+    if (!start_moving(b)) {
+      free_region(region);
+      return Outcome::Pinned;
+    }
+    Transfer* t = begin_transfer(b, TransferKind::Fetch, region, cause);
+    if (t == nullptr) return Outcome::Full;
+    t->submitted = true;
+    ++counts_.prefetches_begun;
+    engine_.submit(*t, Priority::Prefetch);
+    return Outcome::Done;
+  }
+  if (!force) return Outcome::Full;
+
+  try {  // evict in the background, then fetch into the room
+    auto room = std::make_unique<Room>();
+    room->tier = to;
+    room->size = b.size;
+    room->alignment = record.alignment;
+    room->background = true;
+    room->fetch = b.id;
+    std::vector<TierIndex> destinations;
+    bool forced = false;
+    const auto window = propose(to, b.size, record.alignment, b.id, true, destinations, forced);
+    if (!window || forced) return Outcome::Full;
+    std::vector<Transfer*> transfers;
+    TierIndex lacking = no_tier;
+    if (begin_emptying(*room, *window, destinations, false, transfers, lacking, cause_of_lack) != Emptied::Begun) {
+      return Outcome::Full;
+    }
+    ++pending_rooms_;
+    Room* r = room.release();
+    if (r->pending == 0) {
+      background_room_ended(*r);
+    } else {
+      for (auto* t : transfers) {
+        t->submitted = true;
+        engine_.submit(*t, Priority::Prefetch);
+      }
+    }
+    return Outcome::Done;
+  } catch (const std::bad_alloc&) {
+    return Outcome::Full;
+  }
+}
+
+/// The last region of a room that was made in the background is free: fetch what it was made for.
+void ManagerCore::background_room_ended(Room& room) noexcept {
+  --pending_rooms_;
+  const BlockId wanted = room.fetch;
+  const auto tier = room.tier;
+  std::error_code cause;
+  Region* region = finish_room(room, cause);
+  delete &room;
+  Block* b = region != nullptr ? find(wanted) : nullptr;
+  if (b == nullptr || closed_ || b->record->transfer != nullptr || b->record->primary() == nullptr ||
+      b->record->primary()->tier <= tier || !start_moving(*b)) {
+    if (region != nullptr) free_region(region);
+    ++counts_.prefetches_refused;
+    return;
+  }
+  Transfer* t = begin_transfer(*b, TransferKind::Fetch, region, Cause::Hint);
+  if (t == nullptr) return;
+  t->submitted = true;
+  ++counts_.prefetches_begun;
+  engine_.submit(*t, Priority::Prefetch);
+}
+
+}  // namespace tier
