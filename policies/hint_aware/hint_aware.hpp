@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Believes the program's hints: evicts what it archived, fetches what it announced.
+#include <tier/policy/policy.hpp>
+#include <tier/policy/policy_options.hpp>
+
+#include <memory>
+
+namespace tier {
+
+/// CachedArrays' policy with its three optimisations as options, each `on` or `off`, all on by default:
+/// `local` (L: new objects start in the fastest tier and need no copy elsewhere; off: they start in the slowest and
+/// are copied up before any use), `early_free` (M: `retire` frees at once; off: it marks garbage), `prefetch` (P:
+/// what is read, or will be, is fetched to the fastest tier; off: reads happen where the object is).
+/// `mode=0|L|LM|LMP` sets all three as the paper does.
+/// \throws  `ConfigError` for an unknown option or value
+/// \see     CachedArrays, IPDPS 2024
+[[nodiscard]] std::unique_ptr<Policy> make_hint_aware(PolicyOptions options);
+
+}  // namespace tier

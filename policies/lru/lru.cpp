@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lru.hpp"
+
+#include <tier/core/error.hpp>
+
+namespace tier {
+namespace {
+
+class Lru final : public Policy {
+ public:
+  std::string_view name() const noexcept override { return "lru"; }
+  Placement place(const AllocationEvent&, PolicyContext&) override { return {0, true}; }
+  MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {0, false}; }
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_lru(PolicyOptions options) {
+  if (!options.empty()) throw ConfigError{"unknown option", options.front().first, 0, "lru takes none"};
+  return std::make_unique<Lru>();
+}
+
+}  // namespace tier

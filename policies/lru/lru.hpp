@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The textbook cache: what is used comes to the fastest tier, what was used longest ago leaves it.
+#include <tier/policy/policy.hpp>
+#include <tier/policy/policy_options.hpp>
+
+#include <memory>
+
+namespace tier {
+
+/// Recency is true recency: every use counts, not only misses. Hints are ignored. Takes no options.
+/// \throws  `ConfigError` for any
+[[nodiscard]] std::unique_ptr<Policy> make_lru(PolicyOptions options);
+
+}  // namespace tier
