@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What copies are held against: `memcpy` and loops of non-temporal stores, on memory that is out of cache.
+#include <tier/copy/copy_engine.hpp>
+#include <tier/core/function_ref.hpp>
+#include <tier/memory/tier.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tier::bench {
+
+/// A whole copy by one thread.
+struct Loop {
+  std::string name;
+  void (*copy)(std::byte* dst, const std::byte* src, std::size_t n) noexcept;
+};
+
+[[nodiscard]] const Loop& memcpy_loop();
+/// The fastest of the non-temporal loops that this CPU can run (with and without prefetching, and `rep movsb`) on
+/// this many threads; measured once.
+[[nodiscard]] const Loop& best_streaming_loop(unsigned threads);
+
+/// Two stretches of memory, each eight times the last-level cache, walked from end to end: what is copied was last
+/// touched so long ago that it has left the cache.
+class ColdMemory {
+ public:
+  static ColdMemory& instance();
+
+  /// The offset of the next `size` bytes.
+  std::size_t next(std::size_t size) noexcept;
+  [[nodiscard]] TierRange to(std::size_t offset) const noexcept { return {to_.get(), offset}; }
+  [[nodiscard]] TierRange from(std::size_t offset) const noexcept { return {from_.get(), offset}; }
+  [[nodiscard]] std::byte* destination(std::size_t offset) const noexcept { return to_->base() + offset; }
+  [[nodiscard]] const std::byte* source(std::size_t offset) const noexcept { return from_->base() + offset; }
+  /// \throws  `std::runtime_error` if the two stretches differ somewhere in [0, size).
+  void check(std::size_t size) const;
+
+ private:
+  ColdMemory();
+
+  std::size_t size_, position_ = 0;
+  std::unique_ptr<Tier> to_, from_;
+};
+
+/// Threads that start a copy together at once, because they spin: the least that sharing one can cost.
+class Team {
+ public:
+  explicit Team(unsigned threads);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  /// Copies `n` bytes, each thread an equal part.
+  void copy(const Loop& loop, std::byte* dst, const std::byte* src, std::size_t n) noexcept;
+
+ private:
+  void help(unsigned index) noexcept;
+  void copy_part(unsigned index) const noexcept;
+
+  const unsigned threads_;
+  const Loop* loop_ = nullptr;
+  std::byte* dst_ = nullptr;
+  const std::byte* src_ = nullptr;
+  std::size_t size_ = 0;
+  bool leaving_ = false;
+  std::atomic<unsigned> round_{0}, done_{0};
+  std::vector<std::thread> helpers_;
+};
+
+/// A task of a benchmark: its end needs no telling, since it is run synchronously.
+class PlainTask final : public CopyTask {
+ public:
+  PlainTask(TierRange to_range, TierRange from_range, std::size_t bytes) {
+    to = to_range;
+    from = from_range;
+    size = bytes;
+  }
+
+ private:
+  void finished(std::error_code error, bool cancelled) noexcept override;
+};
+
+/// One copy by the engine, as the manager does it.
+void run_copy(CopyEngine& engine, TierRange to, TierRange from, std::size_t size, bool warm = false);
+
+}  // namespace tier::bench
