@@ -57,8 +57,12 @@ nanoseconds clock_cost() noexcept {
 void wait_until(Clock::time_point when) noexcept {
   constexpr std::chrono::microseconds late{
       100};  // what a sleep may overshoot: 50 us of timer slack and a wake-up
+  constexpr std::chrono::microseconds brief{
+      1};  // the end of a wait, in which a pause instruction is too long
   if (when - Clock::now() > late + late / 2) std::this_thread::sleep_until(when - late);
-  while (Clock::now() < when) relax();
+  while (when - Clock::now() > brief) relax();
+  while (Clock::now() < when) {
+  }
 }
 
 }  // namespace tier

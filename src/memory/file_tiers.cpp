@@ -5,7 +5,6 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
-#include <cstring>
 
 namespace tier {
 namespace {
@@ -78,14 +77,7 @@ std::string MappedTier::description() const {
 }
 
 void MappedTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
-  for (auto& request : requests) {
-    request.error = {};
-    auto* const there = memory_.data() + request.offset;
-    if (direction == Direction::Read)
-      std::memcpy(request.memory, there, request.size);
-    else
-      std::memcpy(there, request.memory, request.size);
-  }
+  copy_requests(direction, memory_.data(), requests);
 }
 
 }  // namespace tier

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -66,6 +67,18 @@ Mapping::Mapping(std::size_t size, int file, const std::string& tier) : size_{ro
 }
 
 Mapping::~Mapping() { ::munmap(data_, size_); }
+
+void copy_requests(Direction direction, std::byte* tier, std::span<IoRequest> requests) noexcept {
+  for (auto& request : requests) {
+    request.error = {};
+    if (request.size == 0) continue;  // and the memory perhaps null
+    auto* const there = tier + request.offset;
+    if (direction == Direction::Read)
+      std::memcpy(request.memory, there, request.size);
+    else
+      std::memcpy(there, request.memory, request.size);
+  }
+}
 
 int populate(std::byte* begin, std::size_t size) noexcept {
 #if defined(MADV_POPULATE_WRITE)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A range of mapped memory.
+/// \file  Mapped memory.
+#include <tier/memory/tier.hpp>
+
 #include <cstddef>
+#include <span>
 #include <string>
 
 namespace tier {
@@ -22,6 +25,9 @@ class Mapping {
   std::byte* data_;
   std::size_t size_;
 };
+
+/// Moves the bytes of requests to a tier that begins at `tier`.
+void copy_requests(Direction direction, std::byte* tier, std::span<IoRequest> requests) noexcept;
 
 /// Faults in pages that have no contents yet, so that no access to them faults later.   \return  the system's error code, 0 if none
 int populate(std::byte* begin, std::size_t size) noexcept;

@@ -3,8 +3,6 @@
 
 #include <tier/core/error.hpp>
 
-#include <cstring>
-
 namespace tier {
 namespace {
 
@@ -43,23 +41,12 @@ std::error_code DramTier::reserve(std::uint64_t offset, std::uint64_t size) noex
 }
 
 void DramTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
-  move_bytes(direction, requests);
-}
-
-void DramTier::move_bytes(Direction direction, std::span<IoRequest> requests) const noexcept {
-  for (auto& request : requests) {
-    request.error = {};
-    auto* const there = memory_.data() + request.offset;
-    if (direction == Direction::Read)
-      std::memcpy(request.memory, there, request.size);
-    else
-      std::memcpy(there, request.memory, request.size);
-  }
+  copy_requests(direction, memory_.data(), requests);
 }
 
 EmulatedTier::EmulatedTier(const TierSpec& spec, std::string name, const TierModel& model)
     : DramTier{spec, std::move(name), model},
-      blur_{clock_cost() * 2},
+      blur_{clock_cost() * 3},
       read_{model.read_bytes_per_second, model.latency, model.parallelism, blur_},
       write_{model.write_bytes_per_second, model.latency, model.parallelism, blur_} {
   charges_ = true;
@@ -71,7 +58,7 @@ void EmulatedTier::transfer(Direction direction, std::span<IoRequest> requests) 
   if (requests.empty()) return;
   const auto since = EmulatedLink::Clock::now();
   EmulatedLink::Flight flight{link(direction), static_cast<unsigned>(requests.size())};
-  move_bytes(direction, requests);
+  DramTier::transfer(direction, requests);
   std::uint64_t bytes = 0;
   for (const auto& request : requests) bytes += request.size;
   wait_until(flight.book(bytes, since));

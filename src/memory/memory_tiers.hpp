@@ -20,9 +20,6 @@ class DramTier : public Tier {
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override;
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override;
 
- protected:
-  void move_bytes(Direction direction, std::span<IoRequest> requests) const noexcept;
-
  private:
   Mapping memory_;
   std::optional<ExtentMap> extents_;  // where memory is not faulted in at once; it is kept then until the end

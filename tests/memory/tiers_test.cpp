@@ -143,8 +143,8 @@ TEST_CASE("an empty batch and an empty request are no I/O") {
     const auto tier = make_tier(spec);
     tier->transfer(Direction::Read, {});
     IoRequest empty{0, nullptr, 0, std::make_error_code(std::errc::io_error)};
-    if (tier->base() == nullptr) tier->transfer(Direction::Write, {&empty, 1});
-    CHECK((!empty.error || tier->base() != nullptr));
+    tier->transfer(Direction::Write, {&empty, 1});
+    CHECK(!empty.error);
   }
 }
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctest/doctest.h>
+#include <tier/memory/tiers.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/sanitized.hpp"
+
+#if !defined(__OPTIMIZE__) || defined(TIER_TEST_SANITIZED)
+TEST_CASE("rates of emulated tiers are checked in optimised builds") {
+  MESSAGE("SKIPPED: without optimisation our own code takes longer than the devices that it emulates");
+}
+#else
+
+using namespace tier;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// Requests per second of a batch after another, for about a millisecond: less than a slice of the scheduler.
+double measure(Tier& tier, Direction direction, std::size_t size, unsigned in_flight) {
+  std::vector<std::byte> memory(size * in_flight + 4096);
+  std::vector<IoRequest> requests;
+  for (unsigned i = 0; i < in_flight; ++i) requests.push_back({i * size, memory.data() + i * size, size, {}});
+  for (int i = 0; i < 2; ++i) tier.transfer(direction, requests);  // warms both sides up
+  // Between quick batches a look at the clock would take as long as a tenth of a latency.
+  const int at_a_time = tier.model().latency < 1us && size < 65536 ? 32 : 1;
+  const auto begin = Clock::now();
+  auto end = begin;
+  int batches = 0;
+  for (; end - begin < 1ms; end = Clock::now(), batches += at_a_time)
+    for (int i = 0; i < at_a_time; ++i) tier.transfer(direction, requests);
+  return static_cast<double>(batches) * in_flight / std::chrono::duration<double>(end - begin).count();
+}
+
+double modelled(const TierModel& model, Direction direction, std::size_t size, unsigned in_flight) {
+  const auto rate = direction == Direction::Read ? model.read_bytes_per_second : model.write_bytes_per_second;
+  const auto latency = std::chrono::duration<double>(model.latency).count();
+  return 1 / (latency / std::min(in_flight, model.parallelism) + static_cast<double>(size) / rate);
+}
+
+/// The ratio nearest to 1 of some short attempts, as other programs may hold the CPU for a while.
+template <class F>
+double best_ratio(F attempt) {
+  double best = 0;
+  for (int i = 0; i < 20; ++i) {
+    const double ratio = attempt();
+    if (std::abs(ratio - 1) < std::abs(best - 1)) best = ratio;
+    if (std::abs(best - 1) < 0.05) break;
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("the rates achieved on an emulated tier are within 10 % of its model") {
+  for (const std::string name : {"optane", "cxl", "redl", "nvme"}) {
+    const auto tier = make_tier(tiers::emulated(name, 32_MiB));
+    for (const auto direction : {Direction::Read, Direction::Write})
+      for (const std::size_t size : {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 20}) {
+        if (size < tier->io_alignment()) continue;
+        for (const unsigned in_flight : {1U, 4U, 16U}) {
+          if (size * in_flight > (4_MiB).count)
+            continue;  // our own copy is slower than the device, out of cache
+          const double ratio = best_ratio([&] {
+            return measure(*tier, direction, size, in_flight) /
+                   modelled(tier->model(), direction, size, in_flight);
+          });
+          CAPTURE(name);
+          CAPTURE(size);
+          CAPTURE(in_flight);
+          const std::string way = direction == Direction::Read ? "read" : "write";
+          CAPTURE(way);
+          CHECK(ratio > 0.9);
+          CHECK(ratio < 1.1);
+        }
+      }
+  }
+}
+
+TEST_CASE("two threads share an emulated link: together they get the model's rate for two in flight") {
+  const auto tier = make_tier(tiers::emulated("nvme", 1_MiB));
+  const auto both = [&] {
+    std::latch ready{2};
+    const auto attempt = [&] {
+      ready.arrive_and_wait();
+      return measure(*tier, Direction::Read, 65536, 1);
+    };
+    double other = 0;
+    std::thread thread{[&] { other = attempt(); }};
+    const double own = attempt();
+    thread.join();
+    return own + other;
+  };
+  const double ratio =
+      best_ratio([&] { return both() / modelled(tier->model(), Direction::Read, 65536, 2); });
+  CHECK(ratio > 0.9);
+  CHECK(ratio < 1.1);
+}
+#endif
