@@ -118,7 +118,9 @@ CopyEngine::Impl::~Impl() {
 void CopyEngine::Impl::start(TaskState& task) noexcept {
   TIER_ASSERT(task.phase != TaskState::Phase::Active, "a copy task is started once at a time");
   CopyTask& owner = *task.task;
+  const bool cancelled = task.phase == TaskState::Phase::Idle && task.cancelled;  // before it began
   task = TaskState{owner};
+  task.cancelled = cancelled;
   task.phase = TaskState::Phase::Active;
   task.open = true;
 }
@@ -151,7 +153,7 @@ void CopyEngine::Impl::finish(TaskState& task) noexcept {
 }
 
 void CopyEngine::Impl::cancel(TaskState& task) noexcept {
-  if (task.phase != TaskState::Phase::Active) return;
+  if (task.phase == TaskState::Phase::Finished) return;
   task.cancelled = true;
   if (task.open && task.in_flight != 0) {
     close(task);  // whoever ends its last chunk finishes it

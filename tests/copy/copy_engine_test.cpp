@@ -215,6 +215,21 @@ TEST_CASE("a task cancelled before its first chunk moves nothing and still finis
   CHECK(engine.counters().cancelled == 1);
 }
 
+TEST_CASE("a task cancelled before it was handed over moves nothing and still finishes") {
+  FakeTier memory{Kind::Memory, 4_MiB}, device{Kind::Device, 4_MiB};
+  CopyEngine engine{{.threads = 1, .movers = 1}};
+  TestTask task{memory.at(0), device.at(0), 4 * mebi};
+  engine.stop(task);
+  SUBCASE("in the background") { engine.submit(task, Priority::Idle); }
+  SUBCASE("in run()") {
+    CopyTask* const tasks[] = {&task};
+    engine.run(tasks);
+  }
+  task.wait();
+  CHECK(task.cancelled());
+  CHECK(device.transfers == 0);
+}
+
 TEST_CASE("a task cancelled during a chunk begins no other") {
   FakeTier memory{Kind::Memory, 16_MiB}, device{Kind::Device, 16_MiB};
   CopyEngine engine{{.threads = 1, .movers = 1}};

@@ -81,7 +81,7 @@ class CopyEngine {
   /// A submitted task overtakes those of lower priority from its next chunk on.
   void raise(CopyTask& task, Priority priority) noexcept;
   /// No further chunk begins. Returns at once; `finished(…, true)` follows when the chunk in flight has ended.
-  /// A task that had ended already is left alone.
+  /// A task that had ended already is left alone; one that has not begun ends so as soon as it is run or submitted.
   void cancel(CopyTask& task) noexcept;
   /// `cancel`, then waits until no CPU is reading or writing the ranges any more (one chunk at most). I/O by the
   /// device may go on: the ranges stay taken until `finished()`.
