@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Counters as text for people and as JSON for programs.
+#include <tier/manager/statistics.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace tier {
+namespace {
+
+std::string name_of(const std::vector<TierStatistics>& tiers, TierIndex tier) {
+  return tier < tiers.size() ? tiers[tier].name : "?";
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size(), width), ' ');
+  return text;
+}
+
+std::string line(std::string_view what, std::uint64_t count) {
+  return padded(std::string{what}, 28) + std::to_string(count) + "\n";
+}
+std::string line(std::string_view what, std::uint64_t count, std::uint64_t bytes) {
+  return padded(std::string{what}, 28) + padded(std::to_string(count), 14) + to_human(Bytes{bytes}) + "\n";
+}
+
+std::string text_of(const TierStatistics& tier) {
+  std::string text = padded(tier.name, 20);
+  for (const auto size : {tier.capacity, tier.used, tier.high_water, tier.largest_free})
+    text += padded(to_human(size), 14);
+  text += std::to_string(tier.regions);
+  if (tier.condemned.count != 0) text += "  (" + to_human(tier.condemned) + " unusable)";
+  return text + "\n";
+}
+
+std::string milliseconds(std::uint64_t ns) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3f ms", static_cast<double>(ns) * 1e-6);
+  return text.data();
+}
+
+nlohmann::ordered_json json_of(const TierStatistics& tier) {
+  return {{"name", tier.name},
+          {"capacity", tier.capacity.count},
+          {"used", tier.used.count},
+          {"high_water", tier.high_water.count},
+          {"largest_free", tier.largest_free.count},
+          {"condemned", tier.condemned.count},
+          {"regions", tier.regions}};
+}
+
+}  // namespace
+
+std::uint64_t Statistics::bytes_moved(TierIndex from, TierIndex to) const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& m : moved)
+    if (m.from == from && m.to == to) sum += m.bytes;
+  return sum;
+}
+
+std::string Statistics::to_text() const {
+  std::string text = "tier                capacity      used          high water    largest free  regions\n";
+  for (const auto& tier : tiers) text += text_of(tier);
+  text += "\nmoved                       transfers     bytes\n";
+  for (const auto& m : moved)
+    text +=
+        line(name_of(tiers, m.from) + " > " + name_of(tiers, m.to) + ", " + std::string{to_string(m.cause)},
+             m.transfers, m.bytes);
+  text += "\noperands                    count         bytes\n";
+  text += line("fetched", fetched_operands, fetched_operand_bytes);
+  text += line("used in place", in_place_operands, in_place_bytes);
+  text +=
+      "\n" + line("objects", objects) + line("blocks", blocks) + line("hits", hits) + line("misses", misses);
+  text +=
+      line("evictions", evictions) + line("dropped without a copy", dropped_clean) + line("forced", forced);
+  text += line("prefetches begun", prefetches_begun) + line("prefetches refused", prefetches_refused);
+  text += line("transfers cancelled", transfers_cancelled) + line("hints dropped", hints_dropped);
+  text += padded("stalls", 28) + padded(std::to_string(stalls), 14) + milliseconds(stalled_ns) + "\n";
+  return text + padded("metadata", 28) + to_human(metadata) + "\n";
+}
+
+std::string Statistics::to_json() const {
+  nlohmann::ordered_json json;
+  json["tiers"] = nlohmann::ordered_json::array();
+  for (const auto& tier : tiers) json["tiers"].push_back(json_of(tier));
+  json["moved"] = nlohmann::ordered_json::array();
+  for (const auto& m : moved)
+    json["moved"].push_back({{"from", name_of(tiers, m.from)},
+                             {"to", name_of(tiers, m.to)},
+                             {"cause", to_string(m.cause)},
+                             {"bytes", m.bytes},
+                             {"transfers", m.transfers}});
+  json["hits"] = hits;
+  json["misses"] = misses;
+  json["fetched_operands"] = fetched_operands;
+  json["fetched_operand_bytes"] = fetched_operand_bytes;
+  json["in_place_operands"] = in_place_operands;
+  json["in_place_bytes"] = in_place_bytes;
+  json["evictions"] = evictions;
+  json["dropped_clean"] = dropped_clean;
+  json["forced"] = forced;
+  json["prefetches_begun"] = prefetches_begun;
+  json["prefetches_refused"] = prefetches_refused;
+  json["transfers_cancelled"] = transfers_cancelled;
+  json["hints_dropped"] = hints_dropped;
+  json["stalls"] = stalls;
+  json["stalled_ns"] = stalled_ns;
+  json["objects"] = objects;
+  json["blocks"] = blocks;
+  json["metadata"] = metadata.count;
+  return json.dump(2);
+}
+
+}  // namespace tier
