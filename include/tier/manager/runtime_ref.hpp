@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What objects are made in, for layers below runtime/.
+#include <tier/manager/manager.hpp>
+
+#include <concepts>
+#include <memory>
+#include <utility>
+
+namespace tier {
+
+/// A parameter for whatever has a manager: a `Runtime`, or a shared pointer to the manager itself.
+class RuntimeRef {
+ public:
+  RuntimeRef(std::shared_ptr<Manager> manager) noexcept  // NOLINT: implicit, it stands for its argument
+      : manager_{std::move(manager)} {}
+  template <class Runtime>
+  requires requires(const Runtime& runtime) {
+    { runtime.manager() } -> std::convertible_to<std::shared_ptr<Manager>>;
+  }
+  RuntimeRef(const Runtime& runtime) : manager_{runtime.manager()} {}  // NOLINT: likewise
+
+  [[nodiscard]] const std::shared_ptr<Manager>& manager() const noexcept { return manager_; }
+
+ private:
+  std::shared_ptr<Manager> manager_;
+};
+
+}  // namespace tier

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Says that objects are not expected to be touched inside.
+#include <tier/scope/operands.hpp>
+
+#include <boost/container/small_vector.hpp>
+#include <span>
+
+namespace tier {
+
+/// Archives its objects on entry and says `will_use` on exit. Neither pins nor gives views; touching an object inside
+/// works, and ends its archiving.
+/// \pre  The objects outlive the scope.
+class [[nodiscard]] ArchiveScope {
+ public:
+  template <ReadOperand... Ts>
+  requires(sizeof...(Ts) > 0) explicit ArchiveScope(Ts&&... objects)
+      : ArchiveScope{{ScopeTraits<std::remove_cvref_t<Ts>>::object(objects)...}} {}
+  explicit ArchiveScope(std::span<const ObjectRef> objects);
+  ArchiveScope(ArchiveScope&& other) noexcept : objects_{std::move(other.objects_)} {
+    other.objects_.clear();
+  }
+  ArchiveScope& operator=(ArchiveScope&& other) = delete;
+  ~ArchiveScope();
+
+ private:
+  explicit ArchiveScope(std::initializer_list<ObjectRef> objects)
+      : ArchiveScope{std::span{objects.begin(), objects.size()}} {}
+
+  boost::container::small_vector<ObjectRef, 8> objects_;
+};
+
+}  // namespace tier

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Which scopes belong together: a scope and those opened under it form a chain.
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace tier {
+
+/// Names a scope and all that are opened under it, whichever thread runs them.
+class Chain {
+ public:
+  explicit constexpr Chain(std::uint64_t id) noexcept : id_{id} {}
+  [[nodiscard]] constexpr std::uint64_t id() const noexcept { return id_; }
+  friend bool operator==(Chain, Chain) = default;
+
+ private:
+  std::uint64_t id_;
+};
+
+namespace detail {
+
+/// The scopes open on one thread. Outlives the thread, since a scope opened here may end elsewhere: the owner
+/// counts plainly, others through the atomic. Never freed; the next new thread takes it over once it counts none.
+struct ScopeThread {
+  std::uint64_t next_id = 0;    ///< the thread's number above, a count below: unique in the process
+  std::uint64_t chain = 0;      ///< of the innermost scope
+  std::uint64_t innermost = 0;  ///< scope
+  std::uint64_t opened = 0;     ///< here, less those that ended here
+  std::atomic<std::uint64_t> ended_elsewhere{0};
+
+  [[nodiscard]] bool has_open() const noexcept {
+    return opened != ended_elsewhere.load(std::memory_order_relaxed);
+  }
+};
+
+inline constinit thread_local ScopeThread* this_scope_thread = nullptr;
+ScopeThread& attach_scope_thread();
+
+[[nodiscard]] inline ScopeThread& scope_thread() {
+  if (this_scope_thread != nullptr) [[likely]]
+    return *this_scope_thread;
+  return attach_scope_thread();
+}
+
+/// The scope that a hint given now comes from; 0 outside one.
+[[nodiscard]] inline std::uint64_t innermost_scope() noexcept {
+  const auto* thread = this_scope_thread;
+  return thread != nullptr && thread->has_open() ? thread->innermost : 0;
+}
+
+/// One level of nesting on the thread that made it; may end on any.
+class Nesting {
+ public:
+  Nesting() : thread_{&scope_thread()} {
+    id_ = ++thread_->next_id;
+    root_ = !thread_->has_open();
+    if (root_) {
+      thread_->chain = id_;
+      thread_->innermost = 0;
+    }
+    chain_ = thread_->chain;
+    parent_ = std::exchange(thread_->innermost, id_);
+    ++thread_->opened;
+  }
+  Nesting(Nesting&& other) noexcept { take(other); }
+  Nesting& operator=(Nesting&& other) noexcept {
+    if (this == &other) return *this;
+    if (thread_ != nullptr) end();
+    take(other);
+    return *this;
+  }
+  ~Nesting() {
+    if (thread_ != nullptr) end();
+  }
+
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  [[nodiscard]] Chain chain() const noexcept { return Chain{chain_}; }
+  [[nodiscard]] bool is_root() const noexcept { return root_; }
+
+ private:
+  void take(Nesting& other) noexcept {
+    thread_ = std::exchange(other.thread_, nullptr);
+    id_ = other.id_;
+    chain_ = other.chain_;
+    parent_ = other.parent_;
+    root_ = other.root_;
+  }
+  void end() noexcept {
+    if (thread_ == this_scope_thread) [[likely]] {
+      --thread_->opened;
+      if (thread_->innermost == id_) thread_->innermost = parent_;
+    } else {
+      // Whoever hands a scope over synchronises with the thread that it goes back to; the count needs no more.
+      thread_->ended_elsewhere.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  ScopeThread* thread_ = nullptr;
+  std::uint64_t id_ = 0;
+  std::uint64_t chain_ = 0;
+  std::uint64_t parent_ = 0;
+  bool root_ = true;
+};
+
+}  // namespace detail
+
+/// Carries a chain to another thread: scopes opened here while the guard lives have their parent in that chain.
+/// \threadsafety  Confined to its thread.
+class [[nodiscard]] ChainGuard {
+ public:
+  explicit ChainGuard(Chain chain)
+      : thread_{detail::scope_thread()},
+        was_empty_{!thread_.has_open()},
+        chain_{std::exchange(thread_.chain, chain.id())},
+        innermost_{std::exchange(thread_.innermost, chain.id())} {
+    ++thread_.opened;
+  }
+  ~ChainGuard() {
+    --thread_.opened;
+    if (was_empty_) return;  // what stays open was opened under the guard and keeps its chain
+    thread_.chain = chain_;
+    thread_.innermost = innermost_;
+  }
+  ChainGuard(const ChainGuard&) = delete;
+  ChainGuard& operator=(const ChainGuard&) = delete;
+
+ private:
+  detail::ScopeThread& thread_;
+  bool was_empty_;
+  std::uint64_t chain_;
+  std::uint64_t innermost_;
+};
+
+}  // namespace tier

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What all pinning scopes are: an entered batch of operands at its place in a chain.
+#include <tier/core/assert.hpp>
+#include <tier/scope/chain.hpp>
+#include <tier/scope/operands.hpp>
+
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace tier {
+
+namespace detail {
+/// Checked builds: aborts, naming the object, if an operand conflicts with one open in another chain.
+void note_accesses(Chain chain, std::span<const Operand> batch) noexcept;
+void forget_accesses(Chain chain, std::span<const Operand> batch) noexcept;
+/// Checked builds: makes what an `overwrites` operand held unusable.
+void spoil(const Operand& operand) noexcept;
+#if defined(TIER_CHECKED)
+inline constexpr bool checked = true;
+#else
+inline constexpr bool checked = false;
+#endif
+}  // namespace detail
+
+/// An open scope of any kind; Read-, Write- and KernelScopes may be moved into one. Its operands stay where they are
+/// until it ends, on whichever thread.
+/// \threadsafety  Look-ups may run side by side; open, move and end it on one thread at a time.
+class [[nodiscard]] Scope {
+ public:
+  Scope(Scope&& other) noexcept
+      : nesting_{std::move(other.nesting_)},
+        operands_{std::move(other.operands_)},
+        told_{std::exchange(other.told_, nullptr)},
+        start_ns_{other.start_ns_} {
+    other.operands_.clear();
+  }
+  Scope& operator=(Scope&& other) noexcept {
+    if (this == &other) return *this;
+    end();
+    nesting_ = std::move(other.nesting_);
+    operands_ = std::move(other.operands_);
+    other.operands_.clear();
+    told_ = std::exchange(other.told_, nullptr);
+    start_ns_ = other.start_ns_;
+    return *this;
+  }
+  ~Scope() { end(); }
+
+  /// For a `ChainGuard` on another thread that works for this scope.
+  [[nodiscard]] Chain chain() const noexcept { return nesting_.chain(); }
+
+  /// The object's view for reading. Aborts, in every build, if the object is not in this scope.
+  template <Scoped T>
+  [[nodiscard]] auto in(const T& object) const noexcept {
+    const auto* operand = find(id_of(object), false);
+    TIER_VERIFY(operand != nullptr, "the object is not in this scope");
+    return detail::view_of(object, *operand);
+  }
+  /// The object's view for writing. Aborts, in every build, if the object is not in this scope or only read there.
+  template <Scoped T>
+  [[nodiscard]] auto out(T& object) const noexcept {
+    const auto* operand = find(id_of(object), true);
+    TIER_VERIFY(operand != nullptr, "the object is not in this scope for writing");
+    return detail::view_of(object, *operand);
+  }
+
+ protected:
+  /// Enters all or nothing; named operands come first.
+  template <OperandList... Lists>
+  explicit Scope(std::string_view kernel, const Lists&... lists) {
+    (add_named(lists), ...);
+    (add_elements(lists), ...);
+    enter(kernel);
+    if constexpr (detail::checked) (spoil(lists), ...);
+  }
+
+  [[nodiscard]] const Operand& operand(std::size_t i) const noexcept { return operands_[i]; }
+
+ private:
+  template <class T>
+  [[nodiscard]] static ObjectId id_of(const T& object) noexcept {
+    return ScopeTraits<T>::operand(object, Use::Read).object;
+  }
+  [[nodiscard]] const Operand* find(ObjectId id, bool writing) const noexcept {
+    for (const auto& operand : operands_)
+      if (operand.object == id && (!writing || operand.use != Use::Read)) return &operand;
+    return nullptr;
+  }
+
+  template <Use role, class... Ts>
+  void add_named(const OperandGroup<role, Ts...>& group) {
+    group.for_each([this]<class T>(T& object) {
+      operands_.push_back(ScopeTraits<std::remove_const_t<T>>::operand(object, role));
+    });
+  }
+  template <Use role, class Element>
+  void add_named(const OperandSet<role, Element>&) noexcept {}
+
+  template <Use role, class... Ts>
+  void add_elements(const OperandGroup<role, Ts...>&) noexcept {}
+  template <Use role, class T>
+  void add_elements(const OperandSet<role, T*>& set) {
+    for (auto* object : set.elements)
+      operands_.push_back(ScopeTraits<std::remove_const_t<T>>::operand(*object, role));
+  }
+  template <Use role>
+  void add_elements(const OperandSet<role, ObjectRef>& set) {
+    for (const auto ref : set.elements)
+      if (ref.object != nullptr) operands_.push_back(Operand::of(ref, role));
+  }
+
+  template <Use role, class... Ts>
+  void spoil(const OperandGroup<role, Ts...>& group) noexcept {
+    if constexpr (role == Use::Overwrite)
+      group.for_each([this](auto& object) { detail::spoil(*find(id_of(object), true)); });
+  }
+  template <Use role, class T>
+  void spoil(const OperandSet<role, T*>& set) noexcept {
+    if constexpr (role == Use::Overwrite)
+      for (auto* object : set.elements) detail::spoil(*find(id_of(*object), true));
+  }
+  template <Use role>
+  void spoil(const OperandSet<role, ObjectRef>& set) noexcept {
+    if constexpr (role == Use::Overwrite)
+      for (const auto ref : set.elements)
+        if (ref.object != nullptr) detail::spoil(*find(ref.id(), true));
+  }
+
+  [[nodiscard]] std::span<Operand> batch() noexcept { return {operands_.data(), operands_.size()}; }
+
+  void enter(std::string_view kernel) {
+    Manager* manager = nullptr;
+    std::uint64_t stamp = 0;
+    for (auto& operand : operands_) {
+      if (operand.block == nullptr) continue;
+      if (manager == nullptr) {
+        manager = operand.block->manager;
+        stamp = manager->clock().stamp();
+      }
+      TIER_ASSERT(operand.block->manager == manager, "the objects of a scope belong to one runtime");
+      if (!operand.block->try_enter(operand.use, stamp)) [[unlikely]] {
+        enter_slowly(*manager, kernel);
+        break;
+      }
+      operand.entered = true;
+      operand.address = operand.block->address.load(std::memory_order_relaxed) + operand.offset;
+    }
+    if (manager != nullptr && manager->wants_kernels()) [[unlikely]]
+      begin_kernel(*manager, kernel);
+    if constexpr (detail::checked) detail::note_accesses(chain(), batch());
+  }
+  void end() noexcept {
+    if (operands_.empty()) return;
+    if (told_ != nullptr) [[unlikely]]
+      end_kernel();
+    if constexpr (detail::checked) detail::forget_accesses(chain(), batch());
+    leave();
+    operands_.clear();
+  }
+  void leave() noexcept {
+    for (const auto& operand : operands_)
+      if (operand.block != nullptr) operand.block->leave();
+  }
+
+  void enter_slowly(Manager& manager, std::string_view kernel);
+  void begin_kernel(Manager& manager, std::string_view kernel);
+  void end_kernel() noexcept;
+
+  detail::Nesting nesting_;
+  boost::container::small_vector<Operand, 8> operands_;
+  Manager* told_ = nullptr;  // of the kernel's beginning, and waiting for its end
+  std::uint64_t start_ns_ = 0;
+};
+
+}  // namespace tier

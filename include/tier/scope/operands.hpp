@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The operands of a scope by role: `reads(x, w)`, `updates(y)`, `overwrites(z)`.
+#include <tier/scope/traits.hpp>
+
+#include <concepts>
+#include <ranges>
+#include <span>
+#include <tuple>
+
+namespace tier {
+
+/// Named objects in one role. Refers to them: pass it on to a scope at once.
+template <Use role_, class... Ts>
+struct OperandGroup {
+  static constexpr Use role = role_;
+  template <class T>
+  using Qualified = std::conditional_t<role == Use::Read, const T, T>;
+
+  std::tuple<Qualified<Ts>*...> named;
+
+  void for_each(auto&& f) const {
+    std::apply([&](auto*... object) { (f(*object), ...); }, named);
+  }
+};
+template <class... Ts>
+using Reads = OperandGroup<Use::Read, Ts...>;
+template <class... Ts>
+using Updates = OperandGroup<Use::Update, Ts...>;
+template <class... Ts>
+using Overwrites = OperandGroup<Use::Overwrite, Ts...>;
+
+/// Objects in one role whose number is known at run time only: views by look-up, no structured bindings.
+/// \tparam Element  `ObjectRef`, or a pointer to something scoped
+template <Use role_, class Element>
+struct OperandSet {
+  static constexpr Use role = role_;
+  std::tuple<> named;
+  std::span<const Element> elements;
+};
+
+namespace detail {
+
+template <class>
+inline constexpr bool is_operand_group = false;
+template <Use role, class... Ts>
+inline constexpr bool is_operand_group<OperandGroup<role, Ts...>> = true;
+template <Use role, class Element>
+inline constexpr bool is_operand_group<OperandSet<role, Element>> = true;
+
+/// A range of `ObjectRef` or of pointers to objects; a pointer to const is not for writing.
+template <class R>
+using ElementOf = std::ranges::range_value_t<R>;
+template <class R>
+concept ReadSet = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    (std::same_as<ElementOf<R>, ObjectRef> ||
+     (std::is_pointer_v<ElementOf<R>> && Scoped<std::remove_const_t<std::remove_pointer_t<ElementOf<R>>>>));
+template <class R>
+concept WriteSet = ReadSet<R> && !std::is_const_v<std::remove_pointer_t<ElementOf<R>>>;
+
+template <Use role, class R>
+[[nodiscard]] OperandSet<role, ElementOf<R>> set_of(const R& objects) noexcept {
+  return {{}, {std::ranges::data(objects), std::ranges::size(objects)}};
+}
+
+}  // namespace detail
+
+template <class T>
+concept OperandList = detail::is_operand_group<std::remove_cvref_t<T>>;
+/// The same in a role that writes.
+template <class T>
+concept WriteList = OperandList<T> && std::remove_cvref_t<T>::role != Use::Read;
+
+/// Fetched; gives views of const.
+template <ReadOperand... Ts>
+requires(sizeof...(Ts) > 0) [[nodiscard]] Reads<std::remove_cvref_t<Ts>...> reads(Ts&&... objects) noexcept {
+  return {{&objects...}};
+}
+template <detail::ReadSet R>
+[[nodiscard]] auto reads(const R& objects) noexcept {
+  return detail::set_of<Use::Read>(objects);
+}
+
+/// Fetched, read and written.
+template <WriteOperand... Ts>
+requires(sizeof...(Ts) > 0)
+    [[nodiscard]] Updates<std::remove_cvref_t<Ts>...> updates(Ts&&... objects) noexcept {
+  return {{&objects...}};
+}
+template <detail::WriteSet R>
+[[nodiscard]] auto updates(const R& objects) noexcept {
+  return detail::set_of<Use::Update>(objects);
+}
+
+/// Not fetched: the old contents are gone, also if the scope ends by an exception. Checked builds fill them with
+/// a NaN pattern.
+template <WriteOperand... Ts>
+requires(sizeof...(Ts) > 0)
+    [[nodiscard]] Overwrites<std::remove_cvref_t<Ts>...> overwrites(Ts&&... objects) noexcept {
+  return {{&objects...}};
+}
+template <detail::WriteSet R>
+[[nodiscard]] auto overwrites(const R& objects) noexcept {
+  return detail::set_of<Use::Overwrite>(objects);
+}
+
+}  // namespace tier

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Scopes around hot loops: `ReadScope`, `WriteScope`, `KernelScope`.
+#include <tier/scope/archive_scope.hpp>
+#include <tier/scope/chain.hpp>
+#include <tier/scope/hints.hpp>
+#include <tier/scope/open_scope.hpp>
+#include <tier/scope/operands.hpp>
+
+#include <tuple>
+
+namespace tier {
+
+namespace detail {
+
+/// A named object as a group of its own; a list of operands as it is.
+template <Use role, class T>
+requires(role == Use::Read ? ReadOperand<T&> : WriteOperand<T&>)
+    [[nodiscard]] OperandGroup<role, std::remove_cv_t<T>> as_list(T& object) noexcept {
+  return {{&object}};
+}
+template <Use role, OperandList T>
+[[nodiscard]] std::remove_cvref_t<T> as_list(T&& list) noexcept {
+  return list;
+}
+template <class T>
+concept NamedOrList = std::is_lvalue_reference_v<T> || OperandList<T>;
+template <Use role, class T>
+requires NamedOrList<T>
+using ListOf = decltype(as_list<role>(std::declval<T>()));
+
+/// Remembers the named objects, for structured bindings.
+template <class... Lists>
+class TypedScope : public Scope {
+  using Named = decltype(std::tuple_cat(std::declval<Lists>().named...));
+
+ public:
+  static constexpr std::size_t named_count = std::tuple_size_v<Named>;
+  template <std::size_t i>
+  using View = ViewOf<std::remove_pointer_t<std::tuple_element_t<i, Named>>>;
+
+  /// The view of the i-th named operand.   \pre  The object is where it was when the scope was opened.
+  template <std::size_t i>
+  [[nodiscard]] View<i> get() const noexcept {
+    return view_of(*std::get<i>(named_), operand(i));
+  }
+
+ protected:
+  explicit TypedScope(std::string_view kernel, const Lists&... lists)
+      : Scope{kernel, lists...}, named_{std::tuple_cat(lists.named...)} {}
+
+ private:
+  Named named_;
+};
+
+}  // namespace detail
+
+/// Fetches and pins objects for reading: `ReadScope in{x, w}`, `in[x]`, or `auto& [xv, wv] = in`.
+template <OperandList... Lists>
+requires(!WriteList<Lists> && ...) class [[nodiscard]] ReadScope : public detail::TypedScope<Lists...> {
+ public:
+  /// \param operands  named objects, or `reads(…)`
+  /// \throws          `OutOfTierMemory`, `TierError`; nothing is pinned then
+  template <class... Args>
+  requires std::same_as<ReadScope, ReadScope<detail::ListOf<Use::Read, Args>...>>
+  explicit ReadScope(Args&&... operands)
+      : detail::TypedScope<Lists...>{{}, detail::as_list<Use::Read>(operands)...} {}
+
+  template <Scoped T>
+  [[nodiscard]] auto operator[](const T& object) const noexcept {
+    return this->in(object);
+  }
+};
+template <class... Args>
+requires(sizeof...(Args) > 0) ReadScope(Args&&...)
+->ReadScope<detail::ListOf<Use::Read, Args>...>;
+
+/// Fetches and pins objects for reading and writing; `WriteScope out{overwrites(y)}` does not fetch.
+template <OperandList... Lists>
+requires(WriteList<Lists>&&...) class [[nodiscard]] WriteScope : public detail::TypedScope<Lists...> {
+ public:
+  /// \param operands  named objects, which are updated, `updates(…)` or `overwrites(…)`
+  /// \throws          `OutOfTierMemory`, `TierError`; nothing is pinned then
+  template <class... Args>
+  requires std::same_as<WriteScope, WriteScope<detail::ListOf<Use::Update, Args>...>>
+  explicit WriteScope(Args&&... operands)
+      : detail::TypedScope<Lists...>{{}, detail::as_list<Use::Update>(operands)...} {}
+
+  template <Scoped T>
+  [[nodiscard]] auto operator[](T& object) const noexcept {
+    return this->out(object);
+  }
+};
+template <class... Args>
+requires(sizeof...(Args) > 0) WriteScope(Args&&...)
+->WriteScope<detail::ListOf<Use::Update, Args>...>;
+
+/// One step of computation: `KernelScope k{"conv1", reads(x, w), overwrites(y)}`, `k.in(x)`, `k.out(y)`.
+template <OperandList... Lists>
+class [[nodiscard]] KernelScope : public detail::TypedScope<Lists...> {
+ public:
+  /// \param name  need not outlive the call
+  /// \throws      `OutOfTierMemory`, `TierError`; nothing is pinned then
+  explicit KernelScope(std::string_view name, const Lists&... operands)
+      : detail::TypedScope<Lists...>{name, operands...} {}
+};
+
+}  // namespace tier
+
+template <class... Lists>
+struct std::tuple_size<tier::ReadScope<Lists...>>
+    : std::integral_constant<std::size_t, tier::ReadScope<Lists...>::named_count> {};
+template <std::size_t i, class... Lists>
+struct std::tuple_element<i, tier::ReadScope<Lists...>> {
+  using type = typename tier::ReadScope<Lists...>::template View<i>;
+};
+template <class... Lists>
+struct std::tuple_size<tier::WriteScope<Lists...>>
+    : std::integral_constant<std::size_t, tier::WriteScope<Lists...>::named_count> {};
+template <std::size_t i, class... Lists>
+struct std::tuple_element<i, tier::WriteScope<Lists...>> {
+  using type = typename tier::WriteScope<Lists...>::template View<i>;
+};
+template <class... Lists>
+struct std::tuple_size<tier::KernelScope<Lists...>>
+    : std::integral_constant<std::size_t, tier::KernelScope<Lists...>::named_count> {};
+template <std::size_t i, class... Lists>
+struct std::tuple_element<i, tier::KernelScope<Lists...>> {
+  using type = typename tier::KernelScope<Lists...>::template View<i>;
+};

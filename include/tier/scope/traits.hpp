@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  How a type takes part in scopes.
+#include <tier/manager/manager.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace tier {
+
+/// Specialised by each type that scopes and hints accept (tensor/ and pmr/ do); for a `T`:
+/// ```
+/// static ObjectRef object(const T&) noexcept;           null for memory that no runtime manages
+/// static Operand operand(const T&, Use) noexcept;
+/// static ReadView view(const T&, const Operand&);       of the operand while it is entered
+/// static WriteView view(T&, const Operand&);
+/// ```
+template <class T>
+struct ScopeTraits;
+
+/// Something that a scope may be opened on.
+template <class T>
+concept Scoped = requires(const T& object, Use use) {
+  { ScopeTraits<T>::object(object) } -> std::same_as<ObjectRef>;
+  { ScopeTraits<T>::operand(object, use) } -> std::same_as<Operand>;
+};
+
+/// A named object, as a scope needs it: `T` is deduced from a forwarding reference.
+template <class T>
+concept ReadOperand = std::is_lvalue_reference_v<T> && Scoped<std::remove_cvref_t<T>>;
+/// The same, and not const.
+template <class T>
+concept WriteOperand = ReadOperand<T> && !std::is_const_v<std::remove_reference_t<T>>;
+
+namespace detail {
+/// The read view for a pointer to const, the write view for any other.
+template <class T>
+[[nodiscard]] auto view_of(T& object, const Operand& operand) noexcept {
+  return ScopeTraits<std::remove_const_t<T>>::view(object, operand);
+}
+template <class T>
+using ViewOf = decltype(view_of(std::declval<T&>(), std::declval<const Operand&>()));
+}  // namespace detail
+
+}  // namespace tier

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The extents of a tensor, and how its elements lie.
+#include <tier/core/assert.hpp>
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace tier {
+
+inline constexpr std::size_t max_rank = 8;
+
+/// Up to `max_rank` extents, outermost first. Without any it is a scalar's: one element.
+class Shape {
+ public:
+  Shape() = default;
+  /// \throws  `ConfigError` for more than `max_rank` extents, or if their product does not fit
+  Shape(std::initializer_list<std::size_t> extents) : Shape{std::span{extents.begin(), extents.size()}} {}
+  explicit Shape(std::span<const std::size_t> extents);
+
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::size_t operator[](std::size_t i) const noexcept {
+    TIER_ASSERT(i < rank_, "a dimension is less than the rank");
+    return extents_[i];
+  }
+  /// The product of the extents.
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+  [[nodiscard]] std::span<const std::size_t> extents() const noexcept { return {extents_.data(), rank_}; }
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  std::array<std::size_t, max_rank> extents_{};
+  std::size_t rank_ = 0;
+  std::size_t count_ = 1;
+};
+
+/// `[64, 256, 56, 56]`
+[[nodiscard]] std::string to_string(const Shape& shape);
+
+/// Elements from one index to the next, for each dimension.
+using Strides = std::array<std::size_t, max_rank>;
+/// Of rows that follow one another: the last dimension is contiguous.
+[[nodiscard]] Strides row_major(const Shape& shape) noexcept;
+
+}  // namespace tier

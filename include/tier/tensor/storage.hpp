@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Where the elements of a tensor are: an object of a runtime, or memory that never moves.
+#include <tier/manager/manager.hpp>
+#include <tier/manager/runtime_ref.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+#include <string_view>
+#include <utility>
+
+namespace tier::detail {
+
+/// Owns an object of a runtime or an allocation from a resource, or refers to memory of the program.
+class TensorStorage {
+ public:
+  /// An object.
+  TensorStorage(const RuntimeRef& runtime, Bytes size, std::size_t alignment, std::string_view name);
+  /// An allocation.
+  TensorStorage(std::pmr::memory_resource& resource, Bytes size, std::size_t alignment);
+  /// Memory of the program.
+  TensorStorage(void* address, Bytes size) noexcept;
+  TensorStorage(TensorStorage&& other) noexcept;
+  TensorStorage& operator=(TensorStorage&& other) noexcept;
+  ~TensorStorage() { release(); }
+
+  /// Storage of the same kind and size: in the same runtime, from the same resource, or for memory of the program
+  /// from the heap.
+  [[nodiscard]] TensorStorage another(std::string_view name) const;
+  [[nodiscard]] ObjectRef object() const noexcept { return handle_.ref(); }
+  [[nodiscard]] Operand operand(Use use) const noexcept {
+    return handle_ ? Operand::of(handle_.ref(), use) : Operand::of_unmanaged(address_, size_.count, id_, use);
+  }
+
+ private:
+  void release() noexcept;
+
+  ObjectHandle handle_;
+  std::pmr::memory_resource* resource_ = nullptr;
+  std::byte* address_ = nullptr;
+  Bytes size_;
+  std::size_t alignment_ = 64;
+  ObjectId id_ = 0;
+};
+
+}  // namespace tier::detail

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  An array of up to eight dimensions whose bytes move between tiers.
+#include <tier/copy/copy_engine.hpp>
+#include <tier/scope/scope.hpp>
+#include <tier/tensor/shape.hpp>
+#include <tier/tensor/storage.hpp>
+#include <tier/tensor/tensor_view.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace tier {
+
+/// A row-major array that is one object of a runtime. Its elements are reached through scopes. Move-only: moving keeps
+/// the object, so scopes that are open on it stay valid.
+/// \threadsafety  As a container of the standard library.
+template <class T>
+class Tensor {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                "the bytes of a tensor's elements are moved");
+
+ public:
+  using value_type = T;
+  static constexpr std::size_t alignment = alignof(T) < 64 ? 64 : alignof(T);
+
+  /// With undefined elements.
+  /// \param name  for messages and statistics
+  /// \throws      `OutOfTierMemory`, also if the bytes of the shape cannot be counted
+  Tensor(const RuntimeRef& runtime, const Shape& shape, std::string_view name = {})
+      : Tensor{{runtime, bytes_of(shape), alignment, name}, shape} {}
+  /// Likewise, on memory that does not move.   \pre  `resource` outlives the tensor
+  Tensor(std::pmr::memory_resource& resource, const Shape& shape)
+      : Tensor{{resource, bytes_of(shape), alignment}, shape} {}
+  /// A tensor on memory of the program, which never moves.   \pre  `data` outlives the tensor
+  [[nodiscard]] static Tensor wrap(T* data, const Shape& shape) { return {{data, bytes_of(shape)}, shape}; }
+
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(Tensor&&) noexcept = default;
+
+  /// A copy, where this one is: in its runtime or from its resource.
+  /// \throws  `OutOfTierMemory`, `TierError`; both fit at once, or neither is copied
+  [[nodiscard]] Tensor clone(std::string_view name = {}) const {
+    Tensor copy{storage_.another(name), shape_};
+    if (shape_.count() == 0) return copy;
+    KernelScope scope{"clone", reads(*this), overwrites(copy)};
+    tier::copy(std::as_writable_bytes(scope.out(copy).elements()), std::as_bytes(scope.in(*this).elements()));
+    return copy;
+  }
+  /// `std::move(t).reshaped({…})`: the same object in another shape.
+  /// \throws  `ConfigError` if the number of elements differs; `t` is as it was
+  [[nodiscard]] Tensor reshaped(const Shape& shape) && {
+    static_cast<void>(TensorView<T>{nullptr, shape_}.reshaped(shape));
+    return {std::move(storage_), shape};
+  }
+
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] std::size_t rank() const noexcept { return shape_.rank(); }
+  [[nodiscard]] std::size_t extent(std::size_t i) const noexcept { return shape_[i]; }
+  [[nodiscard]] std::size_t count() const noexcept { return shape_.count(); }
+  [[nodiscard]] Bytes size_bytes() const noexcept { return {count() * sizeof(T)}; }
+  /// For operand sets of different types; null for memory that no runtime manages.
+  [[nodiscard]] ObjectRef object() const noexcept { return storage_.object(); }
+
+ private:
+  friend struct ScopeTraits<Tensor>;
+
+  Tensor(detail::TensorStorage storage, const Shape& shape)
+      : storage_{std::move(storage)}, shape_{shape}, strides_{row_major(shape)} {}
+  static Bytes bytes_of(const Shape& shape) {
+    std::size_t size = 0;
+    if (__builtin_mul_overflow(shape.count(), sizeof(T), &size) || size > PTRDIFF_MAX)
+      throw OutOfTierMemory{"a tensor of shape " + to_string(shape) +
+                            " has more bytes than 63 bits can count"};
+    return {size};
+  }
+
+  detail::TensorStorage storage_;
+  Shape shape_;
+  Strides strides_;
+};
+
+template <class T>
+struct ScopeTraits<Tensor<T>> {
+  static ObjectRef object(const Tensor<T>& tensor) noexcept { return tensor.object(); }
+  static Operand operand(const Tensor<T>& tensor, Use use) noexcept { return tensor.storage_.operand(use); }
+  static TensorView<const T> view(const Tensor<T>& tensor, const Operand& operand) noexcept {
+    return {reinterpret_cast<const T*>(operand.address), tensor.shape_, tensor.strides_};
+  }
+  static TensorView<T> view(Tensor<T>& tensor, const Operand& operand) noexcept {
+    return {reinterpret_cast<T*>(operand.address), tensor.shape_, tensor.strides_};
+  }
+};
+
+}  // namespace tier

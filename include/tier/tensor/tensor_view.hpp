@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A tensor's elements while a scope is open.
+#include <tier/core/error.hpp>
+#include <tier/tensor/shape.hpp>
+
+#include <span>
+#include <type_traits>
+
+namespace tier {
+
+/// A pointer, a shape and strides: what kernels compute on. Valid until the scope that gave it ends.
+template <class T>
+class TensorView {
+ public:
+  TensorView(T* data, const Shape& shape, const Strides& strides) noexcept
+      : data_{data}, shape_{shape}, strides_{strides} {}
+  TensorView(T* data, const Shape& shape) noexcept : TensorView{data, shape, row_major(shape)} {}
+  /// A view for writing may be read.
+  template <class U>
+  requires std::is_same_v<const U, T> TensorView(const TensorView<U>& other)
+  noexcept  // NOLINT: implicit, as that of a pointer
+      : TensorView{other.data(), other.shape(), other.strides()} {}
+
+  [[nodiscard]] T* data() const noexcept { return data_; }
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  /// In elements.
+  [[nodiscard]] const Strides& strides() const noexcept { return strides_; }
+  [[nodiscard]] std::size_t rank() const noexcept { return shape_.rank(); }
+  [[nodiscard]] std::size_t extent(std::size_t i) const noexcept { return shape_[i]; }
+  [[nodiscard]] std::size_t count() const noexcept { return shape_.count(); }
+  /// All elements in row-major order.
+  [[nodiscard]] std::span<T> elements() const noexcept { return {data_, count()}; }
+
+  /// One index for each dimension.
+  template <class... Indices>
+  [[nodiscard]] T& operator()(Indices... indices) const noexcept {
+    TIER_ASSERT(sizeof...(Indices) == rank(), "one index for each dimension");
+    std::size_t offset = 0, dimension = 0;
+    ((offset += checked(static_cast<std::size_t>(indices), dimension) * strides_[dimension], ++dimension),
+     ...);
+    return data_[offset];
+  }
+
+  /// The same elements in another shape.   \throws  `ConfigError` if their number differs
+  [[nodiscard]] TensorView reshaped(const Shape& shape) const {
+    if (shape.count() != count())
+      throw ConfigError{"shape " + to_string(shape_) + " cannot become " + to_string(shape) +
+                        ": another number of elements"};
+    return {data_, shape};
+  }
+
+ private:
+  [[nodiscard]] std::size_t checked(std::size_t index,
+                                    [[maybe_unused]] std::size_t dimension) const noexcept {
+    TIER_ASSERT(index < shape_[dimension], "an index is less than its extent");
+    return index;
+  }
+
+  T* data_;
+  Shape shape_;
+  Strides strides_;
+};
+
+}  // namespace tier

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Checked builds: finds conflicting access between chains, and use of what was overwritten.
+#include <tier/core/mutex.hpp>
+#include <tier/scope/open_scope.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tier::detail {
+namespace {
+
+/// The scopes of one chain on one object.
+struct Access {
+  std::uint64_t chain = 0;
+  unsigned readers = 0, writers = 0;
+};
+
+std::string name_of(const Operand& operand) {
+  const auto id = std::to_string(operand.object);
+  if (operand.block == nullptr) return "memory of the program";
+  for (const auto& object : operand.block->manager->object_statistics())
+    if (object.id == operand.object && !object.name.empty())
+      return "\"" + object.name + "\" (object " + id + ")";
+  return "object " + id;
+}
+
+[[noreturn]] void report(const Operand& operand, const Access& theirs, Chain ours) {
+  std::fprintf(
+      stderr,
+      "libtier: conflicting access to %s: chain %llx %s it while chain %llx %s it. Scopes of one chain may "
+      "mix; another thread joins one by a ChainGuard.\n",
+      name_of(operand).c_str(), static_cast<unsigned long long>(ours.id()),
+      operand.use == Use::Read ? "reads" : "writes", static_cast<unsigned long long>(theirs.chain),
+      theirs.writers > 0 ? "writes" : "reads");
+  std::abort();
+}
+
+/// Which chains have which objects open.
+class Accesses {
+ public:
+  static Accesses& instance() {
+    static auto* const accesses = new Accesses;  // scopes may end after static destructors
+    return *accesses;
+  }
+
+  void note(Chain chain, const Operand& operand) {
+    MutexLock lock{mutex_};
+    auto& list = by_object_[key(operand)];
+    for (const auto& theirs : list)
+      if (theirs.chain != chain.id() && (theirs.writers > 0 || operand.use != Use::Read))
+        report(operand, theirs, chain);
+    auto ours = find(list, chain);
+    if (ours == list.end()) ours = list.insert(ours, Access{.chain = chain.id()});
+    ++(operand.use == Use::Read ? ours->readers : ours->writers);
+  }
+  void forget(Chain chain, const Operand& operand) {
+    MutexLock lock{mutex_};
+    const auto object = by_object_.find(key(operand));
+    auto& list = object->second;
+    const auto ours = find(list, chain);
+    --(operand.use == Use::Read ? ours->readers : ours->writers);
+    if (ours->readers + ours->writers == 0) list.erase(ours);
+    if (list.empty()) by_object_.erase(object);
+  }
+
+ private:
+  using Key = std::pair<const Manager*, ObjectId>;
+  static Key key(const Operand& operand) noexcept {
+    return {operand.block != nullptr ? operand.block->manager : nullptr, operand.object};
+  }
+  static std::vector<Access>::iterator find(std::vector<Access>& list, Chain chain) {
+    return std::find_if(list.begin(), list.end(), [chain](const Access& a) { return a.chain == chain.id(); });
+  }
+
+  Mutex mutex_;
+  std::map<Key, std::vector<Access>> by_object_ TIER_GUARDED_BY(mutex_);
+};
+
+bool has_bytes(Manager& manager) noexcept {
+  for (std::size_t t = 0; t < manager.tier_count(); ++t)
+    if (!manager.tier(static_cast<TierIndex>(t)).has_bytes()) return false;
+  return true;
+}
+
+}  // namespace
+
+void note_accesses(Chain chain, std::span<const Operand> batch) noexcept {
+  for (const auto& operand : batch) Accesses::instance().note(chain, operand);
+}
+
+void forget_accesses(Chain chain, std::span<const Operand> batch) noexcept {
+  for (const auto& operand : batch) Accesses::instance().forget(chain, operand);
+}
+
+void spoil(const Operand& operand) noexcept {
+  if (operand.block != nullptr && !has_bytes(*operand.block->manager)) return;
+  if (operand.size != 0)
+    std::memset(operand.address, 0xFF, operand.size);  // a NaN in every floating-point type
+}
+
+}  // namespace tier::detail

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/scope/open_scope.hpp>
+
+#include <chrono>
+
+namespace tier {
+namespace {
+
+std::uint64_t now_ns() noexcept {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                    std::chrono::nanoseconds{1});
+}
+
+}  // namespace
+
+void Scope::enter_slowly(Manager& manager, std::string_view kernel) {
+  for (const auto& operand : operands_)
+    TIER_VERIFY(operand.block == nullptr || operand.block->manager == &manager,
+                "the objects of a scope belong to one runtime");
+  manager.enter(batch(), {.scope = nesting_.id(), .root = nesting_.is_root(), .kernel = kernel});
+}
+
+void Scope::begin_kernel(Manager& manager, std::string_view kernel) {
+  try {
+    manager.kernel_begin(nesting_.id(), kernel, batch());
+  } catch (...) {
+    leave();  // the constructor is not through: nobody else would
+    throw;
+  }
+  told_ = &manager;
+  start_ns_ = now_ns();
+}
+
+void Scope::end_kernel() noexcept { told_->kernel_end(nesting_.id(), now_ns() - start_ns_); }
+
+}  // namespace tier

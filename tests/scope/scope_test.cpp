@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/child.hpp"
+#include "support/test_manager.hpp"
+
+#include <doctest/doctest.h>
+#include <tier/scope/scope.hpp>
+#include <tier/tensor/tensor.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace tier {
+namespace {
+
+using namespace literals;
+using test::run_in_child;
+using FloatTensor = Tensor<float>;
+
+std::uint32_t pins(const FloatTensor& tensor) { return tensor.object().object->block->pins(); }
+
+std::vector<FloatTensor> tensors(const std::shared_ptr<Manager>& manager, std::size_t n) {
+  std::vector<FloatTensor> result;
+  for (std::size_t i = 0; i < n; ++i) result.emplace_back(manager, Shape{4, 4}, "t" + std::to_string(i));
+  return result;
+}
+
+void fill(FloatTensor& tensor, float value) {
+  WriteScope out{overwrites(tensor)};
+  std::ranges::fill(out[tensor].elements(), value);
+}
+
+// What does not compile is a fact about types.
+template <class T>
+concept CanRead = requires(T&& object) {
+  ReadScope{std::forward<T>(object)};
+  reads(std::forward<T>(object));
+  ArchiveScope{std::forward<T>(object)};
+};
+template <class T>
+concept CanWrite = requires(T&& object) {
+  WriteScope{std::forward<T>(object)};
+}
+|| requires(T&& object) { updates(std::forward<T>(object)); }
+|| requires(T&& object) { overwrites(std::forward<T>(object)); };
+static_assert(CanRead<FloatTensor&> && CanRead<const FloatTensor&>);
+static_assert(!CanRead<FloatTensor> && !CanRead<const FloatTensor>, "a temporary would dangle");
+static_assert(CanWrite<FloatTensor&>);
+static_assert(!CanWrite<const FloatTensor&>, "a const object is not written");
+static_assert(!CanWrite<FloatTensor> && !CanWrite<const FloatTensor>);
+static_assert(!CanRead<int&> && !CanWrite<int&>);
+static_assert(CanWrite<std::vector<FloatTensor*>&> && !CanWrite<std::vector<const FloatTensor*>&>);
+template <class List>
+concept IsForReadScope = requires(List list) {
+  ReadScope{list};
+};
+template <class List>
+concept IsForWriteScope = requires(List list) {
+  WriteScope{list};
+};
+static_assert(IsForReadScope<Reads<FloatTensor>> && !IsForReadScope<Updates<FloatTensor>>);
+static_assert(IsForWriteScope<Updates<FloatTensor>> && IsForWriteScope<Overwrites<FloatTensor>>);
+static_assert(!IsForWriteScope<Reads<FloatTensor>>);
+static_assert(!std::is_copy_constructible_v<Scope> && std::is_nothrow_move_constructible_v<Scope>);
+
+}  // namespace
+
+TEST_CASE("a kernel's scope gives const views of what it reads and mutable ones of what it writes") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  FloatTensor x{manager, {2, 3}}, y{manager, {3, 2}};
+  fill(x, 2);
+  {
+    KernelScope k{"double", reads(x), overwrites(y)};
+    static_assert(std::is_same_v<decltype(k.in(x)), TensorView<const float>>);
+    static_assert(std::is_same_v<decltype(k.out(y)), TensorView<float>>);
+    CHECK(k.in(x).shape() == Shape{2, 3});
+    for (std::size_t i = 0; i < 6; ++i) k.out(y).data()[i] = 2 * k.in(x).data()[i];
+    CHECK(k.in(y)(2, 1) == 4);
+  }
+  ReadScope in{y};
+  CHECK(in[y](2, 1) == 4);
+}
+
+TEST_CASE("structured bindings are the views in the order of the operands") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  FloatTensor x{manager, {2}}, w{manager, {3}}, y{manager, {4}};
+  {
+    KernelScope k{"k", reads(x, w), overwrites(y)};
+    auto& [xv, wv, yv] = k;
+    static_assert(std::is_same_v<decltype(wv), TensorView<const float>>);
+    static_assert(std::is_same_v<decltype(yv), TensorView<float>>);
+    CHECK(xv.data() == k.in(x).data());
+    CHECK(wv.data() == k.in(w).data());
+    CHECK(yv.data() == k.out(y).data());
+    CHECK(yv.count() == 4);
+  }
+  ReadScope in{x, w};
+  auto& [xv, wv] = in;
+  CHECK(xv.data() == in[x].data());
+  CHECK(wv.data() == in[w].data());
+  WriteScope out{x, overwrites(y)};
+  auto& [xo, yo] = out;
+  CHECK(xo.data() == out[x].data());
+  CHECK(yo.data() == out[y].data());
+}
+
+TEST_CASE("a scope pins its objects until it ends, each as often as it is named") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  auto t = tensors(manager, 2);
+  {
+    ReadScope outer{t[0], t[1], t[0]};
+    CHECK(pins(t[0]) == 2);
+    WriteScope inner{t[1]};
+    CHECK(pins(t[1]) == 2);
+  }
+  CHECK(pins(t[0]) == 0);
+  CHECK(pins(t[1]) == 0);
+}
+
+TEST_CASE("a scope keeps its pins when it moves, and its old place ends nothing") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  auto t = tensors(manager, 12);
+  SUBCASE("into another scope of its type") {
+    ReadScope first{t[0]};
+    ReadScope second{std::move(first)};
+    CHECK(pins(t[0]) == 1);
+    CHECK(second[t[0]].count() == 16);
+  }
+  SUBCASE("over an open scope, which ends") {
+    Scope scope = ReadScope{t[0]};
+    scope = WriteScope{t[1]};
+    CHECK(pins(t[0]) == 0);
+    CHECK(pins(t[1]) == 1);
+    CHECK(scope.out(t[1]).count() == 16);
+  }
+  SUBCASE("into a list, with more operands than a scope holds inline") {
+    std::vector<FloatTensor*> all;
+    for (auto& tensor : t) all.push_back(&tensor);
+    std::vector<Scope> scopes;
+    for (int i = 0; i < 3; ++i) scopes.emplace_back(ReadScope{reads(all)});
+    for (const auto& tensor : t) CHECK(pins(tensor) == 3);
+    CHECK(scopes[0].in(t[11]).data() == scopes[2].in(t[11]).data());
+  }
+  for (const auto& tensor : t) CHECK(pins(tensor) == 0);
+}
+
+TEST_CASE("a scope stays valid when its object moves") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  FloatTensor x{manager, {4}};
+  WriteScope out{x};
+  FloatTensor moved = std::move(x);
+  CHECK(out[moved].count() == 4);
+}
+
+TEST_CASE("a scope may be opened on a set of objects that is known at run time only") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  auto t = tensors(manager, 10);
+  Tensor<double> other{manager, {2}};
+  std::vector<ObjectRef> refs{other.object()};
+  for (auto& tensor : t) refs.push_back(tensor.object());
+  std::array<const FloatTensor*, 2> two{&t[8], &t[9]};
+  {
+    KernelScope k{"set", updates(refs), reads(two), reads(t[0])};
+    CHECK(pins(t[9]) == 2);
+    CHECK(k.out(other).count() == 2);
+    CHECK(k.out(t[3]).count() == 16);
+    auto& [t0] = k;  // bindings are of the named operands alone
+    CHECK(t0.data() == k.in(t[0]).data());
+  }
+  ArchiveScope cold{refs};
+  for (const auto& tensor : t) CHECK(pins(tensor) == 0);
+}
+
+TEST_CASE("an exception that unwinds a scope unpins its objects and keeps what was written") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  FloatTensor x{manager, {4}};
+  const auto fails = [&] {
+    WriteScope out{overwrites(x)};
+    std::ranges::fill(out[x].elements(), 7.0F);
+    ReadScope inner{x};
+    throw std::runtime_error{"midway"};
+  };
+  CHECK_THROWS_AS(fails(), std::runtime_error);
+  CHECK(pins(x) == 0);
+  CHECK(ReadScope{x}[x](3) == 7);
+}
+
+TEST_CASE("a batch that does not fit enters nothing, and its parts can then be used one by one") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB), tiers::file("/var/tmp", 8_MiB)});
+  std::vector<FloatTensor> t;
+  for (int i = 0; i < 4; ++i) t.emplace_back(manager, Shape{96, 1024});  // 384 KiB each
+  for (std::size_t i = 0; i < 4; ++i) fill(t[i], static_cast<float>(i));
+  for (int round = 0; round < 2; ++round) {  // the second with other operands resident at first
+    const auto all = [&] { ReadScope scope{t[0], t[1], t[2], t[3]}; };
+    CHECK_THROWS_AS(all(), OutOfTierMemory);
+    for (const auto& tensor : t) CHECK(pins(tensor) == 0);
+    for (std::size_t i = 4; i-- > 0;) CHECK(ReadScope{t[i]}[t[i]](95, 1023) == static_cast<float>(i));
+  }
+  manager->check_invariants();
+}
+
+TEST_CASE("memory of the program takes part in scopes beside objects") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  std::vector<float> mine(16, 3);
+  auto wrapped = FloatTensor::wrap(mine.data(), {4, 4});
+  auto second = FloatTensor::wrap(mine.data() + 8, {8});
+  FloatTensor x{manager, {4, 4}};
+  WriteScope out{wrapped, x, second};
+  CHECK(out[wrapped].data() == mine.data());
+  CHECK(out[second].data() == mine.data() + 8);
+  CHECK(pins(x) == 1);
+  will_use(wrapped, x);
+  CHECK(prefetch(wrapped) == Outcome::Done);
+}
+
+TEST_CASE("kernels and scopes are told to an observer with name, roles and end") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  auto t = tensors(manager, 3);
+  const test::Recording recorded{*manager};
+  {
+    KernelScope k{"conv", reads(t[0], t[1]), overwrites(t[2])};
+    KernelScope moved{std::move(k)};
+    ReadScope unnamed{t[0]};
+  }
+  manager->end_of_step();
+  REQUIRE(recorded->begun.size() == 2);
+  CHECK(recorded->begun[0].name == "conv");
+  CHECK(recorded->begun[0].uses == std::vector{Use::Read, Use::Read, Use::Overwrite});
+  CHECK(recorded->begun[1].name.empty());
+  CHECK(recorded->ended == std::vector{recorded->begun[1].scope, recorded->begun[0].scope});
+}
+
+TEST_CASE("hints are told with the scope that they come from") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  auto t = tensors(manager, 2);
+  const test::Recording recorded{*manager};
+  will_read(t[0]);
+  std::uint64_t scope = 0;
+  {
+    KernelScope k{"k", reads(t[0])};
+    will_write(t[1]);
+    scope = recorded->begun.at(0).scope;
+  }
+  archive(t[0]);
+  REQUIRE(recorded->hints.size() == 3);
+  CHECK(recorded->hints[0].hint == Hint::WillRead);
+  CHECK(recorded->hints[0].scope == 0);
+  CHECK(recorded->hints[1].hint == Hint::WillWrite);
+  CHECK(recorded->hints[1].scope == scope);
+  CHECK(recorded->hints[1].block == t[1].object().object->block->id);
+  CHECK(recorded->hints[2].hint == Hint::Archive);
+  CHECK(recorded->hints[2].scope == 0);
+}
+
+TEST_CASE("an ArchiveScope archives, pins nothing, allows use, and says will_use at its end") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  FloatTensor x{manager, {4}};
+  fill(x, 5);
+  const test::Recording recorded{*manager};
+  {
+    ArchiveScope cold{x};
+    ArchiveScope moved{std::move(cold)};
+    CHECK(pins(x) == 0);
+    CHECK(ReadScope{x}[x](0) == 5);
+  }
+  manager->end_of_step();
+  REQUIRE(recorded->hints.size() == 2);
+  CHECK(recorded->hints[0].hint == Hint::Archive);
+  CHECK(recorded->hints[1].hint == Hint::WillUse);
+}
+
+TEST_CASE("a retired object can be overwritten, and no scope can read it before") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  FloatTensor x{manager, {4}};
+  fill(x, 1);
+  {
+    ReadScope in{x};
+    retire(x);
+    CHECK(in[x](0) == 1);  // still pinned
+  }
+  const auto read = [&] { ReadScope scope{x}; };
+  CHECK_THROWS_AS(read(), TierError);
+  fill(x, 2);
+  CHECK(ReadScope{x}[x](3) == 2);
+}
+
+TEST_CASE("in every build a scope aborts for an object that is not in it or only read there") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  auto t = tensors(manager, 2);
+  const auto only_read = run_in_child("only read", [&] {
+    std::ignore = KernelScope{"k", reads(t[0])}.out(t[0]);
+  });
+  CHECK(only_read.signal == SIGABRT);
+  CHECK(only_read.errors.find("not in this scope for writing") != std::string::npos);
+  const auto absent = run_in_child("absent", [&] { std::ignore = ReadScope{t[0]}[t[1]]; });
+  CHECK(absent.signal == SIGABRT);
+  CHECK(absent.errors.find("not in this scope") != std::string::npos);
+  const auto allowed = run_in_child("allowed", [&] { std::ignore = WriteScope{t[0]}[t[0]]; });
+  CHECK(allowed.signal == 0);
+  CHECK(allowed.code == 0);
+}
+
+#if defined(TIER_CHECKED)
+TEST_CASE("a checked build fills what will be overwritten with NaNs") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  FloatTensor x{manager, {4}}, y{manager, {4}};
+  fill(x, 1);
+  fill(y, 1);
+  KernelScope k{"k", overwrites(x), updates(y)};
+  for (const auto value : k.in(x).elements()) CHECK(std::isnan(value));
+  for (const auto value : k.in(y).elements()) CHECK(value == 1);
+}
+
+TEST_CASE("a checked build reports conflicting access between chains, naming the object") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  FloatTensor x{manager, {4}, "the weights"};
+  const auto in_another_chain = [&](auto&& open) { std::thread{open}.join(); };
+
+  const auto read_write = run_in_child("read, then write", [&] {
+    ReadScope mine{x};
+    in_another_chain([&] { WriteScope theirs{x}; });
+  });
+  CHECK(read_write.signal == SIGABRT);
+  CHECK(read_write.errors.find("conflicting access to \"the weights\"") != std::string::npos);
+
+  const auto write_read = run_in_child("write, then read", [&] {
+    WriteScope mine{x};
+    in_another_chain([&] { ReadScope theirs{x}; });
+  });
+  CHECK(write_read.signal == SIGABRT);
+
+  // None of these is one: both read; one chain on two threads; one after the other.
+  {
+    ReadScope mine{x};
+    in_another_chain([&] { ReadScope theirs{x}; });
+  }
+  {
+    WriteScope mine{x};
+    in_another_chain([&, chain = mine.chain()] {
+      ChainGuard guard{chain};
+      WriteScope theirs{x};
+    });
+  }
+  in_another_chain([&] { WriteScope theirs{x}; });
+}
+#endif
+
+}  // namespace tier
