@@ -27,6 +27,7 @@ TierIndex ManagerCore::slower(TierIndex t) const noexcept {
 }
 
 Outcome ManagerCore::copy(BlockId id, TierIndex t) noexcept {
+  if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
   if (b == nullptr || t >= tiers_.size() || b->record->primary() == nullptr || closed_ || options_.movers == 0)
     return Outcome::Gone;
@@ -52,12 +53,14 @@ Outcome ManagerCore::copy(BlockId id, TierIndex t) noexcept {
 }
 
 Outcome ManagerCore::fetch(BlockId id, TierIndex t, bool force) noexcept {
+  if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
   if (b == nullptr || t >= tiers_.size() || b->record->placed) return Outcome::Gone;
   return begin_fetch(*b, t, force, Cause::Plan);
 }
 
 Outcome ManagerCore::make_primary(BlockId id, TierIndex t) noexcept {
+  if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
   if (b == nullptr || b->record->primary() == nullptr) return Outcome::Gone;
   if (b->record->primary()->tier == t) return Outcome::Done;
@@ -72,6 +75,7 @@ Outcome ManagerCore::make_primary(BlockId id, TierIndex t) noexcept {
 }
 
 Outcome ManagerCore::drop(BlockId id, TierIndex t) noexcept {
+  if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
   Region* region = b != nullptr ? b->record->in(t) : nullptr;
   if (region == nullptr) return Outcome::Gone;
@@ -82,6 +86,7 @@ Outcome ManagerCore::drop(BlockId id, TierIndex t) noexcept {
 }
 
 Outcome ManagerCore::evict(BlockId id, TierIndex t) noexcept {
+  if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
   if (b == nullptr || t >= tiers_.size() || b->record->primary() == nullptr || closed_ || options_.movers == 0)
     return Outcome::Gone;
@@ -115,7 +120,7 @@ Outcome ManagerCore::evict(BlockId id, TierIndex t) noexcept {
 
 void ManagerCore::rerank(BlockId id) noexcept {
   Block* b = find(id);
-  if (b == nullptr || !b->record->is_linked()) return;
+  if (choosing_ || b == nullptr || !b->record->is_linked()) return;
   unrank(*b);
   rank(*b);
 }

@@ -51,7 +51,7 @@ class Entry {
   Way admit(std::size_t i) TIER_REQUIRES(core_.mutex_);
   Way admit_moving(std::size_t i) TIER_REQUIRES(core_.mutex_);
   Way admit_settled(std::size_t i) TIER_REQUIRES(core_.mutex_);
-  void decide(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  bool decide(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool find_room(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool begin(std::size_t i) TIER_REQUIRES(core_.mutex_);
   Step finish_transfers() TIER_REQUIRES(core_.mutex_);
@@ -160,13 +160,14 @@ Entry::Way Entry::admit_moving(std::size_t i) {
   return Way::Entered;
 }
 
-/// Asks the policy, once per use, where it is to happen.
-void Entry::decide(std::size_t i) {
+/// Asks the policy, once per use, where it is to happen. \return  true if it was asked now, and may have acted
+bool Entry::decide(std::size_t i) {
   Operand& op = batch_[i];
   Plan& plan = plans_[i];
   auto& record = *op.block->record;
   const auto here = record.primary() != nullptr ? record.primary()->tier : no_tier;
-  if (!plan.asked) {
+  const bool ask = !plan.asked;
+  if (ask) {
     plan.asked = true;
     plan.target = 0;
     ++core_.counts_.misses;
@@ -178,6 +179,7 @@ void Entry::decide(std::size_t i) {
   }
   if (in_place_ && here != no_tier && core_.addressable(here)) plan.target = here;
   if (plan.target == no_tier || !core_.addressable(plan.target)) plan.target = 0;
+  return ask;
 }
 
 Entry::Way Entry::admit_settled(std::size_t i) {
@@ -195,7 +197,6 @@ Entry::Way Entry::admit_settled(std::size_t i) {
       look_again();
       return Way::Again;
     }
-    b.state.fetch_and(~word::retired, std::memory_order_acq_rel);
   }
   if ((state & word::failed) != 0 && !overwrite) {
     if (plan.retried) throw_unreadable(i);
@@ -208,7 +209,7 @@ Entry::Way Entry::admit_settled(std::size_t i) {
     enter(i);
     return Way::Entered;
   }
-  decide(i);
+  if (decide(i)) return Way::Again;
   const bool pinned = b.pins() > 0;
   if (primary != nullptr && core_.addressable(primary->tier) && (pinned || primary->tier <= plan.target)) {
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
@@ -245,7 +246,11 @@ bool Entry::begin(std::size_t i) {
   Operand& op = batch_[i];
   Plan& plan = plans_[i];
   Block& b = *op.block;
-  if (!ManagerCore::start_moving(b)) return false;
+  const bool retired = (b.state.fetch_and(~word::retired, std::memory_order_acq_rel) & word::retired) != 0;
+  if (!ManagerCore::start_moving(b)) {
+    if (retired) b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+    return false;
+  }
   Region* room = std::exchange(plan.room, nullptr);
   if (op.use == Use::Overwrite || b.record->primary() == nullptr) {
     b.version.fetch_add(1, std::memory_order_relaxed);  // the copies elsewhere are stale
@@ -474,7 +479,6 @@ bool Entry::roll_back() {
       unlocked = true;
     }
     if (batch_[i].entered || plans_[i].transfer != nullptr) leave(i);
-    plans_[i].asked = false;
   }
   return unlocked;
 }

@@ -119,6 +119,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   Object* create_in_group(std::size_t size, std::size_t alignment, std::string_view name, MutexLock& lock)
       TIER_REQUIRES(mutex_);
   void forget_grouped(Object& object) noexcept TIER_REQUIRES(mutex_);
+  void reclaim_if_full() noexcept TIER_REQUIRES(mutex_);
   std::size_t reclaim_garbage() noexcept TIER_REQUIRES(mutex_);
   std::size_t block_alignment(std::size_t size, std::size_t alignment) const noexcept;
   std::uint64_t copied_size(const Block& b, TierIndex from, TierIndex to) const noexcept;
@@ -233,6 +234,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   std::size_t in_flight_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t pending_rooms_ TIER_GUARDED_BY(mutex_) = 0;
   bool closed_ TIER_GUARDED_BY(mutex_) = false;
+  bool choosing_ TIER_GUARDED_BY(mutex_) = false;  // the policy looks at proposals: its actions are refused
 
   struct Waiter : boost::intrusive::list_base_hook<> {};
   boost::intrusive::list<Waiter> line_ TIER_GUARDED_BY(mutex_);  // roots that wait for room, in order of arrival

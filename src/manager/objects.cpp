@@ -36,9 +36,6 @@ Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_co
 Region* ManagerCore::allocate_region(TierIndex t, std::uint64_t size, std::size_t alignment,
                                      std::error_code& cause) noexcept {
   auto& state = tiers_[t];
-  // With early freeing off, garbage goes once the slowest tier is 80 % full.
-  if (garbage_ > 0 && t + 1u == tiers_.size() && (state.heap.used().count + size) / 8 > state.heap.capacity().count / 10)
-    reclaim_garbage();
   Region* region = nullptr;
   try {
     region = regions_.get();
@@ -280,6 +277,12 @@ void ManagerCore::mark_dead(Block& b) noexcept {
   release_if_dead(b);
 }
 
+/// With early freeing off, garbage goes once the slowest tier is 80 % full.
+void ManagerCore::reclaim_if_full() noexcept {
+  const auto& heap = tiers_.back().heap;
+  if (garbage_ > 0 && heap.used().count / 8 > heap.capacity().count / 10) reclaim_garbage();
+}
+
 std::size_t ManagerCore::reclaim_garbage() noexcept {
   std::size_t reclaimed = 0;
   for (auto& tier : tiers_) {
@@ -323,6 +326,7 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   if (placement.tier >= tiers_.size()) placement = {};
   const auto alignment = b.record->alignment;
   RoomReport report;
+  reclaim_if_full();
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
   if (Region* r = allocate_region(placement.tier, b.size, alignment, report.cause)) return r;

@@ -142,7 +142,9 @@ std::optional<Window> ManagerCore::propose(TierIndex t, std::uint64_t size, std:
     at += w.blocks.size();
   }
   const RoomRequest request{t, {size}, for_block, background};
+  choosing_ = true;  // nothing may change under the proposals
   const RunChoice choice = ask([&](Policy& p) { return p.choose(request, runs, *this); });
+  choosing_ = false;
   forced = choice.run >= windows.size();
   const auto index = forced ? 0 : choice.run;
   to.assign(choice.to.begin(), choice.to.end());
@@ -350,6 +352,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
   const bool slowest = t + 1u == tiers_.size();
   bool compacted = false;
   for (int attempt = 0; attempt < attempts; ++attempt) {
+    reclaim_if_full();
     if (Region* r = allocate_region(t, size, alignment, report.cause)) return r;
     if (size > tiers_[t].heap.capacity().count) break;
     if (drop_a_secondary(t)) continue;

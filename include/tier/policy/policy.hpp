@@ -200,7 +200,7 @@ class Policy {
   [[nodiscard]] virtual MissDecision on_miss(const MissEvent& event, PolicyContext& context) = 0;
   /// Blocks are proposed for eviction in ascending order of rank. The default is recency.
   [[nodiscard]] virtual std::uint64_t rank(const BlockFacts& block) const noexcept { return block.last_use; }
-  /// Chooses among proposals, of which there is at least one. The default takes the run whose hottest block is
+  /// Chooses among proposals, of which there is at least one; actions are refused meanwhile. The default takes the run whose hottest block is
   /// the coldest, and of equals the one that writes least.
   [[nodiscard]] virtual RunChoice choose(const RoomRequest& request, std::span<const Run> runs,
                                          PolicyContext& context);

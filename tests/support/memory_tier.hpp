@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A tier in plain memory with a declared place among others, which fails where a test says so.
+#include <tier/memory/tier.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tier::test {
+
+struct MemoryTierOptions {
+  std::string name = "memory";
+  Bytes capacity;
+  std::chrono::nanoseconds latency{100};
+  bool addressable = true;  ///< false: behind `transfer()` with 512-byte sectors
+};
+
+/// \threadsafety  as Tier; `fails` is set before the tier is used
+class MemoryTier : public Tier {
+ public:
+  explicit MemoryTier(MemoryTierOptions options)
+      : Tier{options.name,
+             {10e9, 10e9, options.latency, 4, Bytes{64}, options.addressable, false},
+             options.capacity},
+        bytes_{static_cast<std::byte*>(::operator new(options.capacity.count, alignment)), Delete{}} {
+    if (options.addressable)
+      base_ = bytes_.get();
+    else
+      io_alignment_ = 512;
+  }
+
+  /// The error of an access or a reservation (`size` bytes at `offset`); none if empty.
+  std::function<std::error_code(Direction, std::uint64_t offset, std::uint64_t size)> fails;
+  std::function<std::error_code(std::uint64_t offset, std::uint64_t size)> reserve_fails;
+  std::atomic<std::uint64_t> transfers{0};
+
+  std::string description() const override { return "plain memory of a test"; }
+  std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override {
+    return reserve_fails ? reserve_fails(offset, size) : std::error_code{};
+  }
+  std::error_code access_error(Direction direction, std::uint64_t offset,
+                               std::size_t size) noexcept override {
+    return fails ? fails(direction, offset, size) : std::error_code{};
+  }
+  void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
+    for (auto& r : requests) {
+      transfers.fetch_add(1, std::memory_order_relaxed);
+      r.error = fails ? fails(direction, r.offset, r.size) : std::error_code{};
+      if (r.error) continue;
+      if (direction == Direction::Read)
+        std::memcpy(r.memory, bytes_.get() + r.offset, r.size);
+      else
+        std::memcpy(bytes_.get() + r.offset, r.memory, r.size);
+    }
+  }
+  /// What the device holds, whoever may see it.
+  std::byte* contents() noexcept { return bytes_.get(); }
+
+ private:
+  static constexpr std::align_val_t alignment{2 << 20};
+  struct Delete {
+    void operator()(std::byte* p) const noexcept { ::operator delete(p, alignment); }
+  };
+  std::unique_ptr<std::byte, Delete> bytes_;
+};
+
+}  // namespace tier::test
