@@ -15,7 +15,7 @@ enum class Optimizer : std::uint8_t { Sgd, Adagrad };
 /// How one row learns. With Adagrad a row is followed by one float of state: the sum of its mean squared gradients.
 struct RowOptimizer {
   Optimizer kind = Optimizer::Adagrad;
-  float rate = 0.05F;
+  float rate = 0.02F;
 
   [[nodiscard]] std::size_t state_floats() const { return kind == Optimizer::Adagrad ? 1 : 0; }
   /// \param row  dim floats, then the state   \param gradient  dim floats

@@ -25,8 +25,7 @@ struct ModelOptions {
   std::vector<std::size_t> bottom;  ///< widths of the hidden layers; one of `dim` follows
   std::vector<std::size_t> top;     ///< the same; one of 1 follows
   std::uint64_t seed = 1;
-  Optimizer optimizer = Optimizer::Adagrad;
-  float rate = 0.02F;
+  RowOptimizer optimizer;  // of the layers too, there with a sum for each weight
 };
 
 /// A chain of linear layers with their gradients and optimiser state; a ReLU after each, after the last if asked.
@@ -135,7 +134,7 @@ auto Mlp<Memory>::make_layer(std::size_t index, std::size_t in, std::size_t out,
   const auto tensor = [&](std::string_view part, std::size_t count) {
     return memory_.tensor(fmt::format("{}.{}", name, part), count);
   };
-  const bool sums = options_.optimizer == Optimizer::Adagrad;
+  const bool sums = options_.optimizer.kind == Optimizer::Adagrad;
   return {.name = name,
           .kernel = LinearLayer{options_.batch, in, out, relu},
           .w = tensor("weights", out * in),
@@ -154,11 +153,11 @@ void Mlp<Memory>::initialise(Layer& layer, std::size_t index, std::size_t in, st
   const auto k = memory_.kernel("initialise", overwrites(layer.w, layer.b, layer.sum_w, layer.sum_b));
   const double spread = std::sqrt(6.0 / static_cast<double>(in + out));
   const auto key = mix(options_.seed, hash_text(name_), index);
-  float* w = k.out(layer.w);
+  float* w = k.out(layer.w).data();
   for (std::size_t i = 0; i < in * out; ++i) w[i] = static_cast<float>((2 * unit(mix(key, i)) - 1) * spread);
-  std::fill_n(k.out(layer.b), out, 0.0F);
-  std::fill_n(k.out(layer.sum_w), layer.sum_w.count(), 0.0F);
-  std::fill_n(k.out(layer.sum_b), layer.sum_b.count(), 0.0F);
+  std::fill_n(k.out(layer.b).data(), out, 0.0F);
+  std::fill_n(k.out(layer.sum_w).data(), layer.sum_w.count(), 0.0F);
+  std::fill_n(k.out(layer.sum_b).data(), layer.sum_b.count(), 0.0F);
 }
 
 template <class Memory>
@@ -166,7 +165,7 @@ void Mlp<Memory>::forward(const Tensor& input) {
   const Tensor* x = &input;
   for (auto& layer : layers_) {
     const auto k = memory_.kernel(layer.name + ".forward", reads(*x, layer.w, layer.b), overwrites(layer.y));
-    layer.kernel.forward(k.in(*x), k.in(layer.w), k.in(layer.b), k.out(layer.y));
+    layer.kernel.forward(k.in(*x).data(), k.in(layer.w).data(), k.in(layer.b).data(), k.out(layer.y).data());
     x = &layer.y;
   }
 }
@@ -179,16 +178,17 @@ void Mlp<Memory>::backward(const Tensor& input, Tensor* input_gradient) {
     Tensor* dx = i == 0 ? input_gradient : &layers_[i - 1].dy;
     if (layer.kernel.relu()) {
       const auto k = memory_.kernel(layer.name + ".backward_relu", reads(layer.y), updates(layer.dy));
-      layer.kernel.backward_relu(k.in(layer.y), k.out(layer.dy));
+      layer.kernel.backward_relu(k.in(layer.y).data(), k.out(layer.dy).data());
     }
     {
       const auto k = memory_.kernel(layer.name + ".backward_weights", reads(x, layer.dy),
                                     overwrites(layer.dw, layer.db));
-      layer.kernel.backward_weights(k.in(x), k.in(layer.dy), k.out(layer.dw), k.out(layer.db));
+      layer.kernel.backward_weights(k.in(x).data(), k.in(layer.dy).data(), k.out(layer.dw).data(),
+                                    k.out(layer.db).data());
     }
     if (dx) {
       const auto k = memory_.kernel(layer.name + ".backward_data", reads(layer.dy, layer.w), overwrites(*dx));
-      layer.kernel.backward_data(k.in(layer.dy), k.in(layer.w), k.out(*dx));
+      layer.kernel.backward_data(k.in(layer.dy).data(), k.in(layer.w).data(), k.out(*dx).data());
     }
   }
 }
@@ -196,12 +196,12 @@ void Mlp<Memory>::backward(const Tensor& input, Tensor* input_gradient) {
 template <class Memory>
 void Mlp<Memory>::step() {
   const auto learn = [this](const std::string& name, Tensor& w, const Tensor& g, Tensor& sum) {
-    if (options_.optimizer == Optimizer::Sgd) {
+    if (options_.optimizer.kind == Optimizer::Sgd) {
       const auto k = memory_.kernel(name + ".sgd", reads(g), updates(w));
-      return step_sgd(k.out(w), k.in(g), w.count(), options_.rate);
+      return step_sgd(k.out(w).data(), k.in(g).data(), w.count(), options_.optimizer.rate);
     }
     const auto k = memory_.kernel(name + ".adagrad", reads(g), updates(w, sum));
-    step_adagrad(k.out(w), k.in(g), k.out(sum), w.count(), options_.rate);
+    step_adagrad(k.out(w).data(), k.in(g).data(), k.out(sum).data(), w.count(), options_.optimizer.rate);
   };
   for (auto& layer : layers_) {
     learn(layer.name + ".weights", layer.w, layer.dw, layer.sum_w);
@@ -214,8 +214,8 @@ template <class Visit>
 void Mlp<Memory>::visit_weights(Visit&& visit) const {
   for (const auto& layer : layers_) {
     const auto k = memory_.kernel(layer.name + ".visit", reads(layer.w, layer.b));
-    visit(layer.name + ".weights", std::span{k.in(layer.w), layer.w.count()});
-    visit(layer.name + ".bias", std::span{k.in(layer.b), layer.b.count()});
+    visit(layer.name + ".weights", std::span{k.in(layer.w).data(), layer.w.count()});
+    visit(layer.name + ".bias", std::span{k.in(layer.b).data(), layer.b.count()});
   }
 }
 
@@ -244,7 +244,7 @@ Dlrm<Memory>::Dlrm(Memory& memory, ModelOptions options)
                                      .rows = options_.rows[table],
                                      .dim = options_.dim,
                                      .seed = options_.seed,
-                                     .optimizer = {.kind = options_.optimizer, .rate = options_.rate}}));
+                                     .optimizer = options_.optimizer}));
   }
 }
 
@@ -263,7 +263,7 @@ template <class Predicted>
 void Dlrm<Memory>::predict(const Batch& batch, Predicted&& predicted) {
   forward(batch);
   const auto k = memory_.kernel("predict", reads(top_.output()));
-  const float* logits = k.in(top_.output());
+  const float* logits = k.in(top_.output()).data();
   for (std::size_t i = 0; i < batch.used; ++i) predicted(logits[i]);
 }
 
@@ -271,13 +271,13 @@ template <class Memory>
 void Dlrm<Memory>::forward(const Batch& batch) {
   {
     const auto k = memory_.kernel("dense", overwrites(dense_));
-    std::copy(batch.dense.begin(), batch.dense.end(), k.out(dense_));
+    std::copy(batch.dense.begin(), batch.dense.end(), k.out(dense_).data());
   }
   bottom_.forward(dense_);
   embed(batch);
   {
     const auto k = memory_.kernel("interaction.forward", reads(embedded_), overwrites(products_, pairs_));
-    interaction_.forward(k.in(embedded_), k.out(products_), k.out(pairs_));
+    interaction_.forward(k.in(embedded_).data(), k.out(products_).data(), k.out(pairs_).data());
   }
   top_.forward(pairs_);
 }
@@ -285,8 +285,8 @@ void Dlrm<Memory>::forward(const Batch& batch) {
 template <class Memory>
 void Dlrm<Memory>::embed(const Batch& batch) {
   const auto k = memory_.kernel("embed", reads(bottom_.output()), overwrites(embedded_));
-  const float* in = k.in(bottom_.output());
-  float* out = k.out(embedded_);
+  const float* in = k.in(bottom_.output()).data();
+  float* out = k.out(embedded_).data();
   const std::size_t stride = features() * options_.dim;
 #pragma omp parallel for schedule(static)
   for (std::size_t s = 0; s < options_.batch; ++s)
@@ -298,8 +298,8 @@ void Dlrm<Memory>::embed(const Batch& batch) {
 template <class Memory>
 double Dlrm<Memory>::loss(const Batch& batch) {
   const auto k = memory_.kernel("loss", reads(top_.output()), overwrites(top_.output_gradient()));
-  return loss_and_gradient(k.in(top_.output()), std::span{batch.labels}.first(batch.used), options_.batch,
-                           k.out(top_.output_gradient()));
+  return loss_and_gradient(k.in(top_.output()).data(), std::span{batch.labels}.first(batch.used),
+                           options_.batch, k.out(top_.output_gradient()).data());
 }
 
 template <class Memory>
@@ -308,14 +308,14 @@ void Dlrm<Memory>::backward() {
   {
     const auto k = memory_.kernel("interaction.backward", reads(embedded_, pairs_gradient_),
                                   overwrites(products_, embedded_gradient_));
-    interaction_.backward(k.in(embedded_), k.in(pairs_gradient_), k.out(products_),
-                          k.out(embedded_gradient_));
+    interaction_.backward(k.in(embedded_).data(), k.in(pairs_gradient_).data(), k.out(products_).data(),
+                          k.out(embedded_gradient_).data());
   }
   {
     const auto k =
         memory_.kernel("bottom.gradient", reads(embedded_gradient_), overwrites(bottom_.output_gradient()));
-    const float* in = k.in(embedded_gradient_);
-    float* out = k.out(bottom_.output_gradient());
+    const float* in = k.in(embedded_gradient_).data();
+    float* out = k.out(bottom_.output_gradient()).data();
     const std::size_t stride = features() * options_.dim;
 #pragma omp parallel for schedule(static)
     for (std::size_t s = 0; s < options_.batch; ++s)
@@ -329,7 +329,7 @@ void Dlrm<Memory>::step(const Batch& batch) {
   top_.step();
   bottom_.step();
   const auto k = memory_.kernel("embeddings.update", reads(embedded_gradient_));
-  const float* gradients = k.in(embedded_gradient_);
+  const float* gradients = k.in(embedded_gradient_).data();
   const std::size_t stride = features() * options_.dim;
   for (std::size_t t = 0; t < tables_.size(); ++t)
     tables_[t]->update(batch, gradients + (1 + t) * options_.dim, stride);

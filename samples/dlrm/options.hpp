@@ -18,7 +18,7 @@ struct Options {
   std::size_t batch = 1024;
   std::size_t epochs = 1;
   std::size_t lookahead = 2;
-  double rate = 0.02;
+  double rate = 0;  ///< 0: the optimizer's usual
   std::string optimizer = "adagrad";
   std::vector<std::size_t> bottom{64};
   std::vector<std::size_t> top{64, 32};
@@ -43,9 +43,7 @@ struct Options {
   std::size_t threads = 0;  ///< 0: one for each core
   bool deterministic = false;
 
-  [[nodiscard]] Optimizer optimizer_kind() const {
-    return optimizer == "sgd" ? Optimizer::Sgd : Optimizer::Adagrad;
-  }
+  [[nodiscard]] RowOptimizer row_optimizer() const;
 };
 
 /// \param arguments  without the program's name

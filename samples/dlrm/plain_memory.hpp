@@ -56,8 +56,10 @@ PlainOperands overwrites(PlainTensor&, Tensors&...) {
 
 class PlainScope {
  public:
-  [[nodiscard]] const float* in(const PlainTensor& tensor) const { return tensor.data(); }
-  [[nodiscard]] float* out(PlainTensor& tensor) const { return tensor.data(); }
+  [[nodiscard]] std::span<const float> in(const PlainTensor& tensor) const {
+    return {tensor.data(), tensor.count()};
+  }
+  [[nodiscard]] std::span<float> out(PlainTensor& tensor) const { return {tensor.data(), tensor.count()}; }
 };
 
 /// An array of rows.

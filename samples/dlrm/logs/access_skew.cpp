@@ -65,7 +65,8 @@ void AccessSkew::use_production_histogram() {
     const auto wanted =
         bucket->above == 0 ? rows_left : static_cast<std::uint64_t>(std::llround(share / mean));
     const auto rows = std::clamp<std::uint64_t>(wanted, 1, rows_left);
-    const auto count = bucket->above == 0 ? rows : std::max<std::uint64_t>(rows, std::llround(share));
+    const auto count =
+        bucket->above == 0 ? rows : std::max(rows, static_cast<std::uint64_t>(std::llround(share)));
     groups_.push_back({first_access, count, rows_ - rows_left, rows});
     first_access += count;
     rows_left -= rows;

@@ -57,7 +57,8 @@ bool BagsLog::next(Record& record) {
   });
   if (!found) return false;
   const auto other = draw_other_item();
-  const auto place = static_cast<std::ptrdiff_t>(mix(seed_, lines_.line_number(), 0) % bag_.size());
+  const auto place =
+      static_cast<std::ptrdiff_t>(mix(seed_, lines_.line_number(), std::uint64_t{0}) % bag_.size());
   const auto held_out = bag_[static_cast<std::size_t>(place)];
   bag_.erase(bag_.begin() + place);
 

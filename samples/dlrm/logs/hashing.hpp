@@ -4,6 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 
@@ -21,7 +22,7 @@ constexpr std::uint64_t mix(std::uint64_t x) {
 }
 
 /// A stream of random words is `mix(a, b, c, ...)` over counters: no state, so any part of it can be made alone.
-template <class... Rest>
+template <std::unsigned_integral... Rest>
 constexpr std::uint64_t mix(std::uint64_t first, std::uint64_t second, Rest... rest) {
   return mix(mix(first) ^ second, rest...);
 }

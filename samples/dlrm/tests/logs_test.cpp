@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "logs/bags_log.hpp"
+#include "logs/hashing.hpp"
+#include "logs/log.hpp"
+#include "logs/movielens_log.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace dlrm;
+
+namespace {
+
+/// A line of Criteo's with one field replaced.
+std::string criteo_line(std::size_t field = 0, const std::string& value = "1") {
+  std::string line;
+  for (std::size_t i = 0; i < 40; ++i) {
+    const std::string usual = i == 0   ? "0"
+                              : i < 14 ? fmt::format("{}", i)
+                                       : fmt::format("{:08x}", i * 0x1234567);
+    line += (i == 0 ? "" : "\t") + (i == field ? value : usual);
+  }
+  return line + "\n";
+}
+
+const std::string avazu_header =
+    "id,click,hour,C1,banner_pos,site_id,site_domain,site_category,app_id,app_domain,app_category,device_id,"
+    "device_ip,"
+    "device_model,device_type,device_conn_type,C14,C15,C16,C17,C18,C19,C20,C21\n";
+const std::string avazu_line =
+    "10000169349117863715,1,14102106,1005,0,1fbe01fe,f3845767,28905ebd,ecad2386,7801e8d9,07d7df22,a99f214a,"
+    "96809ac8,"
+    "711ee120,1,0,15704,320,50,1722,0,35,100084,79\n";
+
+std::vector<Record> read_all(Log& log) {
+  std::vector<Record> records;
+  for (Record record; log.next(record);) records.push_back(record);
+  return records;
+}
+
+std::string message_of(auto&& call) {
+  try {
+    call();
+  } catch (const tier::ConfigError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a Criteo line gives 13 logarithms and 26 hashed categories, missing ones included") {
+  const TemporaryFolder folder;
+  const auto path = folder.write("log", criteo_line() + criteo_line(1, "-2") + criteo_line(14, ""));
+  const auto log = open_log(path, "criteo", 1);
+  CHECK(log->shape().dense == 13);
+  CHECK(log->shape().features.size() == 26);
+  const auto records = read_all(*log);
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].label == 1);
+  CHECK(records[1].label == 0);
+  CHECK(records[0].dense[2] == doctest::Approx(std::log(4.0)));
+  CHECK(records[1].dense[0] == 0);
+  CHECK(records[2].ids[0] == std::vector{hash_text("")});
+  CHECK(records[0].ids[1] == records[2].ids[1]);
+  CHECK(records[0].ids[0] != records[2].ids[0]);
+}
+
+TEST_CASE("a bad line is counted and skipped, with its number and field in the message") {
+  const TemporaryFolder folder;
+  const auto first_message = [&](const std::string& bad, std::string_view format, const std::string& header,
+                                 const std::string& good) {
+    const auto log = open_log(folder.write("log", header + good + bad + good), format, 1);
+    CHECK(read_all(*log).size() == (format == "bags" ? 4 : 2));
+    CHECK(log->bad_lines().count == 1);
+    return log->bad_lines().messages.at(0);
+  };
+  const auto criteo = [&](std::size_t field, const std::string& value) {
+    return first_message(criteo_line(field, value), "criteo", "", criteo_line());
+  };
+  CHECK(contains(criteo(3, "x1"), "line 2, field 4 (I3): \"x1\" is not an integer"));
+  CHECK(contains(criteo(0, "2"), "line 2, field 1 (label): \"2\" is not 0 or 1"));
+  CHECK(contains(criteo(39, "68fd1e6g"), "line 2, field 40 (C26): \"68fd1e6g\" is not a hexadecimal hash"));
+  CHECK(contains(criteo(39, "1\t2"),
+                 "line 2, field 41 (not known): the line has 41 fields where 40 are expected"));
+  CHECK(contains(first_message("0\t1\t2\n", "criteo", "", criteo_line()),
+                 "line 2, field 4 (I3): missing, the line has 3 of 40 fields"));
+  CHECK(contains(first_message("1,1,14102125" + avazu_line.substr(avazu_line.find(",1005")), "avazu",
+                               avazu_header, avazu_line),
+                 "line 3, field 3 (hour): \"14102125\" is not a time as YYMMDDHH"));
+  CHECK(contains(first_message("7 8 nine\n", "bags", "", "1 2 3\n"),
+                 "line 2, field 3 (item): \"nine\" is not a number"));
+  CHECK(
+      contains(first_message("1,2,6.5,9\n", "movielens", "userId,movieId,rating,timestamp\n", "1,2,3.5,4\n"),
+               "line 3, field 3 (rating): \"6.5\" is not a rating from 0 to 5"));
+}
+
+TEST_CASE("a line that the end of the file cuts off is reported as such, and the rest is read") {
+  const TemporaryFolder folder;
+  const auto path = folder.write("log", criteo_line() + criteo_line() + criteo_line().substr(0, 60));
+  const auto log = open_log(path, "criteo", 1);
+  CHECK(read_all(*log).size() == 2);
+  REQUIRE(log->bad_lines().count == 1);
+  CHECK(contains(log->bad_lines().messages[0], "line 3, field"));
+  CHECK(contains(log->bad_lines().messages[0], "the file ends within this line: it may be truncated"));
+}
+
+TEST_CASE("a last line without its end is as good as any") {
+  const TemporaryFolder folder;
+  const auto whole = criteo_line();
+  const auto log = open_log(folder.write("log", whole + whole.substr(0, whole.size() - 1)), "criteo", 1);
+  CHECK(read_all(*log).size() == 2);
+  CHECK(log->bad_lines().count == 0);
+}
+
+TEST_CASE("ten bad lines are tolerated, more only below one in a hundred") {
+  const TemporaryFolder folder;
+  const auto read = [&](std::size_t good, std::size_t bad) {
+    std::string text;
+    for (std::size_t i = 0; i < good; ++i) text += criteo_line();
+    for (std::size_t i = 0; i < bad; ++i) text += "bad\n";
+    const auto log = open_log(folder.write("log", text), "criteo", 1);
+    return read_all(*log).size();
+  };
+  CHECK(read(1, 10) == 1);
+  CHECK(read(1200, 11) == 1200);
+  const auto message = message_of([&] { read(1, 11); });
+  CHECK(contains(message, "line 12, field 1 (label)") == false);
+  CHECK(contains(message, "line 12, field 2 (I1): missing"));
+  CHECK(contains(message, "11 of 12 lines were bad, which is too many"));
+}
+
+TEST_CASE("a log that cannot be used is refused by name") {
+  const TemporaryFolder folder;
+  const auto open = [&](const std::filesystem::path& path, std::string_view format) {
+    return message_of([&] { count_records(*open_log(path, format, 1), path.string(), 10); });
+  };
+  CHECK(contains(open(folder.path() / "none", "criteo"), "none\": No such file or directory"));
+  CHECK(contains(open(folder.path(), "criteo"), "is a directory"));
+  CHECK(contains(open(folder.write("empty", ""), "criteo"), "empty\" is empty: 0 records and 0 bad lines"));
+  CHECK(contains(open(folder.write("empty", ""), "avazu"), "empty\" is empty"));
+  CHECK(contains(open(folder.write("empty", ""), "bags"), "empty\" is empty"));
+  CHECK(contains(open(folder.write("short", criteo_line()), "criteo"), "short\" is too short: 1 records"));
+  CHECK(contains(open(folder.write("rows", avazu_line), "avazu"), "line 1 is \"10000169349117863715,1,"));
+  CHECK(contains(open(folder.write("rows", avazu_line), "movielens"),
+                 "expected the header \"userId,movieId,rating"));
+  CHECK(contains(open(folder.write("rows", avazu_line), "parquet"),
+                 "unknown log format at position 0 of \"parquet\"; allowed: criteo, avazu, movielens, bags"));
+}
+
+TEST_CASE("an Avazu line gives its hour and 22 categories") {
+  const TemporaryFolder folder;
+  const auto log = open_log(folder.write("log", avazu_header + avazu_line), "avazu", 1);
+  const auto records = read_all(*log);
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].label == 1);
+  CHECK(records[0].dense == std::vector{0.25F});
+  REQUIRE(records[0].ids.size() == 22);
+  CHECK(log->shape().features[2] == "banner_pos");
+  CHECK(records[0].ids[0] == std::vector{hash_text("14102106")});
+  CHECK(records[0].ids[21] == std::vector{hash_text("79")});
+}
+
+TEST_CASE("ratings come in order of time with their movies' genres, a click being 4 stars or more") {
+  const TemporaryFolder folder;
+  folder.write(
+      "movies.csv",
+      "movieId,title,genres\n1,Toy Story (1995),Children|Comedy\n"
+      "2,\"American President, The (1995)\",Drama\n3,\"A \"\"quoted\"\" one\\\",(no genres listed)\n");
+  const auto path = folder.write(
+      "ratings.csv", "userId,movieId,rating,timestamp\n7,1,4.0,300\n7,2,3.5,100\n8,3,5,200\n8,9,1,200\n");
+  const auto log = open_log(path, "movielens", 1);
+  CHECK(log->bad_lines().count == 0);
+  const auto records = read_all(*log);
+  REQUIRE(records.size() == 4);
+  CHECK(records[0].label == 0);
+  CHECK(records[0].ids[1] == std::vector{mix(2)});
+  CHECK(records[0].ids[2] == std::vector{hash_text("Drama")});
+  CHECK(records[1].label == 1);
+  CHECK(records[1].ids[2].empty());
+  CHECK(records[2].ids[1] == std::vector{mix(9)});  // a movie that movies.csv does not have
+  CHECK(records[2].ids[2].empty());
+  CHECK(records[3].ids[2] == std::vector{hash_text("Children"), hash_text("Comedy")});
+}
+
+TEST_CASE("an external sort orders any number of values, whatever fits in memory") {
+  for (const std::size_t count : {0U, 1U, 9U, 10U, 11U, 1000U}) {
+    CAPTURE(count);
+    ExternalSort<int> sort{10};  // 100 files of 10 for the last count: more than are merged at once
+    std::vector<int> values(count);
+    std::mt19937 random{static_cast<unsigned>(count)};
+    for (auto& value : values) sort.add(value = static_cast<int>(random() % 500));
+    auto sorted = std::move(sort).finish();
+    std::sort(values.begin(), values.end());
+    for (const int value : values) CHECK(sorted.next() == value);
+    CHECK(!sorted.next());
+    sorted.rewind();
+    CHECK(sorted.next() == (count == 0 ? std::nullopt : std::optional{values.front()}));
+  }
+}
+
+TEST_CASE("a bag is asked about an item of its own and about another one") {
+  const TemporaryFolder folder;
+  std::string text = "0 5 6 7\n1 3\n2\n";
+  for (int user = 3; user < 50; ++user) text += fmt::format("{} {} {}\n", user, user, user + 50);
+  BagsLog log{folder.write("log", text), 1};
+  const auto records = read_all(log);
+  REQUIRE(records.size() == 2 * 48);  // bags of none and of one make no record
+  const std::set<std::uint64_t> first_bag{mix(5), mix(6), mix(7)};
+  CHECK(records[0].label == 1);
+  CHECK(records[1].label == 0);
+  CHECK(records[0].ids[0].size() == 2);
+  CHECK(records[0].ids[0] == records[1].ids[0]);
+  CHECK(first_bag.contains(records[0].ids[1][0]));
+  CHECK(std::count(records[0].ids[0].begin(), records[0].ids[0].end(), records[0].ids[1][0]) == 0);
+  CHECK(!first_bag.contains(records[1].ids[1][0]));
+
+  log.rewind();
+  const auto again = read_all(log);
+  REQUIRE(again.size() == records.size());
+  for (std::size_t i = 0; i < again.size(); ++i) CHECK(again[i].ids == records[i].ids);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <omp.h>
+#include <tier/core/error.hpp>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runs.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace dlrm;
+
+namespace {
+
+Options parse(std::vector<std::string> arguments) {
+  std::ostringstream help;
+  auto options = parse_options(std::move(arguments), help);
+  REQUIRE(options);
+  return *options;
+}
+
+std::string refusal(std::vector<std::string> arguments) {
+  try {
+    const auto options = parse(std::move(arguments));
+    const auto log = make_log(options);
+    std::ignore = make_experiment(options, *log);
+  } catch (const tier::ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+RunResult run_plain(const Options& options, std::atomic<bool>& stop) {
+  const auto log = make_log(options);
+  Progress progress{stderr};
+  return make_run("plain", make_experiment(options, *log), progress, stop);
+}
+
+RunResult run_plain(const Options& options) {
+  std::atomic<bool> stop = false;
+  return run_plain(options, stop);
+}
+
+const std::vector<std::string> small_run{"--samples",   "10000", "--tables", "3",       "--rows",
+                                         "500,700,900", "--dim", "8",        "--batch", "64"};
+
+}  // namespace
+
+TEST_CASE("an option that is unknown, malformed or contradicts another is refused by name") {
+  CHECK(contains(refusal({"--tabels", "3"}), "--tabels"));
+  CHECK(contains(refusal({"--batch", "many"}), "--batch"));
+  CHECK(contains(refusal({"--batch", "0"}), "--batch must be at least 1"));
+  CHECK(contains(refusal({"--optimizer", "adam"}), "adam"));
+  CHECK(contains(refusal({"--format", "criteo"}), "--data and --format go together; formats: criteo, avazu"));
+  CHECK(contains(refusal({"--data", "x", "--format", "criteo", "--skew", "1"}),
+                 "--skew is for the generated log"));
+  CHECK(contains(refusal({"--rows", "5", "--table-bytes", "4GiB"}), "not both"));
+  CHECK(contains(refusal({"--table-bytes", "4Gib"}), "unknown unit \"Gib\""));
+  CHECK(contains(refusal({"--tables", "3", "--rows", "5,6"}), "--rows has 2 numbers for 3 tables"));
+  CHECK(contains(refusal({"--rows", "3000000000"}), "a table of 3000000000 rows"));
+  CHECK(contains(refusal({"--table-bytes", "10"}), "a table of 0 rows"));
+  CHECK(contains(refusal({"--skew", "steep"}), "unknown skew"));
+  CHECK(contains(refusal({"--fast", "0%"}), "bad share of the tables at position 0 of \"0%\""));
+  CHECK(contains(refusal({"--fast", "64Mib"}), "unknown unit"));
+  CHECK(refusal({"--fast", "64MiB", "--samples", "10", "--rows", "10"}) == "accepted");
+}
+
+TEST_CASE("the help lists every option and is not an error") {
+  std::ostringstream help;
+  CHECK(!parse_options({"--help"}, help));
+  for (const auto* name :
+       {"--data",    "--format",        "--batch",    "--epochs",  "--lookahead",   "--tables",
+        "--rows",    "--dim",           "--pooling",  "--skew",    "--table-bytes", "--fast",
+        "--slow",    "--policy",        "--slots",    "--compare", "--json",        "--seed",
+        "--threads", "--deterministic", "--optimizer"}) {
+    CHECK_MESSAGE(contains(help.str(), name), name);
+  }
+}
+
+TEST_CASE("tables are as long as said, or fill what they are given") {
+  CHECK(rows_of_tables(parse({"--rows", "7"}), 3) == std::vector<RowId>{7, 7, 7});
+  CHECK(rows_of_tables(parse({"--rows", "7,8"}), 2) == std::vector<RowId>{7, 8});
+  CHECK(rows_of_tables(parse({"--table-bytes", "1MiB", "--dim", "16"}), 4) == std::vector<RowId>(4, 4096));
+  CHECK(parse_fast("10%", tier::Bytes{1000}) == tier::Bytes{100});
+  CHECK(parse_fast("2KiB", tier::Bytes{1000}) == tier::Bytes{2048});
+}
+
+TEST_CASE("a run learns, and ends with the same bits each time") {
+  const auto options = parse(small_run);
+  const auto first = run_plain(options);
+  const auto second = run_plain(options);
+  CHECK(first.complete);
+  CHECK(first.samples == 9'000);
+  CHECK(first.auc > 0.6);
+  CHECK(first.log_loss < 0.68);
+  CHECK(first.checksum == second.checksum);
+  CHECK(first.auc == second.auc);
+  CHECK(first.traffic.peak_bytes > 2100 * 9 * sizeof(float));
+
+  auto other = options;
+  other.seed = 2;
+  CHECK(run_plain(other).checksum != first.checksum);
+}
+
+TEST_CASE("look-ahead changes no result") {
+  auto options = parse(small_run);
+  const auto some = run_plain(options);
+  options.lookahead = 0;
+  CHECK(run_plain(options).checksum == some.checksum);
+  options.lookahead = 1000;  // beyond the end of the log
+  CHECK(run_plain(options).checksum == some.checksum);
+}
+
+TEST_CASE("an interrupted run still reports what it has") {
+  std::atomic<bool> stop = true;
+  const auto result = run_plain(parse(small_run), stop);
+  CHECK(!result.complete);
+  CHECK(result.samples == 0);
+  CHECK(std::isfinite(result.auc));
+  CHECK(contains(to_table({&result, 1}), "plain (interrupted)"));
+}
+
+TEST_CASE("a run on each format of log learns from files") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += fmt::format("{} {} {} {}\n", i, i % 20, (i + 1) % 20, (i + 2) % 20);
+  const auto path = folder.write("bags", text);
+  const auto result = run_plain(
+      parse({"--data", path.string(), "--format", "bags", "--rows", "64", "--dim", "8", "--batch", "32"}));
+  CHECK(result.complete);
+  CHECK(result.samples == 360);
+  CHECK(std::isfinite(result.log_loss));
+}
+
+TEST_CASE("the JSON has the promised keys, and null for what is no number") {
+  RunResult run;
+  run.name = "tiered";
+  run.auc = std::numeric_limits<double>::quiet_NaN();
+  run.traffic.bytes_moved["dram>cxl"] = 7;
+  const auto document = nlohmann::json::parse(to_json({&run, 1}));
+  const auto& entry = document.at("runs").at(0);
+  for (const auto* key : {"name", "samples_per_s", "auc", "log_loss", "fast_share", "on_time_share",
+                          "bytes_moved", "stalled_s", "peak_bytes", "overhead_bytes", "checksum"}) {
+    CHECK_MESSAGE(entry.contains(key), key);
+  }
+  CHECK(entry.at("auc").is_null());
+  CHECK(entry.at("bytes_moved").at("dram>cxl") == 7);
+  CHECK_THROWS_AS(write_file("/nonexistent-folder/x.json", "{}"), tier::TierError);
+}
+
+TEST_CASE("the table has a line for each run, and a progress line says how far it is") {
+  RunResult run;
+  run.name = "lru";
+  run.samples_per_s = 1234.4;
+  run.traffic.bytes_moved = {{"cxl>dram", 3 << 20}, {"dram>cxl", 1 << 20}};
+  const RunResult runs[] = {run, run};
+  const auto table = to_table(runs);
+  CHECK(std::count(table.begin(), table.end(), '\n') == 3);
+  CHECK(contains(table, "1234"));
+  CHECK(contains(table, "cxl>dram 3.00 MiB, dram>cxl 1.00 MiB"));
+  CHECK(progress_line("plain", {.samples = 50, .total = 100, .seconds = 2, .loss = 0.5, .fast_share = {}}) ==
+        "plain       [============            ]  50 %  loss 0.5000  25 samples/s  hits -");
+  CHECK(
+      contains(progress_line("lru", {.samples = 0, .total = 0, .seconds = 0, .loss = 0, .fast_share = 0.987}),
+               "hits 98.7 %"));
+}
