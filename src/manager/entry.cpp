@@ -224,6 +224,7 @@ Entry::Way Entry::admit_settled(std::size_t i) {
     look_again();
     return Way::Again;
   }
+  if (primary != nullptr && core_.settle_in(b, plan.target)) return Way::Again;
   return Way::NeedsRoom;
 }
 
@@ -506,6 +507,7 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
     complete = enter_watched(op) && complete;
   }
   if (complete) return;
+  if (in_fork_child_) return enter_in_child(batch);
   boost::container::small_vector<Operand, 8> managed;
   boost::container::small_vector<std::size_t, 8> places;
   boost::container::small_vector<TierIndex, 8> used;

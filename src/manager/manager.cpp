@@ -110,11 +110,13 @@ void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size) c
 }
 
 void ManagerCore::quiesce() noexcept {
+  if (in_fork_child_) return;
   MutexLock lock{mutex_};
   while (in_flight_ > 0 || pending_rooms_ > 0) wait(lock);
 }
 
 std::vector<std::string> ManagerCore::close() noexcept {
+  if (in_fork_child_) return {};
   MutexLock lock{mutex_};
   drain_notes();
   closed_ = true;
@@ -207,6 +209,7 @@ void ManagerCore::drain_notes() noexcept {
 }
 
 void ManagerCore::kernel_begin(std::uint64_t scope, std::string_view name, std::span<const Operand> batch) {
+  if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
   OpenKernel kernel;
@@ -242,6 +245,7 @@ void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept 
 }
 
 void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
+  if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
   if (!closed_) apply_hint(hint, *object.object->block, scope);
@@ -252,6 +256,7 @@ void ManagerCore::hint_later(Hint hint, ObjectRef object, std::uint64_t scope) n
 }
 
 Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
+  if (in_fork_child_) return Outcome::Gone;
   MutexLock lock{mutex_};
   drain_notes();
   if (closed_) return Outcome::Gone;
@@ -265,6 +270,7 @@ Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
 }
 
 void ManagerCore::end_of_step() {
+  if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
   StepEvent event;

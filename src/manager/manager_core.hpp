@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp, transfers
-///        and their publication in transfers.cpp, what a policy may do in actions.cpp.
+///        and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in fork.cpp.
 #include "records.hpp"
 
 #include <tier/core/mutex.hpp>
@@ -47,6 +47,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   void compact() override;
   void quiesce() noexcept override;
   std::vector<std::string> close() noexcept override;
+  void before_fork() noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  void after_fork(bool in_child) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   void add_observer(Observer& observer) override;
   void remove_observer(Observer& observer) noexcept override;
   void count_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
@@ -142,6 +144,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   void discard_target(Transfer& t, std::error_code error) noexcept TIER_REQUIRES(mutex_);
   bool reads_fail(const Transfer& t) const noexcept { return !addressable(t.from_tier); }
   bool relocate(Block& b, Region* to, Cause cause, MutexLock& lock) TIER_REQUIRES(mutex_);
+  bool settle_in(Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
   Outcome begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept TIER_REQUIRES(mutex_);
   void wait_for_end(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
 
@@ -171,6 +174,10 @@ class ManagerCore final : public Manager, public PolicyContext {
   [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what, std::error_code cause) const
       TIER_REQUIRES(mutex_);
   void check_watermark(TierIndex t) TIER_REQUIRES(mutex_);
+
+  // Forks (fork.cpp).
+  void enter_in_child(std::span<Operand> batch);
+  void refuse_in_child(std::string_view what) const;
 
   // Waiting and telling (manager.cpp).
   void wait(MutexLock& lock) TIER_REQUIRES(mutex_);
@@ -247,6 +254,7 @@ class ManagerCore final : public Manager, public PolicyContext {
       TIER_GUARDED_BY(mutex_){};
   boost::lockfree::queue<Note, boost::lockfree::capacity<4096>> notes_;
   std::atomic<std::uint64_t> notes_dropped_{0};
+  bool in_fork_child_ = false;  // set before the child's first own instruction
   CopyEngine engine_;  // last: its movers end before what they report to
 };
 

@@ -391,6 +391,7 @@ Object* ManagerCore::create_in_group(std::size_t size, std::size_t alignment, st
 }
 
 ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_view name) {
+  refuse_in_child("an allocation");
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= (std::size_t{2} << 20),
               "alignment is a power of two up to 2 MiB");
   MutexLock lock{mutex_};
@@ -414,6 +415,7 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
 }
 
 PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t, std::string_view name) {
+  refuse_in_child("an allocation");
   TIER_VERIFY(t < tiers_.size(), "no such tier");
   MutexLock lock{mutex_};
   auto self = shared_from_this();
@@ -460,6 +462,7 @@ void ManagerCore::forget_grouped(Object& object) noexcept {
 }
 
 void ManagerCore::destroy(Object& object) noexcept {
+  if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
   Block& b = *object.block;
@@ -487,6 +490,7 @@ void ManagerCore::destroy(Object& object) noexcept {
 }
 
 void ManagerCore::retire(ObjectRef ref) noexcept {
+  if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
   Block& b = *ref.object->block;
@@ -503,6 +507,7 @@ void ManagerCore::retire(ObjectRef ref) noexcept {
 }
 
 void ManagerCore::last_unpinned(Block& b) noexcept {
+  if (in_fork_child_) return;
   MutexLock lock{mutex_};
   if (b.manager != this || b.record == nullptr) return;  // gone meanwhile
   b.state.fetch_and(~word::waiters, std::memory_order_acq_rel);

@@ -493,6 +493,7 @@ bool ManagerCore::compact_tier(TierIndex t, MutexLock& lock) {
 }
 
 void ManagerCore::compact() {
+  if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
   for (TierIndex t = 0; t < tiers_.size(); ++t) compact_tier(t, lock);

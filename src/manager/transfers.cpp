@@ -163,6 +163,17 @@ bool ManagerCore::relocate(Block& b, Region* to, Cause cause, MutexLock& lock) {
   return now != nullptr && now->record->primary() == to;
 }
 
+/// A further copy in the tier that the primary is to go to: if it is current it becomes the primary, else it goes.
+/// \return  true if the primary is there now
+bool ManagerCore::settle_in(Block& b, TierIndex t) noexcept {
+  Region* own = b.record->in(t);
+  if (own == nullptr || own == b.record->primary()) return own != nullptr;
+  if (make_primary(b.id, t) == Outcome::Done) return true;
+  detach(b, own);
+  free_region(own);
+  return false;
+}
+
 /// Starts a fetch in the background.
 Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept {
   auto& record = *b.record;
@@ -172,6 +183,7 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
     return record.transfer->kind == TransferKind::Fetch ? Outcome::Done : Outcome::Pinned;
   if ((b.state.load(std::memory_order_acquire) & (word::pins | word::failed)) != 0) return Outcome::Pinned;
 
+  if (settle_in(b, to)) return Outcome::Done;
   std::error_code cause_of_lack;
   Region* region = allocate_region(to, b.size, record.alignment, cause_of_lack);
   while (region == nullptr && force && drop_a_secondary(to))
@@ -232,7 +244,7 @@ void ManagerCore::background_room_ended(Room& room) noexcept {
   delete &room;
   Block* b = region != nullptr ? find(wanted) : nullptr;
   if (b == nullptr || closed_ || b->record->transfer != nullptr || b->record->primary() == nullptr ||
-      b->record->primary()->tier <= tier || !start_moving(*b)) {
+      b->record->primary()->tier <= tier || settle_in(*b, tier) || !start_moving(*b)) {
     if (region != nullptr) free_region(region);
     ++counts_.prefetches_refused;
     return;
