@@ -134,6 +134,11 @@ class Manager : public std::enable_shared_from_this<Manager> {
   virtual void quiesce() noexcept = 0;
   /// The end of the runtime: movers stop, nothing migrates on its own any more. \return  names of the survivors
   virtual std::vector<std::string> close() noexcept = 0;
+  /// Around a fork: brings movers to rest and holds the lock, so that the child finds everything in order.
+  virtual void before_fork() noexcept = 0;
+  /// Goes on. In the child from now on nothing migrates and nothing is freed: tiers' files and the bytes in them are
+  /// the parent's. Scopes work on what the CPU can reach, on others they throw `TierError`.
+  virtual void after_fork(bool in_child) noexcept = 0;
   /// \pre  `observer` outlives the manager or is removed first.
   virtual void add_observer(Observer& observer) = 0;
   virtual void remove_observer(Observer& observer) noexcept = 0;
