@@ -2,6 +2,8 @@
 #include <tier/core/mutex.hpp>
 #include <tier/scope/chain.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -17,6 +19,8 @@ class ScopeThreads {
     static auto* const threads = new ScopeThreads;
     return *threads;
   }
+  /// A child of a fork must not find the lock in the hands of a thread that it does not have.
+  ScopeThreads() { pthread_atfork(&lock, &unlock, &unlock); }
 
   ScopeThread& take() {
     MutexLock lock{mutex_};
@@ -37,6 +41,9 @@ class ScopeThreads {
   }
 
  private:
+  static void lock() TIER_NO_THREAD_SAFETY_ANALYSIS { instance().mutex_.lock(); }
+  static void unlock() TIER_NO_THREAD_SAFETY_ANALYSIS { instance().mutex_.unlock(); }
+
   static constexpr unsigned count_bits = 44;  // 48 hours of a scope each 10 ns, for a million threads at once
 
   Mutex mutex_;

@@ -3,6 +3,8 @@
 #include <tier/core/mutex.hpp>
 #include <tier/scope/open_scope.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -47,6 +49,8 @@ class Accesses {
     static auto* const accesses = new Accesses;  // scopes may end after static destructors
     return *accesses;
   }
+  /// A child of a fork must not find the lock in the hands of a thread that it does not have.
+  Accesses() { pthread_atfork(&lock, &unlock, &unlock); }
 
   void note(Chain chain, const Operand& operand) {
     MutexLock lock{mutex_};
@@ -69,6 +73,9 @@ class Accesses {
   }
 
  private:
+  static void lock() TIER_NO_THREAD_SAFETY_ANALYSIS { instance().mutex_.lock(); }
+  static void unlock() TIER_NO_THREAD_SAFETY_ANALYSIS { instance().mutex_.unlock(); }
+
   using Key = std::pair<const Manager*, ObjectId>;
   static Key key(const Operand& operand) noexcept {
     return {operand.block != nullptr ? operand.block->manager : nullptr, operand.object};

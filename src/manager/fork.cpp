@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  What is left of a manager in the child of a fork: a way to the bytes that are there.
+#include "manager_core.hpp"
+
+#include <tier/core/error.hpp>
+
+namespace tier {
+
+void ManagerCore::before_fork() noexcept {
+  engine_.pause();  // first: a chunk in flight may need the lock to end
+  mutex_.lock();
+}
+
+void ManagerCore::after_fork(bool in_child) noexcept {
+  in_fork_child_ = in_child || in_fork_child_;
+  mutex_.unlock();
+  if (!in_child) engine_.resume();
+}
+
+/// Without transfers and their waits a block is where it is, or out of reach.
+void ManagerCore::enter_in_child(std::span<Operand> batch) {
+  for (auto& op : batch) {
+    if (op.entered) continue;
+    Block& b = *op.block;
+    const auto state = b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    op.entered = true;
+    op.address = b.address.load(std::memory_order_acquire);
+    if (op.address != nullptr && (state & (word::retired | word::failed)) == 0) {
+      op.address += op.offset;
+      b.note_use(op.use, clock_.stamp());
+      continue;
+    }
+    leave(batch);
+    MutexLock lock{mutex_};
+    throw TierError{std::make_error_code(std::errc::operation_not_permitted),
+                    "the child of a fork cannot reach \"" + std::string{name_of(b)} + "\""};
+  }
+}
+
+void ManagerCore::refuse_in_child(std::string_view what) const {
+  if (!in_fork_child_) return;
+  throw TierError{std::make_error_code(std::errc::operation_not_permitted),
+                  std::string{what} + " in the child of a fork"};
+}
+
+}  // namespace tier
