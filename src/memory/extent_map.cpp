@@ -4,6 +4,7 @@
 #include <tier/core/assert.hpp>
 
 #include <algorithm>
+#include <tuple>
 
 namespace tier {
 

@@ -13,6 +13,7 @@
 #include <latch>
 #include <random>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "support/failing_io.hpp"
