@@ -399,6 +399,21 @@ TEST_CASE("the first failure of either tier is what finished() is told, wherever
   }
 }
 
+TEST_CASE("of several failures in one batch finished() is told the first") {
+  FakeTier memory{Kind::Memory, 4_MiB}, device{Kind::Device, 4_MiB};
+  CopyEngine engine{{.threads = 1, .movers = 0}};
+  TestTask task{device.at(512 << 10), memory.at(0), 2 * mebi}, fine{device.at(0), memory.at(0), 4096};
+  CopyTask* const tasks[] = {&fine, &task};
+  device.on_access = [](Direction, std::uint64_t offset, std::size_t) {
+    if (offset < mebi) return std::error_code{};
+    return offset == mebi ? io_error() : std::make_error_code(std::errc::no_space_on_device);
+  };
+  engine.run(tasks);
+  CHECK(device.transfers == 1);
+  CHECK(task.error() == io_error());
+  CHECK_FALSE(fine.error());
+}
+
 namespace {
 
 /// Deletes itself when it has ended.
@@ -495,8 +510,9 @@ TEST_CASE("after pause() no mover is at work until resume()") {
   TestTask task{memory.at(0), device.at(0), 8 * mebi}, second{memory.at(0), device.at(0), mebi};
   engine.submit(task, Priority::Idle);
   gate.wait_for_arrival();
-  std::atomic<bool> open_when_paused{false};
+  std::atomic<bool> pausing{false}, open_when_paused{false};
   std::thread pauser{[&] {
+    pausing = true;
     engine.pause();
     open_when_paused = gate.is_open();
     engine.submit(second, Priority::Awaited);
@@ -505,6 +521,8 @@ TEST_CASE("after pause() no mover is at work until resume()") {
     engine.run(tasks);  // the caller's own thread may still copy
     engine.resume();
   }};
+  while (!pausing) std::this_thread::yield();
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // time to return too early in
   gate.open();
   pauser.join();
   task.wait();

@@ -25,10 +25,13 @@ enum class Priority : std::uint8_t {
 };
 
 /// One move of `size` bytes from one tier to another, cut into chunks that may be carried out by several threads.
-/// Its owner keeps it alive until `finished()`; ranges must stay valid until then, cancelled or not.
+/// Its owner keeps it alive until `finished()`, and may delete it there; ranges must stay valid until then, cancelled
+/// or not. On a tier that the CPU cannot address, offsets, size and the memory on the other side are multiples of its
+/// `io_alignment()`.
 ///
-/// Life: idle -> submitted (or run) -> finished. `finished()` is called exactly once, by whichever thread ends
-/// the last chunk, without a lock of the engine held.
+/// Life: idle -> submitted (or run) -> finished; it may then be submitted again, also from inside `finished()`.
+/// `finished()` is called exactly once each time, by whichever thread ends the last chunk, without a lock of the
+/// engine held.
 class CopyTask {
  public:
   virtual ~CopyTask();
@@ -44,7 +47,7 @@ class CopyTask {
  protected:
   CopyTask();
   /// \param error      the first failure of either tier; the destination is then unspecified
-  /// \param cancelled  `cancel()` came before the last chunk: the destination is unspecified
+  /// \param cancelled  `cancel()` came before the last chunk had ended: the destination is unspecified
   virtual void finished(std::error_code error, bool cancelled) noexcept = 0;
 
  private:
@@ -61,9 +64,9 @@ class CopyEngine {
  public:
   struct Options {
     unsigned threads = 0;  ///< for synchronous copies; 0: the machine's
-    unsigned movers = 1;   ///< background threads
+    unsigned movers = 1;   ///< background threads; without one, submitted tasks wait for `run()`
   };
-  struct Counters {
+  struct Counters {  ///< bytes that arrived; tasks that ended cancelled
     std::uint64_t chunks = 0, synchronous_bytes = 0, background_bytes = 0, cancelled = 0;
   };
 
@@ -73,7 +76,8 @@ class CopyEngine {
 
   /// Carries out all tasks now, chunks taken dynamically by the arena's threads and the caller. Also joins tasks
   /// that were submitted before: it helps with the chunks that are left, and returns when none is in flight.
-  /// Each `finished()` has been called when this returns (perhaps by another thread).
+  /// Each `finished()` has returned when this does (perhaps on another thread); it is not run again if it had before.
+  /// \pre  Whoever passes a task that was submitted sees to it that it is not deleted before this call has joined it.
   void run(std::span<CopyTask* const> tasks) noexcept;
 
   /// Hands a task to the movers; returns at once.
@@ -86,7 +90,8 @@ class CopyEngine {
   /// `cancel`, then waits until no CPU is reading or writing the ranges any more (one chunk at most). I/O by the
   /// device may go on: the ranges stay taken until `finished()`.
   void stop(CopyTask& task) noexcept;
-  /// No mover takes another chunk until `resume()`, and none is in flight when this returns: for `fork`.
+  /// No mover takes another chunk until `resume()`, and none is in flight when this returns: for `fork`. Calls nest.
+  /// \pre  Not called from inside `finished()`.
   void pause() noexcept;
   void resume() noexcept;
 
