@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <tier/core/error.hpp>
+#include <tier/memory/discovery.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "memory/io_engine.hpp"
+#include "memory/scratch_file.hpp"
+
+namespace tier {
+namespace {
+
+std::string read_line(const std::string& path) {
+  std::ifstream file{path};
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::optional<std::size_t> to_number(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end != text.data() ? std::optional{number} : std::nullopt;
+}
+
+/// The number behind `key` in a file of lines such as `Node 0 MemTotal:   24684084 kB`.
+std::size_t read_value(const std::string& path, std::string_view key) {
+  std::ifstream file{path};
+  for (std::string line; std::getline(file, line);) {
+    const auto at = line.find(key);
+    if (at == std::string::npos) continue;
+    const auto digits = line.find_first_of("0123456789", at + key.size());
+    if (digits != std::string::npos) return to_number(std::string_view{line}.substr(digits)).value_or(0);
+  }
+  return 0;
+}
+
+Bytes read_kib(const std::string& path, std::string_view key) { return 1_KiB * read_value(path, key); }
+
+/// The choice in brackets of `always [madvise] never`.
+std::string chosen(const std::string& line) {
+  const auto begin = line.find('['), end = line.find(']');
+  return begin == std::string::npos || end == std::string::npos ? line
+                                                                : line.substr(begin + 1, end - begin - 1);
+}
+
+std::vector<NumaNode> find_nodes() {
+  namespace fs = std::filesystem;
+  std::vector<NumaNode> nodes;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator{"/sys/devices/system/node", ignored}) {
+    const auto name = entry.path().filename().string();
+    const auto id = name.starts_with("node") ? to_number(std::string_view{name}.substr(4)) : std::nullopt;
+    if (!id) continue;
+    const auto path = entry.path().string();
+    const auto total = read_kib(path + "/meminfo", "MemTotal:");
+    if (total == 0_B) continue;
+    nodes.push_back({static_cast<unsigned>(*id), read_line(path + "/cpulist"), total,
+                     read_kib(path + "/meminfo", "MemFree:")});
+  }
+  std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  return nodes;
+}
+
+/// The lowest limit on the way from a group to the root of its hierarchy.
+std::optional<Bytes> lowest_limit(const std::filesystem::path& root, std::filesystem::path group,
+                                  const char* file) {
+  std::optional<Bytes> lowest;
+  for (group = group.relative_path();; group = group.parent_path()) {
+    // A number, or `max`. A group may be out of sight, where its container shows the hierarchy from there on.
+    if (const auto limit = to_number(read_line((root / group / file).string())))
+      if (!lowest || *limit < lowest->count) lowest = Bytes{*limit};
+    if (group.empty()) return lowest;
+  }
+}
+
+/// The limit of whichever version of control groups has one. Lines are `ID:CONTROLLERS:PATH`.
+std::optional<Bytes> find_memory_limit() {
+  std::optional<Bytes> lowest;
+  std::ifstream groups{"/proc/self/cgroup"};
+  for (std::string line; std::getline(groups, line);) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const auto controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const auto path = line.substr(second + 1);
+    std::optional<Bytes> limit;
+    if (controllers == ",,") limit = lowest_limit("/sys/fs/cgroup", path, "memory.max");
+    if (controllers.find(",memory,") != std::string::npos)
+      limit = lowest_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes");
+    if (limit && (!lowest || *limit < *lowest)) lowest = limit;
+  }
+  return lowest;
+}
+
+std::optional<Bytes> resource_limit(int which) {
+  ::rlimit limit{};
+  if (::getrlimit(static_cast<__rlimit_resource_t>(which), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::nullopt;
+  return Bytes{limit.rlim_cur};
+}
+
+unsigned usable_cpus() {
+  ::cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
+  return static_cast<unsigned>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));  // more than fit the set
+}
+
+void find_huge_pages(Machine& machine) {
+  const std::string meminfo = "/proc/meminfo";
+  machine.transparent_huge_pages = chosen(read_line("/sys/kernel/mm/transparent_hugepage/enabled"));
+  machine.huge_page_size = read_kib(meminfo, "Hugepagesize:");
+  machine.huge_pages_reserved = read_value(meminfo, "HugePages_Total:");
+  machine.huge_pages_free = read_value(meminfo, "HugePages_Free:");
+}
+
+Facility find_io_uring() {
+  std::string reason;
+  const bool usable = make_uring_backend(-1, 1, reason) != nullptr;
+  return {usable, reason};
+}
+
+}  // namespace
+
+Machine discover() {
+  Machine machine;
+  ::utsname names{};
+  if (::uname(&names) == 0) {
+    machine.kernel = names.release;
+    machine.architecture = names.machine;
+  }
+  machine.cpus = usable_cpus();
+  machine.page_size = Bytes{static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))};
+  machine.memory_total = read_kib("/proc/meminfo", "MemTotal:");
+  machine.memory_available = read_kib("/proc/meminfo", "MemAvailable:");
+  machine.memory_limit = find_memory_limit();
+  if (machine.memory_limit && *machine.memory_limit >= machine.memory_total) machine.memory_limit.reset();
+  machine.nodes = find_nodes();
+  if (machine.nodes.empty())
+    machine.nodes.push_back(
+        {0, read_line("/sys/devices/system/cpu/online"), machine.memory_total, machine.memory_available});
+  find_huge_pages(machine);
+  machine.io_uring = find_io_uring();
+  machine.locked_memory_limit = resource_limit(RLIMIT_MEMLOCK);
+  machine.file_size_limit = resource_limit(RLIMIT_FSIZE);
+  machine.root = ::geteuid() == 0;
+  return machine;
+}
+
+Facility discover_direct_io(const std::string& directory) {
+  if (std::error_code error; !std::filesystem::is_directory(directory, error))
+    return {false, "\"" + directory + "\" is no directory"};
+  try {
+    const ScratchFile file{directory, 1_MiB, ScratchFile::Mode::Direct, "file"};
+    if (file.direct()) return {true, {}};
+    return {false, "the file system (" + file.file_system() + ") has no direct I/O"};
+  } catch (const TierError& e) {
+    return {false, e.what()};
+  }
+}
+
+}  // namespace tier
