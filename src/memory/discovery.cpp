@@ -156,6 +156,12 @@ Machine discover() {
   return machine;
 }
 
+Bytes memory_bound() {
+  const auto total = read_kib("/proc/meminfo", "MemTotal:");
+  const auto limit = find_memory_limit();
+  return limit && *limit < total ? *limit : total;
+}
+
 Facility discover_direct_io(const std::string& directory) {
   if (std::error_code error; !std::filesystem::is_directory(directory, error))
     return {false, "\"" + directory + "\" is no directory"};

@@ -4,7 +4,6 @@
 #include <tier/core/assert.hpp>
 
 #include <algorithm>
-#include <tuple>
 
 namespace tier {
 
@@ -14,77 +13,90 @@ ExtentMap::ExtentMap(Bytes capacity, Bytes extent, Bytes idle_limit)
       idle_limit_{idle_limit},
       extents_((capacity.count + extent.count - 1) / extent.count) {}
 
+ExtentMap::Run ExtentMap::run_of(std::size_t begin, std::size_t end) const noexcept {
+  const auto offset = begin * extent_.count;
+  return {offset, std::min(end * extent_.count, capacity_.count) - offset};
+}
+
 /// Calls `f(extent, bytes)` for each extent that the range meets.
 template <class F>
 void ExtentMap::for_each_part(std::uint64_t offset, std::uint64_t size, F f) {
   for (const auto end = offset + size; offset < end;) {
-    const auto index = extents_before(offset);
+    const auto index = index_of(offset);
     const auto part = std::min(end, (index + 1) * extent_.count) - offset;
     f(extents_[index], part);
     offset += part;
   }
 }
 
-/// Calls `f(begin, end)` for each maximal run of wanted extents, until one fails.
-template <class Wanted, class F>
-std::error_code ExtentMap::for_each_run(std::size_t begin, std::size_t end, Wanted wanted, F f) {
-  for (auto i = begin; i < end;) {
-    if (!wanted(extents_[i])) {
-      ++i;
-      continue;
+std::error_code ExtentMap::reserve(std::uint64_t offset, std::uint64_t size, Take take) noexcept {
+  if (size == 0) return {};
+  const auto begin = index_of(offset), end = index_of(offset + size - 1) + 1;
+  const MutexLock lock{mutex_};
+  while (is_returning(begin, end)) returned_.wait(mutex_);
+  if (const auto error = back(begin, end, take)) return error;
+  for_each_part(offset, size, [this](Extent& extent, std::uint64_t bytes) TIER_REQUIRES(mutex_) {
+    if (extent.used == 0) --idle_;
+    extent.used += bytes;
+  });
+  return {};
+}
+
+/// Takes space for each run of extents without any.
+std::error_code ExtentMap::back(std::size_t begin, std::size_t end, Take take) noexcept {
+  while (begin < end) {
+    auto last = begin;
+    while (last < end && extents_[last].state == State::Bare) ++last;
+    if (last > begin) {
+      if (const auto error = take(run_of(begin, last))) return error;
+      set_state(begin, last, State::Backed);
+      idle_ += last - begin;
     }
-    const auto first = i;
-    while (i < end && wanted(extents_[i])) ++i;
-    if (const auto error = f(first, i)) return error;
+    begin = last + 1;
   }
   return {};
 }
 
-std::error_code ExtentMap::reserve(std::uint64_t offset, std::uint64_t size, Take take) noexcept {
-  if (size == 0) return {};
-  const MutexLock lock{mutex_};
-  const auto end = extents_before(offset + size - 1) + 1;
-  const auto error = for_each_run(
-      extents_before(offset), end, [](const Extent& e) { return !e.backed; },
-      [&](std::size_t first, std::size_t last) TIER_REQUIRES(mutex_) -> std::error_code {
-        const auto at = first * extent_.count;
-        if (const auto failed = take(at, std::min(last * extent_.count, capacity_.count) - at)) return failed;
-        for (auto i = first; i < last; ++i) extents_[i].backed = 1;
-        backed_ += last - first;
-        idle_ += last - first;
-        return {};
-      });
-  if (error) return error;
-  for_each_part(offset, size, [this](Extent& extent, std::uint64_t bytes) TIER_REQUIRES(mutex_) {
-    idle_ -= extent.used == 0;
-    extent.used = (extent.used + bytes) & (~std::uint64_t{0} >> 1);
-  });
-  return {};
-}
-
-void ExtentMap::release(std::uint64_t offset, std::uint64_t size, Return give_back) noexcept {
+bool ExtentMap::release(std::uint64_t offset, std::uint64_t size) noexcept {
   const MutexLock lock{mutex_};
   for_each_part(offset, size, [this](Extent& extent, std::uint64_t bytes) TIER_REQUIRES(mutex_) {
     TIER_ASSERT(extent.used >= bytes, "a range is released that was not reserved");
-    extent.used = (extent.used - bytes) & (~std::uint64_t{0} >> 1);
-    idle_ += extent.used == 0;
+    extent.used -= bytes;
+    if (extent.used == 0) ++idle_;
   });
-  if (idle_ * extent_.count < idle_limit_.count) return;
-  std::ignore = for_each_run(
-      0, extents_.size(), [](const Extent& e) { return e.backed && e.used == 0; },
-      [&](std::size_t first, std::size_t last) TIER_REQUIRES(mutex_) -> std::error_code {
-        const auto at = first * extent_.count;
-        give_back(at, std::min(last * extent_.count, capacity_.count) - at);
-        for (auto i = first; i < last; ++i) extents_[i].backed = 0;
-        backed_ -= last - first;
-        return {};
-      });
-  idle_ = 0;
+  return too_idle();
 }
 
-Bytes ExtentMap::backed() const noexcept {
+std::optional<ExtentMap::Run> ExtentMap::begin_return() noexcept {
+  const std::size_t most =
+      std::max<std::size_t>((16_MiB).count / extent_.count, 1);  // an end in sight for `reserve`
   const MutexLock lock{mutex_};
-  return extent_ * backed_;
+  if (!too_idle()) return std::nullopt;
+  auto end = extents_.size();  // the heap fills a tier from its beginning
+  while (!extents_[end - 1].idle()) --end;
+  auto begin = end - 1;
+  while (begin > 0 && end - begin < most && extents_[begin - 1].idle()) --begin;
+  set_state(begin, end, State::Returning);
+  idle_ -= end - begin;
+  return run_of(begin, end);
+}
+
+void ExtentMap::end_return(Run run) noexcept {
+  {
+    const MutexLock lock{mutex_};
+    set_state(index_of(run.offset), index_of(run.offset + run.size - 1) + 1, State::Bare);
+  }
+  returned_.notify_all();
+}
+
+bool ExtentMap::is_returning(std::size_t begin, std::size_t end) const noexcept {
+  for (auto i = begin; i < end; ++i)
+    if (extents_[i].state == State::Returning) return true;
+  return false;
+}
+
+void ExtentMap::set_state(std::size_t begin, std::size_t end, State state) noexcept {
+  for (auto i = begin; i < end; ++i) extents_[i].state = state;
 }
 
 }  // namespace tier

@@ -6,52 +6,62 @@
 #include <tier/core/mutex.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <system_error>
 #include <vector>
 
 namespace tier {
 
 /// A tier in extents, each with or without memory or disk space behind it, and the bytes of it in regions. Space is
-/// taken when the first region needs it, kept for the next ones, and returned when much of it lies idle.
-/// \threadsafety  Internally synchronised; calls the system under its lock.
+/// taken when the first region needs it and kept for the next ones; when much of it lies idle, it can be returned.
+/// \threadsafety  Internally synchronised; takes space under its lock, returns it outside.
 class ExtentMap {
  public:
-  /// Gets space for a range of whole extents from the system.
-  using Take = FunctionRef<std::error_code(std::uint64_t offset, std::uint64_t size)>;
-  /// Returns it.
-  using Return = FunctionRef<void(std::uint64_t offset, std::uint64_t size)>;
+  struct Run {
+    std::uint64_t offset, size;
+  };
+  /// Gets space for whole extents from the system.
+  using Take = FunctionRef<std::error_code(Run)>;
 
-  /// \param idle_limit  idle space beyond it is returned
+  /// \param idle_limit  bytes that may lie idle
   ExtentMap(Bytes capacity, Bytes extent, Bytes idle_limit);
 
+  /// Waits if space of the range is on its way back to the system.
   /// \return  The first error of `take`; no region is counted then.
   std::error_code reserve(std::uint64_t offset, std::uint64_t size, Take take) noexcept TIER_EXCLUDES(mutex_);
-  /// \pre  The range was reserved.
-  void release(std::uint64_t offset, std::uint64_t size, Return give_back) noexcept TIER_EXCLUDES(mutex_);
+  /// \pre     The range was reserved.
+  /// \return  Whether more lies idle than may.
+  bool release(std::uint64_t offset, std::uint64_t size) noexcept TIER_EXCLUDES(mutex_);
 
-  [[nodiscard]] Bytes backed() const noexcept TIER_EXCLUDES(mutex_);
+  /// Where more lies idle than may: some of it, which the caller returns to the system and then reports.
+  std::optional<Run> begin_return() noexcept TIER_EXCLUDES(mutex_);
+  void end_return(Run run) noexcept TIER_EXCLUDES(mutex_);
 
  private:
+  enum class State : std::uint8_t { Bare, Backed, Returning };
   struct Extent {
-    std::uint64_t used : 63 = 0;
-    std::uint64_t backed : 1 = 0;
+    std::uint64_t used = 0;
+    State state = State::Bare;
+
+    [[nodiscard]] bool idle() const noexcept { return state == State::Backed && used == 0; }
   };
 
   template <class F>
   void for_each_part(std::uint64_t offset, std::uint64_t size, F f) TIER_REQUIRES(mutex_);
-  template <class Wanted, class F>
-  std::error_code for_each_run(std::size_t begin, std::size_t end, Wanted wanted, F f) TIER_REQUIRES(mutex_);
-  [[nodiscard]] std::size_t extents_before(std::uint64_t offset) const noexcept {
-    return offset / extent_.count;
-  }
+  std::error_code back(std::size_t begin, std::size_t end, Take take) noexcept TIER_REQUIRES(mutex_);
+  bool is_returning(std::size_t begin, std::size_t end) const noexcept TIER_REQUIRES(mutex_);
+  void set_state(std::size_t begin, std::size_t end, State state) noexcept TIER_REQUIRES(mutex_);
+  bool too_idle() const noexcept TIER_REQUIRES(mutex_) { return idle_ * extent_.count > idle_limit_.count; }
+  std::size_t index_of(std::uint64_t offset) const noexcept { return offset / extent_.count; }
+  Run run_of(std::size_t begin, std::size_t end) const noexcept;
 
   Bytes capacity_;
   Bytes extent_;
   Bytes idle_limit_;
   mutable Mutex mutex_;
+  CondVar returned_;
   std::vector<Extent> extents_ TIER_GUARDED_BY(mutex_);
-  std::size_t backed_ TIER_GUARDED_BY(mutex_) = 0;  // extents
-  std::size_t idle_ TIER_GUARDED_BY(mutex_) = 0;    // those of them without a region
+  std::size_t idle_ TIER_GUARDED_BY(mutex_) = 0;  // extents
 };
 
 }  // namespace tier

@@ -26,15 +26,16 @@ ScratchTier::ScratchTier(const TierSpec& spec, std::string name, const TierModel
     : Tier{std::move(name), model, spec.size},
       path_{spec.path},
       file_{spec.path, whole_pages(spec.size), mode, name_},
-      extents_{whole_pages(spec.size), extent_size(spec.size), idle_limit(spec.size)} {}
+      extents_{whole_pages(spec.size), extent_size(spec.size), idle_limit(spec.size)},
+      returner_{extents_, file_} {}
 
 std::error_code ScratchTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
-  return extents_.reserve(
-      offset, size, [this](std::uint64_t at, std::uint64_t bytes) { return file_.allocate(at, bytes); });
+  return extents_.reserve(offset, size,
+                          [this](ExtentMap::Run run) { return file_.allocate(run.offset, run.size); });
 }
 
 void ScratchTier::release(std::uint64_t offset, std::uint64_t size) noexcept {
-  extents_.release(offset, size, [this](std::uint64_t at, std::uint64_t bytes) { file_.punch(at, bytes); });
+  if (extents_.release(offset, size)) returner_.wake();
 }
 
 FileTier::FileTier(const TierSpec& spec, std::string name, const TierModel& model)

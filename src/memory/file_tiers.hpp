@@ -7,6 +7,7 @@
 #include "memory/io_engine.hpp"
 #include "memory/mapping.hpp"
 #include "memory/scratch_file.hpp"
+#include "memory/space_returner.hpp"
 
 namespace tier {
 
@@ -24,6 +25,7 @@ class ScratchTier : public Tier {
 
  private:
   ExtentMap extents_;
+  SpaceReturner returner_;  // ends before what it works on
 };
 
 /// Reads and writes past the page cache.

@@ -2,6 +2,9 @@
 #include "memory/memory_tiers.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/memory/discovery.hpp>
+
+#include <cerrno>
 
 namespace tier {
 namespace {
@@ -20,13 +23,21 @@ DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& mode
     base_ = memory_.data();
   else
     io_alignment_ = page_alignment;
-  if (!spec.prefault) {
-    extents_.emplace(Bytes{memory_.size()}, extent, Bytes{memory_.size()} * 2);
-    return;
-  }
-  if (const int error = populate_in_parallel(memory_.data(), memory_.size()); error != 0)
-    throw TierError{system_error(error),
-                    "madvise(MADV_POPULATE_WRITE) of " + to_human(spec.size) + " for tier " + name_};
+  if (spec.prefault)
+    fault_in();
+  else
+    extents_.emplace(Bytes{memory_.size()}, extent, Bytes{memory_.size()} * 2);  // kept until the end
+}
+
+/// More than there is would not fail: the system would end the program.
+void DramTier::fault_in() {
+  const auto bound = memory_bound();
+  const bool too_large = bound != 0_B && capacity_ > bound;
+  const int error = too_large ? ENOMEM : populate_in_parallel(memory_.data(), memory_.size());
+  if (error == 0) return;
+  throw TierError{system_error(error), "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) +
+                                           " for tier " + name_ +
+                                           (too_large ? " (there is " + to_human(bound) + ")" : "")};
 }
 
 std::string DramTier::description() const {
@@ -35,8 +46,8 @@ std::string DramTier::description() const {
 
 std::error_code DramTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
   if (!extents_) return {};
-  return extents_->reserve(offset, size, [this](std::uint64_t at, std::uint64_t bytes) {
-    return system_error(populate_in_parallel(memory_.data() + at, bytes));
+  return extents_->reserve(offset, size, [this](ExtentMap::Run run) {
+    return system_error(populate_in_parallel(memory_.data() + run.offset, run.size));
   });
 }
 

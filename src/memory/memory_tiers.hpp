@@ -21,8 +21,10 @@ class DramTier : public Tier {
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override;
 
  private:
+  void fault_in();
+
   Mapping memory_;
-  std::optional<ExtentMap> extents_;  // where memory is not faulted in at once; it is kept then until the end
+  std::optional<ExtentMap> extents_;  // where memory is not faulted in at once
 };
 
 /// Anonymous memory that takes its time.

@@ -45,6 +45,10 @@ struct Machine {
 /// Asks the system. What it does not tell stays empty or zero; nothing is thrown but for lack of memory.
 [[nodiscard]] Machine discover();
 
+/// The memory that this process can have at most: the machine's, or what its control groups leave of it. Zero where the
+/// system does not say.
+[[nodiscard]] Bytes memory_bound();
+
 /// Whether files in this directory can be read and written past the page cache.
 [[nodiscard]] Facility discover_direct_io(const std::string& directory);
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/space_returner.hpp"
+
+#include <system_error>
+
+namespace tier {
+
+SpaceReturner::~SpaceReturner() {
+  std::thread thread;
+  {
+    const MutexLock lock{mutex_};
+    stopping_ = true;
+    thread.swap(thread_);
+  }
+  changed_.notify_one();
+  if (thread.joinable()) thread.join();
+}
+
+void SpaceReturner::wake() noexcept {
+  {
+    const MutexLock lock{mutex_};
+    woken_ = true;
+    try {
+      if (!thread_.joinable()) thread_ = std::thread{[this] { run(); }};
+    } catch (const std::system_error&) {  // the space stays idle until a thread can be had
+    }
+  }
+  changed_.notify_one();
+}
+
+void SpaceReturner::run() noexcept {
+  while (!stopping_) {
+    {
+      const MutexLock lock{mutex_};
+      while (!woken_ && !stopping_) changed_.wait(mutex_);
+      woken_ = false;
+    }
+    return_space();
+  }
+}
+
+void SpaceReturner::return_space() noexcept {
+  while (!stopping_) {
+    const auto run = extents_.begin_return();
+    if (!run) return;
+    file_.punch(run->offset, run->size);
+    extents_.end_return(*run);
+  }
+}
+
+}  // namespace tier

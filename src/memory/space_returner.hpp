@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Returns idle disk space in the background.
+#include <tier/core/mutex.hpp>
+
+#include <atomic>
+#include <thread>
+
+#include "memory/extent_map.hpp"
+#include "memory/scratch_file.hpp"
+
+namespace tier {
+
+/// Punches holes with a thread of its own: a hole takes from 0.1 ms a megabyte to seconds, as file systems and the
+/// fragments of a file differ, and whoever releases a region may hold a lock.
+/// \threadsafety  Internally synchronised.
+class SpaceReturner {
+ public:
+  /// \pre  Both outlive this.
+  SpaceReturner(ExtentMap& extents, ScratchFile& file) noexcept : extents_{extents}, file_{file} {}
+  ~SpaceReturner();
+
+  /// Something is too idle. The first call starts the thread.
+  void wake() noexcept TIER_EXCLUDES(mutex_);
+
+ private:
+  void run() noexcept TIER_EXCLUDES(mutex_);
+  void return_space() noexcept;
+
+  ExtentMap& extents_;
+  ScratchFile& file_;
+  std::atomic<bool> stopping_{false};
+  Mutex mutex_;
+  CondVar changed_;
+  bool woken_ TIER_GUARDED_BY(mutex_) = false;
+  std::thread thread_ TIER_GUARDED_BY(mutex_);
+};
+
+}  // namespace tier

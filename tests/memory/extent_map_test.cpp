@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/extent_map.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace tier;
+
+namespace {
+
+/// Extents of 2 MiB over 21 MiB, of which 8 may lie idle; counts what is taken.
+class Extents {
+ public:
+  std::error_code reserve(Bytes offset, Bytes size) {
+    return map.reserve(offset.count, size.count, [this](ExtentMap::Run run) {
+      if (full) return std::make_error_code(std::errc::no_space_on_device);
+      taken.push_back(run);
+      return std::error_code{};
+    });
+  }
+  bool release(Bytes offset, Bytes size) { return map.release(offset.count, size.count); }
+
+  ExtentMap map{21_MiB, 2_MiB, 8_MiB};
+  bool full = false;
+  std::vector<ExtentMap::Run> taken;
+};
+
+}  // namespace
+
+TEST_CASE("space is taken in whole extents, in one call for neighbours, and once") {
+  Extents extents;
+  REQUIRE(!extents.reserve(3_MiB, 2_MiB));
+  REQUIRE(extents.taken.size() == 1);
+  CHECK(extents.taken[0].offset == (2_MiB).count);
+  CHECK(extents.taken[0].size == (4_MiB).count);
+  REQUIRE(!extents.reserve(2_MiB, 1_MiB));
+  CHECK(extents.taken.size() == 1);
+  REQUIRE(!extents.reserve(0_B, 21_MiB));
+  REQUIRE(extents.taken.size() == 3);
+  CHECK(extents.taken[1].size == (2_MiB).count);
+  CHECK(extents.taken[2].offset == (6_MiB).count);
+  CHECK(extents.taken[2].size == (15_MiB).count);  // the last extent is a short one
+}
+
+TEST_CASE("a reservation that fails counts nothing") {
+  Extents extents;
+  extents.full = true;
+  CHECK(extents.reserve(0_B, 20_MiB) == std::errc::no_space_on_device);
+  extents.full = false;
+  CHECK(!extents.map.begin_return());
+  REQUIRE(!extents.reserve(0_B, 20_MiB));
+  CHECK(extents.release(0_B, 20_MiB));
+}
+
+TEST_CASE("an extent is idle when the last of its regions is gone") {
+  Extents extents;
+  REQUIRE(!extents.reserve(0_B, 10_MiB));
+  REQUIRE(!extents.reserve(10_MiB, 64_B));
+  CHECK(!extents.release(0_B, 1_MiB));
+  CHECK(!extents.release(2_MiB, 8_MiB));  // 8 MiB are idle: they may
+  CHECK(!extents.map.begin_return());
+  CHECK(extents.release(1_MiB, 1_MiB));
+}
+
+TEST_CASE("what is too much idle is returned from the end, and taken again when it is needed") {
+  Extents extents;
+  REQUIRE(!extents.reserve(0_B, 21_MiB));
+  REQUIRE(extents.release(0_B, 21_MiB));
+  const auto run = extents.map.begin_return();
+  REQUIRE(run);
+  CHECK(run->offset == (6_MiB).count);
+  CHECK(run->size == (15_MiB).count);
+  CHECK(!extents.map.begin_return());
+  extents.map.end_return(*run);
+  extents.taken.clear();
+  REQUIRE(!extents.reserve(0_B, 21_MiB));
+  REQUIRE(extents.taken.size() == 1);
+  CHECK(extents.taken[0].offset == run->offset);
+}
