@@ -52,7 +52,6 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     : policy_{std::move(policy)},
       fallback_{std::make_unique<Fallback>()},
       options_{options},
-      notes_{},
       engine_{{options.threads, options.movers}} {
   TIER_VERIFY(policy_ != nullptr, "a manager needs a policy");
   auto in_order = ordered(std::move(tiers));
@@ -63,6 +62,8 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     RegionHeap heap{capacity, Bytes{granule_}};
     tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, 0, false});
   }
+  notes_.reserve(notes_limit);
+  drained_.reserve(notes_limit);
   refresh_wants();
 }
 
@@ -180,15 +181,23 @@ void ManagerCore::remove_observer(Observer& observer) noexcept {
 }
 
 void ManagerCore::leave_note(const Note& note) noexcept {
-  if (!notes_.bounded_push(note)) notes_dropped_.fetch_add(1, std::memory_order_relaxed);
+  const MutexLock lock{notes_mutex_};
+  if (notes_.size() < notes_limit)
+    notes_.push_back(note);
+  else
+    ++notes_dropped_;
 }
 
 void ManagerCore::note_use_event(Block& b, Use use) noexcept { leave_note({Note::Kind::Use, {}, use, b.id, 0}); }
 
 /// Carries out what destructors and uses have left behind.
 void ManagerCore::drain_notes() noexcept {
-  Note note;
-  while (notes_.pop(note)) {
+  {
+    const MutexLock lock{notes_mutex_};
+    if (notes_.empty()) return;
+    drained_.swap(notes_);
+  }
+  for (const Note& note : drained_) {
     if (note.kind == Note::Kind::KernelEnd) {
       const auto it = kernels_.find(note.id);
       if (it == kernels_.end()) continue;
@@ -206,6 +215,7 @@ void ManagerCore::drain_notes() noexcept {
       ask([&](Policy& p) { p.on_use(event, *this); });
     }
   }
+  drained_.clear();
 }
 
 void ManagerCore::kernel_begin(std::uint64_t scope, std::string_view name, std::span<const Operand> batch) {
@@ -324,7 +334,10 @@ Statistics ManagerCore::statistics() const {
           s.moved.push_back({from, to, static_cast<Cause>(cause), bytes, count});
   s.objects = objects_.size();
   s.blocks = by_id_.size();
-  s.hints_dropped = notes_dropped_.load(std::memory_order_relaxed);
+  {
+    const MutexLock notes_lock{notes_mutex_};
+    s.hints_dropped = notes_dropped_;
+  }
   s.metadata += Bytes{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes()};
   return s;
 }

@@ -9,7 +9,6 @@
 #include <tier/manager/manager.hpp>
 
 #include <array>
-#include <boost/lockfree/queue.hpp>
 #include <functional>
 #include <optional>
 #include <unordered_map>
@@ -252,8 +251,11 @@ class ManagerCore final : public Manager, public PolicyContext {
   Statistics counts_ TIER_GUARDED_BY(mutex_);
   std::array<std::array<std::array<std::pair<std::uint64_t, std::uint64_t>, cause_count>, max_tiers>, max_tiers> moved_
       TIER_GUARDED_BY(mutex_){};
-  boost::lockfree::queue<Note, boost::lockfree::capacity<4096>> notes_;
-  std::atomic<std::uint64_t> notes_dropped_{0};
+  static constexpr std::size_t notes_limit = 4096;
+  mutable Mutex notes_mutex_;  // innermost: a leaf
+  std::vector<Note> notes_ TIER_GUARDED_BY(notes_mutex_);
+  std::vector<Note> drained_ TIER_GUARDED_BY(mutex_);
+  std::uint64_t notes_dropped_ TIER_GUARDED_BY(notes_mutex_) = 0;
   bool in_fork_child_ = false;  // set before the child's first own instruction
   CopyEngine engine_;  // last: its movers end before what they report to
 };

@@ -251,9 +251,9 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
     if (m.to->block == &b) detach(b, m.to);
     if (!m.copied) {
       Region* old = b.record->primary();
-      b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
       set_primary(b, m.to);
       detach(b, old);
+      b.state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
       room.held.push_back(old);
       ++b.record->evictions;
       ++counts_.evictions;

@@ -113,4 +113,31 @@ std::string Statistics::to_json() const {
   return json.dump(2);
 }
 
+std::string to_text(std::span<const ObjectStatistics> objects, const Statistics& runtime) {
+  std::string text =
+      "object                      size          tier                fetches   evictions  moved\n";
+  for (const auto& o : objects) {
+    const auto name = o.name.empty() ? "object " + std::to_string(o.id) : o.name;
+    text += padded(name, 28) + padded(to_human(o.size), 14) + padded(name_of(runtime.tiers, o.tier), 20) +
+            padded(std::to_string(o.fetches), 10) + padded(std::to_string(o.evictions), 11) +
+            to_human(Bytes{o.bytes_moved}) + (o.dirty ? ", dirty" : "") + (o.pinned ? ", in use" : "") + "\n";
+  }
+  return text;
+}
+
+std::string to_json(std::span<const ObjectStatistics> objects, const Statistics& runtime) {
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& o : objects)
+    json.push_back({{"id", o.id},
+                    {"name", o.name},
+                    {"size", o.size.count},
+                    {"tier", name_of(runtime.tiers, o.tier)},
+                    {"pinned", o.pinned},
+                    {"dirty", o.dirty},
+                    {"fetches", o.fetches},
+                    {"evictions", o.evictions},
+                    {"bytes_moved", o.bytes_moved}});
+  return json.dump(2);
+}
+
 }  // namespace tier

@@ -98,7 +98,6 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   } else {
     auto& record = *b->record;
     record.transfer = nullptr;
-    b->state.fetch_and(~word::moving, std::memory_order_acq_rel);
     const bool same = t.version == b->version.load(std::memory_order_acquire) ||
                       mutated(Mutant::MoverWithoutVersionCheck);
     const bool dead = (b->state.load(std::memory_order_acquire) & word::retired) != 0;
@@ -117,6 +116,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
       tell(event, &Observer::on_migration);
       publish(t, *b);
     }
+    b->state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
     release_if_dead(*b);
   }
   Room* room = t.room;
@@ -142,7 +142,8 @@ void ManagerCore::wait_for_end(Transfer& t, MutexLock& lock) {
 /// Moves a settled, unpinned block to `to`, now. Takes `to` in any case.
 /// \return  false if the block was in use or has changed
 bool ManagerCore::relocate(Block& b, Region* to, Cause cause, MutexLock& lock) {
-  if (!start_moving(b)) {
+  const bool there = to->tier != b.record->primary()->tier && b.record->in(to->tier) != nullptr;
+  if (there || !start_moving(b)) {
     free_region(to);
     return false;
   }
