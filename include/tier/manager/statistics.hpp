@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,5 +55,8 @@ struct ObjectStatistics {
   bool pinned = false, dirty = false;
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
 };
+/// \param runtime  of the same runtime: it has the tiers' names
+[[nodiscard]] std::string to_text(std::span<const ObjectStatistics> objects, const Statistics& runtime);
+[[nodiscard]] std::string to_json(std::span<const ObjectStatistics> objects, const Statistics& runtime);
 
 }  // namespace tier

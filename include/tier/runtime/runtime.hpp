@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Tiers, a policy and what moves bytes between them, put together.
+#include <tier/manager/manager.hpp>
+#include <tier/manager/statistics.hpp>
+#include <tier/memory/tiers.hpp>
+#include <tier/runtime/policies.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tier {
+
+struct RuntimeOptions {
+  std::vector<TierSpec> tiers;        ///< 1 to `max_tiers`, in any order; the CPU can address one at least
+  std::string policy = "hint_aware";  ///< a name and options, as `hint_aware:mode=LM`
+  unsigned threads = 0;               ///< for copies that somebody waits for; 0: the machine's
+  unsigned movers = 1;                ///< background threads
+  std::chrono::milliseconds report_waits_after{10'000};
+  /// Told of objects that outlive the runtime, once they have been named on stderr. By default checked builds abort.
+  std::function<void(std::span<const std::string> names)> on_survivors{};
+};
+
+/// Owns what all objects made in it share. Objects keep that alive: those that outlive the runtime can still be used
+/// where they are, and no longer migrate on their own.
+/// \threadsafety  Internally synchronised, but for its end.
+class Runtime {
+ public:
+  /// \throws  `ConfigError` for tiers or a policy that cannot be; `TierError` naming the call that failed and the tier
+  explicit Runtime(RuntimeOptions options);
+  /// `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`
+  [[nodiscard]] static Runtime from_spec(std::string_view tiers, std::string_view policy = "hint_aware");
+  /// From `TIER_TIERS`, and `TIER_POLICY` where that is set.
+  /// \throws  `ConfigError` naming the variable that is missing or wrong
+  [[nodiscard]] static Runtime from_environment();
+
+  Runtime(Runtime&&) noexcept = default;
+  Runtime& operator=(Runtime&&) = delete;
+  /// Names the objects that are left, on stderr.
+  ~Runtime();
+
+  /// A step of the program, such as one batch of training, has ended.
+  void end_of_step() { manager_->end_of_step(); }
+  /// Moves objects together until each tier's free space is in one piece, as far as open scopes allow.
+  void compact() { manager_->compact(); }
+
+  [[nodiscard]] Statistics statistics() const { return manager_->statistics(); }
+  [[nodiscard]] std::vector<ObjectStatistics> object_statistics() const {
+    return manager_->object_statistics();
+  }
+  void print_statistics(std::FILE* to = stderr) const;
+
+  /// As the runtime was made with.
+  [[nodiscard]] const std::string& policy() const noexcept { return options_.policy; }
+  /// What objects and tables are made of.
+  [[nodiscard]] const std::shared_ptr<Manager>& manager() const noexcept { return manager_; }
+
+ private:
+  RuntimeOptions options_;
+  std::shared_ptr<Manager> manager_;
+};
+
+/// One for the whole process, never destroyed: from the environment where `TIER_TIERS` is set, else half of the
+/// memory that is available as one `dram` tier, faulted in as it is used.
+/// \throws  `ConfigError` naming the variable that is wrong; the next call tries again
+[[nodiscard]] Runtime& default_runtime();
+
+}  // namespace tier

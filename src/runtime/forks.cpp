@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/forks.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/core/mutex.hpp>
+
+#include <pthread.h>
+
+#include <vector>
+
+namespace tier::detail {
+namespace {
+
+/// All managers of the process. Lock order: before any manager's.
+class Forks {
+ public:
+  static Forks& instance() {
+    static auto* const forks = new Forks;  // handlers cannot be taken back
+    return *forks;
+  }
+
+  void watch(const std::shared_ptr<Manager>& manager) {
+    MutexLock lock{mutex_};
+    std::erase_if(watched_, [](const Watched& w) { return w.manager.expired(); });
+    watched_.push_back({manager, nullptr});
+  }
+
+ private:
+  struct Watched {
+    std::weak_ptr<Manager> manager;
+    std::shared_ptr<Manager>
+        held;  // over the fork; in the child for ever, since its threads cannot be joined there
+  };
+
+  Forks() {
+    const int error = pthread_atfork([] { instance().prepare(); }, [] { instance().resume(false); },
+                                     [] { instance().resume(true); });
+    if (error != 0) throw TierError{{error, std::generic_category()}, "pthread_atfork"};
+  }
+
+  void prepare() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
+    mutex_.lock();
+    for (auto& [manager, held] : watched_)
+      if ((held = manager.lock())) held->before_fork();
+  }
+  void resume(bool in_child) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
+    for (auto& [manager, held] : watched_) {
+      if (held == nullptr) continue;
+      held->after_fork(in_child);
+      if (!in_child) held.reset();
+    }
+    mutex_.unlock();
+  }
+
+  Mutex mutex_;
+  std::vector<Watched> watched_ TIER_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+void watch_forks(const std::shared_ptr<Manager>& manager) { Forks::instance().watch(manager); }
+
+}  // namespace tier::detail

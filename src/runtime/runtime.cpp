@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/forks.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/memory/discovery.hpp>
+#include <tier/memory/spec.hpp>
+#include <tier/runtime/runtime.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+namespace tier {
+namespace {
+
+constexpr const char* tiers_variable = "TIER_TIERS";
+constexpr const char* policy_variable = "TIER_POLICY";
+
+std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
+  auto policy = make_policy(options.policy);  // first: it costs nothing if it fails
+  std::vector<std::unique_ptr<Tier>> tiers;
+  for (const auto& spec : options.tiers) tiers.push_back(make_tier(spec));
+  return Manager::make(std::move(tiers), std::move(policy),
+                       {.threads = options.threads,
+                        .movers = options.movers,
+                        .report_waits_after = options.report_waits_after});
+}
+
+std::string list(std::span<const std::string> names) {
+  constexpr std::size_t shown = 20;
+  std::string text;
+  for (const auto& name : names.first(std::min(names.size(), shown)))
+    text.append(text.empty() ? "" : ", ").append(name.empty() ? "(unnamed)" : '"' + name + '"');
+  if (names.size() > shown) text += " and " + std::to_string(names.size() - shown) + " more";
+  return text;
+}
+
+[[maybe_unused]] void abort_if_checked() {
+#if defined(TIER_CHECKED)
+  std::abort();
+#endif
+}
+
+std::optional<std::string> variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::optional<std::string>{text} : std::nullopt;
+}
+
+/// Runs `f` on what an environment variable holds; its complaints name the variable.
+template <class F>
+auto read_variable(const char* name, F&& f) {
+  try {
+    return f();
+  } catch (const ConfigError& error) {
+    throw ConfigError{std::string{name} + ": " + error.what()};
+  }
+}
+
+RuntimeOptions options_of_environment() {
+  RuntimeOptions options;
+  const auto tiers = variable(tiers_variable);
+  if (!tiers)
+    throw ConfigError{std::string{tiers_variable} +
+                      " is not set; it names the tiers, as dram:1GiB;file:/var/tmp:8GiB"};
+  options.tiers = read_variable(tiers_variable, [&] { return parse_tiers(*tiers); });
+  if (const auto policy = variable(policy_variable)) {
+    options.policy = *policy;
+    static_cast<void>(read_variable(policy_variable, [&] { return make_policy(*policy); }));
+  }
+  return options;
+}
+
+/// What the system could give without swapping.
+Bytes available_memory() {
+  const auto machine = discover();
+  return std::min(machine.memory_available, machine.memory_limit.value_or(machine.memory_available));
+}
+
+RuntimeOptions default_options() {
+  if (variable(tiers_variable)) return options_of_environment();
+  constexpr std::size_t unit = std::size_t{2} << 20;
+  auto memory = tiers::dram({std::max(available_memory().count / 2 / unit, std::size_t{1}) * unit});
+  memory.prefault = false;
+  RuntimeOptions options;
+  options.tiers.push_back(memory);
+  return options;
+}
+
+}  // namespace
+
+Runtime::Runtime(RuntimeOptions options) : options_{std::move(options)}, manager_{make_manager(options_)} {
+  detail::watch_forks(manager_);
+}
+
+Runtime Runtime::from_spec(std::string_view tiers, std::string_view policy) {
+  RuntimeOptions options;
+  options.tiers = parse_tiers(tiers);
+  options.policy = policy;
+  return Runtime{std::move(options)};
+}
+
+Runtime Runtime::from_environment() { return Runtime{options_of_environment()}; }
+
+Runtime::~Runtime() {
+  if (manager_ == nullptr) return;
+  const auto survivors = manager_->close();
+  if (survivors.empty()) return;
+  std::fprintf(stderr, "libtier: %zu %s the runtime: %s\n", survivors.size(),
+               survivors.size() == 1 ? "object outlives" : "objects outlive", list(survivors).c_str());
+  options_.on_survivors ? options_.on_survivors(survivors) : abort_if_checked();
+}
+
+void Runtime::print_statistics(std::FILE* to) const { std::fputs(statistics().to_text().c_str(), to); }
+
+Runtime& default_runtime() {
+  static Runtime& runtime = *new Runtime{default_options()};
+  return runtime;
+}
+
+}  // namespace tier

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/child.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <tier/core/error.hpp>
+#include <tier/runtime/runtime.hpp>
+#include <tier/scope/scope.hpp>
+#include <tier/tensor/tensor.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tier {
+namespace {
+
+using namespace literals;
+using test::run_in_child;
+
+void fill(Tensor<float>& tensor, float value) {
+  WriteScope out{overwrites(tensor)};
+  std::ranges::fill(out[tensor].elements(), value);
+}
+float last(const Tensor<float>& tensor) { return ReadScope{tensor}[tensor].elements().back(); }
+
+/// Small tiers for tests; fast memory holds about one of the tensors below.
+RuntimeOptions small(std::string policy = "lru") {
+  RuntimeOptions options;
+  options.tiers = {tiers::dram(1_MiB), tiers::file("/var/tmp", 16_MiB)};
+  options.policy = std::move(policy);
+  options.threads = 1;
+  return options;
+}
+const Shape large{192, 1024};  // 768 KiB of floats
+
+std::string message_of(auto&& f) {
+  try {
+    f();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no ConfigError";
+}
+std::unique_ptr<Policy> never_called(PolicyOptions) { return nullptr; }
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a runtime works under each built-in policy, composed in code or from text") {
+  for (const auto& policy :
+       {"first_touch", "lru", "hint_aware", "hint_aware:mode=0", "hint_aware:mode=LM,prefetch=off"}) {
+    CAPTURE(policy);
+    Runtime in_code{small(policy)};
+    auto from_text = Runtime::from_spec("dram:1MiB;file:/var/tmp:16MiB", policy);
+    for (auto* runtime : {&in_code, &from_text}) {
+      std::vector<Tensor<float>> t;
+      for (int i = 0; i < 4; ++i) fill(t.emplace_back(*runtime, large), static_cast<float>(i));
+      for (std::size_t i = 0; i < 4; ++i) CHECK(last(t[i]) == static_cast<float>(i));
+      runtime->end_of_step();
+      runtime->compact();
+      runtime->manager()->check_invariants();
+    }
+  }
+}
+
+TEST_CASE("an unknown policy is refused with the names of those that are known, the program's own included") {
+  const auto message = message_of([] { Runtime{small("clock:hands=2")}; });
+  CHECK(contains(message, "unknown policy \"clock\""));
+  CHECK(contains(message, "first_touch, hint_aware, lru"));
+}
+
+TEST_CASE("unknown tiers, options and units are refused with what is allowed") {
+  CHECK(contains(message_of([] { std::ignore = Runtime::from_spec("tape:1GiB"); }), "tape"));
+  CHECK(contains(message_of([] { std::ignore = Runtime::from_spec("dram:1MiB", "hint_aware:mood=LM"); }),
+                 "mood"));
+  CHECK(contains(message_of([] { std::ignore = Runtime::from_spec("dram:1MiB", "lru:size=3"); }), "size"));
+  CHECK(contains(message_of([] { std::ignore = Runtime::from_spec("dram:1XiB"); }), "XiB"));
+  CHECK(contains(message_of([] { std::ignore = Runtime::from_spec("file:/var/tmp:1MiB"); }), "CPU"));
+  CHECK(contains(message_of([] { Runtime{RuntimeOptions{}}; }), "at least one tier"));
+}
+
+TEST_CASE("the environment composes a runtime, and its mistakes name the variable") {
+  const auto in_environment = [](const test::Environment& environment, const std::string& label) {
+    return run_in_child(
+        label,
+        [] {
+          try {
+            auto runtime = Runtime::from_environment();
+            std::fprintf(stderr, "made %zu tiers, %s", runtime.manager()->tier_count(),
+                         runtime.policy().c_str());
+          } catch (const ConfigError& error) {
+            std::fputs(error.what(), stderr);
+          }
+        },
+        environment);
+  };
+  const auto good =
+      in_environment({{"TIER_TIERS", "dram:1MiB;mapped:/var/tmp:2MiB"}, {"TIER_POLICY", "lru"}}, "good");
+  CHECK(contains(good.errors, "made 2 tiers, lru"));
+  const auto plain = in_environment({{"TIER_TIERS", "dram:1MiB"}}, "no policy");
+  CHECK(contains(plain.errors, "made 1 tiers, hint_aware"));
+  const auto wrong_tier = in_environment({{"TIER_TIERS", "dram:1MiB;tape:1MiB"}}, "wrong tier");
+  CHECK(contains(wrong_tier.errors, "TIER_TIERS: "));
+  CHECK(contains(wrong_tier.errors, "tape"));
+  const auto wrong_policy =
+      in_environment({{"TIER_TIERS", "dram:1MiB"}, {"TIER_POLICY", "clock"}}, "wrong policy");
+  CHECK(contains(wrong_policy.errors, "TIER_POLICY: "));
+  CHECK(contains(wrong_policy.errors, "clock"));
+  if (std::getenv("TIER_TIERS") == nullptr) {
+    CHECK(contains(in_environment({}, "unset").errors, "TIER_TIERS is not set"));
+  }
+}
+
+TEST_CASE("the default runtime is made once, from the environment or of memory, and never destroyed") {
+  const auto use = [] {
+    Runtime& runtime = default_runtime();
+    static auto* const survivor = new Tensor<float>{runtime, {16}, "survivor"};  // must not be reported
+    fill(*survivor, 3);
+    const bool good = last(*survivor) == 3 && &runtime == &default_runtime();
+    std::fprintf(stderr, "%s on %zu tiers", good ? "good" : "bad", runtime.manager()->tier_count());
+    std::exit(0);  // NOLINT: with static destructors, unlike the end of any other part
+  };
+  const auto from_environment =
+      run_in_child("environment", use, {{"TIER_TIERS", "dram:1MiB;mapped:/var/tmp:1MiB"}});
+  CHECK(contains(from_environment.errors, "good on 2 tiers"));
+  CHECK(from_environment.code == 0);
+  CHECK_FALSE(contains(from_environment.errors, "outlive"));
+  if (std::getenv("TIER_TIERS") == nullptr) {
+    const auto of_memory = run_in_child("memory", use);
+    CHECK(contains(of_memory.errors, "good on 1 tiers"));
+    CHECK(of_memory.code == 0);
+  }
+}
+
+TEST_CASE("objects that outlive their runtime are named, and stay usable where they are") {
+  std::vector<std::string> named;
+  auto options = small();
+  options.on_survivors = [&](std::span<const std::string> names) {
+    named.assign(names.begin(), names.end());
+  };
+  std::optional<Tensor<float>> survivor;
+  {
+    Runtime runtime{std::move(options)};
+    survivor.emplace(runtime, Shape{1024}, "the survivor");
+    const Tensor<float> other{runtime, Shape{1024}, "not one"};
+    fill(*survivor, 4);
+  }
+  CHECK(named == std::vector<std::string>{"the survivor"});
+  CHECK(last(*survivor) == 4);
+  fill(*survivor, 5);
+  will_use(*survivor);
+  archive(*survivor);
+  CHECK(prefetch(*survivor) == Outcome::Gone);
+  CHECK(last(*survivor) == 5);
+  const auto copy = survivor->clone();
+  CHECK(last(copy) == 5);
+}
+
+TEST_CASE("survivors are named on stderr, and a checked build aborts for them") {
+  const auto ended = run_in_child("survivors", [] {
+    std::vector<Tensor<float>> survivors;
+    Runtime runtime{small()};
+    survivors.emplace_back(runtime, Shape{4}, "weights");
+    survivors.emplace_back(runtime, Shape{4});
+    Runtime gone{std::move(runtime)};
+  });
+  CHECK(contains(ended.errors, "2 objects outlive the runtime: \"weights\", (unnamed)"));
+#if defined(TIER_CHECKED)
+  CHECK(ended.signal == SIGABRT);
+#else
+  CHECK(ended.signal == 0);
+#endif
+}
+
+TEST_CASE(
+    "in the child of a fork resident objects are private memory, and nothing of the parent's is touched") {
+  // In a process of its own, whose only thread beside the movers forks.
+  const auto ended = run_in_child("forks", [] {
+    Runtime runtime{small()};
+    std::optional<Tensor<float>> absent{std::in_place, runtime, large, "absent"};
+    fill(*absent, 1);
+    std::optional<Tensor<float>> resident{std::in_place, runtime, large, "resident"};
+    fill(*resident, 2);  // evicts the first
+    const auto child = ::fork();
+    if (child == 0) {
+      bool good = last(*resident) == 2;
+      fill(*resident, 3);
+      good = good && last(*resident) == 3;
+      try {
+        std::ignore = last(*absent);
+        good = false;
+      } catch (const TierError& error) {
+        good = good && contains(error.what(), "\"absent\"");
+      }
+      retire(*resident);
+      runtime.end_of_step();
+      absent.reset();
+      resident.reset();
+      { const Runtime gone{std::move(runtime)}; }
+      std::_Exit(good ? 7 : 8);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    const bool child_was_good = WIFEXITED(status) && WEXITSTATUS(status) == 7;
+    const bool intact = last(*resident) == 2 && last(*absent) == 1 && last(*resident) == 2;
+    std::fprintf(stderr, "child %s, parent %s", child_was_good ? "good" : "bad",
+                 intact ? "intact" : "broken");
+  });
+  CHECK(contains(ended.errors, "child good, parent intact"));
+  CHECK(ended.code == 0);
+}
+
+TEST_CASE("forks while other threads migrate find every manager at rest") {
+  const auto ended = run_in_child("forks", [] {
+    Runtime runtime{small()};
+    std::vector<Tensor<float>> t;
+    for (int i = 0; i < 3; ++i) fill(t.emplace_back(runtime, large), static_cast<float>(i));
+    std::atomic<bool> done{false};
+    std::thread worker{[&] {
+      for (std::size_t i = 0; !done; i = (i + 1) % 3) std::ignore = last(t[i]);
+    }};
+    int good = 0;
+    for (int i = 0; i < 20; ++i) {
+      const auto child = ::fork();
+      if (child == 0) {
+        int reached = 0;
+        for (std::size_t k = 0; k < 3; ++k) {
+          try {
+            if (last(t[k]) == static_cast<float>(k)) ++reached;
+          } catch (const TierError&) {
+          }
+        }
+        { const Runtime gone{std::move(runtime)}; }
+        std::_Exit(reached <= 1 ? 7 : 8);
+      }
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 7) ++good;
+    }
+    done = true;
+    worker.join();
+    std::fprintf(stderr, "%d good", good);
+  });
+  CHECK(contains(ended.errors, "20 good"));
+}
+
+TEST_CASE("a program's own policy is one class and one line") {
+  class Scripted final : public Policy {
+   public:
+    explicit Scripted(PolicyOptions options) : options_{options.begin(), options.end()} {}
+    [[nodiscard]] std::string_view name() const noexcept override { return "scripted"; }
+    [[nodiscard]] Placement place(const AllocationEvent& event, PolicyContext&) override {
+      return {static_cast<TierIndex>(event.name == options_.at(0).second ? 1 : 0), false};
+    }
+    [[nodiscard]] MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {}; }
+
+   private:
+    std::vector<std::pair<std::string, std::string>> options_;
+  };
+  register_policy("scripted", [](PolicyOptions options) { return std::make_unique<Scripted>(options); });
+  auto runtime = Runtime::from_spec("dram:1MiB;emulated:cxl:1MiB", "scripted:slow=cold");
+  const Tensor<float> hot{runtime, {16}, "hot"}, cold{runtime, {16}, "cold"};
+  const auto objects = runtime.object_statistics();
+  REQUIRE(objects.size() == 2);
+  for (const auto& object : objects) CHECK(object.tier == (object.name == "cold" ? 1 : 0));
+
+  CHECK(std::ranges::count(policy_names(), "scripted") == 1);
+  CHECK(contains(message_of([] { register_policy("scripted", never_called); }), "registered already"));
+  CHECK(contains(message_of([] { register_policy("lru", never_called); }), "registered already"));
+  CHECK(contains(message_of([] { register_policy("a:b", never_called); }), "a:b"));
+}
+
+TEST_CASE("statistics tell what has moved, as numbers, as text and as JSON") {
+  Runtime runtime{small()};
+  std::vector<Tensor<float>> t;
+  for (int i = 0; i < 3; ++i) fill(t.emplace_back(runtime, large, "t" + std::to_string(i)), 1);
+  for (const auto& tensor : t) std::ignore = last(tensor);
+  runtime.manager()->quiesce();
+  const auto s = runtime.statistics();
+  CHECK(s.objects == 3);
+  CHECK(s.bytes_moved(0, 1) >= 2 * t[0].size_bytes().count);
+  CHECK(s.bytes_moved(1, 0) >= 2 * t[0].size_bytes().count);
+  CHECK(s.tiers.at(0).high_water <= 1_MiB);
+
+  const auto json = nlohmann::json::parse(s.to_json());
+  CHECK(json.at("tiers").at(0).at("name") == "dram");
+  CHECK(json.at("tiers").at(1).at("capacity") == (16_MiB).count);
+  std::uint64_t up = 0;
+  for (const auto& moved : json.at("moved"))
+    if (moved.at("from") == "file" && moved.at("to") == "dram") up += moved.at("bytes").get<std::uint64_t>();
+  CHECK(up == s.bytes_moved(1, 0));
+  CHECK(json.at("misses") == s.misses);
+
+  const auto text = s.to_text();
+  for (const auto* part : {"dram", "file > dram, miss", "evictions", "stalls"}) CHECK(contains(text, part));
+
+  const auto objects = nlohmann::json::parse(to_json(runtime.object_statistics(), s));
+  REQUIRE(objects.size() == 3);
+  CHECK(objects.at(2).at("name") == "t2");
+  CHECK(objects.at(2).at("tier") == "dram");
+  CHECK(contains(to_text(runtime.object_statistics(), s), "t2"));
+}
+
+}  // namespace tier
