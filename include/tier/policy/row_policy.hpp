@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  What decides for the rows of a table: which are admitted to its cache, and which leave.
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,39 +13,67 @@ using RowId = std::uint32_t;
 using SlotId = std::uint32_t;
 inline constexpr SlotId no_slot = ~SlotId{0};
 
-/// Decides which rows stay in a table's slots. A row is a row or a block of rows, as the slow tier asks for.
-/// \threadsafety  Calls are serialised per table.
-class RowPolicy {
- public:
-  virtual ~RowPolicy() = default;
+/// Numbers the batches of a table in the order in which they were announced or opened; 0 is none.
+using BatchNumber = std::uint32_t;
+/// Numbers of batches that are open at the same time differ modulo this.
+inline constexpr BatchNumber max_open_batches = 256;
 
-  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  /// Called once: `rows` of the table, `slots` of its cache.
-  virtual void attach(RowId rows, SlotId slots) = 0;
-
-  /// A batch will be gathered later; batches are gathered in the order in which they were announced.
-  virtual void on_announce(std::span<const RowId> /*rows*/) {}
-  /// An announced batch is gathered now, or was dropped.
-  virtual void on_batch_end(std::span<const RowId> /*rows*/) {}
-  /// A row was asked for and found in `slot`.
-  virtual void on_hit(RowId row, SlotId slot) = 0;
-  /// A missed row: shall it be given a slot? Rows that are not are used from the slow tier.
-  [[nodiscard]] virtual bool admit(RowId row, bool slots_free) = 0;
-  /// A row has been given a slot.
-  virtual void on_insert(RowId row, SlotId slot) = 0;
-  /// A row has lost its slot.
-  virtual void on_erase(RowId row, SlotId slot) = 0;
-  /// The slot to be given up next, for which `evictable(slot)` holds; `no_slot`: none shall be.
-  [[nodiscard]] virtual SlotId victim(const class SlotFilter& evictable) = 0;
+/// Which uses of cached rows a policy wants to be told.
+enum class RowUses : std::uint8_t {
+  Recent,  ///< those that a bounded log holds: under a load that only hits, the rest is dropped
+  All      ///< each one, in the order of the ids, before the next miss is decided; a hit then takes a lock
 };
 
-/// Tells which slots may be given up (not held, not in the running batch).
+/// What a policy may ask of its table's cache. Valid during a call of the policy only.
+class RowFacts {
+ public:
+  /// The slot that was given to `row` and not taken back; `no_slot`: it is not cached.
+  [[nodiscard]] virtual SlotId slot_of(RowId row) const noexcept = 0;
+
+ protected:
+  ~RowFacts() = default;
+};
+
+/// Tells which slots may be given up: not in use, and not held (or held, where somebody must not wait).
 class SlotFilter {
  public:
   [[nodiscard]] virtual bool operator()(SlotId slot) const noexcept = 0;
 
  protected:
   ~SlotFilter() = default;
+};
+
+/// Decides which rows stay in a table's slots. A *row* here is what moves as one: a row of the table with its
+/// state, or the rows of one block where the slow tier moves blocks. Decides on residency only: results never
+/// depend on it.
+/// \threadsafety  Calls are serialised per table; they come with the table's lock held, so return soon.
+class RowPolicy {
+ public:
+  virtual ~RowPolicy() = default;
+
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual RowUses wanted_uses() const noexcept { return RowUses::Recent; }
+  /// Bytes that the policy keeps for each slot; they count in the table's budget. At most 12.
+  [[nodiscard]] virtual std::size_t bytes_per_slot() const noexcept = 0;
+  /// Called once, before anything else: rows are below `rows`, slots below `slots`.
+  /// \param facts  outlives the policy's use
+  virtual void attach(RowId rows, SlotId slots, const RowFacts& facts) = 0;
+
+  /// A batch of these rows, each once, ascending, will be gathered later; usually in the order of the numbers.
+  virtual void on_announce(BatchNumber /*batch*/, std::span<const RowId> /*rows*/) {}
+  /// An announced batch has been gathered, or is dropped.
+  virtual void on_batch_end(BatchNumber /*batch*/, std::span<const RowId> /*rows*/) {}
+  /// A row was asked for and is in `slot`.
+  virtual void on_hit(RowId row, SlotId slot) = 0;
+  /// A missed row: shall it be given a slot? A row that is not is used from the slow tier.
+  [[nodiscard]] virtual bool admit(RowId row, bool slots_free) = 0;
+  /// A row has been given a slot: now it is cached.
+  virtual void on_insert(RowId row, SlotId slot) = 0;
+  /// A row has lost its slot.
+  virtual void on_erase(RowId row, SlotId slot) = 0;
+  /// The slot to be given up next, for which `may_go(slot)` holds; `no_slot`: none shall be.
+  /// \param wanted_by  the announced batch that room is made for ahead of time; 0: a row is needed now
+  [[nodiscard]] virtual SlotId victim(const SlotFilter& may_go, BatchNumber wanted_by) = 0;
 };
 
 }  // namespace tier

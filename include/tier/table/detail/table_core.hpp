@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What a row table does whatever its element type. Not for users: see row_table.hpp.
+#include <tier/core/function_ref.hpp>
+#include <tier/table/table_context.hpp>
+#include <tier/table/table_options.hpp>
+
+#include <memory>
+#include <span>
+
+namespace tier::detail {
+
+struct BatchRecord;
+
+/// Changes a row, its state behind it, by the sum of its gradients.
+using RowUpdate = FunctionRef<void(float* row, const float* gradient)>;
+
+/// \threadsafety  As `RowTable`.
+class TableCore {
+ public:
+  [[nodiscard]] static std::unique_ptr<TableCore> make(std::shared_ptr<TableContext> context,
+                                                       TableOptions options);
+  virtual ~TableCore() = default;
+
+  [[nodiscard]] virtual bool is_whole() const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t slots() const noexcept = 0;  ///< rows that the cache holds
+  [[nodiscard]] virtual Bytes fast_bytes() const noexcept = 0;
+
+  /// \param offsets  of pooled bags; no offsets at all: rows one by one
+  /// \param out      a row for each id or bag, `stride` floats apart
+  /// \param batch    null: outside a batch scope
+  virtual void gather(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+                      std::span<float> out, std::size_t stride, BatchRecord* batch) = 0;
+  /// \param gradients  a row for each id or bag, `stride` floats apart
+  virtual void update(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+                      std::span<const float> gradients, std::size_t stride, RowUpdate update,
+                      BatchRecord* batch) = 0;
+  virtual void scatter(std::span<const RowId> ids, std::span<const float> rows) = 0;
+  /// \param column  the first of `out.size() / count` values of each row that are read
+  virtual void read(RowId first, std::size_t count, std::size_t column, std::span<float> out) = 0;
+  virtual void flush() = 0;
+
+  [[nodiscard]] virtual BatchNumber announce(std::span<const RowId> ids) = 0;
+  virtual void prefetch(BatchNumber batch) = 0;
+  virtual void cancel(BatchNumber batch) noexcept = 0;
+  virtual void settle() noexcept = 0;
+  [[nodiscard]] virtual BatchRecord* open(std::span<const RowId> ids) = 0;
+  virtual void close(BatchRecord* batch) noexcept = 0;
+
+  [[nodiscard]] virtual TableStatistics statistics() const = 0;
+  virtual void reset_statistics() = 0;
+  virtual void check_invariants() const = 0;
+};
+
+}  // namespace tier::detail

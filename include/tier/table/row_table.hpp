@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A table of rows, looked up by id, that may be larger than fast memory.
+#include <tier/table/detail/table_core.hpp>
+#include <tier/table/optimizers.hpp>
+#include <tier/table/table_context.hpp>
+#include <tier/table/table_options.hpp>
+
+#include <concepts>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace tier {
+
+/// Names a batch that was announced; none where the hint was dropped, or the table is whole and needs no hints.
+struct BatchId {
+  BatchNumber number = 0;
+  [[nodiscard]] explicit operator bool() const noexcept { return number != 0; }
+  friend bool operator==(BatchId, BatchId) = default;
+};
+
+/// What `update` calls for each row of a batch, once: with the row, its state, and the sum of its gradients.
+template <class F, class T>
+concept RowOptimizer = std::is_nothrow_invocable_v<const F&, std::span<T>, std::span<T>, std::span<const T>>;
+
+/// Rows of `dim` values, with optimiser state beside them, in two tiers: all in the fastest where the budget covers
+/// that, else in a slower one with a cache of rows (or of blocks of rows, where the slow tier moves blocks).
+///
+/// Results do not depend on where rows are, on hints, on the policy, or on the number of threads.
+///
+/// \threadsafety  `gather`, `read_rows`, `announce`, `prefetch`, `cancel` and batches may run side by side, and beside
+///                what the table does in the background. `update` and `scatter` wait for each other; reading a row
+///                while it is updated is the caller's data race.
+template <class T>
+class RowTable {
+  static_assert(std::same_as<T, float>, "rows are of float");
+
+ public:
+  class Batch;
+
+  /// \throws  `ConfigError` for options that no table can have, `OutOfTierMemory`, `TierError` if the first contents
+  ///          cannot be written
+  RowTable(std::shared_ptr<TableContext> context, TableOptions options)
+      : rows_{options.rows},
+        dim_{options.dim},
+        state_columns_{options.state_columns},
+        core_{detail::TableCore::make(std::move(context), std::move(options))} {}
+  /// With threads of its own: for a single table.
+  RowTable(std::shared_ptr<Manager> manager, TableOptions options)
+      : RowTable{std::make_shared<TableContext>(std::move(manager)), std::move(options)} {}
+
+  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+  [[nodiscard]] std::size_t dim() const noexcept { return dim_; }
+  [[nodiscard]] std::size_t state_columns() const noexcept { return state_columns_; }
+  /// All rows are in the fastest tier for good.
+  [[nodiscard]] bool is_whole() const noexcept { return core_->is_whole(); }
+  /// Rows that fit the cache; all of them if the table is whole.
+  [[nodiscard]] std::uint64_t slots() const noexcept { return core_->slots(); }
+  /// What it takes of the fastest tier, metadata and staging included.
+  [[nodiscard]] Bytes fast_bytes() const noexcept { return core_->fast_bytes(); }
+
+  /// A scope for one batch: until its end its rows are kept, as far as they fit. If these ids were announced, it is
+  /// that batch.
+  /// \pre     `ids` outlive the scope.
+  /// \throws  `std::out_of_range` naming table, id and bound
+  [[nodiscard]] Batch batch(std::span<const RowId> ids) { return Batch{*core_, ids, dim_, state_columns_}; }
+
+  /// Copies rows: outside a batch scope, but if these ids were announced, it is that batch.
+  /// \param out  [ids, dim]
+  /// \throws     `std::out_of_range` before anything changes; `TierError` naming a row that cannot be read
+  void gather(std::span<const RowId> ids, std::span<T> out) { core_->gather(ids, {}, out, dim_, nullptr); }
+  /// Sums the rows of each bag, from zero and in the order of the ids.
+  /// \param offsets  [bags + 1], ascending from 0 to the number of ids: bag b is `ids[offsets[b] .. offsets[b + 1])`
+  /// \param out      [bags, dim], or bag b at `out[b * stride]`; zeros for an empty bag
+  void gather_pooled(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, std::span<T> out,
+                     std::size_t stride = 0) {
+    core_->gather(ids, offsets, out, stride == 0 ? dim_ : stride, nullptr);
+  }
+  /// Replaces rows; their state stays. Of an id that occurs twice the last row counts.   \param rows  [ids, dim]
+  void scatter(std::span<const RowId> ids, std::span<const T> rows) { core_->scatter(ids, rows); }
+  /// See `Batch::update`.
+  template <RowOptimizer<T> F>
+  void update(std::span<const RowId> ids, std::span<const T> gradients, const F& optimizer) {
+    batch(ids).update(gradients, optimizer);
+  }
+
+  /// Says that a batch of these ids will be gathered. Knowledge only: it steers which rows leave.
+  /// \throws  `std::out_of_range`
+  [[nodiscard]] BatchId announce(std::span<const RowId> ids) { return {core_->announce(ids)}; }
+  /// Fetches an announced batch in the background, and holds its rows until it has been gathered or cancelled. Takes
+  /// only slots that nobody holds, and goes on when some come free; holds are given up before anyone waits.
+  void prefetch(BatchId batch) { core_->prefetch(batch.number); }
+  /// Announces and prefetches.
+  BatchId prefetch(std::span<const RowId> ids) {
+    const auto batch = announce(ids);
+    prefetch(batch);
+    return batch;
+  }
+  /// The announced batch will not be gathered after all. Unknown ones, and those that are over, are ignored.
+  void cancel(BatchId batch) noexcept { core_->cancel(batch.number); }
+
+  /// Waits until prefetches have come as far as there is room: for tests, and for runs that shall repeat exactly.
+  void settle() noexcept { core_->settle(); }
+
+  /// Copies rows [first, first + out.size() / dim) from wherever they are. Counts as no use.
+  void read_rows(RowId first, std::span<T> out) { core_->read(first, out.size() / dim_, 0, out); }
+  /// The same for their state.   \pre  there are state columns
+  void read_states(RowId first, std::span<T> out) {
+    core_->read(first, out.size() / state_columns_, dim_, out);
+  }
+  /// Writes every changed row back to the slow tier.   \throws  `TierError` naming a row; all others were written
+  void flush() { core_->flush(); }
+
+  [[nodiscard]] TableStatistics statistics() const { return core_->statistics(); }
+  void reset_statistics() { core_->reset_statistics(); }
+  /// \throws  `std::logic_error` naming the broken invariant; for tests, while nothing else runs
+  void check_invariants() const { core_->check_invariants(); }
+
+ private:
+  std::uint64_t rows_;
+  std::size_t dim_, state_columns_;
+  std::unique_ptr<detail::TableCore> core_;
+};
+
+/// The rows of one batch, from gather to update. Its end, however it comes, lets go of them.
+/// \threadsafety  One thread at a time.   \pre  The table outlives it.
+template <class T>
+class [[nodiscard]] RowTable<T>::Batch {
+ public:
+  Batch(Batch&& other) noexcept
+      : core_{other.core_},
+        record_{std::exchange(other.record_, nullptr)},
+        ids_{other.ids_},
+        dim_{other.dim_},
+        state_columns_{other.state_columns_} {}
+  Batch& operator=(Batch&&) = delete;
+  ~Batch() {
+    if (record_ != nullptr) core_->close(record_);
+  }
+
+  [[nodiscard]] std::span<const RowId> ids() const noexcept { return ids_; }
+
+  /// \see  `RowTable::gather`
+  void gather(std::span<T> out) { core_->gather(ids_, {}, out, dim_, record_); }
+  /// \see  `RowTable::gather_pooled`
+  void gather_pooled(std::span<const std::uint32_t> offsets, std::span<T> out, std::size_t stride = 0) {
+    core_->gather(ids_, offsets, out, stride == 0 ? dim_ : stride, record_);
+  }
+
+  /// Changes each row of the batch once, in parallel, by the sum of its gradients in the order of the ids.
+  /// \param gradients  [ids, dim]
+  /// \param optimizer  is called with (row, state, gradient), for different rows side by side
+  /// \throws           `TierError` naming a row that cannot be read, `OutOfTierMemory` with the error of a write-back
+  ///                   that would have made room. Nothing has changed then if the batch fits the cache; else the rows
+  ///                   of lowest id may have been updated.
+  template <RowOptimizer<T> F>
+  void update(std::span<const T> gradients, const F& optimizer) {
+    update_by({}, gradients, dim_, optimizer);
+  }
+  /// The same with one gradient for each bag, which is that of all its rows.
+  /// \param gradients  [bags, dim], or that of bag b at `gradients[b * stride]`
+  template <RowOptimizer<T> F>
+  void update_pooled(std::span<const std::uint32_t> offsets, std::span<const T> gradients, const F& optimizer,
+                     std::size_t stride = 0) {
+    update_by(offsets, gradients, stride == 0 ? dim_ : stride, optimizer);
+  }
+
+ private:
+  friend class RowTable;
+  Batch(detail::TableCore& core, std::span<const RowId> ids, std::size_t dim, std::size_t state_columns)
+      : core_{&core}, record_{core.open(ids)}, ids_{ids}, dim_{dim}, state_columns_{state_columns} {}
+
+  template <class F>
+  void update_by(std::span<const std::uint32_t> offsets, std::span<const T> gradients, std::size_t stride,
+                 const F& optimizer) {
+    const auto apply = [&](T* row, const T* gradient) noexcept {
+      optimizer(std::span{row, dim_}, std::span{row + dim_, state_columns_}, std::span{gradient, dim_});
+    };
+    core_->update(ids_, offsets, gradients, stride, apply, record_);
+  }
+
+  detail::TableCore* core_;
+  detail::BatchRecord* record_;
+  std::span<const RowId> ids_;
+  std::size_t dim_, state_columns_;
+};
+
+/// What a table with these options takes of the fastest tier of `manager`.   \throws  `ConfigError`
+[[nodiscard]] TableBytes bytes_needed(Manager& manager, const TableOptions& options);
+
+}  // namespace tier

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What the tables of one runtime share.
+#include <tier/copy/parallel_for.hpp>
+#include <tier/manager/manager.hpp>
+
+#include <memory>
+
+namespace tier {
+
+/// Something with work for the thread that prefetches.
+class BackgroundWork {
+ public:
+  /// Does a part of it.   \return  true if there is more to do now
+  virtual bool work() noexcept = 0;
+
+ protected:
+  ~BackgroundWork() = default;
+};
+
+/// The manager that gives tables their memory, the threads that gather and update in parallel, and the thread that
+/// prefetches. Tables keep it alive. Make one for each runtime: two would compete for the CPUs.
+/// \threadsafety  Internally synchronised.
+class TableContext {
+ public:
+  /// \param threads  of a gather or an update, the caller's included; 0: the machine's
+  explicit TableContext(std::shared_ptr<Manager> manager, unsigned threads = 0);
+  /// \pre  No work is enqueued.
+  ~TableContext();
+  TableContext(const TableContext&) = delete;
+  TableContext& operator=(const TableContext&) = delete;
+
+  [[nodiscard]] Manager& manager() const noexcept { return *manager_; }
+  [[nodiscard]] Arena& arena() noexcept { return arena_; }
+
+  /// Has `work()` called in the background, part by part in turn with others', until it says that it is done.
+  /// Enqueued already: it is called once more. The thread starts with the first call.
+  void enqueue(BackgroundWork& work);
+  /// Returns when `work()` has said that it is done.
+  void settle(const BackgroundWork& work) noexcept;
+  /// Forgets it. When this returns no call is under way, nor will there be one.
+  /// \pre  `work()` says that it is done from now on, or soon.
+  void remove(BackgroundWork& work) noexcept;
+
+ private:
+  class Worker;
+  std::shared_ptr<Manager> manager_;
+  Arena arena_;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace tier

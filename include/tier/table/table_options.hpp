@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What a row table is to be, and what it has done.
+#include <tier/core/bytes.hpp>
+#include <tier/policy/policy.hpp>
+#include <tier/policy/row_policy.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tier {
+
+/// What a table is to be. Of `budget`, `slots` and `share` at most one is given; with none of them the budget is
+/// what the fastest tier has free. A table that its budget covers is whole there, and has no cache.
+struct TableOptions {
+  std::uint64_t rows = 0;
+  std::size_t dim = 0;
+  std::size_t state_columns = 0;  ///< of optimiser state, beside each row: they move with it
+
+  std::optional<Bytes> budget;         ///< in the fastest tier, for slots, slot map, metadata and staging
+  std::optional<std::uint64_t> slots;  ///< rows that the cache holds
+  double share = 0;                    ///< of the fastest tier's capacity
+  TierIndex slow = no_tier;            ///< where rows live; by default the next tier with room for them
+
+  std::unique_ptr<RowPolicy> policy{};  ///< of a table that is not whole: required
+  std::string name = "table";
+  /// Sets the values of a row; called once for each, by several threads, in no order. Null: zeros.
+  /// State starts as zeros.   \pre  It does not throw.
+  std::function<void(RowId row, std::span<float> values)> initial{};
+};
+
+/// A table's counters since it was made, or `reset_statistics()`. Rows are as asked for by gathers, but for what says
+/// units: a unit is what moves as one, a row with its state, or the rows of a block where the slow tier moves blocks.
+struct TableStatistics {
+  std::uint64_t asked = 0;             ///< rows, each as often as it was asked for
+  std::uint64_t unique = 0;            ///< rows, once for each batch
+  std::uint64_t hits = 0;              ///< rows that were there, a whole table's included
+  std::uint64_t waited = 0;            ///< rows that had to be waited for: asked - hits
+  std::uint64_t missed_units = 0;      ///< fetched, or used in the slow tier, because they were asked for
+  std::uint64_t prefetched_units = 0;  ///< fetched before they were asked for
+  std::uint64_t prefetched_unused =
+      0;  ///< of these: gone again, or cancelled, before their batch was gathered
+  std::uint64_t prefetches_stalled =
+      0;                             ///< times that a prefetch found no room, and waited for a batch to end
+  std::uint64_t in_place_units = 0;  ///< of `missed_units`: not given a slot
+  std::uint64_t evicted_units = 0;
+  std::uint64_t written_units = 0;   ///< dirty ones, written back
+  std::uint64_t holds_given_up = 0;  ///< held units evicted so that nobody waits
+  std::uint64_t hints_dropped = 0;   ///< announcements beyond what can be open at once
+  std::uint64_t read_errors = 0, write_errors = 0;
+  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< moved from and to the slow tier
+  std::uint64_t waited_ns = 0;                ///< in gathers and updates, summed over threads
+
+  /// 1 - rows fetched / rows asked for. A prefetched row is a fetch, not a hit.
+  [[nodiscard]] double fast_share() const noexcept;
+  /// Share of the rows asked for that were there.
+  [[nodiscard]] double on_time_share() const noexcept;
+  TableStatistics& operator+=(const TableStatistics& other) noexcept;
+};
+
+/// What tables like this take of the fastest tier.
+struct TableBytes {
+  Bytes whole;    ///< all of it: the budget from which on there is no cache
+  Bytes minimum;  ///< the smallest budget that is accepted
+};
+
+}  // namespace tier

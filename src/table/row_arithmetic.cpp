@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "table/row_arithmetic.hpp"
+
+#include <array>
+
+namespace tier::detail {
+namespace {
+
+// Eight floats at any address; in one register, or in two where these are shorter.
+using Eight = float __attribute__((vector_size(32), aligned(4), may_alias));
+constexpr std::size_t lanes = 8;
+
+#define TIER_INLINE inline __attribute__((always_inline))
+
+TIER_INLINE void add(float* out, const float* row, std::size_t n) noexcept {
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    *reinterpret_cast<Eight*>(out + i) += *reinterpret_cast<const Eight*>(row + i);
+  for (; i < n; ++i) out[i] += row[i];
+}
+
+TIER_INLINE void subtract(float* row, float factor, const float* gradient, std::size_t n) noexcept {
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    *reinterpret_cast<Eight*>(row + i) -= factor * *reinterpret_cast<const Eight*>(gradient + i);
+  for (; i < n; ++i) row[i] -= factor * gradient[i];
+}
+
+TIER_INLINE float squares(const float* values, std::size_t n) noexcept {
+  Eight sums{};
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const Eight v = *reinterpret_cast<const Eight*>(values + i);
+    sums += v * v;
+  }
+  for (; i < n; ++i) sums[i % lanes] += values[i] * values[i];
+  float sum = 0;
+  for (std::size_t lane = 0; lane < lanes; ++lane) sum += sums[lane];
+  return sum;
+}
+
+struct Kernels {
+  void (*add)(float*, const float*, std::size_t) noexcept;
+  void (*subtract)(float*, float, const float*, std::size_t) noexcept;
+  float (*squares)(const float*, std::size_t) noexcept;
+};
+
+void add_portable(float* out, const float* row, std::size_t n) noexcept { add(out, row, n); }
+void subtract_portable(float* row, float factor, const float* gradient, std::size_t n) noexcept {
+  subtract(row, factor, gradient, n);
+}
+float squares_portable(const float* values, std::size_t n) noexcept { return squares(values, n); }
+
+#if defined(__x86_64__)
+#define TIER_AVX2 __attribute__((target("avx2")))
+TIER_AVX2 void add_avx2(float* out, const float* row, std::size_t n) noexcept { add(out, row, n); }
+TIER_AVX2 void subtract_avx2(float* row, float factor, const float* gradient, std::size_t n) noexcept {
+  subtract(row, factor, gradient, n);
+}
+TIER_AVX2 float squares_avx2(const float* values, std::size_t n) noexcept { return squares(values, n); }
+#endif
+
+Kernels best() noexcept {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return {add_avx2, subtract_avx2, squares_avx2};
+#endif
+  return {add_portable, subtract_portable, squares_portable};
+}
+
+const Kernels kernels = best();
+
+}  // namespace
+
+void add_row(float* out, const float* row, std::size_t n) noexcept { kernels.add(out, row, n); }
+void subtract_scaled(float* row, float factor, const float* gradient, std::size_t n) noexcept {
+  kernels.subtract(row, factor, gradient, n);
+}
+float sum_of_squares(const float* values, std::size_t n) noexcept { return kernels.squares(values, n); }
+
+}  // namespace tier::detail

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A table's slots: which unit is in which, and how units come and go.
+#include <tier/core/function_ref.hpp>
+#include <tier/core/mutex.hpp>
+#include <tier/manager/manager.hpp>
+#include <tier/table/table_options.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "table/epochs.hpp"
+#include "table/row_layout.hpp"
+
+namespace tier::detail {
+
+enum class Purpose : std::uint8_t {
+  Gather,    ///< rows are asked for: uses count, units may be read in the slow tier
+  Update,    ///< rows are written: every unit is in a slot, and nobody else writes or writes back there
+  Peek,      ///< rows are read without a trace
+  Prefetch,  ///< units are fetched ahead: only into slots that nobody holds
+  Flush
+};
+
+/// Units that somebody uses: pinned while it does. Reused, so that its memory stays.
+struct Window {
+  /// A unit on its way into a slot.
+  struct Fetch {
+    RowId unit;
+    SlotId slot;
+    RowId old;        ///< the unit that leaves; `no_unit`: the slot was free
+    bool write_back;  ///< it leaves dirty
+    std::error_code error{};
+  };
+
+  Purpose purpose = Purpose::Gather;
+  BatchNumber hold = 0;      ///< the batch that units are held for
+  std::uint32_t serial = 0;  ///< tells open windows apart
+  std::uint64_t waited = 0;  ///< units that were not there when asked for; summed up, the user resets it
+  bool force = false;        ///< nobody will make room: take any slot, whatever the policy says
+  std::vector<SlotId> pins;
+  std::vector<Fetch> fetches;  ///< begun, bytes not yet moved
+  std::vector<IoRequest> requests;
+  std::uint64_t in_place_bytes = 0;  ///< read by the CPU in the slow tier
+  unsigned in_place_reads = 0;
+  std::chrono::steady_clock::time_point in_place_since;
+  RowId failed_unit = 0;  ///< valid if `failure`
+  std::error_code failure;
+};
+
+/// The slots of one table in the fastest tier, its home in a slower one, and the movement between them.
+///
+/// The slot map has an entry for each unit: a slot that holds it, a slot it is on its way to, or nowhere. A unit that
+/// leaves dirty stays in the map until it has been written back, so whoever finds a slot there reads current bytes.
+/// A slot gets its next unit's bytes only when nobody can be reading the last one's: readers announce themselves to
+/// `epochs()`. All else is decided under one lock; bytes move outside it.
+///
+/// (C1) a unit's entry names a slot whose `unit` it is, or whose `unit` is about to replace it; (C2) free slots, slots
+/// with a unit and stuck staging slots are all slots; (C3) a slot in the map without its pending bit is readable;
+/// (C4) a unit in no slot is current in the slow tier.
+/// \threadsafety  Internally synchronised; one `Update` window at a time.
+class RowCache final : private RowFacts {
+ public:
+  /// Places everything in `manager`'s fastest tier.
+  /// \param slow  the home of the units
+  RowCache(Manager& manager, const RowLayout& layout, const CacheShape& shape, PlacedStorage slow,
+           std::unique_ptr<RowPolicy> policy, std::string name);
+  ~RowCache();
+  RowCache(const RowCache&) = delete;
+  RowCache& operator=(const RowCache&) = delete;
+
+  [[nodiscard]] const RowLayout& layout() const noexcept { return layout_; }
+  [[nodiscard]] const CacheShape& shape() const noexcept { return shape_; }
+  [[nodiscard]] Tier& slow() const noexcept { return home_.tier(); }
+  [[nodiscard]] Bytes bytes() const noexcept { return storage_.size_bytes(); }
+
+  /// Writes the first contents of all units, some at a time.   \pre  Nothing else is called yet.
+  /// \param fill  sets units [first, first + count) at an address
+  void write_all(FunctionRef<void(RowId first, RowId count, std::byte* memory)> fill);
+
+  // What a reader without a lock uses, inside an epoch.
+  [[nodiscard]] Epochs& epochs() noexcept { return epochs_; }
+  void prefetch_entry(RowId unit) const noexcept { __builtin_prefetch(&map_[unit]); }
+  /// Where the unit's bytes are; null if it is in no slot. (1)
+  [[nodiscard]] const std::byte* find(RowId unit) const noexcept {
+    const auto entry = map_[unit].load(std::memory_order_acquire);  // (1) <- (2)
+    return entry < pending ? slots_ + entry * std::size_t{layout_.unit_bytes} : nullptr;
+  }
+
+  // Windows.
+  /// Pins units in order, fetching what is missing, until all are pinned or there is room for no more.
+  /// \param addresses  set for the units that were pinned
+  /// \return           how many; at least one, unless there are no units
+  /// \throws           `TierError` naming the row that cannot be read, `OutOfTierMemory`; nothing is pinned then
+  std::size_t acquire(Window& window, std::span<const RowId> units, std::span<std::byte*> addresses)
+      TIER_EXCLUDES(mutex_);
+  /// Unpins all; what an `Update` window has is now dirty.
+  void release(Window& window) noexcept TIER_EXCLUDES(mutex_);
+  /// Fetches units from the first on and holds them for `window.hold`, a stretch of them for each call.
+  /// \param[out] full  there was no room for the next one
+  /// \return           how many are dealt with
+  std::size_t prefetch(Window& window, std::span<const RowId> units, bool& full) TIER_EXCLUDES(mutex_);
+  /// Writes back every dirty unit.   \throws  `TierError` of the first that failed, after trying all
+  void flush(Window& window) TIER_EXCLUDES(mutex_);
+
+  // Batches.
+  /// \return  a number that units can be held for; 0 if too many batches are open
+  [[nodiscard]] BatchNumber open_batch() TIER_EXCLUDES(mutex_);
+  void announce(BatchNumber batch, std::span<const RowId> units) TIER_EXCLUDES(mutex_);
+  /// Nothing is held for it any more.
+  /// \param announced  its units, if the policy was told of them   \param used  it was gathered
+  void end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept
+      TIER_EXCLUDES(mutex_);
+  /// Holds those of the units that are cached.
+  void hold(BatchNumber batch, std::span<const RowId> units) noexcept TIER_EXCLUDES(mutex_);
+
+  /// Tells the policy of uses that were served without a lock; it may hear of them later, or not at all.
+  /// \param hold  the rows' units are held for this batch
+  void note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept TIER_EXCLUDES(mutex_);
+  [[nodiscard]] bool policy_wants_all() const noexcept { return wants_all_; }
+
+  /// Adds this cache's part.
+  void add_statistics(TableStatistics& statistics) const TIER_EXCLUDES(mutex_);
+  void reset_statistics() TIER_EXCLUDES(mutex_);
+  /// \throws  `std::logic_error` naming the broken invariant; for tests, when no window is open
+  void check_invariants() const TIER_EXCLUDES(mutex_);
+
+ private:
+  static constexpr std::uint32_t pending = std::uint32_t{1} << 31;
+  static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+  static constexpr RowId no_unit = ~RowId{0};
+
+  struct SlotState {
+    RowId unit;            // or the next free slot
+    BatchNumber hold;      // kept for it while it is open
+    std::uint32_t window;  // the last that pinned it, if it still does
+    std::uint32_t pins : 24;
+    std::uint32_t dirty : 1;       // the slow tier has no current copy
+    std::uint32_t stuck : 1;       // writing it back has failed: it cannot leave
+    std::uint32_t writing : 1;     // a flush is reading it
+    std::uint32_t prefetched : 1;  // and not asked for yet
+  };
+  static_assert(sizeof(SlotState) == CacheShape::slot_metadata);
+
+  enum class Step : std::uint8_t { Ready, Busy, NoRoom };
+  class MayGo;
+
+  SlotId slot_of(RowId unit) const noexcept override;
+
+  [[nodiscard]] std::byte* slot_address(SlotId slot) const noexcept {
+    return slots_ + slot * layout_.unit_bytes;
+  }
+  [[nodiscard]] std::uint64_t home_of(RowId unit) const noexcept {
+    return home_.offset() + std::uint64_t{unit} * layout_.unit_bytes;
+  }
+  [[nodiscard]] bool is_staging(SlotId slot) const noexcept { return slot >= shape_.slots; }
+  [[nodiscard]] bool is_held(const SlotState& state) const noexcept TIER_REQUIRES(mutex_) {
+    return state.hold != 0 && open_[state.hold % max_open_batches] == state.hold;
+  }
+  void put_free(SlotId slot) noexcept TIER_REQUIRES(mutex_);
+
+  void begin(Window& window, std::size_t units) TIER_EXCLUDES(mutex_);
+  Step place(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
+  Step place_missing(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
+  Step read_in_place(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
+  [[nodiscard]] SlotId take_slot(Window& window) TIER_REQUIRES(mutex_);
+  [[nodiscard]] SlotId any_slot() noexcept TIER_REQUIRES(mutex_);
+  void start_fetch(Window& window, RowId unit, SlotId slot) TIER_REQUIRES(mutex_);
+  void pin(Window& window, SlotId slot) noexcept TIER_REQUIRES(mutex_);
+  void unpin(SlotId slot, std::uint32_t serial) noexcept TIER_REQUIRES(mutex_);
+
+  bool carry_out(Window& window) TIER_EXCLUDES(mutex_);
+  bool write_victims(Window& window) TIER_EXCLUDES(mutex_);
+  void read_units(Window& window) TIER_EXCLUDES(mutex_);
+  void undo(Window& window, const Window::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
+  void forget(Window& window, const Window::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
+  void write_staged(Window& window) noexcept TIER_EXCLUDES(mutex_);
+  void transfer(Direction direction, std::span<IoRequest> requests, Cause cause) noexcept;
+  void settle_written(SlotId slot, std::error_code error) noexcept TIER_REQUIRES(mutex_);
+  void free_written_staging() noexcept TIER_EXCLUDES(mutex_);
+  void drain_log() noexcept TIER_REQUIRES(mutex_);
+  [[noreturn]] void throw_unreadable(const Window& window) const;
+  [[noreturn]] void throw_no_room() const TIER_REQUIRES(mutex_);
+
+  Manager& manager_;
+  const RowLayout layout_;
+  const CacheShape shape_;
+  const std::string name_;
+  const std::unique_ptr<RowPolicy> policy_;  // called under the lock
+  const bool wants_all_;
+  const std::size_t chunk_;  // units whose bytes move in one go
+  PlacedStorage home_, storage_;
+  std::byte* slots_ = nullptr;
+  std::atomic<std::uint32_t>* map_ = nullptr;  // written under the lock
+  SlotState* states_ = nullptr;                // guarded by the lock
+  RowId* log_ = nullptr;                       // guarded by the lock
+  Epochs epochs_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;  // a fetch, a write-back or a window has ended
+  std::uint32_t waiters_ TIER_GUARDED_BY(mutex_) = 0;
+  SlotId free_ TIER_GUARDED_BY(mutex_) = no_slot;
+  SlotId free_staging_ TIER_GUARDED_BY(mutex_) = no_slot;
+  SlotId hand_ TIER_GUARDED_BY(mutex_) = 0;
+  std::uint64_t pins_ TIER_GUARDED_BY(mutex_) = 0;  // of all slots together
+  std::uint32_t last_serial_ TIER_GUARDED_BY(mutex_) = 0;
+  BatchNumber last_batch_ TIER_GUARDED_BY(mutex_) = 0;
+  std::array<BatchNumber, max_open_batches> open_ TIER_GUARDED_BY(mutex_){};
+  std::error_code write_error_ TIER_GUARDED_BY(mutex_);  // the last
+  std::atomic<RowId> logged_{0};                         // written under the lock
+  TableStatistics counters_ TIER_GUARDED_BY(mutex_);
+};
+
+}  // namespace tier::detail

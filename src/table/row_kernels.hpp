@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The loops over rows, prefetching in software: rows lie anywhere, so each would wait for memory.
+#include <tier/copy/parallel_for.hpp>
+#include <tier/policy/row_policy.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "table/row_arithmetic.hpp"
+#include "table/row_cache.hpp"
+#include "table/row_layout.hpp"
+
+namespace tier::detail {
+
+/// A sum begins with zeros, so that it is the same wherever it is taken.
+inline void start_sum(float* out, std::size_t n) noexcept { std::memset(out, 0, n * sizeof(float)); }
+
+inline void prefetch_row(const std::byte* row, std::size_t bytes) noexcept {
+  for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
+  __builtin_prefetch(row + bytes - 1);
+}
+
+/// Finds rows of a table that is whole.
+struct WholeRows {
+  const std::byte* base;
+  std::size_t row_bytes;
+
+  void prefetch_entry(RowId) const noexcept {}
+  [[nodiscard]] const std::byte* operator()(RowId row) const noexcept { return base + row * row_bytes; }
+};
+
+/// Finds rows in a cache: one load, one test.   \pre  Inside an epoch of the cache.
+template <bool Blocks>
+struct CachedRows {
+  const RowCache& cache;
+  const RowLayout& layout;
+
+  void prefetch_entry(RowId row) const noexcept {
+    cache.prefetch_entry(Blocks ? row / layout.unit_rows : row);
+  }
+  [[nodiscard]] const std::byte* operator()(RowId row) const noexcept {
+    if constexpr (!Blocks) return cache.find(row);
+    const RowId unit = row / layout.unit_rows;
+    const auto* const block = cache.find(unit);
+    return block == nullptr ? nullptr : block + (row - unit * layout.unit_rows) * layout.row_bytes;
+  }
+};
+
+/// Prefetches ahead of a loop over ids: map entries first, the rows they lead to later.
+template <class Find>
+class Ahead {
+ public:
+  Ahead(const Find& find, std::span<const RowId> ids, IndexRange range, std::size_t bytes) noexcept
+      : find_{find}, ids_{ids}, end_{range.end}, bytes_{bytes} {
+    for (auto i = range.begin; i < range.begin + entries && i < end_; ++i) find_.prefetch_entry(ids_[i]);
+    for (auto i = range.begin; i < range.begin + rows && i < end_; ++i) row(i);
+  }
+  /// \param i  the position that is about to be used
+  void operator()(std::size_t i) const noexcept {
+    if (i + entries < end_) find_.prefetch_entry(ids_[i + entries]);
+    if (i + rows < end_) row(i + rows);
+  }
+
+ private:
+  // Measured on Zen 4 over 2 GiB: rows further ahead gain nothing, nearer ones are late.
+  static constexpr std::size_t rows = 12, entries = 28;
+
+  void row(std::size_t i) const noexcept {
+    if (const auto* const p = find_(ids_[i])) prefetch_row(p, bytes_);
+  }
+
+  const Find& find_;
+  std::span<const RowId> ids_;
+  std::size_t end_, bytes_;
+};
+
+[[nodiscard]] inline const float* as_floats(const std::byte* row) noexcept {
+  return reinterpret_cast<const float*>(row);
+}
+
+/// Where a gather puts its rows.
+struct Output {
+  float* data;
+  std::size_t dim;
+  std::size_t stride;  ///< from one row to the next, in floats
+
+  [[nodiscard]] float* operator[](std::size_t i) const noexcept { return data + i * stride; }
+};
+
+/// Copies the rows of `ids[range]` to `out[range]`.   \return  how many were not found; `missed` has their positions
+template <class Find>
+std::size_t copy_rows(const Find& find, std::span<const RowId> ids, IndexRange range, const Output& out,
+                      std::uint32_t* missed) noexcept {
+  const auto bytes = out.dim * sizeof(float);
+  const Ahead ahead{find, ids, range, bytes};
+  std::size_t misses = 0;
+  for (auto i = range.begin; i < range.end; ++i) {
+    ahead(i);
+    if (const auto* const row = find(ids[i])) [[likely]]
+      std::memcpy(out[i], row, bytes);
+    else
+      missed[misses++] = static_cast<std::uint32_t>(i);
+  }
+  return misses;
+}
+
+/// Sums the rows of bags `range`.   \return  how many lack a row; `missed` has their numbers
+template <class Find>
+std::size_t sum_bags(const Find& find, std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+                     IndexRange range, const Output& out, std::uint32_t* missed) noexcept {
+  const Ahead ahead{find, ids, {offsets[range.begin], offsets[range.end]}, out.dim * sizeof(float)};
+  std::size_t misses = 0;
+  for (auto bag = range.begin; bag < range.end; ++bag) {
+    start_sum(out[bag], out.dim);
+    bool complete = true;
+    for (std::size_t i = offsets[bag]; i < offsets[bag + 1]; ++i) {
+      ahead(i);
+      const auto* const row = complete ? find(ids[i]) : nullptr;
+      complete = row != nullptr;
+      if (complete) add_row(out[bag], as_floats(row), out.dim);
+    }
+    if (!complete) missed[misses++] = static_cast<std::uint32_t>(bag);
+  }
+  return misses;
+}
+
+}  // namespace tier::detail

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "table/row_layout.hpp"
+
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace tier::detail {
+namespace {
+
+constexpr std::size_t cache_line = 64;
+constexpr RowId most_rows = RowId{1} << 31;  // a slot map has one bit to spare
+constexpr RowId most_logged = 1 << 14;
+
+// A row that begins at a cache line touches one line less; worth 3 % of memory, the overhead that tables may have.
+std::size_t padded(std::size_t row_bytes) {
+  const auto whole_lines = round_up(row_bytes, cache_line);
+  return (whole_lines - row_bytes) * 32 <= row_bytes ? whole_lines : row_bytes;
+}
+
+std::size_t multiple_of(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
+
+RowLayout with_units(const TableOptions& options, std::size_t row_bytes, std::size_t unit_rows,
+                     std::size_t unit_bytes) {
+  return {.rows = static_cast<RowId>(options.rows),
+          .dim = options.dim,
+          .state_columns = options.state_columns,
+          .row_bytes = row_bytes,
+          .unit_rows = static_cast<RowId>(unit_rows),
+          .unit_bytes = unit_bytes,
+          .units = static_cast<RowId>((options.rows + unit_rows - 1) / unit_rows)};
+}
+
+}  // namespace
+
+RowId RowLayout::rows_in(RowId unit) const noexcept { return std::min(unit_rows, rows - first_row(unit)); }
+
+void check_options(const TableOptions& options) {
+  const auto fail = [&](const std::string& problem) {
+    throw ConfigError{"table '" + options.name + "': " + problem};
+  };
+  if (options.rows == 0) fail("it has no rows; at least 1 is needed");
+  if (options.rows > most_rows)
+    fail(std::to_string(options.rows) + " rows; at most " + std::to_string(most_rows) + " are possible");
+  if (options.dim == 0) fail("its rows have no columns (dim = 0); at least 1 is needed");
+  if (options.budget.has_value() + options.slots.has_value() + (options.share != 0) > 1)
+    fail("of budget, slots and share at most one may be given");
+  if (options.slots && *options.slots == 0) fail("a cache of 0 slots; at least 1 is needed");
+  if (options.share < 0 || options.share > 1) fail("its share of the fastest tier must be from 0 to 1");
+}
+
+RowLayout row_layout(const TableOptions& options) {
+  const auto row_bytes = padded((options.dim + options.state_columns) * sizeof(float));
+  return with_units(options, row_bytes, 1, row_bytes);
+}
+
+RowLayout row_layout(const TableOptions& options, const Tier& slow) {
+  if (slow.model().addressable) return row_layout(options);
+  const auto block =
+      multiple_of(std::max(slow.model().granularity.count, slow.io_alignment()), slow.io_alignment());
+  const auto row_bytes = (options.dim + options.state_columns) * sizeof(float);
+  const auto unit_rows = std::min<std::uint64_t>(block / row_bytes, options.rows);
+  if (unit_rows > 1) return with_units(options, row_bytes, unit_rows, block);
+  const auto unit_bytes = multiple_of(row_bytes, block);
+  return with_units(options, unit_bytes, 1, unit_bytes);
+}
+
+std::size_t CacheShape::bytes(const RowLayout& layout) const noexcept {
+  return (std::size_t{slots} + staging) * (layout.unit_bytes + slot_metadata) +
+         slots * policy_bytes_per_slot + (std::size_t{layout.units} + log) * sizeof(std::uint32_t);
+}
+
+CacheShape CacheShape::of_slots(RowId slots, std::size_t policy_bytes_per_slot) noexcept {
+  return {slots, std::clamp<RowId>(slots / 8, 1, most_staging), std::min(slots, most_logged),
+          policy_bytes_per_slot};
+}
+
+CacheShape CacheShape::of_budget(const RowLayout& layout, Bytes budget,
+                                 std::size_t policy_bytes_per_slot) noexcept {
+  RowId low = 0, high = layout.units;  // `low` slots fit, or none do
+  while (low < high) {
+    const auto middle = high - (high - low) / 2;
+    if (of_slots(middle, policy_bytes_per_slot).bytes(layout) <= budget.count)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return of_slots(low, policy_bytes_per_slot);
+}
+
+}  // namespace tier::detail

@@ -1,0 +1,649 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/assert.hpp>
+#include <tier/core/error.hpp>
+#include <tier/table/row_table.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "table/batch_book.hpp"
+#include "table/row_kernels.hpp"
+#include "table/table_plan.hpp"
+
+namespace tier::detail {
+namespace {
+
+// Rows for which a second thread pays: a loop on two threads costs about as much as gathering a hundred rows.
+constexpr std::size_t rows_per_part = 1024;
+constexpr std::size_t most_parts = 256;
+
+/// A row of a gather that was not there at first sight.
+struct LateRow {
+  RowId row;
+  std::uint32_t target;  // the output row, or bag
+  bool first;            // of its bag, or the only one
+};
+
+/// What one call needs. Kept for the next call.
+struct Scratch {
+  std::vector<std::uint32_t> missed;
+  std::vector<LateRow> late;
+  std::vector<RowId> units;
+  std::vector<std::uint32_t> unit_of_group;
+  std::vector<std::byte*> addresses;
+  std::vector<std::uint32_t> bag_of;
+  std::vector<float> sums;
+  Window window;
+};
+
+class Table final : public TableCore, private BackgroundWork {
+ public:
+  Table(std::shared_ptr<TableContext> context, TableOptions options);
+  ~Table() override;
+
+  bool is_whole() const noexcept override { return cache_ == nullptr; }
+  std::uint64_t slots() const noexcept override;
+  Bytes fast_bytes() const noexcept override { return is_whole() ? storage_.size_bytes() : cache_->bytes(); }
+
+  void gather(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, std::span<float> out,
+              std::size_t stride, BatchRecord* batch) override;
+  void update(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+              std::span<const float> gradients, std::size_t stride, RowUpdate update,
+              BatchRecord* batch) override;
+  void scatter(std::span<const RowId> ids, std::span<const float> rows) override;
+  void read(RowId first, std::size_t count, std::size_t column, std::span<float> out) override;
+  void flush() override;
+
+  BatchNumber announce(std::span<const RowId> ids) override;
+  void prefetch(BatchNumber batch) override;
+  void cancel(BatchNumber batch) noexcept override;
+  void settle() noexcept override { context_->settle(*this); }
+  BatchRecord* open(std::span<const RowId> ids) override;
+  void close(BatchRecord* batch) noexcept override;
+
+  TableStatistics statistics() const override;
+  void reset_statistics() override;
+  void check_invariants() const override;
+
+ private:
+  /// Takes a scratch, and gives it back.
+  class Borrowed;
+  /// A batch that ends with the block.
+  class Owned;
+  /// Changes the row of a group, given the occurrences of its id.
+  using GroupUpdate =
+      FunctionRef<void(std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t part)>;
+
+  void fill(const std::function<void(RowId, std::span<float>)>& initial);
+  void fill_rows(const std::function<void(RowId, std::span<float>)>& initial, RowId first, std::size_t count,
+                 std::byte* memory);
+  void check_ids(std::span<const RowId> ids) const;
+  [[nodiscard]] std::size_t parts_for(std::size_t rows) const noexcept;
+
+  template <class Find>
+  std::size_t pull(const Find& find, std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+                   const Output& out, std::uint32_t* missed);
+  std::size_t pull_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+                          const Output& out, std::uint32_t* missed);
+  void gather_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, const Output& out,
+                     BatchRecord* batch);
+  static void list_late_rows(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, bool all,
+                             std::size_t missed, Scratch& scratch);
+  void serve(Scratch& scratch, const Output& out, bool sum, bool all);
+  void deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out, bool sum);
+
+  void change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate update);
+  void change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
+  void apply(const RowGroups& groups, IndexRange range, FunctionRef<std::byte*(std::size_t)> row_of,
+             GroupUpdate update);
+
+  bool work() noexcept override;
+  void resume() noexcept;
+  void end(BatchRecord* record) noexcept;
+  void count_wait(std::chrono::steady_clock::time_point since) noexcept;
+
+  const std::shared_ptr<TableContext> context_;
+  const std::string name_;
+  RowLayout layout_;
+  PlacedStorage storage_;            // of a whole table
+  std::unique_ptr<RowCache> cache_;  // of one that is not
+  BatchBook book_;
+  Mutex update_mutex_;  // held by updates and flushes: outermost
+  Mutex scratch_mutex_;
+  std::vector<std::unique_ptr<Scratch>> scratches_ TIER_GUARDED_BY(scratch_mutex_);
+  Window prefetch_window_;  // of the background thread
+  std::atomic<bool> stalled_{false}, closing_{false};
+  std::atomic<std::uint64_t> asked_{0}, unique_{0}, waited_{0}, waited_ns_{0}, stalls_{0}, dropped_{0};
+};
+
+class Table::Borrowed {
+ public:
+  explicit Borrowed(Table& table) : table_{table} {
+    const MutexLock lock{table_.scratch_mutex_};
+    if (table_.scratches_.empty()) {
+      scratch_ = std::make_unique<Scratch>();
+    } else {
+      scratch_ = std::move(table_.scratches_.back());
+      table_.scratches_.pop_back();
+    }
+  }
+  ~Borrowed() {
+    const MutexLock lock{table_.scratch_mutex_};
+    try {
+      table_.scratches_.push_back(std::move(scratch_));
+    } catch (const std::bad_alloc&) {  // then it is made anew
+    }
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Scratch& operator*() const noexcept { return *scratch_; }
+
+ private:
+  Table& table_;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+class Table::Owned {
+ public:
+  Owned(Table& table, BatchRecord* record) noexcept : table_{table}, record_{record} {}
+  ~Owned() {
+    if (record_ != nullptr) table_.end(record_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+
+  [[nodiscard]] BatchRecord* get() const noexcept { return record_; }
+  [[nodiscard]] BatchRecord* operator->() const noexcept { return record_; }
+  BatchRecord* release() noexcept { return std::exchange(record_, nullptr); }
+
+ private:
+  Table& table_;
+  BatchRecord* record_;
+};
+
+Table::Table(std::shared_ptr<TableContext> context, TableOptions options)
+    : context_{std::move(context)}, name_{options.name} {
+  auto plan = plan_table(context_->manager(), options);
+  layout_ = plan.layout;
+  if (plan.whole)
+    storage_ = std::move(plan.storage);
+  else
+    cache_ = std::make_unique<RowCache>(context_->manager(), layout_, plan.shape, std::move(plan.storage),
+                                        std::move(options.policy), name_);
+  fill(options.initial);
+}
+
+Table::~Table() {
+  closing_ = true;
+  context_->remove(*this);
+}
+
+std::uint64_t Table::slots() const noexcept {
+  if (is_whole()) return layout_.rows;
+  return std::min<std::uint64_t>(layout_.rows, std::uint64_t{cache_->shape().slots} * layout_.unit_rows);
+}
+
+// First contents.
+
+void Table::fill(const std::function<void(RowId, std::span<float>)>& initial) {
+  if (is_whole()) return fill_rows(initial, 0, layout_.rows, storage_.address());
+  cache_->write_all([&](RowId first, RowId count, std::byte* memory) {
+    const auto row = layout_.first_row(first);
+    const auto rows = std::min<std::size_t>(std::size_t{count} * layout_.unit_rows, layout_.rows - row);
+    std::memset(memory, 0,
+                count * layout_.unit_bytes);  // whatever pads units must not differ from run to run
+    fill_rows(initial, row, rows, memory);
+  });
+}
+
+void Table::fill_rows(const std::function<void(RowId, std::span<float>)>& initial, RowId first,
+                      std::size_t count, std::byte* memory) {
+  const auto parts = std::size_t{8} * context_->arena().threads();
+  context_->arena().parallel_for(parts, [&](std::size_t part) {
+    const auto range = part_of(count, parts, part);
+    for (auto i = range.begin; i < range.end; ++i) {
+      const auto at = i / layout_.unit_rows * layout_.unit_bytes + i % layout_.unit_rows * layout_.row_bytes;
+      auto* const row = memory + at;
+      std::memset(row, 0, layout_.row_floats() * sizeof(float));
+      if (initial) initial(first + static_cast<RowId>(i), {reinterpret_cast<float*>(row), layout_.dim});
+    }
+  });
+}
+
+// Gather.
+
+void Table::check_ids(std::span<const RowId> ids) const {
+  RowId largest = 0;
+  for (const auto id : ids) largest = std::max(largest, id);
+  if (largest < layout_.rows) return;
+  const auto at = std::find_if(ids.begin(), ids.end(), [&](RowId id) { return id >= layout_.rows; });
+  throw std::out_of_range{"table '" + name_ + "': id " + std::to_string(*at) + " at position " +
+                          std::to_string(at - ids.begin()) + " is out of range; it has " +
+                          std::to_string(layout_.rows) + " rows"};
+}
+
+std::size_t Table::parts_for(std::size_t rows) const noexcept {
+  return std::clamp<std::size_t>(rows / rows_per_part, 1,
+                                 std::min<std::size_t>(most_parts, context_->arena().threads()));
+}
+
+void Table::gather(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, std::span<float> out,
+                   std::size_t stride, BatchRecord* batch) {
+  const auto targets = offsets.empty() ? ids.size() : offsets.size() - 1;
+  TIER_ASSERT(offsets.empty() || (offsets.front() == 0 && offsets.back() == ids.size()),
+              "offsets span the ids");
+  TIER_ASSERT(stride >= layout_.dim && (targets == 0 || out.size() >= (targets - 1) * stride + layout_.dim),
+              "the output has a row for each id, or each bag");
+  if (batch == nullptr) check_ids(ids);  // else it was checked when the batch was opened
+  const Output output{out.data(), layout_.dim, stride};
+  asked_.fetch_add(ids.size(), std::memory_order_relaxed);
+  if (is_whole()) {
+    pull(WholeRows{storage_.address(), layout_.row_bytes}, ids, offsets, output, nullptr);
+    return;
+  }
+  if (batch != nullptr) return gather_cached(ids, offsets, output, batch);
+  const Owned announced{*this, book_.claim(ids)};
+  gather_cached(ids, offsets, output, announced.get());
+}
+
+// Parts tile the ids, or the bags: a thread's misses go where its own targets are, and are then moved together.
+template <class Find>
+std::size_t Table::pull(const Find& find, std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+                        const Output& out, std::uint32_t* missed) {
+  const auto targets = offsets.empty() ? ids.size() : offsets.size() - 1;
+  const auto parts = parts_for(ids.size());
+  std::array<std::size_t, most_parts> misses{};
+  const auto body = [&](std::size_t part) {
+    const auto range = part_of(targets, parts, part);
+    auto* const own = missed + (missed == nullptr ? 0 : range.begin);
+    misses[part] = offsets.empty() ? copy_rows(find, ids, range, out, own)
+                                   : sum_bags(find, ids, offsets, range, out, own);
+  };
+  if (parts == 1)
+    body(0);
+  else
+    context_->arena().parallel_for(parts, body);
+  std::size_t total = 0;
+  for (std::size_t part = 0; part < parts && missed != nullptr; ++part) {
+    std::copy_n(missed + part_of(targets, parts, part).begin, misses[part], missed + total);
+    total += misses[part];
+  }
+  return total;
+}
+
+std::size_t Table::pull_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+                               const Output& out, std::uint32_t* missed) {
+  const EpochGuard guard{cache_->epochs()};
+  return layout_.unit_rows == 1 ? pull(CachedRows<false>{*cache_, layout_}, ids, offsets, out, missed)
+                                : pull(CachedRows<true>{*cache_, layout_}, ids, offsets, out, missed);
+}
+
+// What is there is taken without a lock. What is not is fetched, or used where it is.
+void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+                          const Output& out, BatchRecord* batch) {
+  const Borrowed borrowed{*this};
+  auto& scratch = *borrowed;
+  const auto hold = batch == nullptr ? 0 : batch->number;
+  const bool all = cache_->policy_wants_all();  // then every use is decided one by one
+  std::size_t missed = 0;
+  if (!all) {
+    scratch.missed.resize(ids.size() + 1);
+    missed = pull_cached(ids, offsets, out, scratch.missed.data());
+    if (batch == nullptr || !batch->prefetched) cache_->note_uses(ids, hold);
+  }
+  if (all || missed != 0) {
+    list_late_rows(ids, offsets, all, missed, scratch);
+    for (auto bag = all ? std::size_t{1} : offsets.size(); bag < offsets.size(); ++bag)
+      if (offsets[bag - 1] == offsets[bag]) start_sum(out[bag - 1], out.dim);
+    scratch.window.hold = hold;
+    serve(scratch, out, !offsets.empty(), all);
+  }
+  if (batch != nullptr) batch->gathered = true;
+  if (stalled_.load(std::memory_order_relaxed)) resume();
+}
+
+void Table::list_late_rows(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, bool all,
+                           std::size_t missed, Scratch& scratch) {
+  scratch.late.clear();
+  const auto add = [&](std::size_t target) {
+    if (offsets.empty())
+      return scratch.late.push_back({ids[target], static_cast<std::uint32_t>(target), true});
+    for (auto i = offsets[target]; i < offsets[target + 1]; ++i)
+      scratch.late.push_back({ids[i], static_cast<std::uint32_t>(target), i == offsets[target]});
+  };
+  if (!all) {
+    for (std::size_t i = 0; i < missed; ++i) add(scratch.missed[i]);
+    return;
+  }
+  const auto targets = offsets.empty() ? ids.size() : offsets.size() - 1;
+  for (std::size_t target = 0; target < targets; ++target) add(target);
+}
+
+void Table::serve(Scratch& scratch, const Output& out, bool sum, bool all) {
+  const std::span late{scratch.late};
+  scratch.units.clear();
+  for (const auto& row : late) scratch.units.push_back(layout_.unit_of(row.row));
+  scratch.addresses.resize(late.size());
+  auto& window = scratch.window;
+  window.purpose = Purpose::Gather;
+  window.waited = 0;
+  const auto since = std::chrono::steady_clock::now();
+  for (std::size_t done = 0; done < late.size();) {
+    const auto got = cache_->acquire(window, std::span{scratch.units}.subspan(done),
+                                     std::span{scratch.addresses}.subspan(done));
+    deliver(late.subspan(done, got), std::span{scratch.addresses}.subspan(done, got), out, sum);
+    cache_->release(window);
+    done += got;
+  }
+  waited_.fetch_add(all ? window.waited : late.size(), std::memory_order_relaxed);
+  if (!all || window.waited != 0) count_wait(since);
+}
+
+void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out,
+                    bool sum) {
+  const auto parts = parts_for(late.size());
+  // One thread has all rows of a bag.
+  const auto from_bag = [&](std::size_t i) {
+    while (sum && i > 0 && i < late.size() && late[i].target == late[i - 1].target) ++i;
+    return i;
+  };
+  const auto body = [&](std::size_t part) {
+    const auto range = part_of(late.size(), parts, part);
+    for (auto i = from_bag(range.begin); i < from_bag(range.end); ++i) {
+      const auto* const row = units[i] + layout_.offset_in_unit(late[i].row);
+      float* const to = out[late[i].target];
+      if (!sum) {
+        std::memcpy(to, row, out.dim * sizeof(float));
+        continue;
+      }
+      if (late[i].first) start_sum(to, out.dim);
+      add_row(to, as_floats(row), out.dim);
+    }
+  };
+  if (parts == 1)
+    body(0);
+  else
+    context_->arena().parallel_for(parts, body);
+}
+
+void Table::read(RowId first, std::size_t count, std::size_t column, std::span<float> out) {
+  TIER_ASSERT(count != 0 || out.empty(), "the output has room for at least one row");
+  if (count == 0) return;
+  if (std::uint64_t{first} + count > layout_.rows)
+    throw std::out_of_range{"table '" + name_ + "': rows " + std::to_string(first) + " to " +
+                            std::to_string(std::uint64_t{first} + count - 1) + " are out of range; it has " +
+                            std::to_string(layout_.rows) + " rows"};
+  const auto width = out.size() / count;
+  const auto copy = [&](std::size_t i, const std::byte* unit) {
+    const auto* const row = unit + layout_.offset_in_unit(first + static_cast<RowId>(i));
+    std::memcpy(out.data() + i * width, row + column * sizeof(float), width * sizeof(float));
+  };
+  if (is_whole()) {
+    for (std::size_t i = 0; i < count; ++i) copy(i, storage_.address() + (first + i) * layout_.unit_bytes);
+    return;
+  }
+  const Borrowed borrowed{*this};
+  auto& scratch = *borrowed;
+  scratch.window.purpose = Purpose::Peek;
+  scratch.window.hold = 0;
+  scratch.units.resize(count);
+  scratch.addresses.resize(count);
+  for (std::size_t i = 0; i < count; ++i) scratch.units[i] = layout_.unit_of(first + static_cast<RowId>(i));
+  for (std::size_t done = 0; done < count;) {
+    const auto got = cache_->acquire(scratch.window, std::span{scratch.units}.subspan(done),
+                                     std::span{scratch.addresses}.subspan(done));
+    for (auto i = done; i < done + got; ++i) copy(i, scratch.addresses[i]);
+    cache_->release(scratch.window);
+    done += got;
+  }
+}
+
+// Update.
+
+void Table::update(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+                   std::span<const float> gradients, std::size_t stride, RowUpdate update,
+                   BatchRecord* batch) {
+  TIER_ASSERT(batch != nullptr, "an update has a batch");
+  const auto dim = layout_.dim;
+  TIER_ASSERT(stride >= dim, "gradients do not overlap");
+  const Borrowed borrowed{*this};
+  auto& scratch = *borrowed;
+  scratch.sums.resize(context_->arena().threads() * round_up(dim, 16));
+  scratch.bag_of.resize(offsets.empty() ? 0 : ids.size());
+  for (std::size_t bag = 0; bag + 1 < offsets.size(); ++bag)
+    for (auto i = offsets[bag]; i < offsets[bag + 1]; ++i)
+      scratch.bag_of[i] = static_cast<std::uint32_t>(bag);
+
+  const auto gradient = [&](std::uint64_t occurrence) {
+    const auto position = RowGroups::position_of(occurrence);
+    return gradients.data() + (offsets.empty() ? position : scratch.bag_of[position]) * stride;
+  };
+  change(ids, batch, [&](std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t part) {
+    const float* sum = gradient(occurrences.front());
+    if (occurrences.size() > 1) {
+      float* const own = scratch.sums.data() + part * round_up(dim, 16);
+      std::copy_n(sum, dim, own);
+      for (const auto occurrence : occurrences.subspan(1)) add_row(own, gradient(occurrence), dim);
+      sum = own;
+    }
+    update(reinterpret_cast<float*>(row), sum);
+  });
+}
+
+void Table::scatter(std::span<const RowId> ids, std::span<const float> rows) {
+  TIER_ASSERT(rows.size() == ids.size() * layout_.dim, "rows are [ids, dim]");
+  const Owned batch{*this, open(ids)};
+  change(ids, batch.get(), [&](std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t) {
+    const auto last = RowGroups::position_of(occurrences.back());
+    std::memcpy(row, rows.data() + last * layout_.dim, layout_.dim * sizeof(float));
+  });
+}
+
+void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate update) {
+  if (ids.empty()) return;
+  if (!batch->grouped) batch->groups.build(ids, layout_.rows);
+  batch->grouped = true;
+  const auto& groups = batch->groups;
+  unique_.fetch_add(groups.rows().size(), std::memory_order_relaxed);
+  const MutexLock one_at_a_time{update_mutex_};
+  if (!is_whole()) return change_cached(groups, batch->number, update);
+  auto* const base = storage_.address();
+  apply(
+      groups, {0, groups.rows().size()},
+      [&](std::size_t group) { return base + groups.rows()[group] * layout_.unit_bytes; }, update);
+}
+
+void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update) {
+  const Borrowed borrowed{*this};
+  auto& scratch = *borrowed;
+  const auto rows = groups.rows();
+  auto& units = scratch.units;
+  units.clear();
+  scratch.unit_of_group.clear();
+  for (const auto row : rows) {
+    const auto unit = layout_.unit_of(row);
+    if (units.empty() || units.back() != unit) units.push_back(unit);
+    scratch.unit_of_group.push_back(static_cast<std::uint32_t>(units.size() - 1));
+  }
+  scratch.addresses.resize(units.size());
+  auto& window = scratch.window;
+  window.purpose = Purpose::Update;
+  window.hold = hold;
+  window.waited = 0;
+  std::size_t group = 0;
+  for (std::size_t done = 0; done < units.size();) {
+    const auto since = std::chrono::steady_clock::now();
+    done +=
+        cache_->acquire(window, std::span{units}.subspan(done), std::span{scratch.addresses}.subspan(done));
+    if (window.waited != 0) count_wait(since);
+    auto end = group;
+    while (end < rows.size() && scratch.unit_of_group[end] < done) ++end;
+    apply(
+        groups, {group, end},
+        [&](std::size_t g) {
+          return scratch.addresses[scratch.unit_of_group[g]] + layout_.offset_in_unit(rows[g]);
+        },
+        update);
+    group = end;
+    cache_->release(window);
+  }
+}
+
+void Table::apply(const RowGroups& groups, IndexRange range, FunctionRef<std::byte*(std::size_t)> row_of,
+                  GroupUpdate update) {
+  constexpr std::size_t ahead = 8;
+  const auto count = range.end - range.begin;
+  const auto parts = parts_for(2 * count);  // an update does more for a row than a gather
+  const auto bytes = layout_.row_floats() * sizeof(float);
+  const auto body = [&](std::size_t part) {
+    const auto [begin, end] = part_of(count, parts, part);
+    for (auto i = range.begin + begin; i < range.begin + end; ++i) {
+      if (i + ahead < range.begin + end) prefetch_row(row_of(i + ahead), bytes);
+      update(row_of(i), groups.occurrences(i), part);
+    }
+  };
+  if (parts == 1)
+    body(0);
+  else
+    context_->arena().parallel_for(parts, body);
+}
+
+void Table::flush() {
+  if (is_whole()) return;
+  const Borrowed borrowed{*this};
+  const MutexLock no_update{update_mutex_};
+  cache_->flush((*borrowed).window);
+}
+
+// Batches and hints.
+
+BatchNumber Table::announce(std::span<const RowId> ids) {
+  check_ids(ids);
+  if (is_whole() || ids.empty()) return 0;
+  Owned record{*this, book_.take()};
+  record->groups.build(ids, layout_.rows);
+  record->grouped = true;
+  for (const auto row : record->groups.rows()) {
+    const auto unit = layout_.unit_of(row);
+    if (record->units.empty() || record->units.back() != unit) record->units.push_back(unit);
+  }
+  record->number = cache_->open_batch();
+  if (record->number == 0) {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    return 0;
+  }
+  cache_->announce(record->number, record->units);
+  record->announced = true;
+  const auto number = record->number;
+  book_.add(record.release(), ids);
+  return number;
+}
+
+void Table::prefetch(BatchNumber batch) {
+  if (batch != 0 && !is_whole() && book_.want(batch)) context_->enqueue(*this);
+}
+
+void Table::cancel(BatchNumber batch) noexcept {
+  auto* const record = batch == 0 ? nullptr : book_.claim(batch);
+  if (record == nullptr) return;
+  end(record);
+  // A row that another batch wants too was held for the last of them only.
+  book_.for_each_prefetched(
+      [this](BatchNumber number, std::span<const RowId> units) { cache_->hold(number, units); });
+}
+
+BatchRecord* Table::open(std::span<const RowId> ids) {
+  check_ids(ids);
+  if (is_whole()) return book_.take();
+  if (auto* const announced = book_.claim(ids)) return announced;
+  auto* const record = book_.take();
+  record->number = cache_->open_batch();
+  return record;
+}
+
+void Table::close(BatchRecord* batch) noexcept { end(batch); }
+
+void Table::end(BatchRecord* record) noexcept {
+  if (!is_whole()) {
+    const auto announced =
+        record->announced ? std::span<const RowId>{record->units} : std::span<const RowId>{};
+    cache_->end_batch(record->number, announced, record->gathered);
+  }
+  book_.give_back(record);
+  if (stalled_.load(std::memory_order_relaxed)) resume();
+}
+
+void Table::resume() noexcept {
+  stalled_ = false;
+  try {
+    context_->enqueue(*this);
+  } catch (const std::exception&) {  // no memory, no thread: the hint is dropped
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+bool Table::work() noexcept {
+  if (closing_.load(std::memory_order_relaxed)) return false;
+  auto* const record = book_.begin_prefetch();
+  if (record == nullptr) return false;
+  bool full = false;
+  std::size_t fetched = 0;
+  prefetch_window_.hold = record->number;
+  try {
+    fetched = cache_->prefetch(prefetch_window_, BatchBook::unfetched(*record), full);
+  } catch (const std::bad_alloc&) {  // before anything was begun: the hint is dropped
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    full = true;
+  }
+  book_.end_prefetch(record, fetched);
+  if (full) {
+    stalls_.fetch_add(1, std::memory_order_relaxed);
+    stalled_ = true;
+  }
+  return !full;
+}
+
+// Counting.
+
+void Table::count_wait(std::chrono::steady_clock::time_point since) noexcept {
+  const auto ns = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - since).count());
+  waited_ns_.fetch_add(ns, std::memory_order_relaxed);
+  context_->manager().count_stall(ns);
+}
+
+TableStatistics Table::statistics() const {
+  TableStatistics all;
+  if (!is_whole()) cache_->add_statistics(all);
+  all.asked = asked_.load(std::memory_order_relaxed);
+  all.unique = unique_.load(std::memory_order_relaxed);
+  all.waited = waited_.load(std::memory_order_relaxed);
+  all.hits = all.asked - all.waited;
+  all.prefetches_stalled = stalls_.load(std::memory_order_relaxed);
+  all.hints_dropped = dropped_.load(std::memory_order_relaxed);
+  all.waited_ns = waited_ns_.load(std::memory_order_relaxed);
+  return all;
+}
+
+void Table::reset_statistics() {
+  if (!is_whole()) cache_->reset_statistics();
+  for (auto* counter : {&asked_, &unique_, &waited_, &waited_ns_, &stalls_, &dropped_}) counter->store(0);
+}
+
+void Table::check_invariants() const {
+  if (!is_whole()) cache_->check_invariants();
+}
+
+}  // namespace
+
+std::unique_ptr<TableCore> TableCore::make(std::shared_ptr<TableContext> context, TableOptions options) {
+  return std::make_unique<Table>(std::move(context), std::move(options));
+}
+
+}  // namespace tier::detail

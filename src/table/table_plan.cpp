@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "table/table_plan.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/table/row_table.hpp>
+
+#include <string>
+
+namespace tier {
+namespace detail {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+Bytes budget_of(Manager& manager, const TableOptions& options) {
+  if (options.budget) return *options.budget;
+  const auto& fastest = manager.tier(Manager::fastest());
+  if (options.share != 0)
+    return {static_cast<std::size_t>(options.share * static_cast<double>(fastest.capacity().count))};
+  return manager.statistics().tiers.at(Manager::fastest()).largest_free;
+}
+
+bool is_whole(const RowLayout& layout, const TableOptions& options, Bytes budget) {
+  return options.slots ? *options.slots >= options.rows : layout.bytes() <= budget.count;
+}
+
+// The first tier after the fastest that has room for the rows, unless the options name one.
+TierIndex slow_tier(Manager& manager, const TableOptions& options) {
+  if (options.slow != no_tier) {
+    if (options.slow == Manager::fastest() || options.slow >= manager.tier_count())
+      throw ConfigError{"table '" + options.name + "': its rows cannot live in tier " +
+                        std::to_string(options.slow) + "; allowed: 1 to " +
+                        std::to_string(manager.tier_count() - 1)};
+    return options.slow;
+  }
+  if (manager.tier_count() == 1)
+    throw ConfigError{"table '" + options.name + "' of " + to_string(Bytes{row_layout(options).bytes()}) +
+                      " is larger than its budget, and there is no slower tier"};
+  const auto statistics = manager.statistics();
+  for (TierIndex tier = 1; tier < manager.tier_count(); ++tier)
+    if (statistics.tiers[tier].largest_free.count >= row_layout(options, manager.tier(tier)).bytes())
+      return tier;
+  return static_cast<TierIndex>(manager.tier_count() - 1);
+}
+
+[[noreturn]] void refuse_budget(const TableOptions& options, Bytes budget, Bytes minimum) {
+  throw ConfigError{"table '" + options.name + "': a budget of " + to_string(budget) + " is below the " +
+                    to_string(minimum) + " that a slot, the slot map and staging for a batch take"};
+}
+
+CacheShape shape_of(const RowLayout& layout, const TableOptions& options, Bytes budget) {
+  const auto policy_bytes = options.policy->bytes_per_slot();
+  if (options.slots) {
+    const auto slots = (*options.slots + layout.unit_rows - 1) / layout.unit_rows;
+    return CacheShape::of_slots(static_cast<RowId>(slots), policy_bytes);
+  }
+  const auto shape = CacheShape::of_budget(layout, budget, policy_bytes);
+  if (shape.slots == 0) refuse_budget(options, budget, {CacheShape::of_slots(1, policy_bytes).bytes(layout)});
+  return shape;
+}
+
+}  // namespace
+
+TablePlan plan_table(Manager& manager, const TableOptions& options) {
+  check_options(options);
+  const auto budget = options.slots ? Bytes{} : budget_of(manager, options);
+  TablePlan plan;
+  plan.layout = row_layout(options);
+  plan.whole = is_whole(plan.layout, options, budget);
+  auto tier = Manager::fastest();
+  if (!plan.whole) {
+    tier = slow_tier(manager, options);
+    if (options.policy == nullptr)
+      throw ConfigError{"table '" + options.name + "' is larger than its budget and has no row policy"};
+    plan.layout = row_layout(options, manager.tier(tier));
+    plan.shape = shape_of(plan.layout, options, budget);
+  }
+  plan.storage = manager.place({plan.layout.bytes()}, page, tier, options.name);
+  return plan;
+}
+
+}  // namespace detail
+
+TableBytes bytes_needed(Manager& manager, const TableOptions& options) {
+  detail::check_options(options);
+  const auto whole = detail::row_layout(options);
+  TableBytes bytes{{whole.bytes()}, {whole.bytes()}};
+  if (manager.tier_count() == 1) return bytes;
+  const auto layout = detail::row_layout(options, manager.tier(detail::slow_tier(manager, options)));
+  const auto policy_bytes = options.policy == nullptr ? 12 : options.policy->bytes_per_slot();
+  bytes.minimum = std::min(bytes.whole, Bytes{detail::CacheShape::of_slots(1, policy_bytes).bytes(layout)});
+  return bytes;
+}
+
+}  // namespace tier

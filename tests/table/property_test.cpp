@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Random programs against plain arrays: wherever rows are, whatever fails, the same bits.
+#include "rig.hpp"
+#include "support/seed.hpp"
+
+#include <tier/core/error.hpp>
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <vector>
+
+using namespace tier;
+using namespace tier::test;
+
+namespace {
+
+struct Case {
+  Kind kind;
+  std::string_view policy;
+  std::size_t dim;
+  std::uint64_t slots;
+};
+
+/// One table, its model, and the batches that were announced.
+class Program {
+ public:
+  Program(const Case& test, std::uint64_t seed)
+      : rig_{test.kind},
+        dim_{test.dim},
+        table_{rig_.table(rows, test.dim, test.slots, test.policy)},
+        plain_{rows, test.dim},
+        random_{seed} {
+    if (test.kind == Kind::Whole) return;
+    rig_.slow->fails = [this](Direction direction, std::uint64_t, std::uint64_t) {
+      const auto odds = direction == Direction::Read ? read_odds_.load() : write_odds_.load();
+      if (odds == 0 || accesses_.fetch_add(1) % odds != odds - 1) return std::error_code{};
+      return std::make_error_code(std::errc::io_error);
+    };
+  }
+
+  void run(int steps) {
+    for (int i = 0; i < steps; ++i) step();
+    heal();
+    for (const auto& batch : announced_) table_.cancel(batch.first);
+    table_.settle();
+    table_.flush();
+    table_.check_invariants();
+    CHECK(same_bits(all_rows(table_), plain_.values()));
+    CHECK(same_bits(all_states(table_), plain_.states()));
+  }
+
+  [[nodiscard]] TableStatistics statistics() const { return table_.statistics(); }
+
+  std::uint64_t errors = 0;
+
+ private:
+  static constexpr RowId rows = 300;
+
+  void step() {
+    switch (below(12)) {
+      case 0:
+      case 1:
+        return attempt([&] { gather(some_ids()); });
+      case 2:
+        return attempt([&] { pool(some_ids()); });
+      case 3:
+      case 4:
+      case 5:
+        return train();
+      case 6:
+        return attempt([&] { scatter(some_ids()); });
+      case 7:
+      case 8:
+        return announce();
+      case 9:
+        return cancel();
+      case 10:
+        return attempt([&] { table_.flush(); });
+      default:
+        return fail_sometimes();
+    }
+  }
+
+  /// A failed operation has changed nothing that the model does not know of.
+  template <class F>
+  void attempt(const F& operation) {
+    const bool faulty = read_odds_ != 0 || write_odds_ != 0;
+    try {
+      operation();
+    } catch (const TierError&) {
+      CHECK(faulty);
+      ++errors;
+    } catch (const OutOfTierMemory&) {
+      CHECK(faulty);
+      ++errors;
+    }
+  }
+
+  // The operation comes first: what it throws is for `attempt`, not for the check.
+  void gather(const std::vector<RowId>& ids) {
+    const auto out = test::gather(table_, ids);
+    CHECK(same_bits(out, plain_.gather(ids)));
+  }
+
+  void pool(const std::vector<RowId>& ids) {
+    const auto offsets = some_offsets(ids.size());
+    std::vector<float> out((offsets.size() - 1) * dim_, -1.0F);
+    table_.gather_pooled(ids, offsets, out);
+    CHECK(same_bits(out, plain_.pooled(ids, offsets)));
+  }
+
+  // An update of more than the cache holds may stop half way, so those that change the table meet no faults …
+  void train() {
+    const auto ids = announced_.empty() || below(3) == 0 ? some_ids() : take_announced();
+    const auto gradients = some_values(ids.size() * dim_);
+    attempt([&] {
+      auto batch = table_.batch(ids);
+      if (below(2) == 0) {
+        std::vector<float> out(ids.size() * dim_);
+        batch.gather(out);
+        CHECK(same_bits(out, plain_.gather(ids)));
+      }
+      const auto odds = read_odds_.exchange(0);  // … of reading: those of writing lose nothing
+      try {
+        if (below(2) == 0) {
+          batch.update(gradients, Sgd{0.5F});
+          plain_.update(ids, gradients, Sgd{0.5F});
+        } else {
+          batch.update(gradients, RowWiseAdagrad{});
+          plain_.update(ids, gradients, RowWiseAdagrad{});
+        }
+      } catch (const OutOfTierMemory&) {
+        heal();  // so many slots are stuck that nothing moves: begin again with what can be read back
+        table_.flush();
+        resynchronise();
+        ++errors;
+      }
+      read_odds_ = odds;
+    });
+  }
+
+  void scatter(const std::vector<RowId>& ids) {
+    const auto odds = read_odds_.exchange(0);
+    const auto values = some_values(ids.size() * dim_);
+    try {
+      table_.scatter(ids, values);
+      plain_.scatter(ids, values);
+    } catch (const OutOfTierMemory&) {
+      heal();
+      table_.flush();
+      resynchronise();
+      ++errors;
+    }
+    read_odds_ = odds;
+  }
+
+  void announce() {
+    auto ids = some_ids();
+    if (ids.empty()) return;
+    const auto batch = table_.announce(ids);
+    if (below(4) != 0) table_.prefetch(batch);
+    if (batch) announced_.emplace_back(batch, std::move(ids));
+  }
+
+  void cancel() {
+    if (announced_.empty()) return;
+    const auto at = announced_.begin() + static_cast<std::ptrdiff_t>(below(announced_.size()));
+    table_.cancel(at->first);
+    announced_.erase(at);
+  }
+
+  std::vector<RowId> take_announced() {
+    auto ids = std::move(announced_.front().second);
+    announced_.erase(announced_.begin());
+    return ids;
+  }
+
+  void fail_sometimes() {
+    if (rig_.kind == Kind::Whole) return;
+    heal();
+    if (below(3) == 0) read_odds_ = 1 + below(20);
+    if (below(3) == 0) write_odds_ = 1 + below(20);
+    if (below(3) != 0) return;
+    heal();
+    table_.flush();
+  }
+  void heal() { read_odds_ = write_odds_ = 0; }
+
+  void resynchronise() {
+    PlainTable fresh{rows, dim_};
+    std::vector<RowId> ids(rows);
+    for (RowId row = 0; row < rows; ++row) ids[row] = row;
+    fresh.scatter(ids, all_rows(table_));
+    fresh.set_states(all_states(table_));
+    plain_ = fresh;
+  }
+
+  // Few rows are asked for often, the rest seldom; sometimes more rows than the cache holds.
+  std::vector<RowId> some_ids() {
+    std::vector<RowId> ids(below(8) == 0 ? below(600) : below(40));
+    for (auto& id : ids) id = static_cast<RowId>(below(2) == 0 ? below(20) : below(rows));
+    return ids;
+  }
+  std::vector<std::uint32_t> some_offsets(std::size_t ids) {
+    std::vector<std::uint32_t> offsets{0};
+    while (offsets.back() < ids)
+      offsets.push_back(static_cast<std::uint32_t>(std::min<std::size_t>(ids, offsets.back() + below(9))));
+    return offsets;
+  }
+  std::vector<float> some_values(std::size_t count) {
+    std::vector<float> values(count);
+    for (auto& value : values) value = static_cast<float>(below(2001)) / 997.0F - 1;
+    return values;
+  }
+  std::size_t below(std::size_t bound) { return random_() % bound; }
+
+  Rig rig_;
+  std::size_t dim_;
+  std::atomic<std::size_t> read_odds_{0}, write_odds_{0}, accesses_{0};
+  RowTable<float> table_;
+  PlainTable plain_;
+  std::mt19937_64 random_;
+  std::vector<std::pair<BatchId, std::vector<RowId>>> announced_;
+};
+
+}  // namespace
+
+TEST_CASE("whatever moves and whatever fails, a table holds the bits that plain arrays hold") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  std::uint64_t errors = 0, moved = 0;
+  for (const auto policy : {"hint_aware", "lru", "first_touch"}) {
+    for (const auto& test : {Case{Kind::Whole, policy, 16, 0}, Case{Kind::Rows, policy, 16, 40},
+                             Case{Kind::Rows, policy, 5, 1}, Case{Kind::Blocks, policy, 16, 40},
+                             Case{Kind::Blocks, policy, 3, 100}, Case{Kind::Blocks, policy, 200, 12}}) {
+      CAPTURE(policy);
+      CAPTURE(static_cast<int>(test.kind));
+      CAPTURE(test.dim);
+      Program program{test, seed};
+      program.run(400);
+      errors += program.errors;
+      moved += program.statistics().missed_units + program.statistics().prefetched_units;
+    }
+  }
+  CHECK(errors > 0);
+  CHECK(moved > 10'000);
+}
