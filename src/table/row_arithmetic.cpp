@@ -7,7 +7,8 @@ namespace tier::detail {
 namespace {
 
 // Eight floats at any address; in one register, or in two where these are shorter.
-using Eight = float __attribute__((vector_size(32), aligned(4), may_alias));
+// A typedef, since GCC and Clang disagree on where an alias declares its alignment, and one of them drops it.
+typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));  // NOLINT(modernize-use-using)
 constexpr std::size_t lanes = 8;
 
 #define TIER_INLINE inline __attribute__((always_inline))
@@ -30,7 +31,7 @@ TIER_INLINE float squares(const float* values, std::size_t n) noexcept {
   Eight sums{};
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const Eight v = *reinterpret_cast<const Eight*>(values + i);
+    const auto& v = *reinterpret_cast<const Eight*>(values + i);
     sums += v * v;
   }
   for (; i < n; ++i) sums[i % lanes] += values[i] * values[i];
