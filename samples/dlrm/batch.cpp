@@ -2,29 +2,8 @@
 #include "batch.hpp"
 
 #include <algorithm>
-#include <boost/sort/spreadsort/integer_sort.hpp>
 
 namespace dlrm {
-namespace {
-
-void order_by_row(Lookup& lookup) {
-  auto& occurrences = lookup.occurrences;
-  occurrences.reserve(lookup.ids.size());
-  for (std::size_t sample = 0; sample < lookup.samples(); ++sample) {
-    for (const auto id : lookup.bag(sample)) occurrences.push_back(std::uint64_t{id} << 32 | sample);
-  }
-  boost::sort::spreadsort::integer_sort(occurrences.begin(), occurrences.end());
-  for (std::size_t i = 0; i < occurrences.size(); ++i) {
-    const auto row = static_cast<RowId>(occurrences[i] >> 32);
-    if (!lookup.rows.empty() && lookup.rows.back() == row) continue;
-    lookup.rows.push_back(row);
-    lookup.row_starts.push_back(static_cast<std::uint32_t>(i));
-  }
-  lookup.row_starts.push_back(static_cast<std::uint32_t>(occurrences.size()));
-}
-
-}  // namespace
-
 BatchReader::BatchReader(Log& log, Stretch stretch, std::size_t samples, std::vector<RowId> rows,
                          std::size_t epochs)
     : log_{log}, stretch_{stretch}, samples_{samples}, rows_{std::move(rows)}, epochs_left_{epochs} {
@@ -58,12 +37,7 @@ Batch BatchReader::read() {
   for (; batch.used < samples_ && position_ < stretch_.last && log_.next(record_); ++position_) {
     add(batch, batch.used++, record_);
   }
-#pragma omp parallel for schedule(static, 1)
-  for (std::size_t table = 0; table < batch.lookups.size(); ++table) {
-    auto& lookup = batch.lookups[table];
-    lookup.starts.resize(samples_ + 1, lookup.starts.back());
-    order_by_row(lookup);
-  }
+  for (auto& lookup : batch.lookups) lookup.starts.resize(samples_ + 1, lookup.starts.back());
   return batch;
 }
 

@@ -17,20 +17,10 @@ struct Lookup {
   std::vector<RowId> ids;             ///< all bags, one after the other
   std::vector<std::uint32_t> starts;  ///< bag `s` is `ids[starts[s] .. starts[s + 1])`
 
-  /// Every occurrence of a row, ordered by row and then by sample: `occurrences[i] = row << 32 | sample`.
-  std::vector<std::uint64_t> occurrences;
-  std::vector<RowId> rows;                ///< each row once, ascending
-  std::vector<std::uint32_t> row_starts;  ///< row `r`: `occurrences[row_starts[r] .. row_starts[r + 1])`
-
   [[nodiscard]] std::size_t samples() const { return starts.size() - 1; }
   [[nodiscard]] std::span<const RowId> bag(std::size_t sample) const {
     return std::span{ids}.subspan(starts[sample], starts[sample + 1] - starts[sample]);
   }
-  /// The samples that ask for the `r`-th of `rows`, ascending, once for each time they do.
-  [[nodiscard]] std::span<const std::uint64_t> occurrences_of(std::size_t r) const {
-    return std::span{occurrences}.subspan(row_starts[r], row_starts[r + 1] - row_starts[r]);
-  }
-  [[nodiscard]] static std::size_t sample_of(std::uint64_t occurrence) { return occurrence & 0xffffffff; }
 };
 
 /// Always as many samples as the model was made for. Where the log ran out, the last ones are empty and not `used`.

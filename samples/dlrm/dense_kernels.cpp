@@ -169,6 +169,25 @@ void Interaction::backward(const float* x, const float* dpairs, float* products,
   }
 }
 
+void concatenate(std::span<const float* const> parts, std::size_t batch, std::size_t dim, float* out) {
+#pragma omp parallel for schedule(static)
+  for (std::size_t sample = 0; sample < batch; ++sample) {
+    float* row = out + sample * parts.size() * dim;
+    for (const float* part : parts) row = std::copy_n(part + sample * dim, dim, row);
+  }
+}
+
+void split(const float* in, std::size_t batch, std::size_t dim, std::span<float* const> parts) {
+#pragma omp parallel for schedule(static)
+  for (std::size_t sample = 0; sample < batch; ++sample) {
+    const float* row = in + sample * parts.size() * dim;
+    for (float* part : parts) {
+      std::copy_n(row, dim, part + sample * dim);
+      row += dim;
+    }
+  }
+}
+
 double loss_and_gradient(const float* logits, std::span<const float> labels, std::size_t samples,
                          float* dlogits) {
   double loss = 0;

@@ -50,6 +50,11 @@ class Interaction {
   std::unique_ptr<Primitives> primitives_;
 };
 
+/// The parts, [batch, dim] each, side by side: [batch, parts, dim].
+void concatenate(std::span<const float* const> parts, std::size_t batch, std::size_t dim, float* out);
+/// And back.
+void split(const float* in, std::size_t batch, std::size_t dim, std::span<float* const> parts);
+
 /// Mean binary cross-entropy of the first labels.size() of `samples` logits, and its gradient (0 for the others).
 /// \return  the mean, summed in sample order in double.
 double loss_and_gradient(const float* logits, std::span<const float> labels, std::size_t samples,

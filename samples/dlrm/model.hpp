@@ -25,7 +25,7 @@ struct ModelOptions {
   std::vector<std::size_t> bottom;  ///< widths of the hidden layers; one of `dim` follows
   std::vector<std::size_t> top;     ///< the same; one of 1 follows
   std::uint64_t seed = 1;
-  RowOptimizer optimizer;  // of the layers too, there with a sum for each weight
+  Learning learning;
 };
 
 /// A chain of linear layers with their gradients and optimiser state; a ReLU after each, after the last if asked.
@@ -70,15 +70,12 @@ class Dlrm {
  public:
   Dlrm(Memory& memory, ModelOptions options);
 
-  void announce(const Batch& batch) {
-    for_tables([&](EmbeddingTable& table) { table.announce(batch); });
-  }
-  void prefetch(const Batch& batch) {
-    for_tables([&](EmbeddingTable& table) { table.prefetch(batch); });
-  }
-  void cancel(const Batch& batch) {
-    for_tables([&](EmbeddingTable& table) { table.cancel(batch); });
-  }
+  Dlrm(const Dlrm&) = delete;
+  Dlrm& operator=(const Dlrm&) = delete;
+
+  /// This batch comes later, in the order of these calls. Advice.   \pre  It outlives its turn, or is cancelled.
+  void prefetch(const Batch& batch);
+  void cancel(const Batch& batch);
 
   /// One step of learning.   \return  the mean loss before it
   double train(const Batch& batch);
@@ -100,22 +97,19 @@ class Dlrm {
   double loss(const Batch& batch);
   void backward();
   void step(const Batch& batch);
-  template <class Call>
-  void for_tables(Call&& call) {
-    for (auto& table : tables_) call(*table);
-  }
-
   Memory& memory_;
   ModelOptions options_;
   Interaction interaction_;
   Tensor dense_;  // [batch, dense features]
   Mlp<Memory> bottom_;
-  Tensor embedded_;  // [batch, features, dim]: the bottom's output, then each table's sums
-  Tensor embedded_gradient_;
-  Tensor products_;  // scratch of the interaction
-  Tensor pairs_, pairs_gradient_;
-  Mlp<Memory> top_;
   std::vector<std::unique_ptr<EmbeddingTable>> tables_;
+  std::vector<Tensor> sums_, sum_gradients_;  // of each table's bags: [batch, dim]
+  Tensor embedded_, embedded_gradient_;       // [batch, features, dim]
+  Tensor products_;                           // scratch of the interaction
+  Tensor pairs_, pairs_gradient_;             // what it gives
+  Mlp<Memory> top_;
+  std::vector<const Tensor*> parts_;  // of embedded_: the bottom's output and the sums
+  std::vector<Tensor*> part_gradients_;
 };
 
 template <class Memory>
@@ -134,7 +128,7 @@ auto Mlp<Memory>::make_layer(std::size_t index, std::size_t in, std::size_t out,
   const auto tensor = [&](std::string_view part, std::size_t count) {
     return memory_.tensor(fmt::format("{}.{}", name, part), count);
   };
-  const bool sums = options_.optimizer.kind == Optimizer::Adagrad;
+  const bool sums = options_.learning.optimizer == Optimizer::Adagrad;
   return {.name = name,
           .kernel = LinearLayer{options_.batch, in, out, relu},
           .w = tensor("weights", out * in),
@@ -196,12 +190,12 @@ void Mlp<Memory>::backward(const Tensor& input, Tensor* input_gradient) {
 template <class Memory>
 void Mlp<Memory>::step() {
   const auto learn = [this](const std::string& name, Tensor& w, const Tensor& g, Tensor& sum) {
-    if (options_.optimizer.kind == Optimizer::Sgd) {
+    if (options_.learning.optimizer == Optimizer::Sgd) {
       const auto k = memory_.kernel(name + ".sgd", reads(g), updates(w));
-      return step_sgd(k.out(w).data(), k.in(g).data(), w.count(), options_.optimizer.rate);
+      return step_sgd(k.out(w).data(), k.in(g).data(), w.count(), options_.learning.rate);
     }
     const auto k = memory_.kernel(name + ".adagrad", reads(g), updates(w, sum));
-    step_adagrad(k.out(w).data(), k.in(g).data(), k.out(sum).data(), w.count(), options_.optimizer.rate);
+    step_adagrad(k.out(w).data(), k.in(g).data(), k.out(sum).data(), w.count(), options_.learning.rate);
   };
   for (auto& layer : layers_) {
     learn(layer.name + ".weights", layer.w, layer.dw, layer.sum_w);
@@ -244,8 +238,25 @@ Dlrm<Memory>::Dlrm(Memory& memory, ModelOptions options)
                                      .rows = options_.rows[table],
                                      .dim = options_.dim,
                                      .seed = options_.seed,
-                                     .optimizer = options_.optimizer}));
+                                     .learning = options_.learning}));
+    const auto count = options_.batch * options_.dim;
+    sums_.push_back(memory_.tensor(fmt::format("sums.{}", table), count));
+    sum_gradients_.push_back(memory_.tensor(fmt::format("sum_gradients.{}", table), count));
   }
+  parts_.push_back(&bottom_.output());
+  part_gradients_.push_back(&bottom_.output_gradient());
+  for (const auto& sum : sums_) parts_.push_back(&sum);
+  for (auto& gradient : sum_gradients_) part_gradients_.push_back(&gradient);
+}
+
+template <class Memory>
+void Dlrm<Memory>::prefetch(const Batch& batch) {
+  for (std::size_t t = 0; t < tables_.size(); ++t) tables_[t]->prefetch(batch.lookups[t]);
+}
+
+template <class Memory>
+void Dlrm<Memory>::cancel(const Batch& batch) {
+  for (std::size_t t = 0; t < tables_.size(); ++t) tables_[t]->cancel(batch.lookups[t]);
 }
 
 template <class Memory>
@@ -262,6 +273,7 @@ template <class Memory>
 template <class Predicted>
 void Dlrm<Memory>::predict(const Batch& batch, Predicted&& predicted) {
   forward(batch);
+  for (auto& table : tables_) table->finish();
   const auto k = memory_.kernel("predict", reads(top_.output()));
   const float* logits = k.in(top_.output()).data();
   for (std::size_t i = 0; i < batch.used; ++i) predicted(logits[i]);
@@ -284,15 +296,14 @@ void Dlrm<Memory>::forward(const Batch& batch) {
 
 template <class Memory>
 void Dlrm<Memory>::embed(const Batch& batch) {
-  const auto k = memory_.kernel("embed", reads(bottom_.output()), overwrites(embedded_));
-  const float* in = k.in(bottom_.output()).data();
-  float* out = k.out(embedded_).data();
-  const std::size_t stride = features() * options_.dim;
-#pragma omp parallel for schedule(static)
-  for (std::size_t s = 0; s < options_.batch; ++s)
-    std::copy_n(in + s * options_.dim, options_.dim, out + s * stride);
-  for (std::size_t t = 0; t < tables_.size(); ++t)
-    tables_[t]->gather(batch, out + (1 + t) * options_.dim, stride);
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    const auto k = memory_.kernel("lookup", overwrites(sums_[t]));
+    tables_[t]->gather(batch.lookups[t], {k.out(sums_[t]).data(), sums_[t].count()});
+  }
+  const auto k = memory_.kernel("concatenate", reads(parts_), overwrites(embedded_));
+  std::vector<const float*> parts;
+  for (const auto* part : parts_) parts.push_back(k.in(*part).data());
+  concatenate(parts, options_.batch, options_.dim, k.out(embedded_).data());
 }
 
 template <class Memory>
@@ -312,14 +323,10 @@ void Dlrm<Memory>::backward() {
                           k.out(embedded_gradient_).data());
   }
   {
-    const auto k =
-        memory_.kernel("bottom.gradient", reads(embedded_gradient_), overwrites(bottom_.output_gradient()));
-    const float* in = k.in(embedded_gradient_).data();
-    float* out = k.out(bottom_.output_gradient()).data();
-    const std::size_t stride = features() * options_.dim;
-#pragma omp parallel for schedule(static)
-    for (std::size_t s = 0; s < options_.batch; ++s)
-      std::copy_n(in + s * stride, options_.dim, out + s * options_.dim);
+    const auto k = memory_.kernel("split", reads(embedded_gradient_), overwrites(part_gradients_));
+    std::vector<float*> parts;
+    for (auto* part : part_gradients_) parts.push_back(k.out(*part).data());
+    split(k.in(embedded_gradient_).data(), options_.batch, options_.dim, parts);
   }
   bottom_.backward(dense_, nullptr);
 }
@@ -328,11 +335,10 @@ template <class Memory>
 void Dlrm<Memory>::step(const Batch& batch) {
   top_.step();
   bottom_.step();
-  const auto k = memory_.kernel("embeddings.update", reads(embedded_gradient_));
-  const float* gradients = k.in(embedded_gradient_).data();
-  const std::size_t stride = features() * options_.dim;
-  for (std::size_t t = 0; t < tables_.size(); ++t)
-    tables_[t]->update(batch, gradients + (1 + t) * options_.dim, stride);
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    const auto k = memory_.kernel("update", reads(sum_gradients_[t]));
+    tables_[t]->update(batch.lookups[t], {k.in(sum_gradients_[t]).data(), sum_gradients_[t].count()});
+  }
 }
 
 template <class Memory>

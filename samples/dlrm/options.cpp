@@ -95,10 +95,10 @@ void check_options(const CLI::App& app, const Options& o) {
 
 }  // namespace
 
-RowOptimizer Options::row_optimizer() const {
+Learning Options::learning() const {
   const auto kind = optimizer == "sgd" ? Optimizer::Sgd : Optimizer::Adagrad;
-  if (rate > 0) return {.kind = kind, .rate = static_cast<float>(rate)};
-  return {.kind = kind, .rate = kind == Optimizer::Sgd ? sgd_rate : adagrad_rate};
+  if (rate > 0) return {.optimizer = kind, .rate = static_cast<float>(rate)};
+  return {.optimizer = kind, .rate = kind == Optimizer::Sgd ? sgd_rate : adagrad_rate};
 }
 
 std::optional<Options> parse_options(std::vector<std::string> arguments, std::ostream& out) {

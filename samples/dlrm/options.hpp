@@ -43,7 +43,7 @@ struct Options {
   std::size_t threads = 0;  ///< 0: one for each core
   bool deterministic = false;
 
-  [[nodiscard]] RowOptimizer row_optimizer() const;
+  [[nodiscard]] Learning learning() const;
 };
 
 /// \param arguments  without the program's name

@@ -8,25 +8,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "embedding.hpp"
+#include "huge_buffer.hpp"
 #include "report.hpp"
 
 namespace dlrm {
-
-/// Zeroed memory in huge pages where the system gives them, touched by all threads.
-class HugeBuffer {
- public:
-  explicit HugeBuffer(std::size_t size_bytes);
-  [[nodiscard]] float* data() const { return static_cast<float*>(memory_.get()); }
-
- private:
-  struct Unmap {
-    std::size_t size;
-    void operator()(void* memory) const noexcept;
-  };
-  std::unique_ptr<void, Unmap> memory_;
-};
 
 class PlainTensor {
  public:
@@ -54,28 +42,15 @@ PlainOperands overwrites(PlainTensor&, Tensors&...) {
   return {};
 }
 
+inline PlainOperands reads(const std::vector<const PlainTensor*>&) { return {}; }
+inline PlainOperands overwrites(const std::vector<PlainTensor*>&) { return {}; }
+
 class PlainScope {
  public:
   [[nodiscard]] std::span<const float> in(const PlainTensor& tensor) const {
     return {tensor.data(), tensor.count()};
   }
   [[nodiscard]] std::span<float> out(PlainTensor& tensor) const { return {tensor.data(), tensor.count()}; }
-};
-
-/// An array of rows.
-class PlainTable final : public EmbeddingTable {
- public:
-  explicit PlainTable(const TableShape& shape);
-  void gather(const Batch& batch, float* out, std::size_t stride) override;
-  void update(const Batch& batch, const float* gradients, std::size_t stride) override;
-  void read_all(tier::FunctionRef<void(std::span<const float>)> visit) override;
-
- private:
-  [[nodiscard]] float* row(RowId id) const { return rows_.data() + id * shape_.row_floats(); }
-  void sum_bag(std::span<const RowId> bag, float* out) const;
-
-  TableShape shape_;
-  HugeBuffer rows_;
 };
 
 /// Where one run keeps its tensors and tables, and what that cost.

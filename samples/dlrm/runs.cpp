@@ -41,7 +41,7 @@ Experiment make_experiment(const Options& options, Log& log) {
                     .bottom = options.bottom,
                     .top = options.top,
                     .seed = options.seed,
-                    .optimizer = options.row_optimizer()},
+                    .learning = options.learning()},
           .train = {.learn_from = {.first = 0, .last = learned},
                     .test_on = {.first = learned, .last = records},
                     .epochs = options.epochs,

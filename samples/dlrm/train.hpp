@@ -105,7 +105,6 @@ void Trainer<Memory>::look_ahead(BatchReader& reader, RunResult& result) {
     result.input_s += seconds(Clock::now() - start);
     if (!batch) return;
     window_.push_back(std::move(*batch));
-    model_.announce(window_.back());
     if (window_.size() > 1) model_.prefetch(window_.back());  // the first is needed at once
   }
 }
