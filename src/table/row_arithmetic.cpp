@@ -31,7 +31,7 @@ TIER_INLINE float squares(const float* values, std::size_t n) noexcept {
   Eight sums{};
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const auto& v = *reinterpret_cast<const Eight*>(values + i);
+    const Eight v = *reinterpret_cast<const Eight*>(values + i);
     sums += v * v;
   }
   for (; i < n; ++i) sums[i % lanes] += values[i] * values[i];
