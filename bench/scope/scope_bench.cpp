@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Question: what does a scope cost when nothing has to move?
+#include "support/rows.hpp"
+
+#include <tier/runtime/runtime.hpp>
+#include <tier/scope/scope.hpp>
+#include <tier/tensor/tensor.hpp>
+
+#include <benchmark/benchmark.h>
+#include <algorithm>
+#include <array>
+#include <barrier>
+#include <thread>
+#include <vector>
+
+namespace tier::bench {
+namespace {
+
+using namespace tier::literals;
+
+struct Fixture {
+  Runtime runtime{{.tiers = {tiers::dram(16_MiB)}, .policy = "lru"}};
+  std::vector<Tensor<float>> tensors;
+
+  Fixture() {
+    for (int i = 0; i < 8; ++i) tensors.emplace_back(runtime, Shape{1024});
+  }
+};
+
+/// The least that keeps an object in place: one atomic add and one subtract on a line of its own.
+struct alignas(64) Counter {
+  std::atomic<std::uint64_t> pins{0};
+};
+
+constexpr int repeats = 200'000;
+
+template <class Body>
+auto times(Body body) {
+  return [body] {
+    for (int i = 0; i < repeats; ++i) body();
+  };
+}
+
+/// The same work on `threads` threads at once; returns when all have ended.
+template <class Work>
+void on_threads(int threads, const Work& work) {
+  std::vector<std::jthread> team;
+  for (int i = 1; i < threads; ++i) team.emplace_back(work);
+  work();
+}
+
+Row row(std::string what, const Pair& pair, double operands, double mark, const char* reach) {
+  const auto ns = [&](const Timings& t) { return t.median() / repeats / operands * 1e9; };
+  return checked_row({.id = "scope.resident",
+                      .what = std::move(what),
+                      .value = ns(pair.ours),
+                      .unit = "ns",
+                      .baseline = "atomic add and subtract",
+                      .baseline_value = ns(pair.baseline),
+                      .ratio = ns(pair.ours) / ns(pair.baseline),
+                      .reach = reach,
+                      .reached = ns(pair.ours) <= mark},
+                     pair);
+}
+
+std::vector<Row> scope_resident() {
+  Fixture f;
+  auto& t = f.tensors;
+  std::array<Counter, 8> counters;
+  const auto one = times([&] {
+    ReadScope scope{t[0]};
+    benchmark::DoNotOptimize(scope.get<0>().data());
+  });
+  const auto one_pin = times([&] {
+    counters[0].pins.fetch_add(1);
+    benchmark::DoNotOptimize(&counters);
+    counters[0].pins.fetch_sub(1);
+  });
+  const auto eight = times([&] {
+    ReadScope scope{t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]};
+    benchmark::DoNotOptimize(scope.get<7>().data());
+  });
+  const auto eight_pins = times([&] {
+    for (auto& c : counters) c.pins.fetch_add(1);
+    benchmark::DoNotOptimize(&counters);
+    for (auto& c : counters) c.pins.fetch_sub(1);
+  });
+  std::vector<Row> rows;
+  rows.push_back(row("entry + exit, one object", time_pair(one, one_pin, 15), 1, 10, "<= 10 ns"));
+  rows.push_back(
+      row("entry + exit, an object in a batch of 8", time_pair(eight, eight_pins, 15), 8, 8, "<= 8 ns"));
+  if (std::thread::hardware_concurrency() > 1)
+    rows.push_back(row("entry + exit, two threads on one object",
+                       time_pair([&] { on_threads(2, one); }, [&] { on_threads(2, one_pin); }, 15), 1, 60,
+                       "<= 60 ns"));
+  return rows;
+}
+
+const bool registered = add_rows("scope.resident", scope_resident);
+
+Fixture& shared() {
+  static Fixture fixture;
+  return fixture;
+}
+
+void read_one_object(benchmark::State& state) {
+  auto& t = shared().tensors;
+  for (auto _ : state) {
+    ReadScope scope{t[0]};
+    benchmark::DoNotOptimize(scope.get<0>().data());
+  }
+}
+BENCHMARK(read_one_object)->ThreadRange(1, 8)->UseRealTime();
+
+void read_own_object(benchmark::State& state) {
+  auto& t = shared().tensors[static_cast<std::size_t>(state.thread_index())];
+  for (auto _ : state) {
+    ReadScope scope{t};
+    benchmark::DoNotOptimize(scope.get<0>().data());
+  }
+}
+BENCHMARK(read_own_object)->ThreadRange(1, 8)->UseRealTime();
+
+void kernel_with_three_operands(benchmark::State& state) {
+  auto& t = shared().tensors;
+  for (auto _ : state) {
+    KernelScope kernel{"kernel", reads(t[0], t[1]), overwrites(t[2])};
+    benchmark::DoNotOptimize(kernel.out(t[2]).data());
+  }
+}
+BENCHMARK(kernel_with_three_operands);
+
+}  // namespace
+}  // namespace tier::bench
