@@ -309,8 +309,8 @@ TEST_CASE(
   CHECK(used() < 110_MiB);
   tier->release(0, (100_MiB).count);
   while (used() > 90_MiB) std::this_thread::yield();  // in the background: a hang here is the failure
-  CHECK(used() >= 70_MiB);
-  for (int i = 0; i < 20; ++i) {  // while space is on its way back
+  CHECK(used() >= 60_MiB);                            // the half that may lie idle, but for a part of a batch
+  for (int i = 0; i < 20; ++i) {                      // while space is on its way back
     REQUIRE(!tier->reserve(0, (160_MiB).count));
     CHECK(used() >= 160_MiB);
     tier->release(0, (160_MiB).count);
