@@ -120,7 +120,7 @@ struct Interaction::Primitives {
       : batch{samples},
         features{count},
         dim{columns},
-        width{columns + count * (count - 1) / 2},
+        width{Interaction::width(count, columns)},
         x{array({extent(batch), extent(features), extent(dim)}, Tag::abc)},
         transposed{array({extent(batch), extent(dim), extent(features)}, Tag::acb)},
         products{array({extent(batch), extent(features), extent(features)}, Tag::abc)},
@@ -132,8 +132,6 @@ Interaction::Interaction(std::size_t batch, std::size_t features, std::size_t di
     : primitives_{std::make_unique<Primitives>(batch, features, dim)} {}
 Interaction::Interaction(Interaction&&) noexcept = default;
 Interaction::~Interaction() = default;
-
-std::size_t Interaction::width() const { return primitives_->width; }
 
 void Interaction::forward(const float* x, float* products, float* pairs) const {
   const auto& p = *primitives_;

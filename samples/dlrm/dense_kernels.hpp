@@ -38,7 +38,9 @@ class Interaction {
   Interaction(Interaction&&) noexcept;
   ~Interaction();
   /// Of a row of `pairs`.
-  [[nodiscard]] std::size_t width() const;
+  [[nodiscard]] static std::size_t width(std::size_t features, std::size_t dim) {
+    return dim + features * (features - 1) / 2;
+  }
 
   /// \param products  scratch
   void forward(const float* x, float* products, float* pairs) const;

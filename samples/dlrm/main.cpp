@@ -30,19 +30,14 @@ void restart_with_passive_threads(char** argv) {
   ::execv("/proc/self/exe", argv);  // returns only if it failed, and then spinning threads are merely slower
 }
 
-void set_threads(const dlrm::Options& options) {
-  const std::size_t threads = options.threads > 0 ? options.threads : options.deterministic ? 2 : 0;
-  omp_set_dynamic(0);
-  if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
-}
-
 void warn_of_bad_lines(const dlrm::BadLines& bad) {
   for (const auto& message : bad.messages) fmt::print(stderr, "tier-dlrm: {}\n", message);
   if (bad.count > 0) fmt::print(stderr, "tier-dlrm: {} bad lines were skipped\n", bad.count);
 }
 
 int run(const dlrm::Options& options) {
-  set_threads(options);
+  omp_set_dynamic(0);
+  omp_set_num_threads(static_cast<int>(dlrm::threads_of(options)));
   const auto log = dlrm::make_log(options);
   const auto experiment = dlrm::make_experiment(options, *log);
   warn_of_bad_lines(log->bad_lines());

@@ -28,6 +28,12 @@ struct ModelOptions {
   Learning learning;
 };
 
+/// `first`, then `widths`, then `last`.
+std::vector<std::size_t> chain(std::size_t first, std::vector<std::size_t> widths, std::size_t last);
+
+/// In all tensors of the model: everything but its tables.
+std::size_t dense_floats(const ModelOptions& options);
+
 /// A chain of linear layers with their gradients and optimiser state; a ReLU after each, after the last if asked.
 template <class Memory>
 class Mlp {
@@ -213,13 +219,6 @@ void Mlp<Memory>::visit_weights(Visit&& visit) const {
   }
 }
 
-/// `first`, then `widths`, then `last`.
-inline std::vector<std::size_t> chain(std::size_t first, std::vector<std::size_t> widths, std::size_t last) {
-  widths.insert(widths.begin(), first);
-  widths.push_back(last);
-  return widths;
-}
-
 template <class Memory>
 Dlrm<Memory>::Dlrm(Memory& memory, ModelOptions options)
     : memory_{memory},
@@ -230,9 +229,11 @@ Dlrm<Memory>::Dlrm(Memory& memory, ModelOptions options)
       embedded_{memory_.tensor("embedded", options_.batch * features() * options_.dim)},
       embedded_gradient_{memory_.tensor("embedded_gradient", options_.batch * features() * options_.dim)},
       products_{memory_.tensor("products", options_.batch * features() * features())},
-      pairs_{memory_.tensor("pairs", options_.batch * interaction_.width())},
-      pairs_gradient_{memory_.tensor("pairs_gradient", options_.batch * interaction_.width())},
-      top_{memory_, "top", options_, chain(interaction_.width(), options_.top, 1), false} {
+      pairs_{memory_.tensor("pairs", options_.batch * Interaction::width(features(), options_.dim))},
+      pairs_gradient_{
+          memory_.tensor("pairs_gradient", options_.batch * Interaction::width(features(), options_.dim))},
+      top_{memory_, "top", options_, chain(Interaction::width(features(), options_.dim), options_.top, 1),
+           false} {
   for (std::size_t table = 0; table < options_.rows.size(); ++table) {
     tables_.push_back(memory_.table({.table = table,
                                      .rows = options_.rows[table],

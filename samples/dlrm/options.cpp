@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <thread>
 
 #include "logs/log.hpp"
 
@@ -136,6 +137,11 @@ std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables) {
     result.push_back(static_cast<RowId>(count));
   }
   return result;
+}
+
+std::size_t threads_of(const Options& options) {
+  if (options.threads > 0) return options.threads;
+  return options.deterministic ? 2 : std::max(1U, std::thread::hardware_concurrency());
 }
 
 tier::Bytes parse_fast(std::string_view text, tier::Bytes all) {

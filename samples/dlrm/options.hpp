@@ -55,6 +55,9 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
 /// \throws  `ConfigError` if the counts differ or a table is too small or too large.
 std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables);
 
+/// That compute, in every run: as given, else two if all is to be the same everywhere, else the machine's.
+std::size_t threads_of(const Options& options);
+
 /// \param text  a size, or a share of `all` such as `10%`   \throws  `ConfigError`
 tier::Bytes parse_fast(std::string_view text, tier::Bytes all);
 

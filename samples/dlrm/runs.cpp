@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runs.hpp"
 
+#include <fmt/format.h>
 #include <tier/core/error.hpp>
+#include <tier/memory/spec.hpp>
 
 #include "logs/generated_log.hpp"
 #include "plain_memory.hpp"
+#include "tiered_memory.hpp"
 
 namespace dlrm {
 namespace {
@@ -14,6 +17,27 @@ constexpr std::uint64_t held_out_one_in = 10;
 RunResult run_plain(const Experiment& experiment, Progress& progress, const std::atomic<bool>& stop) {
   PlainMemory memory;
   return Trainer{memory, experiment.model, experiment.train, experiment.log, stop}.run("plain", progress);
+}
+
+RunResult run_tiered(const std::string& name, const TieredOptions& options, const TrainOptions& train,
+                     const Experiment& experiment, Progress& progress, const std::atomic<bool>& stop) {
+  TieredMemory memory{options, experiment.model};
+  return Trainer{memory, experiment.model, train, experiment.log, stop}.run(name, progress);
+}
+
+tier::TierSpec parse_slow(const std::string& text, tier::Bytes tables) {
+  if (text.empty()) return tier::tiers::emulated("cxl", 2 * tables);
+  auto tiers = tier::parse_tiers(text);
+  if (tiers.size() == 1) return tiers.front();
+  throw tier::ConfigError{fmt::format("--slow takes one tier; \"{}\" has {}", text, tiers.size())};
+}
+
+TieredOptions tiered_options(const Experiment& experiment) {
+  const auto tables = bytes_of_tables(experiment.model);
+  return {.fast = parse_fast(experiment.options.fast, tables),
+          .slots = experiment.options.slots,
+          .slow = parse_slow(experiment.options.slow, tables),
+          .threads = static_cast<unsigned>(threads_of(experiment.options))};
 }
 
 }  // namespace
@@ -48,12 +72,26 @@ Experiment make_experiment(const Options& options, Log& log) {
                     .lookahead = options.lookahead}};
 }
 
-std::vector<std::string> names_of_runs(const Options& /*options*/) { return {"plain"}; }
+std::vector<std::string> names_of_runs(const Options& options) {
+  if (options.compare) return {"plain", "all_fast", "tiered", "lru", "first_touch"};
+  return {"tiered"};
+}
 
 RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,
                    const std::atomic<bool>& stop) {
+  const auto& options = experiment.options;
   if (name == "plain") return run_plain(experiment, progress, stop);
-  throw tier::ConfigError{"unknown run", name, 0, "plain"};
+  auto memory = tiered_options(experiment);
+  auto train = experiment.train;
+  if (name == "all_fast") {
+    memory.slow.reset();
+  } else if (name == "tiered") {
+    memory.policy = options.policy;
+  } else {
+    memory.policy = name;  // lru and first_touch: without hints
+    train.lookahead = 0;
+  }
+  return run_tiered(name, memory, train, experiment, progress, stop);
 }
 
 }  // namespace dlrm

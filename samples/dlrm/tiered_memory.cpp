@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tiered_memory.hpp"
+
+#include <tier/runtime/row_policies.hpp>
+
+#include <algorithm>
+
+namespace dlrm {
+namespace {
+
+using namespace tier::literals;
+
+constexpr std::size_t fast_tier = 0;  // a runtime orders its tiers by speed
+constexpr std::size_t slow_tier = 1;
+
+TableShape shape_of(const ModelOptions& model, std::size_t table) {
+  return {.table = table,
+          .rows = model.rows[table],
+          .dim = model.dim,
+          .seed = model.seed,
+          .learning = model.learning};
+}
+
+tier::Bytes scaled(tier::Bytes size, double factor) {
+  return {static_cast<std::size_t>(static_cast<double>(size.count) * factor)};
+}
+
+/// What the tensors take, with a quarter more for what a heap cannot use. Not part of `--fast`: it is the tables that
+/// do not fit, and the tensors are the same in every run.
+tier::Bytes room_for_tensors(const ModelOptions& model) {
+  return scaled({dense_floats(model) * sizeof(float)}, 1.25) + 8_MiB;
+}
+
+tier::Bytes room_for_tables(const TieredOptions& options, const ModelOptions& model) {
+  if (!options.slow)
+    return scaled(bytes_of_tables(model), 1.04) + 8_MiB;  // rows may be padded to cache lines
+  if (options.slots == 0) return scaled(options.fast, 1.02) + 8_MiB;
+  tier::Bytes room;
+  for (std::size_t table = 0; table < model.rows.size(); ++table) {
+    const auto shape = shape_of(model, table);
+    const auto slots = std::min<std::size_t>(options.slots, shape.rows);
+    room += tier::Bytes{slots * shape.row_floats() * sizeof(float)} * 2 + tier::Bytes{shape.rows * 4} + 1_MiB;
+  }
+  return room;
+}
+
+tier::Runtime make_runtime(const TieredOptions& options, const ModelOptions& model) {
+  std::vector<tier::TierSpec> tiers{
+      tier::tiers::dram(room_for_tables(options, model) + room_for_tensors(model))};
+  if (options.slow) tiers.push_back(*options.slow);
+  return tier::Runtime{{.tiers = std::move(tiers), .policy = options.policy, .threads = options.threads}};
+}
+
+}  // namespace
+
+tier::Bytes bytes_of_tables(const ModelOptions& model) {
+  tier::Bytes sum;
+  for (std::size_t table = 0; table < model.rows.size(); ++table)
+    sum += tier::Bytes{shape_of(model, table).size_bytes()};
+  return sum;
+}
+
+TieredMemory::TieredMemory(const TieredOptions& options, const ModelOptions& model)
+    : options_{options},
+      all_tables_{bytes_of_tables(model)},
+      runtime_{make_runtime(options, model)},
+      context_{std::make_shared<tier::TableContext>(runtime_.manager(), options.threads)} {}
+
+TieredMemory::Tensor TieredMemory::tensor(std::string_view name, std::size_t count) {
+  return {runtime_, {count}, name};
+}
+
+std::unique_ptr<EmbeddingTable> TieredMemory::table(const TableShape& shape) {
+  auto table = std::make_unique<TieredTable>(context_, shape, options_of(shape));
+  tables_.push_back(table.get());
+  return table;
+}
+
+tier::TableOptions TieredMemory::options_of(const TableShape& shape) const {
+  tier::TableOptions table;
+  table.policy =
+      tier::make_row_policy(options_.policy.substr(0, options_.policy.find(':')));  // its namesake for rows
+  if (options_.slow && options_.slots > 0) table.slots = options_.slots;
+  if (options_.slow && options_.slots == 0) {
+    const double share = static_cast<double>(shape.size_bytes()) / static_cast<double>(all_tables_.count);
+    table.budget = scaled(options_.fast, share);
+  }
+  return table;
+}
+
+Traffic TieredMemory::traffic() const {
+  const auto rows = table_statistics();
+  const auto statistics = runtime_.statistics();
+  Traffic traffic;
+  traffic.fast_share = rows.fast_share();
+  traffic.on_time_share = rows.on_time_share();
+  for (const auto& [from, to, cause, bytes, transfers] : statistics.moved) {
+    traffic.bytes_moved[statistics.tiers[from].name + ">" + statistics.tiers[to].name] += bytes;
+  }
+  traffic.stalled_s = static_cast<double>(statistics.stalled_ns + rows.waited_ns) * 1e-9;
+  for (const auto& tier : statistics.tiers) traffic.peak_bytes += tier.high_water.count;
+  traffic.peak_bytes += statistics.metadata.count;
+  traffic.overhead_bytes = overhead(statistics).count;
+  if (!options_.slow) return traffic;
+  const auto& fast = statistics.tiers[fast_tier].name;
+  const auto& slow = statistics.tiers[slow_tier].name;
+  traffic.bytes_moved[slow + ">" + fast] += rows.bytes_in;
+  traffic.bytes_moved[fast + ">" + slow] += rows.bytes_out;
+  return traffic;
+}
+
+tier::TableStatistics TieredMemory::table_statistics() const {
+  tier::TableStatistics sum;
+  for (const auto* table : tables_) sum += table->rows().statistics();
+  return sum;
+}
+
+// Descriptors and heaps, and what tables keep in fast memory beside rows.
+tier::Bytes TieredMemory::overhead(const tier::Statistics& statistics) const {
+  auto sum = statistics.metadata;
+  for (const auto* table : tables_) {
+    const tier::Bytes rows{table->rows().slots() * table->shape().row_floats() * sizeof(float)};
+    if (table->rows().fast_bytes() > rows) sum += table->rows().fast_bytes() - rows;
+  }
+  return sum;
+}
+
+}  // namespace dlrm

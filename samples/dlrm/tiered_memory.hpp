@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The model's memory in tiers: libtier's tensors, scopes and row tables.
+#include <tier/memory/tiers.hpp>
+#include <tier/runtime/runtime.hpp>
+#include <tier/tensor/tensor.hpp>
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model.hpp"
+#include "report.hpp"
+#include "tiered_table.hpp"
+
+namespace dlrm {
+
+/// How a run divides its memory.
+struct TieredOptions {
+  tier::Bytes fast;                      ///< for tables, with all that they need there; shared by their sizes
+  std::size_t slots = 0;                 ///< rows of each table in fast memory, instead of `fast`
+  std::optional<tier::TierSpec> slow{};  ///< none: everything is fast
+  std::string policy = "hint_aware";
+  unsigned threads = 0;
+};
+
+/// What the model's tables need: dim values and optimiser state of every row.
+tier::Bytes bytes_of_tables(const ModelOptions& model);
+
+class TieredMemory {
+ public:
+  using Tensor = tier::Tensor<float>;
+
+  /// One fast tier for the tables' share and all tensors, and the slow one.
+  /// \throws  as `tier::Runtime`
+  TieredMemory(const TieredOptions& options, const ModelOptions& model);
+
+  Tensor tensor(std::string_view name, std::size_t count);
+  std::unique_ptr<EmbeddingTable> table(const TableShape& shape);
+
+  /// \param operands  `reads(...)`, `updates(...)`, `overwrites(...)`
+  template <class... Operands>
+  [[nodiscard]] auto kernel(std::string_view name, const Operands&... operands) const {
+    return tier::KernelScope{name, operands...};
+  }
+  void end_of_step() { runtime_.end_of_step(); }
+
+  [[nodiscard]] Traffic traffic() const;
+  [[nodiscard]] std::optional<double> hit_share() const { return table_statistics().fast_share(); }
+
+ private:
+  [[nodiscard]] tier::TableOptions options_of(const TableShape& shape) const;
+  [[nodiscard]] tier::TableStatistics table_statistics() const;
+  [[nodiscard]] tier::Bytes overhead(const tier::Statistics& statistics) const;
+
+  TieredOptions options_;
+  tier::Bytes all_tables_;
+  tier::Runtime runtime_;
+  std::shared_ptr<tier::TableContext> context_;
+  std::vector<const TieredTable*> tables_;  // the model's, which lives shorter
+};
+
+}  // namespace dlrm

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tiered_table.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace dlrm {
+namespace {
+
+constexpr std::size_t rows_read_at_once = 4096;
+
+tier::TableOptions complete(tier::TableOptions options, const TableShape& shape) {
+  options.rows = shape.rows;
+  options.dim = shape.dim;
+  options.state_columns = shape.learning.row_states();
+  options.name = "table." + std::to_string(shape.table);
+  options.initial = [shape](RowId row, std::span<float> values) { initial_row(shape, row, values); };
+  return options;
+}
+
+}  // namespace
+
+TieredTable::TieredTable(std::shared_ptr<tier::TableContext> context, const TableShape& shape,
+                         tier::TableOptions options)
+    : shape_{shape}, rows_{std::move(context), complete(std::move(options), shape)} {}
+
+void TieredTable::prefetch(const Lookup& lookup) {
+  announced_.push_back({&lookup, rows_.prefetch(lookup.ids)});
+}
+
+void TieredTable::cancel(const Lookup& lookup) {
+  const auto is_it = [&](const Announced& announced) { return announced.lookup == &lookup; };
+  const auto found = std::find_if(announced_.begin(), announced_.end(), is_it);
+  if (found == announced_.end()) return;
+  rows_.cancel(found->batch);
+  announced_.erase(found);
+}
+
+void TieredTable::gather(const Lookup& lookup, std::span<float> out) {
+  batch_.reset();
+  batch_.emplace(rows_.batch(lookup.ids));
+  batch_->gather_pooled(lookup.starts, out);
+}
+
+void TieredTable::update(const Lookup& lookup, std::span<const float> gradients) {
+  shape_.learning.with_row_optimizer(
+      [&](const auto& optimizer) { batch_->update_pooled(lookup.starts, gradients, optimizer); });
+  batch_.reset();
+}
+
+void TieredTable::read_all(tier::FunctionRef<void(std::span<const float>)> visit) {
+  std::vector<float> values;
+  const auto read = [&](std::size_t columns, auto&& read_some) {
+    for (RowId first = 0; first < shape_.rows; first += rows_read_at_once) {
+      values.resize(std::min<std::size_t>(rows_read_at_once, shape_.rows - first) * columns);
+      read_some(first);
+      visit(values);
+    }
+  };
+  read(shape_.dim, [&](RowId first) { rows_.read_rows(first, values); });
+  if (shape_.learning.row_states() == 0) return;
+  read(shape_.learning.row_states(), [&](RowId first) { rows_.read_states(first, values); });
+}
+
+}  // namespace dlrm

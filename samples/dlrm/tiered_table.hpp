@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  An embedding table whose rows lie in two tiers.
+#include <tier/table/row_table.hpp>
+
+#include <deque>
+#include <optional>
+
+#include "embedding.hpp"
+
+namespace dlrm {
+
+/// A `tier::RowTable`. A batch's scope is open from its gather to its update, so that its rows stay.
+class TieredTable final : public EmbeddingTable {
+ public:
+  /// \param options  budget or slots and the row policy; the rest follows from `shape`
+  TieredTable(std::shared_ptr<tier::TableContext> context, const TableShape& shape,
+              tier::TableOptions options);
+
+  void prefetch(const Lookup& lookup) override;
+  void cancel(const Lookup& lookup) override;
+  void gather(const Lookup& lookup, std::span<float> out) override;
+  void update(const Lookup& lookup, std::span<const float> gradients) override;
+  void finish() override { batch_.reset(); }
+  void read_all(tier::FunctionRef<void(std::span<const float>)> visit) override;
+
+  [[nodiscard]] const tier::RowTable<float>& rows() const { return rows_; }
+  [[nodiscard]] const TableShape& shape() const { return shape_; }
+
+ private:
+  struct Announced {
+    const Lookup* lookup;
+    tier::BatchId batch;
+  };
+
+  TableShape shape_;
+  tier::RowTable<float> rows_;
+  std::deque<Announced> announced_;                    // not gathered yet
+  std::optional<tier::RowTable<float>::Batch> batch_;  // gathered last
+};
+
+}  // namespace dlrm
