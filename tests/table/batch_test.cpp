@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rig.hpp"
+
+#include <tier/core/error.hpp>
+
+#include <doctest/doctest.h>
+
+#include <future>
+#include <latch>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+using namespace tier;
+using namespace tier::test;
+
+namespace {
+
+std::vector<RowId> range(RowId first, RowId last) {
+  std::vector<RowId> ids(last - first);
+  std::iota(ids.begin(), ids.end(), first);
+  return ids;
+}
+
+/// Stops the slow tier in the middle of a transfer.
+class Gate {
+ public:
+  Gate(MemoryTier& tier, Direction direction) {
+    tier.fails = [this, direction](Direction moved, std::uint64_t, std::uint64_t) {
+      if (moved == direction && armed_.exchange(false)) {
+        reached_.count_down();
+        opened_.wait();
+      }
+      return std::error_code{};
+    };
+  }
+  void wait_until_reached() { reached_.wait(); }
+  void open() { opened_.count_down(); }
+
+ private:
+  std::atomic<bool> armed_{true};
+  std::latch reached_{1}, opened_{1};
+};
+
+}  // namespace
+
+TEST_CASE("a prefetched batch is there when it is gathered") {
+  for (const auto kind : {Kind::Rows, Kind::Blocks}) {
+    Rig rig{kind};
+    auto table = rig.table(1000, 100, 50);
+    const PlainTable plain{1000, 100};
+    const auto ids = range(100, 140);
+    table.prefetch(table.announce(ids));
+    table.settle();
+    CHECK(same_bits(gather(table, ids), plain.gather(ids)));
+    CHECK(table.statistics().waited == 0);
+    CHECK(table.statistics().prefetched_units == 40);
+  }
+}
+
+TEST_CASE("an announcement moves nothing, but its rows leave last") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20);
+  gather(table, range(0, 20));
+  const auto ids = range(0, 5);  // the first to leave, by recency
+  const auto batch = table.announce(ids);
+  CHECK(table.statistics().prefetched_units == 0);
+  gather(table, range(100, 115));
+  table.reset_statistics();
+  gather(table, ids);
+  CHECK(table.statistics().waited == 0);
+  table.cancel(batch);  // it is over: ignored
+}
+
+TEST_CASE("prefetched rows are held until their batch has been gathered") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20);
+  const auto first = range(0, 20), second = range(100, 110);
+  table.prefetch(first);
+  table.settle();
+  table.prefetch(second);
+  table.settle();
+  CHECK(table.statistics().prefetched_units == 20);
+  CHECK(table.statistics().prefetches_stalled == 1);
+
+  SUBCASE("then the next batch goes on by itself") {
+    gather(table, first);
+    CHECK(table.statistics().waited == 0);
+    table.settle();
+    CHECK(table.statistics().prefetched_units == 30);
+    gather(table, second);
+    CHECK(table.statistics().waited == 0);
+  }
+  SUBCASE("or cancelled") {
+    table.cancel(table.announce(range(500, 501)));  // another one changes nothing
+    table.settle();
+    CHECK(table.statistics().prefetched_units == 20);
+  }
+}
+
+TEST_CASE("a cancelled batch lets go of its rows, and they count as prefetched in vain") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20);
+  const auto first = table.prefetch(range(0, 20));
+  table.settle();
+  const auto second = range(10, 30);
+  table.prefetch(second);
+  table.settle();
+  table.cancel(first);
+  table.settle();
+  CHECK(table.statistics().prefetched_units == 30);
+  CHECK(table.statistics().prefetched_unused == 20 - 10);  // rows 10 to 19 are held for the other batch
+  gather(table, second);
+  CHECK(table.statistics().waited == 0);
+}
+
+TEST_CASE("holds are given up before anyone waits") {
+  for (const auto kind : {Kind::Rows, Kind::Blocks}) {
+    Rig rig{kind};
+    auto table = rig.table(1000, 100, 20);
+    PlainTable plain{1000, 100};
+    const auto held = range(0, 20);
+    table.prefetch(held);
+    table.settle();
+    const auto others = range(100, 110);
+    CHECK(same_bits(gather(table, others), plain.gather(others)));
+    table.update(others, std::vector<float>(1000, 1.0F), Sgd{});
+    plain.update(others, std::vector<float>(1000, 1.0F), Sgd{});
+    CHECK(table.statistics().holds_given_up == 10);
+    CHECK(same_bits(gather(table, held), plain.gather(held)));
+    CHECK(same_bits(all_rows(table), plain.values()));
+    table.check_invariants();
+  }
+}
+
+TEST_CASE("the rows of an open batch are kept from gather to update, and let go on every exit") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20);
+  const auto ids = range(0, 20), next = range(100, 120);
+  std::vector<float> out(80);
+  try {
+    auto batch = table.batch(ids);
+    batch.gather(out);
+    table.prefetch(next);
+    table.settle();
+    CHECK(table.statistics().prefetched_units == 0);
+    const auto missed = table.statistics().missed_units;
+    batch.update(out, Sgd{});
+    CHECK(table.statistics().missed_units == missed);
+    throw std::runtime_error{"in the middle of a step"};
+  } catch (const std::runtime_error&) {
+  }
+  table.settle();
+  CHECK(table.statistics().prefetched_units == 20);
+}
+
+TEST_CASE("a forward pass without a backward one leaves nothing behind") {
+  Rig rig{Kind::Blocks};
+  auto table = rig.table(1000, 100, 20);
+  for (RowId i = 0; i < 400; ++i) {
+    const auto ids = range(i, i + 10);
+    std::vector<float> out(1000);
+    auto batch = table.batch(ids);
+    batch.gather(out);
+  }
+  table.check_invariants();
+}
+
+TEST_CASE("a batch larger than the cache goes through, forwards and backwards") {
+  for (const auto kind : {Kind::Rows, Kind::Blocks}) {
+    for (const auto policy : {"hint_aware", "lru", "first_touch"}) {
+      for (const std::uint64_t slots : {1, 7, 100}) {
+        Rig rig{kind};
+        auto table = rig.table(2000, 100, slots, policy);
+        PlainTable plain{2000, 100};
+        std::vector<RowId> ids = range(0, 1500);
+        ids.insert(ids.end(), ids.begin(), ids.begin() + 100);
+        table.prefetch(ids);
+        auto batch = table.batch(ids);
+        std::vector<float> out(ids.size() * 100);
+        batch.gather(out);
+        CHECK(same_bits(out, plain.gather(ids)));
+        batch.update(out, Sgd{0.1F});
+        plain.update(ids, out, Sgd{0.1F});
+        batch.gather(out);
+        CHECK(same_bits(out, plain.gather(ids)));
+      }
+    }
+  }
+}
+
+TEST_CASE("any number of announcements can be made: those beyond what is kept are dropped and counted") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20);
+  std::vector<BatchId> batches;
+  for (RowId i = 0; i < 300; ++i) batches.push_back(table.prefetch(range(i, i + 3)));
+  CHECK(table.statistics().hints_dropped == 300 - max_open_batches);
+  CHECK(!batches.back());
+  for (const auto batch : batches) table.cancel(batch);
+  CHECK(table.announce(range(0, 3)));
+}
+
+TEST_CASE("hints on a whole table are taken and need nothing") {
+  Rig rig{Kind::Whole};
+  auto table = rig.table(100, 4, 100);
+  const auto batch = table.prefetch(range(0, 10));
+  CHECK(!batch);
+  table.cancel(batch);
+  CHECK(gather(table, range(0, 10)).size() == 40);
+}
+
+TEST_CASE("a gather joins the fetch of a row that is on its way") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20);
+  const PlainTable plain{1000, 4};
+  Gate gate{*rig.slow, Direction::Read};
+  table.prefetch(range(0, 10));
+  gate.wait_until_reached();
+  auto gathered = std::async(std::launch::async, [&] { return gather(table, range(5, 15)); });
+  gate.open();
+  CHECK(same_bits(gathered.get(), plain.gather(range(5, 15))));
+  table.settle();
+  CHECK(table.statistics().prefetched_units + table.statistics().missed_units == 15);  // no row twice
+}
+
+TEST_CASE("a dirty row that is leaving can be read, and an update of it waits and is not lost") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 10);
+  PlainTable plain{1000, 4};
+  const auto ids = range(0, 10);
+  const std::vector<float> gradients(40, 1.0F);
+  table.update(ids, gradients, Sgd{});
+  plain.update(ids, gradients, Sgd{});
+  Gate gate{*rig.slow, Direction::Write};
+  table.prefetch(range(100, 110));  // all ten must leave
+  gate.wait_until_reached();
+  CHECK(same_bits(gather(table, ids), plain.gather(ids)));
+  CHECK(table.statistics().waited == 0);
+  auto updated = std::async(std::launch::async, [&] { table.update(ids, gradients, Sgd{}); });
+  gate.open();
+  updated.get();
+  plain.update(ids, gradients, Sgd{});
+  CHECK(same_bits(all_rows(table), plain.values()));
+}
+
+TEST_CASE("a batch can be gathered, cancelled, or its table go, while its prefetch is under way") {
+  Rig rig{Kind::Rows};
+  {
+    auto table = rig.table(1000, 4, 20);
+    const PlainTable plain{1000, 4};
+    Gate gate{*rig.slow, Direction::Read};
+    const auto batch = table.prefetch(range(0, 10));
+    gate.wait_until_reached();
+    SUBCASE("gathered") {
+      auto gathered = std::async(std::launch::async, [&] { return gather(table, range(0, 10)); });
+      gate.open();
+      CHECK(same_bits(gathered.get(), plain.gather(range(0, 10))));
+      table.settle();
+      table.check_invariants();
+    }
+    SUBCASE("cancelled") {
+      table.cancel(batch);
+      gate.open();
+      table.settle();
+      table.check_invariants();
+    }
+    SUBCASE("its table goes") { gate.open(); }
+  }
+  rig.slow->fails = nullptr;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Threads beside each other on one table; ThreadSanitizer watches, and every bit is checked.
+#include "rig.hpp"
+#include "support/seed.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "table/epochs.hpp"
+
+using namespace tier;
+using namespace tier::test;
+
+namespace {
+
+constexpr RowId rows = 400;
+
+std::vector<RowId> some_ids(std::mt19937_64& random, std::size_t most) {
+  std::vector<RowId> ids(random() % most);
+  for (auto& id : ids) id = static_cast<RowId>(random() % (1 + random() % rows));
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("gathers run beside gathers, prefetches, evictions and write-backs; updates beside prefetches") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  for (const auto kind : {Kind::Rows, Kind::Blocks}) {
+    for (const auto policy : {"hint_aware", "lru", "first_touch"}) {
+      CAPTURE(policy);
+      Rig rig{kind};
+      auto table = rig.table(rows, 8, 60, policy);
+      PlainTable plain{rows, 8};
+      std::mt19937_64 random{seed};
+      for (int phase = 0; phase < 6; ++phase) {
+        std::atomic<int> wrong{0};
+        const auto gathers = [&](std::uint64_t thread_seed) {
+          std::mt19937_64 own{thread_seed};
+          for (int i = 0; i < 40; ++i) {
+            const auto ids = some_ids(own, i % 8 == 0 ? 300 : 30);
+            if (!same_bits(gather(table, ids), plain.gather(ids))) ++wrong;
+          }
+        };
+        const auto prefetches = [&](std::uint64_t thread_seed) {
+          std::mt19937_64 own{thread_seed};
+          for (int i = 0; i < 40; ++i) {
+            const auto batch = table.prefetch(some_ids(own, 40));
+            if (i % 3 != 0) table.cancel(batch);
+          }
+        };
+        { std::jthread first{gathers, random()}, second{gathers, random()}, third{prefetches, random()}; }
+        CHECK(wrong == 0);
+
+        std::jthread beside{prefetches, random()};
+        for (int i = 0; i < 10; ++i) {
+          const auto ids = some_ids(random, 100);
+          const std::vector<float> gradients(ids.size() * 8, 0.25F);
+          table.update(ids, gradients, RowWiseAdagrad{});
+          plain.update(ids, gradients, RowWiseAdagrad{});
+          if (i % 4 == 0) table.flush();
+        }
+      }
+      table.settle();
+      CHECK(same_bits(all_rows(table), plain.values()));
+      CHECK(same_bits(all_states(table), plain.states()));
+    }
+  }
+}
+
+TEST_CASE("updates of one table wait for each other") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(rows, 4, 30);
+  const std::vector<RowId> ids{1, 2, 3, 350};
+  const std::vector<float> gradients(ids.size() * 4, -1.0F);
+  const auto updates = [&] {
+    for (int i = 0; i < 100; ++i) table.update(ids, gradients, Sgd{1.0F});
+  };
+  const auto before = gather(table, {1});
+  { std::jthread first{updates}, second{updates}; }
+  CHECK(gather(table, {1})[0] == doctest::Approx(before[0] + 200));
+}
+
+TEST_CASE("who waits for readers waits for those that were inside, not for those that come later") {
+  Epochs epochs;
+  std::atomic<bool> waited{false};
+  const auto early = epochs.enter();
+  std::jthread waiter{[&] {
+    epochs.synchronize();
+    waited = true;
+  }};
+  for (int i = 0; i < 1000; ++i) {
+    const auto late = epochs.enter();
+    CHECK(!waited);
+    epochs.leave(late);
+  }
+  epochs.leave(early);
+  waiter.join();
+  CHECK(waited);
+}
