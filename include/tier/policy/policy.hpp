@@ -182,7 +182,7 @@ enum class WantedUses : std::uint8_t {
 ///
 /// Calls are serialised per runtime and come with the manager's lock held: return soon, call nothing of libtier
 /// but the context. If a call throws, the runtime goes on with first touch and says so once.
-/// \see  docs/policies.md for a guide; policy/README.md for CachedArrays' interface in these words
+/// \see  docs/policies.md for a guide; src/policy/README.md for CachedArrays' interface in these words
 class Policy {
  public:
   virtual ~Policy() = default;
