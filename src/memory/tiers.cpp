@@ -90,6 +90,7 @@ std::unique_ptr<Tier> make_tier(const TierSpec& spec) {
 
 std::vector<std::string_view> model_names() {
   std::vector<std::string_view> names;
+  names.reserve(models.size());
   for (const auto& m : models) names.push_back(m.name);
   return names;
 }
