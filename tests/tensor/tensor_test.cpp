@@ -100,7 +100,7 @@ TEST_CASE("views index row by row, in every rank up to eight") {
 TEST_CASE("every tensor begins at a multiple of 64 bytes, whatever its size") {
   const auto manager = test::make_manager({tiers::dram(4_MiB), tiers::file("/var/tmp", 4_MiB)});
   std::vector<Tensor<char>> kept;
-  for (const std::size_t n : {1, 63, 64, 65, 4095, 4096, 4097, 100'000}) {
+  for (const std::size_t n : {1UL, 63UL, 64UL, 65UL, 4095UL, 4096UL, 4097UL, 100000UL}) {
     kept.emplace_back(manager, Shape{n});
     ReadScope in{kept.back()};
     CHECK(reinterpret_cast<std::uintptr_t>(in[kept.back()].data()) % 64 == 0);

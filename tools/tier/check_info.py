@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`tier info` tells the tiers of a spec, of the environment, or found; and what is wrong with them."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TOOL = sys.argv[1]
+
+
+def run(*arguments, **environment):
+    env = {name: value for name, value in os.environ.items() if name != "TIER_TIERS"}
+    return subprocess.run([TOOL, "info", *arguments], capture_output=True, text=True, env={**env, **environment})
+
+
+def info(*arguments, **environment):
+    ended = run("--json", *arguments, **environment)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+    spec = f"dram:64MiB;file:{directory}:1GiB;mapped:{directory}:1GiB;emulated:cxl:8MiB;simulated:optane:8TiB"
+    told = info("--tiers", spec)
+    assert told["source"] == "--tiers"
+    assert ";".join(tier["spec"] for tier in told["tiers"]) == spec
+    assert [tier["addressable"] for tier in told["tiers"]][:4] == [True, False, True, True]
+    assert told["tiers"][0]["capacity"] == 64 << 20
+    assert told["tiers"][1]["direct_io"]["usable"] in (True, False)
+    assert told["tiers"][3]["emulated"] and not told["tiers"][0]["emulated"]
+    assert told["tiers"][3]["latency_ns"] > 0
+    assert {"first_touch", "hint_aware", "lru"} <= set(told["policies"])
+    assert told["machine"]["cpus"] >= 1 and told["machine"]["memory_total"] > 0
+    assert not any("CPU can reach" in missing["what"] for missing in told["missing"])
+
+    text = run("--tiers", spec).stdout
+    for part in ("machine", "io_uring", f"file:{directory}:1GiB", "direct I/O", "policies", "missing"):
+        assert part in text, part
+
+    told = info(TIER_TIERS=f"file:{directory}:1MiB")
+    assert told["source"] == "TIER_TIERS" and len(told["tiers"]) == 1
+    assert any("CPU can reach" in missing["what"] for missing in told["missing"])
+
+told = info("--tiers", "dram:1MiB;file:/no/such/directory:1MiB")
+assert "/no/such/directory" in told["tiers"][1]["error"] and "error" not in told["tiers"][0]
+
+told = info()
+assert told["source"] == "found" and told["tiers"][0]["spec"].startswith("dram:")
+
+ended = run("--tiers", "tape:1MiB")
+assert ended.returncode == 1 and "tape" in ended.stderr, ended
+ended = run("--tapes")
+assert ended.returncode != 0 and "--tapes" in ended.stderr, ended

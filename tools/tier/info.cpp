@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "info.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/memory/spec.hpp>
+#include <tier/runtime/policies.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace tier::tool {
+namespace {
+
+using namespace literals;
+
+constexpr const char* scratch_directory = "/var/tmp";  // on a disk, unlike /tmp on many systems
+
+Bytes rounded_down(Bytes size, Bytes unit) { return {size.count / unit.count * unit.count}; }
+
+Bytes usable_memory(const Machine& machine) {
+  return std::min(machine.memory_available, machine.memory_limit.value_or(machine.memory_available));
+}
+
+/// Half of the memory, and half of the disk behind the scratch directory.
+std::vector<TierSpec> found(const Machine& machine) {
+  std::vector<TierSpec> specs{tiers::dram(std::max(rounded_down(usable_memory(machine) / 2, 1_MiB), 1_MiB))};
+  std::error_code error;
+  const auto space = std::filesystem::space(scratch_directory, error);
+  if (error || space.available < (2_MiB).count) return specs;
+  const auto size = rounded_down(Bytes{space.available / 2}, 1_MiB);
+  const bool direct = discover_direct_io(scratch_directory).usable;
+  specs.push_back(direct ? tiers::file(scratch_directory, size) : tiers::mapped(scratch_directory, size));
+  return specs;
+}
+
+std::string directory_of(const std::string& path) {
+  if (std::error_code error; std::filesystem::is_directory(path, error)) return path;
+  const auto parent = std::filesystem::path{path}.parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
+TierReport look_at(TierSpec spec) {
+  TierReport report;
+  report.text = to_string(spec);
+  spec.prefault = false;
+  report.spec = spec;
+  try {
+    const auto tier = make_tier(spec);
+    report.model = tier->model();
+    report.description = tier->description();
+    report.charges = tier->charges();
+    if (spec.kind == TierKind::File || spec.kind == TierKind::Mapped)
+      report.direct_io = discover_direct_io(directory_of(spec.path));
+  } catch (const TierError& e) {
+    report.error = e.what();
+  } catch (const ConfigError& e) {
+    report.error = e.what();
+  }
+  return report;
+}
+
+std::vector<Missing> missing_on(const Info& info) {
+  const Machine& m = info.machine;
+  std::vector<Missing> missing;
+  if (!m.io_uring.usable) missing.push_back({"io_uring: file tiers use threads", m.io_uring.reason});
+  if (m.nodes.size() < 2)
+    missing.push_back({"a second NUMA node: no CXL or far memory is visible", "the system shows one node"});
+  if (m.transparent_huge_pages.empty() || m.transparent_huge_pages == "never")
+    missing.push_back({"transparent huge pages: memory tiers are in small pages",
+                       m.transparent_huge_pages.empty() ? "the kernel has none" : "they are set to never"});
+  for (const auto& tier : info.tiers)
+    if (tier.direct_io && !tier.direct_io->usable)
+      missing.push_back({"direct I/O for " + tier.text, tier.direct_io->reason});
+  const auto unreachable = [](const TierReport& t) { return !t.error.empty() || !t.model.addressable; };
+  if (std::all_of(info.tiers.begin(), info.tiers.end(), unreachable))
+    missing.push_back(
+        {"a tier that the CPU can reach: no runtime can be made of these", "add one such as dram:1GiB"});
+  return missing;
+}
+
+}  // namespace
+
+Info collect(const std::optional<std::string>& tiers) {
+  Info info;
+  info.machine = discover();
+  const char* environment = std::getenv("TIER_TIERS");
+  info.source = tiers ? "--tiers" : environment != nullptr ? "TIER_TIERS" : "found";
+  const auto specs = tiers                    ? parse_tiers(*tiers)
+                     : environment != nullptr ? parse_tiers(environment)
+                                              : found(info.machine);
+  for (const auto& spec : specs) info.tiers.push_back(look_at(spec));
+  info.policies = policy_names();
+  info.missing = missing_on(info);
+  return info;
+}
+
+}  // namespace tier::tool

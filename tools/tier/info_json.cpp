@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "info.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace tier::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Facility& facility) {
+  Json json{{"usable", facility.usable}};
+  if (!facility.usable) json["reason"] = facility.reason;
+  return json;
+}
+Json json_of(const std::optional<Bytes>& size) { return size ? Json(size->count) : Json(nullptr); }
+
+Json json_of(const Machine& m) {
+  Json nodes = Json::array();
+  for (const auto& node : m.nodes)
+    nodes.push_back(
+        {{"id", node.id}, {"cpus", node.cpus}, {"total", node.total.count}, {"free", node.free.count}});
+  return {{"kernel", m.kernel},
+          {"architecture", m.architecture},
+          {"cpus", m.cpus},
+          {"page_size", m.page_size.count},
+          {"memory_total", m.memory_total.count},
+          {"memory_available", m.memory_available.count},
+          {"memory_limit", json_of(m.memory_limit)},
+          {"nodes", nodes},
+          {"transparent_huge_pages", m.transparent_huge_pages},
+          {"huge_page_size", m.huge_page_size.count},
+          {"huge_pages_reserved", m.huge_pages_reserved},
+          {"huge_pages_free", m.huge_pages_free},
+          {"io_uring", json_of(m.io_uring)},
+          {"locked_memory_limit", json_of(m.locked_memory_limit)},
+          {"file_size_limit", json_of(m.file_size_limit)},
+          {"root", m.root}};
+}
+
+Json json_of(const TierReport& t) {
+  Json json{{"spec", t.text}, {"capacity", t.spec.size.count}};
+  if (!t.error.empty()) {
+    json["error"] = t.error;
+    return json;
+  }
+  json["description"] = t.description;
+  json["addressable"] = t.model.addressable;
+  json["persistent"] = t.model.persistent;
+  json["emulated"] = t.charges;
+  json["read_bytes_per_second"] = t.model.read_bytes_per_second;
+  json["write_bytes_per_second"] = t.model.write_bytes_per_second;
+  json["latency_ns"] = t.model.latency.count();
+  json["parallelism"] = t.model.parallelism;
+  json["granularity"] = t.model.granularity.count;
+  if (t.direct_io) json["direct_io"] = json_of(*t.direct_io);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Info& info) {
+  Json json{{"version", TIER_VERSION}, {"machine", json_of(info.machine)}, {"source", info.source}};
+  json["tiers"] = Json::array();
+  for (const auto& tier : info.tiers) json["tiers"].push_back(json_of(tier));
+  json["policies"] = info.policies;
+  json["missing"] = Json::array();
+  for (const auto& [what, why] : info.missing) json["missing"].push_back({{"what", what}, {"why", why}});
+  return json.dump(2);
+}
+
+}  // namespace tier::tool

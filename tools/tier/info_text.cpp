@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "info.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace tier::tool {
+namespace {
+
+std::string line(std::string_view what, std::string_view value) {
+  std::string text{"  "};
+  text.append(what);
+  text.resize(std::max<std::size_t>(text.size() + 1, 24), ' ');
+  return text.append(value).append("\n");
+}
+
+std::string rate(double bytes_per_second) {
+  if (bytes_per_second <= 0) return "unknown";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g GB/s", bytes_per_second * 1e-9);
+  return text.data();
+}
+
+std::string yes(const Facility& facility) { return facility.usable ? "yes" : "no: " + facility.reason; }
+std::string limit(const std::optional<Bytes>& size) { return size ? to_human(*size) : "none"; }
+
+std::string text_of(const Machine& m) {
+  std::string text = "machine\n";
+  text += line("kernel", m.kernel + ", " + m.architecture);
+  text += line("CPUs", std::to_string(m.cpus));
+  text += line("memory", to_human(m.memory_available) + " available of " + to_human(m.memory_total));
+  if (m.memory_limit) text += line("  limited to", to_human(*m.memory_limit) + " by a control group");
+  for (const auto& node : m.nodes)
+    text += line("  node " + std::to_string(node.id),
+                 to_human(node.free) + " free of " + to_human(node.total) +
+                     (node.cpus.empty() ? ", no CPUs" : ", CPUs " + node.cpus));
+  text += line("pages", to_human(m.page_size));
+  text +=
+      line("transparent huge pages", m.transparent_huge_pages.empty() ? "none" : m.transparent_huge_pages);
+  text += line("huge pages reserved", std::to_string(m.huge_pages_reserved) + " of " +
+                                          to_human(m.huge_page_size) + ", " +
+                                          std::to_string(m.huge_pages_free) + " free");
+  text += line("io_uring", yes(m.io_uring));
+  text += line("locked memory, limit", limit(m.locked_memory_limit));
+  text += line("file size, limit", limit(m.file_size_limit));
+  return text + line("root", m.root ? "yes" : "no");
+}
+
+std::string text_of(const TierReport& t) {
+  if (!t.error.empty()) return t.text + "\n" + line("cannot be made", t.error);
+  std::string text = t.text + "\n" + line("is", t.description);
+  text += line("capacity", to_human(t.spec.size));
+  text += line("CPU can address it", t.model.addressable ? "yes" : "no");
+  text += line("declared read, write",
+               rate(t.model.read_bytes_per_second) + ", " + rate(t.model.write_bytes_per_second));
+  text += line("declared latency", std::to_string(t.model.latency.count()) + " ns, " +
+                                       std::to_string(t.model.parallelism) + " requests at once");
+  text += line("smallest transfer", to_human(t.model.granularity));
+  if (t.direct_io) text += line("direct I/O", yes(*t.direct_io));
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Info& info) {
+  std::string text = text_of(info.machine);
+  text += "\ntiers (" + info.source + ")\n";
+  for (const auto& tier : info.tiers) text += text_of(tier);
+  text += "\npolicies\n ";
+  for (const auto& policy : info.policies) text += " " + policy;
+  text += "\n\nmissing\n";
+  for (const auto& [what, why] : info.missing) text += "  " + what + " (" + why + ")\n";
+  return info.missing.empty() ? text + "  nothing\n" : text;
+}
+
+}  // namespace tier::tool
