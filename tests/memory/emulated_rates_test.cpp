@@ -50,7 +50,7 @@ double modelled(const TierModel& model, Direction direction, std::size_t size, u
 template <class F>
 double best_ratio(F attempt) {
   double best = 0;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 100; ++i) {
     const double ratio = attempt();
     if (std::abs(ratio - 1) < std::abs(best - 1)) best = ratio;
     if (std::abs(best - 1) < 0.05) break;
