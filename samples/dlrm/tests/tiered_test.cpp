@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <tier/core/error.hpp>
+#include <tier/runtime/policies.hpp>
+
+#include <filesystem>
+#include <sstream>
+
+#include "plain_memory.hpp"
+#include "runs.hpp"
+#include "tests/temporary_folder.hpp"
+#include "tiered_memory.hpp"
+
+using namespace dlrm;
+using namespace tier::literals;
+
+namespace {
+
+Options small_options() {
+  Options options;
+  options.samples = 600;  // enough to move several times what is fast
+  options.tables = 3;
+  options.rows = {8000, 4000, 2000};
+  options.dim = 32;  // a slot map of 4 bytes a row leaves room in a tenth
+  options.batch = 64;
+  options.threads = 2;
+  return options;
+}
+
+RunResult make(const std::string& name, const Options& options) {
+  const std::atomic<bool> stop = false;
+  const auto log = make_log(options);
+  Progress progress{stderr};
+  return make_run(name, make_experiment(options, *log), progress, stop);
+}
+
+std::uint64_t bytes_moved(const RunResult& run) {
+  std::uint64_t sum = 0;
+  for (const auto& [pair, count] : run.traffic.bytes_moved) sum += count;
+  return sum;
+}
+
+std::string refusal(const std::string& name, const Options& options) {
+  try {
+    std::ignore = make(name, options);
+  } catch (const tier::ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// Flips a bit of the scratch file in `folder` that this process has open, as a bad device would.
+void flip_a_bit(const std::filesystem::path& folder, off_t offset) {
+  for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+    std::error_code gone;
+    const auto target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (gone || !target.starts_with(folder.string() + "/")) continue;
+    const int file = ::open(entry.path().c_str(), O_RDWR);
+    REQUIRE(file >= 0);
+    char byte = 0;
+    REQUIRE(::pread(file, &byte, 1, offset) == 1);
+    byte = static_cast<char>(byte ^ 1);
+    REQUIRE(::pwrite(file, &byte, 1, offset) == 1);
+    REQUIRE(::fsync(file) == 0);
+    ::close(file);
+    return;
+  }
+  FAIL("no scratch file is open in ", folder.string());
+}
+
+}  // namespace
+
+TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, under every policy") {
+  const TemporaryFolder folder;
+  auto options = small_options();
+  const auto fast = tier::Bytes{14'000 * 33 * sizeof(float) / 10};
+  for (const auto* optimizer : {"adagrad", "sgd"}) {
+    options.optimizer = optimizer;
+    const auto expected = make("plain", options);
+    for (const auto& policy : tier::policy_names()) {
+      for (const auto& slow :
+           {std::string{"emulated:cxl:8MiB"}, fmt::format("file:{}:8MiB", folder.path().string()),
+            fmt::format("mapped:{}:8MiB", folder.path().string())}) {
+        CAPTURE(policy);
+        CAPTURE(slow);
+        options.policy = policy;
+        options.slow = slow;
+        const auto run = make("tiered", options);
+        CHECK(run.checksum == expected.checksum);
+        CHECK(run.auc == expected.auc);
+        CHECK(run.log_loss == expected.log_loss);
+        CHECK(bytes_moved(run) > 2 * fast.count);
+        CHECK(run.traffic.fast_share < 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("the runs to compare give the same bits, also where all is fast") {
+  auto options = small_options();
+  options.compare = true;
+  const auto names = names_of_runs(options);
+  CHECK(names == std::vector<std::string>{"plain", "all_fast", "tiered", "lru", "first_touch"});
+  const auto plain = make("plain", options);
+  for (const auto& name : names) {
+    CAPTURE(name);
+    const auto run = make(name, options);
+    CHECK(run.name == name);
+    CHECK(run.complete);
+    CHECK(run.checksum == plain.checksum);
+    if (name == "all_fast") CHECK(run.traffic.fast_share == 1);
+    if (name == "all_fast") CHECK(bytes_moved(run) == 0);
+  }
+}
+
+TEST_CASE("one flipped bit in the slow tier is noticed") {
+  const TemporaryFolder folder;
+  auto options = small_options();
+  options.slow = fmt::format("file:{}:8MiB", folder.path().string());
+  const auto log = make_log(options);
+  const auto experiment = make_experiment(options, *log);
+  const std::atomic<bool> stop = false;
+  Progress progress{stderr};
+  const auto checksum_with = [&](auto&& harm) {
+    TieredMemory memory{{.fast = 200_KiB, .slow = tier::tiers::file(folder.path().string(), 8_MiB)},
+                        experiment.model};
+    Trainer trainer{memory, experiment.model, experiment.train, *log, stop};
+    harm();
+    return trainer.run("tiered", progress).checksum;
+  };
+  const auto expected = make("plain", options).checksum;
+  CHECK(checksum_with([] {}) == expected);
+  CHECK(checksum_with([&] { flip_a_bit(folder.path(), 2); }) != expected);
+}
+
+TEST_CASE("a number of slots is taken instead of a size") {
+  auto options = small_options();
+  const auto plain = make("plain", options);
+  options.slots = 100;
+  const auto few = make("tiered", options);
+  CHECK(few.checksum == plain.checksum);
+  CHECK(few.traffic.fast_share < 1);
+  options.slots = 8000;  // as many as the longest table has rows
+  const auto all = make("tiered", options);
+  CHECK(all.checksum == plain.checksum);
+  CHECK(all.traffic.fast_share == 1);
+}
+
+TEST_CASE("memory that cannot be had is refused by name") {
+  const auto with = [](auto&& change) {
+    auto options = small_options();
+    change(options);
+    return refusal("tiered", options);
+  };
+  CHECK(contains(with([](Options& o) { o.policy = "psychic"; }), "unknown policy \"psychic\""));
+  CHECK(contains(with([](Options& o) { o.policy = "lru:colour=red"; }), "colour"));
+  CHECK(contains(with([](Options& o) { o.slow = "tape:/x:1GiB"; }), "\"tape"));
+  CHECK(contains(with([](Options& o) { o.slow = "emulated:abacus:1GiB"; }), "abacus"));
+  CHECK(contains(with([](Options& o) { o.slow = "emulated:cxl:1GiB;emulated:cxl:1GiB"; }),
+                 "--slow takes one tier"));
+  CHECK(contains(with([](Options& o) { o.fast = "10kB"; }), "a budget of"));
+}
