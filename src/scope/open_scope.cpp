@@ -14,15 +14,15 @@ std::uint64_t now_ns() noexcept {
 }  // namespace
 
 void Scope::enter_slowly(Manager& manager, std::string_view kernel) {
-  for (const auto& operand : operands_)
+  for (const auto& operand : operands_.all())
     TIER_VERIFY(operand.block == nullptr || operand.block->manager == &manager,
                 "the objects of a scope belong to one runtime");
-  manager.enter(batch(), {.scope = nesting_.id(), .root = nesting_.is_root(), .kernel = kernel});
+  manager.enter(operands_.all(), {.scope = nesting_.id(), .root = nesting_.is_root(), .kernel = kernel});
 }
 
 void Scope::begin_kernel(Manager& manager, std::string_view kernel) {
   try {
-    manager.kernel_begin(nesting_.id(), kernel, batch());
+    manager.kernel_begin(nesting_.id(), kernel, operands_.all());
   } catch (...) {
     leave();  // the constructor is not through: nobody else would
     throw;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <csignal>
+#include <latch>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -202,6 +203,47 @@ TEST_CASE("a batch that does not fit enters nothing, and its parts can then be u
     for (std::size_t i = 4; i-- > 0;) CHECK(ReadScope{t[i]}[t[i]](95, 1023) == static_cast<float>(i));
   }
   manager->check_invariants();
+}
+
+TEST_CASE("a root scope waits for room that others pin; one with an open parent throws at once") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB), tiers::file("/var/tmp", 8_MiB)});
+  FloatTensor x{manager, {192, 1024}};  // 768 KiB: there is room for one of the two
+  FloatTensor y{manager, {192, 1024}};
+  fill(y, 1);
+  fill(x, 2);
+  const auto open_y = [&] { ReadScope in{y}; };
+  std::optional<Scope> held{ReadScope{x}};
+  CHECK_THROWS_AS(open_y(), OutOfTierMemory);
+  std::thread{[&] {
+    ChainGuard guard{held->chain()};
+    CHECK_THROWS_AS(open_y(), OutOfTierMemory);
+  }}.join();
+
+  std::latch begun{1};
+  float read = 0;
+  std::thread root{[&] {
+    begun.count_down();
+    read = ReadScope{y}[y](191, 1023);
+  }};
+  begun.wait();
+  held.reset();
+  root.join();
+  CHECK(read == 1);
+}
+
+TEST_CASE("an object that ends inside a scope keeps its bytes until the scope ends") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  std::optional<FloatTensor> x{std::in_place, manager, Shape{1024}};
+  fill(*x, 6);
+  {
+    ReadScope in{*x};
+    const auto view = in[*x];
+    x.reset();
+    CHECK(view(1023) == 6);
+    CHECK(manager->statistics().tiers[0].used.count >= 4096);
+  }
+  CHECK(manager->statistics().tiers[0].used == 0_B);
+  CHECK(manager->statistics().objects == 0);
 }
 
 TEST_CASE("memory of the program takes part in scopes beside objects") {

@@ -3,9 +3,9 @@
 /// \file  What all pinning scopes are: an entered batch of operands at its place in a chain.
 #include <tier/core/assert.hpp>
 #include <tier/scope/chain.hpp>
+#include <tier/scope/operand_buffer.hpp>
 #include <tier/scope/operands.hpp>
 
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -34,15 +34,12 @@ class [[nodiscard]] Scope {
       : nesting_{std::move(other.nesting_)},
         operands_{std::move(other.operands_)},
         told_{std::exchange(other.told_, nullptr)},
-        start_ns_{other.start_ns_} {
-    other.operands_.clear();
-  }
+        start_ns_{other.start_ns_} {}
   Scope& operator=(Scope&& other) noexcept {
     if (this == &other) return *this;
     end();
     nesting_ = std::move(other.nesting_);
     operands_ = std::move(other.operands_);
-    other.operands_.clear();
     told_ = std::exchange(other.told_, nullptr);
     start_ns_ = other.start_ns_;
     return *this;
@@ -70,14 +67,15 @@ class [[nodiscard]] Scope {
  protected:
   /// Enters all or nothing; named operands come first.
   template <OperandList... Lists>
-  explicit Scope(std::string_view kernel, const Lists&... lists) {
+  explicit Scope(std::string_view kernel, const Lists&... lists)
+      : operands_{(std::size_t{0} + ... + lists.size())} {
     (add_named(lists), ...);
     (add_elements(lists), ...);
     enter(kernel);
     if constexpr (detail::checked) (spoil(lists), ...);
   }
 
-  [[nodiscard]] const Operand& operand(std::size_t i) const noexcept { return operands_[i]; }
+  [[nodiscard]] const Operand& operand(std::size_t i) const noexcept { return operands_.all()[i]; }
 
  private:
   template <class T>
@@ -85,7 +83,7 @@ class [[nodiscard]] Scope {
     return ScopeTraits<T>::operand(object, Use::Read).object;
   }
   [[nodiscard]] const Operand* find(ObjectId id, bool writing) const noexcept {
-    for (const auto& operand : operands_)
+    for (const auto& operand : operands_.all())
       if (operand.object == id && (!writing || operand.use != Use::Read)) return &operand;
     return nullptr;
   }
@@ -93,7 +91,7 @@ class [[nodiscard]] Scope {
   template <Use role, class... Ts>
   void add_named(const OperandGroup<role, Ts...>& group) {
     group.for_each([this]<class T>(T& object) {
-      operands_.push_back(ScopeTraits<std::remove_const_t<T>>::operand(object, role));
+      operands_.add([&] { return ScopeTraits<std::remove_const_t<T>>::operand(object, role); });
     });
   }
   template <Use role, class Element>
@@ -104,12 +102,12 @@ class [[nodiscard]] Scope {
   template <Use role, class T>
   void add_elements(const OperandSet<role, T*>& set) {
     for (auto* object : set.elements)
-      operands_.push_back(ScopeTraits<std::remove_const_t<T>>::operand(*object, role));
+      operands_.add([&] { return ScopeTraits<std::remove_const_t<T>>::operand(*object, role); });
   }
   template <Use role>
   void add_elements(const OperandSet<role, ObjectRef>& set) {
     for (const auto ref : set.elements)
-      if (ref.object != nullptr) operands_.push_back(Operand::of(ref, role));
+      if (ref.object != nullptr) operands_.add([&] { return Operand::of(ref, role); });
   }
 
   template <Use role, class... Ts>
@@ -129,12 +127,10 @@ class [[nodiscard]] Scope {
         if (ref.object != nullptr) detail::spoil(*find(ref.id(), true));
   }
 
-  [[nodiscard]] std::span<Operand> batch() noexcept { return {operands_.data(), operands_.size()}; }
-
   void enter(std::string_view kernel) {
     Manager* manager = nullptr;
     std::uint64_t stamp = 0;
-    for (auto& operand : operands_) {
+    for (auto& operand : operands_.all()) {
       if (operand.block == nullptr) continue;
       if (manager == nullptr) {
         manager = operand.block->manager;
@@ -150,18 +146,18 @@ class [[nodiscard]] Scope {
     }
     if (manager != nullptr && manager->wants_kernels()) [[unlikely]]
       begin_kernel(*manager, kernel);
-    if constexpr (detail::checked) detail::note_accesses(chain(), batch());
+    if constexpr (detail::checked) detail::note_accesses(chain(), operands_.all());
   }
   void end() noexcept {
-    if (operands_.empty()) return;
+    if (operands_.all().empty()) return;
     if (told_ != nullptr) [[unlikely]]
       end_kernel();
-    if constexpr (detail::checked) detail::forget_accesses(chain(), batch());
+    if constexpr (detail::checked) detail::forget_accesses(chain(), operands_.all());
     leave();
     operands_.clear();
   }
   void leave() noexcept {
-    for (const auto& operand : operands_)
+    for (const auto& operand : operands_.all())
       if (operand.block != nullptr) operand.block->leave();
   }
 
@@ -170,7 +166,7 @@ class [[nodiscard]] Scope {
   void end_kernel() noexcept;
 
   detail::Nesting nesting_;
-  boost::container::small_vector<Operand, 8> operands_;
+  detail::OperandBuffer operands_;
   Manager* told_ = nullptr;  // of the kernel's beginning, and waiting for its end
   std::uint64_t start_ns_ = 0;
 };

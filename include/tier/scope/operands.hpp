@@ -19,6 +19,7 @@ struct OperandGroup {
 
   std::tuple<Qualified<Ts>*...> named;
 
+  [[nodiscard]] static constexpr std::size_t size() noexcept { return sizeof...(Ts); }
   void for_each(auto&& f) const {
     std::apply([&](auto*... object) { (f(*object), ...); }, named);
   }
@@ -37,6 +38,8 @@ struct OperandSet {
   static constexpr Use role = role_;
   std::tuple<> named;
   std::span<const Element> elements;
+
+  [[nodiscard]] std::size_t size() const noexcept { return elements.size(); }
 };
 
 namespace detail {
