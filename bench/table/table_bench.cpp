@@ -8,6 +8,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -71,7 +72,8 @@ void report(benchmark::State& state, const Workload& work) {
 void gather_plain(benchmark::State& state) {
   Workload work{state};
   const auto tier = make_tier(tiers::dram(Bytes{cached_bytes}));
-  const auto* const base = reinterpret_cast<const float*>(tier->base());
+  auto* const base = reinterpret_cast<float*>(tier->base());
+  std::fill_n(base, work.rows * work.dim, 0.5F);
   constexpr std::size_t ahead = 12;
   for (auto _ : state) {
     const auto ids = work.next();

@@ -53,6 +53,27 @@ struct Window {
   std::error_code failure;
 };
 
+/// Finds units without a lock. A copy of its own keeps what it needs in registers.
+class SlotView {
+ public:
+  SlotView(const std::atomic<std::uint32_t>* map, const std::byte* slots, std::size_t unit_bytes) noexcept
+      : map_{map}, slots_{slots}, unit_bytes_{unit_bytes} {}
+
+  [[nodiscard]] const void* entry_address(RowId unit) const noexcept { return &map_[unit]; }
+  /// Where the unit's bytes are; null if it is in no slot. (1)
+  [[nodiscard]] const std::byte* find(RowId unit) const noexcept {
+    const auto entry = map_[unit].load(std::memory_order_acquire);  // (1) <- (2)
+    return entry < pending ? slots_ + entry * unit_bytes_ : nullptr;
+  }
+
+  static constexpr std::uint32_t pending = std::uint32_t{1} << 31;  ///< of an entry: not readable yet
+
+ private:
+  const std::atomic<std::uint32_t>* map_;
+  const std::byte* slots_;
+  std::size_t unit_bytes_;
+};
+
 /// The slots of one table in the fastest tier, its home in a slower one, and the movement between them.
 ///
 /// The slot map has an entry for each unit: a slot that holds it, a slot it is on its way to, or nowhere. A unit that
@@ -85,12 +106,7 @@ class RowCache final : private RowFacts {
 
   // What a reader without a lock uses, inside an epoch.
   [[nodiscard]] Epochs& epochs() noexcept { return epochs_; }
-  void prefetch_entry(RowId unit) const noexcept { __builtin_prefetch(&map_[unit]); }
-  /// Where the unit's bytes are; null if it is in no slot. (1)
-  [[nodiscard]] const std::byte* find(RowId unit) const noexcept {
-    const auto entry = map_[unit].load(std::memory_order_acquire);  // (1) <- (2)
-    return entry < pending ? slots_ + entry * std::size_t{layout_.unit_bytes} : nullptr;
-  }
+  [[nodiscard]] SlotView view() const noexcept { return {map_, slots_, layout_.unit_bytes}; }
 
   // Windows.
   /// Pins units in order, fetching what is missing, until all are pinned or there is room for no more.
@@ -131,7 +147,7 @@ class RowCache final : private RowFacts {
   void check_invariants() const TIER_EXCLUDES(mutex_);
 
  private:
-  static constexpr std::uint32_t pending = std::uint32_t{1} << 31;
+  static constexpr std::uint32_t pending = SlotView::pending;
   static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
   static constexpr RowId no_unit = ~RowId{0};
 

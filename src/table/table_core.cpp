@@ -280,8 +280,10 @@ std::size_t Table::pull(const Find& find, std::span<const RowId> ids, std::span<
 std::size_t Table::pull_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
                                const Output& out, std::uint32_t* missed) {
   const EpochGuard guard{cache_->epochs()};
-  return layout_.unit_rows == 1 ? pull(CachedRows<false>{*cache_, layout_}, ids, offsets, out, missed)
-                                : pull(CachedRows<true>{*cache_, layout_}, ids, offsets, out, missed);
+  return layout_.unit_rows == 1
+             ? pull(CachedRows<false>{cache_->view(), 1, layout_.row_bytes}, ids, offsets, out, missed)
+             : pull(CachedRows<true>{cache_->view(), layout_.unit_rows, layout_.row_bytes}, ids, offsets, out,
+                    missed);
 }
 
 // What is there is taken without a lock. What is not is fetched, or used where it is.
