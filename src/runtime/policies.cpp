@@ -18,7 +18,7 @@ class Registry {
     return *registry;
   }
 
-  void add(const std::string& name, PolicyFactory factory) {
+  void add(const std::string& name, PolicyFactory&& factory) {
     MutexLock lock{mutex_};
     if (!entries_.try_emplace(name, std::move(factory)).second)
       throw ConfigError{"policy \"" + name + "\" is registered already"};

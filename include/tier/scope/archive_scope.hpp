@@ -24,7 +24,7 @@ class [[nodiscard]] ArchiveScope {
   ~ArchiveScope();
 
  private:
-  explicit ArchiveScope(std::initializer_list<ObjectRef> objects)
+  ArchiveScope(std::initializer_list<ObjectRef> objects)
       : ArchiveScope{std::span{objects.begin(), objects.size()}} {}
 
   boost::container::small_vector<ObjectRef, 8> objects_;
