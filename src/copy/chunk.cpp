@@ -60,9 +60,14 @@ const TierRange& side(Direction direction, const Piece& piece) noexcept {
   return direction == Direction::Read ? task.from : task.to;
 }
 
-std::error_code access_error(Direction direction, const Piece& piece) noexcept {
+void note_error(Piece& piece, Direction direction, std::error_code error) noexcept {
+  piece.error = error;
+  piece.failed = direction;
+}
+
+void ask_for_error(Direction direction, Piece& piece) noexcept {
   const TierRange& range = side(direction, piece);
-  return range.tier->access_error(direction, range.offset + piece.offset, piece.size);
+  note_error(piece, direction, range.tier->access_error(direction, range.offset + piece.offset, piece.size));
 }
 
 // One request for the whole piece: a copy streams, so that of the device's latency only the first access's shows.
@@ -147,8 +152,8 @@ void Chunk::copy_in_memory(FunctionRef<void()> let_go) noexcept {
   Piece& piece = pieces_.front();
   const CopyTask& task = *piece.task->task;
   const auto start = std::chrono::steady_clock::now();
-  piece.error = access_error(Direction::Read, piece);
-  if (!piece.error) piece.error = access_error(Direction::Write, piece);
+  ask_for_error(Direction::Read, piece);
+  if (!piece.error) ask_for_error(Direction::Write, piece);
   if (piece.error) return;
   copy_bytes(address(task.to, piece.offset), address(task.from, piece.offset), piece.size,
              stores_for(task.size, task.warm));
@@ -165,7 +170,7 @@ void Chunk::transfer(Direction direction, FunctionRef<void()> let_go) noexcept {
   std::array<IoRequest, max_pieces> requests;
   std::size_t count = 0;
   for (Piece& piece : pieces()) {
-    piece.error = access_error(in_memory, piece);
+    ask_for_error(in_memory, piece);
     if (piece.error) continue;
     std::byte* memory = address(side(in_memory, piece), piece.offset);
     in_memory == Direction::Write ? announce_write(memory, piece.size) : announce_read(memory, piece.size);
@@ -175,7 +180,7 @@ void Chunk::transfer(Direction direction, FunctionRef<void()> let_go) noexcept {
   device_->transfer(direction, std::span{requests}.first(count));
   for (const IoRequest* request = requests.data(); Piece & piece : pieces()) {
     if (piece.error) continue;
-    piece.error = (request++)->error;
+    note_error(piece, direction, (request++)->error);
     charge(in_memory, piece, start);
   }
 }
@@ -185,11 +190,11 @@ void Chunk::transfer_staged(std::byte* buffer) noexcept {
   const CopyTask& task = *piece.task->task;
   IoRequest load{task.from.offset + piece.offset, buffer, piece.size};
   task.from.tier->transfer(Direction::Read, {&load, 1});
-  piece.error = load.error;
+  note_error(piece, Direction::Read, load.error);
   if (load.error) return;
   IoRequest store{task.to.offset + piece.offset, buffer, piece.size};
   task.to.tier->transfer(Direction::Write, {&store, 1});
-  piece.error = store.error;
+  note_error(piece, Direction::Write, store.error);
 }
 
 std::size_t useful_threads(const CopyTask& task, std::uint64_t rest) noexcept {

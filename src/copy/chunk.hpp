@@ -54,6 +54,7 @@ struct Piece {
   std::uint64_t offset = 0;  ///< in the task
   std::size_t size = 0;
   std::error_code error{};
+  Direction failed = Direction::Read;  ///< with an error: which side's it is
 };
 
 /// One stretch for the CPU; or, for a device, a batch of them from any tasks that go the same way, since small

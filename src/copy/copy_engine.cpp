@@ -192,7 +192,10 @@ void CopyEngine::Impl::let_go(const Piece& piece) noexcept {
 void CopyEngine::Impl::end(const Piece& piece) noexcept {
   TaskState& task = *piece.task;
   if (piece.error) {
-    if (!task.error) task.error = piece.error;
+    if (!task.error) {
+      task.error = piece.error;
+      task.task->failed = piece.failed;
+    }
     close(task);
   }
   if (--task.in_flight == 0 && !task.open) finish(task);

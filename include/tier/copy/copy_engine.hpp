@@ -43,6 +43,8 @@ class CopyTask {
   std::uint64_t size = 0;
   /// The copy is about to be read by the CPU: use ordinary stores where it fits the cache.
   bool warm = false;
+  /// Set before `finished()` is told of an error: whether reading `from` failed, or writing `to`.
+  Direction failed = Direction::Read;
 
  protected:
   CopyTask();
