@@ -56,6 +56,7 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
   TIER_VERIFY(policy_ != nullptr, "a manager needs a policy");
   auto in_order = ordered(std::move(tiers));
   for (const auto& t : in_order) io_alignment_ = std::max(io_alignment_, t->io_alignment());
+  granule_ = std::max(granule_, io_alignment_);  // copies move whole sectors: what they touch is the region's
   tiers_.reserve(in_order.size());
   for (auto& t : in_order) {
     const Bytes capacity{t->capacity().count / granule_ * granule_};
@@ -311,6 +312,14 @@ void ManagerCore::count_moved(TierIndex from, TierIndex to, Cause cause, std::ui
                               std::uint64_t transfers) noexcept {
   MutexLock lock{mutex_};
   add_moved(from, to, cause, bytes, transfers);
+}
+
+/// This thread has waited since `began`, in a scope's entry or (0) an allocation.
+void ManagerCore::count_wait(std::uint64_t scope, std::uint64_t began) noexcept {
+  StallEvent event{{}, scope, began, now_ns() - began};
+  ++counts_.stalls;
+  counts_.stalled_ns += event.duration_ns;
+  tell(event, &Observer::on_stall);
 }
 
 void ManagerCore::count_stall(std::uint64_t ns) noexcept {
