@@ -12,6 +12,8 @@
 
 namespace tier {
 
+constexpr int gathers = 8;  // each that comes to nothing was some other thread's progress
+
 /// One batch on its way in. Takes pins as it goes and gives all of them back unless it comes to the end.
 ///
 /// A step looks at every operand that has not entered: it enters, joins a fetch under way, or needs room. When all
@@ -53,6 +55,7 @@ class Entry {
   Way admit_settled(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool decide(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool find_room(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  void lacks(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool begin(std::size_t i) TIER_REQUIRES(core_.mutex_);
   Step finish_transfers() TIER_REQUIRES(core_.mutex_);
   void enter(std::size_t i) TIER_REQUIRES(core_.mutex_);
@@ -68,6 +71,8 @@ class Entry {
   void look_again() TIER_REQUIRES(core_.mutex_);
   void report_wait() TIER_REQUIRES(core_.mutex_);
   [[noreturn]] void throw_unreadable(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  [[noreturn]] static void throw_retired(std::string_view name);
+
   ManagerCore& core_;
   std::span<Operand> batch_;
   const BatchContext& context_;
@@ -78,7 +83,7 @@ class Entry {
   ManagerCore::Waiter waiter_;
   bool in_line_ = false;
   bool done_ = false;
-  bool gathered_ = false;  // room for the whole set was made in one piece, once
+  int gathered_ = 0;       // times that room for the whole set was made in one piece
   bool in_place_ = false;  // operands stay where the CPU can reach them
   std::uint64_t lacking_ = 0;
   std::size_t lacking_operand_ = 0;
@@ -133,12 +138,13 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     plans_[i].transfer = t;
     return Way::InFlight;
   }
-  if (t->kind == TransferKind::Fetch) {
+  const bool reachable = core_.addressable(b.record->primary()->tier);
+  if (op.use == Use::Overwrite && (t->kind == TransferKind::Fetch || !reachable)) {
     stop_and_take_over(i, *t);
     leave(i);
     return Way::Again;
   }
-  if (!core_.addressable(b.record->primary()->tier)) {  // moving between tiers that we cannot use: let it end
+  if (!reachable) {  // moving between tiers that we cannot use: let it end
     ++t->references;
     core_.engine_.cancel(*t);
     core_.wait_for_end(*t, lock_);
@@ -189,18 +195,11 @@ Entry::Way Entry::admit_settled(std::size_t i) {
   Plan& plan = plans_[i];
   const auto state = b.state.load(std::memory_order_acquire);
   const bool overwrite = op.use == Use::Overwrite;
-  if ((state & word::retired) != 0) {
-    if (!overwrite || record.dying)
-      throw TierError{std::make_error_code(std::errc::no_such_file_or_directory),
-                      "scope on a retired object: " + std::string{core_.name_of(b)}};
-    if (record.primary() != nullptr) {  // the last pin is on its way out
-      look_again();
-      return Way::Again;
-    }
-  }
-  if ((state & word::failed) != 0 && !overwrite) {
-    if (plan.retried) throw_unreadable(i);
-    plan.retried = true;
+  // Retired, and pinned by somebody, so that its bytes are there still: it lives again, for him too.
+  if (record.primary() != nullptr) b.state.fetch_and(~word::retired, std::memory_order_acq_rel);
+  if ((state & word::failed) != 0) {
+    if (!overwrite && plan.retried) throw_unreadable(i);
+    plan.retried = !overwrite;
     b.state.fetch_and(~word::failed, std::memory_order_acq_rel);
   }
   Region* primary = record.primary();
@@ -220,7 +219,9 @@ Entry::Way Entry::admit_settled(std::size_t i) {
     enter(i);
     return Way::Entered;
   }
-  if (pinned) {  // pins on what cannot be used in place are about to be given back
+  // Pins on what cannot be used in place hold no address: they are of scopes that look again. An overwrite brings
+  // them what they will find.
+  if (pinned && !overwrite) {
     look_again();
     return Way::Again;
   }
@@ -229,17 +230,40 @@ Entry::Way Entry::admit_settled(std::size_t i) {
 }
 
 Entry::Way Entry::admit(std::size_t i) {
-  if ((batch_[i].block->state.load(std::memory_order_acquire) & word::moving) != 0) return admit_moving(i);
-  return admit_settled(i);
+  const Block& b = *batch_[i].block;
+  const auto state = b.state.load(std::memory_order_acquire);
+  if ((state & word::retired) != 0 && (batch_[i].use != Use::Overwrite || b.record->dying))
+    throw_retired(core_.name_of(b));
+  return (state & word::moving) != 0 ? admit_moving(i) : admit_settled(i);
+}
+
+void Entry::lacks(std::size_t i) {
+  lacking_ = batch_[i].block->size;
+  lacking_operand_ = i;
 }
 
 /// \return  false if there is none; `report_` says why
 bool Entry::find_room(std::size_t i) {
   Block& b = *batch_[i].block;
-  plans_[i].room = core_.make_room(plans_[i].target, b.size, b.record->alignment, b.id, report_, lock_);
-  lacking_ = b.size;
-  lacking_operand_ = i;
-  return plans_[i].room != nullptr;
+  Plan& plan = plans_[i];
+  lacks(i);
+  const auto take = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    plan.room = core_.make_room(t, b.size, b.record->alignment, b.id, report_, lock_);
+    return plan.room != nullptr;
+  };
+  const auto wanted = plan.target;
+  if (take(wanted)) return true;
+  // No scope fails because the policy shunned a tier. A slower one is for what cannot be used where it is, at last.
+  const Region* primary = b.record->primary();
+  const bool reachable = primary != nullptr && core_.addressable(primary->tier);
+  for (TierIndex t = 0; t < core_.tiers_.size() && core_.addressable(t); ++t) {
+    if (t == wanted || (t > wanted && (reachable || !in_place_))) continue;
+    plan.target = t;
+    if (core_.settle_in(b, t)) return report_.unlocked = true;  // a copy was there
+    if (take(t)) return true;
+  }
+  plan.target = wanted;
+  return false;
 }
 
 /// Begins the fetch, or installs the room for what will be overwritten. \return  false: look again
@@ -248,7 +272,9 @@ bool Entry::begin(std::size_t i) {
   Plan& plan = plans_[i];
   Block& b = *op.block;
   const bool retired = (b.state.fetch_and(~word::retired, std::memory_order_acq_rel) & word::retired) != 0;
-  if (!ManagerCore::start_moving(b)) {
+  const bool reachable = b.record->primary() != nullptr && core_.addressable(b.record->primary()->tier);
+  const bool pins_hold_addresses = op.use != Use::Overwrite || reachable;
+  if (!ManagerCore::start_moving(b, pins_hold_addresses ? 0 : word::pins)) {
     if (retired) b.state.fetch_or(word::retired, std::memory_order_acq_rel);
     return false;
   }
@@ -291,15 +317,11 @@ Entry::Step Entry::finish_transfers() {
     waited = true;
     core_.wait_for_end(*plan.transfer, lock_);
   }
-  if (waited) {
-    StallEvent event{{}, context_.scope, began, core_.now_ns() - began};
-    ++core_.counts_.stalls;
-    core_.counts_.stalled_ns += event.duration_ns;
-    core_.tell(event, &Observer::on_stall);
-  }
+  if (waited) core_.count_wait(context_.scope, began);
 
   Step result = Step::Done;
   std::size_t unreadable = batch_.size();
+  bool gone = false;  // its descriptor may be, too
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (plans_[i].transfer == nullptr) continue;
     core_.unreference(*std::exchange(plans_[i].transfer, nullptr));
@@ -316,9 +338,11 @@ Entry::Step Entry::finish_transfers() {
       continue;
     }
     if ((state & word::failed) != 0) unreadable = i;
+    if (b.record->dying) gone = true;
     leave(i);
     result = Step::Again;
   }
+  if (gone) throw_retired("destroyed during a scope's entry");
   if (unreadable < batch_.size() && plans_[unreadable].retried) throw_unreadable(unreadable);
   return result;
 }
@@ -326,6 +350,7 @@ Entry::Step Entry::finish_transfers() {
 Entry::Step Entry::step() {
   report_ = RoomReport{};
   bool lacking = false, in_flight = false;
+  lacking_ = 0;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr) {
       in_flight |= !batch_[i].entered;
@@ -334,7 +359,10 @@ Entry::Step Entry::step() {
     switch (admit(i)) {
       case Way::Entered: break;
       case Way::InFlight: in_flight = true; break;
-      case Way::NeedsRoom: lacking = true; break;
+      case Way::NeedsRoom:
+        if (!lacking) lacks(i);
+        lacking = true;
+        break;
       case Way::Again: return Step::Again;
     }
   }
@@ -346,16 +374,19 @@ Entry::Step Entry::step() {
     if (!find_room(i)) return Step::Blocked;
     if (report_.unlocked) return Step::Again;
   }
+  bool again = false;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (plans_[i].room == nullptr) continue;
     // The same block may stand in the batch twice: its second place is looked at again once the first has begun.
     if (batch_[i].entered || plans_[i].transfer != nullptr || !begin(i)) {
       if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
-      return Step::Again;
+      again = true;
     }
     in_flight |= plans_[i].transfer != nullptr;
   }
-  return in_flight ? finish_transfers() : Step::Done;
+  // What has begun is carried out before we look again: others may wait for it while we wait for them.
+  const Step carried_out = in_flight ? finish_transfers() : Step::Done;
+  return again ? Step::Again : carried_out;
 }
 
 void Entry::run() {
@@ -376,16 +407,20 @@ void Entry::blocked() {
   if (roll_back()) return;  // the lock was released: look again
   const RoomReport report = core_.survey();  // now nothing is pinned by us
   if (report.again) return;
-  if (report.transient) return core_.wait(lock_);  // transfers end by themselves
+  const auto began = core_.now_ns();
+  if (report.transient) {  // transfers end by themselves
+    core_.wait(lock_);
+    return core_.count_wait(context_.scope, began);
+  }
   const bool others_first = context_.root && !core_.line_.empty() && &core_.line_.front() != &waiter_;
   if (context_.root && (report.foreign || others_first) && !too_large()) {
     stand_in_line();
-    const auto began = core_.now_ns();
     core_.wait(lock_);
-    core_.counts_.stalled_ns += core_.now_ns() - began;
+    core_.count_wait(context_.scope, began);
     return report_wait();
   }
-  if (!gathered_ && gather_room()) return;
+  if (context_.root && !too_large()) stand_in_line();  // the next to lack room come after us
+  if (gathered_++ < gathers && gather_room()) return;
   if (fall_back()) return;
   core_.throw_out_of_memory(lacking_, core_.name_of(*batch_[lacking_operand_].block), cause);
 }
@@ -407,19 +442,19 @@ bool Entry::too_large() const {
   return false;
 }
 
-/// Operands that the CPU can reach in a slower tier are used there.
+/// Operands that the CPU can reach in a slower tier are used there, others fetched no further than need be.
 bool Entry::fall_back() {
   if (in_place_) return false;
   in_place_ = true;
+  if (core_.tiers_.size() < 2 || !core_.addressable(1)) return false;
   return std::ranges::any_of(batch_, [&](const Operand& op) TIER_NO_THREAD_SAFETY_ANALYSIS {
     const Region* primary = op.block->record->primary();
-    return primary != nullptr && primary->tier != 0 && core_.addressable(primary->tier);
+    return primary == nullptr || primary->tier != 0;
   });
 }
 
 /// Own operands may stand in each other's way: makes room for all of them in one piece, and shares it out.
 bool Entry::gather_room() {
-  gathered_ = true;
   std::uint64_t total = 0;
   std::size_t alignment = 1;
   for (const auto& op : batch_) {
@@ -489,6 +524,11 @@ void Entry::look_again() {
   lock_.unlock();
   std::this_thread::yield();
   lock_.lock();
+}
+
+void Entry::throw_retired(std::string_view name) {
+  throw TierError{std::make_error_code(std::errc::no_such_file_or_directory),
+                  "scope on a retired object: " + std::string{name}};
 }
 
 void Entry::throw_unreadable(std::size_t i) {

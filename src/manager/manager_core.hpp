@@ -105,6 +105,7 @@ class ManagerCore final : public Manager, public PolicyContext {
       TIER_REQUIRES(mutex_);
   Region* region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   void free_region(Region* region) noexcept TIER_REQUIRES(mutex_);
+  void stop_reading(Region* region) noexcept TIER_REQUIRES(mutex_);
   RegionHeap::Slot give_back(Region* region) noexcept TIER_REQUIRES(mutex_);
   void condemn_region(Region* region) noexcept TIER_REQUIRES(mutex_);
   void attach_secondary(Block& b, Region* region, std::uint64_t version) noexcept TIER_REQUIRES(mutex_);
@@ -141,7 +142,6 @@ class ManagerCore final : public Manager, public PolicyContext {
   void orphan(Transfer& t) noexcept TIER_REQUIRES(mutex_);
   void unreference(Transfer& t) noexcept TIER_REQUIRES(mutex_);
   void discard_target(Transfer& t, std::error_code error) noexcept TIER_REQUIRES(mutex_);
-  bool reads_fail(const Transfer& t) const noexcept { return !addressable(t.from_tier); }
   bool relocate(Block& b, Region* to, Cause cause, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool settle_in(Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
   Outcome begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept TIER_REQUIRES(mutex_);
@@ -180,6 +180,7 @@ class ManagerCore final : public Manager, public PolicyContext {
 
   // Waiting and telling (manager.cpp).
   void wait(MutexLock& lock) TIER_REQUIRES(mutex_);
+  void count_wait(std::uint64_t scope, std::uint64_t began) noexcept TIER_REQUIRES(mutex_);
   void leave_locked(Block& b) noexcept TIER_REQUIRES(mutex_);
   void report_holders(std::string_view waiting, std::uint64_t size) const noexcept TIER_REQUIRES(mutex_);
   bool enter_watched(Operand& op) noexcept;

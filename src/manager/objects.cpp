@@ -20,6 +20,8 @@ Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_co
   region->block = nullptr;
   region->next = nullptr;
   region->version = 0;
+  region->given_up = false;
+  region->readers = 0;
   const auto error = state.tier->reserve(state.heap.offset(slot), state.heap.size(slot));
   region->reserved = !error;
   if (error) {
@@ -66,9 +68,19 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   return slot;
 }
 
+/// Frees a region that nobody owns: now, or with the end of the last transfer that reads it.
 void ManagerCore::free_region(Region* region) noexcept {
+  if (region->readers > 0) {
+    region->block = nullptr;
+    region->given_up = true;
+    return;
+  }
   give_back(region);
   changed();
+}
+
+void ManagerCore::stop_reading(Region* region) noexcept {
+  if (--region->readers == 0 && region->given_up) free_region(region);
 }
 
 void ManagerCore::condemn_region(Region* region) noexcept {
@@ -339,7 +351,10 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
       if (Region* r = make_room(nth(i), b.size, alignment, b.id, report, lock)) return r;
     const RoomReport found = survey();
     if (!found.transient && !found.again) throw_out_of_memory(b.size, name, report.cause);
-    if (!found.again) wait(lock);  // never for pins: the caller may hold them
+    if (found.again) continue;
+    const auto began = now_ns();
+    wait(lock);  // never for pins: the caller may hold them
+    count_wait(0, began);
   }
 }
 

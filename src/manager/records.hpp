@@ -26,6 +26,8 @@ struct Region : boost::intrusive::list_base_hook<> {
   RegionHeap::Slot slot = RegionHeap::none;
   TierIndex tier = no_tier;
   bool reserved = false;      ///< the tier was asked to back it
+  bool given_up = false;      ///< free once nobody reads it any more
+  unsigned readers = 0;       ///< transfers that copy from it, given up by the block or not
   std::uint64_t version = 0;  ///< of the bytes in a secondary; a primary is current by definition
 };
 using RegionList = boost::intrusive::list<Region>;
@@ -92,6 +94,7 @@ struct Transfer final : CopyTask {
   TransferKind kind;
   Cause cause;
   Region* to_region = nullptr;
+  Region* from_region = nullptr;  ///< whoever it belongs to: not freed before the end
   TierIndex from_tier = no_tier;
   std::uint64_t version = 0;  ///< of the block at the start
   std::uint64_t start_ns = 0;
@@ -113,6 +116,7 @@ struct Room {
   bool broken = false;   ///< a block of the window stays where it is
   BlockId fetch = 0;     ///< in the background: fetch this block into the room
   bool background = false;
+  std::error_code cause{};  ///< why a block of the window could not leave
 };
 
 /// A proposal: the window and its blocks, cheapest way first.

@@ -24,7 +24,7 @@ bool fits(const RegionHeap& heap, RegionHeap::Slot first, RegionHeap::Slot last,
 
 /// True if this region could be given up: a secondary, or the primary of a block that may move.
 bool ManagerCore::may_leave(const Region* region) const noexcept {
-  if (region == nullptr || region->block == nullptr) return false;
+  if (region == nullptr || region->block == nullptr || region->readers > 0) return false;
   const auto& record = *region->block->record;
   if (record.primary() != region) return true;
   const auto state = region->block->state.load(std::memory_order_acquire);
@@ -154,8 +154,8 @@ std::optional<Window> ManagerCore::propose(TierIndex t, std::uint64_t size, std:
 
 bool ManagerCore::drop_a_secondary(TierIndex t) noexcept {
   for (auto& region : tiers_[t].secondaries) {
+    if (region.readers > 0) continue;  // what was given up is read still: no room comes of it now
     Block& b = *region.block;
-    // A transfer reads the primary, never a secondary; only the copy itself goes.
     detach(b, &region);
     free_region(&region);
     ++counts_.dropped_clean;
@@ -226,7 +226,8 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
       hold->slot = s;
       hold->tier = room.tier;
       hold->block = nullptr;
-      hold->reserved = false;
+      hold->reserved = hold->given_up = false;
+      hold->readers = 0;
       room.held.push_back(hold);
     } else if (auto* region = static_cast<Region*>(heap.owner(s));
                region->block != nullptr && region->block->record->primary() != region) {
@@ -397,7 +398,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
       if (made) continue;
     }
     if (begun == Emptied::NoRoomBelow && !inside) {  // nowhere to go but elsewhere in this tier
-      room = Room{t, size, alignment, {}, 0, false, 0, false};
+      room = Room{t, size, alignment, {}, 0, false, 0, false, {}};
       transfers.clear();
       if ((window = scan(t, size, alignment)))
         begun = begin_emptying(room, *window, {}, inside = true, transfers, lacking, report.cause);
@@ -413,9 +414,12 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
       std::vector<CopyTask*> tasks(transfers.begin(), transfers.end());
       for (auto* transfer : transfers) transfer->awaited = true;
       report.unlocked = true;
+      const auto began = now_ns();
       lock.unlock();
       engine_.run(tasks);
       lock.lock();
+      count_wait(0, began);
+      if (room.cause) report.cause = room.cause;
     }
     if (Region* r = finish_room(room, report.cause)) return r;
   }

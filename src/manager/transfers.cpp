@@ -22,6 +22,8 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   }
   Region* from = b.record->primary();
   t->from_tier = from->tier;
+  t->from_region = from;
+  ++from->readers;
   t->to_region = to;
   t->version = b.version.load(std::memory_order_relaxed);
   t->start_ns = now_ns();
@@ -52,8 +54,7 @@ void ManagerCore::unreference(Transfer& t) noexcept {
 
 /// The target of a transfer that is not published: free again, or out of use if the device failed to write it.
 void ManagerCore::discard_target(Transfer& t, std::error_code error) noexcept {
-  const bool write_failed = error && !reads_fail(t);
-  if (write_failed)
+  if (error && t.failed == Direction::Write)
     condemn_region(t.to_region);
   else
     free_region(t.to_region);
@@ -89,6 +90,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   MutexLock lock{mutex_};
   --in_flight_;
   t.ended = true;
+  stop_reading(t.from_region);
   const auto to_tier = t.to_region->tier;
   if (cancelled) ++counts_.transfers_cancelled;
   if (!error && !cancelled) add_moved(t.from_tier, to_tier, t.cause, t.size, 1);
@@ -105,8 +107,9 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
       if (t.room != nullptr) {
         t.room->broken = true;
         if (error) t.room->fetch = 0;
+        if (error) t.room->cause = error;
       }
-      if (error && reads_fail(t) && !dead) b->state.fetch_or(word::failed, std::memory_order_acq_rel);
+      if (error && t.failed == Direction::Read && !dead) b->state.fetch_or(word::failed, std::memory_order_acq_rel);
       discard_target(t, error);
     } else {
       record.bytes_moved += t.size;
@@ -126,7 +129,8 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   idle_if_so();
 }
 
-/// Waits until a transfer has ended, helping or hurrying it. The caller holds a reference.
+/// Waits until a transfer has ended or its block has given it up, helping or hurrying it. The caller holds a
+/// reference.
 void ManagerCore::wait_for_end(Transfer& t, MutexLock& lock) {
   t.awaited = true;
   if (t.submitted && !t.ended) {
@@ -136,7 +140,7 @@ void ManagerCore::wait_for_end(Transfer& t, MutexLock& lock) {
     engine_.run({&task, 1});
     lock.lock();
   }
-  while (!t.ended) wait(lock);
+  while (!t.ended && t.block != nullptr) wait(lock);
 }
 
 /// Moves a settled, unpinned block to `to`, now. Takes `to` in any case.
