@@ -14,7 +14,7 @@ namespace tier {
 class [[nodiscard]] ArchiveScope {
  public:
   template <ReadOperand... Ts>
-  requires(sizeof...(Ts) > 0) explicit ArchiveScope(Ts&&... objects)
+  explicit ArchiveScope(Ts&&... objects)
       : ArchiveScope{{ScopeTraits<std::remove_cvref_t<Ts>>::object(objects)...}} {}
   explicit ArchiveScope(std::span<const ObjectRef> objects);
   ArchiveScope(ArchiveScope&& other) noexcept : objects_{std::move(other.objects_)} {

@@ -70,13 +70,14 @@ template <Use role, class R>
 
 template <class T>
 concept OperandList = detail::is_operand_group<std::remove_cvref_t<T>>;
-/// The same in a role that writes.
 template <class T>
-concept WriteList = OperandList<T> && std::remove_cvref_t<T>::role != Use::Read;
+concept ReadList = OperandList<T> && std::remove_cvref_t<T>::role == Use::Read;
+template <class T>
+concept WriteList = OperandList<T> && !ReadList<T>;
 
 /// Fetched; gives views of const.
 template <ReadOperand... Ts>
-requires(sizeof...(Ts) > 0) [[nodiscard]] Reads<std::remove_cvref_t<Ts>...> reads(Ts&&... objects) noexcept {
+[[nodiscard]] Reads<std::remove_cvref_t<Ts>...> reads(Ts&&... objects) noexcept {
   return {{&objects...}};
 }
 template <detail::ReadSet R>
@@ -86,8 +87,7 @@ template <detail::ReadSet R>
 
 /// Fetched, read and written.
 template <WriteOperand... Ts>
-requires(sizeof...(Ts) > 0)
-    [[nodiscard]] Updates<std::remove_cvref_t<Ts>...> updates(Ts&&... objects) noexcept {
+[[nodiscard]] Updates<std::remove_cvref_t<Ts>...> updates(Ts&&... objects) noexcept {
   return {{&objects...}};
 }
 template <detail::WriteSet R>
@@ -98,8 +98,7 @@ template <detail::WriteSet R>
 /// Not fetched: the old contents are gone, also if the scope ends by an exception. Checked builds fill them with
 /// a NaN pattern.
 template <WriteOperand... Ts>
-requires(sizeof...(Ts) > 0)
-    [[nodiscard]] Overwrites<std::remove_cvref_t<Ts>...> overwrites(Ts&&... objects) noexcept {
+[[nodiscard]] Overwrites<std::remove_cvref_t<Ts>...> overwrites(Ts&&... objects) noexcept {
   return {{&objects...}};
 }
 template <detail::WriteSet R>

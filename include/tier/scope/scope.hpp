@@ -13,10 +13,12 @@ namespace tier {
 
 namespace detail {
 
+template <class T, Use role>
+concept OperandFor = WriteOperand<T&> ||(role == Use::Read && ReadOperand<T&>);
+
 /// A named object as a group of its own; a list of operands as it is.
-template <Use role, class T>
-requires(role == Use::Read ? ReadOperand<T&> : WriteOperand<T&>)
-    [[nodiscard]] OperandGroup<role, std::remove_cv_t<T>> as_list(T& object) noexcept {
+template <Use role, OperandFor<role> T>
+[[nodiscard]] OperandGroup<role, std::remove_cv_t<T>> as_list(T& object) noexcept {
   return {{&object}};
 }
 template <Use role, OperandList T>
@@ -25,8 +27,7 @@ template <Use role, OperandList T>
 }
 template <class T>
 concept NamedOrList = std::is_lvalue_reference_v<T> || OperandList<T>;
-template <Use role, class T>
-requires NamedOrList<T>
+template <Use role, NamedOrList T>
 using ListOf = decltype(as_list<role>(std::declval<T>()));
 
 /// Remembers the named objects, for structured bindings.
@@ -56,8 +57,8 @@ class TypedScope : public Scope {
 }  // namespace detail
 
 /// Fetches and pins objects for reading: `ReadScope in{x, w}`, `in[x]`, or `auto& [xv, wv] = in`.
-template <OperandList... Lists>
-requires(!WriteList<Lists> && ...) class [[nodiscard]] ReadScope : public detail::TypedScope<Lists...> {
+template <ReadList... Lists>
+class [[nodiscard]] ReadScope : public detail::TypedScope<Lists...> {
  public:
   /// \param operands  named objects, or `reads(…)`
   /// \throws          `OutOfTierMemory`, `TierError`; nothing is pinned then
@@ -71,13 +72,13 @@ requires(!WriteList<Lists> && ...) class [[nodiscard]] ReadScope : public detail
     return this->in(object);
   }
 };
-template <class... Args>
-requires(sizeof...(Args) > 0) ReadScope(Args&&...)
-->ReadScope<detail::ListOf<Use::Read, Args>...>;
+template <class First, class... Rest>
+ReadScope(First&&, Rest&&...)
+    -> ReadScope<detail::ListOf<Use::Read, First>, detail::ListOf<Use::Read, Rest>...>;
 
 /// Fetches and pins objects for reading and writing; `WriteScope out{overwrites(y)}` does not fetch.
-template <OperandList... Lists>
-requires(WriteList<Lists>&&...) class [[nodiscard]] WriteScope : public detail::TypedScope<Lists...> {
+template <WriteList... Lists>
+class [[nodiscard]] WriteScope : public detail::TypedScope<Lists...> {
  public:
   /// \param operands  named objects, which are updated, `updates(…)` or `overwrites(…)`
   /// \throws          `OutOfTierMemory`, `TierError`; nothing is pinned then
@@ -91,9 +92,9 @@ requires(WriteList<Lists>&&...) class [[nodiscard]] WriteScope : public detail::
     return this->out(object);
   }
 };
-template <class... Args>
-requires(sizeof...(Args) > 0) WriteScope(Args&&...)
-->WriteScope<detail::ListOf<Use::Update, Args>...>;
+template <class First, class... Rest>
+WriteScope(First&&, Rest&&...)
+    -> WriteScope<detail::ListOf<Use::Update, First>, detail::ListOf<Use::Update, Rest>...>;
 
 /// One step of computation: `KernelScope k{"conv1", reads(x, w), overwrites(y)}`, `k.in(x)`, `k.out(y)`.
 template <OperandList... Lists>

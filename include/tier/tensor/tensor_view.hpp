@@ -17,9 +17,8 @@ class TensorView {
       : data_{data}, shape_{shape}, strides_{strides} {}
   TensorView(T* data, const Shape& shape) noexcept : TensorView{data, shape, row_major(shape)} {}
   /// A view for writing may be read.
-  template <class U>
-  requires std::is_same_v<const U, T> TensorView(const TensorView<U>& other)
-  noexcept  // NOLINT: implicit, as that of a pointer
+  template <class U, std::enable_if_t<std::is_same_v<const U, T>, int> = 0>
+  TensorView(const TensorView<U>& other) noexcept  // NOLINT: implicit, as that of a pointer
       : TensorView{other.data(), other.shape(), other.strides()} {}
 
   [[nodiscard]] T* data() const noexcept { return data_; }
