@@ -49,7 +49,7 @@ TEST_CASE("a fetch that moves whole sectors touches nothing beyond its region") 
   std::memset(placed.address(), 'p', 64);
   REQUIRE(rig.evict(object) == Outcome::Done);
   rig.settle();
-  std::memset(rig.slow().contents(), 'x', 64_KiB.count);
+  std::memset(rig.slow().contents(), 'x', std::size_t{64} << 10);
   rig.write(object, 'b', Use::Update);
   CHECK(
       std::all_of(placed.address(), placed.address() + 64, [](std::byte b) { return b == std::byte('p'); }));
