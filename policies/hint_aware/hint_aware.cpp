@@ -37,10 +37,12 @@ class HintAware final : public Policy {
     return {static_cast<TierIndex>(context.tier_count() - 1), false};
   }
 
-  /// Writes always come to fast memory: slow memory reads well and writes badly. Reads do if prefetching is on, or
-  /// in mode 0, which imitates a cache.
+  /// Writes come to fast memory: slow memory reads well and writes badly. Reads do if prefetching is on, or in mode
+  /// 0, which imitates a cache. There every new object costs a copy from slow memory; the paper's runtime makes it
+  /// before the first kernel writes, which an overwrite spares us, so it is made before the first that reads.
   MissDecision on_miss(const MissEvent& event, PolicyContext&) override {
-    const bool stays = event.use == Use::Read && options_.local && !options_.prefetch;
+    const bool reads_in_place = options_.local && !options_.prefetch;
+    const bool stays = event.use == Use::Read ? reads_in_place : event.use == Use::Overwrite && !options_.local;
     return {stays ? no_tier : TierIndex{0}, false};
   }
 
