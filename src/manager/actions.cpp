@@ -29,7 +29,8 @@ TierIndex ManagerCore::slower(TierIndex t) const noexcept {
 Outcome ManagerCore::copy(BlockId id, TierIndex t) noexcept {
   if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
-  if (b == nullptr || t >= tiers_.size() || b->record->primary() == nullptr || closed_ || options_.movers == 0)
+  if (b == nullptr || t >= tiers_.size() || b->record->primary() == nullptr || closed_ ||
+      options_.movers == 0)
     return Outcome::Gone;
   auto& record = *b->record;
   if (record.placed || record.transfer != nullptr) return Outcome::Pinned;
@@ -65,7 +66,8 @@ Outcome ManagerCore::make_primary(BlockId id, TierIndex t) noexcept {
   if (b == nullptr || b->record->primary() == nullptr) return Outcome::Gone;
   if (b->record->primary()->tier == t) return Outcome::Done;
   Region* region = b->record->in(t);
-  if (region == nullptr || region->version != b->version.load(std::memory_order_acquire)) return Outcome::Gone;
+  if (region == nullptr || region->version != b->version.load(std::memory_order_acquire))
+    return Outcome::Gone;
   if (b->record->placed || !start_moving(*b)) return Outcome::Pinned;
   // A scope that came in between sees the block as moving and waits for our lock.
   detach(*b, region);
@@ -88,7 +90,8 @@ Outcome ManagerCore::drop(BlockId id, TierIndex t) noexcept {
 Outcome ManagerCore::evict(BlockId id, TierIndex t) noexcept {
   if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
-  if (b == nullptr || t >= tiers_.size() || b->record->primary() == nullptr || closed_ || options_.movers == 0)
+  if (b == nullptr || t >= tiers_.size() || b->record->primary() == nullptr || closed_ ||
+      options_.movers == 0)
     return Outcome::Gone;
   auto& record = *b->record;
   if (record.primary()->tier >= t) return Outcome::Done;

@@ -44,9 +44,9 @@ class Entry {
     Transfer* transfer = nullptr;  // referenced, and the block has our pin: begun by us, or joined
     bool own = false;              // begun by us: to be run
     TierIndex target = no_tier;
-    TierIndex tier = no_tier;      // where it is used
-    bool asked = false;            // the policy has been asked about this use
-    bool retried = false;          // a failed block is read once more
+    TierIndex tier = no_tier;  // where it is used
+    bool asked = false;        // the policy has been asked about this use
+    bool retried = false;      // a failed block is read once more
   };
 
   Step step() TIER_REQUIRES(core_.mutex_);
@@ -357,13 +357,17 @@ Entry::Step Entry::step() {
       continue;
     }
     switch (admit(i)) {
-      case Way::Entered: break;
-      case Way::InFlight: in_flight = true; break;
+      case Way::Entered:
+        break;
+      case Way::InFlight:
+        in_flight = true;
+        break;
       case Way::NeedsRoom:
         if (!lacking) lacks(i);
         lacking = true;
         break;
-      case Way::Again: return Step::Again;
+      case Way::Again:
+        return Step::Again;
     }
   }
   if (lacking && context_.root && !core_.line_.empty() && &core_.line_.front() != &waiter_) {
@@ -395,8 +399,10 @@ void Entry::run() {
       case Step::Done:
         done_ = true;
         return;
-      case Step::Again: continue;
-      case Step::Blocked: blocked();
+      case Step::Again:
+        continue;
+      case Step::Blocked:
+        blocked();
     }
   }
 }
@@ -404,7 +410,7 @@ void Entry::run() {
 /// There is no room now: wait, do with less, or throw.
 void Entry::blocked() {
   const auto cause = report_.cause;
-  if (roll_back()) return;  // the lock was released: look again
+  if (roll_back()) return;                   // the lock was released: look again
   const RoomReport report = core_.survey();  // now nothing is pinned by us
   if (report.again) return;
   const auto began = core_.now_ns();

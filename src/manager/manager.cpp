@@ -24,7 +24,8 @@ class Fallback final : public Policy {
 std::vector<std::unique_ptr<Tier>> ordered(std::vector<std::unique_ptr<Tier>> tiers) {
   if (tiers.empty()) throw ConfigError{"a runtime needs at least one tier"};
   if (tiers.size() > max_tiers)
-    throw ConfigError{"a runtime has at most " + std::to_string(max_tiers) + " tiers, not " + std::to_string(tiers.size())};
+    throw ConfigError{"a runtime has at most " + std::to_string(max_tiers) + " tiers, not " +
+                      std::to_string(tiers.size())};
   std::ranges::stable_sort(tiers, [](const auto& a, const auto& b) {
     if (a->model().addressable != b->model().addressable) return a->model().addressable;
     return a->model().latency < b->model().latency;
@@ -36,8 +37,8 @@ std::vector<std::unique_ptr<Tier>> ordered(std::vector<std::unique_ptr<Tier>> ti
 
 }  // namespace
 
-std::shared_ptr<Manager> Manager::make(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy,
-                                       ManagerOptions options) {
+std::shared_ptr<Manager> Manager::make(std::vector<std::unique_ptr<Tier>> tiers,
+                                       std::unique_ptr<Policy> policy, ManagerOptions options) {
   return std::make_shared<ManagerCore>(std::move(tiers), std::move(policy), options);
 }
 
@@ -48,7 +49,8 @@ void Manager::leave(std::span<Operand> batch) noexcept {
   }
 }
 
-ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy, ManagerOptions options)
+ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy,
+                         ManagerOptions options)
     : policy_{std::move(policy)},
       fallback_{std::make_unique<Fallback>()},
       options_{options},
@@ -123,7 +125,8 @@ std::vector<std::string> ManagerCore::close() noexcept {
   drain_notes();
   closed_ = true;
   for (auto& [id, b] : by_id_)
-    if (b->record->transfer != nullptr && b->record->transfer->submitted) engine_.cancel(*b->record->transfer);
+    if (b->record->transfer != nullptr && b->record->transfer->submitted)
+      engine_.cancel(*b->record->transfer);
   while (in_flight_ > 0 || pending_rooms_ > 0) wait(lock);
   reclaim_garbage();
   std::vector<std::string> survivors;
@@ -189,7 +192,9 @@ void ManagerCore::leave_note(const Note& note) noexcept {
     ++notes_dropped_;
 }
 
-void ManagerCore::note_use_event(Block& b, Use use) noexcept { leave_note({Note::Kind::Use, {}, use, b.id, 0}); }
+void ManagerCore::note_use_event(Block& b, Use use) noexcept {
+  leave_note({Note::Kind::Use, {}, use, b.id, 0});
+}
 
 /// Carries out what destructors and uses have left behind.
 void ManagerCore::drain_notes() noexcept {
@@ -332,8 +337,13 @@ Statistics ManagerCore::statistics() const {
   MutexLock lock{mutex_};
   Statistics s = counts_;
   for (const auto& t : tiers_) {
-    s.tiers.push_back({std::string{t.tier->name()}, t.heap.capacity(), t.heap.used(), {t.high_water},
-                       t.heap.largest_free(), t.heap.condemned(), t.heap.live_regions()});
+    s.tiers.push_back({std::string{t.tier->name()},
+                       t.heap.capacity(),
+                       t.heap.used(),
+                       {t.high_water},
+                       t.heap.largest_free(),
+                       t.heap.condemned(),
+                       t.heap.live_regions()});
     s.metadata += t.heap.metadata();
   }
   for (TierIndex from = 0; from < tiers_.size(); ++from)
@@ -357,7 +367,14 @@ std::vector<ObjectStatistics> ManagerCore::object_statistics() const {
   for (const auto& object : objects_) {
     const auto f = facts(*object.block);
     const auto& record = *object.block->record;
-    all.push_back({object.id, object.name, {object.size}, f.tier, f.pinned, f.dirty, record.fetches, record.evictions,
+    all.push_back({object.id,
+                   object.name,
+                   {object.size},
+                   f.tier,
+                   f.pinned,
+                   f.dirty,
+                   record.fetches,
+                   record.evictions,
                    record.bytes_moved});
   }
   return all;
@@ -383,7 +400,8 @@ void ManagerCore::check_invariants() const {
       require(r == record.primary() || r->is_linked(), "(I6) a secondary is listed in its tier");
       require(tiers_[r->tier].heap.size(r->slot) >= b->size, "a region holds its block");
     }
-    require(((state & word::moving) != 0) == (record.transfer != nullptr), "(I4) moving exactly while it has a transfer");
+    require(((state & word::moving) != 0) == (record.transfer != nullptr),
+            "(I4) moving exactly while it has a transfer");
     if (record.primary() != nullptr && record.transfer == nullptr) {
       const auto& t = tiers_[record.primary()->tier];
       const std::byte* base = t.tier->base();

@@ -17,7 +17,13 @@ namespace tier {
 
 /// Seeded faults for testing the tests (`TIER_BUILD_MUTANTS`); each must be found by the property tests.
 enum class Mutant : std::uint8_t {
-  None, DirtyDecidedAtFetch, VersionNotRaised, PinIgnored, StaleRegionPublished, LastBlockShort, MoverWithoutVersionCheck
+  None,
+  DirtyDecidedAtFetch,
+  VersionNotRaised,
+  PinIgnored,
+  StaleRegionPublished,
+  LastBlockShort,
+  MoverWithoutVersionCheck
 };
 #if defined(TIER_MUTANTS)
 Mutant& active_mutant() noexcept;
@@ -28,7 +34,8 @@ constexpr bool mutated(Mutant) noexcept { return false; }
 
 class ManagerCore final : public Manager, public PolicyContext {
  public:
-  ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy, ManagerOptions options);
+  ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy,
+              ManagerOptions options);
   ~ManagerCore() override;
 
   // Manager.
@@ -101,9 +108,10 @@ class ManagerCore final : public Manager, public PolicyContext {
   };
 
   // Regions and blocks (objects.cpp).
-  Region* allocate_region(TierIndex t, std::uint64_t size, std::size_t alignment, std::error_code& cause) noexcept
+  Region* allocate_region(TierIndex t, std::uint64_t size, std::size_t alignment,
+                          std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
+  Region* region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept
       TIER_REQUIRES(mutex_);
-  Region* region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   void free_region(Region* region) noexcept TIER_REQUIRES(mutex_);
   void stop_reading(Region* region) noexcept TIER_REQUIRES(mutex_);
   RegionHeap::Slot give_back(Region* region) noexcept TIER_REQUIRES(mutex_);
@@ -117,9 +125,11 @@ class ManagerCore final : public Manager, public PolicyContext {
   void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
-  Object& new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name) TIER_REQUIRES(mutex_);
+  Object& new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name)
+      TIER_REQUIRES(mutex_);
   Object* create_in_group(std::size_t size, std::size_t alignment, std::string_view name, MutexLock& lock)
       TIER_REQUIRES(mutex_);
+  void keep_while_pinned(Block& b) noexcept TIER_REQUIRES(mutex_);
   void forget_grouped(Object& object) noexcept TIER_REQUIRES(mutex_);
   void reclaim_if_full() noexcept TIER_REQUIRES(mutex_);
   std::size_t reclaim_garbage() noexcept TIER_REQUIRES(mutex_);
@@ -137,7 +147,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   bool addressable(TierIndex t) const noexcept { return tiers_[t].tier->model().addressable; }
 
   // Transfers (transfers.cpp).
-  Transfer* begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept TIER_REQUIRES(mutex_);
+  Transfer* begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept
+      TIER_REQUIRES(mutex_);
   void publish(Transfer& t, Block& b) noexcept TIER_REQUIRES(mutex_);
   void orphan(Transfer& t) noexcept TIER_REQUIRES(mutex_);
   void unreference(Transfer& t) noexcept TIER_REQUIRES(mutex_);
@@ -148,14 +159,16 @@ class ManagerCore final : public Manager, public PolicyContext {
   void wait_for_end(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
 
   // Room (room.cpp).
-  Region* make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block, RoomReport& report,
-                    MutexLock& lock) TIER_REQUIRES(mutex_);
+  Region* make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
+                    RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool drop_a_secondary(TierIndex t) noexcept TIER_REQUIRES(mutex_);
   std::optional<Window> propose(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
-                                bool background, std::vector<TierIndex>& to, bool& forced) TIER_REQUIRES(mutex_);
-  std::optional<Window> grow(TierIndex t, RegionHeap::Slot seed, std::uint64_t size, std::size_t alignment) const
+                                bool background, std::vector<TierIndex>& to, bool& forced)
       TIER_REQUIRES(mutex_);
-  std::optional<Window> scan(TierIndex t, std::uint64_t size, std::size_t alignment) const TIER_REQUIRES(mutex_);
+  std::optional<Window> grow(TierIndex t, RegionHeap::Slot seed, std::uint64_t size,
+                             std::size_t alignment) const TIER_REQUIRES(mutex_);
+  std::optional<Window> scan(TierIndex t, std::uint64_t size, std::size_t alignment) const
+      TIER_REQUIRES(mutex_);
   void describe(Window& w, TierIndex t) const TIER_REQUIRES(mutex_);
   bool may_leave(const Region* region) const noexcept TIER_REQUIRES(mutex_);
   enum class Emptied { Begun, NoRoomBelow, Changed };
@@ -170,8 +183,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   RoomReport survey() noexcept TIER_REQUIRES(mutex_);
   bool compact_tier(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool slide(TierIndex t, RegionHeap::Slot hole, MutexLock& lock) TIER_REQUIRES(mutex_);
-  [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what, std::error_code cause) const
-      TIER_REQUIRES(mutex_);
+  [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what,
+                                        std::error_code cause) const TIER_REQUIRES(mutex_);
   void check_watermark(TierIndex t) TIER_REQUIRES(mutex_);
 
   // Forks (fork.cpp).
@@ -192,8 +205,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   void apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
   Block* find(BlockId id) const noexcept TIER_REQUIRES(mutex_);
   std::uint64_t now_ns() const noexcept;
-  void add_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes, std::uint64_t transfers) noexcept
-      TIER_REQUIRES(mutex_);
+  void add_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
+                 std::uint64_t transfers) noexcept TIER_REQUIRES(mutex_);
   void stamp(EventHeader& event) noexcept TIER_REQUIRES(mutex_);
   void idle_if_so() noexcept TIER_REQUIRES(mutex_);
   /// Tells observers, then the policy.
@@ -224,7 +237,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   std::unique_ptr<Policy> fallback_ TIER_GUARDED_BY(mutex_);
   ManagerOptions options_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::size_t io_alignment_ = 1;     // the largest of all tiers
+  std::size_t io_alignment_ = 1;  // the largest of all tiers
   std::size_t granule_ = 64;
 
   Pool<Block> blocks_ TIER_GUARDED_BY(mutex_);
@@ -236,6 +249,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   GroupList groups_ TIER_GUARDED_BY(mutex_);  // those with room
   std::uint64_t next_block_ TIER_GUARDED_BY(mutex_) = 1;
   std::uint64_t next_object_ TIER_GUARDED_BY(mutex_) = 1;
+  std::shared_ptr<Manager> keeper_ TIER_GUARDED_BY(mutex_);  // while scopes are open on destroyed objects
+  std::size_t kept_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t garbage_ TIER_GUARDED_BY(mutex_) = 0;
   std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move
   std::size_t in_flight_ TIER_GUARDED_BY(mutex_) = 0;
@@ -244,21 +259,23 @@ class ManagerCore final : public Manager, public PolicyContext {
   bool choosing_ TIER_GUARDED_BY(mutex_) = false;  // the policy looks at proposals: its actions are refused
 
   struct Waiter : boost::intrusive::list_base_hook<> {};
-  boost::intrusive::list<Waiter> line_ TIER_GUARDED_BY(mutex_);  // roots that wait for room, in order of arrival
+  boost::intrusive::list<Waiter> line_
+      TIER_GUARDED_BY(mutex_);  // roots that wait for room, in order of arrival
 
   std::vector<Observer*> observers_ TIER_GUARDED_BY(mutex_);
   std::uint64_t sequence_ TIER_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::uint64_t, OpenKernel> kernels_ TIER_GUARDED_BY(mutex_);
   Statistics counts_ TIER_GUARDED_BY(mutex_);
-  std::array<std::array<std::array<std::pair<std::uint64_t, std::uint64_t>, cause_count>, max_tiers>, max_tiers> moved_
-      TIER_GUARDED_BY(mutex_){};
+  std::array<std::array<std::array<std::pair<std::uint64_t, std::uint64_t>, cause_count>, max_tiers>,
+             max_tiers>
+      moved_ TIER_GUARDED_BY(mutex_){};
   static constexpr std::size_t notes_limit = 4096;
   mutable Mutex notes_mutex_;  // innermost: a leaf
   std::vector<Note> notes_ TIER_GUARDED_BY(notes_mutex_);
   std::vector<Note> drained_ TIER_GUARDED_BY(mutex_);
   std::uint64_t notes_dropped_ TIER_GUARDED_BY(notes_mutex_) = 0;
   bool in_fork_child_ = false;  // set before the child's first own instruction
-  CopyEngine engine_;  // last: its movers end before what they report to
+  CopyEngine engine_;           // last: its movers end before what they report to
 };
 
 }  // namespace tier

@@ -134,7 +134,8 @@ bool ManagerCore::dirty(const Block& b) const noexcept {
   if (version == 0 || primary == nullptr) return false;
   if (mutated(Mutant::DirtyDecidedAtFetch)) return primary->next == nullptr;
   for (const Region* r = primary->next; r != nullptr; r = r->next)
-    if (r->tier > primary->tier && (r->version == version || mutated(Mutant::StaleRegionPublished))) return false;
+    if (r->tier > primary->tier && (r->version == version || mutated(Mutant::StaleRegionPublished)))
+      return false;
   return true;
 }
 
@@ -473,7 +474,15 @@ void ManagerCore::forget_grouped(Object& object) noexcept {
   groups_.erase(GroupList::s_iterator_to(g));
   g.listed = false;
   g.block->record->dying = true;
+  keep_while_pinned(*g.block);
   mark_dead(*g.block);
+}
+
+/// A scope may outlive the last handle of all: it needs us still.
+void ManagerCore::keep_while_pinned(Block& b) noexcept {
+  if (b.pins() == 0 || b.record->kept) return;
+  b.record->kept = true;
+  if (kept_++ == 0) keeper_ = shared_from_this();
 }
 
 void ManagerCore::destroy(Object& object) noexcept {
@@ -492,6 +501,7 @@ void ManagerCore::destroy(Object& object) noexcept {
     tell(event, &Observer::on_retire);
     ask([&](Policy& p) { p.on_retire(event, *this); });
     if (freed || (b.state.load(std::memory_order_relaxed) & word::retired) != 0) {
+      keep_while_pinned(b);
       mark_dead(b);
     } else if (!record.garbage) {
       record.garbage = true;
@@ -511,7 +521,8 @@ void ManagerCore::retire(ObjectRef ref) noexcept {
   Block& b = *ref.object->block;
   if (ref.object->grouped) return;  // its part of the group is freed with its handle
   auto& record = *b.record;
-  if ((b.state.load(std::memory_order_relaxed) & word::retired) != 0 || record.placed || record.garbage) return;
+  if ((b.state.load(std::memory_order_relaxed) & word::retired) != 0 || record.placed || record.garbage)
+    return;
   const bool freed = policy_->frees_early() || closed_;
   RetireEvent event{{}, b.id, freed};
   tell(event, &Observer::on_retire);

@@ -45,6 +45,7 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   bool garbage = false;     ///< retired or destroyed while early freeing is off
   bool dying = false;       ///< its object is gone: the descriptor goes with the bytes
   bool placed = false;      ///< never moves
+  bool kept = false;        ///< destroyed while pinned: the manager lives until the last unpin
   bool counted = false;     ///< in the tier's sum of placed bytes
   bool remembered = false;  ///< the policy has said that in-place uses need not ask
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
@@ -98,7 +99,7 @@ struct Transfer final : CopyTask {
   TierIndex from_tier = no_tier;
   std::uint64_t version = 0;  ///< of the block at the start
   std::uint64_t start_ns = 0;
-  Room* room = nullptr;    ///< the room that waits for the old region
+  Room* room = nullptr;     ///< the room that waits for the old region
   unsigned references = 1;  ///< 1 for being in flight, 1 for each thread that waits for it
   bool awaited = false;     ///< a scope depends on it: not to be cancelled for room
   bool submitted = false;   ///< to the movers

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t proposals = 8;      // a guess: enough that a cheap neighbourhood is among them
 constexpr std::size_t seeds_tried = 256;  // before the whole heap is scanned
-constexpr int attempts = 64;              // others may take or pin what was just freed; each such loss is their progress
+constexpr int attempts = 64;  // others may take or pin what was just freed; each such loss is their progress
 
 bool fits(const RegionHeap& heap, RegionHeap::Slot first, RegionHeap::Slot last, std::uint64_t size,
           std::size_t alignment) {
@@ -107,12 +107,14 @@ std::optional<Window> ManagerCore::scan(TierIndex t, std::uint64_t size, std::si
 }
 
 /// Proposes runs to the policy. \param forced  set if it took none and the manager chose
-std::optional<Window> ManagerCore::propose(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
-                                           bool background, std::vector<TierIndex>& to, bool& forced) {
+std::optional<Window> ManagerCore::propose(TierIndex t, std::uint64_t size, std::size_t alignment,
+                                           BlockId for_block, bool background, std::vector<TierIndex>& to,
+                                           bool& forced) {
   auto& state = tiers_[t];
   std::vector<Window> windows;
   std::size_t tried = 0;
-  for (auto it = state.ranked.begin(); it != state.ranked.end() && windows.size() < proposals && tried < seeds_tried;) {
+  for (auto it = state.ranked.begin();
+       it != state.ranked.end() && windows.size() < proposals && tried < seeds_tried;) {
     BlockRecord& record = *it;
     ++tried;
     // Ranks are refreshed when looked at: a block used since then goes to its new place and is met again there.
@@ -166,8 +168,8 @@ bool ManagerCore::drop_a_secondary(TierIndex t) noexcept {
 
 /// Where a block of the window goes: a copy it has there, or new room.
 /// \return  the region, or null; `lacking` is then the first tier below that had none
-Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, bool inside, TierIndex& lacking,
-                                 std::error_code& cause) noexcept {
+Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, bool inside,
+                                 TierIndex& lacking, std::error_code& cause) noexcept {
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto take = [&](TierIndex t) -> Region* {
     if (Region* own = t == source ? nullptr : b.record->in(t)) return own;
@@ -185,8 +187,9 @@ Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, b
 
 /// Starts to give up a window: clean blocks at once, dirty ones by transfers that the caller runs or submits.
 /// \param inside  blocks stay in the tier, elsewhere
-ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& window, std::span<const TierIndex> to,
-                                                 bool inside, std::vector<Transfer*>& transfers, TierIndex& lacking,
+ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& window,
+                                                 std::span<const TierIndex> to, bool inside,
+                                                 std::vector<Transfer*>& transfers, TierIndex& lacking,
                                                  std::error_code& cause) {
   auto& heap = tiers_[room.tier].heap;
   std::size_t slots = 1;
@@ -242,7 +245,8 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
     Region* target = destination(b, i < to.size() ? to[i] : no_tier, room.tier, inside, lacking, cause);
     if (target == nullptr) return give_up(Emptied::NoRoomBelow);
     const auto version = b.version.load(std::memory_order_relaxed);
-    const bool current = target->block == &b && (target->version == version || mutated(Mutant::StaleRegionPublished));
+    const bool current =
+        target->block == &b && (target->version == version || mutated(Mutant::StaleRegionPublished));
     const bool lost_write = mutated(Mutant::DirtyDecidedAtFetch) && target->block == &b;
     moves.back().copied = version != 0 && !current && !lost_write;
     moves.back().to = target;
@@ -258,7 +262,8 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
       room.held.push_back(old);
       ++b.record->evictions;
       ++counts_.evictions;
-      MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, inside ? Cause::Compact : Cause::Evict, now_ns(), 0};
+      MigrationEvent event{{},       b.id, room.tier, m.to->tier, {0}, inside ? Cause::Compact : Cause::Evict,
+                           now_ns(), 0};
       tell(event, &Observer::on_migration);
       continue;
     }
@@ -450,14 +455,16 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, MutexLock& lock) {
     // The two overlap: by way of another place.
     Region* aside = nullptr;
     for (auto other = static_cast<TierIndex>(t + 1); other < tiers_.size() && aside == nullptr; ++other)
-      aside = b.record->in(other) == nullptr ? allocate_region(other, b.size, b.record->alignment, cause) : nullptr;
+      aside = b.record->in(other) == nullptr ? allocate_region(other, b.size, b.record->alignment, cause)
+                                             : nullptr;
     if (aside == nullptr) aside = allocate_region(t, b.size, b.record->alignment, cause);
     if (aside == nullptr || !relocate(b, aside, Cause::Compact, lock)) return false;
     Block* now = find(id);
     if (now == nullptr) return true;
     // The hole has grown by the old place; whoever took it meanwhile leaves the block where it is.
     for (auto s = heap.first(); s != RegionHeap::none; s = heap.next(s)) {
-      if (!heap.is_free(s) || heap.offset(s) > target || heap.offset(s) + heap.size(s) < target + b.size) continue;
+      if (!heap.is_free(s) || heap.offset(s) > target || heap.offset(s) + heap.size(s) < target + b.size)
+        continue;
       Region* back = regions_.get();
       const auto slot = heap.allocate_in(s, Bytes{b.size}, now->record->alignment, back);
       if (slot == RegionHeap::none) {
@@ -486,7 +493,8 @@ bool ManagerCore::compact_tier(TierIndex t, MutexLock& lock) {
   std::uint64_t from = 0;  // holes before it cannot be filled
   for (;;) {
     auto hole = heap.first();
-    while (hole != RegionHeap::none && (!heap.is_free(hole) || heap.offset(hole) < from)) hole = heap.next(hole);
+    while (hole != RegionHeap::none && (!heap.is_free(hole) || heap.offset(hole) < from))
+      hole = heap.next(hole);
     if (hole == RegionHeap::none) return moved;
     const auto offset = heap.offset(hole);
     if (slide(t, hole, lock))
@@ -505,7 +513,8 @@ void ManagerCore::compact() {
 
 // --- saying so -------------------------------------------------------------------------------------------
 
-void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what, std::error_code cause) const {
+void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
+                                      std::error_code cause) const {
   // Written into a fixed buffer: this is the moment not to allocate.
   std::array<char, 1000> text{};
   std::size_t used = 0;
@@ -515,18 +524,21 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
     if (n > 0) used = std::min(text.size() - 1, used + static_cast<std::size_t>(n));
   };
   const auto bytes = [](Bytes b) { return static_cast<unsigned long long>(b.count); };
-  say("no room for %llu bytes (%.*s):", static_cast<unsigned long long>(size), static_cast<int>(what.size()), what.data());
+  say("no room for %llu bytes (%.*s):", static_cast<unsigned long long>(size), static_cast<int>(what.size()),
+      what.data());
   for (const auto& t : tiers_) {
     std::uint64_t pinned = 0;
     for (auto s = t.heap.first(); s != RegionHeap::none; s = t.heap.next(s)) {
       const auto* region = static_cast<const Region*>(t.heap.owner(s));
       if (region == nullptr || region->block == nullptr) continue;
       const auto& record = *region->block->record;
-      if (record.placed || (record.primary() == region && region->block->pins() != 0)) pinned += t.heap.size(s);
+      if (record.placed || (record.primary() == region && region->block->pins() != 0))
+        pinned += t.heap.size(s);
     }
-    say(" %.*s: %llu bytes, %llu free, largest run %llu, %llu pinned;", static_cast<int>(t.tier->name().size()),
-        t.tier->name().data(), bytes(t.heap.capacity()), bytes(t.heap.capacity() - t.heap.used()),
-        bytes(t.heap.largest_free()), static_cast<unsigned long long>(pinned));
+    say(" %.*s: %llu bytes, %llu free, largest run %llu, %llu pinned;",
+        static_cast<int>(t.tier->name().size()), t.tier->name().data(), bytes(t.heap.capacity()),
+        bytes(t.heap.capacity() - t.heap.used()), bytes(t.heap.largest_free()),
+        static_cast<unsigned long long>(pinned));
   }
   if (cause) say(" cause: error %d of %s", cause.value(), cause.category().name());
   throw OutOfTierMemory{std::string_view{text.data(), used}, cause};
@@ -536,7 +548,8 @@ void ManagerCore::check_watermark(TierIndex t) {
   auto& state = tiers_[t];
   const auto capacity = state.heap.capacity();
   const auto free = capacity - state.heap.used();
-  const bool below = static_cast<double>(free.count) < policy_->watermark() * static_cast<double>(capacity.count);
+  const bool below =
+      static_cast<double>(free.count) < policy_->watermark() * static_cast<double>(capacity.count);
   if (below && !state.below_watermark) {
     WatermarkEvent event{{}, t, free};
     tell(event, &Observer::on_watermark);

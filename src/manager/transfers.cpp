@@ -100,8 +100,8 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   } else {
     auto& record = *b->record;
     record.transfer = nullptr;
-    const bool same = t.version == b->version.load(std::memory_order_acquire) ||
-                      mutated(Mutant::MoverWithoutVersionCheck);
+    const bool same =
+        t.version == b->version.load(std::memory_order_acquire) || mutated(Mutant::MoverWithoutVersionCheck);
     const bool dead = (b->state.load(std::memory_order_acquire) & word::retired) != 0;
     if (error || cancelled || dead || !same) {
       if (t.room != nullptr) {
@@ -109,13 +109,15 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
         if (error) t.room->fetch = 0;
         if (error) t.room->cause = error;
       }
-      if (error && t.failed == Direction::Read && !dead) b->state.fetch_or(word::failed, std::memory_order_acq_rel);
+      if (error && t.failed == Direction::Read && !dead)
+        b->state.fetch_or(word::failed, std::memory_order_acq_rel);
       discard_target(t, error);
     } else {
       record.bytes_moved += t.size;
       (t.kind == TransferKind::Fetch ? record.fetches : record.evictions) += 1;
       if (t.kind == TransferKind::Evict) ++counts_.evictions;
-      MigrationEvent event{{}, b->id, t.from_tier, to_tier, {t.size}, t.cause, t.start_ns, now_ns() - t.start_ns};
+      MigrationEvent event{{},       b->id,   t.from_tier, to_tier,
+                           {t.size}, t.cause, t.start_ns,  now_ns() - t.start_ns};
       tell(event, &Observer::on_migration);
       publish(t, *b);
     }
@@ -220,7 +222,8 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
     if (!window || forced) return Outcome::Full;
     std::vector<Transfer*> transfers;
     TierIndex lacking = no_tier;
-    if (begin_emptying(*room, *window, destinations, false, transfers, lacking, cause_of_lack) != Emptied::Begun) {
+    if (begin_emptying(*room, *window, destinations, false, transfers, lacking, cause_of_lack) !=
+        Emptied::Begun) {
       return Outcome::Full;
     }
     ++pending_rooms_;

@@ -164,6 +164,19 @@ TEST_CASE("objects that outlive their runtime are named, and stay usable where t
   CHECK(last(copy) == 5);
 }
 
+TEST_CASE("a scope may be the last to go, after its object and its runtime") {
+  std::optional<Scope> open;
+  {
+    RuntimeOptions options = small();
+    options.on_survivors = [](std::span<const std::string>) {};
+    Runtime runtime{options};
+    Tensor<float> tensor{runtime, {64}};
+    fill(tensor, 3);
+    open.emplace(ReadScope{tensor});
+  }
+  open.reset();  // the bytes and the manager go here; sanitizers watch
+}
+
 TEST_CASE("survivors are named on stderr, and a checked build aborts for them") {
   const auto ended = run_in_child("survivors", [] {
     std::vector<Tensor<float>> survivors;
