@@ -99,6 +99,9 @@ void Entry::enter(std::size_t i) {
   op.address = b.address.load(std::memory_order_acquire);
   if (op.address != nullptr) op.address += op.offset;
   b.note_use(mutated(Mutant::VersionNotRaised) ? Use::Read : op.use, core_.clock_.stamp());
+  // Every use is told once: as a miss, or here where none was asked about.
+  const bool watched = (b.state.load(std::memory_order_relaxed) & word::watched) != 0;
+  if (watched && !plans_[i].asked) core_.note_use_event(b, op.use);
   plans_[i].tier = record.primary()->tier;
   record.archived = false;
   if (record.garbage && op.use != Use::Read) {
@@ -575,6 +578,7 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
     clock_.advance();
     Entry entry{*this, {managed.data(), managed.size()}, context, lock};
     entry.run();
+    check_watermarks();
     for (std::size_t i = 0; i < managed.size(); ++i) used[i] = entry.used_in(i);
   } catch (...) {
     hand_back();

@@ -280,8 +280,10 @@ Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
   HintEvent event{{}, Hint::Prefetch, b.id, 0};
   tell(event, &Observer::on_hint);
   b.record->archived = false;
+  ask([&](Policy& p) { p.on_hint(event, *this); });
   const auto outcome = begin_fetch(b, 0, true, Cause::Hint);
   if (outcome != Outcome::Done) ++counts_.prefetches_refused;
+  check_watermarks();
   return outcome;
 }
 

@@ -185,7 +185,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   bool slide(TierIndex t, RegionHeap::Slot hole, MutexLock& lock) TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what,
                                         std::error_code cause) const TIER_REQUIRES(mutex_);
-  void check_watermark(TierIndex t) TIER_REQUIRES(mutex_);
+  void check_watermarks() noexcept TIER_REQUIRES(mutex_);
 
   // Forks (fork.cpp).
   void enter_in_child(std::span<Operand> batch);

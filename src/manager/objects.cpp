@@ -413,8 +413,11 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
   MutexLock lock{mutex_};
   drain_notes();
   auto self = shared_from_this();
-  if (io_alignment_ > 1 && size.count < 4096 && alignment <= 4096)
-    return {std::move(self), create_in_group(size.count, alignment, name, lock)};
+  if (io_alignment_ > 1 && size.count < 4096 && alignment <= 4096) {
+    Object* part = create_in_group(size.count, alignment, name, lock);
+    check_watermarks();
+    return {std::move(self), part};
+  }
   Block& b = new_block(size.count, alignment);
   Object* object = nullptr;
   try {
@@ -426,7 +429,7 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
     throw;
   }
   clock_.advance();
-  check_watermark(b.record->primary()->tier);
+  check_watermarks();
   return {std::move(self), object};
 }
 

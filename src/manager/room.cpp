@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace tier {
 namespace {
@@ -72,6 +73,11 @@ std::optional<Window> ManagerCore::grow(TierIndex t, RegionHeap::Slot seed, std:
     else
       w.last = heap.next(w.last);
   }
+  // What made it fit may have made other ends of it needless.
+  while (w.first != w.last && fits(heap, w.first, heap.previous(w.last), size, alignment))
+    w.last = heap.previous(w.last);
+  while (w.first != w.last && fits(heap, heap.next(w.first), w.last, size, alignment))
+    w.first = heap.next(w.first);
   describe(w, t);
   return w;
 }
@@ -544,18 +550,19 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
   throw OutOfTierMemory{std::string_view{text.data(), used}, cause};
 }
 
-void ManagerCore::check_watermark(TierIndex t) {
-  auto& state = tiers_[t];
-  const auto capacity = state.heap.capacity();
-  const auto free = capacity - state.heap.used();
-  const bool below =
-      static_cast<double>(free.count) < policy_->watermark() * static_cast<double>(capacity.count);
-  if (below && !state.below_watermark) {
+/// Tells of each tier that has come below the policy's watermark since it was last above.
+void ManagerCore::check_watermarks() noexcept {
+  const double share = policy_->watermark();
+  if (share <= 0) return;
+  for (TierIndex t = 0; t < tiers_.size(); ++t) {
+    const auto capacity = tiers_[t].heap.capacity();
+    const auto free = capacity - tiers_[t].heap.used();
+    const bool below = static_cast<double>(free.count) < share * static_cast<double>(capacity.count);
+    if (below == std::exchange(tiers_[t].below_watermark, below) || !below) continue;
     WatermarkEvent event{{}, t, free};
     tell(event, &Observer::on_watermark);
     ask([&](Policy& p) { p.on_watermark(event, *this); });
   }
-  state.below_watermark = below;
 }
 
 }  // namespace tier

@@ -37,7 +37,8 @@ class Step {
 
   ObjectHandle make(std::string_view name) { return manager_.create(64_KiB, 64, name); }
   void kernel(std::vector<Operand> batch) {
-    for (const auto& op : batch) manager_.hint(op.use == Use::Read ? Hint::WillRead : Hint::WillWrite, ref(op), 0);
+    for (const auto& op : batch)
+      manager_.hint(op.use == Use::Read ? Hint::WillRead : Hint::WillWrite, ref(op), 0);
     manager_.enter(batch, {++scope_, true, "kernel"});
     for (const auto& op : batch)
       if (op.address >= slow_.base() && op.address < slow_.base() + slow_.capacity().count)
@@ -111,10 +112,10 @@ TEST_CASE("the modes 0, L, LM and LMP differ in slow traffic on one program, in 
     CAPTURE(fast.count);
     const auto none = traffic_of("0", fast), local = traffic_of("L", fast), freeing = traffic_of("LM", fast),
                prefetching = traffic_of("LMP", fast);
-    MESSAGE(fast.count << ": read 0 " << none.read << ", L " << local.read << ", LM " << freeing.read << ", LMP "
-                       << prefetching.read);
-    MESSAGE(fast.count << ": written 0 " << none.written << ", L " << local.written << ", LM " << freeing.written
-                       << ", LMP " << prefetching.written);
+    MESSAGE(fast.count << ": read 0 " << none.read << ", L " << local.read << ", LM " << freeing.read
+                       << ", LMP " << prefetching.read);
+    MESSAGE(fast.count << ": written 0 " << none.written << ", L " << local.written << ", LM "
+                       << freeing.written << ", LMP " << prefetching.written);
     CHECK(none.read > local.read);
     CHECK(local.read > freeing.read);
     CHECK(freeing.read > prefetching.read);
