@@ -206,14 +206,11 @@ Entry::Way Entry::admit_settled(std::size_t i) {
     b.state.fetch_and(~word::failed, std::memory_order_acq_rel);
   }
   Region* primary = record.primary();
-  if (primary != nullptr && primary->tier == 0) {
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
-    enter(i);
-    return Way::Entered;
-  }
-  if (decide(i)) return Way::Again;
+  const bool reachable = primary != nullptr && core_.addressable(primary->tier);
+  const bool stays = reachable && (primary->tier == 0 || record.remembered);
+  if (!stays && decide(i)) return Way::Again;
   const bool pinned = b.pins() > 0;
-  if (primary != nullptr && core_.addressable(primary->tier) && (pinned || primary->tier <= plan.target)) {
+  if (reachable && (stays || pinned || primary->tier <= plan.target)) {
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
     if (primary->tier != 0) {
       ++core_.counts_.in_place_operands;
