@@ -13,7 +13,7 @@ class FirstTouchRows final : public RowPolicy {
   bool admit(RowId, bool slots_free) override { return slots_free; }
   void on_insert(RowId, SlotId) override {}
   void on_erase(RowId, SlotId) override {}
-  SlotId victim(const SlotFilter&, BatchNumber) override { return no_slot; }
+  SlotId victim(const SlotFilter&, RowId, RoomFor) override { return no_slot; }
 };
 
 }  // namespace

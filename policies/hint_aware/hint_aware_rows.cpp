@@ -50,10 +50,13 @@ class HintAwareRows final : public RowPolicy {
   void on_insert(RowId row, SlotId slot) override { link_last(slot, list_of(uses_.next(row))); }
   void on_erase(RowId, SlotId slot) override { unlink(slot); }
 
-  SlotId victim(const SlotFilter& may_go, BatchNumber wanted_by) override {
+  // A wanted row leaves only for one that is wanted earlier; and not for a prefetch, which can wait until rows that
+  // nobody wants make room.
+  SlotId victim(const SlotFilter& may_go, RowId row, RoomFor purpose) override {
     const SlotId slot = first_that(may_go, unwanted_);
-    if (slot != no_slot) return slot;
-    for (auto batch = open_.rbegin(); batch != open_.rend() && *batch > wanted_by; ++batch) {
+    const auto next = uses_.next(row);
+    if (slot != no_slot || purpose == RoomFor::Prefetch || next == 0) return slot;
+    for (auto batch = open_.rbegin(); batch != open_.rend() && *batch > next; ++batch) {
       const SlotId later = first_that(may_go, list_of(*batch));
       if (later != no_slot) return later;
     }

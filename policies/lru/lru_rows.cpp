@@ -24,7 +24,7 @@ class LruRows final : public RowPolicy {
   bool admit(RowId, bool) override { return true; }
   void on_insert(RowId, SlotId slot) override { link_newest(slot); }
   void on_erase(RowId, SlotId slot) override { unlink(slot); }
-  SlotId victim(const SlotFilter& may_go, BatchNumber) override {
+  SlotId victim(const SlotFilter& may_go, RowId, RoomFor) override {
     for (SlotId slot = links_[head_].newer; slot != head_; slot = links_[slot].newer)
       if (may_go(slot)) return slot;
     return no_slot;

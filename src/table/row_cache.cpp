@@ -114,6 +114,7 @@ void RowCache::begin(Window& window, std::size_t units) {
   const MutexLock lock{mutex_};
   if (++last_serial_ == 0) ++last_serial_;
   window.serial = last_serial_;
+  if (is_awaited(window)) ++awaited_;
 }
 
 std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std::span<std::byte*> addresses) {
@@ -189,7 +190,7 @@ RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& a
   const bool peek = window.purpose == Purpose::Peek;
   ++window.waited;
   if (!peek && (window.force || policy_->admit(unit, free_ != no_slot))) {
-    const auto slot = take_slot(window);
+    const auto slot = take_slot(window, unit);
     if (slot != no_slot) {
       start_fetch(window, unit, slot);
       address = slot_address(slot);
@@ -223,7 +224,7 @@ RowCache::Step RowCache::read_in_place(Window& window, RowId unit, std::byte*& a
 }
 
 // A free slot, or one that a unit leaves: first of those that nobody holds, then, so as not to wait, of those held.
-SlotId RowCache::take_slot(Window& window) {
+SlotId RowCache::take_slot(Window& window, RowId unit) {
   if (free_ != no_slot) {
     const auto slot = free_;
     free_ = states_[slot].unit;
@@ -232,11 +233,11 @@ SlotId RowCache::take_slot(Window& window) {
   }
   const MayGo unheld{*this, false, 0};
   const bool ahead = window.purpose == Purpose::Prefetch;
-  auto slot = policy_->victim(unheld, ahead ? window.hold : 0);
+  auto slot = policy_->victim(unheld, unit, ahead ? RoomFor::Prefetch : RoomFor::Miss);
   if (slot < shape_.slots && unheld(slot)) return slot;
   if (ahead) return no_slot;
   const MayGo held{*this, true, wants_all_ ? 0 : window.hold};
-  slot = policy_->victim(held, 0);
+  slot = policy_->victim(held, unit, RoomFor::Miss);
   if (slot >= shape_.slots || !held(slot)) return window.force ? any_slot() : no_slot;
   ++counters_.holds_given_up;
   return slot;
@@ -391,6 +392,7 @@ void RowCache::release(Window& window) noexcept {
   }
   if (window.purpose == Purpose::Update) write_staged(window);
   const MutexLock lock{mutex_};
+  if (is_awaited(window)) --awaited_;
   for (const auto slot : window.pins) {
     auto& state = states_[slot];
     unpin(slot, window.serial);
@@ -435,10 +437,10 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, boo
   begin(window, chunk_);
   units = units.first(std::min(units.size(), prefetch_stretch));
   std::size_t next = 0;
-  full = false;
   {
     const MutexLock lock{mutex_};
-    for (; next < units.size() && window.fetches.size() < chunk_; ++next) {
+    full = awaited_ != 0;  // who takes slots now would take them from those that somebody needs now
+    for (; next < units.size() && window.fetches.size() < chunk_ && !full; ++next) {
       const auto entry = map_[units[next]].load(std::memory_order_relaxed);
       if (entry != nowhere) {
         auto& state = states_[entry & ~pending];
@@ -446,7 +448,7 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, boo
         continue;
       }
       if (!policy_->admit(units[next], free_ != no_slot)) continue;
-      const auto slot = take_slot(window);
+      const auto slot = take_slot(window, units[next]);
       full = slot == no_slot;
       if (full) break;
       start_fetch(window, units[next], slot);

@@ -118,7 +118,7 @@ class RowCache final : private RowFacts {
   /// Unpins all; what an `Update` window has is now dirty.
   void release(Window& window) noexcept TIER_EXCLUDES(mutex_);
   /// Fetches units from the first on and holds them for `window.hold`, a stretch of them for each call.
-  /// \param[out] full  there was no room for the next one
+  /// \param[out] full  there was no room for the next one, or a gather or an update is taking room
   /// \return           how many are dealt with
   std::size_t prefetch(Window& window, std::span<const RowId> units, bool& full) TIER_EXCLUDES(mutex_);
   /// Writes back every dirty unit.   \throws  `TierError` of the first that failed, after trying all
@@ -174,6 +174,9 @@ class RowCache final : private RowFacts {
   [[nodiscard]] std::uint64_t home_of(RowId unit) const noexcept {
     return home_.offset() + std::uint64_t{unit} * layout_.unit_bytes;
   }
+  [[nodiscard]] static bool is_awaited(const Window& window) noexcept {
+    return window.purpose == Purpose::Gather || window.purpose == Purpose::Update;
+  }
   [[nodiscard]] bool is_staging(SlotId slot) const noexcept { return slot >= shape_.slots; }
   [[nodiscard]] bool is_held(const SlotState& state) const noexcept TIER_REQUIRES(mutex_) {
     return state.hold != 0 && open_[state.hold % max_open_batches] == state.hold;
@@ -184,7 +187,7 @@ class RowCache final : private RowFacts {
   Step place(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
   Step place_missing(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
   Step read_in_place(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
-  [[nodiscard]] SlotId take_slot(Window& window) TIER_REQUIRES(mutex_);
+  [[nodiscard]] SlotId take_slot(Window& window, RowId unit) TIER_REQUIRES(mutex_);
   [[nodiscard]] SlotId any_slot() noexcept TIER_REQUIRES(mutex_);
   void start_fetch(Window& window, RowId unit, SlotId slot) TIER_REQUIRES(mutex_);
   void pin(Window& window, SlotId slot) noexcept TIER_REQUIRES(mutex_);
@@ -223,7 +226,8 @@ class RowCache final : private RowFacts {
   SlotId free_ TIER_GUARDED_BY(mutex_) = no_slot;
   SlotId free_staging_ TIER_GUARDED_BY(mutex_) = no_slot;
   SlotId hand_ TIER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t pins_ TIER_GUARDED_BY(mutex_) = 0;  // of all slots together
+  std::uint64_t pins_ TIER_GUARDED_BY(mutex_) = 0;     // of all slots together
+  std::uint32_t awaited_ TIER_GUARDED_BY(mutex_) = 0;  // open windows of gathers and updates
   std::uint32_t last_serial_ TIER_GUARDED_BY(mutex_) = 0;
   BatchNumber last_batch_ TIER_GUARDED_BY(mutex_) = 0;
   std::array<BatchNumber, max_open_batches> open_ TIER_GUARDED_BY(mutex_){};

@@ -92,7 +92,7 @@ class Table final : public TableCore, private BackgroundWork {
   std::size_t pull_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
                           const Output& out, std::uint32_t* missed);
   void gather_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, const Output& out,
-                     BatchRecord* batch);
+                     BatchRecord* batch, Owned* ends);
   static void list_late_rows(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, bool all,
                              std::size_t missed, Scratch& scratch);
   void serve(Scratch& scratch, const Output& out, bool sum, bool all);
@@ -152,15 +152,16 @@ class Table::Borrowed {
 class Table::Owned {
  public:
   Owned(Table& table, BatchRecord* record) noexcept : table_{table}, record_{record} {}
-  ~Owned() {
-    if (record_ != nullptr) table_.end(record_);
-  }
+  ~Owned() { reset(); }
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
 
   [[nodiscard]] BatchRecord* get() const noexcept { return record_; }
   [[nodiscard]] BatchRecord* operator->() const noexcept { return record_; }
   BatchRecord* release() noexcept { return std::exchange(record_, nullptr); }
+  void reset() noexcept {
+    if (record_ != nullptr) table_.end(release());
+  }
 
  private:
   Table& table_;
@@ -247,9 +248,9 @@ void Table::gather(std::span<const RowId> ids, std::span<const std::uint32_t> of
     pull(WholeRows{storage_.address(), layout_.row_bytes}, ids, offsets, output, nullptr);
     return;
   }
-  if (batch != nullptr) return gather_cached(ids, offsets, output, batch);
-  const Owned announced{*this, book_.claim(ids)};
-  gather_cached(ids, offsets, output, announced.get());
+  if (batch != nullptr) return gather_cached(ids, offsets, output, batch, nullptr);
+  Owned announced{*this, book_.claim(ids)};
+  gather_cached(ids, offsets, output, announced.get(), &announced);
 }
 
 // Parts tile the ids, or the bags: a thread's misses go where its own targets are, and are then moved together.
@@ -287,11 +288,12 @@ std::size_t Table::pull_cached(std::span<const RowId> ids, std::span<const std::
 }
 
 // What is there is taken without a lock. What is not is fetched, or used where it is.
+// `ends`: the batch is over with this gather, and that is told first, so that rows leave which nobody else wants.
 void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
-                          const Output& out, BatchRecord* batch) {
+                          const Output& out, BatchRecord* batch, Owned* ends) {
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
-  const auto hold = batch == nullptr ? 0 : batch->number;
+  const auto hold = batch == nullptr || ends != nullptr ? 0 : batch->number;
   const bool all = cache_->policy_wants_all();  // then every use is decided one by one
   std::size_t missed = 0;
   if (!all) {
@@ -299,6 +301,8 @@ void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint3
     missed = pull_cached(ids, offsets, out, scratch.missed.data());
     if (batch == nullptr || !batch->prefetched) cache_->note_uses(ids, hold);
   }
+  if (batch != nullptr) batch->gathered = true;
+  if (ends != nullptr) ends->reset();
   if (all || missed != 0) {
     list_late_rows(ids, offsets, all, missed, scratch);
     for (auto bag = all ? std::size_t{1} : offsets.size(); bag < offsets.size(); ++bag)
@@ -306,7 +310,6 @@ void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint3
     scratch.window.hold = hold;
     serve(scratch, out, !offsets.empty(), all);
   }
-  if (batch != nullptr) batch->gathered = true;
   if (stalled_.load(std::memory_order_relaxed)) resume();
 }
 
@@ -597,6 +600,8 @@ bool Table::work() noexcept {
   bool full = false;
   std::size_t fetched = 0;
   prefetch_window_.hold = record->number;
+  // Before it looks for room: whoever makes room from now on has it look again.
+  stalled_ = true;
   try {
     fetched = cache_->prefetch(prefetch_window_, BatchBook::unfetched(*record), full);
   } catch (const std::bad_alloc&) {  // before anything was begun: the hint is dropped
@@ -604,10 +609,10 @@ bool Table::work() noexcept {
     full = true;
   }
   book_.end_prefetch(record, fetched);
-  if (full) {
+  if (full)
     stalls_.fetch_add(1, std::memory_order_relaxed);
-    stalled_ = true;
-  }
+  else
+    stalled_ = false;
   return !full;
 }
 

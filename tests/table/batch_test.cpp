@@ -115,22 +115,28 @@ TEST_CASE("a cancelled batch lets go of its rows, and they count as prefetched i
   CHECK(table.statistics().waited == 0);
 }
 
-TEST_CASE("holds are given up before anyone waits") {
+TEST_CASE("held rows leave, or others are used in the slow tier, before anyone waits: as the policy says") {
   for (const auto kind : {Kind::Rows, Kind::Blocks}) {
-    Rig rig{kind};
-    auto table = rig.table(1000, 100, 20);
-    PlainTable plain{1000, 100};
-    const auto held = range(0, 20);
-    table.prefetch(held);
-    table.settle();
-    const auto others = range(100, 110);
-    CHECK(same_bits(gather(table, others), plain.gather(others)));
-    table.update(others, std::vector<float>(1000, 1.0F), Sgd{});
-    plain.update(others, std::vector<float>(1000, 1.0F), Sgd{});
-    CHECK(table.statistics().holds_given_up == 10);
-    CHECK(same_bits(gather(table, held), plain.gather(held)));
-    CHECK(same_bits(all_rows(table), plain.values()));
-    table.check_invariants();
+    for (const auto policy : {"lru", "hint_aware"}) {
+      Rig rig{kind};
+      auto table = rig.table(1000, 100, 20, policy);
+      PlainTable plain{1000, 100};
+      const auto held = range(0, 20);
+      table.prefetch(held);
+      table.settle();
+      const auto others = range(100, 110);
+      CHECK(same_bits(gather(table, others), plain.gather(others)));
+      table.update(others, std::vector<float>(1000, 1.0F), Sgd{});
+      plain.update(others, std::vector<float>(1000, 1.0F), Sgd{});
+      const bool gives_up = policy == std::string_view{"lru"};
+      CHECK(table.statistics().holds_given_up == (gives_up ? 10 : 0));
+      CHECK(table.statistics().in_place_units == (gives_up ? 0 : 20));
+      table.reset_statistics();
+      CHECK(same_bits(gather(table, held), plain.gather(held)));
+      CHECK((table.statistics().waited == 0) == !gives_up);
+      CHECK(same_bits(all_rows(table), plain.values()));
+      table.check_invariants();
+    }
   }
 }
 

@@ -53,16 +53,16 @@ class FourSlots final : public RowFacts {
     slots_[row] = slot;
     policy_.on_insert(row, slot);
   }
-  /// The row that would leave, if slots may go that are not in `held`.
-  RowId leaves(std::set<SlotId> held = {}, BatchNumber wanted_by = 0) {
+  /// The row that would leave for `row`, if slots may go that are not in `held`.
+  RowId leaves(std::set<SlotId> held = {}, RowId row = 0, RoomFor purpose = RoomFor::Miss) {
     struct Filter final : SlotFilter {
       bool operator()(SlotId slot) const noexcept override { return held->count(slot) == 0; }
       std::set<SlotId>* held;
     } filter;
     filter.held = &held;
-    const auto slot = policy_.victim(filter, wanted_by);
-    for (const auto& [row, its] : slots_)
-      if (its == slot) return row;
+    const auto slot = policy_.victim(filter, row, purpose);
+    for (const auto& [cached, its] : slots_)
+      if (its == slot) return cached;
     return 999;
   }
   RowId evict(std::set<SlotId> held = {}) {
@@ -136,23 +136,27 @@ TEST_CASE("hint-aware gives up rows that nobody wants by recency, then those wan
   for (RowId row = 10; row < 14; ++row) cache.insert(row, row - 10);
   policy->on_hit(10, 0);
   CHECK(cache.leaves() == 11);
-  const std::vector<RowId> soon{11, 12}, later{12, 13}, last{10, 11};
+  const std::vector<RowId> soon{11, 12, 50}, later{12, 13, 51}, last{10, 11, 52};
   policy->on_announce(7, soon);
   CHECK(cache.leaves() == 13);
   policy->on_announce(8, later);
   CHECK(cache.leaves() == 10);
   policy->on_announce(9, last);
-  CHECK(cache.leaves() == 10);         // wanted by 9
-  CHECK(cache.leaves({0}) == 13);      // by 8
-  CHECK(cache.leaves({0, 3}) == 11);   // by 7, like 12
-  CHECK(cache.leaves({0}, 8) == 999);  // nothing leaves for a batch that comes later than its own use
-  CHECK(cache.leaves({}, 8) == 10);
+  CHECK(cache.leaves({}, 50) == 10);       // wanted by 9
+  CHECK(cache.leaves({0}, 50) == 13);      // by 8
+  CHECK(cache.leaves({0, 3}, 50) == 999);  // 11 and 12 are wanted as soon as 50
+  CHECK(cache.leaves({}, 51) == 10);
+  CHECK(cache.leaves({0}, 51) == 999);
+  CHECK(cache.leaves({}, 99) == 999);  // that nobody wants, it has no better claim to a slot
+  CHECK(cache.leaves({}, 50, RoomFor::Prefetch) == 999);
 
   policy->on_batch_end(7, soon);  // now 11 is wanted by 9, 12 by 8
-  CHECK(cache.leaves({0}) == 11);
-  policy->on_batch_end(9, last);  // cancelled
-  CHECK(cache.evict() == 10);     // nobody wants 10 and 11 any more
+  CHECK(cache.leaves({0}, 51) == 11);
+  policy->on_batch_end(9, last);  // cancelled: nobody wants 10 and 11 any more
+  CHECK(cache.leaves({}, 99, RoomFor::Prefetch) == 10);
+  CHECK(cache.evict() == 10);
   CHECK(cache.evict() == 11);
+  CHECK(cache.leaves() == 999);
   policy->on_batch_end(8, later);
   cache.insert(40, 0);
   CHECK(cache.evict({0}) == 12);
@@ -169,6 +173,8 @@ TEST_CASE("hint-aware knows the next use of a row that comes in after it was ann
   policy->on_hit(3, 1);
   CHECK(cache.evict() == 4);
   CHECK(cache.evict() == 3);
+  CHECK(cache.leaves() == 999);
+  policy->on_batch_end(5, wanted);
   CHECK(cache.leaves() == 1);
 }
 

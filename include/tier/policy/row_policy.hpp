@@ -24,6 +24,12 @@ enum class RowUses : std::uint8_t {
   All      ///< each one, in the order of the ids, before the next miss is decided; a hit then takes a lock
 };
 
+/// What a slot is given up for.
+enum class RoomFor : std::uint8_t {
+  Miss,     ///< a row that is asked for now
+  Prefetch  ///< one that an announced batch wants later
+};
+
 /// What a policy may ask of its table's cache. Valid during a call of the policy only.
 class RowFacts {
  public:
@@ -61,7 +67,8 @@ class RowPolicy {
 
   /// A batch of these rows, each once, ascending, will be gathered later; usually in the order of the numbers.
   virtual void on_announce(BatchNumber /*batch*/, std::span<const RowId> /*rows*/) {}
-  /// An announced batch has been gathered, or is dropped.
+  /// An announced batch needs its rows no longer: it has been gathered and updated, or is dropped. A gather outside a
+  /// batch scope ends its batch before it misses rows: whoever asks for them does so for the last time.
   virtual void on_batch_end(BatchNumber /*batch*/, std::span<const RowId> /*rows*/) {}
   /// A row was asked for and is in `slot`.
   virtual void on_hit(RowId row, SlotId slot) = 0;
@@ -71,9 +78,9 @@ class RowPolicy {
   virtual void on_insert(RowId row, SlotId slot) = 0;
   /// A row has lost its slot.
   virtual void on_erase(RowId row, SlotId slot) = 0;
-  /// The slot to be given up next, for which `may_go(slot)` holds; `no_slot`: none shall be.
-  /// \param wanted_by  the announced batch that room is made for ahead of time; 0: a row is needed now
-  [[nodiscard]] virtual SlotId victim(const SlotFilter& may_go, BatchNumber wanted_by) = 0;
+  /// The slot to be given up for `row`, for which `may_go(slot)` holds; `no_slot`: rather none. A row that is asked
+  /// for is then used from the slow tier; one that is prefetched is not fetched yet.
+  [[nodiscard]] virtual SlotId victim(const SlotFilter& may_go, RowId row, RoomFor purpose) = 0;
 };
 
 }  // namespace tier
