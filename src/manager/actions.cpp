@@ -66,10 +66,14 @@ Outcome ManagerCore::make_primary(BlockId id, TierIndex t) noexcept {
   if (b == nullptr || b->record->primary() == nullptr) return Outcome::Gone;
   if (b->record->primary()->tier == t) return Outcome::Done;
   Region* region = b->record->in(t);
-  if (region == nullptr || region->version != b->version.load(std::memory_order_acquire))
-    return Outcome::Gone;
+  const auto stale = [&] { return region->version != b->version.load(std::memory_order_acquire); };
+  if (region == nullptr || stale()) return Outcome::Gone;
   if (b->record->placed || !start_moving(*b)) return Outcome::Pinned;
-  // A scope that came in between sees the block as moving and waits for our lock.
+  // A scope that comes in from here on sees the block as moving and waits for our lock; one may have come and gone.
+  if (stale()) {
+    b->state.fetch_and(~word::moving, std::memory_order_acq_rel);
+    return Outcome::Gone;
+  }
   detach(*b, region);
   set_primary(*b, region);
   b->state.fetch_and(~word::moving, std::memory_order_acq_rel);
