@@ -561,8 +561,12 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (batch[i].block == nullptr) continue;
     managed.push_back(batch[i]);
-    const auto twice = [&](const Operand& op) { return op.block == batch[i].block && &op != &batch[i]; };
-    if (batch[i].use == Use::Overwrite && std::ranges::any_of(batch, twice)) managed.back().use = Use::Update;
+    // What the batch also reads is not gone.
+    const auto needed = [&](const Operand& op) {
+      return op.block == batch[i].block && op.use != Use::Overwrite;
+    };
+    if (batch[i].use == Use::Overwrite && std::ranges::any_of(batch, needed))
+      managed.back().use = Use::Update;
     places.push_back(i);
     used.push_back(no_tier);
   }
