@@ -170,7 +170,7 @@ std::string_view ManagerCore::name_of(const Block& b) const noexcept {
 void ManagerCore::refresh(Block& b) noexcept {
   const auto& record = *b.record;
   const Region* primary = record.primary();
-  const bool asks = primary == nullptr || record.archived || !addressable(primary->tier) ||
+  const bool asks = primary == nullptr || record.archived || record.garbage || !addressable(primary->tier) ||
                     tiers_[primary->tier].tier->charges() || (primary->tier != 0 && !record.remembered);
   if (asks)
     b.state.fetch_or(word::asks, std::memory_order_release);
@@ -533,6 +533,7 @@ void ManagerCore::retire(ObjectRef ref) noexcept {
   if (freed) return mark_dead(b);
   record.garbage = true;
   ++garbage_;
+  refresh(b);  // a use that writes must say that it is garbage no more
 }
 
 void ManagerCore::last_unpinned(Block& b) noexcept {
