@@ -418,7 +418,7 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
     check_watermarks();
     return {std::move(self), part};
   }
-  Block& b = new_block(size.count, alignment);
+  Block& b = new_block(std::max<std::size_t>(size.count, 1), alignment);  // it has a place of its own
   Object* object = nullptr;
   try {
     set_primary(b, first_place(b, name, lock));
@@ -438,7 +438,8 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   TIER_VERIFY(t < tiers_.size(), "no such tier");
   MutexLock lock{mutex_};
   auto self = shared_from_this();
-  Block& b = new_block(size.count, std::max(alignment, tiers_[t].tier->io_alignment()));
+  Block& b =
+      new_block(std::max<std::size_t>(size.count, 1), std::max(alignment, tiers_[t].tier->io_alignment()));
   b.record->placed = true;
   Object* object = nullptr;
   Region* region = nullptr;
