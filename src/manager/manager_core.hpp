@@ -131,6 +131,7 @@ class ManagerCore final : public Manager, public PolicyContext {
       TIER_REQUIRES(mutex_);
   void keep_while_pinned(Block& b) noexcept TIER_REQUIRES(mutex_);
   void forget_grouped(Object& object) noexcept TIER_REQUIRES(mutex_);
+  void free_parts(Block& b) noexcept TIER_REQUIRES(mutex_);
   void reclaim_if_full() noexcept TIER_REQUIRES(mutex_);
   std::size_t reclaim_garbage() noexcept TIER_REQUIRES(mutex_);
   std::size_t block_alignment(std::size_t size, std::size_t alignment) const noexcept;

@@ -274,8 +274,22 @@ void ManagerCore::free_contents(Block& b) noexcept {
   refresh(b);
 }
 
+/// Parts of a group whose objects are gone serve again once no scope has the group pinned: it may be on one of them.
+void ManagerCore::free_parts(Block& b) noexcept {
+  Group* g = b.record->group;
+  if (g == nullptr || g->leaving.none()) return;
+  const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
+  if ((old & word::pins) != 0) return;  // the last of them comes here
+  g->used &= ~g->leaving;
+  g->leaving.reset();
+  if (g->listed || b.record->dying) return;
+  groups_.push_front(*g);
+  g->listed = true;
+}
+
 /// The bytes go now, or with the last pin or transfer.
 void ManagerCore::release_if_dead(Block& b) noexcept {
+  free_parts(b);
   auto& record = *b.record;
   const auto state = b.state.load(std::memory_order_acquire);
   if ((state & word::retired) == 0 || (state & word::pins) != 0 || record.transfer != nullptr) return;
@@ -469,13 +483,9 @@ void ManagerCore::forget_grouped(Object& object) noexcept {
   Group& g = *object.block->record->group;
   const auto first = object.offset / Group::granule;
   const auto granules = std::max<std::size_t>(1, (object.size + Group::granule - 1) / Group::granule);
-  for (std::size_t i = 0; i < granules; ++i) g.used.reset(first + i);
-  if (!g.listed) {
-    groups_.push_front(g);
-    g.listed = true;
-  }
-  if (--g.live > 0) return;
-  groups_.erase(GroupList::s_iterator_to(g));
+  for (std::size_t i = 0; i < granules; ++i) g.leaving.set(first + i);
+  if (--g.live > 0) return free_parts(*g.block);
+  if (g.listed) groups_.erase(GroupList::s_iterator_to(g));
   g.listed = false;
   g.block->record->dying = true;
   keep_while_pinned(*g.block);
