@@ -392,7 +392,8 @@ void ManagerCore::check_invariants() const {
     const auto& record = *b->record;
     const auto state = b->state.load(std::memory_order_acquire);
     const bool retired = (state & word::retired) != 0;
-    require(retired || record.primary() != nullptr, "(I1) a live block has one primary region");
+    require(retired || record.primary() != nullptr || inside_ > 0,
+            "(I1) a live block has one primary region");
     std::uint32_t seen = 0;
     for (const Region* r = record.regions; r != nullptr; r = r->next) {
       require((seen & (1U << r->tier)) == 0, "(I2) a block's regions lie in different tiers");
@@ -420,7 +421,7 @@ void ManagerCore::check_invariants() const {
       used[t] += heap.size(slot);
       const auto* r = static_cast<const Region*>(heap.owner(slot));
       if (r == nullptr) continue;
-      require(r->block != nullptr || in_flight_ > 0 || pending_rooms_ > 0,
+      require(r->block != nullptr || in_flight_ > 0 || pending_rooms_ > 0 || inside_ > 0,
               "(I6) a region without a block belongs to a transfer or a room");
     }
     require(used[t] == heap.used().count, "(I3) used bytes are the sum of the regions");

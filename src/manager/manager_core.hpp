@@ -229,6 +229,20 @@ class ManagerCore final : public Manager, public PolicyContext {
   void replace_policy() noexcept TIER_REQUIRES(mutex_);
   void refresh_wants() noexcept TIER_REQUIRES(mutex_);
 
+  /// A call that may release the lock halfway, while it holds regions and perhaps a block that have no place yet.
+  class Inside {
+   public:
+    explicit Inside(ManagerCore& core) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS : core_{core} {
+      ++core_.inside_;
+    }
+    ~Inside() TIER_NO_THREAD_SAFETY_ANALYSIS { --core_.inside_; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    ManagerCore& core_;
+  };
+
   mutable Mutex mutex_;
   CondVar changed_;
   unsigned waiting_ TIER_GUARDED_BY(mutex_) = 0;
@@ -256,6 +270,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move
   std::size_t in_flight_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t pending_rooms_ TIER_GUARDED_BY(mutex_) = 0;
+  std::size_t inside_ TIER_GUARDED_BY(mutex_) = 0;  // see `Inside`
   bool closed_ TIER_GUARDED_BY(mutex_) = false;
   bool choosing_ TIER_GUARDED_BY(mutex_) = false;  // the policy looks at proposals: its actions are refused
 

@@ -426,6 +426,7 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
               "alignment is a power of two up to 2 MiB");
   MutexLock lock{mutex_};
   drain_notes();
+  const Inside inside{*this};
   auto self = shared_from_this();
   if (io_alignment_ > 1 && size.count < 4096 && alignment <= 4096) {
     Object* part = create_in_group(size.count, alignment, name, lock);
@@ -451,6 +452,7 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   refuse_in_child("an allocation");
   TIER_VERIFY(t < tiers_.size(), "no such tier");
   MutexLock lock{mutex_};
+  const Inside inside{*this};
   auto self = shared_from_this();
   Block& b =
       new_block(std::max<std::size_t>(size.count, 1), std::max(alignment, tiers_[t].tier->io_alignment()));

@@ -514,6 +514,7 @@ void ManagerCore::compact() {
   if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
+  const Inside inside{*this};
   for (TierIndex t = 0; t < tiers_.size(); ++t) compact_tier(t, lock);
 }
 

@@ -31,7 +31,7 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   t->to = {tiers_[to->tier].tier.get(), tiers_[to->tier].heap.offset(to->slot)};
   // A block that was never written has no bytes worth copying.
   t->size = t->version == 0 ? 0 : copied_size(b, from->tier, to->tier);
-  if (mutated(Mutant::LastBlockShort) && t->size > 64) t->size -= 64;
+  if (mutated(Mutant::LastBlockShort) && t->size > granule_) t->size -= granule_;
   t->warm = kind == TransferKind::Fetch && t->size <= (std::size_t{256} << 10);
   b.record->transfer = t;
   ++in_flight_;
@@ -100,8 +100,9 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   } else {
     auto& record = *b->record;
     record.transfer = nullptr;
-    const bool same =
-        t.version == b->version.load(std::memory_order_acquire) || mutated(Mutant::MoverWithoutVersionCheck);
+    const auto version = b->version.load(std::memory_order_acquire);
+    if (mutated(Mutant::MoverWithoutVersionCheck)) t.version = version;
+    const bool same = t.version == version;
     const bool dead = (b->state.load(std::memory_order_acquire) & word::retired) != 0;
     if (error || cancelled || dead || !same) {
       if (t.room != nullptr) {

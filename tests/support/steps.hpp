@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  How long a randomised test goes on: its usual length, a long form, or what the environment asks for.
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+namespace tier::test {
+
+[[nodiscard]] inline bool long_form() {
+  const char* text = std::getenv("TIER_LONG");
+  return text != nullptr && std::string_view{text} == "1";
+}
+
+/// `TIER_STEPS`, or a million under `TIER_LONG=1`, or the usual number.
+[[nodiscard]] inline std::uint64_t steps(std::uint64_t usual) {
+  if (const char* text = std::getenv("TIER_STEPS")) return std::strtoull(text, nullptr, 0);
+  return long_form() ? 1'000'000 : usual;
+}
+
+/// The seconds that the environment variable names, or the usual number.
+[[nodiscard]] inline std::chrono::duration<double> seconds(const char* variable, double usual) {
+  const char* text = std::getenv(variable);
+  return std::chrono::duration<double>{text != nullptr ? std::strtod(text, nullptr) : usual};
+}
+
+}  // namespace tier::test
