@@ -71,15 +71,15 @@ std::vector<NumaNode> find_nodes() {
   return nodes;
 }
 
-/// The lowest limit on the way from a group to the root of its hierarchy.
-std::optional<Bytes> lowest_limit(const std::filesystem::path& root, std::filesystem::path group,
-                                  const char* file) {
+/// The lowest limit on the way from a group, such as `/a/b`, to the root of its hierarchy. In strings: libstdc++'s
+/// paths free twice when memory runs out while they are joined.
+std::optional<Bytes> lowest_limit(const std::string& root, std::string group, const std::string& file) {
   std::optional<Bytes> lowest;
-  for (group = group.relative_path();; group = group.parent_path()) {
+  for (;; group.resize(group.find_last_of('/'))) {
     // A number, or `max`. A group may be out of sight, where its container shows the hierarchy from there on.
-    if (const auto limit = to_number(read_line((root / group / file).string())))
+    if (const auto limit = to_number(read_line(root + group + "/" + file)))
       if (!lowest || *limit < lowest->count) lowest = Bytes{*limit};
-    if (group.empty()) return lowest;
+    if (group.find_last_of('/') == std::string::npos) return lowest;
   }
 }
 
