@@ -375,24 +375,27 @@ Entry::Step Entry::step() {
   if (lacking && context_.root && !core_.line_.empty() && &core_.line_.front() != &waiter_) {
     return Step::Blocked;  // others came first
   }
+  bool once_more = false;
   for (std::size_t i = 0; lacking && i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr || plans_[i].room != nullptr) continue;
+    if (again(i)) {  // it has the room of its block's first place, and is looked at again once that has begun
+      once_more = true;
+      continue;
+    }
     if (!find_room(i)) return Step::Blocked;
     if (report_.unlocked) return Step::Again;
   }
-  bool again = false;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (plans_[i].room == nullptr) continue;
-    // The same block may stand in the batch twice: its second place is looked at again once the first has begun.
     if (batch_[i].entered || plans_[i].transfer != nullptr || !begin(i)) {
       if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
-      again = true;
+      once_more = true;
     }
     in_flight |= plans_[i].transfer != nullptr;
   }
   // What has begun is carried out before we look again: others may wait for it while we wait for them.
   const Step carried_out = in_flight ? finish_transfers() : Step::Done;
-  return again ? Step::Again : carried_out;
+  return once_more ? Step::Again : carried_out;
 }
 
 void Entry::run() {
@@ -438,10 +441,7 @@ bool Entry::too_large() const {
   std::array<std::uint64_t, max_tiers> sum{};
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const Block& b = *batch_[i].block;
-    const auto again = [&](std::size_t j) { return batch_[j].block == &b; };
-    bool seen = false;
-    for (std::size_t j = 0; j < i; ++j) seen |= again(j);
-    if (!seen && plans_[i].target < max_tiers) sum[plans_[i].target] += b.size;
+    if (!again(i) && plans_[i].target < max_tiers) sum[plans_[i].target] += b.size;
   }
   for (std::size_t t = 0; t < core_.tiers_.size(); ++t) {
     const auto& heap = core_.tiers_[t].heap;
@@ -465,9 +465,11 @@ bool Entry::fall_back() {
 bool Entry::gather_room() {
   std::uint64_t total = 0;
   std::size_t alignment = 1;
-  for (const auto& op : batch_) {
-    alignment = std::max(alignment, op.block->record->alignment);
-    total = round_up(total, op.block->record->alignment) + round_up(op.block->size, core_.granule_);
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (again(i)) continue;
+    const Block& b = *batch_[i].block;
+    alignment = std::max(alignment, b.record->alignment);
+    total = round_up(total, b.record->alignment) + round_up(b.size, core_.granule_);
   }
   RoomReport report;
   Region* all = core_.make_room(0, total, alignment, 0, report, lock_);
@@ -475,7 +477,7 @@ bool Entry::gather_room() {
   core_.free_region(all);
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const auto& record = *batch_[i].block->record;
-    if (record.primary() != nullptr && record.primary()->tier == 0) continue;
+    if (again(i) || (record.primary() != nullptr && record.primary()->tier == 0)) continue;
     if (plans_[i].target != 0) continue;
     plans_[i].room = core_.allocate_region(0, batch_[i].block->size, record.alignment, report.cause);
   }
