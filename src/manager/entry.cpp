@@ -62,6 +62,11 @@ class Entry {
   void stop_and_take_over(std::size_t i, Transfer& t) TIER_REQUIRES(core_.mutex_);
   void blocked() TIER_REQUIRES(core_.mutex_);
   bool fall_back() TIER_REQUIRES(core_.mutex_);
+  /// True if the operand's block stands earlier in the batch, too.
+  [[nodiscard]] bool again(std::size_t i) const noexcept {
+    return std::ranges::any_of(batch_.first(i),
+                               [&](const Operand& op) { return op.block == batch_[i].block; });
+  }
   bool too_large() const TIER_REQUIRES(core_.mutex_);
   bool gather_room() TIER_REQUIRES(core_.mutex_);
   void stand_in_line() TIER_REQUIRES(core_.mutex_);
@@ -561,23 +566,25 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
   boost::container::small_vector<Operand, 8> managed;
   boost::container::small_vector<std::size_t, 8> places;
   boost::container::small_vector<TierIndex, 8> used;
-  managed.reserve(batch.size());
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (batch[i].block == nullptr) continue;
-    managed.push_back(batch[i]);
-    // What the batch also reads is not gone.
-    const auto needed = [&](const Operand& op) {
-      return op.block == batch[i].block && op.use != Use::Overwrite;
-    };
-    if (batch[i].use == Use::Overwrite && std::ranges::any_of(batch, needed))
-      managed.back().use = Use::Update;
-    places.push_back(i);
-    used.push_back(no_tier);
-  }
   const auto hand_back = [&]() noexcept {
     for (std::size_t i = 0; i < managed.size(); ++i) batch[places[i]] = managed[i];
   };
   try {
+    managed.reserve(batch.size());
+    places.reserve(batch.size());
+    used.reserve(batch.size());
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (batch[i].block == nullptr) continue;
+      managed.push_back(batch[i]);
+      // What the batch also reads is not gone.
+      const auto needed = [&](const Operand& op) {
+        return op.block == batch[i].block && op.use != Use::Overwrite;
+      };
+      if (batch[i].use == Use::Overwrite && std::ranges::any_of(batch, needed))
+        managed.back().use = Use::Update;
+      places.push_back(i);
+      used.push_back(no_tier);
+    }
     MutexLock lock{mutex_};
     drain_notes();
     clock_.advance();
@@ -588,8 +595,7 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
     for (std::size_t i = 0; i < managed.size(); ++i) used[i] = entry.used_in(i);
   } catch (...) {
     hand_back();
-    for (auto& op : batch)
-      if (op.block == nullptr) op.entered = false;
+    leave(batch);  // what entered without a lock
     throw;
   }
   hand_back();

@@ -130,7 +130,10 @@ std::vector<std::string> ManagerCore::close() noexcept {
   while (in_flight_ > 0 || pending_rooms_ > 0) wait(lock);
   reclaim_garbage();
   std::vector<std::string> survivors;
-  for (const auto& object : objects_) survivors.push_back(object.name);
+  try {
+    for (const auto& object : objects_) survivors.push_back(object.name);
+  } catch (const std::bad_alloc&) {  // they are for a message: those that fit will do
+  }
   return survivors;
 }
 

@@ -174,7 +174,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   bool may_leave(const Region* region) const noexcept TIER_REQUIRES(mutex_);
   enum class Emptied { Begun, NoRoomBelow, Changed };
   Emptied begin_emptying(Room& room, const Window& window, std::span<const TierIndex> to, bool inside,
-                         std::vector<Transfer*>& transfers, TierIndex& lacking, std::error_code& cause)
+                         std::vector<CopyTask*>& transfers, TierIndex& lacking, std::error_code& cause)
       TIER_REQUIRES(mutex_);
   Region* destination(Block& b, TierIndex wanted, TierIndex source, bool inside, TierIndex& lacking,
                       std::error_code& cause) noexcept TIER_REQUIRES(mutex_);

@@ -195,7 +195,7 @@ Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, b
 /// \param inside  blocks stay in the tier, elsewhere
 ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& window,
                                                  std::span<const TierIndex> to, bool inside,
-                                                 std::vector<Transfer*>& transfers, TierIndex& lacking,
+                                                 std::vector<CopyTask*>& transfers, TierIndex& lacking,
                                                  std::error_code& cause) {
   auto& heap = tiers_[room.tier].heap;
   std::size_t slots = 1;
@@ -387,7 +387,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
     room.tier = t;
     room.size = size;
     room.alignment = alignment;
-    std::vector<Transfer*> transfers;
+    std::vector<CopyTask*> transfers;
     TierIndex lacking = no_tier;
     auto begun = begin_emptying(room, *window, to, inside, transfers, lacking, report.cause);
     if (begun == Emptied::NoRoomBelow && lacking != no_tier && !slowest) {
@@ -422,12 +422,11 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
       continue;
     }
     if (room.pending > 0) {
-      std::vector<CopyTask*> tasks(transfers.begin(), transfers.end());
-      for (auto* transfer : transfers) transfer->awaited = true;
+      for (auto* transfer : transfers) static_cast<Transfer*>(transfer)->awaited = true;
       report.unlocked = true;
       const auto began = now_ns();
       lock.unlock();
-      engine_.run(tasks);
+      engine_.run(transfers);
       lock.lock();
       count_wait(0, began);
       if (room.cause) report.cause = room.cause;

@@ -221,7 +221,7 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
     bool forced = false;
     const auto window = propose(to, b.size, record.alignment, b.id, true, destinations, forced);
     if (!window || forced) return Outcome::Full;
-    std::vector<Transfer*> transfers;
+    std::vector<CopyTask*> transfers;
     TierIndex lacking = no_tier;
     if (begin_emptying(*room, *window, destinations, false, transfers, lacking, cause_of_lack) !=
         Emptied::Begun) {
@@ -233,7 +233,7 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
       background_room_ended(*r);
     } else {
       for (auto* t : transfers) {
-        t->submitted = true;
+        static_cast<Transfer*>(t)->submitted = true;
         engine_.submit(*t, Priority::Prefetch);
       }
     }
