@@ -88,7 +88,8 @@ class Entry {
   ManagerCore::Waiter waiter_;
   bool in_line_ = false;
   bool done_ = false;
-  int gathered_ = 0;       // times that room for the whole set was made in one piece
+  int gathered_ =
+      0;  // times that room for the whole set was made in one piece, without a wait for pins in between
   bool in_place_ = false;  // operands stay where the CPU can reach them
   std::uint64_t lacking_ = 0;
   std::size_t lacking_operand_ = 0;
@@ -396,8 +397,8 @@ Entry::Step Entry::step() {
       if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
       once_more = true;
     }
-    in_flight |= plans_[i].transfer != nullptr;
   }
+  for (std::size_t i = 0; i < batch_.size(); ++i) in_flight |= plans_[i].transfer != nullptr;
   // What has begun is carried out before we look again: others may wait for it while we wait for them.
   const Step carried_out = in_flight ? finish_transfers() : Step::Done;
   return once_more ? Step::Again : carried_out;
@@ -431,12 +432,13 @@ void Entry::blocked() {
   const bool others_first = context_.root && !core_.line_.empty() && &core_.line_.front() != &waiter_;
   if (context_.root && (report.foreign || others_first) && !too_large()) {
     stand_in_line();
+    gathered_ = 0;
     core_.wait(lock_);
     core_.count_wait(context_.scope, began);
     return report_wait();
   }
   if (context_.root && !too_large()) stand_in_line();  // the next to lack room come after us
-  if (gathered_++ < gathers && gather_room()) return;
+  if (!cause && gathered_++ < gathers && (gather_room() || report_.unlocked)) return;
   if (fall_back()) return;
   core_.throw_out_of_memory(lacking_, core_.name_of(*batch_[lacking_operand_].block), cause);
 }
@@ -476,15 +478,15 @@ bool Entry::gather_room() {
     alignment = std::max(alignment, b.record->alignment);
     total = round_up(total, b.record->alignment) + round_up(b.size, core_.granule_);
   }
-  RoomReport report;
-  Region* all = core_.make_room(0, total, alignment, 0, report, lock_);
+  report_ = RoomReport{};
+  Region* all = core_.make_room(0, total, alignment, 0, report_, lock_);
   if (all == nullptr) return false;
   core_.free_region(all);
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const auto& record = *batch_[i].block->record;
     if (again(i) || (record.primary() != nullptr && record.primary()->tier == 0)) continue;
     if (plans_[i].target != 0) continue;
-    plans_[i].room = core_.allocate_region(0, batch_[i].block->size, record.alignment, report.cause);
+    plans_[i].room = core_.allocate_region(0, batch_[i].block->size, record.alignment, report_.cause);
   }
   return true;
 }

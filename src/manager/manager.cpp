@@ -284,7 +284,8 @@ Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
   tell(event, &Observer::on_hint);
   b.record->archived = false;
   ask([&](Policy& p) { p.on_hint(event, *this); });
-  const auto outcome = begin_fetch(b, 0, true, Cause::Hint);
+  auto outcome = begin_fetch(b, 0, false, Cause::Hint);
+  if (outcome == Outcome::Full) outcome = fetch_later(b);
   if (outcome != Outcome::Done) ++counts_.prefetches_refused;
   check_watermarks();
   return outcome;

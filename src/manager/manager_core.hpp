@@ -81,6 +81,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   // Called by blocks and transfers.
   void last_unpinned(Block& block) noexcept;
   void transfer_ended(Transfer& transfer, std::error_code error, bool cancelled) noexcept;
+  void fetch_now(BlockId id) noexcept;
 
  private:
   friend class Entry;
@@ -157,6 +158,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   bool relocate(Block& b, Region* to, Cause cause, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool settle_in(Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
   Outcome begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept TIER_REQUIRES(mutex_);
+  Outcome fetch_later(Block& b) noexcept TIER_REQUIRES(mutex_);
   void wait_for_end(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
 
   // Room (room.cpp).

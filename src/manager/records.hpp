@@ -107,6 +107,15 @@ struct Transfer final : CopyTask {
   bool ended = false;
 };
 
+/// A prefetch for which much must leave, put together by a mover instead of by whoever asks for it.
+struct LaterFetch final : CopyTask {
+  LaterFetch(ManagerCore& core, BlockId id) noexcept : manager{core}, block{id} {}
+  void finished(std::error_code error, bool cancelled) noexcept override;
+
+  ManagerCore& manager;
+  BlockId block;
+};
+
 /// Contiguous room in the making: a window of a tier whose regions are being given up one by one. What is free
 /// already is held, so that nobody else takes it.
 struct Room {

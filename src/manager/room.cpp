@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t proposals = 8;      // a guess: enough that a cheap neighbourhood is among them
 constexpr std::size_t seeds_tried = 256;  // before the whole heap is scanned
 constexpr int attempts = 64;  // others may take or pin what was just freed; each such loss is their progress
+constexpr int failed_writes = 3;  // in a row, before a tier is taken for broken
 
 bool fits(const RegionHeap& heap, RegionHeap::Slot first, RegionHeap::Slot last, std::uint64_t size,
           std::size_t alignment) {
@@ -122,8 +123,8 @@ std::optional<Window> ManagerCore::propose(TierIndex t, std::uint64_t size, std:
   for (auto it = state.ranked.begin();
        it != state.ranked.end() && windows.size() < proposals && tried < seeds_tried;) {
     BlockRecord& record = *it;
-    ++tried;
-    // Ranks are refreshed when looked at: a block used since then goes to its new place and is met again there.
+    // Ranks are refreshed when looked at: a block used since then goes to its new place and is met again there. That
+    // is no try: where all have been used, the coldest shows after the last of them.
     const auto now = record.garbage ? 0 : policy_->rank(facts(*record.block));
     if (now > record.rank) {
       it = state.ranked.erase(it);
@@ -133,6 +134,7 @@ std::optional<Window> ManagerCore::propose(TierIndex t, std::uint64_t size, std:
       continue;
     }
     ++it;
+    ++tried;
     if (!may_leave(record.primary())) continue;
     const auto seen = [&](const Window& w) { return std::ranges::find(w.blocks, &record) != w.blocks.end(); };
     if (std::ranges::any_of(windows, seen)) continue;
@@ -183,7 +185,10 @@ Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, b
     if (r == nullptr && lacking == no_tier && t > source) lacking = t;
     return r;
   };
-  if (inside) return take(source);
+  if (inside || wanted == source) {  // it stays, outside the window
+    Region* r = take(source);
+    if (inside || r != nullptr) return r;
+  }
   if (wanted < n && wanted > source)
     if (Region* r = take(wanted)) return r;
   for (auto t = static_cast<TierIndex>(source + 1); t < n; ++t)
@@ -259,6 +264,8 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
   }
   for (auto& m : moves) {
     Block& b = *m.block;
+    const bool stays = m.to->tier == room.tier;
+    const Cause why = stays ? Cause::Compact : Cause::Evict;
     if (m.to->block == &b) detach(b, m.to);
     if (!m.copied) {
       Region* old = b.record->primary();
@@ -266,15 +273,13 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
       detach(b, old);
       b.state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
       room.held.push_back(old);
-      ++b.record->evictions;
-      ++counts_.evictions;
-      MigrationEvent event{{},       b.id, room.tier, m.to->tier, {0}, inside ? Cause::Compact : Cause::Evict,
-                           now_ns(), 0};
+      if (!stays) ++b.record->evictions;
+      if (!stays) ++counts_.evictions;
+      MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, why, now_ns(), 0};
       tell(event, &Observer::on_migration);
       continue;
     }
-    Transfer* t = begin_transfer(b, inside ? TransferKind::Compact : TransferKind::Evict, m.to,
-                                 inside ? Cause::Compact : Cause::Evict);
+    Transfer* t = begin_transfer(b, stays ? TransferKind::Compact : TransferKind::Evict, m.to, why);
     if (t == nullptr) {
       room.broken = true;
       continue;
@@ -363,6 +368,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
                                RoomReport& report, MutexLock& lock) {
   const bool slowest = t + 1u == tiers_.size();
   bool compacted = false;
+  int failed = 0;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     reclaim_if_full();
     if (Region* r = allocate_region(t, size, alignment, report.cause)) return r;
@@ -429,7 +435,10 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
       engine_.run(transfers);
       lock.lock();
       count_wait(0, began);
-      if (room.cause) report.cause = room.cause;
+      if (room.cause) {  // each try has put a range out of use: a device that is broken would lose all of them
+        report.cause = room.cause;
+        if (++failed == failed_writes) break;
+      }
     }
     if (Region* r = finish_room(room, report.cause)) return r;
   }

@@ -115,7 +115,8 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
       discard_target(t, error);
     } else {
       record.bytes_moved += t.size;
-      (t.kind == TransferKind::Fetch ? record.fetches : record.evictions) += 1;
+      if (t.kind == TransferKind::Fetch) ++record.fetches;
+      if (t.kind == TransferKind::Evict) ++record.evictions;
       if (t.kind == TransferKind::Evict) ++counts_.evictions;
       MigrationEvent event{{},       b->id,   t.from_tier, to_tier,
                            {t.size}, t.cause, t.start_ns,  now_ns() - t.start_ns};
@@ -241,6 +242,35 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
   } catch (const std::bad_alloc&) {
     return Outcome::Full;
   }
+}
+
+/// Begins a prefetch for which others must leave: now if they are few, else on a mover, since a prefetch takes no time.
+Outcome ManagerCore::fetch_later(Block& b) noexcept {
+  constexpr std::size_t few = 64;  // what leaves is described and begun at about 0.2 us each
+  const auto& heap = tiers_.front().heap;
+  if (b.size > heap.capacity().count - heap.condemned().count - placed_.front()) return Outcome::Full;
+  if (heap.live_regions() <= few) return begin_fetch(b, 0, true, Cause::Hint);
+  auto* task = new (std::nothrow) LaterFetch{*this, b.id};
+  if (task == nullptr) return Outcome::Full;
+  ++pending_rooms_;
+  engine_.cancel(*task);  // it has nothing to copy
+  engine_.submit(*task, Priority::Prefetch);
+  return Outcome::Done;
+}
+
+void LaterFetch::finished(std::error_code, bool) noexcept {
+  manager.fetch_now(block);
+  delete this;
+}
+
+void ManagerCore::fetch_now(BlockId id) noexcept {
+  MutexLock lock{mutex_};
+  --pending_rooms_;
+  Block* b = find(id);
+  if (b == nullptr || closed_ || begin_fetch(*b, 0, true, Cause::Hint) != Outcome::Done)
+    ++counts_.prefetches_refused;
+  changed();
+  idle_if_so();
 }
 
 /// The last region of a room that was made in the background is free: fetch what it was made for.

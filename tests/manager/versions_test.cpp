@@ -200,6 +200,21 @@ TEST_CASE(
   });
 }
 
+TEST_CASE("a block that stands many times in a batch needs room once") {
+  on_both_kinds_of_slow_tier([](Rig& rig) {
+    auto object = rig.make(Bytes{size}, 'a'), other = rig.make(Bytes{size}, 'o');
+    for (auto* one : {&object, &other}) rig.evict(*one);
+    rig.settle();
+    std::vector<Operand> batch;
+    for (int i = 0; i < 200; ++i)
+      batch.push_back(Operand::of((i % 2 == 0 ? object : other).ref(), Use::Read));
+    rig.manager->enter(batch, {1, true, {}});
+    CHECK(object.ref().object->block->pins() == 100);
+    Manager::leave(batch);
+    CHECK(fetched(rig) == 2 * size);
+  });
+}
+
 TEST_CASE("an empty object takes part like any other") {
   on_both_kinds_of_slow_tier([](Rig& rig) {
     auto empty = rig.manager->create(0_B, 64, "empty");

@@ -164,7 +164,8 @@ struct RoomRequest {
   BlockId for_block = 0;
   bool background = false;
 };
-/// The policy's answer. For each block of the chosen run `to[i]` says where it goes; empty: the next slower tier.
+/// The policy's answer. For each block of the chosen run `to[i]` says where it goes: a slower tier, or the same one, in
+/// which it stays elsewhere; where there is no room it goes to the next slower tier that has some. Empty: likewise.
 struct RunChoice {
   static constexpr std::size_t none = ~std::size_t{0};
   std::size_t run = none;  ///< index into the proposals; `none`: nothing is offered
