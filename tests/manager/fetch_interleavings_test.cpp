@@ -188,6 +188,33 @@ TEST_CASE("a second prefetch of what is being fetched is done already") {
   });
 }
 
+TEST_CASE("what a scope waits for overtakes the prefetches before it") {
+  on_both_kinds_of_slow_tier([](Fetch& f, bool) {
+    std::vector<ObjectHandle> others;
+    for (char i = 0; i < 3; ++i) {
+      others.push_back(f.rig.make(size, i));
+      REQUIRE(f.rig.evict(others.back()) == Outcome::Done);
+      f.rig.manager->quiesce();
+    }
+    auto gate = std::make_shared<Gate>();
+    std::atomic<bool> first{true};
+    f.rig.slow().fails = [&, gate](Direction, std::uint64_t, std::uint64_t) {
+      if (first.exchange(false)) gate->pass();  // holds up the only mover, and nobody else
+      return std::error_code{};
+    };
+    REQUIRE(f.rig.manager->prefetch(others[0].ref()) == Outcome::Done);
+    gate->wait_for_arrival();
+    for (const auto& other : others) REQUIRE(f.rig.manager->prefetch(other.ref()) == Outcome::Done);
+    REQUIRE(f.rig.manager->prefetch(f.object.ref()) == Outcome::Done);
+    auto reader = f.reader();
+    CHECK(ends(reader));
+    CHECK_FALSE(gate->is_open());
+    gate->open();
+    CHECK(reader.get());
+    f.rig.settle();
+  });
+}
+
 TEST_CASE("whoever waits for a prefetch that the end of the runtime cancels fetches himself") {
   on_both_kinds_of_slow_tier([](Fetch& f, bool) {
     Hold hold{f.rig.slow(), Direction::Read};

@@ -205,6 +205,22 @@ TEST_CASE("blocks leave in ascending order of rank, and a use in between is seen
   CHECK(rig.where(objects[1]) == 1);
 }
 
+TEST_CASE("the coldest block is found among any number that were used since") {
+  Rig rig{8_MiB, 32_MiB, false};
+  std::vector<ObjectHandle> objects;
+  for (int i = 0; i < 2048; ++i) objects.push_back(rig.make(4_KiB, 'x'));
+  for (std::size_t i = 0; i < objects.size(); ++i)
+    if (i != 1234) CHECK(rig.holds(objects[i], 'x'));
+  int asked = 0;
+  rig.policy->on_choose = [&](const RoomRequest& request, std::span<const Run> runs, PolicyContext& context) {
+    ++asked;
+    return rig.policy->Policy::choose(request, runs, context);
+  };
+  auto next = rig.manager->create(4_KiB, 64, "next");
+  CHECK(asked == 1);
+  CHECK(rig.where(objects[1234]) == 1);
+}
+
 TEST_CASE("placement: where the policy says, with or without room made, else the next tier that has some") {
   Rig rig{1_MiB, 4_MiB, false};
   rig.policy->placement = {0, false};
