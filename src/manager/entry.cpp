@@ -596,8 +596,11 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
     check_watermarks();
     for (std::size_t i = 0; i < managed.size(); ++i) used[i] = entry.used_in(i);
   } catch (...) {
+    const auto self = weak_from_this().lock();  // the pins given back may have been all that kept us
     hand_back();
     leave(batch);  // what entered without a lock
+    MutexLock lock{mutex_};
+    std::ignore = needless_keeper();
     throw;
   }
   hand_back();

@@ -97,6 +97,10 @@ void ManagerCore::leave_locked(Block& b) noexcept {
   const auto old = b.state.fetch_sub(word::pin, std::memory_order_acq_rel);
   if ((old & word::slow_exit) == 0 || (old & word::pins) != word::pin) return;
   b.state.fetch_and(~word::waiters, std::memory_order_acq_rel);
+  if (b.record->kept) {
+    b.record->kept = false;
+    --kept_;
+  }
   release_if_dead(b);
   changed();
 }

@@ -198,6 +198,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   void wait(MutexLock& lock) TIER_REQUIRES(mutex_);
   void count_wait(std::uint64_t scope, std::uint64_t began) noexcept TIER_REQUIRES(mutex_);
   void leave_locked(Block& b) noexcept TIER_REQUIRES(mutex_);
+  std::shared_ptr<Manager> needless_keeper() noexcept TIER_REQUIRES(mutex_);
   void report_holders(std::string_view waiting, std::uint64_t size) const noexcept TIER_REQUIRES(mutex_);
   bool enter_watched(Operand& op) noexcept;
   void charge_in_place(const Operand& op, TierIndex t) noexcept;

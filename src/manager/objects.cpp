@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace tier {
 
@@ -551,11 +552,19 @@ void ManagerCore::retire(ObjectRef ref) noexcept {
 
 void ManagerCore::last_unpinned(Block& b) noexcept {
   if (in_fork_child_) return;
+  std::shared_ptr<Manager> keeper;  // we may end with it: after the lock
   MutexLock lock{mutex_};
   if (b.manager != this || b.record == nullptr) return;  // gone meanwhile
   b.state.fetch_and(~word::waiters, std::memory_order_acq_rel);
+  if (std::exchange(b.record->kept, false)) --kept_;
   release_if_dead(b);
   changed();
+  keeper = needless_keeper();
+}
+
+/// What keeps us alive, once no scope is open on a destroyed object. To be let go without the lock.
+std::shared_ptr<Manager> ManagerCore::needless_keeper() noexcept {
+  return kept_ == 0 ? std::move(keeper_) : nullptr;
 }
 
 void Block::leave_slowly() noexcept { static_cast<ManagerCore*>(manager)->last_unpinned(*this); }

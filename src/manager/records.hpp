@@ -71,7 +71,7 @@ struct Group : boost::intrusive::list_base_hook<> {
   Block* block = nullptr;
   std::bitset<granules> used;
   std::bitset<granules> leaving;  ///< free once the pins of now have gone
-  std::size_t live = 0;  ///< objects
+  std::size_t live = 0;           ///< objects
   bool listed = false;
 };
 using GroupList = boost::intrusive::list<Group>;

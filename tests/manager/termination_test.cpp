@@ -38,7 +38,7 @@ class Nester {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < most; ++i) {
       const auto& object = any();
-      sum += object.size_bytes().count + 512;
+      sum += object.size_bytes().count + 4096 + 512;  // the widest alignment, a sector
       if (sum > fast_) break;
       const bool twice =
           std::ranges::any_of(chosen, [&](const Operand& op) { return op.object == object.ref().id(); });
