@@ -16,7 +16,8 @@ class FirstTouch final : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_first_touch(PolicyOptions options) {
-  if (!options.empty()) throw ConfigError{"unknown option", options.front().first, 0, "first_touch takes none"};
+  if (!options.empty())
+    throw ConfigError{"unknown option", options.front().first, 0, "first_touch takes none"};
   return std::make_unique<FirstTouch>();
 }
 

@@ -42,7 +42,8 @@ class HintAware final : public Policy {
   /// before the first kernel writes, which an overwrite spares us, so it is made before the first that reads.
   MissDecision on_miss(const MissEvent& event, PolicyContext&) override {
     const bool reads_in_place = options_.local && !options_.prefetch;
-    const bool stays = event.use == Use::Read ? reads_in_place : event.use == Use::Overwrite && !options_.local;
+    const bool stays =
+        event.use == Use::Read ? reads_in_place : event.use == Use::Overwrite && !options_.local;
     return {stays ? no_tier : TierIndex{0}, false};
   }
 

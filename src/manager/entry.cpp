@@ -32,13 +32,14 @@ class Entry {
     stand_down();
   }
 
-  void run() TIER_REQUIRES(core_.mutex_);
+  void run()
+      TIER_NO_THREAD_SAFETY_ANALYSIS;  // with core_'s lock held, which the analysis knows by another name
   /// The tier in which operand `i` is used.   \pre  run() has returned
   [[nodiscard]] TierIndex used_in(std::size_t i) const noexcept { return plans_[i].tier; }
 
  private:
   enum class Step { Done, Again, Blocked };
-  enum class Way { Entered, NeedsRoom, InFlight, Again };
+  enum class Way { Entered, NeedsRoom, Joined, Again };
   struct Plan {
     Region* room = nullptr;
     Transfer* transfer = nullptr;  // referenced, and the block has our pin: begun by us, or joined
@@ -126,9 +127,9 @@ void Entry::stop_and_take_over(std::size_t i, Transfer& t) {
   ++t.references;
   plans_[i].transfer = &t;
   core_.engine_.cancel(t);
-  lock_.unlock();
-  core_.engine_.stop(t);  // the CPU's chunk in flight, never the device's
-  lock_.lock();
+  core_.without_lock(lock_, [&] {
+    core_.engine_.stop(t);  // the CPU's chunk in flight, never the device's
+  });
   if (mutated(Mutant::MoverWithoutVersionCheck))
     return;  // what is left is the mover's own look at the version
   if (!t.ended && t.block == &b) core_.orphan(t);
@@ -147,7 +148,7 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
     ++t->references;
     plans_[i].transfer = t;
-    return Way::InFlight;
+    return Way::Joined;
   }
   const bool reachable = core_.addressable(b.record->primary()->tier);
   if (op.use == Use::Overwrite && (t->kind == TransferKind::Fetch || !reachable)) {
@@ -315,9 +316,7 @@ Entry::Step Entry::finish_transfers() {
   for (auto& plan : plans_)
     if (plan.own && plan.transfer != nullptr) tasks_.push_back(plan.transfer);
   if (!tasks_.empty()) {
-    lock_.unlock();
-    core_.engine_.run({tasks_.data(), tasks_.size()});
-    lock_.lock();
+    core_.without_lock(lock_, [&] { core_.engine_.run({tasks_.data(), tasks_.size()}); });
   }
   bool waited = !tasks_.empty();
   for (auto& plan : plans_) {
@@ -367,7 +366,7 @@ Entry::Step Entry::step() {
     switch (admit(i)) {
       case Way::Entered:
         break;
-      case Way::InFlight:
+      case Way::Joined:
         in_flight = true;
         break;
       case Way::NeedsRoom:
@@ -526,9 +525,7 @@ bool Entry::roll_back() {
     if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
     if (plans_[i].own && plans_[i].transfer != nullptr) {  // begun and not run: carry it out, then let go
       CopyTask* const task = plans_[i].transfer;
-      lock_.unlock();
-      core_.engine_.run({&task, 1});
-      lock_.lock();
+      core_.without_lock(lock_, [&] { core_.engine_.run({&task, 1}); });
       unlocked = true;
     }
     if (batch_[i].entered || plans_[i].transfer != nullptr) leave(i);
@@ -538,9 +535,7 @@ bool Entry::roll_back() {
 
 /// Somebody is between two steps that need no lock: let him take the second.
 void Entry::look_again() {
-  lock_.unlock();
-  std::this_thread::yield();
-  lock_.lock();
+  core_.without_lock(lock_, [&] { std::this_thread::yield(); });
 }
 
 void Entry::throw_retired(std::string_view name) {

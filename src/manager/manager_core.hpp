@@ -197,6 +197,14 @@ class ManagerCore final : public Manager, public PolicyContext {
   // Waiting and telling (manager.cpp).
   void wait(MutexLock& lock) TIER_REQUIRES(mutex_);
   void count_wait(std::uint64_t scope, std::uint64_t began) noexcept TIER_REQUIRES(mutex_);
+  /// Carries out what must not happen under the lock. To the analysis the lock stays held: what is read before must be
+  /// read again.
+  template <class F>
+  void without_lock(MutexLock& lock, F&& work) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    lock.unlock();
+    work();
+    lock.lock();
+  }
   void leave_locked(Block& b) noexcept TIER_REQUIRES(mutex_);
   std::shared_ptr<Manager> needless_keeper() noexcept TIER_REQUIRES(mutex_);
   void report_holders(std::string_view waiting, std::uint64_t size) const noexcept TIER_REQUIRES(mutex_);

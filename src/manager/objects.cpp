@@ -386,7 +386,7 @@ Object* ManagerCore::create_in_group(std::size_t size, std::size_t alignment, st
     }
     return Group::granules;
   };
-  const auto take = [&](Group& g, std::size_t at) {
+  const auto take = [&](Group& g, std::size_t at) TIER_NO_THREAD_SAFETY_ANALYSIS {
     Object& object = new_object(*g.block, at * Group::granule, size, name);
     for (std::size_t i = 0; i < granules; ++i) g.used.set(at + i);
     ++g.live;

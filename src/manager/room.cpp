@@ -58,7 +58,8 @@ std::optional<Window> ManagerCore::grow(TierIndex t, RegionHeap::Slot seed, std:
   const auto& heap = tiers_[t].heap;
   Window w;
   w.first = w.last = seed;
-  const auto cost = [&](RegionHeap::Slot slot) -> std::optional<std::uint64_t> {
+  const auto cost = [&](RegionHeap::Slot slot)
+                        TIER_NO_THREAD_SAFETY_ANALYSIS -> std::optional<std::uint64_t> {
     if (slot == RegionHeap::none) return std::nullopt;
     if (heap.is_free(slot)) return 0;
     const auto* region = static_cast<const Region*>(heap.owner(slot));
@@ -179,7 +180,7 @@ bool ManagerCore::drop_a_secondary(TierIndex t) noexcept {
 Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, bool inside,
                                  TierIndex& lacking, std::error_code& cause) noexcept {
   const auto n = static_cast<TierIndex>(tiers_.size());
-  const auto take = [&](TierIndex t) -> Region* {
+  const auto take = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS -> Region* {
     if (Region* own = t == source ? nullptr : b.record->in(t)) return own;
     Region* r = allocate_region(t, b.size, b.record->alignment, cause);
     if (r == nullptr && lacking == no_tier && t > source) lacking = t;
@@ -215,7 +216,7 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
   std::vector<Move> moves;
   moves.reserve(window.blocks.size());
 
-  const auto give_up = [&](Emptied why) {
+  const auto give_up = [&](Emptied why) TIER_NO_THREAD_SAFETY_ANALYSIS {
     for (auto& m : moves) {
       m.block->state.fetch_and(~word::moving, std::memory_order_acq_rel);
       if (m.to != nullptr && m.to->block == nullptr) free_region(m.to);
@@ -431,9 +432,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
       for (auto* transfer : transfers) static_cast<Transfer*>(transfer)->awaited = true;
       report.unlocked = true;
       const auto began = now_ns();
-      lock.unlock();
-      engine_.run(transfers);
-      lock.lock();
+      without_lock(lock, [&] { engine_.run(transfers); });
       count_wait(0, began);
       if (room.cause) {  // each try has put a range out of use: a device that is broken would lose all of them
         report.cause = room.cause;

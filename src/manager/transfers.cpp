@@ -140,9 +140,7 @@ void ManagerCore::wait_for_end(Transfer& t, MutexLock& lock) {
   if (t.submitted && !t.ended) {
     engine_.raise(t, Priority::Awaited);
     CopyTask* const task = &t;
-    lock.unlock();
-    engine_.run({&task, 1});
-    lock.lock();
+    without_lock(lock, [&] { engine_.run({&task, 1}); });
   }
   while (!t.ended && t.block != nullptr) wait(lock);
 }
@@ -164,9 +162,7 @@ bool ManagerCore::relocate(Block& b, Region* to, Cause cause, MutexLock& lock) {
   ++t->references;
   CopyTask* const task = t;
   const BlockId id = b.id;
-  lock.unlock();
-  engine_.run({&task, 1});
-  lock.lock();
+  without_lock(lock, [&] { engine_.run({&task, 1}); });
   unreference(*t);
   const Block* now = find(id);
   return now != nullptr && now->record->primary() == to;
