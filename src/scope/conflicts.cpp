@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -65,10 +66,13 @@ class Accesses {
   void forget(Chain chain, const Operand& operand) {
     MutexLock lock{mutex_};
     const auto object = by_object_.find(key(operand));
+    if (object == by_object_.end()) return;  // not noted, for want of memory
     auto& list = object->second;
-    const auto ours = find(list, chain);
-    --(operand.use == Use::Read ? ours->readers : ours->writers);
-    if (ours->readers + ours->writers == 0) list.erase(ours);
+    if (const auto ours = find(list, chain); ours != list.end()) {
+      auto& count = operand.use == Use::Read ? ours->readers : ours->writers;
+      if (count > 0) --count;
+      if (ours->readers + ours->writers == 0) list.erase(ours);
+    }
     if (list.empty()) by_object_.erase(object);
   }
 
@@ -96,12 +100,15 @@ bool has_bytes(Manager& manager) noexcept {
 
 }  // namespace
 
-void note_accesses(Chain chain, std::span<const Operand> batch) noexcept {
+// A check is no reason to fail: what there is no memory to note is not checked.
+void note_accesses(Chain chain, std::span<const Operand> batch) noexcept try {
   for (const auto& operand : batch) Accesses::instance().note(chain, operand);
+} catch (const std::bad_alloc&) {
 }
 
-void forget_accesses(Chain chain, std::span<const Operand> batch) noexcept {
+void forget_accesses(Chain chain, std::span<const Operand> batch) noexcept try {
   for (const auto& operand : batch) Accesses::instance().forget(chain, operand);
+} catch (const std::bad_alloc&) {
 }
 
 void spoil(const Operand& operand) noexcept {
