@@ -85,6 +85,7 @@ Path path_of(const CopyTask& task) noexcept {
 }
 
 Staging::Staging(std::size_t buffers) {
+  buffers_.reserve(buffers);  // growing could fail between a buffer and its owner
   for (std::size_t i = 0; i < buffers; ++i)
     buffers_.emplace_back(static_cast<std::byte*>(::operator new(buffer_size, staging_alignment)));
   const MutexLock lock{mutex_};

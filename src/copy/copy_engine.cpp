@@ -42,6 +42,7 @@ CopyTask::~CopyTask() {
 
 struct CopyEngine::Impl {
   explicit Impl(Options options);
+  Impl(unsigned threads, unsigned movers);  // without the movers
   ~Impl();
 
   void run(std::span<CopyTask* const> tasks) noexcept;
@@ -98,8 +99,11 @@ struct CopyEngine::Impl {
   std::vector<std::thread> movers_;
 };
 
-CopyEngine::Impl::Impl(Options options)
-    : arena_{options.threads}, staging_{arena_.threads() + options.movers} {
+CopyEngine::Impl::Impl(unsigned threads, unsigned movers) : arena_{threads}, staging_{arena_.threads() + movers} {}
+
+// Whole once the other constructor is through: a thread that cannot start then ends in the destructor.
+CopyEngine::Impl::Impl(Options options) : Impl{options.threads, options.movers} {
+  movers_.reserve(options.movers);
   for (unsigned i = 0; i < options.movers; ++i) movers_.emplace_back([this] { move_in_background(); });
 }
 
