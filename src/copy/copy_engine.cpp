@@ -99,7 +99,8 @@ struct CopyEngine::Impl {
   std::vector<std::thread> movers_;
 };
 
-CopyEngine::Impl::Impl(unsigned threads, unsigned movers) : arena_{threads}, staging_{arena_.threads() + movers} {}
+CopyEngine::Impl::Impl(unsigned threads, unsigned movers)
+    : arena_{threads}, staging_{arena_.threads() + movers} {}
 
 // Whole once the other constructor is through: a thread that cannot start then ends in the destructor.
 CopyEngine::Impl::Impl(Options options) : Impl{options.threads, options.movers} {
