@@ -123,7 +123,7 @@ TEST_CASE("emulated tiers are charged for every byte, reads on one side and writ
   CHECK(to.write_charged == 3 * mebi + 5);
   CHECK(to.read_charged == 0);
 
-  TestTask load{to.at(0), device.at(0), mebi}, store{device.at(0), from.at(0), mebi};
+  TestTask load{to.at(0), device.at(0), mebi}, store{device.at(2 * mebi), from.at(0), mebi};
   CopyTask* const device_tasks[] = {&load, &store};
   engine.run(device_tasks);
   CHECK(to.write_charged == 4 * mebi + 5);
