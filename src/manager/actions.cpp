@@ -35,7 +35,7 @@ Outcome ManagerCore::copy(BlockId id, TierIndex t) noexcept {
   auto& record = *b->record;
   if (record.placed || record.transfer != nullptr) return Outcome::Pinned;
   if (t <= record.primary()->tier) return Outcome::Gone;
-  Region* to = record.in(t);
+  Region* to = unread_copy(*b, t);
   if (to != nullptr && to->version == b->version.load(std::memory_order_relaxed)) return Outcome::Done;
   std::error_code cause;
   if (to == nullptr) to = allocate_region(t, b->size, record.alignment, cause);
@@ -100,7 +100,7 @@ Outcome ManagerCore::evict(BlockId id, TierIndex t) noexcept {
   auto& record = *b->record;
   if (record.primary()->tier >= t) return Outcome::Done;
   if (record.placed || record.transfer != nullptr) return Outcome::Pinned;
-  Region* to = record.in(t);
+  Region* to = unread_copy(*b, t);
   if (to != nullptr && to->version == b->version.load(std::memory_order_acquire)) {
     Region* old = record.primary();
     const auto outcome = make_primary(id, t);

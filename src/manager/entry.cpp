@@ -48,6 +48,7 @@ class Entry {
     TierIndex tier = no_tier;  // where it is used
     bool asked = false;        // the policy has been asked about this use
     bool retried = false;      // a failed block is read once more
+    bool retired = false;      // it was when it was marked moving
   };
 
   Step step() TIER_REQUIRES(core_.mutex_);
@@ -57,7 +58,11 @@ class Entry {
   bool decide(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool find_room(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void lacks(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  bool mark(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  void unmark(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  [[nodiscard]] bool needs_no_bytes(std::size_t i) const;
   bool begin(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  bool install() TIER_REQUIRES(core_.mutex_);
   Step finish_transfers() TIER_REQUIRES(core_.mutex_);
   void enter(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void stop_and_take_over(std::size_t i, Transfer& t) TIER_REQUIRES(core_.mutex_);
@@ -275,36 +280,65 @@ bool Entry::find_room(std::size_t i) {
   return false;
 }
 
-/// Begins the fetch, or installs the room for what will be overwritten. \return  false: look again
-bool Entry::begin(std::size_t i) {
-  Operand& op = batch_[i];
-  Plan& plan = plans_[i];
-  Block& b = *op.block;
-  const bool retired = (b.state.fetch_and(~word::retired, std::memory_order_acq_rel) & word::retired) != 0;
+/// Marks the block moving: nobody else moves it, or enters it without us. \return  false: look again
+bool Entry::mark(std::size_t i) {
+  Block& b = *batch_[i].block;
   const bool reachable = b.record->primary() != nullptr && core_.addressable(b.record->primary()->tier);
-  const bool pins_hold_addresses = op.use != Use::Overwrite || reachable;
-  if (!ManagerCore::start_moving(b, pins_hold_addresses ? 0 : word::pins)) {
-    if (retired) b.state.fetch_or(word::retired, std::memory_order_acq_rel);
-    return false;
-  }
-  Region* room = std::exchange(plan.room, nullptr);
-  if (op.use == Use::Overwrite || b.record->primary() == nullptr) {
-    b.version.fetch_add(1, std::memory_order_relaxed);  // the copies elsewhere are stale
-    Region* old = b.record->primary();
-    core_.set_primary(b, room);
-    if (old != nullptr) old->version = 0;
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
-    b.state.fetch_and(~(word::moving | word::failed), std::memory_order_acq_rel);
-    enter(i);
-    return true;
-  }
-  Transfer* t = core_.begin_transfer(b, TransferKind::Fetch, room, Cause::Miss);
+  const bool pins_hold_addresses = batch_[i].use != Use::Overwrite || reachable;
+  plans_[i].retired = (b.state.fetch_and(~word::retired, std::memory_order_acq_rel) & word::retired) != 0;
+  if (ManagerCore::start_moving(b, pins_hold_addresses ? 0 : word::pins)) return true;
+  if (plans_[i].retired) b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+  return false;
+}
+
+void Entry::unmark(std::size_t i) {
+  Block& b = *batch_[i].block;
+  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+  if (plans_[i].retired) b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+  core_.changed();
+}
+
+/// True if the operand takes its room as it is: nothing of the block is needed.
+bool Entry::needs_no_bytes(std::size_t i) const {
+  return batch_[i].use == Use::Overwrite || batch_[i].block->record->primary() == nullptr;
+}
+
+/// Begins the fetch into the operand's room. \return  false: look again
+bool Entry::begin(std::size_t i) {
+  if (!mark(i)) return false;
+  Plan& plan = plans_[i];
+  Block& b = *batch_[i].block;
+  Transfer* t = core_.begin_transfer(b, TransferKind::Fetch, std::exchange(plan.room, nullptr), Cause::Miss);
   if (t == nullptr) throw std::bad_alloc{};
   b.state.fetch_add(word::pin, std::memory_order_acq_rel);
   t->awaited = true;
   ++t->references;
   plan.transfer = t;
   plan.own = true;
+  return true;
+}
+
+/// Gives what will be overwritten its room, the last thing before the scope is open: an entry that fails has
+/// overwritten nothing. \return  false if a block is busy; then none has changed
+bool Entry::install() {
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (plans_[i].room == nullptr || mark(i)) continue;
+    for (std::size_t marked = 0; marked < i; ++marked)
+      if (plans_[marked].room != nullptr) unmark(marked);
+    core_.free_region(std::exchange(plans_[i].room, nullptr));
+    return false;
+  }
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (plans_[i].room == nullptr) continue;
+    Block& b = *batch_[i].block;
+    b.version.fetch_add(1, std::memory_order_relaxed);  // the copies elsewhere are stale
+    Region* old = b.record->primary();
+    core_.set_primary(b, std::exchange(plans_[i].room, nullptr));
+    if (old != nullptr) old->version = 0;
+    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    b.state.fetch_and(~(word::moving | word::failed), std::memory_order_acq_rel);
+    enter(i);
+  }
   return true;
 }
 
@@ -392,14 +426,16 @@ Entry::Step Entry::step() {
   }
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (plans_[i].room == nullptr) continue;
-    if (batch_[i].entered || plans_[i].transfer != nullptr || !begin(i)) {
-      if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
-      once_more = true;
-    }
+    const bool needless = batch_[i].entered || plans_[i].transfer != nullptr;
+    if (!needless && (needs_no_bytes(i) || begin(i))) continue;
+    if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
+    once_more = true;
   }
-  for (std::size_t i = 0; i < batch_.size(); ++i) in_flight |= plans_[i].transfer != nullptr;
+  for (const auto& plan : plans_) in_flight |= plan.transfer != nullptr;
+  if (!in_flight) return install() && !once_more ? Step::Done : Step::Again;
   // What has begun is carried out before we look again: others may wait for it while we wait for them.
-  const Step carried_out = in_flight ? finish_transfers() : Step::Done;
+  for (const auto& plan : plans_) once_more |= plan.room != nullptr;
+  const Step carried_out = finish_transfers();
   return once_more ? Step::Again : carried_out;
 }
 

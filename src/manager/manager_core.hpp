@@ -116,6 +116,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   void free_region(Region* region) noexcept TIER_REQUIRES(mutex_);
   void stop_reading(Region* region) noexcept TIER_REQUIRES(mutex_);
   RegionHeap::Slot give_back(Region* region) noexcept TIER_REQUIRES(mutex_);
+  Region* unread_copy(Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
   void condemn_region(Region* region) noexcept TIER_REQUIRES(mutex_);
   void attach_secondary(Block& b, Region* region, std::uint64_t version) noexcept TIER_REQUIRES(mutex_);
   void detach(Block& b, Region* region) noexcept TIER_REQUIRES(mutex_);

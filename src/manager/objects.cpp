@@ -108,6 +108,16 @@ void ManagerCore::detach(Block& b, Region* region) noexcept {
   region->block = nullptr;
 }
 
+/// The block's copy in a tier that it is not used in. One that a device still reads, for a transfer that was given up,
+/// is stale and must not be written: it is let go.
+Region* ManagerCore::unread_copy(Block& b, TierIndex t) noexcept {
+  Region* copy = b.record->in(t);
+  if (copy == nullptr || copy->readers == 0) return copy;
+  detach(b, copy);
+  free_region(copy);
+  return nullptr;
+}
+
 /// Makes a region that nobody owns the primary; the old primary, if any, stays a current secondary.
 void ManagerCore::set_primary(Block& b, Region* region) noexcept {
   unrank(b);

@@ -181,7 +181,7 @@ Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, b
                                  TierIndex& lacking, std::error_code& cause) noexcept {
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto take = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS -> Region* {
-    if (Region* own = t == source ? nullptr : b.record->in(t)) return own;
+    if (Region* own = t == source ? nullptr : unread_copy(b, t)) return own;
     Region* r = allocate_region(t, b.size, b.record->alignment, cause);
     if (r == nullptr && lacking == no_tier && t > source) lacking = t;
     return r;
@@ -434,12 +434,12 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
       const auto began = now_ns();
       without_lock(lock, [&] { engine_.run(transfers); });
       count_wait(0, began);
-      if (room.cause) {  // each try has put a range out of use: a device that is broken would lose all of them
-        report.cause = room.cause;
-        if (++failed == failed_writes) break;
-      }
     }
     if (Region* r = finish_room(room, report.cause)) return r;
+    if (room.cause) {  // each try has put a range out of use: a device that is broken would lose all of them
+      report.cause = room.cause;
+      if (++failed == failed_writes) break;
+    }
   }
   return nullptr;
 }

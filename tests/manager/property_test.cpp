@@ -18,7 +18,7 @@ TEST_CASE("whatever moves, the bytes written last are the bytes read next") {
   const auto seed = test::seed();
   CAPTURE(seed);
   const auto& shapes = program_tiers();
-  const auto each = steps(60'000) / (policy_count * shapes.size()) + 1;
+  const auto each = steps(sanitized ? 100'000 : 1'000'000) / (policy_count * shapes.size()) + 1;
   MESSAGE("seed " << seed << ", " << each * policy_count * shapes.size() << " steps");
   for (int which = 0; which < policy_count; ++which) {
     for (std::size_t shape = 0; shape < shapes.size(); ++shape) {

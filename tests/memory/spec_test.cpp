@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctest/doctest.h>
+#include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/policy_spec.hpp>
 #include <tier/memory/spec.hpp>
 
 #include <random>
 #include <string>
 #include <tuple>
 
+#include "support/fuzz.hpp"
 #include "support/seed.hpp"
 
 using namespace tier;
@@ -111,4 +114,35 @@ TEST_CASE("a spec that is not one is refused with its position and what is allow
       message_of(R"(file:/a\b:1GiB)").starts_with("a backslash before an ordinary character at position 7"));
   CHECK(message_of(R"(file:/a\)").starts_with("a backslash before an ordinary character at position 7"));
   CHECK(message_of(std::string_view{"file:/a\0b:1GiB", 14}).starts_with("a NUL at position 7"));
+}
+
+TEST_CASE("damaged text is read as what its own text says, or refused with a message") {
+  const std::vector<std::string> examples{"dram:512MiB;file:/path:8GiB;emulated:cxl:8GiB",
+                                          "mapped:a file:4GB;simulated:redl:1TiB",
+                                          "dram:1.5GiB",
+                                          "file:/a\\:b\\;c\\\\d:18446744073709551615",
+                                          "hint_aware:mode=LM,prefetch=off",
+                                          "lru",
+                                          "1e3KiB",
+                                          "0.0000001TiB"};
+  test::fuzz(examples, [](const std::string& text) {
+    try {
+      const auto specs = parse_tiers(text);
+      CHECK(parse_tiers(to_string(specs)) == specs);
+    } catch (const ConfigError& e) {
+      CHECK(std::string_view{e.what()} != "");
+    }
+    try {
+      const auto policy = parse_policy(text);
+      CHECK(parse_policy(to_string(policy)) == policy);
+    } catch (const ConfigError& e) {
+      CHECK(std::string_view{e.what()} != "");
+    }
+    try {
+      const auto size = parse_bytes(text);
+      CHECK(parse_bytes(to_string(size)) == size);
+    } catch (const ConfigError& e) {
+      CHECK(std::string_view{e.what()} != "");
+    }
+  });
 }

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  How long a randomised test goes on: its usual length, a long form, or what the environment asks for.
+#include "sanitized.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 namespace tier::test {
+
+#ifdef TIER_TEST_SANITIZED
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
 
 [[nodiscard]] inline bool long_form() {
   const char* text = std::getenv("TIER_LONG");
@@ -19,10 +27,12 @@ namespace tier::test {
   return long_form() ? 1'000'000 : usual;
 }
 
-/// The seconds that the environment variable names, or the usual number.
-[[nodiscard]] inline std::chrono::duration<double> seconds(const char* variable, double usual) {
-  const char* text = std::getenv(variable);
-  return std::chrono::duration<double>{text != nullptr ? std::strtod(text, nullptr) : usual};
+/// What the environment variable says, or minutes under `TIER_LONG=1`, or longest where a sanitizer watches.
+[[nodiscard]] inline std::chrono::duration<double> seconds(const char* variable) {
+  if (const char* text = std::getenv(variable))
+    return std::chrono::duration<double>{std::strtod(text, nullptr)};
+  if (long_form()) return std::chrono::minutes{3};
+  return std::chrono::seconds{sanitized ? 30 : 3};
 }
 
 }  // namespace tier::test

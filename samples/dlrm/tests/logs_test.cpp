@@ -12,6 +12,7 @@
 #include "logs/hashing.hpp"
 #include "logs/log.hpp"
 #include "logs/movielens_log.hpp"
+#include "support/fuzz.hpp"
 #include "tests/temporary_folder.hpp"
 
 using namespace dlrm;
@@ -228,4 +229,31 @@ TEST_CASE("a bag is asked about an item of its own and about another one") {
   const auto again = read_all(log);
   REQUIRE(again.size() == records.size());
   for (std::size_t i = 0; i < again.size(); ++i) CHECK(again[i].ids == records[i].ids);
+}
+
+TEST_CASE("damaged logs are read as far as they are whole, and every other line is counted") {
+  const TemporaryFolder folder;
+  const std::string ratings = "userId,movieId,rating,timestamp\n1,2,3.5,4\n7,1,4.0,300\n8,3,5,200\n";
+  const std::vector<std::pair<std::string, std::string>> logs{
+      {"criteo", criteo_line() + criteo_line(3, "") + criteo_line(20, "")},
+      {"avazu", avazu_header + avazu_line + avazu_line},
+      {"movielens", ratings},
+      {"bags", "0 5 6 7\n1 3 9\n2 8 8 10\n"}};
+  std::vector<std::string> examples;
+  for (const auto& log : logs) examples.push_back(log.second);
+  std::uint64_t which = 0;
+  tier::test::fuzz(examples, [&](const std::string& text) {
+    const auto path = folder.write("log", text);
+    try {
+      const auto log = open_log(path, logs[which++ % logs.size()].first, 1);
+      const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+      const auto records = read_all(*log);
+      CHECK(records.size() + log->bad_lines().count <= 2 * lines);  // a bag makes two records
+      for (const auto& record : records) CHECK(record.ids.size() == log->shape().features.size());
+      log->rewind();
+      CHECK(read_all(*log).size() == records.size());
+    } catch (const tier::ConfigError& error) {
+      CHECK(std::string_view{error.what()} != "");
+    }
+  });
 }

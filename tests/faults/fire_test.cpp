@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Random programs of several threads while accesses of the tiers fail at random: nothing is lost.
+#include "manager/random_program.hpp"
+#include "support/seed.hpp"
+#include "support/steps.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace tier;
+using namespace tier::test;
+
+namespace {
+
+/// Fails every n-th access of all tiers that share it, n changing all the time; sometimes none, sometimes all.
+/// \threadsafety  Internally synchronised.
+class Fire {
+ public:
+  explicit Fire(std::uint64_t seed) : state_{seed} {}
+
+  std::error_code operator()() noexcept {
+    if (out_.load(std::memory_order_relaxed)) return {};
+    const auto n = accesses_.fetch_add(1, std::memory_order_relaxed);
+    std::uint64_t mixed = (state_ + n / 64) * 0x9e3779b97f4a7c15;  // one weather for 64 accesses
+    mixed ^= mixed >> 29;
+    static constexpr std::array<std::uint64_t, 8> odds{0, 0, 0, 100, 100, 10, 3, 1};
+    const auto one_in = odds[mixed % odds.size()];
+    if (one_in == 0 || n % one_in != 0) return {};
+    failed_.fetch_add(1, std::memory_order_relaxed);
+    return std::make_error_code(n % 2 == 0 ? std::errc::io_error : std::errc::no_space_on_device);
+  }
+  void put_out() noexcept { out_ = true; }
+  [[nodiscard]] std::uint64_t failed() const noexcept { return failed_; }
+
+ private:
+  std::uint64_t state_;
+  std::atomic<std::uint64_t> accesses_{0}, failed_{0};
+  std::atomic<bool> out_{false};
+};
+
+/// The tiers of a shape, all but the first under fire.
+std::vector<std::unique_ptr<Tier>> burning_tiers(const ProgramTiers& shape, Fire& fire) {
+  std::vector<std::unique_ptr<Tier>> tiers;
+  for (const auto& options : shape.tiers) {
+    auto tier = std::make_unique<MemoryTier>(options);
+    if (!tiers.empty()) {
+      tier->fails = [&fire](Direction, std::uint64_t, std::uint64_t) { return fire(); };
+      tier->reserve_fails = [&fire](std::uint64_t, std::uint64_t) { return fire(); };
+    }
+    tiers.push_back(std::move(tier));
+  }
+  return tiers;
+}
+
+/// Several programs on one manager until `end`; then all is read, with the fire out.
+std::uint64_t burn(const ProgramTiers& shape, int policy, std::uint64_t seed,
+                   std::chrono::steady_clock::time_point end, std::uint64_t& failed) {
+  constexpr std::uint64_t threads = 3;
+  Fire fire{seed};
+  auto manager =
+      Manager::make(burning_tiers(shape, fire), program_policy(policy, seed), {.threads = 2, .movers = 2});
+  Closer closer;
+  std::vector<std::string> broken(threads);
+  std::atomic<std::uint64_t> steps{0};
+  {
+    std::vector<std::jthread> running;
+    for (std::uint64_t t = 0; t < threads; ++t)
+      running.emplace_back([&, t] {
+        try {
+          ProgramOptions options = shape.program;
+          options.objects /= 2;
+          options.io_may_fail = true;
+          options.closer = &closer;
+          Program program{manager, seed + t, options};
+          for (std::uint64_t i = 0; i % 256 != 0 || std::chrono::steady_clock::now() < end; ++i, ++steps)
+            program.step();
+          fire.put_out();
+          program.no_more_failures();
+          program.check_all();
+        } catch (const std::exception& e) {
+          broken[t] = e.what();
+        }
+      });
+  }
+  for (const auto& what : broken) CHECK(what == "");
+  closer.finish();
+  manager->quiesce();
+  CHECK_NOTHROW(manager->check_invariants());
+  CHECK(manager->close().empty());
+  const auto s = manager->statistics();
+  CHECK(s.objects == 0);
+  CHECK(s.blocks == 0);
+  failed += fire.failed();
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("under fire each thread reads what it wrote last") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  const auto& shapes = program_tiers();
+  const auto each = seconds("TIER_FIRE_SECONDS") / static_cast<double>(policy_count * shapes.size());
+  std::uint64_t steps = 0, failed = 0;
+  for (int policy = 0; policy < policy_count; ++policy) {
+    for (const auto& shape : shapes) {
+      CAPTURE(policy);
+      CAPTURE(std::string{shape.name});
+      const auto now = std::chrono::steady_clock::now();
+      steps += burn(shape, policy, seed + static_cast<std::uint64_t>(policy),
+                    now + std::chrono::duration_cast<std::chrono::nanoseconds>(each), failed);
+    }
+  }
+  MESSAGE("seed " << seed << ", " << steps << " steps, " << failed << " failed accesses");
+  CHECK(failed > 0);
+}
+
+TEST_CASE("under fire the invariants hold after every step") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  const auto& shapes = program_tiers();
+  const auto each = steps(sanitized ? 20'000 : 50'000) / (policy_count * shapes.size()) + 1;
+  for (int policy = 0; policy < policy_count; ++policy) {
+    for (const auto& shape : shapes) {
+      CAPTURE(policy);
+      CAPTURE(std::string{shape.name});
+      Fire fire{seed};
+      auto manager = Manager::make(burning_tiers(shape, fire), program_policy(policy, seed), {.threads = 1});
+      ProgramOptions options = shape.program;
+      options.io_may_fail = true;
+      Program program{manager, seed + static_cast<std::uint64_t>(policy), options};
+      for (std::uint64_t i = 0; i < each; ++i) {
+        CAPTURE(i);
+        program.step();
+        REQUIRE_NOTHROW(manager->check_invariants());
+      }
+      fire.put_out();
+      program.no_more_failures();
+      REQUIRE_NOTHROW(program.check_all());
+      manager->quiesce();
+      REQUIRE_NOTHROW(manager->check_invariants());
+    }
+  }
+}
