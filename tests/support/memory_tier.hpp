@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  A tier in plain memory with a declared place among others, which fails where a test says so.
+#include "sanitized.hpp"
+
 #include <tier/memory/tier.hpp>
 
 #include <atomic>
@@ -14,13 +16,6 @@ namespace tier::test {
 
 /// Copies as a device does: behind ThreadSanitizer's back. A writer never waits for a device, so it may write what is
 /// being stored, whose result is then not used. What is ordered the copy engine announces.
-#if defined(__SANITIZE_THREAD__)
-#define TIER_TEST_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TIER_TEST_TSAN 1
-#endif
-#endif
 #ifdef TIER_TEST_TSAN
 __attribute__((no_sanitize("thread"))) inline void device_copy(std::byte* to, const std::byte* from,
                                                                std::size_t size) noexcept {

@@ -10,12 +10,6 @@
 
 namespace tier::test {
 
-#ifdef TIER_TEST_SANITIZED
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
-
 [[nodiscard]] inline bool long_form() {
   const char* text = std::getenv("TIER_LONG");
   return text != nullptr && std::string_view{text} == "1";
