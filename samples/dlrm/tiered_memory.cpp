@@ -10,9 +10,6 @@ namespace {
 
 using namespace tier::literals;
 
-constexpr std::size_t fast_tier = 0;  // a runtime orders its tiers by speed
-constexpr std::size_t slow_tier = 1;
-
 TableShape shape_of(const ModelOptions& model, std::size_t table) {
   return {.table = table,
           .rows = model.rows[table],
@@ -88,6 +85,7 @@ tier::TableOptions TieredMemory::options_of(const TableShape& shape) const {
   return table;
 }
 
+// What tables move and wait for is among the runtime's numbers.
 Traffic TieredMemory::traffic() const {
   const auto rows = table_statistics();
   const auto statistics = runtime_.statistics();
@@ -97,15 +95,10 @@ Traffic TieredMemory::traffic() const {
   for (const auto& [from, to, cause, bytes, transfers] : statistics.moved) {
     traffic.bytes_moved[statistics.tiers[from].name + ">" + statistics.tiers[to].name] += bytes;
   }
-  traffic.stalled_s = static_cast<double>(statistics.stalled_ns + rows.waited_ns) * 1e-9;
+  traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;
   for (const auto& tier : statistics.tiers) traffic.peak_bytes += tier.high_water.count;
   traffic.peak_bytes += statistics.metadata.count;
   traffic.overhead_bytes = overhead(statistics).count;
-  if (!options_.slow) return traffic;
-  const auto& fast = statistics.tiers[fast_tier].name;
-  const auto& slow = statistics.tiers[slow_tier].name;
-  traffic.bytes_moved[slow + ">" + fast] += rows.bytes_in;
-  traffic.bytes_moved[fast + ">" + slow] += rows.bytes_out;
   return traffic;
 }
 

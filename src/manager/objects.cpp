@@ -303,7 +303,8 @@ void ManagerCore::release_if_dead(Block& b) noexcept {
   free_parts(b);
   auto& record = *b.record;
   const auto state = b.state.load(std::memory_order_acquire);
-  if ((state & word::retired) == 0 || (state & word::pins) != 0 || record.transfer != nullptr) return;
+  if ((state & word::retired) == 0 || (state & word::pins) != 0 || record.transfer != nullptr || record.kept)
+    return;
   free_contents(b);
   if (record.dying) recycle(b);
 }
@@ -507,7 +508,10 @@ void ManagerCore::forget_grouped(Object& object) noexcept {
 
 /// A scope may outlive the last handle of all: it needs us still.
 void ManagerCore::keep_while_pinned(Block& b) noexcept {
-  if (b.pins() == 0 || b.record->kept) return;
+  if (b.record->kept) return;
+  // From here on the last pin to go tells us; it alone then frees the block.
+  const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
+  if ((old & word::pins) == 0) return;
   b.record->kept = true;
   if (kept_++ == 0) keeper_ = shared_from_this();
 }
@@ -566,7 +570,7 @@ void ManagerCore::last_unpinned(Block& b) noexcept {
   MutexLock lock{mutex_};
   if (b.manager != this || b.record == nullptr) return;  // gone meanwhile
   b.state.fetch_and(~word::waiters, std::memory_order_acq_rel);
-  if (std::exchange(b.record->kept, false)) --kept_;
+  if (b.pins() == 0 && std::exchange(b.record->kept, false)) --kept_;
   release_if_dead(b);
   changed();
   keeper = needless_keeper();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/table/table_options.hpp>
 
+#include <algorithm>
+
 namespace tier {
 namespace {
 
@@ -11,7 +13,7 @@ double share_of(std::uint64_t part, std::uint64_t all) {
 }  // namespace
 
 double TableStatistics::fast_share() const noexcept {
-  return 1 - share_of(missed_units + prefetched_units, asked);
+  return std::max(0.0, 1 - share_of(missed_units + prefetched_units, asked));
 }
 double TableStatistics::on_time_share() const noexcept { return 1 - share_of(waited, asked); }
 

@@ -55,7 +55,8 @@ struct TableStatistics {
   std::uint64_t bytes_in = 0, bytes_out = 0;  ///< moved from and to the slow tier
   std::uint64_t waited_ns = 0;                ///< in gathers and updates, summed over threads
 
-  /// 1 - rows fetched / rows asked for. A prefetched row is a fetch, not a hit.
+  /// 1 - units fetched / rows asked for by gathers, and at least 0. A prefetched row is a fetch, not a hit; so is one that
+  /// an update has to fetch again.
   [[nodiscard]] double fast_share() const noexcept;
   /// Share of the rows asked for that were there.
   [[nodiscard]] double on_time_share() const noexcept;
