@@ -72,6 +72,7 @@ class CopyEngine {
     std::uint64_t chunks = 0, synchronous_bytes = 0, background_bytes = 0, cancelled = 0;
   };
 
+  /// \throws  `std::system_error` if a thread cannot start, `std::bad_alloc`; nothing is left behind
   explicit CopyEngine(Options options);
   /// \pre  Every submitted task has finished.
   ~CopyEngine();

@@ -42,7 +42,8 @@ constexpr Bytes operator""_TiB(unsigned long long n) { return {std::size_t{n} <<
 /// \throws  `ConfigError` naming the text and the units allowed; also for a size that does not fit 63 bits.
 Bytes parse_bytes(std::string_view text);
 
-/// The shortest text that `parse_bytes` reads back as exactly `size`: `64MiB`, `1500`.
+/// Text that `parse_bytes` reads back as exactly `size`, in the first of TiB to KiB, TB to kB that divides it: `64MiB`,
+/// `1500`.
 [[nodiscard]] std::string to_string(Bytes size);
 
 /// Rounded for people: `1.50 GiB`.

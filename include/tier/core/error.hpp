@@ -16,7 +16,7 @@ namespace tier {
 /// No room in any tier that could hold the bytes. Everything is as it was before the call.
 class OutOfTierMemory : public std::bad_alloc {
  public:
-  /// \param message  copied into the exception and cut to fit, so that neither throwing nor `what()` allocates.
+  /// \param message  copied into the exception and cut to fit, so that neither making it nor `what()` allocates.
   explicit OutOfTierMemory(std::string_view message, std::error_code cause = {}) noexcept;
 
   /// Tiers, bytes asked, free, largest run, pinned.

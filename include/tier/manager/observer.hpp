@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What a higher layer may be told: the policy's events and what came of them. Traces are made of it.
+/// \file  What a higher layer may be told: the policy's events and what came of them.
 #include <tier/policy/policy.hpp>
 
 namespace tier {

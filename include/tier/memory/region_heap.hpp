@@ -23,6 +23,7 @@ class RegionHeap {
   static constexpr Slot none = ~Slot{0};
 
   /// \param granule  sizes and offsets are multiples of it: a power of two, 64 B or more.
+  /// \throws         `std::bad_alloc`
   RegionHeap(Bytes capacity, Bytes granule);
   ~RegionHeap();
   RegionHeap(RegionHeap&&) noexcept;

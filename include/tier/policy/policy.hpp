@@ -72,13 +72,14 @@ class PolicyContext {
   [[nodiscard]] virtual TierIndex slower(TierIndex tier) const noexcept = 0;
 
   /// Begins a copy in the background, after which `tier` holds a current copy. The primary stays.
+  /// \param tier  slower than the primary's; else `Gone`
   virtual Outcome copy(BlockId id, TierIndex tier) noexcept = 0;
   /// Begins a copy in the background, after which the primary is in `tier`.
   /// \param force  others may be evicted to make room; else only free room is taken
   virtual Outcome fetch(BlockId id, TierIndex tier, bool force) noexcept = 0;
   /// The current copy in `tier` becomes the primary, at once.
   virtual Outcome make_primary(BlockId id, TierIndex tier) noexcept = 0;
-  /// Gives up the copy in `tier`, which is not the primary.
+  /// Gives up the copy in `tier`, which is not the primary: that is refused as `Pinned`.
   virtual Outcome drop(BlockId id, TierIndex tier) noexcept = 0;
   /// Demotes the block in the background.
   virtual Outcome evict(BlockId id, TierIndex to) noexcept = 0;
@@ -176,7 +177,7 @@ struct RunChoice {
 enum class WantedUses : std::uint8_t {
   Stamps,   ///< none: it reads `last_use` when it chooses victims
   Misses,   ///< the same, and misses
-  EveryUse  ///< `on_use` for each, through a ring per thread that may drop (and counts) under load
+  EveryUse  ///< `on_use` for each that was no miss, through a queue that may drop (and counts) under load
 };
 
 /// Decides what moves where; owns no bytes and takes no locks.
@@ -201,8 +202,9 @@ class Policy {
   [[nodiscard]] virtual MissDecision on_miss(const MissEvent& event, PolicyContext& context) = 0;
   /// Blocks are proposed for eviction in ascending order of rank. The default is recency.
   [[nodiscard]] virtual std::uint64_t rank(const BlockFacts& block) const noexcept { return block.last_use; }
-  /// Chooses among proposals, of which there is at least one; actions are refused meanwhile. The default takes the run whose hottest block is
-  /// the coldest, and of equals the one that writes least.
+  /// Chooses among proposals, of which there is at least one; actions are refused meanwhile. Not asked for room in the
+  /// slowest tier. The default takes the run whose hottest block is the coldest, and of equals the one that writes
+  /// least.
   [[nodiscard]] virtual RunChoice choose(const RoomRequest& request, std::span<const Run> runs,
                                          PolicyContext& context);
 

@@ -13,6 +13,7 @@ void retire_object(ObjectRef object) noexcept;
 }  // namespace detail
 
 /// The objects will be used soon. Advice: may start nothing.
+/// \threadsafety  Any thread, as all of this page, while nobody moves or destroys the objects.
 template <Scoped... Ts>
 void will_use(const Ts&... objects) {
   (detail::give_hint(Hint::WillUse, ScopeTraits<Ts>::object(objects)), ...);

@@ -27,6 +27,7 @@ inline constexpr bool checked = false;
 
 /// An open scope of any kind; Read-, Write- and KernelScopes may be moved into one. Its operands stay where they are
 /// until it ends, on whichever thread.
+/// \pre           All operands that a runtime manages belong to the same one.
 /// \threadsafety  Look-ups may run side by side; open, move and end it on one thread at a time.
 class [[nodiscard]] Scope {
  public:

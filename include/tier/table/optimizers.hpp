@@ -6,6 +6,8 @@
 namespace tier {
 
 /// row -= rate * gradient. Needs no state.
+/// \pre           `row` and `gradient` are [dim].
+/// \threadsafety  Safe on different rows side by side.
 struct Sgd {
   float rate = 0.01F;
 
@@ -13,7 +15,10 @@ struct Sgd {
                   std::span<const float> gradient) const noexcept;
 };
 
-/// Adagrad with one accumulator for the whole row: the mean of the squared gradient. Needs one state column.
+/// Adagrad with one accumulator for the whole row: state[0] += mean(gradient^2), then
+/// row -= rate / (sqrt(state[0]) + epsilon) * gradient. Needs one state column.
+/// \pre           `row` and `gradient` are [dim], `state` is [1] or more.
+/// \threadsafety  As `Sgd`.
 struct RowWiseAdagrad {
   float rate = 0.01F;
   float epsilon = 1e-8F;

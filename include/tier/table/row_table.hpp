@@ -74,11 +74,13 @@ class RowTable {
   /// Sums the rows of each bag, from zero and in the order of the ids.
   /// \param offsets  [bags + 1], ascending from 0 to the number of ids: bag b is `ids[offsets[b] .. offsets[b + 1])`
   /// \param out      [bags, dim], or bag b at `out[b * stride]`; zeros for an empty bag
+  /// \throws         as `gather`
   void gather_pooled(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, std::span<T> out,
                      std::size_t stride = 0) {
     core_->gather(ids, offsets, out, stride == 0 ? dim_ : stride, nullptr);
   }
   /// Replaces rows; their state stays. Of an id that occurs twice the last row counts.   \param rows  [ids, dim]
+  /// \throws  `std::out_of_range` before anything changes; else as `Batch::update`
   void scatter(std::span<const RowId> ids, std::span<const T> rows) { core_->scatter(ids, rows); }
   /// See `Batch::update`.
   template <RowOptimizer<T> F>
@@ -105,8 +107,10 @@ class RowTable {
   void settle() noexcept { core_->settle(); }
 
   /// Copies rows [first, first + out.size() / dim) from wherever they are. Counts as no use.
+  /// \param out  [rows, dim]
+  /// \throws     `std::out_of_range` before anything changes; `TierError` naming a row that cannot be read
   void read_rows(RowId first, std::span<T> out) { core_->read(first, out.size() / dim_, 0, out); }
-  /// The same for their state.   \pre  there are state columns
+  /// The same for their state.   \param out  [rows, state_columns]   \pre  there are state columns
   void read_states(RowId first, std::span<T> out) {
     core_->read(first, out.size() / state_columns_, dim_, out);
   }
