@@ -243,7 +243,7 @@ Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
   b->last_use.store(clock_.stamp(), std::memory_order_relaxed);
   b->size = size;
   b->id = next_block_++;
-  b->manager = this;
+  if (b->manager == nullptr) b->manager = this;  // for good: who left last asks it late
   b->record = record;
   b->state.store(word::asks | (watched ? word::watched : 0), std::memory_order_release);
   return *b;
@@ -509,7 +509,7 @@ void ManagerCore::forget_grouped(Object& object) noexcept {
 /// A scope may outlive the last handle of all: it needs us still.
 void ManagerCore::keep_while_pinned(Block& b) noexcept {
   if (b.record->kept) return;
-  // From here on the last pin to go tells us; it alone then frees the block.
+  // From here on the last pin to go tells us; until it has, the block stays.
   const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
   if ((old & word::pins) == 0) return;
   b.record->kept = true;
@@ -564,13 +564,14 @@ void ManagerCore::retire(ObjectRef ref) noexcept {
   refresh(b);  // a use that writes must say that it is garbage no more
 }
 
+/// The block may have gone since it was left, and even be another one: whatever is done is right for any block.
 void ManagerCore::last_unpinned(Block& b) noexcept {
   if (in_fork_child_) return;
   std::shared_ptr<Manager> keeper;  // we may end with it: after the lock
   MutexLock lock{mutex_};
-  if (b.manager != this || b.record == nullptr) return;  // gone meanwhile
+  if (b.record == nullptr || b.pins() != 0) return;
   b.state.fetch_and(~word::waiters, std::memory_order_acq_rel);
-  if (b.pins() == 0 && std::exchange(b.record->kept, false)) --kept_;
+  if (std::exchange(b.record->kept, false)) --kept_;
   release_if_dead(b);
   changed();
   keeper = needless_keeper();
