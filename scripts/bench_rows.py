@@ -48,9 +48,9 @@ def measure(program, ids):
     """The rows of one program. Ends everything if it fails: a table with a silent gap is worse than none."""
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder, "rows.json")
-        # As tier-dlrm has it: OpenMP's threads, which spin by default, leave the cores to whoever has work.
-        quiet = {**os.environ, "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive")}
-        run = subprocess.run([str(program), "--rows", str(rows), *ids], env=quiet)
+        # As tier-dlrm has it: OpenMP's threads spin between kernels, but not for long.
+        brief = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}
+        run = subprocess.run([str(program), "--rows", str(rows), *ids], env={**brief, **os.environ})
         if run.returncode:
             sys.exit(f"{program.name} ended with {run.returncode}")
         found = json.loads(rows.read_text())

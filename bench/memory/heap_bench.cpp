@@ -72,7 +72,7 @@ Row heap_row(std::size_t live, double mark) {
       block = ::operator new((64 << 10) + random() % 1024);
     }
   };
-  for (int warm_up = 0; warm_up < 10; ++warm_up) theirs();
+  for (int warm_up = 0; warm_up < 100; ++warm_up) theirs();
   const Pair pair = time_pair(ours, theirs, 9);
   for (void* block : blocks) ::operator delete(block);
   const auto ns = [](const Timings& t) { return t.median() / operations * 1e9; };

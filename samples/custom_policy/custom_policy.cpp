@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A policy of one's own: one class, and one line that gives it a name. docs/policies.md explains it step by step.
+#include <tier/core/error.hpp>
 #include <tier/policy/policy.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
@@ -32,7 +33,11 @@ class SmallFirst final : public tier::Policy {
 };
 
 int main() {
-  tier::register_policy("small_first", [](tier::PolicyOptions) { return std::make_unique<SmallFirst>(); });
+  tier::register_policy("small_first", [](tier::PolicyOptions options) {
+    if (!options.empty())
+      throw tier::ConfigError{"unknown option", options.front().first, 0, "small_first takes none"};
+    return std::make_unique<SmallFirst>();
+  });
 
   tier::Runtime runtime{
       {.tiers = {tier::tiers::dram(1_MiB), tier::tiers::emulated("cxl", 64_MiB)}, .policy = "small_first"}};

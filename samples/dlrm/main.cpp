@@ -22,12 +22,14 @@ void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-/// oneDNN computes on OpenMP's threads. Between two kernels these would spin and take the cores from the threads that
-/// move rows, so they are told to sleep. OpenMP reads its environment when it is loaded, hence the new start.
-void restart_with_passive_threads(char** argv) {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  ::setenv("OMP_WAIT_POLICY", "passive", 1);
-  ::execv("/proc/self/exe", argv);  // returns only if it failed, and then spinning threads are merely slower
+/// oneDNN computes on OpenMP's threads. By default these spin for long between two kernels and take the cores from the
+/// threads that move rows; asleep at once, they make every kernel wait for them. So they spin briefly. OpenMP reads its
+/// environment when it is loaded, hence the new start.
+void restart_with_brief_spinning(char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+  ::setenv("OMP_WAIT_POLICY", "active", 1);
+  ::setenv("GOMP_SPINCOUNT", "10000", 1);
+  ::execv("/proc/self/exe", argv);  // returns only if it failed, and then they spin for longer
 }
 
 void warn_of_bad_lines(const dlrm::BadLines& bad) {
@@ -43,6 +45,7 @@ int run(const dlrm::Options& options) {
   warn_of_bad_lines(log->bad_lines());
 
   dlrm::Progress progress{stderr};
+  dlrm::warm_up(experiment);
   std::vector<dlrm::RunResult> results;
   for (const auto& name : dlrm::names_of_runs(options)) {
     if (interrupted) break;
@@ -56,7 +59,7 @@ int run(const dlrm::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  restart_with_passive_threads(argv);
+  restart_with_brief_spinning(argv);
   const auto options = dlrm::parse_options({argv + 1, argv + argc}, std::cout);
   if (!options) return 0;
   std::signal(SIGINT, on_interrupt);

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <thread>
 
@@ -86,7 +87,7 @@ void check_options(const CLI::App& app, const Options& o) {
                                                           {"--tables", o.tables},
                                                           {"--pooling", o.pooling}};
   for (const auto& [name, value] : positive) check(value > 0, fmt::format("{} must be at least 1", name));
-  check(o.rate >= 0, "--rate must be positive");
+  check(!o.rate || (*o.rate > 0 && std::isfinite(*o.rate)), "--rate must be positive and finite");
   for (const auto width : o.bottom) check(width > 0, "--bottom: a layer must have a width of at least 1");
   for (const auto width : o.top) check(width > 0, "--top: a layer must have a width of at least 1");
   check(o.samples >= 10, "--samples must be at least 10, of which one tenth is held out");
@@ -98,7 +99,7 @@ void check_options(const CLI::App& app, const Options& o) {
 
 Learning Options::learning() const {
   const auto kind = optimizer == "sgd" ? Optimizer::Sgd : Optimizer::Adagrad;
-  if (rate > 0) return {.optimizer = kind, .rate = static_cast<float>(rate)};
+  if (rate) return {.optimizer = kind, .rate = static_cast<float>(*rate)};
   return {.optimizer = kind, .rate = kind == Optimizer::Sgd ? sgd_rate : adagrad_rate};
 }
 

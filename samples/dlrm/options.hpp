@@ -18,7 +18,7 @@ struct Options {
   std::size_t batch = 1024;
   std::size_t epochs = 1;
   std::size_t lookahead = 2;
-  double rate = 0;  ///< 0: the optimizer's usual
+  std::optional<double> rate{};  ///< none: the optimizer's usual
   std::string optimizer = "adagrad";
   std::vector<std::size_t> bottom{64};
   std::vector<std::size_t> top{64, 32};

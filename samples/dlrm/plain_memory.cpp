@@ -12,7 +12,7 @@ PlainMemory::Tensor PlainMemory::tensor(std::string_view /*name*/, std::size_t c
 
 std::unique_ptr<EmbeddingTable> PlainMemory::table(const TableShape& shape) {
   live_bytes_ += shape.size_bytes();
-  return std::make_unique<PlainTable>(shape);
+  return std::make_unique<PlainTable>(shape, arena_);
 }
 
 Traffic PlainMemory::traffic() const {

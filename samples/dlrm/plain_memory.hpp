@@ -4,6 +4,9 @@
 ///
 /// It has the few names of libtier that the model uses, so that one model serves both; scopes do nothing here.
 /// Memory comes in huge pages and is touched before it is used, as libtier's is.
+#include <omp.h>
+#include <oneapi/tbb/task_arena.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +74,7 @@ class PlainMemory {
   [[nodiscard]] std::optional<double> hit_share() const { return {}; }
 
  private:
+  std::shared_ptr<tbb::task_arena> arena_ = std::make_shared<tbb::task_arena>(omp_get_max_threads());
   std::size_t live_bytes_ = 0;  // nothing is freed before the run ends, so this is the peak too
 };
 

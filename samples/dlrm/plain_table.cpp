@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plain_table.hpp"
 
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+
 #include <algorithm>
 #include <boost/sort/spreadsort/integer_sort.hpp>
 
@@ -18,7 +21,8 @@ namespace {
 constexpr std::size_t prefetch_distance = 12;
 constexpr std::size_t cache_line_floats = 16;
 
-void prefetch_row(const float* row, std::size_t floats) {
+// Inlined always: GCC takes a call of a function that only prefetches for one without effect, and drops it.
+[[gnu::always_inline]] inline void prefetch_row(const float* row, std::size_t floats) {
   for (std::size_t i = 0; i < floats; i += cache_line_floats) __builtin_prefetch(row + i);
   __builtin_prefetch(row + floats - 1);
 }
@@ -33,20 +37,37 @@ std::size_t sample_of(std::uint64_t occurrence) { return occurrence & 0xffffffff
 
 }  // namespace
 
-PlainTable::PlainTable(const TableShape& shape) : shape_{shape}, rows_{shape.size_bytes()} {
-#pragma omp parallel for schedule(static)
-  for (RowId id = 0; id < shape_.rows; ++id) initial_row(shape_, id, {row(id), shape_.dim});
+PlainTable::PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena)
+    : shape_{shape}, arena_{std::move(arena)}, rows_{shape.size_bytes()} {
+  in_parallel(shape_.rows, [this](std::size_t begin, std::size_t end) {
+    for (auto id = begin; id < end; ++id) {
+      initial_row(shape_, static_cast<RowId>(id), {row(static_cast<RowId>(id)), shape_.dim});
+    }
+  });
+}
+
+// On the same threads as libtier's tables, so that the two differ in nothing but where rows are.
+template <class Body>
+void PlainTable::in_parallel(std::size_t count, const Body& body) {
+  constexpr std::size_t worth_a_thread = 64;
+  arena_->execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>{0, count, worth_a_thread},
+        [&](const auto& range) { body(range.begin(), range.end()); }, tbb::static_partitioner{});
+  });
 }
 
 void PlainTable::gather(const Lookup& lookup, std::span<float> out) {
-#pragma omp parallel for schedule(static)
-  for (std::size_t sample = 0; sample < lookup.samples(); ++sample) {
-    const auto end = std::min<std::size_t>(lookup.starts[sample + 1] + prefetch_distance, lookup.ids.size());
-    for (auto i = std::min<std::size_t>(lookup.starts[sample] + prefetch_distance, end); i < end; ++i) {
-      prefetch_row(row(lookup.ids[i]), shape_.dim);
+  in_parallel(lookup.samples(), [&](std::size_t begin, std::size_t last) {
+    for (auto sample = begin; sample < last; ++sample) {
+      const auto end =
+          std::min<std::size_t>(lookup.starts[sample + 1] + prefetch_distance, lookup.ids.size());
+      for (auto i = std::min<std::size_t>(lookup.starts[sample] + prefetch_distance, end); i < end; ++i) {
+        prefetch_row(row(lookup.ids[i]), shape_.dim);
+      }
+      sum_bag(lookup.bag(sample), out.data() + sample * shape_.dim);
     }
-    sum_bag(lookup.bag(sample), out.data() + sample * shape_.dim);
-  }
+  });
 }
 
 void PlainTable::sum_bag(std::span<const RowId> bag, float* out) const {
@@ -77,11 +98,9 @@ template <class Optimizer>
 void PlainTable::update_rows(std::span<const float> gradients, const Optimizer& optimizer) {
   const auto dim = shape_.dim;
   const auto rows = starts_.size() - 1;
-#pragma omp parallel
-  {
+  in_parallel(rows, [&](std::size_t begin, std::size_t end) {
     std::vector<float> sum(dim);
-#pragma omp for schedule(static)
-    for (std::size_t r = 0; r < rows; ++r) {
+    for (auto r = begin; r < end; ++r) {
       if (r + prefetch_distance < rows) {
         prefetch_row(row(row_of(occurrences_[starts_[r + prefetch_distance]])), shape_.row_floats());
       }
@@ -93,7 +112,7 @@ void PlainTable::update_rows(std::span<const float> gradients, const Optimizer& 
       optimizer(std::span{values, dim}, std::span{values + dim, shape_.learning.row_states()},
                 std::span<const float>{sum});
     }
-  }
+  });
 }
 
 void PlainTable::read_all(tier::FunctionRef<void(std::span<const float>)> visit) {

@@ -77,6 +77,19 @@ std::vector<std::string> names_of_runs(const Options& options) {
   return {"tiered"};
 }
 
+void warm_up(const Experiment& experiment) {
+  constexpr RowId few_rows = 64;  // tables are no part of it
+  auto options = experiment.model;
+  options.rows.assign(options.rows.size(), few_rows);
+  PlainMemory memory;
+  Dlrm model{memory, options};
+  BatchReader reader{experiment.log, {.first = 0, .last = 2 * options.batch}, options.batch, options.rows};
+  while (const auto batch = reader.next()) {
+    model.train(*batch);
+    model.predict(*batch, [](float) {});
+  }
+}
+
 RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,
                    const std::atomic<bool>& stop) {
   const auto& options = experiment.options;

@@ -27,6 +27,9 @@ std::unique_ptr<Log> make_log(const Options& options);
 /// The runs that the options ask for, in order.
 std::vector<std::string> names_of_runs(const Options& options);
 
+/// Learns two batches and forgets them: what oneDNN compiles on first use is not for the first run to pay.
+void warm_up(const Experiment& experiment);
+
 RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,
                    const std::atomic<bool>& stop);
 

@@ -34,7 +34,8 @@ Bytes parse_bytes(std::string_view text) {
   double number = 0;
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (error != std::errc{} || number < 0) throw ConfigError{"expected a size", text, 0, allowed_sizes};
+  if (error != std::errc{} || std::isnan(number) || std::signbit(number))
+    throw ConfigError{"expected a size", text, 0, allowed_sizes};
   const auto digits = static_cast<std::size_t>(end - text.data());
   const auto suffix = text.substr(digits);
   for (const auto& unit : units) {

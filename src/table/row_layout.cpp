@@ -47,7 +47,7 @@ void check_options(const TableOptions& options) {
   if (options.budget.has_value() + options.slots.has_value() + (options.share != 0) > 1)
     fail("of budget, slots and share at most one may be given");
   if (options.slots && *options.slots == 0) fail("a cache of 0 slots; at least 1 is needed");
-  if (options.share < 0 || options.share > 1) fail("its share of the fastest tier must be from 0 to 1");
+  if (!(options.share >= 0 && options.share <= 1)) fail("its share of the fastest tier must be from 0 to 1");
 }
 
 RowLayout row_layout(const TableOptions& options) {

@@ -12,7 +12,7 @@ namespace tier::test {
 
 [[nodiscard]] inline bool long_form() {
   const char* text = std::getenv("TIER_LONG");
-  return text != nullptr && std::string_view{text} == "1";
+  return text != nullptr && std::string_view{text} != "" && std::string_view{text} != "0";
 }
 
 /// `TIER_STEPS`, or a million under `TIER_LONG=1`, or the usual number.

@@ -175,8 +175,7 @@ struct RunChoice {
 
 /// Which uses a policy wants to be told.
 enum class WantedUses : std::uint8_t {
-  Stamps,   ///< none: it reads `last_use` when it chooses victims
-  Misses,   ///< the same, and misses
+  Stamps,   ///< misses alone: of others it reads `last_use` when it chooses victims
   EveryUse  ///< `on_use` for each that was no miss, through a queue that may drop (and counts) under load
 };
 
