@@ -45,7 +45,8 @@ void learn(dlrm::Dlrm<Memory>& model, const Task& task) {
 
 std::vector<Row> fits_overhead() {
   const Task task;
-  dlrm::TieredMemory tiered_memory{{.fast = {}, .threads = static_cast<unsigned>(omp_get_max_threads())}, task.model};
+  dlrm::TieredMemory tiered_memory{{.fast = {}, .threads = static_cast<unsigned>(omp_get_max_threads())},
+                                   task.model};
   dlrm::PlainMemory plain_memory;
   dlrm::Dlrm tiered{tiered_memory, task.model};
   dlrm::Dlrm plain{plain_memory, task.model};
