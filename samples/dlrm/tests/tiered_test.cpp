@@ -6,7 +6,9 @@
 #include <tier/core/error.hpp>
 #include <tier/runtime/policies.hpp>
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "plain_memory.hpp"
@@ -73,6 +75,16 @@ void flip_a_bit(const std::filesystem::path& folder, off_t offset) {
   FAIL("no scratch file is open in ", folder.string());
 }
 
+/// The first lines of a file as one of the same name in `folder`.
+std::filesystem::path beginning_of(const std::filesystem::path& file, std::size_t lines,
+                                   const TemporaryFolder& folder) {
+  std::ifstream whole{file};
+  REQUIRE_MESSAGE(whole, "TIER_DATA has no " << file);
+  std::string text, line;
+  for (std::size_t i = 0; i < lines && std::getline(whole, line); ++i) text += line + "\n";
+  return folder.write(file.filename().string(), text);
+}
+
 }  // namespace
 
 TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, under every policy") {
@@ -96,6 +108,59 @@ TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, 
         CHECK(run.log_loss == expected.log_loss);
         CHECK(bytes_moved(run) > 2 * fast.count);
         CHECK(run.traffic.fast_share < 1);
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "on real logs a run at a tenth of fast memory ends with the bits of the plain run, and has learned") {
+  const char* data = std::getenv("TIER_DATA");
+  if (data == nullptr) {
+    MESSAGE("skipped: TIER_DATA names no folder with the data sets");
+    return;
+  }
+  struct RealLog {
+    const char* format;
+    const char* path;
+    std::size_t lines;
+    std::size_t rows;
+    std::size_t batch = 128;
+  };
+  const std::filesystem::path sets{data};
+  const TemporaryFolder folder;
+  beginning_of(sets / "ratings/movies.csv", 100'000, folder);
+  for (const auto& log : {RealLog{"criteo", "ctr_criteo/train.tsv", 20'000, 2000},
+                          RealLog{"avazu", "ctr_avazu/train.csv", 20'000, 2000},
+                          RealLog{"movielens", "ratings/ratings.csv", 20'000, 4000},
+                          RealLog{"bags", "interactions/amazon_book_bags.txt", 60'000, 50'000, 1024}}) {
+    Options options;
+    options.data = beginning_of(sets / log.path, log.lines, folder).string();
+    options.format = log.format;
+    options.rows = {log.rows};
+    options.dim = 32;
+    options.batch = log.batch;
+    options.threads = 2;
+    CAPTURE(std::string{log.format});
+    const auto expected = make("plain", options);
+    MESSAGE(std::string{log.format} << ": AUC " << expected.auc << ", log loss " << expected.log_loss);
+    CHECK(expected.auc > 0.6);
+    const auto tables = make_experiment(options, *make_log(options)).model.rows.size();
+    const auto fast = tables * log.rows * 33 * sizeof(float) / 10;
+    for (const auto& policy : tier::policy_names()) {
+      for (const auto& slow :
+           {std::string{"emulated:cxl:64MiB"}, fmt::format("file:{}:64MiB", folder.path().string())}) {
+        CAPTURE(policy);
+        CAPTURE(slow);
+        options.policy = policy;
+        options.slow = slow;
+        const auto run = make("tiered", options);
+        CHECK(run.checksum == expected.checksum);
+        CHECK(run.auc == expected.auc);
+        CHECK(run.log_loss == expected.log_loss);
+        CHECK(bytes_moved(run) > 2 * fast);
+        MESSAGE("  " << policy << ", " << slow.substr(0, slow.find(':')) << ": moved "
+                     << bytes_moved(run) / fast << " times what is fast");
       }
     }
   }
