@@ -414,29 +414,36 @@ Entry::Step Entry::step() {
   if (lacking && context_.root && !core_.line_.empty() && &core_.line_.front() != &waiter_) {
     return Step::Blocked;  // others came first
   }
-  bool once_more = false;
+  bool repeated = false, busy = false;
   for (std::size_t i = 0; lacking && i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr || plans_[i].room != nullptr) continue;
-    if (again(i)) {  // it has the room of its block's first place, and is looked at again once that has begun
-      once_more = true;
+    if (again(i)) {  // it has the room of its block's first place, and is looked at again once that is in use
+      repeated = true;
       continue;
     }
     if (!find_room(i)) return Step::Blocked;
     if (report_.unlocked) return Step::Again;
   }
+  bool installs = false;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (plans_[i].room == nullptr) continue;
     const bool needless = batch_[i].entered || plans_[i].transfer != nullptr;
-    if (!needless && (needs_no_bytes(i) || begin(i))) continue;
+    if (!needless && needs_no_bytes(i)) {
+      installs = true;
+      continue;
+    }
+    if (!needless && begin(i)) continue;
+    busy |= !needless;
     if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
-    once_more = true;
   }
   for (const auto& plan : plans_) in_flight |= plan.transfer != nullptr;
-  if (!in_flight) return install() && !once_more ? Step::Done : Step::Again;
-  // What has begun is carried out before we look again: others may wait for it while we wait for them.
-  for (const auto& plan : plans_) once_more |= plan.room != nullptr;
-  const Step carried_out = finish_transfers();
-  return once_more ? Step::Again : carried_out;
+  if (in_flight) {
+    // What has begun is carried out before we look again: others may wait for it while we wait for them.
+    const Step carried_out = finish_transfers();
+    return repeated || busy || installs ? Step::Again : carried_out;
+  }
+  if (busy || !install()) return Step::Again;
+  return repeated ? Step::Again : Step::Done;
 }
 
 void Entry::run() {

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <chrono>
 #include <string>
-#include <thread>
 #include <vector>
 
 using namespace tier;
@@ -60,35 +59,20 @@ std::vector<std::unique_ptr<Tier>> burning_tiers(const ProgramTiers& shape, Fire
 /// Several programs on one manager until `end`; then all is read, with the fire out.
 std::uint64_t burn(const ProgramTiers& shape, int policy, std::uint64_t seed,
                    std::chrono::steady_clock::time_point end, std::uint64_t& failed) {
-  constexpr std::uint64_t threads = 3;
   Fire fire{seed};
   auto manager =
       Manager::make(burning_tiers(shape, fire), program_policy(policy, seed), {.threads = 2, .movers = 2});
-  Closer closer;
-  std::vector<std::string> broken(threads);
   std::atomic<std::uint64_t> steps{0};
-  {
-    std::vector<std::jthread> running;
-    for (std::uint64_t t = 0; t < threads; ++t)
-      running.emplace_back([&, t] {
-        try {
-          ProgramOptions options = shape.program;
-          options.objects /= 2;
-          options.io_may_fail = true;
-          options.closer = &closer;
-          Program program{manager, seed + t, options};
-          for (std::uint64_t i = 0; i % 256 != 0 || std::chrono::steady_clock::now() < end; ++i, ++steps)
-            program.step();
-          fire.put_out();
-          program.no_more_failures();
-          program.check_all();
-        } catch (const std::exception& e) {
-          broken[t] = e.what();
-        }
-      });
-  }
+  ProgramOptions options = shape.program;
+  options.io_may_fail = true;
+  const auto broken = run_programs(manager, options, seed, [&](Program& program) {
+    for (std::uint64_t i = 0; i % 256 != 0 || std::chrono::steady_clock::now() < end; ++i, ++steps)
+      program.step();
+    fire.put_out();
+    program.no_more_failures();
+    program.check_all();
+  });
   for (const auto& what : broken) CHECK(what == "");
-  closer.finish();
   manager->quiesce();
   CHECK_NOTHROW(manager->check_invariants());
   CHECK(manager->close().empty());

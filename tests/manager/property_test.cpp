@@ -6,10 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <string>
-#include <thread>
-#include <vector>
 
 using namespace tier;
 using namespace tier::test;
@@ -43,35 +40,19 @@ TEST_CASE("whatever moves under several threads, each reads what it wrote last")
   const auto seed = test::seed();
   CAPTURE(seed);
   const auto& shapes = program_tiers();
-  constexpr std::uint64_t threads = 3;
-  const auto each = steps(100'000) / (policy_count * shapes.size() * threads) + 1;
-  MESSAGE("seed " << seed << ", " << each * policy_count * shapes.size() * threads << " steps");
+  const auto each = steps(100'000) / (policy_count * shapes.size() * program_threads) + 1;
+  MESSAGE("seed " << seed << ", " << each * policy_count * shapes.size() * program_threads << " steps");
   for (int which = 0; which < policy_count; ++which) {
     for (const auto& shape : shapes) {
       CAPTURE(which);
       CAPTURE(std::string{shape.name});
       auto manager =
           Manager::make(make_tiers(shape), program_policy(which, seed), {.threads = 2, .movers = 2});
-      Closer closer;
-      std::vector<std::string> broken(threads);
-      {
-        std::vector<std::jthread> running;
-        for (std::uint64_t t = 0; t < threads; ++t)
-          running.emplace_back([&, t] {
-            try {
-              ProgramOptions options = shape.program;
-              options.objects /= 2;
-              options.closer = &closer;
-              Program program{manager, seed + t, options};
-              for (std::uint64_t i = 0; i < each; ++i) program.step();
-              program.check_all();
-            } catch (const std::exception& e) {
-              broken[t] = e.what();
-            }
-          });
-      }
+      const auto broken = run_programs(manager, shape.program, seed, [&](Program& program) {
+        for (std::uint64_t i = 0; i < each; ++i) program.step();
+        program.check_all();
+      });
       for (const auto& what : broken) CHECK(what == "");
-      closer.finish();
       manager->quiesce();
       manager->check_invariants();
     }

@@ -384,6 +384,8 @@ class Program {
   std::uint64_t lacked_ = 0, failed_ = 0;
 };
 
+inline constexpr std::uint64_t program_threads = 3;
+
 /// The policies that programs run under.
 inline constexpr int policy_count = 6;
 inline std::unique_ptr<Policy> program_policy(int which, std::uint64_t seed) {
@@ -433,6 +435,32 @@ inline const std::vector<ProgramTiers>& program_tiers() {
     };
   }();
   return all;
+}
+
+/// Three programs on one manager, each on a thread of its own; their scopes end on a fourth.
+/// \param run  is given each program: takes its steps, and lets it check what it has
+/// \return     what they found broken; empty texts where nothing was   \throws  `Broken`
+template <class Run>
+std::vector<std::string> run_programs(const std::shared_ptr<Manager>& manager, ProgramOptions options,
+                                      std::uint64_t seed, Run run) {
+  std::vector<std::string> broken(program_threads);
+  Closer closer;
+  options.objects /= 2;
+  options.closer = &closer;
+  {
+    std::vector<std::jthread> running;
+    for (std::uint64_t t = 0; t < program_threads; ++t)
+      running.emplace_back([&, t] {
+        try {
+          Program program{manager, seed + t, options};
+          run(program);
+        } catch (const std::exception& e) {
+          broken[t] = e.what();
+        }
+      });
+  }
+  closer.finish();
+  return broken;
 }
 
 inline std::vector<std::unique_ptr<Tier>> make_tiers(const ProgramTiers& shape) {

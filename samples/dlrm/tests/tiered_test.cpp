@@ -75,6 +75,14 @@ void flip_a_bit(const std::filesystem::path& folder, off_t offset) {
   FAIL("no scratch file is open in ", folder.string());
 }
 
+/// The run computed the same bits, and used the slow tier in earnest.
+void check_same(const RunResult& run, const RunResult& expected, std::size_t fast_bytes) {
+  CHECK(run.checksum == expected.checksum);
+  CHECK(run.auc == expected.auc);
+  CHECK(run.log_loss == expected.log_loss);
+  CHECK(bytes_moved(run) > 2 * fast_bytes);
+}
+
 /// The first lines of a file as one of the same name in `folder`.
 std::filesystem::path beginning_of(const std::filesystem::path& file, std::size_t lines,
                                    const TemporaryFolder& folder) {
@@ -103,10 +111,7 @@ TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, 
         options.policy = policy;
         options.slow = slow;
         const auto run = make("tiered", options);
-        CHECK(run.checksum == expected.checksum);
-        CHECK(run.auc == expected.auc);
-        CHECK(run.log_loss == expected.log_loss);
-        CHECK(bytes_moved(run) > 2 * fast.count);
+        check_same(run, expected, fast.count);
         CHECK(run.traffic.fast_share < 1);
       }
     }
@@ -155,10 +160,7 @@ TEST_CASE(
         options.policy = policy;
         options.slow = slow;
         const auto run = make("tiered", options);
-        CHECK(run.checksum == expected.checksum);
-        CHECK(run.auc == expected.auc);
-        CHECK(run.log_loss == expected.log_loss);
-        CHECK(bytes_moved(run) > 2 * fast);
+        check_same(run, expected, fast);
         MESSAGE("  " << policy << ", " << slow.substr(0, slow.find(':')) << ": moved "
                      << bytes_moved(run) / fast << " times what is fast");
       }
