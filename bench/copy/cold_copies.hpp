@@ -47,7 +47,8 @@ class ColdMemory {
   std::unique_ptr<Tier> to_, from_;
 };
 
-/// Threads that start a copy together at once, because they spin: the least that sharing one can cost.
+/// Threads that start a copy together at once, because they spin: the least that sharing one can cost. What is
+/// timed beside them must find the cores free, so they sleep while nobody wants them.
 class Team {
  public:
   explicit Team(unsigned threads);
@@ -55,7 +56,10 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// Copies `n` bytes, each thread an equal part.
+  /// Lets the threads sleep, or wakes them; they are awake at first.
+  void rest() noexcept;
+  void wake() noexcept;
+  /// Copies `n` bytes, each thread an equal part.   \pre  awake
   void copy(const Loop& loop, std::byte* dst, const std::byte* src, std::size_t n) noexcept;
 
  private:
@@ -68,6 +72,7 @@ class Team {
   const std::byte* src_ = nullptr;
   std::size_t size_ = 0;
   bool leaving_ = false;
+  std::atomic<bool> awake_{true};
   std::atomic<unsigned> round_{0}, done_{0};
   std::vector<std::thread> helpers_;
 };

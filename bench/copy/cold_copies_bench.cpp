@@ -162,8 +162,16 @@ Team::Team(unsigned threads) : threads_{threads} {
 
 Team::~Team() {
   leaving_ = true;
+  wake();
   round_.fetch_add(1, std::memory_order_release);
   for (auto& helper : helpers_) helper.join();
+}
+
+void Team::rest() noexcept { awake_.store(false, std::memory_order_relaxed); }
+
+void Team::wake() noexcept {
+  awake_.store(true, std::memory_order_relaxed);
+  awake_.notify_all();
 }
 
 void Team::copy(const Loop& loop, std::byte* dst, const std::byte* src, std::size_t n) noexcept {
@@ -179,7 +187,10 @@ void Team::copy(const Loop& loop, std::byte* dst, const std::byte* src, std::siz
 
 void Team::help(unsigned index) noexcept {
   for (unsigned round = 1;; ++round) {
-    spin_until([&] { return round_.load(std::memory_order_acquire) == round; });
+    spin_until([&] {
+      awake_.wait(false, std::memory_order_relaxed);
+      return round_.load(std::memory_order_acquire) == round;
+    });
     if (leaving_) return;
     copy_part(index);
     done_.fetch_add(1, std::memory_order_release);

@@ -4,6 +4,7 @@
 #include "support/rows.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -28,7 +29,12 @@ Pair copies_against(const Loop& loop, std::size_t size, unsigned threads) {
   const auto theirs = [&] {
     for_each_step([&](std::size_t at) { team.copy(loop, memory.destination(at), memory.source(at), size); });
   };
-  return time_pair(ours, theirs, 15);
+  const auto prepare = [&](Side side) {
+    side == Side::Ours ? team.rest() : team.wake();
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds{2});  // the other side's threads go to sleep meanwhile
+  };
+  return time_pair(ours, theirs, 15, prepare);
 }
 
 Row copy_row(const Loop& loop, double mark, const char* reach, std::size_t size, unsigned threads) {

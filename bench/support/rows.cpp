@@ -81,7 +81,7 @@ std::string Pair::to_string() const {
 }
 
 Pair time_pair(FunctionRef<void()> ours, FunctionRef<void()> baseline, int repeats,
-               FunctionRef<void()> prepare) {
+               FunctionRef<void(Side)> prepare) {
   TIER_VERIFY(repeats >= 9, "a median of fewer than nine is noise");
   Pair pair;
   for (int i = -1; i < repeats; ++i) {
@@ -89,10 +89,12 @@ Pair time_pair(FunctionRef<void()> ours, FunctionRef<void()> baseline, int repea
     Pair& into = i < 0 ? warm_up : pair;
     // Which goes first alternates, so that neither always finds the other's data in the cache.
     const bool ours_first = i % 2 == 0;
-    prepare();
-    ours_first ? sample(ours, into.ours) : sample(baseline, into.baseline);
-    prepare();
-    ours_first ? sample(baseline, into.baseline) : sample(ours, into.ours);
+    const auto sample_of = [&](Side side) {
+      prepare(side);
+      side == Side::Ours ? sample(ours, into.ours) : sample(baseline, into.baseline);
+    };
+    sample_of(ours_first ? Side::Ours : Side::Baseline);
+    sample_of(ours_first ? Side::Baseline : Side::Ours);
   }
   return pair;
 }

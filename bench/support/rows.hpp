@@ -40,6 +40,8 @@ struct Timings {
   [[nodiscard]] double total() const;
 };
 
+enum class Side { Ours, Baseline };
+
 struct Pair {
   Timings ours, baseline;
 
@@ -50,11 +52,11 @@ struct Pair {
 };
 
 /// Times the two alternately, once each beforehand without counting. One call is one sample: let it take
-/// milliseconds. What must be set up anew before a sample goes into `prepare`, which is not timed.
+/// milliseconds. What must be set up anew before a sample of a side goes into `prepare`, which is not timed.
 /// \pre  `repeats` is at least 9.
 Pair time_pair(
     FunctionRef<void()> ours, FunctionRef<void()> baseline, int repeats = 9,
-    FunctionRef<void()> prepare = [] {});
+    FunctionRef<void(Side)> prepare = [](Side) {});
 
 /// A row from a pair: prints the pair, and counts the mark as missed where the faults differ.
 /// \param row  with everything but what the pair decides: `reached` says whether the mark is met by the medians

@@ -27,19 +27,20 @@ TEST_CASE("a median and a spread do not follow one outlier") {
 
 TEST_CASE("two programs are timed in turns, each as often as asked and once more to warm up") {
   std::string order;
-  const Pair pair =
-      tier::bench::time_pair([&] { order += 'o'; }, [&] { order += 'b'; }, 9, [&] { order += '.'; });
+  const Pair pair = tier::bench::time_pair(
+      [&] { order += 'o'; }, [&] { order += 'b'; }, 9,
+      [&](tier::bench::Side side) { order += side == tier::bench::Side::Ours ? '(' : '['; });
   CHECK(order ==
-        ".b.o"
-        ".o.b"
-        ".b.o"
-        ".o.b"
-        ".b.o"
-        ".o.b"
-        ".b.o"
-        ".o.b"
-        ".b.o"
-        ".o.b");
+        "[b(o"
+        "(o[b"
+        "[b(o"
+        "(o[b"
+        "[b(o"
+        "(o[b"
+        "[b(o"
+        "(o[b"
+        "[b(o"
+        "(o[b");
   CHECK(pair.ours.seconds.size() == 9);
   CHECK(pair.baseline.seconds.size() == 9);
 }

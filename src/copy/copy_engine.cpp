@@ -19,7 +19,6 @@ namespace tier {
 
 using detail::Chunk;
 using detail::Joiner;
-using detail::Path;
 using detail::Piece;
 using detail::Stopper;
 using detail::TaskState;

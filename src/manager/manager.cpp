@@ -356,8 +356,9 @@ Statistics ManagerCore::statistics() const {
                        t.heap.live_regions()});
     s.metadata += t.heap.metadata();
   }
-  for (TierIndex from = 0; from < tiers_.size(); ++from)
-    for (TierIndex to = 0; to < tiers_.size(); ++to)
+  const auto tiers = static_cast<TierIndex>(tiers_.size());
+  for (TierIndex from = 0; from < tiers; ++from)
+    for (TierIndex to = 0; to < tiers; ++to)
       for (std::size_t cause = 0; cause < cause_count; ++cause)
         if (const auto& [bytes, count] = moved_[from][to][cause]; count > 0)
           s.moved.push_back({from, to, static_cast<Cause>(cause), bytes, count});

@@ -522,7 +522,8 @@ void ManagerCore::compact() {
   MutexLock lock{mutex_};
   drain_notes();
   const Inside inside{*this};
-  for (TierIndex t = 0; t < tiers_.size(); ++t) compact_tier(t, lock);
+  const auto tiers = static_cast<TierIndex>(tiers_.size());
+  for (TierIndex t = 0; t < tiers; ++t) compact_tier(t, lock);
 }
 
 // --- saying so -------------------------------------------------------------------------------------------
@@ -562,7 +563,8 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
 void ManagerCore::check_watermarks() noexcept {
   const double share = policy_->watermark();
   if (share <= 0) return;
-  for (TierIndex t = 0; t < tiers_.size(); ++t) {
+  const auto tiers = static_cast<TierIndex>(tiers_.size());
+  for (TierIndex t = 0; t < tiers; ++t) {
     const auto capacity = tiers_[t].heap.capacity();
     const auto free = capacity - tiers_[t].heap.used();
     const bool below = static_cast<double>(free.count) < share * static_cast<double>(capacity.count);

@@ -77,7 +77,7 @@ std::optional<Bytes> lowest_limit(const std::string& root, std::string group, co
   std::optional<Bytes> lowest;
   for (;; group.resize(group.find_last_of('/'))) {
     // A number, or `max`. A group may be out of sight, where its container shows the hierarchy from there on.
-    if (const auto limit = to_number(read_line(root + group + "/" + file)))
+    if (const auto limit = to_number(read_line(std::string{root}.append(group).append("/").append(file))))
       if (!lowest || *limit < lowest->count) lowest = Bytes{*limit};
     if (group.find_last_of('/') == std::string::npos) return lowest;
   }

@@ -33,6 +33,7 @@ std::unique_ptr<RowPolicy> make_row_policy(std::string_view name) {
 
 std::vector<std::string_view> row_policy_names() {
   std::vector<std::string_view> names;
+  names.reserve(std::size(entries));
   for (const auto& entry : entries) names.push_back(entry.name);
   return names;
 }

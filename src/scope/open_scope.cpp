@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/scope/open_scope.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 namespace tier {
@@ -27,10 +28,13 @@ void Scope::begin_kernel(Manager& manager, std::string_view kernel) {
     leave();  // the constructor is not through: nobody else would
     throw;
   }
-  told_ = &manager;
-  start_ns_ = now_ns();
+  told_at_ns_ = now_ns();
 }
 
-void Scope::end_kernel() noexcept { told_->kernel_end(nesting_.id(), now_ns() - start_ns_); }
+void Scope::end_kernel() noexcept {
+  const auto operands = operands_.all();
+  const auto managed = std::ranges::find_if(operands, [](const Operand& o) { return o.block != nullptr; });
+  managed->block->manager->kernel_end(nesting_.id(), now_ns() - told_at_ns_);
+}
 
 }  // namespace tier

@@ -37,10 +37,11 @@ TierIndex slow_tier(Manager& manager, const TableOptions& options) {
     throw ConfigError{"table '" + options.name + "' of " + to_string(Bytes{row_layout(options).bytes()}) +
                       " is larger than its budget, and there is no slower tier"};
   const auto statistics = manager.statistics();
-  for (TierIndex tier = 1; tier < manager.tier_count(); ++tier)
+  const auto tiers = static_cast<TierIndex>(manager.tier_count());
+  for (TierIndex tier = 1; tier < tiers; ++tier)
     if (statistics.tiers[tier].largest_free.count >= row_layout(options, manager.tier(tier)).bytes())
       return tier;
-  return static_cast<TierIndex>(manager.tier_count() - 1);
+  return static_cast<TierIndex>(tiers - 1);
 }
 
 [[noreturn]] void refuse_budget(const TableOptions& options, Bytes budget, Bytes minimum) {

@@ -52,17 +52,7 @@ ScopeThread& attach_scope_thread();
 /// One level of nesting on the thread that made it; may end on any.
 class Nesting {
  public:
-  Nesting() : thread_{&scope_thread()} {
-    id_ = ++thread_->next_id;
-    root_ = !thread_->has_open();
-    if (root_) {
-      thread_->chain = id_;
-      thread_->innermost = 0;
-    }
-    chain_ = thread_->chain;
-    parent_ = std::exchange(thread_->innermost, id_);
-    ++thread_->opened;
-  }
+  Nesting() : Nesting{scope_thread()} {}
   Nesting(Nesting&& other) noexcept { take(other); }
   Nesting& operator=(Nesting&& other) noexcept {
     if (this == &other) return *this;
@@ -79,6 +69,16 @@ class Nesting {
   [[nodiscard]] bool is_root() const noexcept { return root_; }
 
  private:
+  explicit Nesting(ScopeThread& thread) noexcept
+      : thread_{&thread},
+        id_{++thread.next_id},
+        root_{!thread.has_open()},
+        chain_{root_ ? id_ : thread.chain},
+        parent_{root_ ? 0 : thread.innermost} {
+    thread.chain = chain_;
+    thread.innermost = id_;
+    ++thread.opened;
+  }
   void take(Nesting& other) noexcept {
     thread_ = std::exchange(other.thread_, nullptr);
     id_ = other.id_;
@@ -96,11 +96,11 @@ class Nesting {
     }
   }
 
-  ScopeThread* thread_ = nullptr;
-  std::uint64_t id_ = 0;
-  std::uint64_t chain_ = 0;
-  std::uint64_t parent_ = 0;
-  bool root_ = true;
+  ScopeThread* thread_ = nullptr;  // null: moved from
+  std::uint64_t id_;
+  bool root_;
+  std::uint64_t chain_;
+  std::uint64_t parent_;  // of the same thread; 0: none
 };
 
 }  // namespace detail

@@ -34,15 +34,13 @@ class [[nodiscard]] Scope {
   Scope(Scope&& other) noexcept
       : nesting_{std::move(other.nesting_)},
         operands_{std::move(other.operands_)},
-        told_{std::exchange(other.told_, nullptr)},
-        start_ns_{other.start_ns_} {}
+        told_at_ns_{other.told_at_ns_} {}
   Scope& operator=(Scope&& other) noexcept {
     if (this == &other) return *this;
     end();
     nesting_ = std::move(other.nesting_);
     operands_ = std::move(other.operands_);
-    told_ = std::exchange(other.told_, nullptr);
-    start_ns_ = other.start_ns_;
+    told_at_ns_ = other.told_at_ns_;
     return *this;
   }
   ~Scope() { end(); }
@@ -151,7 +149,7 @@ class [[nodiscard]] Scope {
   }
   void end() noexcept {
     if (operands_.all().empty()) return;
-    if (told_ != nullptr) [[unlikely]]
+    if (told_at_ns_ != 0) [[unlikely]]
       end_kernel();
     if constexpr (detail::checked) detail::forget_accesses(chain(), operands_.all());
     leave();
@@ -168,8 +166,7 @@ class [[nodiscard]] Scope {
 
   detail::Nesting nesting_;
   detail::OperandBuffer operands_;
-  Manager* told_ = nullptr;  // of the kernel's beginning, and waiting for its end
-  std::uint64_t start_ns_ = 0;
+  std::uint64_t told_at_ns_ = 0;  // of the kernel's beginning, if somebody was; waits for its end then
 };
 
 }  // namespace tier
