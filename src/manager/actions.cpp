@@ -26,7 +26,7 @@ TierIndex ManagerCore::slower(TierIndex t) const noexcept {
   return t + 1u < tiers_.size() ? static_cast<TierIndex>(t + 1) : no_tier;
 }
 
-Outcome ManagerCore::copy(BlockId id, TierIndex t) noexcept {
+Outcome ManagerCore::copy(BlockId id, TierIndex t, When when) noexcept {
   if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
   if (b == nullptr || t >= tiers_.size() || b->record->primary() == nullptr || closed_ ||
@@ -49,7 +49,7 @@ Outcome ManagerCore::copy(BlockId id, TierIndex t) noexcept {
   Transfer* transfer = begin_transfer(*b, TransferKind::Clean, to, Cause::Plan);
   if (transfer == nullptr) return Outcome::Full;
   transfer->submitted = true;
-  engine_.submit(*transfer, Priority::Idle);
+  engine_.submit(*transfer, when == When::Soon ? Priority::Prefetch : Priority::Idle);
   return Outcome::Done;
 }
 

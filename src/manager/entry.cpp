@@ -6,7 +6,9 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <boost/container/small_vector.hpp>
+#include <cstdio>
 #include <string>
 #include <thread>
 
@@ -24,6 +26,7 @@ class Entry {
   Entry(ManagerCore& core, std::span<Operand> batch, const BatchContext& context, MutexLock& lock)
       : core_{core}, batch_{batch}, context_{context}, lock_{lock}, plans_(batch.size()) {
     tasks_.reserve(batch.size());
+    operands_.reserve(batch.size());
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -49,14 +52,19 @@ class Entry {
     bool asked = false;        // the policy has been asked about this use
     bool retried = false;      // a failed block is read once more
     bool retired = false;      // it was when it was marked moving
+    BlockId spared = 0;        // by us
   };
 
   Step step() TIER_REQUIRES(core_.mutex_);
   Way admit(std::size_t i) TIER_REQUIRES(core_.mutex_);
   Way admit_moving(std::size_t i) TIER_REQUIRES(core_.mutex_);
   Way admit_settled(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  std::span<const OperandFacts> operands() TIER_REQUIRES(core_.mutex_);
   bool decide(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  Step find_rooms(bool& repeated) TIER_REQUIRES(core_.mutex_);
   bool find_room(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  void spare() TIER_REQUIRES(core_.mutex_);
+  void unspare() noexcept TIER_REQUIRES(core_.mutex_);
   void lacks(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool mark(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void unmark(std::size_t i) TIER_REQUIRES(core_.mutex_);
@@ -82,7 +90,7 @@ class Entry {
   void look_again() TIER_REQUIRES(core_.mutex_);
   void report_wait() TIER_REQUIRES(core_.mutex_);
   [[noreturn]] void throw_unreadable(std::size_t i) TIER_REQUIRES(core_.mutex_);
-  [[noreturn]] static void throw_retired(std::string_view name);
+  [[noreturn]] void throw_out_of_memory(std::error_code cause) const TIER_REQUIRES(core_.mutex_);
 
   ManagerCore& core_;
   std::span<Operand> batch_;
@@ -90,6 +98,7 @@ class Entry {
   MutexLock& lock_;
   boost::container::small_vector<Plan, 8> plans_;
   boost::container::small_vector<CopyTask*, 8> tasks_;
+  boost::container::small_vector<OperandFacts, 8> operands_;
   RoomReport report_;
   ManagerCore::Waiter waiter_;
   bool in_line_ = false;
@@ -97,6 +106,7 @@ class Entry {
   int gathered_ =
       0;  // times that room for the whole set was made in one piece, without a wait for pins in between
   bool in_place_ = false;  // operands stay where the CPU can reach them
+  bool spares_ = true;     // no operand leaves to make room for another, if that can be helped
   std::uint64_t lacking_ = 0;
   std::size_t lacking_operand_ = 0;
   std::uint64_t waiting_since_ = 0;
@@ -148,25 +158,20 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     look_again();
     return Way::Again;
   }
-  if (t->kind == TransferKind::Fetch && op.use != Use::Overwrite) {
-    t->awaited = true;
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
-    ++t->references;
-    plans_[i].transfer = t;
-    return Way::Joined;
-  }
   const bool reachable = core_.addressable(b.record->primary()->tier);
   if (op.use == Use::Overwrite && (t->kind == TransferKind::Fetch || !reachable)) {
     stop_and_take_over(i, *t);
     leave(i);
     return Way::Again;
   }
-  if (!reachable) {  // moving between tiers that we cannot use: let it end
+  if (t->kind == TransferKind::Fetch || !reachable) {
+    // Between tiers that we cannot use: let it end, and look again.
+    if (t->kind != TransferKind::Fetch) core_.engine_.cancel(*t);
+    t->awaited = true;
+    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
     ++t->references;
-    core_.engine_.cancel(*t);
-    core_.wait_for_end(*t, lock_);
-    core_.unreference(*t);
-    return Way::Again;
+    plans_[i].transfer = t;
+    return Way::Joined;
   }
   if (op.use == Use::Read) {  // its source stays valid: what was to leave stays
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
@@ -183,6 +188,16 @@ Entry::Way Entry::admit_moving(std::size_t i) {
   return Way::Entered;
 }
 
+/// The whole batch for the policy: each operand where it is now.
+std::span<const OperandFacts> Entry::operands() {
+  operands_.clear();
+  for (const auto& op : batch_) {
+    const Region* primary = op.block->record->primary();
+    operands_.push_back({op.block->id, op.use, primary != nullptr ? primary->tier : no_tier});
+  }
+  return {operands_.data(), operands_.size()};
+}
+
 /// Asks the policy, once per use, where it is to happen. \return  true if it was asked now, and may have acted
 bool Entry::decide(std::size_t i) {
   Operand& op = batch_[i];
@@ -194,7 +209,7 @@ bool Entry::decide(std::size_t i) {
     plan.asked = true;
     plan.target = 0;
     ++core_.counts_.misses;
-    MissEvent event{{}, core_.facts(*op.block), op.use, context_.scope};
+    MissEvent event{{}, core_.facts(*op.block), op.use, context_.scope, operands()};
     core_.tell(event, &Observer::on_miss);
     const MissDecision decision = core_.ask([&](Policy& p) { return p.on_miss(event, core_); });
     plan.target = decision.tier < core_.tiers_.size() ? decision.tier : here;
@@ -278,6 +293,49 @@ bool Entry::find_room(std::size_t i) {
   }
   plan.target = wanted;
   return false;
+}
+
+/// Finds room for each operand that needs some. None of them leaves where it is to make room for another, unless there
+/// is no other way.
+Entry::Step Entry::find_rooms(bool& repeated) {
+  struct Sparing {
+    explicit Sparing(Entry& e) TIER_NO_THREAD_SAFETY_ANALYSIS : entry{e} {
+      if (entry.spares_) entry.spare();
+    }
+    ~Sparing() TIER_NO_THREAD_SAFETY_ANALYSIS { entry.unspare(); }
+    Sparing(const Sparing&) = delete;
+    Sparing& operator=(const Sparing&) = delete;
+    Entry& entry;
+  };
+  const Sparing sparing{*this};
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (batch_[i].entered || plans_[i].transfer != nullptr || plans_[i].room != nullptr) continue;
+    if (again(i)) {  // it has the room of its block's first place, and is looked at again once that is in use
+      repeated = true;
+      continue;
+    }
+    if (!find_room(i)) return Step::Blocked;
+    if (report_.unlocked) return Step::Again;
+  }
+  return Step::Done;
+}
+
+void Entry::spare() {
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (batch_[i].entered || plans_[i].transfer != nullptr) continue;
+    Block& b = *batch_[i].block;
+    ++b.record->spared;
+    plans_[i].spared = b.id;
+  }
+}
+
+void Entry::unspare() noexcept {
+  for (auto& plan : plans_) {
+    if (plan.spared == 0) continue;
+    Block* b = core_.find(std::exchange(plan.spared, 0));
+    if (b != nullptr) --b->record->spared;  // else destroyed meanwhile
+  }
+  core_.changed();
 }
 
 /// Marks the block moving: nobody else moves it, or enters it without us. \return  false: look again
@@ -415,15 +473,8 @@ Entry::Step Entry::step() {
     return Step::Blocked;  // others came first
   }
   bool repeated = false, busy = false;
-  for (std::size_t i = 0; lacking && i < batch_.size(); ++i) {
-    if (batch_[i].entered || plans_[i].transfer != nullptr || plans_[i].room != nullptr) continue;
-    if (again(i)) {  // it has the room of its block's first place, and is looked at again once that is in use
-      repeated = true;
-      continue;
-    }
-    if (!find_room(i)) return Step::Blocked;
-    if (report_.unlocked) return Step::Again;
-  }
+  if (lacking)
+    if (const Step found = find_rooms(repeated); found != Step::Done) return found;
   bool installs = false;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (plans_[i].room == nullptr) continue;
@@ -481,8 +532,9 @@ void Entry::blocked() {
   }
   if (context_.root && !too_large()) stand_in_line();  // the next to lack room come after us
   if (!cause && gathered_++ < gathers && (gather_room() || report_.unlocked)) return;
+  if (!cause && std::exchange(spares_, false)) return;
   if (fall_back()) return;
-  core_.throw_out_of_memory(lacking_, core_.name_of(*batch_[lacking_operand_].block), cause);
+  throw_out_of_memory(cause);
 }
 
 /// True if the batch would not fit its tiers with nothing else in them.
@@ -581,9 +633,26 @@ void Entry::look_again() {
   core_.without_lock(lock_, [&] { std::this_thread::yield(); });
 }
 
-void Entry::throw_retired(std::string_view name) {
+void throw_retired(std::string_view name) {
   throw TierError{std::make_error_code(std::errc::no_such_file_or_directory),
                   "scope on a retired object: " + std::string{name}};
+}
+
+/// Of all that the scope wants at once, each block counted once.
+void Entry::throw_out_of_memory(std::error_code cause) const {
+  std::uint64_t size = 0;
+  std::size_t blocks = 0;
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (again(i)) continue;
+    size += batch_[i].block->size;
+    ++blocks;
+  }
+  const auto name = core_.name_of(*batch_[lacking_operand_].block).substr(0, 60);
+  if (blocks == 1) core_.throw_out_of_memory(size, name, cause);
+  std::array<char, 100> all{};  // this is the moment not to allocate
+  std::snprintf(all.data(), all.size(), "%.*s and %zu more", static_cast<int>(name.size()), name.data(),
+                blocks - 1);
+  core_.throw_out_of_memory(size, all.data(), cause);
 }
 
 void Entry::throw_unreadable(std::size_t i) {

@@ -6,6 +6,7 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
+#include <boost/container_hash/hash.hpp>
 #include <cstdio>
 #include <stdexcept>
 #include <thread>
@@ -57,7 +58,10 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
       engine_{{options.threads, options.movers}} {
   TIER_VERIFY(policy_ != nullptr, "a manager needs a policy");
   auto in_order = ordered(std::move(tiers));
-  for (const auto& t : in_order) io_alignment_ = std::max(io_alignment_, t->io_alignment());
+  for (const auto& t : in_order) {
+    io_alignment_ = std::max(io_alignment_, t->io_alignment());
+    reserves_ |= t->reserves();
+  }
   granule_ = std::max(granule_, io_alignment_);  // copies move whole sectors: what they touch is the region's
   tiers_.reserve(in_order.size());
   for (auto& t : in_order) {
@@ -231,23 +235,26 @@ void ManagerCore::drain_notes() noexcept {
   drained_.clear();
 }
 
-void ManagerCore::kernel_begin(std::uint64_t scope, std::string_view name, std::span<const Operand> batch) {
+void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Operand> batch) {
   if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
   OpenKernel kernel;
-  kernel.name = name;
-  kernel.hash = std::hash<std::string_view>{}(name);
+  kernel.name = context.kernel;
+  std::size_t hash = std::hash<std::string_view>{}(context.kernel);
+  boost::hash_combine(hash, context.shapes);
   for (const auto& op : batch) {
-    kernel.hash = (kernel.hash ^ op.size) * 0x100000001b3ULL;  // FNV-1a's step
+    boost::hash_combine(hash, op.size);
+    boost::hash_combine(hash, static_cast<unsigned>(op.use));
     if (op.block == nullptr) continue;
     const Region* primary = op.block->record->primary();
     kernel.operands.push_back({op.block->id, op.use, primary != nullptr ? primary->tier : no_tier});
   }
-  KernelEvent event{{}, scope, kernel.name, kernel.hash, kernel.operands, 0};
+  kernel.hash = hash;
+  KernelEvent event{{}, context.scope, kernel.name, kernel.hash, kernel.operands, 0};
   tell(event, &Observer::on_kernel_begin);
   ask([&](Policy& p) { p.on_kernel_begin(event, *this); });
-  kernels_.emplace(scope, std::move(kernel));
+  kernels_.emplace(context.scope, std::move(kernel));
 }
 
 void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
@@ -288,7 +295,7 @@ Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
   tell(event, &Observer::on_hint);
   b.record->archived = false;
   ask([&](Policy& p) { p.on_hint(event, *this); });
-  auto outcome = begin_fetch(b, 0, false, Cause::Hint);
+  auto outcome = tiers_.front().tier->reserves() ? Outcome::Full : begin_fetch(b, 0, false, Cause::Hint);
   if (outcome == Outcome::Full) outcome = fetch_later(b);
   if (outcome != Outcome::Done) ++counts_.prefetches_refused;
   check_watermarks();

@@ -25,6 +25,8 @@ enum class Mutant : std::uint8_t {
   LastBlockShort,
   MoverWithoutVersionCheck
 };
+[[noreturn]] void throw_retired(std::string_view name);
+
 #if defined(TIER_MUTANTS)
 Mutant& active_mutant() noexcept;
 inline bool mutated(Mutant m) noexcept { return active_mutant() == m; }
@@ -43,12 +45,13 @@ class ManagerCore final : public Manager, public PolicyContext {
   PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier, std::string_view name) override;
   void destroy(Object& object) noexcept override;
   void enter(std::span<Operand> batch, const BatchContext& context) override;
-  void kernel_begin(std::uint64_t scope, std::string_view name, std::span<const Operand> batch) override;
+  void kernel_begin(const BatchContext& context, std::span<const Operand> batch) override;
   void kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept override;
   void hint(Hint hint, ObjectRef object, std::uint64_t scope) override;
   void hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept override;
   Outcome prefetch(ObjectRef object) noexcept override;
   void retire(ObjectRef object) noexcept override;
+  void revive(ObjectRef object) override;
   void end_of_step() override;
   void compact() override;
   void quiesce() noexcept override;
@@ -71,7 +74,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   TierFacts tier_facts(TierIndex tier) const noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   std::optional<BlockFacts> block_facts(BlockId id) const noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   TierIndex slower(TierIndex tier) const noexcept override;
-  Outcome copy(BlockId id, TierIndex tier) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  Outcome copy(BlockId id, TierIndex tier, When when) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   Outcome fetch(BlockId id, TierIndex tier, bool force) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   Outcome make_primary(BlockId id, TierIndex tier) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   Outcome drop(BlockId id, TierIndex tier) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
@@ -131,8 +134,14 @@ class ManagerCore final : public Manager, public PolicyContext {
       TIER_REQUIRES(mutex_);
   Object* create_in_group(std::size_t size, std::size_t alignment, std::string_view name, MutexLock& lock)
       TIER_REQUIRES(mutex_);
+  Group& group_with_room(std::size_t size, std::size_t alignment, std::string_view name, std::size_t& at,
+                         MutexLock& lock) TIER_REQUIRES(mutex_);
+  void take_part(Group& g, std::size_t at, Object& object) noexcept TIER_REQUIRES(mutex_);
+  void leave_part(Object& object) noexcept TIER_REQUIRES(mutex_);
+  void forget_part(Group& g) noexcept TIER_REQUIRES(mutex_);
+  void forget_group(Group& g) noexcept TIER_REQUIRES(mutex_);
+  void retire_part(Object& object) noexcept TIER_REQUIRES(mutex_);
   void keep_while_pinned(Block& b) noexcept TIER_REQUIRES(mutex_);
-  void forget_grouped(Object& object) noexcept TIER_REQUIRES(mutex_);
   void free_parts(Block& b) noexcept TIER_REQUIRES(mutex_);
   void reclaim_if_full() noexcept TIER_REQUIRES(mutex_);
   std::size_t reclaim_garbage() noexcept TIER_REQUIRES(mutex_);
@@ -158,6 +167,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   void discard_target(Transfer& t, std::error_code error) noexcept TIER_REQUIRES(mutex_);
   bool relocate(Block& b, Region* to, Cause cause, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool settle_in(Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
+  std::optional<Outcome> why_not_fetch(const Block& b, TierIndex to) const noexcept TIER_REQUIRES(mutex_);
   Outcome begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept TIER_REQUIRES(mutex_);
   Outcome fetch_later(Block& b) noexcept TIER_REQUIRES(mutex_);
   void wait_for_end(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
@@ -266,6 +276,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::size_t io_alignment_ = 1;  // the largest of all tiers
   std::size_t granule_ = 64;
+  bool reserves_ = false;  // a region of some tier takes time to be given out
 
   Pool<Block> blocks_ TIER_GUARDED_BY(mutex_);
   Pool<BlockRecord> records_ TIER_GUARDED_BY(mutex_);

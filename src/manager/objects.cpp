@@ -293,6 +293,7 @@ void ManagerCore::free_parts(Block& b) noexcept {
   if ((old & word::pins) != 0) return;  // the last of them comes here
   g->used &= ~g->leaving;
   g->leaving.reset();
+  ++g->frees;
   if (g->listed || b.record->dying) return;
   groups_.push_front(*g);
   g->listed = true;
@@ -350,10 +351,9 @@ Object& ManagerCore::new_object(Block& b, std::size_t offset, std::size_t size, 
   object->block = &b;
   object->offset = offset;
   object->size = size;
-  object->grouped = b.record->group != nullptr;
-  object->retired = false;
+  object->grouped = object->retired = false;
   objects_.push_back(*object);
-  if (!object->grouped) b.record->object = object;
+  if (b.record->group == nullptr) b.record->object = object;
   return *object;
 }
 
@@ -385,50 +385,75 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   }
 }
 
-Object* ManagerCore::create_in_group(std::size_t size, std::size_t alignment, std::string_view name,
-                                     MutexLock& lock) {
-  const auto granules = std::max<std::size_t>(1, (size + Group::granule - 1) / Group::granule);
+/// The granules that an object takes in its group.
+struct Part {
+  std::size_t first, count;
+
+  static constexpr std::size_t granules(std::size_t size) noexcept {
+    return std::max<std::size_t>(1, (size + Group::granule - 1) / Group::granule);
+  }
+  explicit Part(const Object& object) noexcept
+      : first{object.offset / Group::granule}, count{granules(object.size)} {}
+  void mark(std::bitset<Group::granules>& bits, bool value) const noexcept {
+    for (std::size_t i = 0; i < count; ++i) bits.set(first + i, value);
+  }
+};
+
+/// A group, perhaps a new one, with free granules from `at` on.
+Group& ManagerCore::group_with_room(std::size_t size, std::size_t alignment, std::string_view name,
+                                    std::size_t& at, MutexLock& lock) {
+  const auto granules = Part::granules(size);
   const auto step = std::max<std::size_t>(1, alignment / Group::granule);
-  const auto find_in = [&](const Group& g) -> std::size_t {
-    for (std::size_t at = 0; at + granules <= Group::granules; at += step) {
+  for (auto& g : groups_) {
+    for (at = 0; at + granules <= Group::granules; at += step) {
       std::size_t n = 0;
       while (n < granules && !g.used[at + n]) ++n;
-      if (n == granules) return at;
+      if (n == granules) return g;
     }
-    return Group::granules;
-  };
-  const auto take = [&](Group& g, std::size_t at) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    Object& object = new_object(*g.block, at * Group::granule, size, name);
-    for (std::size_t i = 0; i < granules; ++i) g.used.set(at + i);
-    ++g.live;
-    if (g.used.all()) {
-      groups_.erase(GroupList::s_iterator_to(g));
-      g.listed = false;
-    }
-    return &object;
-  };
-  for (auto& group : groups_)
-    if (const auto at = find_in(group); at != Group::granules) return take(group, at);
-
+  }
   auto group = std::make_unique<Group>();
   Block& b = new_block(Group::size, 4096);
-  struct Undo {  // the block goes again unless all went well
-    ManagerCore& core;
-    Block* b;
-    ~Undo() TIER_NO_THREAD_SAFETY_ANALYSIS {
-      if (b == nullptr) return;
-      b->record->dying = true;
-      core.mark_dead(*b);
-    }
-  } undo{*this, &b};
-  set_primary(b, first_place(b, name, lock));
+  try {
+    set_primary(b, first_place(b, name, lock));
+  } catch (...) {
+    b.record->dying = true;
+    mark_dead(b);
+    throw;
+  }
   b.record->group = group.get();
   group->block = &b;
-  Group* g = group.release();
-  groups_.push_front(*g);
-  g->listed = true;
-  Object* object = take(*g, 0);
-  undo.b = nullptr;
+  Group& g = *group.release();
+  groups_.push_front(g);
+  g.listed = true;
+  at = 0;
+  return g;
+}
+
+void ManagerCore::take_part(Group& g, std::size_t at, Object& object) noexcept {
+  object.block = g.block;
+  object.offset = at * Group::granule;
+  object.grouped = true;
+  object.retired = false;
+  Part{object}.mark(g.used, true);
+  ++g.live;
+  if (!g.used.all()) return;
+  groups_.erase(GroupList::s_iterator_to(g));
+  g.listed = false;
+}
+
+Object* ManagerCore::create_in_group(std::size_t size, std::size_t alignment, std::string_view name,
+                                     MutexLock& lock) {
+  std::size_t at = 0;
+  Group& g = group_with_room(size, alignment, name, at, lock);
+  Object* object = nullptr;
+  try {
+    object = &new_object(*g.block, at * Group::granule, size, name);
+  } catch (...) {
+    if (g.live == 0) forget_group(g);
+    throw;
+  }
+  object->alignment = static_cast<std::uint32_t>(alignment);
+  take_part(g, at, *object);
   return object;
 }
 
@@ -493,17 +518,25 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   return storage;
 }
 
-void ManagerCore::forget_grouped(Object& object) noexcept {
+/// The part's granules serve others once no scope has the group pinned.
+void ManagerCore::leave_part(Object& object) noexcept {
   Group& g = *object.block->record->group;
-  const auto first = object.offset / Group::granule;
-  const auto granules = std::max<std::size_t>(1, (object.size + Group::granule - 1) / Group::granule);
-  for (std::size_t i = 0; i < granules; ++i) g.leaving.set(first + i);
-  if (--g.live > 0) return free_parts(*g.block);
+  Part{object}.mark(g.leaving, true);
+  object.retired_at = g.frees;
+  free_parts(*g.block);
+}
+
+void ManagerCore::forget_group(Group& g) noexcept {
   if (g.listed) groups_.erase(GroupList::s_iterator_to(g));
   g.listed = false;
   g.block->record->dying = true;
   keep_while_pinned(*g.block);
   mark_dead(*g.block);
+}
+
+/// An object of the group has gone, or has got a place in another one.
+void ManagerCore::forget_part(Group& g) noexcept {
+  if (--g.live == 0) forget_group(g);
 }
 
 /// A scope may outlive the last handle of all: it needs us still.
@@ -522,7 +555,8 @@ void ManagerCore::destroy(Object& object) noexcept {
   drain_notes();
   Block& b = *object.block;
   if (object.grouped) {
-    forget_grouped(object);
+    if (!object.retired) leave_part(object);
+    forget_part(*b.record->group);
   } else {
     auto& record = *b.record;
     record.object = nullptr;
@@ -545,12 +579,45 @@ void ManagerCore::destroy(Object& object) noexcept {
   changed();
 }
 
+/// The rest of the group goes on, so that no policy is told.
+void ManagerCore::retire_part(Object& object) noexcept {
+  if (object.retired || !policy_->frees_early()) return;
+  object.retired = true;
+  leave_part(object);
+}
+
+void ManagerCore::revive(ObjectRef ref) {
+  refuse_in_child("an allocation");
+  MutexLock lock{mutex_};
+  drain_notes();
+  const Inside inside{*this};
+  Object& object = const_cast<Object&>(*ref.object);
+  Group& old = *object.block->record->group;
+  if (!object.retired) return;
+  if (object.retired_at == old.frees) {  // pinned since: its place is its own still
+    Part{object}.mark(old.leaving, false);
+    object.retired = false;
+    return;
+  }
+  std::size_t at = 0;
+  Group& g = group_with_room(object.size, object.alignment, object.name, at, lock);
+  take_part(g, at, object);
+  forget_part(old);
+}
+
+Operand Operand::of_part(ObjectRef ref, Use use) {
+  const Object& o = *ref.object;
+  if (o.retired && use != Use::Overwrite) throw_retired(o.name);
+  if (o.retired) o.block->manager->revive(ref);
+  return {o.block, nullptr, o.id, o.offset, o.size, use == Use::Overwrite ? Use::Update : use, false};
+}
+
 void ManagerCore::retire(ObjectRef ref) noexcept {
   if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
   Block& b = *ref.object->block;
-  if (ref.object->grouped) return;  // its part of the group is freed with its handle
+  if (ref.object->grouped) return retire_part(const_cast<Object&>(*ref.object));
   auto& record = *b.record;
   if ((b.state.load(std::memory_order_relaxed) & word::retired) != 0 || record.placed || record.garbage)
     return;

@@ -48,6 +48,7 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   bool kept = false;        ///< destroyed while pinned: the manager lives until the last unpin
   bool counted = false;     ///< in the tier's sum of placed bytes
   bool remembered = false;  ///< the policy has said that in-place uses need not ask
+  unsigned spared = 0;      ///< batches that look for room for it: it does not leave to make some
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
 
   [[nodiscard]] Region* primary() const noexcept { return regions; }
@@ -72,6 +73,7 @@ struct Group : boost::intrusive::list_base_hook<> {
   std::bitset<granules> used;
   std::bitset<granules> leaving;  ///< free once the pins of now have gone
   std::size_t live = 0;           ///< objects
+  std::uint64_t frees = 0;        ///< times that `leaving` has gone
   bool listed = false;
 };
 using GroupList = boost::intrusive::list<Group>;

@@ -31,7 +31,8 @@ bool ManagerCore::may_leave(const Region* region) const noexcept {
   if (record.primary() != region) return true;
   const auto state = region->block->state.load(std::memory_order_acquire);
   const bool pinned = (state & word::pins) != 0 && !mutated(Mutant::PinIgnored);
-  return !pinned && (state & (word::moving | word::retired | word::failed)) == 0 && !record.placed;
+  return !pinned && (state & (word::moving | word::retired | word::failed)) == 0 && !record.placed &&
+         record.spared == 0;
 }
 
 /// Fills in what giving up the window costs.
@@ -354,7 +355,7 @@ RoomReport ManagerCore::survey() noexcept {
       Block& b = *region->block;
       if (b.record->primary() != region || b.record->placed) continue;
       const auto state = b.state.load(std::memory_order_acquire);
-      if ((state & word::moving) != 0) report.transient = true;
+      if ((state & word::moving) != 0 || b.record->spared > 0) report.transient = true;
       if ((state & word::pins) == 0) continue;
       const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
       ((old & word::pins) != 0 ? report.foreign : report.again) = true;

@@ -179,15 +179,21 @@ bool ManagerCore::settle_in(Block& b, TierIndex t) noexcept {
   return false;
 }
 
-/// Starts a fetch in the background.
-Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept {
-  auto& record = *b.record;
+/// What makes a fetch needless or impossible now, room apart.
+std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) const noexcept {
+  const auto& record = *b.record;
   if (closed_ || options_.movers == 0 || record.primary() == nullptr) return Outcome::Gone;
   if (record.primary()->tier <= to) return Outcome::Done;
   if (record.transfer != nullptr)
     return record.transfer->kind == TransferKind::Fetch ? Outcome::Done : Outcome::Pinned;
   if ((b.state.load(std::memory_order_acquire) & (word::pins | word::failed)) != 0) return Outcome::Pinned;
+  return std::nullopt;
+}
 
+/// Starts a fetch in the background.
+Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept {
+  if (const auto settled = why_not_fetch(b, to)) return *settled;
+  auto& record = *b.record;
   if (settle_in(b, to)) return Outcome::Done;
   std::error_code cause_of_lack;
   Region* region = allocate_region(to, b.size, record.alignment, cause_of_lack);
@@ -240,12 +246,14 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
   }
 }
 
-/// Begins a prefetch for which others must leave: now if they are few, else on a mover, since a prefetch takes no time.
+/// Begins a prefetch for which others must leave, or the system be asked for space: now if that is done at once, else
+/// on a mover, since a prefetch takes no time.
 Outcome ManagerCore::fetch_later(Block& b) noexcept {
   constexpr std::size_t few = 64;  // what leaves is described and begun at about 0.2 us each
   const auto& heap = tiers_.front().heap;
   if (b.size > heap.capacity().count - heap.condemned().count - placed_.front()) return Outcome::Full;
-  if (heap.live_regions() <= few) return begin_fetch(b, 0, true, Cause::Hint);
+  if (heap.live_regions() <= few && !reserves_) return begin_fetch(b, 0, true, Cause::Hint);
+  if (const auto settled = why_not_fetch(b, 0)) return *settled;
   auto* task = new (std::nothrow) LaterFetch{*this, b.id};
   if (task == nullptr) return Outcome::Full;
   ++pending_rooms_;

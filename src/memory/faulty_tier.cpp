@@ -13,6 +13,7 @@ FaultyTier::FaultyTier(std::unique_ptr<Tier> upstream, std::shared_ptr<IoFaults>
   io_alignment_ = upstream_->io_alignment();
   has_bytes_ = upstream_->has_bytes();
   charges_ = upstream_->charges();
+  reserves_ = upstream_->reserves();
 }
 
 std::error_code FaultyTier::access_error(Direction direction, std::uint64_t offset,

@@ -27,7 +27,9 @@ ScratchTier::ScratchTier(const TierSpec& spec, std::string name, const TierModel
       path_{spec.path},
       file_{spec.path, whole_pages(spec.size), mode, name_},
       extents_{whole_pages(spec.size), extent_size(spec.size), idle_limit(spec.size)},
-      returner_{extents_, file_} {}
+      returner_{extents_, file_} {
+  reserves_ = true;
+}
 
 std::error_code ScratchTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
   return extents_.reserve(offset, size,

@@ -27,6 +27,7 @@ DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& mode
     fault_in();
   else
     extents_.emplace(Bytes{memory_.size()}, extent, Bytes{memory_.size()} * 2);  // kept until the end
+  reserves_ = extents_.has_value();
 }
 
 /// More than there is would not fail: the system would end the program.

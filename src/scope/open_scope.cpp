@@ -21,9 +21,9 @@ void Scope::enter_slowly(Manager& manager, std::string_view kernel) {
   manager.enter(operands_.all(), {.scope = nesting_.id(), .root = nesting_.is_root(), .kernel = kernel});
 }
 
-void Scope::begin_kernel(Manager& manager, std::string_view kernel) {
+void Scope::begin_kernel(Manager& manager, std::string_view kernel, std::uint64_t shapes) {
   try {
-    manager.kernel_begin(nesting_.id(), kernel, operands_.all());
+    manager.kernel_begin({nesting_.id(), nesting_.is_root(), kernel, shapes}, operands_.all());
   } catch (...) {
     leave();  // the constructor is not through: nobody else would
     throw;

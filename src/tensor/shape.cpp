@@ -3,6 +3,7 @@
 #include <tier/tensor/shape.hpp>
 
 #include <algorithm>
+#include <boost/container_hash/hash.hpp>
 
 namespace tier {
 namespace {
@@ -25,6 +26,10 @@ Shape::Shape(std::span<const std::size_t> extents) : rank_{extents.size()} {
     if (!is_empty && __builtin_mul_overflow(count_, extent, &count_))
       throw ConfigError{"shape " + list(extents) + " has more elements than 64 bits can count"};
   if (is_empty) count_ = 0;
+}
+
+std::uint64_t hash_of(const Shape& shape) noexcept {
+  return boost::hash_range(shape.extents().begin(), shape.extents().end());
 }
 
 std::string to_string(const Shape& shape) { return list(shape.extents()); }

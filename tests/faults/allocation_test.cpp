@@ -236,7 +236,7 @@ TEST_CASE("hints, kernels, steps and counts lose nothing, whichever allocation f
       };
       {
         const Leave leave{batch};
-        rig.manager().kernel_begin(7, "a kernel with a name of some length", batch);
+        rig.manager().kernel_begin({.scope = 7, .kernel = "a kernel with a name of some length"}, batch);
         rig.manager().kernel_end(7, 1000);
       }
       rig.manager().end_of_step();

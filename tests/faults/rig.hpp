@@ -56,7 +56,7 @@ class Rig {
   [[nodiscard]] MemoryTier& slow() noexcept { return *slow_; }
   [[nodiscard]] std::size_t count() const noexcept { return objects_.size(); }
   [[nodiscard]] ObjectRef ref(std::size_t i) const noexcept { return objects_[i].ref(); }
-  [[nodiscard]] Operand operand(std::size_t i, Use use) const noexcept { return Operand::of(ref(i), use); }
+  [[nodiscard]] Operand operand(std::size_t i, Use use) const { return Operand::of(ref(i), use); }
   void destroy(std::size_t i) { objects_[i].reset(); }
 
   /// Gives object `i` the bytes of `version`.

@@ -149,6 +149,66 @@ TEST_CASE("retiring a part of a group leaves the others alone, and it can be wri
   CHECK(s.all_hold());
 }
 
+TEST_CASE("a retired part of a group is read no more, and its place serves the next object") {
+  Small s;
+  const auto offset = s.objects[50].ref().object->offset;
+  s.rig.manager->retire(s.objects[50].ref());
+  s.rig.manager->retire(s.objects[50].ref());  // once is enough
+  CHECK_THROWS_WITH_AS(s.rig.holds(s.objects[50], 50), doctest::Contains("retired object: small"), TierError);
+  CHECK_THROWS_AS(s.rig.write(s.objects[50], 'u', Use::Update), TierError);
+  auto next = s.rig.make(100_B, 'n');
+  CHECK(next.ref().object->offset == offset);
+  SUBCASE("written again, it has another place") {
+    s.rig.write(s.objects[50], 50);
+    CHECK(s.objects[50].ref().object->offset != offset);
+  }
+  SUBCASE("it is gone for good") { s.objects[50].reset(); }
+  CHECK(s.rig.holds(next, 'n'));
+  CHECK(s.all_hold());
+  s.rig.settle();
+}
+
+TEST_CASE("a part that is retired while its group is pinned stays where it is until the last pin goes") {
+  Small s;
+  const auto offset = s.objects[50].ref().object->offset;
+  {
+    const Entered scope{s.rig, s.objects[50], Use::Update};
+    s.rig.manager->retire(s.objects[50].ref());
+    auto next = s.rig.make(100_B, 'n');
+    CHECK(next.ref().object->offset != offset);
+    CHECK(scope.all_are(50));
+    SUBCASE("written meanwhile, it lives again in its old place") {
+      s.rig.write(s.objects[50], 'w');
+      CHECK(scope.all_are('w'));
+      scope.fill(50);
+    }
+    SUBCASE("never written again") {}
+  }
+  if (s.objects[50].ref().object->retired) {
+    CHECK(s.rig.make(100_B, 'm').ref().object->offset == offset);
+    s.objects[50].reset();
+  }
+  CHECK(s.all_hold());
+  s.rig.settle();
+}
+
+TEST_CASE("a retired part whose group has gone elsewhere gets a place in a new one") {
+  Small s;
+  s.rig.manager->retire(s.objects[50].ref());
+  std::vector<ObjectHandle> more;
+  const auto* const group = s.block(0);
+  while (more.empty() || more.back().ref().object->block == group) more.push_back(s.rig.make(1_KiB, 'm'));
+  s.rig.write(s.objects[50], 'n');
+  CHECK(s.block(50) != group);
+  for (std::size_t i = 0; i < 100; ++i)
+    if (i != 50) s.objects[i].reset();
+  CHECK(s.rig.holds(s.objects[50], 'n'));
+  s.objects[50].reset();
+  more.clear();
+  CHECK(s.rig.used(0) == 0_B);
+  s.rig.settle();
+}
+
 TEST_CASE("a group goes with its last object, whose pin keeps it") {
   Small s;
   {

@@ -154,6 +154,36 @@ TEST_CASE("a prefetch of 1 GiB returns within 20 us, whatever leaves for it") {
   }
 }
 
+TEST_CASE("a prefetch does not wait while the system looks for the space that it takes") {
+  const auto slow_to_reserve = [](MemoryTierOptions tier) {
+    tier.reserves = true;
+    return tier;
+  };
+  RigOptions options{{fast_tier(1_MiB), slow_tier(4_MiB, false)}};
+  SUBCASE("in its own tier") { options.tiers[0] = slow_to_reserve(options.tiers[0]); }
+  SUBCASE("in the tier below, for what leaves") { options.tiers[1] = slow_to_reserve(options.tiers[1]); }
+  Rig rig{options};
+  auto cold = rig.make(1_MiB, 'c');
+  REQUIRE(rig.evict(cold) == Outcome::Done);
+  rig.settle();
+  auto hot = rig.make(1_MiB, 'h');
+  if (options.tiers[0].reserves) hot.reset();
+  const auto gate = std::make_shared<Gate>();
+  for (auto* tier : rig.tiers)
+    tier->reserve_fails = [gate](std::uint64_t, std::uint64_t) {
+      gate->pass();
+      return std::error_code{};
+    };
+  auto prefetch = in_thread([&] { return rig.manager->prefetch(cold.ref()); });
+  CHECK(ends(prefetch));
+  gate->wait_for_arrival();
+  gate->open();
+  CHECK(prefetch.get() == Outcome::Done);
+  rig.settle();
+  CHECK(rig.where(cold) == 0);
+  CHECK(rig.holds(cold, 'c'));
+}
+
 TEST_CASE("a prefetch is refused, and waits for nothing, where there is no room") {
   Rig rig{1_MiB, 4_MiB, false};
   auto object = rig.make(512_KiB, 'a');

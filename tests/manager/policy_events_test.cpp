@@ -171,7 +171,7 @@ void program(Manager& manager) {
   manager.quiesce();
   std::vector<Operand> batch{Operand::of(a.ref(), Use::Read), Operand::of(b.ref(), Use::Update)};
   manager.enter(batch, {6, true, "kernel"});
-  manager.kernel_begin(6, "kernel", batch);
+  manager.kernel_begin({.scope = 6, .kernel = "kernel"}, batch);
   Manager::leave(batch);
   manager.kernel_end(6, 123);
   manager.hint_later(Hint::WillRead, b.ref(), 6);

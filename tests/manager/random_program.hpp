@@ -251,20 +251,26 @@ class Program {
     const auto object = any();
     if (below(2) == 0) return manager_->hint(which, object->handle.ref(), 0);
     manager_->hint_later(which, object->handle.ref(), 0);
-    if (below(4) != 0) use(OpenScope{{Operand::of(object->handle.ref(), pick_use(*object))}, {object}});
+    if (below(4) != 0) use(on({object}));
   }
   void prefetch() {
     if (!objects_.empty()) std::ignore = manager_->prefetch(any()->handle.ref());
   }
 
   OpenScope choose(std::size_t count) {
+    std::vector<ModelledPtr> objects;
+    for (std::size_t i = 0; i < count; ++i) objects.push_back(any());  // the same perhaps twice
+    return on(std::move(objects));
+  }
+  OpenScope on(std::vector<ModelledPtr> objects) try {
     OpenScope scope;
-    for (std::size_t i = 0; i < count; ++i) {  // the same object perhaps twice
-      auto& object = any();
+    for (const auto& object : objects)
       scope.batch.push_back(Operand::of(object->handle.ref(), pick_use(*object)));
-      scope.objects.push_back(object);
-    }
+    scope.objects = std::move(objects);
     return scope;
+  } catch (const OutOfTierMemory&) {  // no new place for a small one that was retired
+    ++lacked_;
+    return {};
   }
   Use pick_use(const Modelled& object) {
     return object.retired || object.bytes.empty() ? Use::Overwrite : static_cast<Use>(below(3));
@@ -282,7 +288,7 @@ class Program {
     OpenScope scope = choose(1 + below(4));
     if (!enter(scope.batch)) return;
     const auto id = random_();
-    manager_->kernel_begin(id, "kernel", scope.batch);
+    manager_->kernel_begin({.scope = id, .kernel = "kernel"}, scope.batch);
     touch(scope);
     Manager::leave(scope.batch);
     manager_->kernel_end(id, below(100'000));

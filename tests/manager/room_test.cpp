@@ -219,7 +219,10 @@ TEST_CASE(
   Crowd crowd{false};
   auto a = crowd.rig.make(5_MiB, 'a'), b = crowd.rig.make(5_MiB, 'b');
   std::vector<Operand> batch{Operand::of(a.ref(), Use::Read), Operand::of(b.ref(), Use::Read)};
-  CHECK_THROWS_AS(crowd.rig.manager->enter(batch, {2, true, {}}), OutOfTierMemory);
+  CHECK_THROWS_WITH_AS(
+      crowd.rig.manager->enter(batch, {2, true, {}}),
+      doctest::Contains("no room for 10485760 bytes (object and 1 more): fast: 8388608 bytes"),
+      OutOfTierMemory);
   CHECK(crowd.rig.holds(a, 'a'));
   CHECK(crowd.rig.holds(b, 'b'));
   crowd.rig.settle();

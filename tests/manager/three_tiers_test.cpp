@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+
 namespace tier {
 namespace {
 
@@ -45,6 +47,47 @@ TEST_CASE("a full middle tier gives way to what comes from above, and what was t
     for (char i = 0; i < 20; ++i) CHECK(rig.holds(objects[static_cast<std::size_t>(i)], i));
     rig.settle();
   }
+}
+
+TEST_CASE("no operand leaves its tier to make room for another one of its batch") {
+  struct Sends final : Policy {  // each object to the tier of its name
+    std::string_view name() const noexcept override { return "sends"; }
+    Placement place(const AllocationEvent& event, PolicyContext&) override {
+      return {static_cast<TierIndex>(event.name[0] - '0'), true};
+    }
+    MissDecision on_miss(const MissEvent& event, PolicyContext&) override {
+      asked.emplace_back(event.operands.begin(), event.operands.end());
+      return {wanted.at(event.block.id), false};
+    }
+    std::map<BlockId, TierIndex> wanted;
+    std::vector<std::vector<OperandFacts>> asked;
+  };
+  auto policy = std::make_unique<Sends>();
+  auto& sends = *policy;
+  std::vector<std::unique_ptr<Tier>> tiers;
+  for (const auto& t : {fast_tier(1_MiB), slow_tier(1_MiB, true), slowest_tier(8_MiB, false)})
+    tiers.push_back(std::make_unique<MemoryTier>(t));
+  const auto manager = Manager::make(std::move(tiers), std::move(policy), {.threads = 1});
+  auto middle = manager->create(512_KiB, 64, "1"), also = manager->create(512_KiB, 64, "1");
+  auto below = manager->create(512_KiB, 64, "2");
+  std::vector<Operand> batch{Operand::of(below.ref(), Use::Read), Operand::of(middle.ref(), Use::Read)};
+  sends.wanted = {{batch[0].block->id, 1}, {batch[1].block->id, 0}};
+  manager->enter(batch, {1, true, {}});
+  const auto objects = manager->object_statistics();
+  CHECK(objects[0].evictions == 0);  // `also` left instead
+  CHECK(objects[0].tier == 0);
+  CHECK(objects[1].tier == 2);
+  CHECK(objects[2].tier == 1);
+  Manager::leave(batch);
+  // Of either miss the policy was shown the whole batch.
+  REQUIRE(sends.asked.size() >= 2);
+  for (const auto& operands : sends.asked) {
+    REQUIRE(operands.size() == 2);
+    CHECK(operands[0].block == batch[0].block->id);
+    CHECK(operands[1].block == batch[1].block->id);
+    CHECK(operands[1].tier == 1);
+  }
+  manager->check_invariants();
 }
 
 TEST_CASE("a middle tier that can hold none of it is skipped") {

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <latch>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -275,6 +276,24 @@ TEST_CASE("kernels and scopes are told to an observer with name, roles and end")
   CHECK(recorded->begun[0].uses == std::vector{Use::Read, Use::Read, Use::Overwrite});
   CHECK(recorded->begun[1].name.empty());
   CHECK(recorded->ended == std::vector{recorded->begun[1].scope, recorded->begun[0].scope});
+}
+
+TEST_CASE("a kernel's hash is that of its name and of its operands' roles and shapes") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB)});
+  FloatTensor wide{manager, {2, 512}}, also_wide{manager, {2, 512}}, tall{manager, {512, 2}};
+  const test::Recording recorded{*manager};
+  { KernelScope k{"k", reads(wide), overwrites(tall)}; }
+  { KernelScope k{"k", reads(also_wide), overwrites(tall)}; }
+  { KernelScope k{"k", reads(tall), overwrites(wide)}; }
+  { KernelScope k{"k", reads(wide, tall)}; }
+  { KernelScope k{"k", reads(tall, wide)}; }
+  { KernelScope k{"other", reads(wide), overwrites(tall)}; }
+  std::vector<std::uint64_t> hashes;
+  for (const auto& kernel : recorded->begun) hashes.push_back(kernel.hash);
+  REQUIRE(hashes.size() == 6);
+  CHECK(hashes[0] == hashes[1]);
+  hashes.erase(hashes.begin());
+  CHECK(std::set(hashes.begin(), hashes.end()).size() == 5);
 }
 
 TEST_CASE("hints are told with the scope that they come from") {

@@ -34,6 +34,7 @@ struct MemoryTierOptions {
   Bytes capacity;
   std::chrono::nanoseconds latency{100};
   bool addressable = true;  ///< false: behind `transfer()` with 512-byte sectors
+  bool reserves = false;
 };
 
 /// \threadsafety  as Tier; `fails` is set before the tier is used
@@ -48,6 +49,7 @@ class MemoryTier : public Tier {
       base_ = bytes_.get();
     else
       io_alignment_ = 512;
+    reserves_ = options.reserves;
   }
 
   /// The error of an access or a reservation (`size` bytes at `offset`); none if empty.

@@ -35,6 +35,7 @@ class Recorder final : public Observer {
     std::uint64_t scope;
     std::string name;
     std::vector<Use> uses;
+    std::uint64_t hash;
   };
   struct Given {
     Hint hint;
@@ -42,7 +43,7 @@ class Recorder final : public Observer {
     std::uint64_t scope;
   };
   void on_kernel_begin(const KernelEvent& event) noexcept override {
-    Kernel kernel{event.scope, std::string{event.name}, {}};
+    Kernel kernel{event.scope, std::string{event.name}, {}, event.hash};
     for (const auto& operand : event.operands) kernel.uses.push_back(operand.use);
     begun.push_back(std::move(kernel));
   }

@@ -29,14 +29,20 @@ struct Operand {
   Use use = Use::Read;  ///< of the block: overwriting a part of a group block is an update
   bool entered = false;
 
-  [[nodiscard]] static Operand of(ObjectRef ref, Use use) noexcept {
+  /// \throws  `TierError` for a retired part of a group, unless it is overwritten: then it gets a new place, or
+  ///          `OutOfTierMemory`
+  [[nodiscard]] static Operand of(ObjectRef ref, Use use) {
     const Object& o = *ref.object;
-    const bool is_part = o.grouped && use == Use::Overwrite;
-    return {o.block, nullptr, o.id, o.offset, o.size, is_part ? Use::Update : use, false};
+    if (o.grouped) [[unlikely]]
+      return of_part(ref, use);
+    return {o.block, nullptr, o.id, o.offset, o.size, use, false};
   }
   [[nodiscard]] static Operand of_unmanaged(void* address, std::size_t size, ObjectId id, Use use) noexcept {
     return {nullptr, static_cast<std::byte*>(address), id, 0, size, use, false};
   }
+
+ private:
+  [[nodiscard]] static Operand of_part(ObjectRef ref, Use use);
 };
 
 /// What a batch must know of the scope it is for.
@@ -44,6 +50,7 @@ struct BatchContext {
   std::uint64_t scope = 0;
   bool root = true;  ///< no open scope above it: it may wait for pins
   std::string_view kernel{};
+  std::uint64_t shapes = 0;  ///< hash of the operands' shapes; for `kernel_begin` alone
 };
 
 /// Memory in one tier that never moves: for tables and other machinery that manages its own residency. It counts
@@ -112,7 +119,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   [[nodiscard]] UseClock& clock() noexcept { return clock_; }
   /// True if somebody wants kernels told: scopes then call `kernel_begin` and `kernel_end`.
   [[nodiscard]] bool wants_kernels() const noexcept { return wants_kernels_.load(std::memory_order_relaxed); }
-  virtual void kernel_begin(std::uint64_t scope, std::string_view name, std::span<const Operand> batch) = 0;
+  virtual void kernel_begin(const BatchContext& context, std::span<const Operand> batch) = 0;
   /// Enqueues; dropped and counted if the queue is full.
   virtual void kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept = 0;
 
@@ -125,6 +132,9 @@ class Manager : public std::enable_shared_from_this<Manager> {
   virtual Outcome prefetch(ObjectRef object) noexcept = 0;
   /// The contents are dead. Pinned: at the last unpin. May be overwritten again afterwards.
   virtual void retire(ObjectRef object) noexcept = 0;
+  /// Gives a retired part of a group, which will be overwritten, a place again.
+  /// \throws  `OutOfTierMemory`; it is retired still
+  virtual void revive(ObjectRef object) = 0;
 
   // The runtime.
   virtual void end_of_step() = 0;

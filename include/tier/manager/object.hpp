@@ -6,6 +6,7 @@
 #include <tier/policy/policy.hpp>
 
 #include <boost/intrusive/list_hook.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +23,9 @@ struct Object : boost::intrusive::list_base_hook<> {
   std::size_t offset = 0;  ///< in the block
   std::size_t size = 0;
   bool grouped = false;
-  bool retired = false;
+  bool retired = false;          ///< grouped: its part of the block is gone, or goes with the last pin
+  std::uint32_t alignment = 1;   ///< grouped: of its part
+  std::uint64_t retired_at = 0;  ///< grouped: the group's `frees` then
   std::string name;
 };
 

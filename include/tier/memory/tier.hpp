@@ -57,6 +57,8 @@ class Tier {
   [[nodiscard]] std::size_t io_alignment() const noexcept { return io_alignment_; }
   /// True where accesses must be declared with `charge()` because a device is emulated.
   [[nodiscard]] bool charges() const noexcept { return charges_; }
+  /// True where `reserve()` asks the system, which takes time.
+  [[nodiscard]] bool reserves() const noexcept { return reserves_; }
 
   /// Where it lies and how it is reached, for people: `direct I/O by io_uring in /mnt (ext4)`.
   [[nodiscard]] virtual std::string description() const = 0;
@@ -94,6 +96,7 @@ class Tier {
   std::size_t io_alignment_ = 1;
   bool has_bytes_ = true;
   bool charges_ = false;
+  bool reserves_ = false;
 };
 
 }  // namespace tier

@@ -39,6 +39,12 @@ enum class Outcome : std::uint8_t {
   Full     ///< refused: no room there
 };
 
+/// When a copy that nobody waits for is carried out.
+enum class When : std::uint8_t {
+  Soon,  ///< in turn with prefetches
+  Idle   ///< once nothing else is to be moved
+};
+
 /// A tier as a policy sees it.
 struct TierFacts {
   std::string_view name;
@@ -73,7 +79,7 @@ class PolicyContext {
 
   /// Begins a copy in the background, after which `tier` holds a current copy. The primary stays.
   /// \param tier  slower than the primary's; else `Gone`
-  virtual Outcome copy(BlockId id, TierIndex tier) noexcept = 0;
+  virtual Outcome copy(BlockId id, TierIndex tier, When when = When::Idle) noexcept = 0;
   /// Begins a copy in the background, after which the primary is in `tier`.
   /// \param force  others may be evicted to make room; else only free room is taken
   virtual Outcome fetch(BlockId id, TierIndex tier, bool force) noexcept = 0;
@@ -119,7 +125,7 @@ struct OperandFacts {
 struct KernelEvent : EventHeader {
   std::uint64_t scope = 0;
   std::string_view name;
-  std::uint64_t hash = 0;  ///< of name and operand sizes: the same kernel on the same shapes
+  std::uint64_t hash = 0;  ///< of name, operand roles and shapes: the same kernel on the same shapes
   std::span<const OperandFacts> operands;
   std::uint64_t duration_ns = 0;  ///< at the end
 };
@@ -128,6 +134,7 @@ struct MissEvent : EventHeader {
   BlockFacts block;
   Use use{};
   std::uint64_t scope = 0;
+  std::span<const OperandFacts> operands{};  ///< all that the scope wants at once, this one among them
 };
 struct UseEvent : EventHeader {
   BlockId block = 0;

@@ -70,7 +70,10 @@ class [[nodiscard]] Scope {
       : operands_{(std::size_t{0} + ... + lists.size())} {
     (add_named(lists), ...);
     (add_elements(lists), ...);
-    enter(kernel);
+    Manager* const manager = enter(kernel);
+    if (manager != nullptr && manager->wants_kernels()) [[unlikely]]
+      begin_kernel(*manager, kernel, hash_of_shapes(lists...));
+    if constexpr (detail::checked) detail::note_accesses(chain(), operands_.all());
     if constexpr (detail::checked) (spoil(lists), ...);
   }
 
@@ -79,7 +82,8 @@ class [[nodiscard]] Scope {
  private:
   template <class T>
   [[nodiscard]] static ObjectId id_of(const T& object) noexcept {
-    return ScopeTraits<T>::operand(object, Use::Read).object;
+    const ObjectRef managed = ScopeTraits<T>::object(object);
+    return managed.object != nullptr ? managed.id() : ScopeTraits<T>::operand(object, Use::Read).object;
   }
   [[nodiscard]] const Operand* find(ObjectId id, bool writing) const noexcept {
     for (const auto& operand : operands_.all())
@@ -109,6 +113,27 @@ class [[nodiscard]] Scope {
       if (ref.object != nullptr) operands_.add([&] { return Operand::of(ref, role); });
   }
 
+  /// Named operands of a kind that has shapes; sets at run time count by their sizes alone.
+  template <Use role, class... Ts>
+  [[nodiscard]] static std::uint64_t shapes_of(const OperandGroup<role, Ts...>& group) noexcept {
+    std::uint64_t hash = 0;
+    group.for_each([&]<class T>(T& object) {
+      using Traits = ScopeTraits<std::remove_const_t<T>>;
+      if constexpr (requires { Traits::shape_hash(object); }) hash = hash * 31 + Traits::shape_hash(object);
+    });
+    return hash;
+  }
+  template <Use role, class Element>
+  [[nodiscard]] static std::uint64_t shapes_of(const OperandSet<role, Element>&) noexcept {
+    return 0;
+  }
+  template <OperandList... Lists>
+  [[nodiscard]] static std::uint64_t hash_of_shapes(const Lists&... lists) noexcept {
+    std::uint64_t hash = 0;
+    ((hash = hash * 31 + shapes_of(lists)), ...);
+    return hash;
+  }
+
   template <Use role, class... Ts>
   void spoil(const OperandGroup<role, Ts...>& group) noexcept {
     if constexpr (role == Use::Overwrite)
@@ -126,7 +151,8 @@ class [[nodiscard]] Scope {
         if (ref.object != nullptr) detail::spoil(*find(ref.id(), true));
   }
 
-  void enter(std::string_view kernel) {
+  /// \return  the operands' manager; null if no runtime manages one of them
+  Manager* enter(std::string_view kernel) {
     Manager* manager = nullptr;
     std::uint64_t stamp = 0;
     for (auto& operand : operands_.all()) {
@@ -143,9 +169,7 @@ class [[nodiscard]] Scope {
       operand.entered = true;
       operand.address = operand.block->address.load(std::memory_order_relaxed) + operand.offset;
     }
-    if (manager != nullptr && manager->wants_kernels()) [[unlikely]]
-      begin_kernel(*manager, kernel);
-    if constexpr (detail::checked) detail::note_accesses(chain(), operands_.all());
+    return manager;
   }
   void end() noexcept {
     if (operands_.all().empty()) return;
@@ -161,7 +185,7 @@ class [[nodiscard]] Scope {
   }
 
   void enter_slowly(Manager& manager, std::string_view kernel);
-  void begin_kernel(Manager& manager, std::string_view kernel);
+  void begin_kernel(Manager& manager, std::string_view kernel, std::uint64_t shapes);
   void end_kernel() noexcept;
 
   detail::Nesting nesting_;

@@ -34,7 +34,10 @@ class OperandBuffer {
   ~OperandBuffer() { release(); }
 
   /// \param make  returns the operand   \pre  fewer than the capacity are held
-  void add(auto&& make) noexcept { ::new (static_cast<void*>(data_ + size_++)) Operand(make()); }
+  void add(auto&& make) {
+    ::new (static_cast<void*>(data_ + size_)) Operand(make());
+    ++size_;
+  }
   void clear() noexcept { size_ = 0; }
 
   [[nodiscard]] std::span<Operand> all() noexcept { return {data_, size_}; }

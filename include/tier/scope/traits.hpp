@@ -11,9 +11,10 @@ namespace tier {
 /// Specialised by each type that scopes and hints accept (tensor/ does); for a `T`:
 /// ```
 /// static ObjectRef object(const T&) noexcept;           null for memory that no runtime manages
-/// static Operand operand(const T&, Use) noexcept;
+/// static Operand operand(const T&, Use);                what it throws, the scope's constructor does
 /// static ReadView view(const T&, const Operand&);       of the operand while it is entered
 /// static WriteView view(T&, const Operand&);
+/// static std::uint64_t shape_hash(const T&) noexcept;   optional: tells policies kernels on other shapes apart
 /// ```
 template <class T>
 struct ScopeTraits;

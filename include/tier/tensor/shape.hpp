@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -37,6 +38,8 @@ class Shape {
   std::size_t count_ = 1;
 };
 
+/// Equal for equal shapes, and likely for no others.
+[[nodiscard]] std::uint64_t hash_of(const Shape& shape) noexcept;
 /// `[64, 256, 56, 56]`
 [[nodiscard]] std::string to_string(const Shape& shape);
 

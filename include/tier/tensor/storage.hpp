@@ -28,7 +28,7 @@ class TensorStorage {
   /// from the heap.
   [[nodiscard]] TensorStorage another(std::string_view name) const;
   [[nodiscard]] ObjectRef object() const noexcept { return handle_.ref(); }
-  [[nodiscard]] Operand operand(Use use) const noexcept {
+  [[nodiscard]] Operand operand(Use use) const {
     return handle_ ? Operand::of(handle_.ref(), use) : Operand::of_unmanaged(address_, size_.count, id_, use);
   }
 

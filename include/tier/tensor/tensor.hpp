@@ -86,7 +86,8 @@ class Tensor {
 template <class T>
 struct ScopeTraits<Tensor<T>> {
   static ObjectRef object(const Tensor<T>& tensor) noexcept { return tensor.object(); }
-  static Operand operand(const Tensor<T>& tensor, Use use) noexcept { return tensor.storage_.operand(use); }
+  static Operand operand(const Tensor<T>& tensor, Use use) { return tensor.storage_.operand(use); }
+  static std::uint64_t shape_hash(const Tensor<T>& tensor) noexcept { return hash_of(tensor.shape_); }
   static TensorView<const T> view(const Tensor<T>& tensor, const Operand& operand) noexcept {
     return {reinterpret_cast<const T*>(operand.address), tensor.shape_, tensor.strides_};
   }
