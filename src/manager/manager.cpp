@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  The manager's life, its waits, and what it tells policies and observers.
+#include "live_managers.hpp"
 #include "manager_core.hpp"
 
 #include <tier/core/assert.hpp>
@@ -40,7 +41,9 @@ std::vector<std::unique_ptr<Tier>> ordered(std::vector<std::unique_ptr<Tier>> ti
 
 std::shared_ptr<Manager> Manager::make(std::vector<std::unique_ptr<Tier>> tiers,
                                        std::unique_ptr<Policy> policy, ManagerOptions options) {
-  return std::make_shared<ManagerCore>(std::move(tiers), std::move(policy), options);
+  auto manager = std::make_shared<ManagerCore>(std::move(tiers), std::move(policy), options);
+  LiveManagers::instance().add(manager);
+  return manager;
 }
 
 void Manager::leave(std::span<Operand> batch) noexcept {
@@ -75,6 +78,7 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
 }
 
 ManagerCore::~ManagerCore() {
+  LiveManagers::instance().remove(this);
   quiesce();
   for (auto& tier : tiers_) {
     tier.ranked.clear();

@@ -82,7 +82,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   void rerank(BlockId id) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
 
   // Called by blocks and transfers.
-  void last_unpinned(Block& block) noexcept;
+  void last_unpinned(BlockId id) noexcept;
   void transfer_ended(Transfer& transfer, std::error_code error, bool cancelled) noexcept;
   void fetch_now(BlockId id) noexcept;
 
@@ -130,6 +130,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
+  bool room_may_come(MutexLock& lock) TIER_REQUIRES(mutex_);
   Object& new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name)
       TIER_REQUIRES(mutex_);
   Object* create_in_group(std::size_t size, std::size_t alignment, std::string_view name, MutexLock& lock)

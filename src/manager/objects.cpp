@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Objects, blocks and regions: how they come, how they go, what state they are in.
+#include "live_managers.hpp"
 #include "manager_core.hpp"
 
 #include <tier/core/assert.hpp>
@@ -376,13 +377,18 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
       if (Region* r = allocate_region(nth(i), b.size, alignment, report.cause)) return r;
     for (TierIndex i = 0; i < n; ++i)
       if (Region* r = make_room(nth(i), b.size, alignment, b.id, report, lock)) return r;
-    const RoomReport found = survey();
-    if (!found.transient && !found.again) throw_out_of_memory(b.size, name, report.cause);
-    if (found.again) continue;
-    const auto began = now_ns();
-    wait(lock);  // never for pins: the caller may hold them
-    count_wait(0, began);
+    if (!room_may_come(lock)) throw_out_of_memory(b.size, name, report.cause);
   }
+}
+
+/// Waits for what ends by itself, never for pins: the caller may hold them. \return  false if there is nothing of that
+bool ManagerCore::room_may_come(MutexLock& lock) {
+  const RoomReport found = survey();
+  if (found.again || !found.transient) return found.again;
+  const auto began = now_ns();
+  wait(lock);
+  count_wait(0, began);
+  return true;
 }
 
 /// The granules that an object takes in its group.
@@ -498,8 +504,10 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   Region* region = nullptr;
   try {
     RoomReport report;
-    region = make_room(t, size.count, b.record->alignment, b.id, report, lock);
-    if (region == nullptr) throw_out_of_memory(size.count, name, report.cause);
+    while (region == nullptr) {
+      region = make_room(t, size.count, b.record->alignment, b.id, report, lock);
+      if (region == nullptr && !room_may_come(lock)) throw_out_of_memory(size.count, name, report.cause);
+    }
     set_primary(b, region);
     object = &new_object(b, 0, size.count, name);
   } catch (...) {
@@ -631,15 +639,15 @@ void ManagerCore::retire(ObjectRef ref) noexcept {
   refresh(b);  // a use that writes must say that it is garbage no more
 }
 
-/// The block may have gone since it was left, and even be another one: whatever is done is right for any block.
-void ManagerCore::last_unpinned(Block& b) noexcept {
+void ManagerCore::last_unpinned(BlockId id) noexcept {
   if (in_fork_child_) return;
   std::shared_ptr<Manager> keeper;  // we may end with it: after the lock
   MutexLock lock{mutex_};
-  if (b.record == nullptr || b.pins() != 0) return;
-  b.state.fetch_and(~word::waiters, std::memory_order_acq_rel);
-  if (std::exchange(b.record->kept, false)) --kept_;
-  release_if_dead(b);
+  Block* const b = find(id);
+  if (b == nullptr || b->pins() != 0) return;
+  b->state.fetch_and(~word::waiters, std::memory_order_acq_rel);
+  if (std::exchange(b->record->kept, false)) --kept_;
+  release_if_dead(*b);
   changed();
   keeper = needless_keeper();
 }
@@ -649,7 +657,10 @@ std::shared_ptr<Manager> ManagerCore::needless_keeper() noexcept {
   return kept_ == 0 ? std::move(keeper_) : nullptr;
 }
 
-void Block::leave_slowly() noexcept { static_cast<ManagerCore*>(manager)->last_unpinned(*this); }
+void Block::last_left(const Manager* manager, BlockId id) noexcept {
+  if (const auto live = LiveManagers::instance().find(manager))
+    static_cast<ManagerCore&>(*live).last_unpinned(id);
+}
 
 ObjectHandle& ObjectHandle::operator=(ObjectHandle&& other) noexcept {
   if (this == &other) return *this;

@@ -129,6 +129,7 @@ struct Room {
   bool broken = false;   ///< a block of the window stays where it is
   BlockId fetch = 0;     ///< in the background: fetch this block into the room
   bool background = false;
+  bool forced = false;      ///< the policy offered nothing
   std::error_code cause{};  ///< why a block of the window could not leave
 };
 

@@ -267,7 +267,7 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
   for (auto& m : moves) {
     Block& b = *m.block;
     const bool stays = m.to->tier == room.tier;
-    const Cause why = stays ? Cause::Compact : Cause::Evict;
+    const Cause why = stays ? Cause::Compact : room.forced ? Cause::Forced : Cause::Evict;
     if (m.to->block == &b) detach(b, m.to);
     if (!m.copied) {
       Region* old = b.record->primary();
@@ -391,10 +391,15 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
       break;
     }
     if (forced) ++counts_.forced;
-    Room room;
-    room.tier = t;
-    room.size = size;
-    room.alignment = alignment;
+    const auto wanted = [&] {
+      Room r;
+      r.tier = t;
+      r.size = size;
+      r.alignment = alignment;
+      r.forced = forced;
+      return r;
+    };
+    Room room = wanted();
     std::vector<CopyTask*> transfers;
     TierIndex lacking = no_tier;
     auto begun = begin_emptying(room, *window, to, inside, transfers, lacking, report.cause);
@@ -417,7 +422,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
       if (made) continue;
     }
     if (begun == Emptied::NoRoomBelow && !inside) {  // nowhere to go but elsewhere in this tier
-      room = Room{t, size, alignment, {}, 0, false, 0, false, {}};
+      room = wanted();
       transfers.clear();
       if ((window = scan(t, size, alignment)))
         begun = begin_emptying(room, *window, {}, inside = true, transfers, lacking, report.cause);

@@ -156,7 +156,11 @@ TEST_CASE("a policy that chooses nothing is overruled, and that is counted") {
   };
   auto large = a.rig.make(1_MiB, 'l');
   CHECK(a.rig.where(a.object) == 1);
-  CHECK(a.rig.manager->statistics().forced == 1);
+  const auto statistics = a.rig.manager->statistics();
+  CHECK(statistics.forced == 1);
+  REQUIRE(statistics.moved.size() == 1);
+  CHECK(statistics.moved[0].cause == Cause::Forced);
+  CHECK(statistics.moved[0].bytes == a.object.size_bytes().count);
   CHECK(a.rig.holds(large, 'l'));
 }
 

@@ -228,6 +228,20 @@ TEST_CASE(
   crowd.rig.settle();
 }
 
+TEST_CASE("what is placed for ever waits for a transfer that is about to free its room") {
+  Rig rig{1_MiB, 4_MiB, false};
+  auto object = rig.make(1_MiB, 'o');
+  Hold hold{rig.slow(), Direction::Write};
+  REQUIRE(rig.evict(object) == Outcome::Done);
+  hold.wait_for_arrival();
+  auto placed = in_thread([&] { return rig.manager->place(1_MiB, 64, 0, "placed"); });
+  until([&] { return rig.manager->statistics().objects == 1 && rig.used(0) == 1_MiB; });
+  hold.open();
+  const auto storage = placed.get();
+  CHECK(storage.address() != nullptr);
+  CHECK_THROWS_AS(std::ignore = rig.manager->place(1_MiB, 64, 0, "more"), OutOfTierMemory);
+}
+
 TEST_CASE("an object larger than every tier is refused when it is made") {
   Crowd crowd{false};
   const auto message = message_of([&] { std::ignore = crowd.rig.manager->create(65_MiB, 64, "giant"); });

@@ -247,6 +247,23 @@ TEST_CASE("an object that ends inside a scope keeps its bytes until the scope en
   CHECK(manager->statistics().objects == 0);
 }
 
+TEST_CASE("a scope may end in the very instant in which its object and its manager do") {
+  for (int round = 0; round < 2000; ++round) {
+    auto manager = test::make_manager({tiers::dram(64_KiB)});
+    std::optional<FloatTensor> x{std::in_place, manager, Shape{16}};
+    std::optional scope{ReadScope{*x}};
+    std::latch ready{2};
+    std::thread other{[&] {
+      ready.arrive_and_wait();
+      scope.reset();
+    }};
+    ready.arrive_and_wait();
+    x.reset();
+    manager.reset();
+    other.join();
+  }
+}
+
 TEST_CASE("memory of the program takes part in scopes beside objects") {
   const auto manager = test::make_manager({tiers::dram(1_MiB)});
   std::vector<float> mine(16, 3);

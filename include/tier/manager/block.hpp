@@ -61,9 +61,11 @@ struct alignas(64) Block {
 
   /// Gives a pin back. After it the block may be gone.
   void leave() noexcept {
+    const Manager* const in = manager;
+    const BlockId left = id;
     const auto old = state.fetch_sub(word::pin, std::memory_order_acq_rel);
     if ((old & word::slow_exit) != 0 && (old & word::pins) == word::pin) [[unlikely]]
-      leave_slowly();
+      last_left(in, left);
   }
 
   [[nodiscard]] std::uint32_t pins() const noexcept {
@@ -71,7 +73,8 @@ struct alignas(64) Block {
   }
 
  private:
-  void leave_slowly() noexcept;
+  /// The block and its manager may have gone.
+  static void last_left(const Manager* manager, BlockId id) noexcept;
 };
 static_assert(sizeof(Block) == 64);
 
