@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The one list of built-in policies: a new one adds its folder, and a line here.
+/// \file  All built-in policies: a new one adds its folder, and a line here.
 #include "runtime/builtin_policies.hpp"
 
 #include "first_touch/first_touch.hpp"
+#include "first_touch/first_touch_rows.hpp"
 #include "hint_aware/hint_aware.hpp"
+#include "hint_aware/hint_aware_rows.hpp"
 #include "lru/lru.hpp"
+#include "lru/lru_rows.hpp"
 
 #include <array>
 
@@ -15,6 +18,15 @@ std::span<const BuiltinPolicy> builtin_policies() noexcept {
       {"first_touch", make_first_touch},
       {"hint_aware", make_hint_aware},
       {"lru", make_lru},
+  }};
+  return list;
+}
+
+std::span<const BuiltinRowPolicy> builtin_row_policies() noexcept {
+  static constexpr std::array<BuiltinRowPolicy, 3> list{{
+      {"first_touch", make_first_touch_rows},
+      {"hint_aware", make_hint_aware_rows},
+      {"lru", make_lru_rows},
   }};
   return list;
 }

@@ -3,6 +3,7 @@
 /// \file  The policies that come with the library.
 #include <tier/policy/policy.hpp>
 #include <tier/policy/policy_options.hpp>
+#include <tier/policy/row_policy.hpp>
 
 #include <memory>
 #include <span>
@@ -14,6 +15,12 @@ struct BuiltinPolicy {
   std::string_view name;
   std::unique_ptr<Policy> (*make)(PolicyOptions);
 };
+struct BuiltinRowPolicy {
+  std::string_view name;
+  std::unique_ptr<RowPolicy> (*make)();
+};
+/// Both in alphabetical order.
 [[nodiscard]] std::span<const BuiltinPolicy> builtin_policies() noexcept;
+[[nodiscard]] std::span<const BuiltinRowPolicy> builtin_row_policies() noexcept;
 
 }  // namespace tier::detail
