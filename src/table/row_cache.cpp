@@ -82,6 +82,7 @@ void RowCache::write_all(FunctionRef<void(RowId, RowId, std::byte*)> fill) {
   for (RowId first = 0; first < layout_.units; first += std::min(buffer, layout_.units - first)) {
     const auto count = std::min(buffer, layout_.units - first);
     fill(first, count, slots_);
+    const MutexLock pass{gate_};
     IoRequest request{home_of(first), slots_, count * layout_.unit_bytes, {}};
     slow().transfer(Direction::Write, {&request, 1});
     if (request.error)
@@ -111,7 +112,9 @@ void RowCache::begin(Window& window, std::size_t units) {
   window.fetches.reserve(chunk_);
   window.requests.reserve(std::max<std::size_t>(chunk_, shape_.staging));
   window.failure = {};
+  const MutexLock pass{gate_};
   const MutexLock lock{mutex_};
+  ++windows_;
   if (++last_serial_ == 0) ++last_serial_;
   window.serial = last_serial_;
   if (is_awaited(window)) ++awaited_;
@@ -187,6 +190,7 @@ RowCache::Step RowCache::place(Window& window, RowId unit, std::byte*& address) 
 }
 
 RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& address) {
+  if (in_fork_child_) return refuse(window, unit, std::make_error_code(std::errc::operation_not_permitted));
   const bool peek = window.purpose == Purpose::Peek;
   ++window.waited;
   if (!peek && (window.force || policy_->admit(unit, free_ != no_slot))) {
@@ -209,12 +213,16 @@ RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& a
   return Step::Ready;
 }
 
+RowCache::Step RowCache::refuse(Window& window, RowId unit, std::error_code error) {
+  window.failure = error;
+  window.failed_unit = unit;
+  return Step::Busy;
+}
+
 RowCache::Step RowCache::read_in_place(Window& window, RowId unit, std::byte*& address) {
   if (const auto error = slow().access_error(Direction::Read, home_of(unit), layout_.unit_bytes)) {
     ++counters_.read_errors;
-    window.failure = error;
-    window.failed_unit = unit;
-    return Step::Busy;
+    return refuse(window, unit, error);
   }
   if (window.in_place_reads++ == 0) window.in_place_since = std::chrono::steady_clock::now();
   window.in_place_bytes += layout_.unit_bytes;
@@ -404,6 +412,7 @@ void RowCache::release(Window& window) noexcept {
     }
   }
   window.pins.clear();
+  --windows_;
   if (waiters_ != 0) changed_.notify_all();
 }
 
@@ -462,6 +471,9 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, boo
 }
 
 void RowCache::flush(Window& window) {
+  if (in_fork_child_)
+    throw TierError{std::make_error_code(std::errc::operation_not_permitted),
+                    "a flush of table '" + name_ + "' in the child of a fork"};
   window.purpose = Purpose::Flush;
   begin(window, chunk_);
   std::error_code failure;
@@ -491,6 +503,7 @@ void RowCache::flush(Window& window) {
     changed_.notify_all();
   }
   free_written_staging();
+  release(window);
   if (failure) throw unit_error(layout_, name_, failed, slow(), failure, "cannot write back");
 }
 
@@ -536,12 +549,30 @@ void RowCache::free_written_staging() noexcept {
 
 void RowCache::transfer(Direction direction, std::span<IoRequest> requests, Cause cause) noexcept {
   if (requests.empty()) return;
+  if (in_fork_child_) {  // what could not leave staging before the fork stays there
+    for (auto& request : requests) request.error = std::make_error_code(std::errc::operation_not_permitted);
+    return;
+  }
   slow().transfer(direction, requests);
   const auto moved = static_cast<std::size_t>(
       std::count_if(requests.begin(), requests.end(), [](const auto& request) { return !request.error; }));
   const auto from = direction == Direction::Read ? home_.tier_index() : Manager::fastest();
   const auto to = direction == Direction::Read ? Manager::fastest() : home_.tier_index();
   manager_.count_moved(from, to, cause, moved * layout_.unit_bytes, moved);
+}
+
+void RowCache::before_fork() noexcept {
+  gate_.lock();
+  mutex_.lock();
+  ++waiters_;
+  while (windows_ != 0) changed_.wait(mutex_);
+  --waiters_;
+}
+
+void RowCache::after_fork(bool in_child) noexcept {
+  in_fork_child_ = in_child || in_fork_child_;
+  mutex_.unlock();
+  gate_.unlock();
 }
 
 // Batches.
@@ -615,7 +646,8 @@ void RowCache::drain_log() noexcept {
 // Checks and reports.
 
 void RowCache::throw_unreadable(const Window& window) const {
-  throw unit_error(layout_, name_, window.failed_unit, home_.tier(), window.failure, "cannot read");
+  throw unit_error(layout_, name_, window.failed_unit, home_.tier(), window.failure,
+                   in_fork_child_ ? "the child of a fork cannot reach" : "cannot read");
 }
 
 void RowCache::throw_no_room() const {
