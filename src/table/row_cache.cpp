@@ -5,6 +5,7 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <new>
 #include <stdexcept>
 
@@ -26,6 +27,19 @@ TierError unit_error(const RowLayout& layout, const std::string& table, RowId un
     message.append(" to ").append(std::to_string(layout.first_row(unit) + layout.rows_in(unit) - 1));
   return {error, message.append(" in tier ").append(tier.name())};
 }
+
+/// What goes on when a policy has failed: it knows nothing, so it need not be told what came before.
+class FirstTouch final : public RowPolicy {
+ public:
+  std::string_view name() const noexcept override { return "first touch (after a failure)"; }
+  std::size_t bytes_per_slot() const noexcept override { return 0; }
+  void attach(RowId, SlotId, const RowFacts&) override {}
+  void on_hit(RowId, SlotId) override {}
+  bool admit(RowId, bool slots_free) override { return slots_free; }
+  void on_insert(RowId, SlotId) override {}
+  void on_erase(RowId, SlotId) override {}
+  SlotId victim(const SlotFilter&, RowId, RoomFor) override { return no_slot; }
+};
 
 }  // namespace
 
@@ -54,7 +68,8 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
       layout_{layout},
       shape_{shape},
       name_{std::move(name)},
-      policy_{std::move(policy)},
+      own_policy_{std::move(policy)},
+      policy_{own_policy_.get()},
       wants_all_{policy_->wanted_uses() == RowUses::All},
       chunk_{std::clamp(chunk_bytes / layout.unit_bytes, fewest_in_chunk, most_in_chunk)},
       home_{std::move(slow)} {
@@ -71,7 +86,7 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
   for (RowId unit = 0; unit < layout.units; ++unit) new (&map_[unit]) std::atomic<std::uint32_t>{nowhere};
   const MutexLock lock{mutex_};
   for (auto slot = static_cast<SlotId>(slots); slot-- > 0;) put_free(slot);
-  policy_->attach(layout.units, shape.slots, *this);
+  ask([&](RowPolicy& p) { p.attach(layout.units, shape.slots, *this); });
 }
 
 RowCache::~RowCache() = default;
@@ -102,6 +117,22 @@ void RowCache::put_free(SlotId slot) noexcept {
   states_[slot] = {};
   states_[slot].unit = list;
   list = slot;
+}
+
+// The policy.
+
+void RowCache::replace_policy() noexcept {
+  static FirstTouch first_touch;
+  std::fprintf(stderr,
+               "libtier: row policy %.*s of table '%s' threw an exception; going on with first touch\n",
+               static_cast<int>(own_policy_->name().size()), own_policy_->name().data(), name_.c_str());
+  policy_ = &first_touch;
+  wants_all_.store(false, std::memory_order_relaxed);
+}
+
+bool RowCache::admits(RowId unit) noexcept {
+  const bool slots_free = free_ != no_slot;
+  return ask([&](RowPolicy& p) { return p.admit(unit, slots_free); });
 }
 
 // Windows.
@@ -183,7 +214,7 @@ RowCache::Step RowCache::place(Window& window, RowId unit, std::byte*& address) 
   state.hold = std::max(state.hold, window.hold);
   if (window.purpose == Purpose::Gather) {
     state.prefetched = false;
-    if (!is_staging(slot)) policy_->on_hit(unit, slot);
+    if (!is_staging(slot)) ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
   }
   address = slot_address(slot);
   return Step::Ready;
@@ -193,7 +224,7 @@ RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& a
   if (in_fork_child_) return refuse(window, unit, std::make_error_code(std::errc::operation_not_permitted));
   const bool peek = window.purpose == Purpose::Peek;
   ++window.waited;
-  if (!peek && (window.force || policy_->admit(unit, free_ != no_slot))) {
+  if (!peek && (window.force || admits(unit))) {
     const auto slot = take_slot(window, unit);
     if (slot != no_slot) {
       start_fetch(window, unit, slot);
@@ -201,7 +232,7 @@ RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& a
       return Step::Ready;
     }
     // A policy that is told every use decides as if rows came one by one: what this window has had may leave.
-    if (wants_all_ && !window.pins.empty()) return Step::NoRoom;
+    if (policy_wants_all() && !window.pins.empty()) return Step::NoRoom;
   }
   if (window.purpose != Purpose::Update && slow().model().addressable)
     return read_in_place(window, unit, address);
@@ -241,11 +272,12 @@ SlotId RowCache::take_slot(Window& window, RowId unit) {
   }
   const MayGo unheld{*this, false, 0};
   const bool ahead = window.purpose == Purpose::Prefetch;
-  auto slot = policy_->victim(unheld, unit, ahead ? RoomFor::Prefetch : RoomFor::Miss);
+  const auto purpose = ahead ? RoomFor::Prefetch : RoomFor::Miss;
+  auto slot = ask([&](RowPolicy& p) { return p.victim(unheld, unit, purpose); });
   if (slot < shape_.slots && unheld(slot)) return slot;
   if (ahead) return no_slot;
-  const MayGo held{*this, true, wants_all_ ? 0 : window.hold};
-  slot = policy_->victim(held, unit, RoomFor::Miss);
+  const MayGo held{*this, true, policy_wants_all() ? 0 : window.hold};
+  slot = ask([&](RowPolicy& p) { return p.victim(held, unit, RoomFor::Miss); });
   if (slot >= shape_.slots || !held(slot)) return window.force ? any_slot() : no_slot;
   ++counters_.holds_given_up;
   return slot;
@@ -267,7 +299,7 @@ void RowCache::start_fetch(Window& window, RowId unit, SlotId slot) {
   if (fetch.old != no_unit) {
     fetch.write_back = state.dirty;
     if (!fetch.write_back) map_[fetch.old].store(nowhere, std::memory_order_release);
-    policy_->on_erase(fetch.old, slot);
+    ask([&](RowPolicy& p) { p.on_erase(fetch.old, slot); });
     ++counters_.evicted_units;
     counters_.prefetched_unused += state.prefetched && is_held(state);
   }
@@ -276,7 +308,7 @@ void RowCache::start_fetch(Window& window, RowId unit, SlotId slot) {
   state.hold = window.hold;
   state.prefetched = window.purpose == Purpose::Prefetch;
   map_[unit].store(pending | slot, std::memory_order_relaxed);
-  if (!staging) policy_->on_insert(unit, slot);
+  if (!staging) ask([&](RowPolicy& p) { p.on_insert(unit, slot); });
   pin(window, slot);
   window.fetches.push_back(fetch);
 }
@@ -339,8 +371,10 @@ bool RowCache::write_victims(Window& window) {
 void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
   auto& state = states_[fetch.slot];
   map_[fetch.unit].store(nowhere, std::memory_order_relaxed);
-  policy_->on_erase(fetch.unit, fetch.slot);
-  policy_->on_insert(fetch.old, fetch.slot);
+  ask([&](RowPolicy& p) {
+    p.on_erase(fetch.unit, fetch.slot);
+    p.on_insert(fetch.old, fetch.slot);
+  });
   std::erase(window.pins, fetch.slot);
   unpin(fetch.slot, window.serial);
   state.unit = fetch.old;
@@ -383,7 +417,7 @@ void RowCache::read_units(Window& window) {
 // A unit that cannot be read is in no slot.
 void RowCache::forget(Window& window, const Window::Fetch& fetch) noexcept {
   map_[fetch.unit].store(nowhere, std::memory_order_relaxed);
-  if (!is_staging(fetch.slot)) policy_->on_erase(fetch.unit, fetch.slot);
+  if (!is_staging(fetch.slot)) ask([&](RowPolicy& p) { p.on_erase(fetch.unit, fetch.slot); });
   std::erase(window.pins, fetch.slot);
   unpin(fetch.slot, window.serial);
   put_free(fetch.slot);
@@ -456,7 +490,7 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, boo
         if (state.unit == units[next]) state.hold = std::max(state.hold, window.hold);
         continue;
       }
-      if (!policy_->admit(units[next], free_ != no_slot)) continue;
+      if (!admits(units[next])) continue;
       const auto slot = take_slot(window, units[next]);
       full = slot == no_slot;
       if (full) break;
@@ -589,7 +623,7 @@ BatchNumber RowCache::open_batch() {
 
 void RowCache::announce(BatchNumber batch, std::span<const RowId> units) {
   const MutexLock lock{mutex_};
-  policy_->on_announce(batch, units);
+  ask([&](RowPolicy& p) { p.on_announce(batch, units); });
 }
 
 void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept {
@@ -602,7 +636,7 @@ void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bo
     states_[slot].prefetched = false;
     counters_.prefetched_unused += !used;
   }
-  if (!announced.empty()) policy_->on_batch_end(batch, announced);
+  if (!announced.empty()) ask([&](RowPolicy& p) { p.on_batch_end(batch, announced); });
 }
 
 void RowCache::hold(BatchNumber batch, std::span<const RowId> units) noexcept {
@@ -629,7 +663,7 @@ void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept
     if (slot == no_slot) continue;
     states_[slot].hold = std::max(states_[slot].hold, hold);
     states_[slot].prefetched = false;
-    policy_->on_hit(states_[slot].unit, slot);
+    ask([&](RowPolicy& p) { p.on_hit(states_[slot].unit, slot); });
   }
 }
 
@@ -638,7 +672,7 @@ void RowCache::drain_log() noexcept {
   for (RowId i = 0; i < logged; ++i) {
     const auto unit = layout_.unit_of(log_[i]);
     const auto slot = slot_of(unit);
-    if (slot != no_slot) policy_->on_hit(unit, slot);
+    if (slot != no_slot) ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
   }
   logged_.store(0, std::memory_order_relaxed);
 }

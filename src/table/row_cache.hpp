@@ -139,7 +139,7 @@ class RowCache final : private RowFacts {
   /// Tells the policy of uses that were served without a lock; it may hear of them later, or not at all.
   /// \param hold  the rows' units are held for this batch
   void note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept TIER_EXCLUDES(mutex_);
-  [[nodiscard]] bool policy_wants_all() const noexcept { return wants_all_; }
+  [[nodiscard]] bool policy_wants_all() const noexcept { return wants_all_.load(std::memory_order_relaxed); }
 
   /// Around a fork: waits until no window is open and no bytes move, and holds the locks.
   void before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
@@ -189,6 +189,19 @@ class RowCache final : private RowFacts {
   }
   void put_free(SlotId slot) noexcept TIER_REQUIRES(mutex_);
 
+  /// Asks the policy; if it throws, first touch takes over.
+  template <class F>
+  auto ask(F&& question) noexcept TIER_REQUIRES(mutex_) {
+    try {
+      return question(*policy_);
+    } catch (...) {
+      replace_policy();
+    }
+    return question(*policy_);
+  }
+  void replace_policy() noexcept TIER_REQUIRES(mutex_);
+  [[nodiscard]] bool admits(RowId unit) noexcept TIER_REQUIRES(mutex_);
+
   void begin(Window& window, std::size_t units) TIER_EXCLUDES(mutex_);
   Step place(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
   Step place_missing(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
@@ -217,8 +230,9 @@ class RowCache final : private RowFacts {
   const RowLayout layout_;
   const CacheShape shape_;
   const std::string name_;
-  const std::unique_ptr<RowPolicy> policy_;  // called under the lock
-  const bool wants_all_;
+  const std::unique_ptr<RowPolicy> own_policy_;
+  RowPolicy* policy_ TIER_GUARDED_BY(mutex_);  // that one, or what stands in for it when it has failed
+  std::atomic<bool> wants_all_;
   const std::size_t chunk_;  // units whose bytes move in one go
   PlacedStorage home_, storage_;
   std::byte* slots_ = nullptr;
