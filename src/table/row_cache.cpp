@@ -139,7 +139,8 @@ bool RowCache::admits(RowId unit) noexcept {
 
 // What may throw comes first, so that nothing does once the lock is held.
 void RowCache::begin(Window& window, std::size_t units) {
-  window.pins.reserve(std::min(units, std::size_t{shape_.slots} + shape_.staging));
+  window.pins.reserve(
+      units);  // a slot may be pinned for each unit of it, if another window has pinned it in between
   window.fetches.reserve(chunk_);
   window.requests.reserve(std::max<std::size_t>(chunk_, shape_.staging));
   window.failure = {};
@@ -224,7 +225,7 @@ RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& a
   if (in_fork_child_) return refuse(window, unit, std::make_error_code(std::errc::operation_not_permitted));
   const bool peek = window.purpose == Purpose::Peek;
   ++window.waited;
-  if (!peek && (window.force || admits(unit))) {
+  if (window.force || (!peek && admits(unit))) {
     const auto slot = take_slot(window, unit);
     if (slot != no_slot) {
       start_fetch(window, unit, slot);
