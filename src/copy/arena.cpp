@@ -47,6 +47,11 @@ Arena::Arena(unsigned threads)
 
 Arena::~Arena() = default;
 
+void Arena::forget_workers() noexcept {
+  threads_ = 1;
+  static_cast<void>(workers_.release());
+}
+
 void Arena::parallel_for(std::size_t n, FunctionRef<void(std::size_t)> body) noexcept {
   Loop loop{n, std::max<std::size_t>(1, n / (threads_ * grains_per_thread)), body};
   if (workers_ == nullptr || n < 2) {

@@ -7,7 +7,8 @@
 namespace tier {
 
 void ManagerCore::before_fork() noexcept {
-  engine_.pause();  // first: a chunk in flight may need the lock to end
+  companions_.before_fork();  // they may wait for us, never we for them
+  engine_.pause();            // first: a chunk in flight may need the lock to end
   mutex_.lock();
 }
 
@@ -15,6 +16,7 @@ void ManagerCore::after_fork(bool in_child) noexcept {
   in_fork_child_ = in_child || in_fork_child_;
   mutex_.unlock();
   if (!in_child) engine_.resume();
+  companions_.after_fork(in_child);
 }
 
 /// Without transfers and their waits a block is where it is, or out of reach.

@@ -133,6 +133,7 @@ void ManagerCore::quiesce() noexcept {
 
 std::vector<std::string> ManagerCore::close() noexcept {
   if (in_fork_child_) return {};
+  companions_.stop();
   MutexLock lock{mutex_};
   drain_notes();
   closed_ = true;

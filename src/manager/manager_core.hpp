@@ -2,6 +2,7 @@
 #pragma once
 /// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp, transfers
 ///        and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in fork.cpp.
+#include "companions.hpp"
 #include "records.hpp"
 
 #include <tier/core/mutex.hpp>
@@ -58,6 +59,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   std::vector<std::string> close() noexcept override;
   void before_fork() noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   void after_fork(bool in_child) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  void add_companion(const std::shared_ptr<Companion>& companion) override { companions_.add(companion); }
   void add_observer(Observer& observer) override;
   void remove_observer(Observer& observer) noexcept override;
   void count_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
@@ -314,6 +316,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   std::vector<Note> notes_ TIER_GUARDED_BY(notes_mutex_);
   std::vector<Note> drained_ TIER_GUARDED_BY(mutex_);
   std::uint64_t notes_dropped_ TIER_GUARDED_BY(notes_mutex_) = 0;
+  Companions companions_;       // told before the lock is taken
   bool in_fork_child_ = false;  // set before the child's first own instruction
   CopyEngine engine_;           // last: its movers end before what they report to
 };

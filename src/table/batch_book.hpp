@@ -56,6 +56,9 @@ class BatchBook {
     return std::span{record.units}.subspan(record.cursor);
   }
   void end_prefetch(BatchRecord* record, std::size_t fetched) noexcept TIER_EXCLUDES(mutex_);
+  /// Holds the lock over a fork.
+  void before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
+  void after_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
   /// Calls `visit` with each announced batch and those of its units that were prefetched.
   template <class F>
   void for_each_prefetched(const F& visit) noexcept TIER_EXCLUDES(mutex_) {

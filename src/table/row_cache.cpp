@@ -5,6 +5,7 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <new>
 #include <stdexcept>
 
@@ -26,6 +27,19 @@ TierError unit_error(const RowLayout& layout, const std::string& table, RowId un
     message.append(" to ").append(std::to_string(layout.first_row(unit) + layout.rows_in(unit) - 1));
   return {error, message.append(" in tier ").append(tier.name())};
 }
+
+/// What goes on when a policy has failed: it knows nothing, so it need not be told what came before.
+class FirstTouch final : public RowPolicy {
+ public:
+  std::string_view name() const noexcept override { return "first touch (after a failure)"; }
+  std::size_t bytes_per_slot() const noexcept override { return 0; }
+  void attach(RowId, SlotId, const RowFacts&) override {}
+  void on_hit(RowId, SlotId) override {}
+  bool admit(RowId, bool slots_free) override { return slots_free; }
+  void on_insert(RowId, SlotId) override {}
+  void on_erase(RowId, SlotId) override {}
+  SlotId victim(const SlotFilter&, RowId, RoomFor) override { return no_slot; }
+};
 
 }  // namespace
 
@@ -54,7 +68,8 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
       layout_{layout},
       shape_{shape},
       name_{std::move(name)},
-      policy_{std::move(policy)},
+      own_policy_{std::move(policy)},
+      policy_{own_policy_.get()},
       wants_all_{policy_->wanted_uses() == RowUses::All},
       chunk_{std::clamp(chunk_bytes / layout.unit_bytes, fewest_in_chunk, most_in_chunk)},
       home_{std::move(slow)} {
@@ -71,7 +86,7 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
   for (RowId unit = 0; unit < layout.units; ++unit) new (&map_[unit]) std::atomic<std::uint32_t>{nowhere};
   const MutexLock lock{mutex_};
   for (auto slot = static_cast<SlotId>(slots); slot-- > 0;) put_free(slot);
-  policy_->attach(layout.units, shape.slots, *this);
+  ask([&](RowPolicy& p) { p.attach(layout.units, shape.slots, *this); });
 }
 
 RowCache::~RowCache() = default;
@@ -82,6 +97,7 @@ void RowCache::write_all(FunctionRef<void(RowId, RowId, std::byte*)> fill) {
   for (RowId first = 0; first < layout_.units; first += std::min(buffer, layout_.units - first)) {
     const auto count = std::min(buffer, layout_.units - first);
     fill(first, count, slots_);
+    const MutexLock pass{gate_};
     IoRequest request{home_of(first), slots_, count * layout_.unit_bytes, {}};
     slow().transfer(Direction::Write, {&request, 1});
     if (request.error)
@@ -103,15 +119,34 @@ void RowCache::put_free(SlotId slot) noexcept {
   list = slot;
 }
 
+// The policy.
+
+void RowCache::replace_policy() noexcept {
+  static FirstTouch first_touch;
+  std::fprintf(stderr,
+               "libtier: row policy %.*s of table '%s' threw an exception; going on with first touch\n",
+               static_cast<int>(own_policy_->name().size()), own_policy_->name().data(), name_.c_str());
+  policy_ = &first_touch;
+  wants_all_.store(false, std::memory_order_relaxed);
+}
+
+bool RowCache::admits(RowId unit) noexcept {
+  const bool slots_free = free_ != no_slot;
+  return ask([&](RowPolicy& p) { return p.admit(unit, slots_free); });
+}
+
 // Windows.
 
 // What may throw comes first, so that nothing does once the lock is held.
 void RowCache::begin(Window& window, std::size_t units) {
-  window.pins.reserve(std::min(units, std::size_t{shape_.slots} + shape_.staging));
+  window.pins.reserve(
+      units);  // a slot may be pinned for each unit of it, if another window has pinned it in between
   window.fetches.reserve(chunk_);
   window.requests.reserve(std::max<std::size_t>(chunk_, shape_.staging));
   window.failure = {};
+  const MutexLock pass{gate_};
   const MutexLock lock{mutex_};
+  ++windows_;
   if (++last_serial_ == 0) ++last_serial_;
   window.serial = last_serial_;
   if (is_awaited(window)) ++awaited_;
@@ -180,16 +215,17 @@ RowCache::Step RowCache::place(Window& window, RowId unit, std::byte*& address) 
   state.hold = std::max(state.hold, window.hold);
   if (window.purpose == Purpose::Gather) {
     state.prefetched = false;
-    if (!is_staging(slot)) policy_->on_hit(unit, slot);
+    if (!is_staging(slot)) ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
   }
   address = slot_address(slot);
   return Step::Ready;
 }
 
 RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& address) {
+  if (in_fork_child_) return refuse(window, unit, std::make_error_code(std::errc::operation_not_permitted));
   const bool peek = window.purpose == Purpose::Peek;
   ++window.waited;
-  if (!peek && (window.force || policy_->admit(unit, free_ != no_slot))) {
+  if (window.force || (!peek && admits(unit))) {
     const auto slot = take_slot(window, unit);
     if (slot != no_slot) {
       start_fetch(window, unit, slot);
@@ -197,7 +233,7 @@ RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& a
       return Step::Ready;
     }
     // A policy that is told every use decides as if rows came one by one: what this window has had may leave.
-    if (wants_all_ && !window.pins.empty()) return Step::NoRoom;
+    if (policy_wants_all() && !window.pins.empty()) return Step::NoRoom;
   }
   if (window.purpose != Purpose::Update && slow().model().addressable)
     return read_in_place(window, unit, address);
@@ -209,12 +245,16 @@ RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& a
   return Step::Ready;
 }
 
+RowCache::Step RowCache::refuse(Window& window, RowId unit, std::error_code error) {
+  window.failure = error;
+  window.failed_unit = unit;
+  return Step::Busy;
+}
+
 RowCache::Step RowCache::read_in_place(Window& window, RowId unit, std::byte*& address) {
   if (const auto error = slow().access_error(Direction::Read, home_of(unit), layout_.unit_bytes)) {
     ++counters_.read_errors;
-    window.failure = error;
-    window.failed_unit = unit;
-    return Step::Busy;
+    return refuse(window, unit, error);
   }
   if (window.in_place_reads++ == 0) window.in_place_since = std::chrono::steady_clock::now();
   window.in_place_bytes += layout_.unit_bytes;
@@ -233,11 +273,12 @@ SlotId RowCache::take_slot(Window& window, RowId unit) {
   }
   const MayGo unheld{*this, false, 0};
   const bool ahead = window.purpose == Purpose::Prefetch;
-  auto slot = policy_->victim(unheld, unit, ahead ? RoomFor::Prefetch : RoomFor::Miss);
+  const auto purpose = ahead ? RoomFor::Prefetch : RoomFor::Miss;
+  auto slot = ask([&](RowPolicy& p) { return p.victim(unheld, unit, purpose); });
   if (slot < shape_.slots && unheld(slot)) return slot;
   if (ahead) return no_slot;
-  const MayGo held{*this, true, wants_all_ ? 0 : window.hold};
-  slot = policy_->victim(held, unit, RoomFor::Miss);
+  const MayGo held{*this, true, policy_wants_all() ? 0 : window.hold};
+  slot = ask([&](RowPolicy& p) { return p.victim(held, unit, RoomFor::Miss); });
   if (slot >= shape_.slots || !held(slot)) return window.force ? any_slot() : no_slot;
   ++counters_.holds_given_up;
   return slot;
@@ -259,7 +300,7 @@ void RowCache::start_fetch(Window& window, RowId unit, SlotId slot) {
   if (fetch.old != no_unit) {
     fetch.write_back = state.dirty;
     if (!fetch.write_back) map_[fetch.old].store(nowhere, std::memory_order_release);
-    policy_->on_erase(fetch.old, slot);
+    ask([&](RowPolicy& p) { p.on_erase(fetch.old, slot); });
     ++counters_.evicted_units;
     counters_.prefetched_unused += state.prefetched && is_held(state);
   }
@@ -268,7 +309,7 @@ void RowCache::start_fetch(Window& window, RowId unit, SlotId slot) {
   state.hold = window.hold;
   state.prefetched = window.purpose == Purpose::Prefetch;
   map_[unit].store(pending | slot, std::memory_order_relaxed);
-  if (!staging) policy_->on_insert(unit, slot);
+  if (!staging) ask([&](RowPolicy& p) { p.on_insert(unit, slot); });
   pin(window, slot);
   window.fetches.push_back(fetch);
 }
@@ -331,8 +372,10 @@ bool RowCache::write_victims(Window& window) {
 void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
   auto& state = states_[fetch.slot];
   map_[fetch.unit].store(nowhere, std::memory_order_relaxed);
-  policy_->on_erase(fetch.unit, fetch.slot);
-  policy_->on_insert(fetch.old, fetch.slot);
+  ask([&](RowPolicy& p) {
+    p.on_erase(fetch.unit, fetch.slot);
+    p.on_insert(fetch.old, fetch.slot);
+  });
   std::erase(window.pins, fetch.slot);
   unpin(fetch.slot, window.serial);
   state.unit = fetch.old;
@@ -375,7 +418,7 @@ void RowCache::read_units(Window& window) {
 // A unit that cannot be read is in no slot.
 void RowCache::forget(Window& window, const Window::Fetch& fetch) noexcept {
   map_[fetch.unit].store(nowhere, std::memory_order_relaxed);
-  if (!is_staging(fetch.slot)) policy_->on_erase(fetch.unit, fetch.slot);
+  if (!is_staging(fetch.slot)) ask([&](RowPolicy& p) { p.on_erase(fetch.unit, fetch.slot); });
   std::erase(window.pins, fetch.slot);
   unpin(fetch.slot, window.serial);
   put_free(fetch.slot);
@@ -404,6 +447,7 @@ void RowCache::release(Window& window) noexcept {
     }
   }
   window.pins.clear();
+  --windows_;
   if (waiters_ != 0) changed_.notify_all();
 }
 
@@ -447,7 +491,7 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, boo
         if (state.unit == units[next]) state.hold = std::max(state.hold, window.hold);
         continue;
       }
-      if (!policy_->admit(units[next], free_ != no_slot)) continue;
+      if (!admits(units[next])) continue;
       const auto slot = take_slot(window, units[next]);
       full = slot == no_slot;
       if (full) break;
@@ -462,6 +506,9 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, boo
 }
 
 void RowCache::flush(Window& window) {
+  if (in_fork_child_)
+    throw TierError{std::make_error_code(std::errc::operation_not_permitted),
+                    "a flush of table '" + name_ + "' in the child of a fork"};
   window.purpose = Purpose::Flush;
   begin(window, chunk_);
   std::error_code failure;
@@ -491,6 +538,7 @@ void RowCache::flush(Window& window) {
     changed_.notify_all();
   }
   free_written_staging();
+  release(window);
   if (failure) throw unit_error(layout_, name_, failed, slow(), failure, "cannot write back");
 }
 
@@ -536,12 +584,30 @@ void RowCache::free_written_staging() noexcept {
 
 void RowCache::transfer(Direction direction, std::span<IoRequest> requests, Cause cause) noexcept {
   if (requests.empty()) return;
+  if (in_fork_child_) {  // what could not leave staging before the fork stays there
+    for (auto& request : requests) request.error = std::make_error_code(std::errc::operation_not_permitted);
+    return;
+  }
   slow().transfer(direction, requests);
   const auto moved = static_cast<std::size_t>(
       std::count_if(requests.begin(), requests.end(), [](const auto& request) { return !request.error; }));
   const auto from = direction == Direction::Read ? home_.tier_index() : Manager::fastest();
   const auto to = direction == Direction::Read ? Manager::fastest() : home_.tier_index();
   manager_.count_moved(from, to, cause, moved * layout_.unit_bytes, moved);
+}
+
+void RowCache::before_fork() noexcept {
+  gate_.lock();
+  mutex_.lock();
+  ++waiters_;
+  while (windows_ != 0) changed_.wait(mutex_);
+  --waiters_;
+}
+
+void RowCache::after_fork(bool in_child) noexcept {
+  in_fork_child_ = in_child || in_fork_child_;
+  mutex_.unlock();
+  gate_.unlock();
 }
 
 // Batches.
@@ -558,7 +624,7 @@ BatchNumber RowCache::open_batch() {
 
 void RowCache::announce(BatchNumber batch, std::span<const RowId> units) {
   const MutexLock lock{mutex_};
-  policy_->on_announce(batch, units);
+  ask([&](RowPolicy& p) { p.on_announce(batch, units); });
 }
 
 void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept {
@@ -571,7 +637,7 @@ void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bo
     states_[slot].prefetched = false;
     counters_.prefetched_unused += !used;
   }
-  if (!announced.empty()) policy_->on_batch_end(batch, announced);
+  if (!announced.empty()) ask([&](RowPolicy& p) { p.on_batch_end(batch, announced); });
 }
 
 void RowCache::hold(BatchNumber batch, std::span<const RowId> units) noexcept {
@@ -598,7 +664,7 @@ void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept
     if (slot == no_slot) continue;
     states_[slot].hold = std::max(states_[slot].hold, hold);
     states_[slot].prefetched = false;
-    policy_->on_hit(states_[slot].unit, slot);
+    ask([&](RowPolicy& p) { p.on_hit(states_[slot].unit, slot); });
   }
 }
 
@@ -607,7 +673,7 @@ void RowCache::drain_log() noexcept {
   for (RowId i = 0; i < logged; ++i) {
     const auto unit = layout_.unit_of(log_[i]);
     const auto slot = slot_of(unit);
-    if (slot != no_slot) policy_->on_hit(unit, slot);
+    if (slot != no_slot) ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
   }
   logged_.store(0, std::memory_order_relaxed);
 }
@@ -615,7 +681,8 @@ void RowCache::drain_log() noexcept {
 // Checks and reports.
 
 void RowCache::throw_unreadable(const Window& window) const {
-  throw unit_error(layout_, name_, window.failed_unit, home_.tier(), window.failure, "cannot read");
+  throw unit_error(layout_, name_, window.failed_unit, home_.tier(), window.failure,
+                   in_fork_child_ ? "the child of a fork cannot reach" : "cannot read");
 }
 
 void RowCache::throw_no_room() const {

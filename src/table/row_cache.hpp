@@ -121,7 +121,8 @@ class RowCache final : private RowFacts {
   /// \param[out] full  there was no room for the next one, or a gather or an update is taking room
   /// \return           how many are dealt with
   std::size_t prefetch(Window& window, std::span<const RowId> units, bool& full) TIER_EXCLUDES(mutex_);
-  /// Writes back every dirty unit.   \throws  `TierError` of the first that failed, after trying all
+  /// Writes back every dirty unit.   \throws  `TierError` of the first that failed, after trying all; in the child of a
+  ///                                           fork, where nothing is written
   void flush(Window& window) TIER_EXCLUDES(mutex_);
 
   // Batches.
@@ -138,7 +139,12 @@ class RowCache final : private RowFacts {
   /// Tells the policy of uses that were served without a lock; it may hear of them later, or not at all.
   /// \param hold  the rows' units are held for this batch
   void note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept TIER_EXCLUDES(mutex_);
-  [[nodiscard]] bool policy_wants_all() const noexcept { return wants_all_; }
+  [[nodiscard]] bool policy_wants_all() const noexcept { return wants_all_.load(std::memory_order_relaxed); }
+
+  /// Around a fork: waits until no window is open and no bytes move, and holds the locks.
+  void before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
+  /// In the child the slow tier is the parent's: units that are in no slot cannot be reached.
+  void after_fork(bool in_child) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
 
   /// Adds this cache's part.
   void add_statistics(TableStatistics& statistics) const TIER_EXCLUDES(mutex_);
@@ -183,9 +189,23 @@ class RowCache final : private RowFacts {
   }
   void put_free(SlotId slot) noexcept TIER_REQUIRES(mutex_);
 
+  /// Asks the policy; if it throws, first touch takes over.
+  template <class F>
+  auto ask(F&& question) noexcept TIER_REQUIRES(mutex_) {
+    try {
+      return question(*policy_);
+    } catch (...) {
+      replace_policy();
+    }
+    return question(*policy_);
+  }
+  void replace_policy() noexcept TIER_REQUIRES(mutex_);
+  [[nodiscard]] bool admits(RowId unit) noexcept TIER_REQUIRES(mutex_);
+
   void begin(Window& window, std::size_t units) TIER_EXCLUDES(mutex_);
   Step place(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
   Step place_missing(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
+  Step refuse(Window& window, RowId unit, std::error_code error) TIER_REQUIRES(mutex_);
   Step read_in_place(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
   [[nodiscard]] SlotId take_slot(Window& window, RowId unit) TIER_REQUIRES(mutex_);
   [[nodiscard]] SlotId any_slot() noexcept TIER_REQUIRES(mutex_);
@@ -210,8 +230,9 @@ class RowCache final : private RowFacts {
   const RowLayout layout_;
   const CacheShape shape_;
   const std::string name_;
-  const std::unique_ptr<RowPolicy> policy_;  // called under the lock
-  const bool wants_all_;
+  const std::unique_ptr<RowPolicy> own_policy_;
+  RowPolicy* policy_ TIER_GUARDED_BY(mutex_);  // that one, or what stands in for it when it has failed
+  std::atomic<bool> wants_all_;
   const std::size_t chunk_;  // units whose bytes move in one go
   PlacedStorage home_, storage_;
   std::byte* slots_ = nullptr;
@@ -220,6 +241,8 @@ class RowCache final : private RowFacts {
   RowId* log_ = nullptr;                       // guarded by the lock
   Epochs epochs_;
 
+  Mutex
+      gate_;  // outside the other: held over a fork, so that no window opens while it waits for the open ones
   mutable Mutex mutex_;
   CondVar changed_;  // a fetch, a write-back or a window has ended
   std::uint32_t waiters_ TIER_GUARDED_BY(mutex_) = 0;
@@ -227,13 +250,15 @@ class RowCache final : private RowFacts {
   SlotId free_staging_ TIER_GUARDED_BY(mutex_) = no_slot;
   SlotId hand_ TIER_GUARDED_BY(mutex_) = 0;
   std::uint64_t pins_ TIER_GUARDED_BY(mutex_) = 0;     // of all slots together
-  std::uint32_t awaited_ TIER_GUARDED_BY(mutex_) = 0;  // open windows of gathers and updates
+  std::uint32_t windows_ TIER_GUARDED_BY(mutex_) = 0;  // that are open
+  std::uint32_t awaited_ TIER_GUARDED_BY(mutex_) = 0;  // of these: of gathers and updates
   std::uint32_t last_serial_ TIER_GUARDED_BY(mutex_) = 0;
   BatchNumber last_batch_ TIER_GUARDED_BY(mutex_) = 0;
   std::array<BatchNumber, max_open_batches> open_ TIER_GUARDED_BY(mutex_){};
   std::error_code write_error_ TIER_GUARDED_BY(mutex_);  // the last
   std::atomic<RowId> logged_{0};                         // written under the lock
   TableStatistics counters_ TIER_GUARDED_BY(mutex_);
+  bool in_fork_child_ = false;  // set before the child's first own instruction
 };
 
 }  // namespace tier::detail

@@ -8,69 +8,116 @@
 
 namespace tier {
 
-class TableContext::Worker {
+/// Lock order: this lock, then that of attached work.
+class TableContext::Threads final : public Companion {
  public:
-  ~Worker() {
-    {
-      const MutexLock lock{mutex_};
-      stop_ = true;
-    }
-    changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
+  explicit Threads(unsigned threads) : arena_{threads} {}
+  ~Threads() override { stop(); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  [[nodiscard]] Arena& arena() noexcept { return arena_; }
+
+  void attach(BackgroundWork& work) TIER_EXCLUDES(mutex_) {
+    const MutexLock lock{mutex_};
+    queue_.reserve(attached_.size() + 1);  // each is in it once at most
+    attached_.push_back(&work);
   }
 
-  void enqueue(BackgroundWork& work) TIER_EXCLUDES(mutex_) {
+  bool enqueue(BackgroundWork& work) TIER_EXCLUDES(mutex_) {
     const MutexLock lock{mutex_};
-    if (std::find(queue_.begin(), queue_.end(), &work) != queue_.end()) return;
-    queue_.reserve(queue_.size() + 2);  // and room for the one that is running, to come back
-    queue_.push_back(&work);
+    if (stop_) return false;
     if (!thread_.joinable()) thread_ = std::thread{[this] { run(); }};
+    if (!is_queued(work)) queue_.push_back(&work);
     changed_.notify_all();
+    return true;
   }
 
   void settle(const BackgroundWork& work) noexcept TIER_EXCLUDES(mutex_) {
     const MutexLock lock{mutex_};
-    while (running_ == &work || std::find(queue_.begin(), queue_.end(), &work) != queue_.end())
-      changed_.wait(mutex_);
+    while (running_ == &work || is_queued(work)) changed_.wait(mutex_);
   }
 
   void remove(BackgroundWork& work) noexcept TIER_EXCLUDES(mutex_) {
     const MutexLock lock{mutex_};
     while (running_ == &work) changed_.wait(mutex_);
     std::erase(queue_, &work);
+    std::erase(attached_, &work);
+  }
+
+  void stop() noexcept override TIER_EXCLUDES(mutex_) {
+    {
+      const MutexLock lock{mutex_};
+      stop_ = true;
+      queue_.clear();
+      changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+  /// Holds the lock until `after_fork`: whoever enqueues has no lock that work needs to come to rest.
+  void before_fork() noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS {
+    mutex_.lock();
+    resting_ = true;
+    while (running_ != nullptr) changed_.wait(mutex_);
+    for (auto* work : attached_) work->before_fork();
+  }
+
+  void after_fork(bool in_child) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS {
+    for (auto* work : attached_) work->after_fork(in_child);
+    resting_ = false;
+    if (in_child) {
+      stop_ = true;
+      queue_.clear();
+      arena_.forget_workers();
+    } else {
+      changed_.notify_all();
+    }
+    mutex_.unlock();
   }
 
  private:
+  [[nodiscard]] bool is_queued(const BackgroundWork& work) const noexcept TIER_REQUIRES(mutex_) {
+    return std::find(queue_.begin(), queue_.end(), &work) != queue_.end();
+  }
+
   void run() noexcept TIER_EXCLUDES(mutex_) {
     MutexLock lock{mutex_};
     for (;;) {
-      while (queue_.empty() && !stop_) changed_.wait(mutex_);
+      while ((queue_.empty() || resting_) && !stop_) changed_.wait(mutex_);
       if (stop_) return;
       auto* const work = running_ = queue_.front();
       queue_.erase(queue_.begin());
       lock.unlock();
       const bool more = work->work();
       lock.lock();
-      if (more && std::find(queue_.begin(), queue_.end(), work) == queue_.end()) queue_.push_back(work);
+      if (more && !stop_ && !is_queued(*work)) queue_.push_back(work);
       running_ = nullptr;
       changed_.notify_all();
     }
   }
 
+  Arena arena_;
   Mutex mutex_;
   CondVar changed_;
+  std::vector<BackgroundWork*> attached_ TIER_GUARDED_BY(mutex_);
   std::vector<BackgroundWork*> queue_ TIER_GUARDED_BY(mutex_);
   BackgroundWork* running_ TIER_GUARDED_BY(mutex_) = nullptr;
   bool stop_ TIER_GUARDED_BY(mutex_) = false;
+  bool resting_ TIER_GUARDED_BY(mutex_) = false;  // somebody forks
   std::thread thread_;
 };
 
 TableContext::TableContext(std::shared_ptr<Manager> manager, unsigned threads)
-    : manager_{std::move(manager)}, arena_{threads}, worker_{std::make_unique<Worker>()} {}
+    : manager_{std::move(manager)}, threads_{std::make_shared<Threads>(threads)} {
+  manager_->add_companion(threads_);
+}
 TableContext::~TableContext() = default;
 
-void TableContext::enqueue(BackgroundWork& work) { worker_->enqueue(work); }
-void TableContext::settle(const BackgroundWork& work) noexcept { worker_->settle(work); }
-void TableContext::remove(BackgroundWork& work) noexcept { worker_->remove(work); }
+Arena& TableContext::arena() noexcept { return threads_->arena(); }
+void TableContext::attach(BackgroundWork& work) { threads_->attach(work); }
+bool TableContext::enqueue(BackgroundWork& work) { return threads_->enqueue(work); }
+void TableContext::settle(const BackgroundWork& work) noexcept { threads_->settle(work); }
+void TableContext::remove(BackgroundWork& work) noexcept { threads_->remove(work); }
 
 }  // namespace tier

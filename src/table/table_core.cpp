@@ -72,6 +72,8 @@ class Table final : public TableCore, private BackgroundWork {
   void check_invariants() const override;
 
  private:
+  /// Known to the context as long as it lives.
+  class Attachment;
   /// Takes a scratch, and gives it back.
   class Borrowed;
   /// A batch that ends with the block.
@@ -104,6 +106,9 @@ class Table final : public TableCore, private BackgroundWork {
              GroupUpdate update);
 
   bool work() noexcept override;
+  void before_fork() noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  void after_fork(bool in_child) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
+  void wake() noexcept;
   void resume() noexcept;
   void end(BatchRecord* record) noexcept;
   void count_wait(std::chrono::steady_clock::time_point since) noexcept;
@@ -120,6 +125,21 @@ class Table final : public TableCore, private BackgroundWork {
   Window prefetch_window_;  // of the background thread
   std::atomic<bool> stalled_{false}, closing_{false};
   std::atomic<std::uint64_t> asked_{0}, unique_{0}, waited_{0}, waited_ns_{0}, stalls_{0}, dropped_{0};
+  std::unique_ptr<Attachment> attachment_;  // last: all else is there when a fork is told
+};
+
+class Table::Attachment {
+ public:
+  explicit Attachment(Table& table) : table_{table} { table_.context_->attach(table_); }
+  ~Attachment() {
+    table_.closing_ = true;
+    table_.context_->remove(table_);
+  }
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+
+ private:
+  Table& table_;
 };
 
 class Table::Borrowed {
@@ -177,13 +197,11 @@ Table::Table(std::shared_ptr<TableContext> context, TableOptions options)
   else
     cache_ = std::make_unique<RowCache>(context_->manager(), layout_, plan.shape, std::move(plan.storage),
                                         std::move(options.policy), name_);
+  attachment_ = std::make_unique<Attachment>(*this);
   fill(options.initial);
 }
 
-Table::~Table() {
-  closing_ = true;
-  context_->remove(*this);
-}
+Table::~Table() = default;
 
 std::uint64_t Table::slots() const noexcept {
   if (is_whole()) return layout_.rows;
@@ -551,7 +569,7 @@ BatchNumber Table::announce(std::span<const RowId> ids) {
 }
 
 void Table::prefetch(BatchNumber batch) {
-  if (batch != 0 && !is_whole() && book_.want(batch)) context_->enqueue(*this);
+  if (batch != 0 && !is_whole() && book_.want(batch)) wake();
 }
 
 void Table::cancel(BatchNumber batch) noexcept {
@@ -584,13 +602,18 @@ void Table::end(BatchRecord* record) noexcept {
   if (stalled_.load(std::memory_order_relaxed)) resume();
 }
 
+/// Has the background look for what is to be prefetched. If there is no background, the hint is dropped.
+void Table::wake() noexcept {
+  try {
+    if (context_->enqueue(*this)) return;
+  } catch (const std::exception&) {  // no memory, no thread
+  }
+  dropped_.fetch_add(1, std::memory_order_relaxed);
+}
+
 void Table::resume() noexcept {
   stalled_ = false;
-  try {
-    context_->enqueue(*this);
-  } catch (const std::exception&) {  // no memory, no thread: the hint is dropped
-    dropped_.fetch_add(1, std::memory_order_relaxed);
-  }
+  wake();
 }
 
 bool Table::work() noexcept {
@@ -614,6 +637,21 @@ bool Table::work() noexcept {
   else
     stalled_ = false;
   return !full;
+}
+
+// In the order in which calls take them. The cache comes to rest last: a window may be open while the others are held.
+void Table::before_fork() noexcept {
+  update_mutex_.lock();
+  scratch_mutex_.lock();
+  book_.before_fork();
+  if (!is_whole()) cache_->before_fork();
+}
+
+void Table::after_fork(bool in_child) noexcept {
+  if (!is_whole()) cache_->after_fork(in_child);
+  book_.after_fork();
+  scratch_mutex_.unlock();
+  update_mutex_.unlock();
 }
 
 // Counting.

@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
+#include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
+#include <tier/table/row_table.hpp>
 #include <tier/tensor/tensor.hpp>
 
 #include <algorithm>
@@ -162,6 +164,55 @@ TEST_CASE("objects that outlive their runtime are named, and stay usable where t
   CHECK(last(*survivor) == 5);
   const auto copy = survivor->clone();
   CHECK(last(copy) == 5);
+}
+
+TEST_CASE("tables that outlive their runtime are named, stay usable, and fetch nothing ahead any more") {
+  constexpr RowId rows = 20'000;
+  std::vector<std::string> named;
+  auto options = small();
+  options.on_survivors = [&](std::span<const std::string> names) {
+    named.assign(names.begin(), names.end());
+  };
+  const auto value = [](RowId row) { return static_cast<float>(row) + 0.5F; };
+  std::optional<RowTable<float>> table;
+  {
+    Runtime runtime{std::move(options)};
+    TableOptions of_table;
+    of_table.rows = rows;
+    of_table.dim = 16;
+    of_table.slots = 2'000;
+    of_table.policy = make_row_policy("hint_aware");
+    of_table.name = "clicks";
+    of_table.initial = [&](RowId row, std::span<float> values) { std::ranges::fill(values, value(row)); };
+    table.emplace(runtime.manager(), std::move(of_table));
+    for (RowId row = 0; row < rows; row += 100) table->prefetch(std::vector<RowId>{row});  // many to go
+  }
+  CHECK(std::ranges::count(named, "clicks") == 1);
+  CHECK(std::ranges::count(named, "clicks.slots") == 1);
+  const auto fetched = table->statistics().prefetched_units;
+
+  std::vector<float> out(16);
+  const auto first_of = [&](RowId row) {
+    table->gather(std::vector<RowId>{row}, out);
+    return out.front();
+  };
+  CHECK(first_of(7) == value(7));
+  CHECK(first_of(rows - 1) == value(rows - 1));
+  const std::vector<float> gradient(16, 1.0F);
+  table->update(std::vector<RowId>{7}, gradient, Sgd{1});
+  table->scatter(std::vector<RowId>{8'000}, gradient);
+  table->flush();
+  CHECK(first_of(7) == value(7) - 1);
+  CHECK(first_of(8'000) == 1);
+
+  const auto dropped = table->statistics().hints_dropped;
+  const auto batch = table->prefetch(std::vector<RowId>{9'000, 10'000});
+  table->settle();
+  CHECK(table->statistics().hints_dropped > dropped);
+  CHECK(table->statistics().prefetched_units == fetched);
+  table->cancel(batch);
+  CHECK(first_of(9'000) == value(9'000));
+  table->check_invariants();
 }
 
 TEST_CASE("a scope may be the last to go, after its object and its runtime") {

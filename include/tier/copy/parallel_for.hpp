@@ -38,6 +38,10 @@ class Arena {
 
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }
 
+  /// In the child of a fork there are no workers, nor can they be joined: from now on a caller does its loop alone.
+  /// \pre  Nobody is in a loop.
+  void forget_workers() noexcept;
+
  private:
   class Workers;
   unsigned threads_;

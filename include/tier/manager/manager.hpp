@@ -83,6 +83,19 @@ struct ManagerOptions {
   std::chrono::milliseconds report_waits_after{10'000};
 };
 
+/// Something with threads and locks of its own that works on a manager's tiers, as tables do. It rests while the
+/// process forks, and stops with the runtime. It may wait for calls of the manager.
+class Companion {
+ public:
+  virtual ~Companion() = default;
+  /// Comes to rest and holds its locks, so that the child finds everything in order.
+  virtual void before_fork() noexcept = 0;
+  /// Goes on. In the child it does nothing on its own any more, and nothing in tiers that are the parent's.
+  virtual void after_fork(bool in_child) noexcept = 0;
+  /// When this returns it does nothing on its own, nor will it.
+  virtual void stop() noexcept = 0;
+};
+
 /// The core of a runtime. Objects hold it alive; users reach it through `Runtime` and scopes.
 ///
 /// Lock order: this lock, then nothing (heaps are behind it). Policy and observers are called under it; bytes move
@@ -149,6 +162,9 @@ class Manager : public std::enable_shared_from_this<Manager> {
   /// Goes on. In the child from now on nothing migrates and nothing is freed: tiers' files and the bytes in them are
   /// the parent's. Scopes work on what the CPU can reach, on others they throw `TierError`.
   virtual void after_fork(bool in_child) noexcept = 0;
+  /// From now on the companion is told of forks and of the end of the runtime; in the child of a fork it lives for
+  /// ever, since its threads cannot be joined there.
+  virtual void add_companion(const std::shared_ptr<Companion>& companion) = 0;
   /// \pre  `observer` outlives the manager or is removed first.
   virtual void add_observer(Observer& observer) = 0;
   virtual void remove_observer(Observer& observer) noexcept = 0;

@@ -51,7 +51,7 @@ class SlotFilter {
 
 /// Decides which rows stay in a table's slots. A *row* here is what moves as one: a row of the table with its
 /// state, or the rows of one block where the slow tier moves blocks. Decides on residency only: results never
-/// depend on it.
+/// depend on it. If a call throws, the table goes on with first touch and says so once.
 /// \threadsafety  Calls are serialised per table; they come with the table's lock held, so return soon.
 class RowPolicy {
  public:

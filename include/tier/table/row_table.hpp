@@ -157,8 +157,8 @@ class [[nodiscard]] RowTable<T>::Batch {
   /// \param gradients  [ids, dim]
   /// \param optimizer  is called with (row, state, gradient), for different rows side by side
   /// \throws           `TierError` naming a row that cannot be read, `OutOfTierMemory` with the error of a write-back
-  ///                   that would have made room. Nothing has changed then if the batch fits the cache; else the rows
-  ///                   of lowest id may have been updated.
+  ///                   that would have made room. Nothing has changed then if the policy gave slots to all rows of the
+  ///                   batch at once; else those of lowest id may have been updated.
   template <RowOptimizer<T> F>
   void update(std::span<const T> gradients, const F& optimizer) {
     update_by({}, gradients, dim_, optimizer);

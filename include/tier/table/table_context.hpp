@@ -8,18 +8,21 @@
 
 namespace tier {
 
-/// Something with work for the thread that prefetches.
+/// Something with work for the thread that prefetches, and with locks of its own.
 class BackgroundWork {
  public:
   /// Does a part of it.   \return  true if there is more to do now
   virtual bool work() noexcept = 0;
+  /// See `Companion`.
+  virtual void before_fork() noexcept = 0;
+  virtual void after_fork(bool in_child) noexcept = 0;
 
  protected:
   ~BackgroundWork() = default;
 };
 
 /// The manager that gives tables their memory, the threads that gather and update in parallel, and the thread that
-/// prefetches. Tables keep it alive. Make one for each runtime: two would compete for the CPUs.
+/// prefetches. Tables keep it alive. It rests over a fork and stops at the end of the runtime. Make one for each runtime: two would compete for the CPUs.
 /// \threadsafety  Internally synchronised.
 class TableContext {
  public:
@@ -31,22 +34,24 @@ class TableContext {
   TableContext& operator=(const TableContext&) = delete;
 
   [[nodiscard]] Manager& manager() const noexcept { return *manager_; }
-  [[nodiscard]] Arena& arena() noexcept { return arena_; }
+  [[nodiscard]] Arena& arena() noexcept;
 
+  /// From now on it is told of forks, and may be enqueued.
+  void attach(BackgroundWork& work);
   /// Has `work()` called in the background, part by part in turn with others', until it says that it is done.
   /// Enqueued already: it is called once more. The thread starts with the first call.
-  void enqueue(BackgroundWork& work);
+  /// \return  false if nothing is done in the background: the runtime has ended, or this is the child of a fork
+  bool enqueue(BackgroundWork& work);
   /// Returns when `work()` has said that it is done.
   void settle(const BackgroundWork& work) noexcept;
-  /// Forgets it. When this returns no call is under way, nor will there be one.
+  /// Forgets what was attached. When this returns no call is under way, nor will there be one.
   /// \pre  `work()` says that it is done from now on, or soon.
   void remove(BackgroundWork& work) noexcept;
 
  private:
-  class Worker;
+  class Threads;
   std::shared_ptr<Manager> manager_;
-  Arena arena_;
-  std::unique_ptr<Worker> worker_;
+  std::shared_ptr<Threads> threads_;
 };
 
 }  // namespace tier

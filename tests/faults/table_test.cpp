@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Whichever allocation or access fails, a table's rows are what they were, or what the failed call makes of them.
+#include "failing_allocation.hpp"
+#include "support/failing_io.hpp"
+#include "support/memory_tier.hpp"
+#include "support/test_manager.hpp"
+#include "table/plain_table.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/runtime/row_policies.hpp>
+#include <tier/table/row_table.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+using namespace tier;
+using namespace tier::test;
+
+namespace {
+
+constexpr RowId rows = 400;
+constexpr std::size_t dim = 8;
+
+std::vector<RowId> ids_of(std::size_t count, RowId step) {
+  std::vector<RowId> ids(count);
+  for (std::size_t i = 0; i < count; ++i) ids[i] = static_cast<RowId>((i * step + i / 5) % rows);
+  return ids;
+}
+
+/// What calls are given, made before anything fails.
+struct Arguments {
+  std::vector<RowId> few{395, 350, 5,  351, 350,
+                         380, 5,   10, 396, 12};  // there are slots for all of them at once
+  std::vector<RowId> many = ids_of(300, 7);       // not for these
+  std::vector<std::uint32_t> offsets{0, 5, 5, 120, 300};
+  std::vector<float> gradients = std::vector<float>(many.size() * dim, 0.5F);
+  std::vector<float> out = std::vector<float>(many.size() * dim);
+};
+
+struct Shape {
+  std::string_view policy;
+  bool device;  ///< the slow tier is behind `transfer()`, and blocks move
+  bool holds;   ///< rows are prefetched before the call; if not, the thread for that is yet to start
+};
+constexpr std::array shapes{Shape{"hint_aware", true, true}, Shape{"hint_aware", false, false},
+                            Shape{"lru", true, false}, Shape{"first_touch", false, true}};
+
+/// A manager and a table on it with its model.
+class World {
+ public:
+  explicit World(const Shape& shape) : shape_{shape} {
+    std::vector<std::unique_ptr<Tier>> tiers;
+    tiers.push_back(std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 1_MiB}));
+    auto behind = std::make_unique<MemoryTier>(
+        MemoryTierOptions{"slow", 1_MiB, std::chrono::nanoseconds{5000}, !shape.device});
+    slow_ = behind.get();
+    tiers.push_back(std::move(behind));
+    manager_ = Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1});
+    context_ = std::make_shared<TableContext>(manager_, 1);
+  }
+
+  /// \throws  what the table's constructor throws
+  void construct() {
+    TableOptions options;
+    options.rows = rows;
+    options.dim = dim;
+    options.state_columns = 1;
+    options.slots = 140;
+    options.policy = make_row_policy(shape_.policy);
+    options.name = "a name of some length";
+    options.initial = [](RowId row, std::span<float> values) {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = first_value(row, i);
+    };
+    table_.emplace(context_, std::move(options));
+  }
+  /// Rows in slots, some of them dirty, and batches that were announced.
+  void warm() {
+    const auto ids = ids_of(100, 3);
+    const std::vector<float> gradients(ids.size() * dim, 0.125F);
+    table_->update(ids, gradients, RowWiseAdagrad{});
+    plain.update(ids, gradients, RowWiseAdagrad{});
+    if (shape_.holds) table_->prefetch(std::vector<RowId>{300, 310, 320});
+    announced = table_->announce(std::vector<RowId>{330, 340});
+    table_->settle();
+  }
+
+  [[nodiscard]] RowTable<float>& table() { return *table_; }
+  [[nodiscard]] bool has_table() const { return table_.has_value(); }
+  [[nodiscard]] MemoryTier& slow() { return *slow_; }
+  void destroy() { table_.reset(); }
+  [[nodiscard]] bool is_empty() const { return manager_->statistics().objects == 0; }
+
+  Arguments arguments;
+  PlainTable plain{rows, dim};
+  BatchId announced;
+
+ private:
+  Shape shape_;
+  MemoryTier* slow_ = nullptr;
+  std::shared_ptr<Manager> manager_;
+  std::shared_ptr<TableContext> context_;
+  std::optional<RowTable<float>> table_;
+};
+
+/// A call, what it makes of the model, and what it is to leave in `out`.
+struct Call {
+  std::string_view name;
+  std::function<void(World&)> call;
+  std::function<void(PlainTable&, const Arguments&)> effect = [](PlainTable&, const Arguments&) {};
+  std::function<std::vector<float>(const PlainTable&, const Arguments&)> result = nullptr;
+  bool all_or_nothing = true;
+};
+
+std::span<const float> first(const std::vector<float>& floats, std::size_t ids) {
+  return std::span{floats}.first(ids * dim);
+}
+std::span<float> first(std::vector<float>& floats, std::size_t ids) {
+  return std::span{floats}.first(ids * dim);
+}
+
+void update(PlainTable& plain, const std::vector<RowId>& ids, const Arguments& a) {
+  plain.update(ids, a.gradients, RowWiseAdagrad{});
+}
+void scatter(PlainTable& plain, const std::vector<RowId>& ids, const Arguments& a) {
+  plain.scatter(ids, a.gradients);
+}
+
+std::vector<Call> calls() {
+  return {
+      {"announce", [](World& w) { std::ignore = w.table().announce(w.arguments.many); }},
+      {"prefetch",
+       [](World& w) {
+         w.table().prefetch(w.announced);
+         w.table().settle();
+       }},
+      {"prefetch of more",
+       [](World& w) {
+         w.table().prefetch(w.arguments.few);
+         w.table().prefetch(w.arguments.many);
+         w.table().settle();
+       }},
+      {"cancel",
+       [](World& w) {
+         w.table().cancel(w.announced);
+         w.table().settle();
+       }},
+      {"gather",
+       [](World& w) { w.table().gather(w.arguments.many, w.arguments.out); },
+       {},
+       [](const PlainTable& plain, const Arguments& a) { return plain.gather(a.many); }},
+      {"gather_pooled",
+       [](World& w) { w.table().gather_pooled(w.arguments.many, w.arguments.offsets, w.arguments.out); },
+       {},
+       [](const PlainTable& plain, const Arguments& a) { return plain.pooled(a.many, a.offsets); }},
+      {"read_rows",
+       [](World& w) { w.table().read_rows(0, first(w.arguments.out, 300)); },
+       {},
+       [](const PlainTable& plain, const Arguments&) {
+         return std::vector<float>(plain.values().begin(), plain.values().begin() + 300 * dim);
+       }},
+      {"a batch",
+       [](World& w) {
+         auto& a = w.arguments;
+         auto batch = w.table().batch(a.few);
+         batch.gather(first(a.out, a.few.size()));
+         batch.update(first(std::as_const(a.gradients), a.few.size()), RowWiseAdagrad{});
+       },
+       [](PlainTable& plain, const Arguments& a) { update(plain, a.few, a); },
+       [](const PlainTable& plain, const Arguments& a) { return plain.gather(a.few); }},
+      {"update of few",
+       [](World& w) {
+         const auto& a = w.arguments;
+         w.table().update(a.few, first(a.gradients, a.few.size()), RowWiseAdagrad{});
+       },
+       [](PlainTable& plain, const Arguments& a) { update(plain, a.few, a); }},
+      {"update of many",
+       [](World& w) {
+         w.table().update(w.arguments.many, std::span<const float>{w.arguments.gradients}, RowWiseAdagrad{});
+       },
+       [](PlainTable& plain, const Arguments& a) { update(plain, a.many, a); }, nullptr, false},
+      {"scatter of few",
+       [](World& w) {
+         const auto& a = w.arguments;
+         w.table().scatter(a.few, first(a.gradients, a.few.size()));
+       },
+       [](PlainTable& plain, const Arguments& a) { scatter(plain, a.few, a); }},
+      {"scatter of many", [](World& w) { w.table().scatter(w.arguments.many, w.arguments.gradients); },
+       [](PlainTable& plain, const Arguments& a) { scatter(plain, a.many, a); }, nullptr, false},
+      {"flush", [](World& w) { w.table().flush(); }},
+  };
+}
+
+/// Makes all calls, none of which fails.
+void go_on(World& world) {
+  for (const auto& call : calls()) {
+    CAPTURE(call.name);
+    const auto result = call.result ? call.result(world.plain, world.arguments) : std::vector<float>{};
+    REQUIRE_NOTHROW(call.call(world));
+    if (call.effect) call.effect(world.plain, world.arguments);
+    CHECK(std::equal(result.begin(), result.end(), world.arguments.out.begin()));
+  }
+  CHECK(is(world.table(), world.plain));
+  world.table().settle();
+  REQUIRE_NOTHROW(world.table().check_invariants());
+}
+
+/// Looks at a table after a call that has failed or not.
+void check(World& world, const Call& call, bool failed) {
+  world.table().settle();
+  REQUIRE_NOTHROW(world.table().check_invariants());
+  auto after = world.plain;
+  if (call.effect) call.effect(after, world.arguments);
+  if (!failed) {
+    if (call.result) {
+      const auto result = call.result(world.plain, world.arguments);
+      CHECK(std::equal(result.begin(), result.end(), world.arguments.out.begin()));
+    }
+    world.plain = after;
+  }
+  if (failed && !call.all_or_nothing)
+    CHECK(is_between(world.table(), world.plain, after));
+  else
+    CHECK(is(world.table(), world.plain));
+  go_on(world);
+  world.destroy();
+  CHECK(world.is_empty());
+}
+
+/// Calls `step(shape, n)` for each shape with n = 0, 1, … until it says that nothing has failed.
+/// \return  how often something has
+template <class Step>
+std::uint64_t for_each_point(const Step& step) {
+  std::uint64_t points = 0;
+  for (const auto& shape : shapes) {
+    CAPTURE(shape.policy);
+    CAPTURE(shape.device);
+    for (std::uint64_t n = 0;; ++n) {
+      CAPTURE(n);
+      if (!step(shape, n)) break;
+      ++points;
+      REQUIRE(n < 10'000);
+    }
+  }
+  return points;
+}
+
+enum class Fails : std::uint8_t { Reads, Writes, Reservations };
+
+void fail_nth(World& world, FailingIo& io, Fails what, std::uint64_t n) {
+  world.slow().fails = [&](Direction direction, std::uint64_t offset, std::uint64_t size) {
+    return io.on_io(direction, offset, size);
+  };
+  world.slow().reserve_fails = [&](std::uint64_t offset, std::uint64_t size) {
+    return io.on_reserve(offset, size);
+  };
+  what == Fails::Reservations ? io.fail_nth_reserve(n) : io.fail_nth(n);
+}
+FailingIo::What directions(Fails what) {
+  return what == Fails::Reads ? FailingIo::What::Reads : FailingIo::What::Writes;
+}
+
+}  // namespace
+
+TEST_CASE("a table that cannot be made leaves nothing behind, whichever allocation fails") {
+  const auto points = for_each_point([](const Shape& shape, std::uint64_t n) {
+    World world{shape};
+    try {
+      const FailingAllocation failing{n};
+      world.construct();
+    } catch (const std::bad_alloc&) {
+    }
+    const bool happened = FailingAllocation::happened();
+    if (world.has_table()) {
+      go_on(world);
+      world.destroy();
+    } else {
+      CHECK(happened);
+    }
+    CHECK(world.is_empty());
+    return happened;
+  });
+  MESSAGE(points << " points");
+  CHECK(points > 20);
+}
+
+TEST_CASE("a table that cannot be made leaves nothing behind, whichever access fails") {
+  std::uint64_t points = 0;
+  for (const auto what : {Fails::Writes, Fails::Reservations}) {
+    points += for_each_point([&](const Shape& shape, std::uint64_t n) {
+      FailingIo io{directions(what)};
+      World world{shape};
+      fail_nth(world, io, what, n);
+      try {
+        world.construct();
+      } catch (const TierError&) {
+        CHECK(what == Fails::Writes);
+      } catch (const OutOfTierMemory& error) {
+        CHECK(what == Fails::Reservations);
+        CHECK(error.cause() == std::errc::no_space_on_device);
+      }
+      CHECK((world.has_table() || io.failed() != 0));  // room is looked for twice
+      CHECK(world.is_empty() == !world.has_table());
+      world.destroy();
+      return io.failed() != 0;
+    });
+  }
+  MESSAGE(points << " points");
+  CHECK(points > 4);
+}
+
+TEST_CASE("a table's rows are in order and it goes on, whichever allocation fails") {
+  std::uint64_t points = 0;
+  for (const auto& call : calls()) {
+    CAPTURE(call.name);
+    points += for_each_point([&](const Shape& shape, std::uint64_t n) {
+      World world{shape};
+      world.construct();
+      world.warm();
+      bool failed = false;
+      try {
+        const FailingAllocation failing{n};
+        call.call(world);
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
+      const bool happened = FailingAllocation::happened();
+      CHECK((happened || !failed));
+      check(world, call, failed);
+      return happened;
+    });
+  }
+  MESSAGE(points << " points");
+  CHECK(points > 200);
+}
+
+TEST_CASE("a table's rows are in order and it goes on, whichever access fails") {
+  std::uint64_t points = 0;
+  for (const auto& call : calls()) {
+    CAPTURE(call.name);
+    for (const auto what : {Fails::Reads, Fails::Writes}) {
+      CAPTURE(static_cast<int>(what));
+      points += for_each_point([&](const Shape& shape, std::uint64_t n) {
+        FailingIo io{directions(what)};
+        World world{shape};
+        world.construct();
+        world.warm();
+        fail_nth(world, io, what, n);
+        bool failed = false;
+        try {
+          call.call(world);
+        } catch (const TierError&) {
+          failed = true;
+        } catch (const OutOfTierMemory&) {
+          failed = true;
+        }
+        world.table().settle();
+        const bool happened = io.failed() != 0;
+        CHECK((happened || !failed));
+        io.heal();
+        check(world, call, failed);
+        return happened;
+      });
+    }
+  }
+  MESSAGE(points << " points");
+  CHECK(points > 200);
+}
+
+TEST_CASE("the end of a table needs no memory and no access") {
+  const auto points = for_each_point([](const Shape& shape, std::uint64_t n) {
+    FailingIo io;
+    World world{shape};
+    world.construct();
+    world.warm();
+    fail_nth(world, io, Fails::Writes, n);
+    {
+      const FailingAllocation failing{n};
+      world.destroy();
+    }
+    CHECK(world.is_empty());
+    return FailingAllocation::happened() || io.failed() != 0;
+  });
+  CHECK(points == 0);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The model of a row table, and how the two are compared.
+#include <tier/table/row_table.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace tier::test {
+
+/// The values that `rig` tables begin with: every row differs, and no sum of them is exact by chance.
+inline float first_value(RowId row, std::size_t column) {
+  return 0.1F * static_cast<float>(row % 1009) + 0.01F * static_cast<float>(column) - 3;
+}
+
+/// A table in plain arrays, one row after the other, and the obvious arithmetic.
+class PlainTable {
+ public:
+  PlainTable(std::size_t rows, std::size_t dim) : dim_{dim}, values_(rows * dim), states_(rows) {
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t i = 0; i < dim; ++i) values_[row * dim + i] = first_value(static_cast<RowId>(row), i);
+  }
+
+  [[nodiscard]] std::vector<float> gather(const std::vector<RowId>& ids) const {
+    std::vector<float> out;
+    for (const auto id : ids) out.insert(out.end(), row(id), row(id) + dim_);
+    return out;
+  }
+  [[nodiscard]] std::vector<float> pooled(const std::vector<RowId>& ids,
+                                          const std::vector<std::uint32_t>& offsets) const {
+    std::vector<float> out((offsets.size() - 1) * dim_, 0.0F);
+    for (std::size_t bag = 0; bag + 1 < offsets.size(); ++bag)
+      for (auto i = offsets[bag]; i < offsets[bag + 1]; ++i)
+        for (std::size_t c = 0; c < dim_; ++c) out[bag * dim_ + c] += row(ids[i])[c];
+    return out;
+  }
+  template <class F>
+  void update(const std::vector<RowId>& ids, const std::vector<float>& gradients, const F& optimizer) {
+    std::vector<float> sums(values_.size());
+    std::vector<bool> seen(states_.size());
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      for (std::size_t c = 0; c < dim_; ++c) {
+        auto& sum = sums[ids[i] * dim_ + c];
+        sum = seen[ids[i]] ? sum + gradients[i * dim_ + c] : gradients[i * dim_ + c];
+        if (c + 1 == dim_) seen[ids[i]] = true;
+      }
+    for (std::size_t id = 0; id < seen.size(); ++id)
+      if (seen[id])
+        optimizer(std::span{row(static_cast<RowId>(id)), dim_}, std::span{&states_[id], 1},
+                  std::span<const float>{&sums[id * dim_], dim_});
+  }
+  void scatter(const std::vector<RowId>& ids, const std::vector<float>& rows) {
+    for (std::size_t i = 0; i < ids.size(); ++i) std::copy_n(&rows[i * dim_], dim_, row(ids[i]));
+  }
+
+  /// Makes a row, with its state, what it is in another table.
+  void take_row(const PlainTable& from, RowId id) {
+    std::copy_n(from.row(id), dim_, row(id));
+    states_[id] = from.states_[id];
+  }
+
+  /// A row and its state are these, bit by bit.
+  [[nodiscard]] bool row_is(RowId id, const float* values, const float* state) const {
+    return std::memcmp(row(id), values, dim_ * sizeof(float)) == 0 &&
+           std::memcmp(&states_[id], state, sizeof(float)) == 0;
+  }
+
+  [[nodiscard]] const std::vector<float>& values() const { return values_; }
+  [[nodiscard]] const std::vector<float>& states() const { return states_; }
+
+ private:
+  float* row(RowId id) { return &values_[id * dim_]; }
+  [[nodiscard]] const float* row(RowId id) const { return &values_[id * dim_]; }
+
+  std::size_t dim_;
+  std::vector<float> values_, states_;
+};
+
+inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+inline std::vector<float> gather(RowTable<float>& table, const std::vector<RowId>& ids) {
+  std::vector<float> out(ids.size() * table.dim());
+  table.gather(ids, out);
+  return out;
+}
+inline std::vector<float> all_rows(RowTable<float>& table) {
+  std::vector<float> out(table.rows() * table.dim());
+  table.read_rows(0, out);
+  return out;
+}
+inline std::vector<float> all_states(RowTable<float>& table) {
+  std::vector<float> out(table.rows() * table.state_columns());
+  table.read_states(0, out);
+  return out;
+}
+
+/// After a call that may have stopped half way: each row, with its state, is what it was, or what the call makes of it.
+/// \param plain  the table before the call; on return what it holds now   \param after  the table after it
+/// \return       false if a row is neither
+inline bool is_between(RowTable<float>& table, PlainTable& plain, const PlainTable& after) {
+  const auto values = all_rows(table), states = all_states(table);
+  for (RowId row = 0; row < table.rows(); ++row) {
+    if (plain.row_is(row, &values[row * table.dim()], &states[row])) continue;
+    if (!after.row_is(row, &values[row * table.dim()], &states[row])) return false;
+    plain.take_row(after, row);
+  }
+  return true;
+}
+inline bool is(RowTable<float>& table, const PlainTable& plain) {
+  return same_bits(all_rows(table), plain.values()) && same_bits(all_states(table), plain.states());
+}
+
+}  // namespace tier::test
