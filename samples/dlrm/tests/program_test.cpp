@@ -68,6 +68,8 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--skew", "steep"}), "unknown skew"));
   CHECK(contains(refusal({"--fast", "0%"}), "bad share of the tables at position 0 of \"0%\""));
   CHECK(contains(refusal({"--fast", "64Mib"}), "unknown unit"));
+  CHECK(contains(refusal({"--policy", "psychic"}), "unknown policy \"psychic\""));
+  CHECK(contains(refusal({"--slow", "tape:/x:1GiB"}), "\"tape"));
   CHECK(refusal({"--fast", "64MiB", "--samples", "10", "--rows", "10"}) == "accepted");
 }
 
