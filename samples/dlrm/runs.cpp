@@ -100,8 +100,10 @@ void warm_up(const Experiment& experiment) {
   }
 }
 
-RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,
-                   const std::atomic<bool>& stop) {
+namespace {
+
+RunResult run_by_name(const std::string& name, const Experiment& experiment, Progress& progress,
+                      const std::atomic<bool>& stop) {
   const auto& options = experiment.options;
   if (name == "plain") return run_plain(experiment, progress, stop);
   auto memory = tiered_options(experiment);
@@ -115,6 +117,15 @@ RunResult make_run(const std::string& name, const Experiment& experiment, Progre
     train.lookahead = 0;
   }
   return run_tiered(name, memory, train, experiment, progress, stop);
+}
+
+}  // namespace
+
+RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,
+                   const std::atomic<bool>& stop) {
+  auto result = run_by_name(name, experiment, progress, stop);
+  result.threads = threads_of(experiment.options);
+  return result;
 }
 
 }  // namespace dlrm

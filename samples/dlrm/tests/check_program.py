@@ -21,6 +21,7 @@ FIELDS = {
     "on_time_share": float,
     "bytes_moved": dict,
     "stalled_s": float,
+    "stalled_share": float,
     "peak_bytes": int,
     "overhead_bytes": int,
 }
@@ -54,6 +55,8 @@ def compares_five_runs(folder):
         for same in ("auc", "log_loss", "train_loss", "checksum"):
             assert each[same] == found[0][same], (same, each)
     assert 0 < found[0]["log_loss"] < math.log(2) and 0.5 < found[0]["auc"] < 1, found[0]
+    assert all(0 <= each["stalled_share"] <= 1 for each in found)
+    assert found[0]["stalled_share"] == 0 and found[2]["stalled_share"] > 0, found
     moved = [sum(each["bytes_moved"].values()) for each in found]
     assert moved[:2] == [0, 0] and all(moved[2:]), moved
     assert set(found[2]["bytes_moved"]) == {"dram>emulated:cxl", "emulated:cxl>dram"}, found[2]
