@@ -56,6 +56,11 @@ int run(const dlrm::Options& options) {
   return interrupted ? 128 + SIGINT : 0;
 }
 
+int fail(const std::exception& error, int status) {
+  fmt::print(stderr, "tier-dlrm: {}\n", error.what());
+  return status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -64,7 +69,8 @@ int main(int argc, char** argv) try {
   if (!options) return 0;
   std::signal(SIGINT, on_interrupt);
   return run(*options);
+} catch (const tier::ConfigError& error) {
+  return fail(error, 2);
 } catch (const std::exception& error) {
-  fmt::print(stderr, "tier-dlrm: {}\n", error.what());
-  return 1;
+  return fail(error, 1);
 }

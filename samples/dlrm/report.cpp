@@ -37,15 +37,21 @@ Row to_row(const RunResult& run) {
           number("{:.2f} %", 100 * run.traffic.on_time_share),
           moved(run.traffic),
           number("{:.2f} s", run.traffic.stalled_s),
+          number("{:.2f} %", 100 * run.stalled_share()),
           tier::to_human(tier::Bytes{run.traffic.peak_bytes}),
           fmt::format("{:016x}", run.checksum)};
 }
 
 }  // namespace
 
+double RunResult::stalled_share() const {
+  const double all = static_cast<double>(threads) * learning_s;
+  return all > 0 ? traffic.stalled_s / all : 0;
+}
+
 std::string to_table(std::span<const RunResult> runs) {
-  std::vector<Row> rows{
-      {"run", "samples/s", "AUC", "log loss", "fast", "on time", "moved", "stalled", "peak", "checksum"}};
+  std::vector<Row> rows{{"run", "samples/s", "AUC", "log loss", "fast", "on time", "moved", "stalled",
+                         "stalled share", "peak", "checksum"}};
   for (const auto& run : runs) rows.push_back(to_row(run));
   std::string text;
   std::vector<std::size_t> widths(rows.front().size());
@@ -72,6 +78,7 @@ std::string to_json(std::span<const RunResult> runs) {
                     {"on_time_share", run.traffic.on_time_share},
                     {"bytes_moved", nlohmann::ordered_json(run.traffic.bytes_moved)},
                     {"stalled_s", run.traffic.stalled_s},
+                    {"stalled_share", run.stalled_share()},
                     {"peak_bytes", run.traffic.peak_bytes},
                     {"overhead_bytes", run.traffic.overhead_bytes},
                     {"checksum", fmt::format("{:016x}", run.checksum)},

@@ -25,13 +25,18 @@ struct RunResult {
   bool complete = true;  ///< not interrupted
   std::uint64_t samples = 0;
   double samples_per_s = 0;
-  double input_s = 0;     ///< of the time: reading the log
-  double train_loss = 0;  ///< mean over the last epoch's batches seen
+  double learning_s = 0;    ///< wall time
+  std::size_t threads = 1;  ///< that compute
+  double input_s = 0;       ///< of the time: reading the log
+  double train_loss = 0;    ///< mean over the last epoch's batches seen
   double auc = 0;
   double log_loss = 0;
   std::uint64_t checksum =
       0;  ///< of every weight and every batch's loss: equal for runs that computed the same
   Traffic traffic;
+
+  /// Of the time that all threads had; 0 before any has passed.
+  [[nodiscard]] double stalled_share() const;
 };
 
 /// The table that ends a run of the program.

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/spec.hpp>
+#include <tier/runtime/policies.hpp>
+
+#include <tuple>
 
 #include "logs/generated_log.hpp"
 #include "plain_memory.hpp"
@@ -40,6 +43,12 @@ TieredOptions tiered_options(const Experiment& experiment) {
           .threads = static_cast<unsigned>(threads_of(experiment.options))};
 }
 
+/// What is wrong here would otherwise show only after the runs that need no tiers.
+void check_tiers(const Options& options) {
+  std::ignore = tier::make_policy(options.policy);
+  std::ignore = parse_slow(options.slow, {});
+}
+
 }  // namespace
 
 std::unique_ptr<Log> make_log(const Options& options) {
@@ -53,6 +62,7 @@ std::unique_ptr<Log> make_log(const Options& options) {
 }
 
 Experiment make_experiment(const Options& options, Log& log) {
+  check_tiers(options);
   const bool generated = options.data.empty();
   const auto records = generated ? options.samples : count_records(log, options.data, held_out_one_in);
   const auto learned = records - records / held_out_one_in;
@@ -90,8 +100,10 @@ void warm_up(const Experiment& experiment) {
   }
 }
 
-RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,
-                   const std::atomic<bool>& stop) {
+namespace {
+
+RunResult run_by_name(const std::string& name, const Experiment& experiment, Progress& progress,
+                      const std::atomic<bool>& stop) {
   const auto& options = experiment.options;
   if (name == "plain") return run_plain(experiment, progress, stop);
   auto memory = tiered_options(experiment);
@@ -105,6 +117,15 @@ RunResult make_run(const std::string& name, const Experiment& experiment, Progre
     train.lookahead = 0;
   }
   return run_tiered(name, memory, train, experiment, progress, stop);
+}
+
+}  // namespace
+
+RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,
+                   const std::atomic<bool>& stop) {
+  auto result = run_by_name(name, experiment, progress, stop);
+  result.threads = threads_of(experiment.options);
+  return result;
 }
 
 }  // namespace dlrm

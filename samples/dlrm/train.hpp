@@ -94,7 +94,8 @@ void Trainer<Memory>::learn(RunResult& result, Progress& progress) {
   window_.clear();
   result.complete = result.samples == total;
   result.train_loss = smooth_loss;
-  result.samples_per_s = static_cast<double>(result.samples) / seconds(Clock::now() - start);
+  result.learning_s = seconds(Clock::now() - start);
+  result.samples_per_s = static_cast<double>(result.samples) / result.learning_s;
 }
 
 template <class Memory>

@@ -157,12 +157,20 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
   MutexLock lock{mutex_};
   if (window.purpose == Purpose::Gather) drain_log();
   std::size_t ready = 0;
+  auto busy =
+      units.size();  // the last that was, and so is late even if somebody else has brought it meanwhile
   while (ready < units.size()) {
     auto step = Step::Ready;
     auto next = ready;
     while (next < units.size() && window.fetches.size() < chunk_) {
+      const auto waited = window.waited;
       step = place(window, units[next], addresses[next]);
-      if (step != Step::Ready) break;
+      if (step != Step::Ready) {
+        window.waited = waited;  // it is looked at again
+        if (step == Step::Busy) busy = next;
+        break;
+      }
+      if (next == busy && window.waited == waited) ++window.waited;
       ++next;
     }
     bool placed = true;

@@ -97,7 +97,7 @@ class Table final : public TableCore, private BackgroundWork {
                      BatchRecord* batch, Owned* ends);
   static void list_late_rows(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, bool all,
                              std::size_t missed, Scratch& scratch);
-  void serve(Scratch& scratch, const Output& out, bool sum, bool all);
+  void serve(Scratch& scratch, const Output& out, bool sum);
   void deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out, bool sum);
 
   void change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate update);
@@ -326,7 +326,7 @@ void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint3
     for (auto bag = all ? std::size_t{1} : offsets.size(); bag < offsets.size(); ++bag)
       if (offsets[bag - 1] == offsets[bag]) start_sum(out[bag - 1], out.dim);
     scratch.window.hold = hold;
-    serve(scratch, out, !offsets.empty(), all);
+    serve(scratch, out, !offsets.empty());
   }
   if (stalled_.load(std::memory_order_relaxed)) resume();
 }
@@ -348,7 +348,7 @@ void Table::list_late_rows(std::span<const RowId> ids, std::span<const std::uint
   for (std::size_t target = 0; target < targets; ++target) add(target);
 }
 
-void Table::serve(Scratch& scratch, const Output& out, bool sum, bool all) {
+void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   const std::span late{scratch.late};
   scratch.units.clear();
   for (const auto& row : late) scratch.units.push_back(layout_.unit_of(row.row));
@@ -364,8 +364,8 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum, bool all) {
     cache_->release(window);
     done += got;
   }
-  waited_.fetch_add(all ? window.waited : late.size(), std::memory_order_relaxed);
-  if (!all || window.waited != 0) count_wait(since);
+  waited_.fetch_add(window.waited, std::memory_order_relaxed);
+  if (window.waited != 0) count_wait(since);
 }
 
 void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -68,6 +69,39 @@ TEST_CASE("more callers than threads all finish their loops, while every one is 
   }
   for (auto& thread : threads) thread.join();
   CHECK(calls == callers * 64);
+}
+
+TEST_CASE("a thread that waits for its own loop does not run another caller's") {
+  if (std::thread::hardware_concurrency() < 2) {
+    MESSAGE("skipped: one CPU");
+    return;
+  }
+  Arena arena{2};
+  std::atomic<bool> worker_is_inside{false}, other_is_done{false}, ran_the_others{false};
+  const auto announce = [](std::atomic<bool>& flag) {
+    flag = true;
+    flag.notify_all();
+  };
+  // The first caller's own share is over at once; it waits for the arena's worker, which is kept.
+  std::thread first{[&] {
+    const auto caller = std::this_thread::get_id();
+    arena.parallel_for(2, [&](std::size_t) {
+      if (std::this_thread::get_id() == caller) return worker_is_inside.wait(false);
+      announce(worker_is_inside);
+      other_is_done.wait(false);
+    });
+  }};
+  worker_is_inside.wait(false);
+  // Half of this loop is there to be taken, for as long as the other half lasts.
+  const auto caller = std::this_thread::get_id();
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds{200};
+  arena.parallel_for(2, [&](std::size_t) {
+    if (std::this_thread::get_id() != caller) ran_the_others = true;
+    while (!ran_the_others && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
+  });
+  CHECK_FALSE(ran_the_others);
+  announce(other_is_done);
+  first.join();
 }
 
 TEST_CASE("parts tile a range, and their lengths are within one of each other") {

@@ -230,6 +230,30 @@ TEST_CASE("a gather joins the fetch of a row that is on its way") {
   CHECK(table.statistics().prefetched_units + table.statistics().missed_units == 15);  // no row twice
 }
 
+TEST_CASE("a row that is on its way when it is asked for is late, though somebody else fetches it") {
+  for (const std::string policy : {"lru", "hint_aware"}) {
+    CAPTURE(policy);
+    Rig rig{Kind::Rows};
+    auto table = rig.table(1000, 4, 20, policy);
+    std::latch prefetching{1}, gathering{1};
+    rig.slow->fails = [&, reads = std::make_shared<std::atomic<int>>(0)](auto, auto, auto) {
+      const auto earlier = reads->fetch_add(1);
+      if (earlier == 0) {
+        prefetching.count_down();
+        gathering.wait();
+      } else if (earlier == 1) {
+        gathering.count_down();  // of row 10, when 5 has been found to be on its way
+      }
+      return std::error_code{};
+    };
+    table.prefetch(std::vector<RowId>{5});
+    prefetching.wait();
+    gather(table, {10, 5});
+    CHECK(table.statistics().waited == 2);
+    CHECK(table.statistics().missed_units == 1);
+  }
+}
+
 TEST_CASE("a dirty row that is leaving can be read, and an update of it waits and is not lost") {
   Rig rig{Kind::Rows};
   auto table = rig.table(1000, 4, 10);

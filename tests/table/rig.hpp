@@ -11,6 +11,7 @@
 #include <hint_aware/hint_aware_rows.hpp>
 #include <lru/lru_rows.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,11 +34,14 @@ inline std::unique_ptr<RowPolicy> row_policy(std::string_view name) {
 
 /// A manager, its slow tier, and what its tables share.
 struct Rig {
-  explicit Rig(Kind table_kind, unsigned threads = 2) : kind{table_kind} {
+  using MakeTier = std::function<std::unique_ptr<MemoryTier>(MemoryTierOptions)>;
+
+  explicit Rig(Kind table_kind, unsigned threads = 2,
+               const MakeTier& make_slow = std::make_unique<MemoryTier, MemoryTierOptions>)
+      : kind{table_kind} {
     auto fast =
         std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 16_MiB, std::chrono::nanoseconds{10}, true});
-    auto behind = std::make_unique<MemoryTier>(
-        MemoryTierOptions{"slow", 32_MiB, std::chrono::nanoseconds{1000}, kind != Kind::Blocks});
+    auto behind = make_slow({"slow", 32_MiB, std::chrono::nanoseconds{1000}, kind != Kind::Blocks});
     slow = behind.get();
     std::vector<std::unique_ptr<Tier>> tiers;
     tiers.push_back(std::move(fast));

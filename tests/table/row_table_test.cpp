@@ -425,3 +425,23 @@ TEST_CASE("the fast share counts prefetched rows as fetched, the on-time share a
   table.reset_statistics();
   CHECK(table.statistics().asked == 0);
 }
+
+TEST_CASE("a row is late once, and only if it was not there, under every policy and also as part of a bag") {
+  for (const auto kind : {Kind::Rows, Kind::Blocks}) {
+    for (const std::string policy : {"first_touch", "lru", "hint_aware"}) {
+      CAPTURE(policy);
+      Rig rig{kind};
+      auto table = rig.table(1000, 100, 4, policy);  // a block holds one row
+      gather(table, range(0, 4));
+      table.reset_statistics();
+      std::vector<float> out(2 * 100);
+      table.gather_pooled({{3, 0, 1, 2, 500, 500}}, {{0, 5, 6}}, out);
+      CHECK(table.statistics().waited == 2);
+      table.reset_statistics();
+      gather(table, range(100, 120));
+      CHECK(table.statistics().waited == 20);
+      CHECK(table.statistics().hits == 0);
+      CHECK(table.statistics().on_time_share() == 0);
+    }
+  }
+}

@@ -68,6 +68,8 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--skew", "steep"}), "unknown skew"));
   CHECK(contains(refusal({"--fast", "0%"}), "bad share of the tables at position 0 of \"0%\""));
   CHECK(contains(refusal({"--fast", "64Mib"}), "unknown unit"));
+  CHECK(contains(refusal({"--policy", "psychic"}), "unknown policy \"psychic\""));
+  CHECK(contains(refusal({"--slow", "tape:/x:1GiB"}), "\"tape"));
   CHECK(refusal({"--fast", "64MiB", "--samples", "10", "--rows", "10"}) == "accepted");
 }
 
@@ -145,13 +147,32 @@ TEST_CASE("the JSON has the promised keys, and null for what is no number") {
   run.traffic.bytes_moved["dram>cxl"] = 7;
   const auto document = nlohmann::json::parse(to_json({&run, 1}));
   const auto& entry = document.at("runs").at(0);
-  for (const auto* key : {"name", "samples_per_s", "auc", "log_loss", "fast_share", "on_time_share",
-                          "bytes_moved", "stalled_s", "peak_bytes", "overhead_bytes", "checksum"}) {
+  for (const auto* key :
+       {"name", "samples_per_s", "auc", "log_loss", "fast_share", "on_time_share", "bytes_moved", "stalled_s",
+        "stalled_share", "peak_bytes", "overhead_bytes", "checksum"}) {
     CHECK_MESSAGE(entry.contains(key), key);
   }
   CHECK(entry.at("auc").is_null());
   CHECK(entry.at("bytes_moved").at("dram>cxl") == 7);
   CHECK_THROWS_AS(write_file("/nonexistent-folder/x.json", "{}"), tier::TierError);
+}
+
+TEST_CASE("the share of the time that was stalled is of all threads' time") {
+  RunResult run;
+  CHECK(run.stalled_share() == 0);
+  run.traffic.stalled_s = 3;
+  run.learning_s = 6;
+  CHECK(run.stalled_share() == 0.5);
+  run.threads = 2;
+  CHECK(run.stalled_share() == 0.25);
+  CHECK(contains(to_table({&run, 1}), "3.00 s   25.00 % "));
+  CHECK(nlohmann::json::parse(to_json({&run, 1})).at("runs").at(0).at("stalled_share") == 0.25);
+
+  auto options = parse(small_run);
+  options.threads = 3;
+  const auto real = run_plain(options);
+  CHECK(real.threads == 3);
+  CHECK(real.learning_s > 0);
 }
 
 TEST_CASE("the table has a line for each run, and a progress line says how far it is") {

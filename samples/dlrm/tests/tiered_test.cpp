@@ -6,13 +6,13 @@
 #include <tier/core/error.hpp>
 #include <tier/runtime/policies.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "plain_memory.hpp"
 #include "runs.hpp"
+#include "tests/data_folder.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tiered_memory.hpp"
 
@@ -119,12 +119,10 @@ TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, 
 }
 
 TEST_CASE(
-    "on real logs a run at a tenth of fast memory ends with the bits of the plain run, and has learned") {
-  const char* data = std::getenv("TIER_DATA");
-  if (data == nullptr) {
-    MESSAGE("skipped: TIER_DATA names no folder with the data sets");
-    return;
-  }
+    "on real logs a run at a tenth of fast memory ends with the bits of the plain run, and has learned" *
+    doctest::test_suite("data")) {
+  const auto data = data_folder();
+  if (!data) return;
   struct RealLog {
     const char* format;
     const char* path;
@@ -132,15 +130,14 @@ TEST_CASE(
     std::size_t rows;
     std::size_t batch = 128;
   };
-  const std::filesystem::path sets{data};
   const TemporaryFolder folder;
-  beginning_of(sets / "ratings/movies.csv", 100'000, folder);
+  beginning_of(*data / "ratings/movies.csv", 100'000, folder);
   for (const auto& log : {RealLog{"criteo", "ctr_criteo/train.tsv", 20'000, 2000},
                           RealLog{"avazu", "ctr_avazu/train.csv", 20'000, 2000},
                           RealLog{"movielens", "ratings/ratings.csv", 20'000, 4000},
                           RealLog{"bags", "interactions/amazon_book_bags.txt", 60'000, 50'000, 1024}}) {
     Options options;
-    options.data = beginning_of(sets / log.path, log.lines, folder).string();
+    options.data = beginning_of(*data / log.path, log.lines, folder).string();
     options.format = log.format;
     options.rows = {log.rows};
     options.dim = 32;

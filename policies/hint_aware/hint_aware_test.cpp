@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hint_aware/hint_aware.hpp"
+#include "support/policy_rig.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/core/policy_spec.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace tier;
+using namespace tier::test;
+
+namespace {
+
+/// \param spec  as in `docs/specs.md`
+std::unique_ptr<Policy> made(std::string_view spec) { return make_hint_aware(parse_policy(spec).options); }
+
+std::string refusal(std::string_view spec) {
+  try {
+    std::ignore = made(spec);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// Fast memory of three objects holds b and c, and has room for a, which is in slow memory.
+struct RoomForOne {
+  explicit RoomForOne(std::string_view spec) : rig{made(spec), 3}, objects{rig.fill("abcd")} {
+    objects[3].reset();
+    REQUIRE(rig.in_fast() == "bc");
+    moved = rig.moved();
+  }
+  PolicyRig rig;
+  std::vector<ObjectHandle> objects;
+  std::uint64_t moved = 0;
+};
+
+constexpr Hint announcements[] = {Hint::WillUse, Hint::WillRead, Hint::WillWrite};
+
+}  // namespace
+
+TEST_CASE("hint-aware gives up archived objects first, however lately they were used") {
+  PolicyRig rig{made("hint_aware"), 4};
+  const auto objects = rig.fill("abcd");
+  rig.read(objects[1]);
+  rig.hint(Hint::Archive, objects[1]);
+  rig.hint(Hint::Archive, objects[3]);
+  const auto e = rig.fill("e");
+  CHECK(rig.in_fast() == "abce");  // of those archived, d was used longest ago
+  const auto f = rig.fill("f");
+  CHECK(rig.in_fast() == "acef");
+  const auto g = rig.fill("g");
+  CHECK(rig.in_fast() == "cefg");  // none is left, so recency decides
+}
+
+TEST_CASE("an archived object that is used again is one of the others") {
+  for (const Use how : {Use::Read, Use::Update, Use::Overwrite}) {
+    CAPTURE(to_string(how));
+    PolicyRig rig{made("hint_aware"), 3};
+    const auto objects = rig.fill("abc");
+    rig.hint(Hint::Archive, objects[1]);
+    rig.use(objects[1], how);
+    const auto d = rig.fill("d");
+    CHECK(rig.in_fast() == "bcd");
+  }
+}
+
+TEST_CASE("hint-aware fetches what is announced if there is room, and evicts nothing for it") {
+  for (const Hint hint : announcements) {
+    CAPTURE(to_string(hint));
+    RoomForOne with{"hint_aware"};
+    with.rig.hint(hint, with.objects[0]);
+    CHECK(with.rig.in_fast() == "abc");
+    CHECK(with.rig.moved() == with.moved + PolicyRig::object_size.count);
+
+    PolicyRig full{made("hint_aware"), 3};
+    const auto objects = full.fill("abcd");
+    const auto moved = full.moved();
+    full.hint(hint, objects[0]);
+    CHECK(full.in_fast() == "bcd");
+    CHECK(full.moved() == moved);
+  }
+  RoomForOne with{"hint_aware"};
+  with.rig.hint(Hint::Archive, with.objects[0]);
+  CHECK(with.rig.moved() == with.moved);
+}
+
+TEST_CASE("without prefetching no announcement fetches, and reads happen in slow memory") {
+  for (const auto* spec : {"hint_aware:prefetch=off", "hint_aware:mode=LM"}) {
+    CAPTURE(spec);
+    RoomForOne with{spec};
+    for (const Hint hint : announcements) with.rig.hint(hint, with.objects[0]);
+    with.rig.read(with.objects[0]);
+    CHECK(with.rig.in_fast() == "bc");
+    CHECK(with.rig.moved() == with.moved);
+    with.rig.use(with.objects[0], Use::Update);  // what is written comes to fast memory all the same
+    CHECK(with.rig.in_fast() == "abc");
+  }
+}
+
+TEST_CASE("with prefetching what is read comes to fast memory, announced or not") {
+  RoomForOne with{"hint_aware"};
+  with.rig.read(with.objects[0]);
+  CHECK(with.rig.in_fast() == "abc");
+}
+
+TEST_CASE("a new object starts in fast memory, or in the slowest without local allocation") {
+  PolicyRig local{made("hint_aware"), 1};
+  const auto a = local.fill("a");
+  const auto b = local.make("b");
+  CHECK(local.in_fast() == "b");
+
+  for (const auto* spec : {"hint_aware:local=off", "hint_aware:mode=0"}) {
+    CAPTURE(spec);
+    PolicyRig rig{made(spec), 2};
+    const auto c = rig.make("c");
+    CHECK(rig.in_fast().empty());
+    CHECK(rig.used(0) == Bytes{0});
+    rig.use(c, Use::Overwrite);  // where it is: the copy is made before the first kernel that reads
+    CHECK(rig.in_fast().empty());
+    rig.read(c);
+    CHECK(rig.in_fast() == "c");
+    CHECK(rig.moved() == PolicyRig::object_size.count);
+  }
+}
+
+TEST_CASE("what is retired is free at once, or at the end of the step without early freeing") {
+  PolicyRig early{made("hint_aware"), 2};
+  const auto a = early.fill("a");
+  early.retire(a[0]);
+  CHECK(early.used(0) == Bytes{0});
+
+  PolicyRig late{made("hint_aware:early_free=off"), 2};
+  const auto b = late.fill("b");
+  late.retire(b[0]);
+  CHECK(late.used(0) == PolicyRig::object_size);
+  late.end_of_step();
+  CHECK(late.used(0) == Bytes{0});
+}
+
+TEST_CASE("a mode sets all three options, and options behind it change it") {
+  const auto places_fast = [](const std::string& options) {
+    PolicyRig rig{made("hint_aware:" + options), 2};
+    const auto object = rig.make("a");
+    return rig.in_fast() == "a";
+  };
+  CHECK(!places_fast("mode=0"));
+  for (const auto* mode : {"mode=L", "mode=LM", "mode=LMP"}) CHECK(places_fast(mode));
+  CHECK(places_fast("mode=0,local=on"));
+  CHECK(!made("hint_aware:mode=L")->frees_early());
+  CHECK(made("hint_aware:mode=LM")->frees_early());
+}
+
+TEST_CASE("hint-aware names the option or value that it does not know, and what it does") {
+  CHECK(refusal("hint_aware:mood=LM") ==
+        "unknown option at position 0 of \"mood\"; allowed: mode, local, early_free, prefetch");
+  CHECK(refusal("hint_aware:mode=PML") == "unknown mode at position 0 of \"PML\"; allowed: 0, L, LM, LMP");
+  CHECK(refusal("hint_aware:prefetch=yes") ==
+        "unknown value of prefetch at position 0 of \"yes\"; allowed: on, off");
+}

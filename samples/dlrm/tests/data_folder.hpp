@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The data sets, which are not part of the library.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+namespace dlrm {
+
+/// The folder that TIER_DATA names; without one a case of the suite "data" ends, which CTest reports as skipped.
+inline std::optional<std::filesystem::path> data_folder() {
+  if (const char* name = std::getenv("TIER_DATA"); name != nullptr && *name != '\0') return name;
+  MESSAGE("skipped: TIER_DATA names no folder with the data sets");
+  return {};
+}
+
+}  // namespace dlrm

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  What rows cost that are used in an emulated slow tier.
+#include "rig.hpp"
+#include "support/charging_tier.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace tier;
+using namespace tier::test;
+
+namespace {
+
+constexpr std::size_t dim = 63;
+constexpr std::uint64_t row_bytes = 64 * sizeof(float);  // with the state beside the values
+
+struct ChargingRig {
+  ChargingRig()
+      : rig{Kind::Rows, 2, [&](MemoryTierOptions options) {
+              auto tier = std::make_unique<ChargingTier>(std::move(options));
+              slow = tier.get();
+              return tier;
+            }} {}
+  ChargingTier* slow = nullptr;
+  Rig rig;
+};
+
+}  // namespace
+
+TEST_CASE("rows read in place in an emulated tier are charged one by one, those in slots not at all") {
+  ChargingRig charging;
+  auto table = charging.rig.table(1000, dim, 4, "first_touch");
+  gather(table, {0, 1, 2, 3});  // they take the slots, and never leave
+  CHECK(charging.slow->take() == Charged{});
+  gather(table, {2, 100, 3, 200, 300});
+  CHECK(charging.slow->take() == Charged{3 * row_bytes, 3, 0, 0});
+  gather(table, {0, 1, 2, 3});
+  CHECK(charging.slow->take() == Charged{});
+  std::vector<float> out(2 * dim);
+  table.gather_pooled({{100, 200, 0, 300}}, {{0, 2, 4}}, out);
+  CHECK(charging.slow->take() == Charged{3 * row_bytes, 3, 0, 0});
+}
+
+TEST_CASE("rows updated in an emulated tier go through staging, whose transfers wait by themselves") {
+  ChargingRig charging;
+  auto table = charging.rig.table(1000, dim, 4, "first_touch");
+  PlainTable plain{1000, dim};
+  gather(table, {0, 1, 2, 3});
+  const auto before = charging.slow->transfers.load();
+  const std::vector<float> gradients(2 * dim, 1.0F);
+  table.update({{100, 200}}, gradients, Sgd{});
+  plain.update({100, 200}, gradients, Sgd{});
+  CHECK(charging.slow->transfers - before == 4);
+  CHECK(charging.slow->take() == Charged{});
+  CHECK(same_bits(gather(table, {100, 200}), plain.gather({100, 200})));
+  CHECK(charging.slow->take() == Charged{2 * row_bytes, 2, 0, 0});
+}
