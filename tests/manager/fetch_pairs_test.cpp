@@ -304,6 +304,14 @@ void while_given_up(std::error_code error, const F& test) {
 
 }  // namespace
 
+TEST_CASE("who waits for a fetch that was given up for room fetches himself") {
+  while_given_up({}, [](Fetch& f, HoldFirst& hold, auto& reader, bool) {
+    hold.open();
+    CHECK(reader.get() == "");
+    CHECK(f.rig.holds(f.object, 'a'));
+  });
+}
+
 TEST_CASE("a fetch that was given up for room fails: who waits for it reads again") {
   while_given_up(io_error, [](Fetch& f, HoldFirst& hold, auto& reader, bool) {
     hold.open();
