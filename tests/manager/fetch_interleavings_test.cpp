@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  What may come while a fetch is under way, forced by a gate in the slow tier.
-#include "rig.hpp"
+#include "held_fetch.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,40 +10,6 @@ namespace tier {
 namespace {
 
 using namespace test;
-
-constexpr Bytes size = 1536_KiB;  // three chunks of the CPU's, one of a device's
-
-/// An object in the slow tier, and a way to hold its fetch up.
-struct Fetch {
-  explicit Fetch(bool addressable) : rig{8_MiB, 16_MiB, addressable}, object{rig.make(size, 'a', "cold")} {
-    REQUIRE(rig.evict(object) == Outcome::Done);
-    rig.settle();
-    REQUIRE(rig.where(object) == 1);
-  }
-  void prefetch(Hold& hold) {
-    REQUIRE(rig.manager->prefetch(object.ref()) == Outcome::Done);
-    hold.wait_for_arrival();
-  }
-  std::uint32_t pins() const { return object.ref().object->block->pins(); }
-  std::uint64_t version() const { return object.ref().object->block->version.load(); }
-  auto reader() {
-    return in_thread([this] { return rig.holds(object, 'a'); });
-  }
-
-  Rig rig;
-  ObjectHandle object;
-};
-
-template <class F>
-void on_both_kinds_of_slow_tier(const F& test) {
-  for (const bool addressable : {true, false}) {
-    CAPTURE(addressable);
-    Fetch fetch{addressable};
-    test(fetch, addressable);
-    fetch.rig.slow().fails = nullptr;
-    fetch.rig.settle();
-  }
-}
 
 }  // namespace
 
@@ -56,7 +22,7 @@ TEST_CASE("a reader joins a prefetch in flight, and nothing is fetched twice") {
     CHECK_FALSE(hold.is_open());
     hold.open();
     CHECK(reader.get());
-    CHECK(f.rig.manager->statistics().bytes_moved(1, 0) == size.count);
+    CHECK(f.rig.manager->statistics().bytes_moved(1, 0) == Fetch::size.count);
     CHECK(f.rig.manager->statistics().fetched_operands == 1);
     CHECK(f.rig.where(f.object) == 0);
   });
@@ -131,7 +97,7 @@ TEST_CASE("a fetch of what is retired meanwhile is not published, and who waits 
     auto reader = f.reader();
     until([&] { return f.pins() == 1; });
     f.rig.manager->retire(f.object.ref());  // returns at once
-    CHECK(f.rig.used(0) == round_up(size.count, 64) * 1_B);
+    CHECK(f.rig.used(0) == round_up(Fetch::size.count, 64) * 1_B);
     hold.open();
     CHECK_THROWS_AS(reader.get(), TierError);
     f.rig.settle();
@@ -147,8 +113,8 @@ TEST_CASE("an object destroyed during its prefetch goes when the transfer has en
     Hold hold{f.rig.slow(), Direction::Read};
     f.prefetch(hold);
     f.object.reset();
-    CHECK(f.rig.used(0) == size);
-    CHECK(f.rig.used(1) == size);
+    CHECK(f.rig.used(0) == Fetch::size);
+    CHECK(f.rig.used(1) == Fetch::size);
     hold.open();
     f.rig.settle();
     CHECK(f.rig.used(0) == 0_B);
@@ -184,7 +150,7 @@ TEST_CASE("a second prefetch of what is being fetched is done already") {
     hold.open();
     f.rig.settle();
     CHECK(f.rig.manager->statistics().prefetches_begun == 1);
-    CHECK(f.rig.manager->statistics().bytes_moved(1, 0) == size.count);
+    CHECK(f.rig.manager->statistics().bytes_moved(1, 0) == Fetch::size.count);
   });
 }
 
@@ -192,7 +158,7 @@ TEST_CASE("what a scope waits for overtakes the prefetches before it") {
   on_both_kinds_of_slow_tier([](Fetch& f, bool) {
     std::vector<ObjectHandle> others;
     for (char i = 0; i < 3; ++i) {
-      others.push_back(f.rig.make(size, i));
+      others.push_back(f.rig.make(Fetch::size, i));
       REQUIRE(f.rig.evict(others.back()) == Outcome::Done);
       f.rig.manager->quiesce();
     }

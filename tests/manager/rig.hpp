@@ -9,6 +9,7 @@
 #include <tier/manager/manager.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -182,6 +183,29 @@ class Hold {
 
  private:
   MemoryTier& tier_;
+  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+};
+
+/// Holds up the first access one way through a tier, which then fails or not; those after it are let through.
+class HoldFirst {
+ public:
+  HoldFirst(MemoryTier& tier, Direction direction, std::error_code error = {}) {
+    tier.fails = [gate = gate_, first = std::make_shared<std::atomic<bool>>(true), direction, error](
+                     Direction d, std::uint64_t, std::uint64_t) {
+      if (d != direction || !first->exchange(false)) return std::error_code{};
+      gate->pass();
+      return error;
+    };
+  }
+  HoldFirst(const HoldFirst&) = delete;
+  HoldFirst& operator=(const HoldFirst&) = delete;
+  ~HoldFirst() { open(); }
+
+  void wait_for_arrival() { gate_->wait_for_arrival(); }
+  void open() { gate_->open(); }
+  bool is_open() { return gate_->is_open(); }
+
+ private:
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 };
 

@@ -64,6 +64,29 @@ std::string message_of(const std::function<void()>& action, std::error_code* cau
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+bool names(const std::string& text, Bytes size) {
+  return contains(text, to_human(size)) || contains(text, std::to_string(size.count) + " bytes") ||
+         contains(text, std::to_string(size.count) + " free") ||
+         contains(text, std::to_string(size.count) + " pinned");
+}
+
+/// Two objects that fit a tier of 8 MiB one at a time, to be overwritten at once.
+struct Batch {
+  explicit Batch(Rig& r) : rig{r} {
+    for (auto* object : {&first, &second}) {
+      *object = rig.manager->create(5_MiB, 64, "part");
+      rig.manager->retire(object->ref());
+    }
+  }
+  void enter() {
+    std::vector<Operand> batch{Operand::of(first.ref(), Use::Overwrite),
+                               Operand::of(second.ref(), Use::Overwrite)};
+    rig.manager->enter(batch, {2, true, {}});
+  }
+  Rig& rig;
+  ObjectHandle first, second;
+};
+
 }  // namespace
 
 TEST_CASE("roots wait for room in order of arrival, even where a later one would fit at once") {
@@ -240,6 +263,27 @@ TEST_CASE("what is placed for ever waits for a transfer that is about to free it
   const auto storage = placed.get();
   CHECK(storage.address() != nullptr);
   CHECK_THROWS_AS(std::ignore = rig.manager->place(1_MiB, 64, 0, "more"), OutOfTierMemory);
+}
+
+TEST_CASE(
+    "lack of room for a batch names the tier with what it has, what is free, the largest run and what is "
+    "pinned") {
+  Rig rig{RigOptions{{fast_tier(8_MiB)}}};
+  auto holder = rig.make(1_MiB, 'h');
+  Batch batch{rig};
+  const Entered held{rig, holder, Use::Read};
+  const auto message = message_of([&] { batch.enter(); });
+  CAPTURE(message);
+  for (const auto* part : {"fast: ", " free, largest run ", " pinned"}) CHECK(contains(message, part));
+  CHECK(names(message, 8_MiB));
+  CHECK(names(message, 7_MiB));  // free, in one run
+  CHECK(names(message, 1_MiB));
+}
+
+TEST_CASE("lack of room for a batch says how much all of it needs") {
+  Rig rig{RigOptions{{fast_tier(8_MiB)}}};
+  Batch batch{rig};
+  CHECK(names(message_of([&] { batch.enter(); }), 10_MiB));
 }
 
 TEST_CASE("an object larger than every tier is refused when it is made") {

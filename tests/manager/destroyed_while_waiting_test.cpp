@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  An object is destroyed while a scope on it waits for room: the scope throws.
+#include "rig.hpp"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+
+namespace tier {
+namespace {
+
+using namespace test;
+
+/// Two objects on a device and one that fills the fast tier.
+struct Waiting {
+  Waiting() {
+    for (auto* object : {&cold, &beside}) {
+      REQUIRE(rig.evict(*object) == Outcome::Done);
+      rig.settle();
+    }
+    hot = rig.make(8_MiB, 'h', "hot");
+  }
+  std::future<void> scope(Use use) {
+    op = Operand::of(cold.ref(), use);
+    return in_thread([this] {
+      rig.manager->enter({&op, 1}, {1, true, {}});
+      Manager::leave({&op, 1});
+    });
+  }
+  void check(std::future<void>& scope) {
+    CHECK_THROWS_AS(scope.get(), TierError);
+    CHECK_FALSE(op.entered);
+    rig.settle();
+    CHECK(rig.manager->statistics().blocks == 2);
+    CHECK(rig.holds(beside, 'b'));
+    CHECK(rig.holds(hot, 'h'));
+  }
+
+  Rig rig{8_MiB, 32_MiB, false};
+  ObjectHandle cold = rig.make(1_MiB, 'c', "cold"), beside = rig.make(1_MiB, 'b', "beside"), hot;
+  Operand op;
+};
+
+class Stalls final : public Observer {
+ public:
+  void on_miss(const MissEvent&) noexcept override { ++misses; }
+  std::atomic<int> misses{0};
+};
+
+}  // namespace
+
+TEST_CASE("an object is destroyed while a scope on it waits until others are unpinned" *
+          doctest::skip()) {  // crashes: who waits has no pin
+  for (const Use use : {Use::Read, Use::Update, Use::Overwrite}) {
+    CAPTURE(static_cast<int>(use));
+    Waiting w;
+    std::optional<Entered> holder{std::in_place, w.rig, w.hot, Use::Read};
+    Stalls observer;
+    w.rig.manager->add_observer(observer);
+    auto scope = w.scope(use);
+    until([&] { return observer.misses > 0; });
+    w.rig.manager->statistics();  // takes the lock, which the scope gives back when it waits
+    w.cold.reset();
+    holder.reset();
+    w.check(scope);
+    w.rig.manager->remove_observer(observer);
+  }
+}
+
+TEST_CASE("an object is destroyed while others leave to make room for a scope on it" *
+          doctest::skip()) {  // likewise
+  for (const Use use : {Use::Read, Use::Update, Use::Overwrite}) {
+    for (const bool another_comes : {false, true}) {
+      CAPTURE(static_cast<int>(use));
+      CAPTURE(another_comes);
+      Waiting w;
+      HoldFirst hold{w.rig.slow(), Direction::Write};
+      auto scope = w.scope(use);
+      hold.wait_for_arrival();
+      w.cold.reset();
+      ObjectHandle other;
+      if (another_comes) {  // in its descriptor
+        w.rig.policy->placement = {1, false};
+        other = w.rig.manager->create(2_MiB, 64, "other");
+      }
+      hold.open();
+      if (another_comes) {
+        CHECK_THROWS_AS(scope.get(), TierError);
+        w.rig.write(other, 'o');
+        CHECK(w.rig.holds(other, 'o'));
+      } else {
+        w.check(scope);
+      }
+      w.rig.settle();
+    }
+  }
+}
+
+}  // namespace tier
