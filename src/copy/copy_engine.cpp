@@ -45,6 +45,7 @@ struct CopyEngine::Impl {
   ~Impl();
 
   void run(std::span<CopyTask* const> tasks) noexcept;
+  void help(TaskState& task) noexcept;
   void submit(TaskState& task, Priority priority) noexcept;
   void raise(TaskState& task, Priority priority) noexcept TIER_REQUIRES(mutex_);
   void cancel(TaskState& task) noexcept TIER_REQUIRES(mutex_);
@@ -283,6 +284,21 @@ void CopyEngine::Impl::run(std::span<CopyTask* const> tasks) noexcept {
   while (run.unfinished != 0) changed_.wait(mutex_);
 }
 
+void CopyEngine::Impl::help(TaskState& task) noexcept {
+  std::size_t threads = 0;
+  {
+    const MutexLock lock{mutex_};
+    raise(task, Priority::Awaited);
+    if (task.open) threads = detail::useful_threads(*task.task, task.task->size - task.next);
+  }
+  if (threads == 0) return;
+  arena_.parallel_for(std::min<std::size_t>(threads, arena_.threads()), [&](std::size_t) {
+    const MutexLock lock{mutex_};
+    while (move_chunk([&] { return task.open ? &task : nullptr; }, counters_.synchronous_bytes)) {
+    }
+  });
+}
+
 // Background copies.
 
 void CopyEngine::Impl::submit(TaskState& task, Priority priority) noexcept {
@@ -340,6 +356,8 @@ void CopyEngine::run(std::span<CopyTask* const> tasks) noexcept {
     tasks = tasks.subspan(batch.size());
   }
 }
+
+void CopyEngine::help(CopyTask& task) noexcept { impl_->help(CopyTask::State::of(task)); }
 
 void CopyEngine::submit(CopyTask& task, Priority priority) noexcept {
   impl_->submit(CopyTask::State::of(task), priority);

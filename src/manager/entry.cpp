@@ -27,12 +27,21 @@ class Entry {
       : core_{core}, batch_{batch}, context_{context}, lock_{lock}, plans_(batch.size()) {
     tasks_.reserve(batch.size());
     operands_.reserve(batch.size());
+    for (auto& op : batch) {
+      if (op.block->record == nullptr) throw_retired("destroyed before a scope's entry");
+      ++op.block->record->entering;
+      ++begun_;
+    }
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
   ~Entry() TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (!done_) roll_back();
     stand_down();
+    for (auto& op : batch_.first(begun_)) {
+      --op.block->record->entering;
+      core_.release_if_dead(*op.block);
+    }
   }
 
   void run()
@@ -52,7 +61,7 @@ class Entry {
     bool asked = false;        // the policy has been asked about this use
     bool retried = false;      // a failed block is read once more
     bool retired = false;      // it was when it was marked moving
-    BlockId spared = 0;        // by us
+    bool spared = false;       // by us
   };
 
   Step step() TIER_REQUIRES(core_.mutex_);
@@ -101,6 +110,7 @@ class Entry {
   boost::container::small_vector<OperandFacts, 8> operands_;
   RoomReport report_;
   ManagerCore::Waiter waiter_;
+  std::size_t begun_ = 0;  // operands that count us
   bool in_line_ = false;
   bool done_ = false;
   int gathered_ =
@@ -325,16 +335,13 @@ void Entry::spare() {
     if (batch_[i].entered || plans_[i].transfer != nullptr) continue;
     Block& b = *batch_[i].block;
     ++b.record->spared;
-    plans_[i].spared = b.id;
+    plans_[i].spared = true;
   }
 }
 
 void Entry::unspare() noexcept {
-  for (auto& plan : plans_) {
-    if (plan.spared == 0) continue;
-    Block* b = core_.find(std::exchange(plan.spared, 0));
-    if (b != nullptr) --b->record->spared;  // else destroyed meanwhile
-  }
+  for (std::size_t i = 0; i < batch_.size(); ++i)
+    if (std::exchange(plans_[i].spared, false)) --batch_[i].block->record->spared;
   core_.changed();
 }
 
@@ -672,6 +679,7 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
   }
   if (complete) return;
   if (in_fork_child_) return enter_in_child(batch);
+  const auto self = shared_from_this();  // its objects may all go while a scope waits
   boost::container::small_vector<Operand, 8> managed;
   boost::container::small_vector<std::size_t, 8> places;
   boost::container::small_vector<TierIndex, 8> used;
@@ -703,7 +711,6 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
     check_watermarks();
     for (std::size_t i = 0; i < managed.size(); ++i) used[i] = entry.used_in(i);
   } catch (...) {
-    const auto self = weak_from_this().lock();  // the pins given back may have been all that kept us
     hand_back();
     leave(batch);  // what entered without a lock
     MutexLock lock{mutex_};

@@ -178,6 +178,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   // Room (room.cpp).
   Region* make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
                     RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
+  bool make_room_below(TierIndex t, const Window& window, BlockId for_block, RoomReport& report,
+                       MutexLock& lock) TIER_REQUIRES(mutex_);
   bool drop_a_secondary(TierIndex t) noexcept TIER_REQUIRES(mutex_);
   std::optional<Window> propose(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
                                 bool background, std::vector<TierIndex>& to, bool& forced)

@@ -364,6 +364,36 @@ RoomReport ManagerCore::survey() noexcept {
   return report;
 }
 
+/// Makes room for all blocks of a window in `t`, or where that fails, further down; then it is free again, to be taken.
+bool ManagerCore::make_room_below(TierIndex t, const Window& window, BlockId for_block, RoomReport& report,
+                                  MutexLock& lock) {
+  struct Wanted {
+    std::uint64_t size;
+    std::size_t alignment;
+  };
+  std::vector<Wanted> wanted;  // blocks may go while the lock is released
+  for (const auto* record : window.blocks) wanted.push_back({record->block->size, record->alignment});
+  struct Rooms {
+    explicit Rooms(ManagerCore& c) : core{c} {}
+    ~Rooms() TIER_NO_THREAD_SAFETY_ANALYSIS {
+      for (auto* region : regions) core.free_region(region);
+    }
+    Rooms(const Rooms&) = delete;
+    Rooms& operator=(const Rooms&) = delete;
+    ManagerCore& core;
+    std::vector<Region*> regions;
+  } rooms{*this};
+  rooms.regions.reserve(wanted.size());
+  for (const auto& [size, alignment] : wanted) {
+    Region* made = nullptr;
+    for (auto below = t; below < tiers_.size() && made == nullptr; ++below)
+      made = make_room(below, size, alignment, for_block, report, lock);
+    if (made == nullptr) return false;
+    rooms.regions.push_back(made);
+  }
+  return true;
+}
+
 /// A region of `size` in tier `t`: free, dropped, evicted for, or compacted for. Never waits for pins.
 /// \return  null if there is none. The lock may have been released in between: `report` says so.
 Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
@@ -404,20 +434,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
     TierIndex lacking = no_tier;
     auto begun = begin_emptying(room, *window, to, inside, transfers, lacking, report.cause);
     if (begun == Emptied::NoRoomBelow && lacking != no_tier && !slowest) {
-      // Make room one tier down, then look again; where that fails, further down still.
-      bool made = false;
-      std::uint64_t largest = 0;
-      std::size_t widest = alignment;
-      for (const auto* record : window->blocks) {
-        largest = std::max(largest, record->block->size);
-        widest = std::max(widest, record->alignment);
-      }
-      for (auto below = lacking; below < tiers_.size() && !made; ++below) {
-        if (Region* r = make_room(below, largest, widest, for_block, report, lock)) {
-          free_region(r);
-          made = true;
-        }
-      }
+      const bool made = make_room_below(lacking, *window, for_block, report, lock);
       report.unlocked = true;
       if (made) continue;
     }

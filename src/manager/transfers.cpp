@@ -137,11 +137,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
 /// reference.
 void ManagerCore::wait_for_end(Transfer& t, MutexLock& lock) {
   t.awaited = true;
-  if (t.submitted && !t.ended) {
-    engine_.raise(t, Priority::Awaited);
-    CopyTask* const task = &t;
-    without_lock(lock, [&] { engine_.run({&task, 1}); });
-  }
+  if (t.submitted && !t.ended) without_lock(lock, [&] { engine_.help(t); });
   while (!t.ended && t.block != nullptr) wait(lock);
 }
 

@@ -244,10 +244,7 @@ TEST_CASE(
   can_be_written_again(f);
 }
 
-TEST_CASE(
-    "an overwrite wakes who waits for a prefetch, and nobody waits for the device any more" *
-    doctest::
-        skip()) {  // they wait for the device: wait_for_end() stays in the engine until the task has ended
+TEST_CASE("an overwrite wakes who waits for a prefetch, and nobody waits for the device any more") {
   Fetch f{false};
   HoldFirst hold{f.rig.slow(), Direction::Read};
   Waited scopes{f, hold, true};

@@ -83,6 +83,10 @@ class CopyEngine {
   /// \pre  Whoever passes a task that was submitted sees to it that it is not deleted before this call has joined it.
   void run(std::span<CopyTask* const> tasks) noexcept;
 
+  /// Helps with the chunks that are left of a task that was submitted, and does not wait for those in flight.
+  /// \pre  The task is not deleted meanwhile.
+  void help(CopyTask& task) noexcept;
+
   /// Hands a task to the movers; returns at once.
   void submit(CopyTask& task, Priority priority) noexcept;
   /// A submitted task overtakes those of lower priority from its next chunk on.
