@@ -105,7 +105,7 @@ class OnTerminal:
 
 def ends_with_the_table_so_far(folder):
     file = folder / "interrupted.json"
-    with OnTerminal("--compare", "--samples", "200000", "--json", str(file), *SMALL_LOG) as program:
+    with OnTerminal("--compare", "--samples", "80000", "--json", str(file), *SMALL_LOG) as program:
         program.wait_for(b"all_fast ")
         program.interrupt()
         status, table = program.end()
@@ -114,13 +114,13 @@ def ends_with_the_table_so_far(folder):
     assert len(lines) == 3, table
     assert lines[1].startswith("plain ") and lines[2].startswith("all_fast (interrupted) "), table
     whole, part = runs_in(file)
-    assert whole["complete"] and whole["samples"] == 180_000, whole
-    assert not part["complete"] and 0 < part["samples"] < 180_000, part
+    assert whole["complete"] and whole["samples"] == 72_000, whole
+    assert not part["complete"] and 0 < part["samples"] < 72_000, part
     assert 0.5 < part["auc"] < 1, part
 
 
 def ends_at_once_at_the_second_interrupt():
-    with OnTerminal("--samples", "2000000", *SMALL_LOG) as program:
+    with OnTerminal("--samples", "1000000", *SMALL_LOG) as program:
         program.wait_for(b"tiered ")
         program.interrupt()
         program.wait_for(END_OF_BAR)
