@@ -24,12 +24,14 @@ class Entry {
   Entry(ManagerCore& core, std::span<Operand> batch, const BatchContext& context, MutexLock& lock)
       : core_{core}, batch_{batch}, context_{context}, lock_{lock}, plans_(batch.size()) {
     tasks_.reserve(batch.size());
+    for (const auto& op : batch_) ++op.block->record->entering;
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
   ~Entry() TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (!done_) roll_back();
     stand_down();
+    for (const auto& op : batch_) came_in(*op.block);
   }
 
   void run()
@@ -79,6 +81,7 @@ class Entry {
   void stand_down() TIER_REQUIRES(core_.mutex_);
   bool roll_back() TIER_REQUIRES(core_.mutex_);
   void leave(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  void came_in(Block& b) noexcept TIER_REQUIRES(core_.mutex_);
   void look_again() TIER_REQUIRES(core_.mutex_);
   void report_wait() TIER_REQUIRES(core_.mutex_);
   [[noreturn]] void throw_unreadable(std::size_t i) TIER_REQUIRES(core_.mutex_);
@@ -116,7 +119,7 @@ void Entry::enter(std::size_t i) {
   if (watched && !plans_[i].asked) core_.note_use_event(b, op.use);
   plans_[i].tier = record.primary()->tier;
   record.archived = false;
-  if (record.garbage && op.use != Use::Read) {
+  if (record.garbage && op.use != Use::Read && !record.dying) {
     record.garbage = false;
     --core_.garbage_;
   }
@@ -247,7 +250,7 @@ Entry::Way Entry::admit(std::size_t i) {
   const Block& b = *batch_[i].block;
   const auto state = b.state.load(std::memory_order_acquire);
   if ((state & word::retired) != 0 && (batch_[i].use != Use::Overwrite || b.record->dying))
-    throw_retired(core_.name_of(b));
+    throw_retired(b.record->dying ? "destroyed during a scope's entry" : core_.name_of(b));
   return (state & word::moving) != 0 ? admit_moving(i) : admit_settled(i);
 }
 
@@ -559,6 +562,11 @@ void Entry::leave(std::size_t i) {
   plans_[i].own = false;
   batch_[i].entered = false;
   core_.leave_locked(*batch_[i].block);
+}
+
+/// Or not: what was destroyed meanwhile goes with the last who came for it.
+void Entry::came_in(Block& b) noexcept {
+  if (--b.record->entering == 0 && b.record->dying) core_.release_if_dead(b);
 }
 
 /// Gives back all pins and rooms. \return  true if the lock was released in between

@@ -306,7 +306,7 @@ void ManagerCore::release_if_dead(Block& b) noexcept {
   if ((state & word::retired) == 0 || (state & word::pins) != 0 || record.transfer != nullptr || record.kept)
     return;
   free_contents(b);
-  if (record.dying) recycle(b);
+  if (record.dying && record.entering == 0) recycle(b);
 }
 
 void ManagerCore::mark_dead(Block& b) noexcept {

@@ -48,6 +48,7 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   bool kept = false;        ///< destroyed while pinned: the manager lives until the last unpin
   bool counted = false;     ///< in the tier's sum of placed bytes
   bool remembered = false;  ///< the policy has said that in-place uses need not ask
+  unsigned entering = 0;    ///< scopes on their way in: the descriptor stays for them
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
 
   [[nodiscard]] Region* primary() const noexcept { return regions; }
