@@ -363,6 +363,35 @@ RoomReport ManagerCore::survey() noexcept {
   return report;
 }
 
+/// Makes room for `count` blocks of the window at once, where one alone may be free already.
+/// \return  for how many there is room
+std::size_t ManagerCore::room_below(const Window& window, TierIndex t, std::size_t count, BlockId for_block,
+                                    RoomReport& report, MutexLock& lock) {
+  std::uint64_t largest = 0;
+  std::size_t widest = 1;
+  for (const auto* record : window.blocks) {
+    largest = std::max(largest, record->block->size);
+    widest = std::max(widest, record->alignment);
+  }
+  count = std::min(count, window.blocks.size());  // before the lock is released
+  struct Held {
+    ManagerCore& core;
+    std::vector<Region*> regions;
+    ~Held() TIER_NO_THREAD_SAFETY_ANALYSIS {
+      for (auto* region : regions) core.free_region(region);
+    }
+  } made{*this, {}};
+  made.regions.reserve(count);
+  while (made.regions.size() < count) {
+    Region* r = nullptr;
+    for (auto below = t; below < tiers_.size() && r == nullptr; ++below)
+      r = make_room(below, largest, widest, for_block, report, lock);
+    if (r == nullptr) break;
+    made.regions.push_back(r);
+  }
+  return made.regions.size();
+}
+
 /// A region of `size` in tier `t`: free, dropped, evicted for, or compacted for. Never waits for pins.
 /// \return  null if there is none. The lock may have been released in between: `report` says so.
 Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
@@ -370,6 +399,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
   const bool slowest = t + 1u == tiers_.size();
   bool compacted = false;
   int failed = 0;
+  std::size_t below = 1, had_below = 0;  // places for blocks of a window, further down
   for (int attempt = 0; attempt < attempts; ++attempt) {
     reclaim_if_full();
     if (Region* r = allocate_region(t, size, alignment, report.cause)) return r;
@@ -399,21 +429,13 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
     auto begun = begin_emptying(room, *window, to, inside, transfers, lacking, report.cause);
     if (begun == Emptied::NoRoomBelow && lacking != no_tier && !slowest) {
       // Make room one tier down, then look again; where that fails, further down still.
-      bool made = false;
-      std::uint64_t largest = 0;
-      std::size_t widest = alignment;
-      for (const auto* record : window->blocks) {
-        largest = std::max(largest, record->block->size);
-        widest = std::max(widest, record->alignment);
-      }
-      for (auto below = lacking; below < tiers_.size() && !made; ++below) {
-        if (Region* r = make_room(below, largest, widest, for_block, report, lock)) {
-          free_region(r);
-          made = true;
-        }
-      }
+      const auto made = room_below(*window, lacking, below, for_block, report, lock);
       report.unlocked = true;
-      if (made) continue;
+      if (made > had_below) {
+        below = 2 * made;
+        had_below = made;
+        continue;
+      }
     }
     if (begun == Emptied::NoRoomBelow && !inside) {  // nowhere to go but elsewhere in this tier
       room = Room{t, size, alignment, {}, 0, false, 0, false, {}};
