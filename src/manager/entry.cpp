@@ -38,10 +38,9 @@ class Entry {
   ~Entry() TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (!done_) roll_back();
     stand_down();
-    for (auto& op : batch_.first(begun_)) {
-      --op.block->record->entering;
-      core_.release_if_dead(*op.block);
-    }
+    // What was destroyed meanwhile goes with the last who came for it.
+    for (auto& op : batch_.first(begun_))
+      if (--op.block->record->entering == 0 && op.block->record->dying) core_.release_if_dead(*op.block);
   }
 
   void run()
@@ -136,7 +135,7 @@ void Entry::enter(std::size_t i) {
   if (watched && !plans_[i].asked) core_.note_use_event(b, op.use);
   plans_[i].tier = record.primary()->tier;
   record.archived = false;
-  if (record.garbage && op.use != Use::Read) {
+  if (record.garbage && op.use != Use::Read && !record.dying) {
     record.garbage = false;
     --core_.garbage_;
   }
@@ -272,7 +271,7 @@ Entry::Way Entry::admit(std::size_t i) {
   const Block& b = *batch_[i].block;
   const auto state = b.state.load(std::memory_order_acquire);
   if ((state & word::retired) != 0 && (batch_[i].use != Use::Overwrite || b.record->dying))
-    throw_retired(core_.name_of(b));
+    throw_retired(b.record->dying ? "destroyed during a scope's entry" : core_.name_of(b));
   return (state & word::moving) != 0 ? admit_moving(i) : admit_settled(i);
 }
 

@@ -178,8 +178,6 @@ class ManagerCore final : public Manager, public PolicyContext {
   // Room (room.cpp).
   Region* make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
                     RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
-  bool make_room_below(TierIndex t, const Window& window, BlockId for_block, RoomReport& report,
-                       MutexLock& lock) TIER_REQUIRES(mutex_);
   bool drop_a_secondary(TierIndex t) noexcept TIER_REQUIRES(mutex_);
   std::optional<Window> propose(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
                                 bool background, std::vector<TierIndex>& to, bool& forced)
@@ -196,6 +194,8 @@ class ManagerCore final : public Manager, public PolicyContext {
       TIER_REQUIRES(mutex_);
   Region* destination(Block& b, TierIndex wanted, TierIndex source, bool inside, TierIndex& lacking,
                       std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
+  std::size_t room_below(const Window& window, TierIndex t, std::size_t count, BlockId for_block,
+                         RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
   Region* finish_room(Room& room, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   void background_room_ended(Room& room) noexcept TIER_REQUIRES(mutex_);
   bool revoke_prefetches(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);

@@ -364,34 +364,33 @@ RoomReport ManagerCore::survey() noexcept {
   return report;
 }
 
-/// Makes room for all blocks of a window in `t`, or where that fails, further down; then it is free again, to be taken.
-bool ManagerCore::make_room_below(TierIndex t, const Window& window, BlockId for_block, RoomReport& report,
-                                  MutexLock& lock) {
-  struct Wanted {
-    std::uint64_t size;
-    std::size_t alignment;
-  };
-  std::vector<Wanted> wanted;  // blocks may go while the lock is released
-  for (const auto* record : window.blocks) wanted.push_back({record->block->size, record->alignment});
-  struct Rooms {
-    explicit Rooms(ManagerCore& c) : core{c} {}
-    ~Rooms() TIER_NO_THREAD_SAFETY_ANALYSIS {
-      for (auto* region : regions) core.free_region(region);
-    }
-    Rooms(const Rooms&) = delete;
-    Rooms& operator=(const Rooms&) = delete;
+/// Makes room for `count` blocks of the window at once, where one alone may be free already.
+/// \return  for how many there is room
+std::size_t ManagerCore::room_below(const Window& window, TierIndex t, std::size_t count, BlockId for_block,
+                                    RoomReport& report, MutexLock& lock) {
+  std::uint64_t largest = 0;
+  std::size_t widest = 1;
+  for (const auto* record : window.blocks) {
+    largest = std::max(largest, record->block->size);
+    widest = std::max(widest, record->alignment);
+  }
+  count = std::min(count, window.blocks.size());  // before the lock is released
+  struct Held {
     ManagerCore& core;
     std::vector<Region*> regions;
-  } rooms{*this};
-  rooms.regions.reserve(wanted.size());
-  for (const auto& [size, alignment] : wanted) {
-    Region* made = nullptr;
-    for (auto below = t; below < tiers_.size() && made == nullptr; ++below)
-      made = make_room(below, size, alignment, for_block, report, lock);
-    if (made == nullptr) return false;
-    rooms.regions.push_back(made);
+    ~Held() TIER_NO_THREAD_SAFETY_ANALYSIS {
+      for (auto* region : regions) core.free_region(region);
+    }
+  } made{*this, {}};
+  made.regions.reserve(count);
+  while (made.regions.size() < count) {
+    Region* r = nullptr;
+    for (auto below = t; below < tiers_.size() && r == nullptr; ++below)
+      r = make_room(below, largest, widest, for_block, report, lock);
+    if (r == nullptr) break;
+    made.regions.push_back(r);
   }
-  return true;
+  return made.regions.size();
 }
 
 /// A region of `size` in tier `t`: free, dropped, evicted for, or compacted for. Never waits for pins.
@@ -401,6 +400,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
   const bool slowest = t + 1u == tiers_.size();
   bool compacted = false;
   int failed = 0;
+  std::size_t below = 1, had_below = 0;  // places for blocks of a window, further down
   for (int attempt = 0; attempt < attempts; ++attempt) {
     reclaim_if_full();
     if (Region* r = allocate_region(t, size, alignment, report.cause)) return r;
@@ -434,9 +434,13 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
     TierIndex lacking = no_tier;
     auto begun = begin_emptying(room, *window, to, inside, transfers, lacking, report.cause);
     if (begun == Emptied::NoRoomBelow && lacking != no_tier && !slowest) {
-      const bool made = make_room_below(lacking, *window, for_block, report, lock);
+      const auto made = room_below(*window, lacking, below, for_block, report, lock);
       report.unlocked = true;
-      if (made) continue;
+      if (made > had_below) {
+        below = 2 * made;
+        had_below = made;
+        continue;
+      }
     }
     if (begun == Emptied::NoRoomBelow && !inside) {  // nowhere to go but elsewhere in this tier
       room = wanted();

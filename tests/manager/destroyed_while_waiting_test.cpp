@@ -94,4 +94,21 @@ TEST_CASE("an object is destroyed while others leave to make room for a scope on
   }
 }
 
+TEST_CASE("where nothing is freed early, what is destroyed while a scope waits for it goes with the step") {
+  for (const Use use : {Use::Read, Use::Update, Use::Overwrite}) {
+    CAPTURE(static_cast<int>(use));
+    Waiting w;
+    w.rig.policy->early = false;
+    HoldFirst hold{w.rig.slow(), Direction::Write};
+    auto scope = w.scope(use);
+    hold.wait_for_arrival();
+    w.cold.reset();
+    hold.open();
+    scope.wait();  // it may have entered: the bytes are there still
+    w.rig.manager->end_of_step();
+    w.rig.settle();
+    CHECK(w.rig.manager->statistics().blocks == 2);
+  }
+}
+
 }  // namespace tier
