@@ -83,6 +83,8 @@ struct CopyEngine::Impl {
   void let_go(const Piece& piece) noexcept TIER_REQUIRES(mutex_);
   void end(const Piece& piece) noexcept TIER_REQUIRES(mutex_);
   void help(Run& run) noexcept;
+  void begin_run() noexcept TIER_REQUIRES(mutex_);
+  void end_run() noexcept TIER_REQUIRES(mutex_);
   void move_in_background() noexcept;
 
   mutable Mutex mutex_;
@@ -93,6 +95,7 @@ struct CopyEngine::Impl {
   Counters counters_ TIER_GUARDED_BY(mutex_);
   unsigned paused_ TIER_GUARDED_BY(mutex_) = 0;
   unsigned busy_movers_ TIER_GUARDED_BY(mutex_) = 0;
+  unsigned runs_ TIER_GUARDED_BY(mutex_) = 0;  // synchronous copies under way
   bool closing_ TIER_GUARDED_BY(mutex_) = false;
   Arena arena_;
   detail::Staging staging_;
@@ -272,6 +275,7 @@ void CopyEngine::Impl::run(std::span<CopyTask* const> tasks) noexcept {
   std::size_t threads = 0;
   {
     const MutexLock lock{mutex_};
+    begin_run();
     for (CopyTask* task : tasks) {
       TaskState& state = CopyTask::State::of(*task);
       join(run, state);
@@ -282,6 +286,7 @@ void CopyEngine::Impl::run(std::span<CopyTask* const> tasks) noexcept {
   arena_.parallel_for(std::clamp<std::size_t>(threads, 1, arena_.threads()), [&](std::size_t) { help(run); });
   const MutexLock lock{mutex_};
   while (run.unfinished != 0) changed_.wait(mutex_);
+  end_run();
 }
 
 void CopyEngine::Impl::help(TaskState& task) noexcept {
@@ -290,13 +295,25 @@ void CopyEngine::Impl::help(TaskState& task) noexcept {
     const MutexLock lock{mutex_};
     raise(task, Priority::Awaited);
     if (task.open) threads = detail::useful_threads(*task.task, task.task->size - task.next);
+    if (threads == 0) return;
+    begin_run();
   }
-  if (threads == 0) return;
   arena_.parallel_for(std::min<std::size_t>(threads, arena_.threads()), [&](std::size_t) {
     const MutexLock lock{mutex_};
     while (move_chunk([&] { return task.open ? &task : nullptr; }, counters_.synchronous_bytes)) {
     }
   });
+  const MutexLock lock{mutex_};
+  end_run();
+}
+
+void CopyEngine::Impl::begin_run() noexcept {
+  while (paused_ != 0) changed_.wait(mutex_);
+  ++runs_;
+}
+
+void CopyEngine::Impl::end_run() noexcept {
+  if (--runs_ == 0 && paused_ != 0) changed_.notify_all();
 }
 
 // Background copies.
@@ -334,13 +351,15 @@ void CopyEngine::Impl::move_in_background() noexcept {
 void CopyEngine::Impl::pause() noexcept {
   const MutexLock lock{mutex_};
   ++paused_;
-  while (busy_movers_ != 0) changed_.wait(mutex_);
+  while (busy_movers_ != 0 || runs_ != 0) changed_.wait(mutex_);
 }
 
 void CopyEngine::Impl::resume() noexcept {
   const MutexLock lock{mutex_};
   TIER_ASSERT(paused_ != 0, "resume() without pause()");
-  if (--paused_ == 0) work_.notify_all();
+  if (--paused_ != 0) return;
+  work_.notify_all();
+  changed_.notify_all();
 }
 
 // The interface.

@@ -14,9 +14,16 @@ void ManagerCore::before_fork() noexcept {
 
 void ManagerCore::after_fork(bool in_child) noexcept {
   in_fork_child_ = in_child || in_fork_child_;
+  for (auto& [id, b] : by_id_)
+    if (in_child && !copied_by_fork(*b)) b->state.fetch_or(word::asks, std::memory_order_release);
   mutex_.unlock();
   if (!in_child) engine_.resume();
   companions_.after_fork(in_child);
+}
+
+bool ManagerCore::copied_by_fork(const Block& b) const noexcept {
+  const Region* primary = b.record->primary();
+  return primary != nullptr && tiers_[primary->tier].tier->is_copied_by_fork();
 }
 
 /// Without transfers and their waits a block is where it is, or out of reach.
@@ -27,7 +34,7 @@ void ManagerCore::enter_in_child(std::span<Operand> batch) {
     const auto state = b.state.fetch_add(word::pin, std::memory_order_acq_rel);
     op.entered = true;
     op.address = b.address.load(std::memory_order_acquire);
-    if (op.address != nullptr && (state & (word::retired | word::failed)) == 0) {
+    if (op.address != nullptr && copied_by_fork(b) && (state & (word::retired | word::failed)) == 0) {
       op.address += op.offset;
       b.note_use(op.use, clock_.stamp());
       continue;

@@ -208,6 +208,7 @@ class ManagerCore final : public Manager, public PolicyContext {
 
   // Forks (fork.cpp).
   void enter_in_child(std::span<Operand> batch);
+  bool copied_by_fork(const Block& b) const noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
   void refuse_in_child(std::string_view what) const;
 
   // Waiting and telling (manager.cpp).

@@ -48,9 +48,8 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   bool kept = false;        ///< destroyed while pinned: the manager lives until the last unpin
   bool counted = false;     ///< in the tier's sum of placed bytes
   bool remembered = false;  ///< the policy has said that in-place uses need not ask
-  unsigned entering =
-      0;                ///< batches that it is an operand of and that are on their way in: it is not recycled
-  unsigned spared = 0;  ///< those of them that look for room: it does not leave to make some
+  unsigned entering = 0;    ///< batches on their way in: the descriptor stays for them
+  unsigned spared = 0;      ///< those of them that look for room: it does not leave to make some
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
 
   [[nodiscard]] Region* primary() const noexcept { return regions; }

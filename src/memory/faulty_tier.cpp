@@ -14,6 +14,7 @@ FaultyTier::FaultyTier(std::unique_ptr<Tier> upstream, std::shared_ptr<IoFaults>
   has_bytes_ = upstream_->has_bytes();
   charges_ = upstream_->charges();
   reserves_ = upstream_->reserves();
+  copied_by_fork_ = upstream_->is_copied_by_fork();
 }
 
 std::error_code FaultyTier::access_error(Direction direction, std::uint64_t offset,

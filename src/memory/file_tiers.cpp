@@ -73,6 +73,7 @@ MappedTier::MappedTier(const TierSpec& spec, std::string name, const TierModel& 
     : ScratchTier{spec, std::move(name), model, ScratchFile::Mode::Buffered},
       memory_{whole_pages(spec.size).count, file_.descriptor(), name_} {
   base_ = memory_.data();
+  copied_by_fork_ = false;
 }
 
 std::string MappedTier::description() const {

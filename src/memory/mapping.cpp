@@ -62,6 +62,8 @@ Mapping::Mapping(std::size_t size, int file, const std::string& tier) : size_{ro
   }
   unmap(claimed, data_);
   unmap(data_ + size_, claimed + size_ + huge_page);
+  // A child would write the parent's bytes.
+  if (file >= 0) ::madvise(data_, size_, MADV_DONTFORK);
   if (file < 0 && size_ >= huge_page)
     ::madvise(data_, size_, MADV_HUGEPAGE);  // advice: may be off on this system
 }

@@ -216,14 +216,14 @@ TEST_CASE("tables that outlive their runtime are named, stay usable, and fetch n
 }
 
 TEST_CASE("a scope may be the last to go, after its object and its runtime") {
-  std::optional<Scope> open;
+  std::unique_ptr<Scope> open;
   {
     RuntimeOptions options = small();
     options.on_survivors = [](std::span<const std::string>) {};
     Runtime runtime{options};
     Tensor<float> tensor{runtime, {64}};
     fill(tensor, 3);
-    open.emplace(ReadScope{tensor});
+    open = std::make_unique<Scope>(ReadScope{tensor});
   }
   open.reset();  // the bytes and the manager go here; sanitizers watch
 }
@@ -279,6 +279,37 @@ TEST_CASE(
                  intact ? "intact" : "broken");
   });
   CHECK(contains(ended.errors, "child good, parent intact"));
+  CHECK(ended.code == 0);
+}
+
+TEST_CASE("what lies in a mapped file is the parent's alone: in the child of a fork scopes on it throw") {
+  const auto ended = run_in_child("forks", [] {
+    const std::vector<std::vector<TierSpec>> choices{{tiers::mapped("/var/tmp", 16_MiB)},
+                                                     {tiers::dram(1_MiB), tiers::mapped("/var/tmp", 16_MiB)}};
+    for (const auto& tiers : choices) {
+      Runtime runtime{{.tiers = tiers, .policy = "first_touch"}};
+      std::optional<Tensor<float>> filler, mapped;
+      if (tiers.size() > 1) filler.emplace(runtime, Shape{1 << 18}, "filler");
+      mapped.emplace(runtime, Shape{1 << 18}, "mapped");
+      fill(*mapped, 2);
+      const auto child = ::fork();
+      if (child == 0) {
+        int refused = 0;
+        try {
+          fill(*mapped, 3);
+        } catch (const TierError& error) {
+          refused +=
+              contains(error.what(), "\"mapped\"") && error.code() == std::errc::operation_not_permitted;
+        }
+        std::_Exit(refused);
+      }
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      std::fprintf(stderr, "%s ",
+                   WIFEXITED(status) && WEXITSTATUS(status) == 1 && last(*mapped) == 2 ? "good" : "bad");
+    }
+  });
+  CHECK(contains(ended.errors, "good good "));
   CHECK(ended.code == 0);
 }
 

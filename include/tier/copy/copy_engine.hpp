@@ -97,7 +97,7 @@ class CopyEngine {
   /// `cancel`, then waits until no CPU is reading or writing the ranges any more (one chunk at most). I/O by the
   /// device may go on: the ranges stay taken until `finished()`.
   void stop(CopyTask& task) noexcept;
-  /// No mover takes another chunk until `resume()`, and none is in flight when this returns: for `fork`. Calls nest.
+  /// Nothing is copied until `resume()`, and nothing is in flight when this returns: for `fork`. Calls nest.
   /// \pre  Not called from inside `finished()`.
   void pause() noexcept;
   void resume() noexcept;

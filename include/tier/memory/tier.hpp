@@ -59,6 +59,8 @@ class Tier {
   [[nodiscard]] bool charges() const noexcept { return charges_; }
   /// True where `reserve()` asks the system, which takes time.
   [[nodiscard]] bool reserves() const noexcept { return reserves_; }
+  /// True where the child of a fork finds a copy of its bytes at `base()`. Else it faults there.
+  [[nodiscard]] bool is_copied_by_fork() const noexcept { return copied_by_fork_; }
 
   /// Where it lies and how it is reached, for people: `direct I/O by io_uring in /mnt (ext4)`.
   [[nodiscard]] virtual std::string description() const = 0;
@@ -97,6 +99,7 @@ class Tier {
   bool has_bytes_ = true;
   bool charges_ = false;
   bool reserves_ = false;
+  bool copied_by_fork_ = true;
 };
 
 }  // namespace tier
