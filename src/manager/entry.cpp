@@ -37,6 +37,7 @@ class Entry {
   Entry& operator=(const Entry&) = delete;
   ~Entry() TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (!done_) roll_back();
+    if (closed_door_) core_.open_door();
     stand_down();
     // What was destroyed meanwhile goes with the last who came for it.
     for (auto& op : batch_.first(begun_))
@@ -111,6 +112,7 @@ class Entry {
   ManagerCore::Waiter waiter_;
   std::size_t begun_ = 0;  // operands that count us
   bool in_line_ = false;
+  bool closed_door_ = false;
   bool done_ = false;
   int gathered_ =
       0;  // times that room for the whole set was made in one piece, without a wait for pins in between
@@ -456,6 +458,7 @@ Entry::Step Entry::step() {
   report_ = RoomReport{};
   bool lacking = false, in_flight = false;
   lacking_ = 0;
+  if (context_.root && core_.door_closed_ && !closed_door_) return Step::Blocked;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr) {
       in_flight |= !batch_[i].entered;
@@ -528,7 +531,9 @@ void Entry::blocked() {
     core_.wait(lock_);
     return core_.count_wait(context_.scope, began);
   }
-  const bool others_first = context_.root && !core_.line_.empty() && &core_.line_.front() != &waiter_;
+  const bool others_first =
+      context_.root && !closed_door_ &&
+      ((!core_.line_.empty() && &core_.line_.front() != &waiter_) || core_.door_closed_);
   if (context_.root && (report.foreign || others_first) && !too_large()) {
     stand_in_line();
     gathered_ = 0;
@@ -538,6 +543,11 @@ void Entry::blocked() {
   }
   if (context_.root && !too_large()) stand_in_line();  // the next to lack room come after us
   if (!cause && gathered_++ < gathers && (gather_room() || report_.unlocked)) return;
+  if (!cause && context_.root && !too_large() && !closed_door_) {  // others come between all the time
+    closed_door_ = true;
+    gathered_ = 0;
+    return core_.close_door();
+  }
   if (!cause && std::exchange(spares_, false)) return;
   if (fall_back()) return;
   throw_out_of_memory(cause);

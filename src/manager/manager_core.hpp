@@ -153,6 +153,8 @@ class ManagerCore final : public Manager, public PolicyContext {
 
   // State (objects.cpp).
   void refresh(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void close_door() noexcept TIER_REQUIRES(mutex_);
+  void open_door() noexcept TIER_REQUIRES(mutex_);
   void rank(Block& b) noexcept TIER_REQUIRES(mutex_);
   void unrank(Block& b) noexcept TIER_REQUIRES(mutex_);
   bool dirty(const Block& b) const noexcept TIER_REQUIRES(mutex_);
@@ -306,6 +308,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   struct Waiter : boost::intrusive::list_base_hook<> {};
   boost::intrusive::list<Waiter> line_
       TIER_GUARDED_BY(mutex_);  // roots that wait for room, in order of arrival
+  bool door_closed_ TIER_GUARDED_BY(mutex_) =
+      false;  // roots, resident or not, wait for the first of the line
 
   std::vector<Observer*> observers_ TIER_GUARDED_BY(mutex_);
   std::uint64_t sequence_ TIER_GUARDED_BY(mutex_) = 0;

@@ -182,12 +182,26 @@ std::string_view ManagerCore::name_of(const Block& b) const noexcept {
 void ManagerCore::refresh(Block& b) noexcept {
   const auto& record = *b.record;
   const Region* primary = record.primary();
-  const bool asks = primary == nullptr || record.archived || record.garbage || !addressable(primary->tier) ||
-                    tiers_[primary->tier].tier->charges() || (primary->tier != 0 && !record.remembered);
+  const bool asks = door_closed_ || primary == nullptr || record.archived || record.garbage ||
+                    !addressable(primary->tier) || tiers_[primary->tier].tier->charges() ||
+                    (primary->tier != 0 && !record.remembered);
   if (asks)
     b.state.fetch_or(word::asks, std::memory_order_release);
   else
     b.state.fetch_and(~word::asks, std::memory_order_release);
+}
+
+/// Scopes whose operands are resident take no lock and stand in no line. Where they never leave the first of the line
+/// enough room at once, they are made to.
+void ManagerCore::close_door() noexcept {
+  door_closed_ = true;
+  for (auto& [id, b] : by_id_) refresh(*b);
+}
+
+void ManagerCore::open_door() noexcept {
+  door_closed_ = false;
+  for (auto& [id, b] : by_id_) refresh(*b);
+  changed();
 }
 
 void ManagerCore::rank(Block& b) noexcept {

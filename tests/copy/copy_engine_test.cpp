@@ -502,7 +502,7 @@ TEST_CASE("finished() may submit further tasks, and the same one again") {
   engine.resume();
 }
 
-TEST_CASE("after pause() no mover is at work until resume()") {
+TEST_CASE("after pause() neither a mover nor who copies for himself is at work until resume()") {
   FakeTier memory{Kind::Memory, 8_MiB}, device{Kind::Device, 8_MiB};
   CopyEngine engine{{.threads = 1, .movers = 2}};
   Gate gate;
@@ -517,9 +517,14 @@ TEST_CASE("after pause() no mover is at work until resume()") {
     open_when_paused = gate.is_open();
     engine.submit(second, Priority::Awaited);
     CHECK(second.times_finished() == 0);
-    CopyTask* const tasks[] = {&second};
-    engine.run(tasks);  // the caller's own thread may still copy
+    std::thread runner{[&] {
+      CopyTask* const tasks[] = {&second};
+      engine.run(tasks);
+    }};
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // time to begin too early in
+    CHECK(second.times_finished() == 0);
     engine.resume();
+    runner.join();
   }};
   while (!pausing) std::this_thread::yield();
   for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // time to return too early in

@@ -169,8 +169,7 @@ int run_families(const std::shared_ptr<Manager>& manager, std::uint64_t seed, st
     running.push_back(std::async(std::launch::async, [&, f] {
       Nester nester{shared, own[f], seed + f};
       for (std::uint64_t i = 0; i < roots; ++i) nester.root();
-      // To be a CHECK: a root that has lost what it had gathered to others eight times gives up (entry.cpp, `gathers`).
-      WARN(nester.refused_roots() == 0);
+      CHECK(nester.refused_roots() == 0);
       return nester.refused();
     }));
   int refused = 0;
