@@ -116,7 +116,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   // Objects.
   /// A new object with undefined contents.
   /// \param alignment  a power of two, up to 2 MiB
-  /// \throws           `OutOfTierMemory`; nothing has changed
+  /// \throws           `OutOfTierMemory`, or `TierError` in the child of a fork; nothing has changed
   [[nodiscard]] virtual ObjectHandle create(Bytes size, std::size_t alignment, std::string_view name) = 0;
   /// Like `create`, in this tier and for ever.
   [[nodiscard]] virtual PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier,
@@ -132,6 +132,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   [[nodiscard]] UseClock& clock() noexcept { return clock_; }
   /// True if somebody wants kernels told: scopes then call `kernel_begin` and `kernel_end`.
   [[nodiscard]] bool wants_kernels() const noexcept { return wants_kernels_.load(std::memory_order_relaxed); }
+  /// \throws  `std::bad_alloc`; nobody has been told then
   virtual void kernel_begin(const BatchContext& context, std::span<const Operand> batch) = 0;
   /// Enqueues; dropped and counted if the queue is full.
   virtual void kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept = 0;
@@ -152,6 +153,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   // The runtime.
   virtual void end_of_step() = 0;
   /// Moves blocks together until each tier's free space is one run, as far as pins allow.
+  /// \throws  `std::bad_alloc`; what has moved stays so
   virtual void compact() = 0;
   /// Waits until no transfer is under way.
   virtual void quiesce() noexcept = 0;

@@ -28,6 +28,7 @@ struct RegionEvent : EventHeader {
 
 /// Told of everything, in order of `sequence`. Called with the manager's lock held and never inside a wait: return
 /// soon, and call nothing of the runtime.
+/// \threadsafety  Calls are serialised per runtime, from whichever thread brings the event about.
 class Observer {
  public:
   virtual ~Observer() = default;

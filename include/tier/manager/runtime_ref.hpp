@@ -10,6 +10,7 @@
 namespace tier {
 
 /// A parameter for whatever has a manager: a `Runtime`, or a shared pointer to the manager itself.
+/// \threadsafety  Immutable.
 class RuntimeRef {
  public:
   RuntimeRef(std::shared_ptr<Manager> manager) noexcept  // NOLINT: implicit, it stands for its argument

@@ -43,6 +43,7 @@ struct Machine {
 };
 
 /// Asks the system. What it does not tell stays empty or zero; nothing is thrown but for lack of memory.
+/// \threadsafety  May be called by any thread, as all of this page.
 [[nodiscard]] Machine discover();
 
 /// The memory that this process can have at most: the machine's, or what its control groups leave of it. Zero where the

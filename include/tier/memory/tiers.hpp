@@ -51,6 +51,7 @@ namespace tiers {
 
 /// \throws  `ConfigError` for an unknown model or a size of zero, `TierError` naming the system call that failed,
 ///          the tier and its path.
+/// \threadsafety  May be called by any thread, as all of this page.
 [[nodiscard]] std::unique_ptr<Tier> make_tier(const TierSpec& spec);
 
 /// The devices that can be emulated and simulated.

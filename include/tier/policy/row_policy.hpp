@@ -31,6 +31,7 @@ enum class RoomFor : std::uint8_t {
 };
 
 /// What a policy may ask of its table's cache. Valid during a call of the policy only.
+/// \threadsafety  As that call.
 class RowFacts {
  public:
   /// The slot that was given to `row` and not taken back; `no_slot`: it is not cached.
@@ -40,7 +41,9 @@ class RowFacts {
   ~RowFacts() = default;
 };
 
-/// Tells which slots may be given up: not in use, and not held (or held, where somebody must not wait).
+/// Tells which slots may be given up: not in use, and not held (or held, where somebody must not wait). Valid during
+/// the call that it is given to.
+/// \threadsafety  As that call.
 class SlotFilter {
  public:
   [[nodiscard]] virtual bool operator()(SlotId slot) const noexcept = 0;

@@ -10,6 +10,7 @@
 namespace tier {
 
 /// \throws  `ConfigError` listing the names
+/// \threadsafety  May be called by any thread, as all of this page.
 [[nodiscard]] std::unique_ptr<RowPolicy> make_row_policy(std::string_view name);
 /// In alphabetical order.
 [[nodiscard]] std::vector<std::string_view> row_policy_names();

@@ -32,7 +32,8 @@ struct RuntimeOptions {
 /// \threadsafety  Internally synchronised, but for its end.
 class Runtime {
  public:
-  /// \throws  `ConfigError` for tiers or a policy that cannot be; `TierError` naming the call that failed and the tier
+  /// \throws  `ConfigError` for tiers or a policy that cannot be; `TierError` naming the call that failed and the tier;
+  ///          `std::system_error` if a thread cannot start
   explicit Runtime(RuntimeOptions options);
   /// `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`
   [[nodiscard]] static Runtime from_spec(std::string_view tiers, std::string_view policy = "hint_aware");

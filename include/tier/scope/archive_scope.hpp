@@ -10,7 +10,8 @@ namespace tier {
 
 /// Archives its objects on entry and says `will_use` on exit. Neither pins nor gives views; touching an object inside
 /// works, and ends its archiving.
-/// \pre  The objects outlive the scope.
+/// \pre          The objects outlive the scope.
+/// \threadsafety  Made, moved and ended on one thread at a time.
 class [[nodiscard]] ArchiveScope {
  public:
   template <ReadOperand... Ts>

@@ -22,11 +22,13 @@ class BackgroundWork {
 };
 
 /// The manager that gives tables their memory, the threads that gather and update in parallel, and the thread that
-/// prefetches. Tables keep it alive. It rests over a fork and stops at the end of the runtime. Make one for each runtime: two would compete for the CPUs.
+/// prefetches. Tables keep it alive. It rests over a fork and stops at the end of the runtime. Make one for each
+/// runtime: two would compete for the CPUs.
 /// \threadsafety  Internally synchronised.
 class TableContext {
  public:
   /// \param threads  of a gather or an update, the caller's included; 0: the machine's
+  /// \throws         `std::bad_alloc`
   explicit TableContext(std::shared_ptr<Manager> manager, unsigned threads = 0);
   /// \pre  No work is enqueued.
   ~TableContext();

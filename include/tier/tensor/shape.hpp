@@ -15,6 +15,7 @@ namespace tier {
 inline constexpr std::size_t max_rank = 8;
 
 /// Up to `max_rank` extents, outermost first. Without any it is a scalar's: one element.
+/// \threadsafety  Immutable.
 class Shape {
  public:
   Shape() = default;

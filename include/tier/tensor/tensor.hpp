@@ -35,7 +35,8 @@ class Tensor {
   /// Likewise, on memory that does not move.   \pre  `resource` outlives the tensor
   Tensor(std::pmr::memory_resource& resource, const Shape& shape)
       : Tensor{{resource, bytes_of(shape), alignment}, shape} {}
-  /// A tensor on memory of the program, which never moves.   \pre  `data` outlives the tensor
+  /// A tensor on memory of the program, which never moves.
+  /// \param data  at least the shape's elements, aligned for `T`; it outlives the tensor
   [[nodiscard]] static Tensor wrap(T* data, const Shape& shape) { return {{data, bytes_of(shape)}, shape}; }
 
   Tensor(Tensor&&) noexcept = default;

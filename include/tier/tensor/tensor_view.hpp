@@ -10,6 +10,7 @@
 namespace tier {
 
 /// A pointer, a shape and strides: what kernels compute on. Valid until the scope that gave it ends.
+/// \threadsafety  Immutable; the elements are plain memory.
 template <class T>
 class TensorView {
  public:
