@@ -8,6 +8,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 
 #include "runs.hpp"
@@ -47,12 +48,19 @@ int run(const dlrm::Options& options) {
   dlrm::Progress progress{stderr};
   dlrm::warm_up(experiment);
   std::vector<dlrm::RunResult> results;
+  std::exception_ptr failure;  // of a run: the others are worth their table
   for (const auto& name : dlrm::names_of_runs(options)) {
-    if (interrupted) break;
-    results.push_back(dlrm::make_run(name, experiment, progress, interrupted));
+    if (interrupted || failure) break;
+    try {
+      results.push_back(dlrm::make_run(name, experiment, progress, interrupted));
+    } catch (...) {
+      failure = std::current_exception();
+    }
   }
+  if (failure && results.empty()) std::rethrow_exception(failure);
   fmt::print("{}", dlrm::to_table(results));
   if (!options.json.empty()) dlrm::write_file(options.json, dlrm::to_json(results));
+  if (failure) std::rethrow_exception(failure);
   return interrupted ? 128 + SIGINT : 0;
 }
 

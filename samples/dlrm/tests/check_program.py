@@ -129,6 +129,14 @@ def ends_at_once_at_the_second_interrupt():
     assert status == -signal.SIGINT and table == "", (status, table)
 
 
+def keeps_what_ran_before_a_run_fails(folder):
+    file = folder / "failed.json"
+    ended = run("--compare", "--samples", "2000", "--slow", "emulated:cxl:4KiB", "--json", str(file), *SMALL_LOG)
+    assert ended.returncode == 1 and "no room for" in ended.stderr, ended
+    assert [line.split()[0] for line in ended.stdout.splitlines()[1:]] == ["plain", "all_fast"], ended.stdout
+    assert [each["name"] for each in runs_in(file)] == ["plain", "all_fast"]
+
+
 def names_what_is_wrong(folder):
     malformed = folder / "malformed.tsv"
     malformed.write_text("no click log\n" * 100)
@@ -156,4 +164,5 @@ with tempfile.TemporaryDirectory() as name:
     compares_five_runs(Path(name))
     ends_with_the_table_so_far(Path(name))
     ends_at_once_at_the_second_interrupt()
+    keeps_what_ran_before_a_run_fails(Path(name))
     names_what_is_wrong(Path(name))
