@@ -293,7 +293,7 @@ void while_given_up(std::error_code error, const F& test) {
     given.writer.get();
     if (given.reader.valid()) CHECK(given.reader.get() == "");
     f.rig.settle();
-    CHECK(f.rig.manager->statistics().transfers_cancelled == 1);
+    CHECK(f.rig.manager->statistics().transfers_cancelled >= 1);
     CHECK(f.rig.holds(given.large, 'l'));
     CHECK(f.rig.holds(given.beside, 's'));
   });

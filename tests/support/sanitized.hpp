@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which sanitizer watches: TIER_TEST_TSAN for threads; TIER_TEST_SANITIZED for any that replaces the allocator and
-/// slows the clock down.
+/// \file  Which sanitizer watches: TIER_TEST_TSAN for threads, TIER_TEST_ASAN for addresses; TIER_TEST_SANITIZED for any
+/// that replaces the allocator and slows the clock down.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define TIER_TEST_TSAN 1
+#endif
+#if __has_feature(address_sanitizer)
+#define TIER_TEST_ASAN 1
 #endif
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TIER_TEST_SANITIZED 1
@@ -12,6 +15,9 @@
 #endif
 #if defined(__SANITIZE_THREAD__)
 #define TIER_TEST_TSAN 1
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define TIER_TEST_ASAN 1
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TIER_TEST_SANITIZED 1
@@ -28,6 +34,11 @@ inline constexpr bool sanitized = false;
 inline constexpr bool thread_sanitized = true;
 #else
 inline constexpr bool thread_sanitized = false;
+#endif
+#ifdef TIER_TEST_ASAN
+inline constexpr bool address_sanitized = true;
+#else
+inline constexpr bool address_sanitized = false;
 #endif
 
 }  // namespace tier::test

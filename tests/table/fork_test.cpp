@@ -205,6 +205,10 @@ TEST_CASE("a row that was stuck in staging when the process forked is not writte
 }
 
 TEST_CASE("forks while other threads gather, update and prefetch find every table at rest") {
+  if (address_sanitized) {  // its allocator does not take its own locks over a fork, so that a child hangs
+    MESSAGE("skipped: the child of a fork cannot allocate under AddressSanitizer while other threads do");
+    return;
+  }
   const auto ended = run_in_child("busy", [] {
     Runtime runtime{{.tiers = {tiers::dram(4_MiB), slow_tier(Slow::File)}, .threads = 1}};
     std::optional<RowTable<float>> table{std::in_place, std::make_shared<TableContext>(runtime.manager(), 2),
