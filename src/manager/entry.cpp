@@ -80,6 +80,10 @@ class Entry {
   [[nodiscard]] bool needs_no_bytes(std::size_t i) const;
   bool begin(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool install() TIER_REQUIRES(core_.mutex_);
+  /// True if a transfer is to end before an operand can enter.
+  [[nodiscard]] bool waits() const noexcept {
+    return std::ranges::any_of(plans_, [](const Plan& plan) { return plan.transfer != nullptr; });
+  }
   Step finish_transfers() TIER_REQUIRES(core_.mutex_);
   void enter(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void stop_and_take_over(std::size_t i, Transfer& t) TIER_REQUIRES(core_.mutex_);
@@ -475,6 +479,7 @@ Entry::Step Entry::step() {
         lacking = true;
         break;
       case Way::Again:
+        if (waits()) finish_transfers();  // it may be our own pins that are in the way
         return Step::Again;
     }
   }
@@ -496,8 +501,7 @@ Entry::Step Entry::step() {
     busy |= !needless;
     if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
   }
-  for (const auto& plan : plans_) in_flight |= plan.transfer != nullptr;
-  if (in_flight) {
+  if (in_flight || waits()) {
     // What has begun is carried out before we look again: others may wait for it while we wait for them.
     const Step carried_out = finish_transfers();
     return repeated || busy || installs ? Step::Again : carried_out;
