@@ -27,11 +27,9 @@ class Entry {
       : core_{core}, batch_{batch}, context_{context}, lock_{lock}, plans_(batch.size()) {
     tasks_.reserve(batch.size());
     operands_.reserve(batch.size());
-    for (auto& op : batch) {
+    for (const auto& op : batch)
       if (op.block->record == nullptr) throw_retired("destroyed before a scope's entry");
-      ++op.block->record->entering;
-      ++begun_;
-    }
+    for (const auto& op : batch) ++op.block->record->entering;
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -40,7 +38,7 @@ class Entry {
     if (closed_door_) core_.open_door();
     stand_down();
     // What was destroyed meanwhile goes with the last who came for it.
-    for (auto& op : batch_.first(begun_))
+    for (const auto& op : batch_)
       if (--op.block->record->entering == 0 && op.block->record->dying) core_.release_if_dead(*op.block);
   }
 
@@ -114,7 +112,6 @@ class Entry {
   boost::container::small_vector<OperandFacts, 8> operands_;
   RoomReport report_;
   ManagerCore::Waiter waiter_;
-  std::size_t begun_ = 0;  // operands that count us
   bool in_line_ = false;
   bool closed_door_ = false;
   bool done_ = false;
@@ -345,9 +342,13 @@ void Entry::spare() {
 }
 
 void Entry::unspare() noexcept {
-  for (std::size_t i = 0; i < batch_.size(); ++i)
-    if (std::exchange(plans_[i].spared, false)) --batch_[i].block->record->spared;
-  core_.changed();
+  bool any = false;
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (!std::exchange(plans_[i].spared, false)) continue;
+    --batch_[i].block->record->spared;
+    any = true;
+  }
+  if (any) core_.changed();
 }
 
 /// Marks the block moving: nobody else moves it, or enters it without us. \return  false: look again
