@@ -60,6 +60,7 @@ class Entry {
     bool retried = false;      // a failed block is read once more
     bool retired = false;      // it was when it was marked moving
     bool spared = false;       // by us
+    bool stopped = false;      // we have ended a fetch of it
   };
 
   Step step() TIER_REQUIRES(core_.mutex_);
@@ -171,12 +172,14 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     return Way::Again;
   }
   const bool reachable = core_.addressable(b.record->primary()->tier);
-  if (op.use == Use::Overwrite && (t->kind == TransferKind::Fetch || !reachable)) {
-    stop_and_take_over(i, *t);
-    leave(i);
-    return Way::Again;
-  }
   if (t->kind == TransferKind::Fetch || !reachable) {
+    // An overwrite ends it, once: who then meets another one has found no room in between, and a reader and an
+    // overwriter that need the same room would end each other's fetches for ever.
+    if (op.use == Use::Overwrite && !std::exchange(plans_[i].stopped, true)) {
+      stop_and_take_over(i, *t);
+      leave(i);
+      return Way::Again;
+    }
     // Between tiers that we cannot use: let it end, and look again.
     if (t->kind != TransferKind::Fetch) core_.engine_.cancel(*t);
     t->awaited = true;
