@@ -12,7 +12,7 @@ namespace dlrm {
 
 /// What the memory did while the model learned. A run on plain memory moves nothing and hits always.
 struct Traffic {
-  double fast_share = 1;                               ///< 1 - rows fetched / rows accessed
+  double fast_share = 1;                               ///< 1 - rows fetched / rows gathered and updated
   double on_time_share = 1;                            ///< of the accesses: those that did not wait
   std::map<std::string, std::uint64_t> bytes_moved{};  ///< by "FROM>TO"
   double stalled_s = 0;                                ///< summed over threads

@@ -124,7 +124,8 @@ class Table final : public TableCore, private BackgroundWork {
   std::vector<std::unique_ptr<Scratch>> scratches_ TIER_GUARDED_BY(scratch_mutex_);
   Window prefetch_window_;  // of the background thread
   std::atomic<bool> stalled_{false}, closing_{false};
-  std::atomic<std::uint64_t> asked_{0}, unique_{0}, waited_{0}, waited_ns_{0}, stalls_{0}, dropped_{0};
+  std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, waited_{0}, waited_ns_{0}, stalls_{0},
+      dropped_{0};
   std::unique_ptr<Attachment> attachment_;  // last: all else is there when a fork is told
 };
 
@@ -475,6 +476,7 @@ void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate u
   const auto& groups = batch->groups;
   unique_.fetch_add(groups.rows().size(), std::memory_order_relaxed);
   const MutexLock one_at_a_time{update_mutex_};
+  updated_.fetch_add(ids.size(), std::memory_order_relaxed);
   if (!is_whole()) return change_cached(groups, batch->number, update);
   auto* const base = storage_.address();
   apply(
@@ -667,6 +669,7 @@ TableStatistics Table::statistics() const {
   TableStatistics all;
   if (!is_whole()) cache_->add_statistics(all);
   all.asked = asked_.load(std::memory_order_relaxed);
+  all.updated = updated_.load(std::memory_order_relaxed);
   all.unique = unique_.load(std::memory_order_relaxed);
   all.waited = waited_.load(std::memory_order_relaxed);
   all.hits = all.asked - all.waited;
@@ -678,7 +681,8 @@ TableStatistics Table::statistics() const {
 
 void Table::reset_statistics() {
   if (!is_whole()) cache_->reset_statistics();
-  for (auto* counter : {&asked_, &unique_, &waited_, &waited_ns_, &stalls_, &dropped_}) counter->store(0);
+  for (auto* counter : {&asked_, &updated_, &unique_, &waited_, &waited_ns_, &stalls_, &dropped_})
+    counter->store(0);
 }
 
 void Table::check_invariants() const {

@@ -13,12 +13,13 @@ double share_of(std::uint64_t part, std::uint64_t all) {
 }  // namespace
 
 double TableStatistics::fast_share() const noexcept {
-  return std::max(0.0, 1 - share_of(missed_units + prefetched_units, asked));
+  return std::max(0.0, 1 - share_of(missed_units + prefetched_units, asked + updated));
 }
 double TableStatistics::on_time_share() const noexcept { return 1 - share_of(waited, asked); }
 
 TableStatistics& TableStatistics::operator+=(const TableStatistics& other) noexcept {
   asked += other.asked;
+  updated += other.updated;
   unique += other.unique;
   hits += other.hits;
   waited += other.waited;

@@ -422,8 +422,14 @@ TEST_CASE("the fast share counts prefetched rows as fetched, the on-time share a
   CHECK(statistics.hits == 23);
   CHECK(statistics.missed_units == 1);
   CHECK(statistics.on_time_share() == doctest::Approx(23.0 / 24));
+  table.update(std::vector<RowId>{0, 1, 2, 0}, std::vector<float>(4 * 4, 1.0F), Sgd{});
+  statistics = table.statistics();
+  CHECK(statistics.updated == 4);
+  CHECK(statistics.missed_units == 1);
+  CHECK(statistics.fast_share() == doctest::Approx(1 - 11.0 / 28));
   table.reset_statistics();
   CHECK(table.statistics().asked == 0);
+  CHECK(table.statistics().updated == 0);
 }
 
 TEST_CASE("a row is late once, and only if it was not there, under every policy and also as part of a bag") {

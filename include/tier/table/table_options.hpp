@@ -37,6 +37,7 @@ struct TableOptions {
 /// units: a unit is what moves as one, a row with its state, or the rows of a block where the slow tier moves blocks.
 struct TableStatistics {
   std::uint64_t asked = 0;             ///< rows, each as often as it was asked for
+  std::uint64_t updated = 0;           ///< rows given to updates, each as often as it was given
   std::uint64_t unique = 0;            ///< rows, once for each batch
   std::uint64_t hits = 0;              ///< rows that were there, a whole table's included
   std::uint64_t waited = 0;            ///< rows that had to be waited for: asked - hits
@@ -55,8 +56,7 @@ struct TableStatistics {
   std::uint64_t bytes_in = 0, bytes_out = 0;  ///< moved from and to the slow tier
   std::uint64_t waited_ns = 0;                ///< in gathers and updates, summed over threads
 
-  /// 1 - units fetched / rows asked for by gathers, and at least 0. A prefetched row is a fetch, not a hit; so is one that
-  /// an update has to fetch again.
+  /// 1 - units fetched / rows accessed by gathers and updates, and at least 0. A prefetched row is a fetch, not a hit.
   [[nodiscard]] double fast_share() const noexcept;
   /// Share of the rows asked for that were there.
   [[nodiscard]] double on_time_share() const noexcept;
