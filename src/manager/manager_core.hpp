@@ -203,7 +203,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   bool revoke_prefetches(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
   RoomReport survey() noexcept TIER_REQUIRES(mutex_);
   bool compact_tier(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
-  bool slide(TierIndex t, RegionHeap::Slot hole, MutexLock& lock) TIER_REQUIRES(mutex_);
+  RegionHeap::Slot resume(TierIndex t, BlockId reached) const noexcept TIER_REQUIRES(mutex_);
+  bool slide(TierIndex t, RegionHeap::Slot hole, BlockId before, MutexLock& lock) TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what,
                                         std::error_code cause) const TIER_REQUIRES(mutex_);
   void check_watermarks() noexcept TIER_REQUIRES(mutex_);

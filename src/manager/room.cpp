@@ -473,8 +473,16 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
 
 // --- compaction ------------------------------------------------------------------------------------------
 
-/// Moves the block behind a hole into it. \return  true if something moved
-bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, MutexLock& lock) {
+/// Where a walk over a tier goes on after the lock was released: at the block it has come to, if that is there still.
+RegionHeap::Slot ManagerCore::resume(TierIndex t, BlockId reached) const noexcept {
+  const Block* b = find(reached);
+  const Region* region = b != nullptr ? b->record->in(t) : nullptr;
+  return region != nullptr ? region->slot : tiers_[t].heap.first();
+}
+
+/// Moves the block behind a hole into it. \param before  a block in front of the hole, if any
+/// \return  true if something moved
+bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, MutexLock& lock) {
   auto& heap = tiers_[t].heap;
   const auto behind = heap.next(hole);
   if (behind == RegionHeap::none || heap.is_free(behind)) return false;
@@ -502,7 +510,7 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, MutexLock& lock) {
     Block* now = find(id);
     if (now == nullptr) return true;
     // The hole has grown by the old place; whoever took it meanwhile leaves the block where it is.
-    for (auto s = heap.first(); s != RegionHeap::none; s = heap.next(s)) {
+    for (auto s = resume(t, before); s != RegionHeap::none; s = heap.next(s)) {
       if (!heap.is_free(s) || heap.offset(s) > target || heap.offset(s) + heap.size(s) < target + b.size)
         continue;
       Region* back = regions_.get();
@@ -531,13 +539,20 @@ bool ManagerCore::compact_tier(TierIndex t, MutexLock& lock) {
   auto& heap = tiers_[t].heap;
   bool moved = false;
   std::uint64_t from = 0;  // holes before it cannot be filled
+  BlockId reached =
+      0;  // what the walk has come to: from the start for each block, it would take the square of them
   for (;;) {
-    auto hole = heap.first();
+    auto hole = resume(t, reached);
     while (hole != RegionHeap::none && (!heap.is_free(hole) || heap.offset(hole) < from))
       hole = heap.next(hole);
     if (hole == RegionHeap::none) return moved;
     const auto offset = heap.offset(hole);
-    if (slide(t, hole, lock))
+    const auto behind = heap.next(hole);
+    const auto* region = behind == RegionHeap::none ? nullptr : static_cast<Region*>(heap.owner(behind));
+    const auto before = reached;
+    if (region != nullptr && region->block != nullptr && region->block->record->primary() == region)
+      reached = region->block->id;
+    if (slide(t, hole, before, lock))
       moved = true;
     else
       from = offset + 1;
