@@ -8,6 +8,7 @@ class FirstTouchRows final : public RowPolicy {
  public:
   std::string_view name() const noexcept override { return "first_touch"; }
   std::size_t bytes_per_slot() const noexcept override { return 0; }
+  bool uses_in_place() const noexcept override { return true; }
   void attach(RowId, SlotId, const RowFacts&) override {}
   void on_hit(RowId, SlotId) override {}
   bool admit(RowId, bool slots_free) override { return slots_free; }

@@ -15,6 +15,7 @@ FaultyTier::FaultyTier(std::unique_ptr<Tier> upstream, std::shared_ptr<IoFaults>
   charges_ = upstream_->charges();
   reserves_ = upstream_->reserves();
   copied_by_fork_ = upstream_->is_copied_by_fork();
+  checks_accesses_ = true;
 }
 
 std::error_code FaultyTier::access_error(Direction direction, std::uint64_t offset,

@@ -72,7 +72,9 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
       policy_{own_policy_.get()},
       wants_all_{policy_->wanted_uses() == RowUses::All},
       chunk_{std::clamp(chunk_bytes / layout.unit_bytes, fewest_in_chunk, most_in_chunk)},
-      home_{std::move(slow)} {
+      home_{std::move(slow)},
+      direct_{policy_->uses_in_place() && !wants_all_ && home_.address() != nullptr &&
+              !home_.tier().checks_accesses()} {
   // Slots first: a slow tier that wants alignment of memory wants a divisor of the unit's size.
   const std::size_t slots = std::size_t{shape.slots} + shape.staging;
   const auto slot_bytes = round_up(slots * layout.unit_bytes, alignof(SlotState));
@@ -511,6 +513,42 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, boo
   if (!carry_out(window)) full = true;
   release(window);
   return next;
+}
+
+std::size_t RowCache::note_written(std::span<const RowId> units) noexcept {
+  const MutexLock lock{mutex_};
+  std::size_t at_home = 0;
+  for (const auto unit : units) {
+    const auto slot = slot_of(unit);
+    if (slot == no_slot)
+      ++at_home;
+    else
+      states_[slot].dirty = true;
+  }
+  return at_home;
+}
+
+void RowCache::promote(Window& window) {
+  window.purpose = Purpose::Prefetch;
+  window.hold = 0;
+  begin(window, chunk_);
+  {
+    const MutexLock lock{mutex_};
+    const auto logged = logged_.load(std::memory_order_relaxed);
+    for (RowId i = 0; i < logged && window.fetches.size() < chunk_; ++i) {
+      const auto unit = layout_.unit_of(log_[i]);
+      const auto slot = slot_of(unit);
+      if (slot != no_slot) {
+        ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
+      } else if (map_[unit].load(std::memory_order_relaxed) == nowhere && admits(unit)) {
+        const auto taken = take_slot(window, unit);
+        if (taken != no_slot) start_fetch(window, unit, taken);
+      }
+    }
+    logged_.store(0, std::memory_order_relaxed);
+  }
+  carry_out(window);
+  release(window);
 }
 
 void RowCache::flush(Window& window) {

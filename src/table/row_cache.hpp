@@ -68,10 +68,27 @@ class SlotView {
 
   static constexpr std::uint32_t pending = std::uint32_t{1} << 31;  ///< of an entry: not readable yet
 
- private:
+ protected:
   const std::atomic<std::uint32_t>* map_;
   const std::byte* slots_;
   std::size_t unit_bytes_;
+};
+
+/// Finds every unit: in its slot, or where it lives.
+class DirectView : public SlotView {
+ public:
+  DirectView(const SlotView& slots, const std::byte* home) noexcept : SlotView{slots}, home_{home} {}
+
+  [[nodiscard]] const std::byte* find(RowId unit) const noexcept {
+    const auto entry = map_[unit].load(std::memory_order_acquire);
+    return entry < pending ? slots_ + entry * unit_bytes_ : home_ + unit * unit_bytes_;
+  }
+  [[nodiscard]] bool is_at_home(const std::byte* unit, std::size_t home_bytes) const noexcept {
+    return static_cast<std::size_t>(unit - home_) < home_bytes;
+  }
+
+ private:
+  const std::byte* home_;
 };
 
 /// The slots of one table in the fastest tier, its home in a slower one, and the movement between them.
@@ -107,6 +124,20 @@ class RowCache final : private RowFacts {
   // What a reader without a lock uses, inside an epoch.
   [[nodiscard]] Epochs& epochs() noexcept { return epochs_; }
   [[nodiscard]] SlotView view() const noexcept { return {map_, slots_, layout_.unit_bytes}; }
+
+  // Direct use: rows that are in no slot are used where they live, and move in the background alone.
+  [[nodiscard]] bool is_direct() const noexcept { return direct_ && !in_fork_child_; }
+  /// \pre  is_direct()
+  [[nodiscard]] DirectView direct_view() const noexcept { return {view(), home_.address()}; }
+  /// Units have been written where `direct_view()` finds them.   \return  how many of them live in the slow tier
+  std::size_t note_written(std::span<const RowId> units) noexcept TIER_EXCLUDES(mutex_);
+  /// True if `promote` has as much to look at as it can have.
+  [[nodiscard]] bool log_is_full() const noexcept {
+    return logged_.load(std::memory_order_relaxed) == shape_.log;
+  }
+  /// Fetches those rows of the log that the policy admits, a stretch of them for each call.
+  /// \pre  nobody writes rows directly
+  void promote(Window& window) TIER_EXCLUDES(mutex_);
 
   // Windows.
   /// Pins units in order, fetching what is missing, until all are pinned or there is room for no more.
@@ -235,6 +266,7 @@ class RowCache final : private RowFacts {
   std::atomic<bool> wants_all_;
   const std::size_t chunk_;  // units whose bytes move in one go
   PlacedStorage home_, storage_;
+  const bool direct_;
   std::byte* slots_ = nullptr;
   std::atomic<std::uint32_t>* map_ = nullptr;  // written under the lock
   SlotState* states_ = nullptr;                // guarded by the lock

@@ -55,6 +55,27 @@ struct CachedRows {
   }
 };
 
+/// Finds every row of a cache, in a slot or where it lives.   \pre  As above.
+template <bool Blocks>
+struct DirectRows {
+  DirectView units;
+  RowId unit_rows;
+  std::size_t row_bytes;
+  std::size_t home_bytes;
+
+  TIER_PREFETCHES void prefetch_entry(RowId row) const noexcept {
+    __builtin_prefetch(units.entry_address(Blocks ? row / unit_rows : row));
+  }
+  [[nodiscard]] const std::byte* operator()(RowId row) const noexcept {
+    if constexpr (!Blocks) return units.find(row);
+    const RowId unit = row / unit_rows;
+    return units.find(unit) + (row - unit * unit_rows) * row_bytes;
+  }
+  [[nodiscard]] bool is_late(const std::byte* row) const noexcept {
+    return units.is_at_home(row, home_bytes);
+  }
+};
+
 /// Prefetches ahead of a loop over ids: map entries first, the rows they lead to later.
 template <class Find>
 class Ahead {
@@ -97,7 +118,8 @@ struct Output {
   [[nodiscard]] float* operator[](std::size_t i) const noexcept { return data + i * stride; }
 };
 
-/// Copies the rows of `ids[range]` to `out[range]`.   \return  how many were not found; `missed` has their positions
+/// Copies the rows of `ids[range]` to `out[range]`.
+/// \return  how many were not found, `missed` has their positions; or were found in the slow tier
 template <class Find>
 std::size_t copy_rows(const Find find, std::span<const RowId> ids, IndexRange range, const Output out,
                       std::uint32_t* missed) noexcept {
@@ -106,15 +128,19 @@ std::size_t copy_rows(const Find find, std::span<const RowId> ids, IndexRange ra
   std::size_t misses = 0;
   for (auto i = range.begin; i < range.end; ++i) {
     ahead(i);
-    if (const auto* const row = find(ids[i])) [[likely]]
-      std::memcpy(out[i], row, bytes);
-    else
+    const auto* const row = find(ids[i]);
+    if (row == nullptr) [[unlikely]] {
       missed[misses++] = static_cast<std::uint32_t>(i);
+      continue;
+    }
+    std::memcpy(out[i], row, bytes);
+    if constexpr (requires { find.is_late(row); }) misses += find.is_late(row);
   }
   return misses;
 }
 
-/// Sums the rows of bags `range`.   \return  how many lack a row; `missed` has their numbers
+/// Sums the rows of bags `range`.
+/// \return  how many lack a row, `missed` has their numbers; or how many rows were found in the slow tier
 template <class Find>
 std::size_t sum_bags(const Find find, std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
                      IndexRange range, const Output out, std::uint32_t* missed) noexcept {
@@ -128,6 +154,7 @@ std::size_t sum_bags(const Find find, std::span<const RowId> ids, std::span<cons
       const auto* const row = complete ? find(ids[i]) : nullptr;
       complete = row != nullptr;
       if (complete) add_row(out[bag], as_floats(row), out.dim);
+      if constexpr (requires { find.is_late(row); }) misses += find.is_late(row);
     }
     if (!complete) missed[misses++] = static_cast<std::uint32_t>(bag);
   }

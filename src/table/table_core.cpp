@@ -97,15 +97,20 @@ class Table final : public TableCore, private BackgroundWork {
                      BatchRecord* batch, Owned* ends);
   static void list_late_rows(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, bool all,
                              std::size_t missed, Scratch& scratch);
+  void gather_direct(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, const Output& out);
   void serve(Scratch& scratch, const Output& out, bool sum);
   void deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out, bool sum);
 
   void change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate update);
   void change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
+  void change_direct(const RowGroups& groups, GroupUpdate update);
+  template <class F>
+  auto with_direct_rows(const F& use) const;
   void apply(const RowGroups& groups, IndexRange range, FunctionRef<std::byte*(std::size_t)> row_of,
              GroupUpdate update);
 
   bool work() noexcept override;
+  bool prefetch_next() noexcept;
   void before_fork() noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   void after_fork(bool in_child) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   void wake() noexcept;
@@ -125,7 +130,7 @@ class Table final : public TableCore, private BackgroundWork {
   Window prefetch_window_;  // of the background thread
   std::atomic<bool> stalled_{false}, closing_{false};
   std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, waited_{0}, waited_ns_{0}, stalls_{0},
-      dropped_{0};
+      dropped_{0}, direct_{0};
   std::unique_ptr<Attachment> attachment_;  // last: all else is there when a fork is told
 };
 
@@ -267,9 +272,36 @@ void Table::gather(std::span<const RowId> ids, std::span<const std::uint32_t> of
     pull(WholeRows{storage_.address(), layout_.row_bytes}, ids, offsets, output, nullptr);
     return;
   }
-  if (batch != nullptr) return gather_cached(ids, offsets, output, batch, nullptr);
-  Owned announced{*this, book_.claim(ids)};
-  gather_cached(ids, offsets, output, announced.get(), &announced);
+  Owned announced{*this, batch == nullptr ? book_.claim(ids) : nullptr};
+  auto* const record = batch != nullptr ? batch : announced.get();
+  if (!cache_->is_direct())
+    return gather_cached(ids, offsets, output, record, batch == nullptr ? &announced : nullptr);
+  if (record != nullptr) record->gathered = true;
+  gather_direct(ids, offsets, output);
+}
+
+template <class F>
+auto Table::with_direct_rows(const F& use) const {
+  const auto view = cache_->direct_view();
+  return layout_.unit_rows == 1
+             ? use(DirectRows<false>{view, 1, layout_.row_bytes, layout_.bytes()})
+             : use(DirectRows<true>{view, layout_.unit_rows, layout_.row_bytes, layout_.bytes()});
+}
+
+void Table::gather_direct(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+                          const Output& out) {
+  const auto since = std::chrono::steady_clock::now();
+  std::size_t late = 0;
+  {
+    const EpochGuard guard{cache_->epochs()};
+    late = with_direct_rows([&](const auto& find) { return pull(find, ids, offsets, out, nullptr); });
+  }
+  direct_.fetch_add(late, std::memory_order_relaxed);
+  waited_.fetch_add(late, std::memory_order_relaxed);
+  if (late != 0)
+    cache_->slow().charge(Direction::Read, late * layout_.row_bytes, static_cast<unsigned>(late), since);
+  cache_->note_uses(ids, 0);
+  if (cache_->log_is_full()) wake();
 }
 
 // Parts tile the ids, or the bags: a thread's misses go where its own targets are, and are then moved together.
@@ -290,8 +322,9 @@ std::size_t Table::pull(const Find& find, std::span<const RowId> ids, std::span<
   else
     context_->arena().parallel_for(parts, body);
   std::size_t total = 0;
-  for (std::size_t part = 0; part < parts && missed != nullptr; ++part) {
-    std::copy_n(missed + part_of(targets, parts, part).begin, misses[part], missed + total);
+  for (std::size_t part = 0; part < parts; ++part) {
+    if (missed != nullptr)
+      std::copy_n(missed + part_of(targets, parts, part).begin, misses[part], missed + total);
     total += misses[part];
   }
   return total;
@@ -477,7 +510,10 @@ void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate u
   unique_.fetch_add(groups.rows().size(), std::memory_order_relaxed);
   const MutexLock one_at_a_time{update_mutex_};
   updated_.fetch_add(ids.size(), std::memory_order_relaxed);
-  if (!is_whole()) return change_cached(groups, batch->number, update);
+  if (!is_whole()) {
+    if (cache_->is_direct()) return change_direct(groups, update);
+    return change_cached(groups, batch->number, update);
+  }
   auto* const base = storage_.address();
   apply(
       groups, {0, groups.rows().size()},
@@ -518,6 +554,29 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
     group = end;
     cache_->release(window);
   }
+}
+
+// Under the update's lock, which who moves rows takes: what is found stays there.
+void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
+  const auto since = std::chrono::steady_clock::now();
+  const auto rows = groups.rows();
+  with_direct_rows([&](const auto& find) {
+    apply(
+        groups, {0, rows.size()},
+        [&](std::size_t group) { return const_cast<std::byte*>(find(rows[group])); }, update);
+  });
+  const Borrowed borrowed{*this};
+  auto& units = (*borrowed).units;
+  units.clear();
+  for (const auto row : rows) {
+    const auto unit = layout_.unit_of(row);
+    if (units.empty() || units.back() != unit) units.push_back(unit);
+  }
+  const auto late = cache_->note_written(units);
+  if (late == 0) return;
+  const auto bytes = late * layout_.unit_bytes;
+  cache_->slow().charge(Direction::Read, bytes, static_cast<unsigned>(late), since);
+  cache_->slow().charge(Direction::Write, bytes, static_cast<unsigned>(late), since);
 }
 
 void Table::apply(const RowGroups& groups, IndexRange range, FunctionRef<std::byte*(std::size_t)> row_of,
@@ -620,6 +679,17 @@ void Table::resume() noexcept {
 
 bool Table::work() noexcept {
   if (closing_.load(std::memory_order_relaxed)) return false;
+  if (!cache_->is_direct()) return prefetch_next();
+  const MutexLock no_update{update_mutex_};
+  try {
+    cache_->promote(prefetch_window_);
+  } catch (const std::bad_alloc&) {  // before anything was begun
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return prefetch_next();
+}
+
+bool Table::prefetch_next() noexcept {
   auto* const record = book_.begin_prefetch();
   if (record == nullptr) return false;
   bool full = false;
@@ -673,6 +743,9 @@ TableStatistics Table::statistics() const {
   all.unique = unique_.load(std::memory_order_relaxed);
   all.waited = waited_.load(std::memory_order_relaxed);
   all.hits = all.asked - all.waited;
+  const auto direct = direct_.load(std::memory_order_relaxed);
+  all.missed_units += direct;
+  all.in_place_units += direct;
   all.prefetches_stalled = stalls_.load(std::memory_order_relaxed);
   all.hints_dropped = dropped_.load(std::memory_order_relaxed);
   all.waited_ns = waited_ns_.load(std::memory_order_relaxed);
@@ -681,7 +754,7 @@ TableStatistics Table::statistics() const {
 
 void Table::reset_statistics() {
   if (!is_whole()) cache_->reset_statistics();
-  for (auto* counter : {&asked_, &updated_, &unique_, &waited_, &waited_ns_, &stalls_, &dropped_})
+  for (auto* counter : {&asked_, &updated_, &unique_, &waited_, &waited_ns_, &stalls_, &dropped_, &direct_})
     counter->store(0);
 }
 

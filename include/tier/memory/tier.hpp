@@ -71,6 +71,9 @@ class Tier {
   [[nodiscard]] virtual std::error_code access_error(Direction direction, std::uint64_t offset,
                                                      std::size_t size) noexcept;
 
+  /// True where `access_error()` must be asked before each access.
+  [[nodiscard]] bool checks_accesses() const noexcept { return checks_accesses_; }
+
   /// Makes the range usable: file space reserved, memory faulted in. The heap calls it once for each region.
   /// \return  The system's error, as `ENOSPC`; the range is then not usable and nothing has changed.
   virtual std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept;
@@ -100,6 +103,7 @@ class Tier {
   bool charges_ = false;
   bool reserves_ = false;
   bool copied_by_fork_ = true;
+  bool checks_accesses_ = false;
 };
 
 }  // namespace tier

@@ -64,6 +64,10 @@ class RowPolicy {
   [[nodiscard]] virtual RowUses wanted_uses() const noexcept { return RowUses::Recent; }
   /// Bytes that the policy keeps for each slot; they count in the table's budget. At most 12.
   [[nodiscard]] virtual std::size_t bytes_per_slot() const noexcept = 0;
+  /// True: a missed row is used where it is, without waiting, if the CPU can address the slow tier; later `admit` is
+  /// asked about rows of a log that may have dropped some, and what it admits moves in the background. What cannot be
+  /// addressed is fetched as ever.
+  [[nodiscard]] virtual bool uses_in_place() const noexcept { return false; }
   /// Called once, before anything else: rows are below `rows`, slots below `slots`.
   /// \param facts  outlives the policy's use
   virtual void attach(RowId rows, SlotId slots, const RowFacts& facts) = 0;
