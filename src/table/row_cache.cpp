@@ -515,15 +515,22 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, boo
   return next;
 }
 
-std::size_t RowCache::note_written(std::span<const RowId> units) noexcept {
+std::size_t RowCache::find_to_write(std::span<const RowId> units, std::span<std::byte*> addresses) noexcept {
+  constexpr std::size_t ahead = 16;
+  const auto view = direct_view();
   const MutexLock lock{mutex_};
   std::size_t at_home = 0;
-  for (const auto unit : units) {
-    const auto slot = slot_of(unit);
-    if (slot == no_slot)
-      ++at_home;
-    else
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (i + ahead < units.size()) __builtin_prefetch(&map_[units[i + ahead]]);
+    if (i + ahead / 2 < units.size()) {
+      const auto entry = map_[units[i + ahead / 2]].load(std::memory_order_relaxed);
+      if (entry < pending) __builtin_prefetch(&states_[entry], 1);
+    }
+    addresses[i] = const_cast<std::byte*>(view.find(units[i]));
+    if (const auto slot = slot_of(units[i]); slot != no_slot)
       states_[slot].dirty = true;
+    else
+      ++at_home;
   }
   return at_home;
 }
@@ -677,7 +684,8 @@ void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bo
   if (batch == 0) return;
   const MutexLock lock{mutex_};
   open_[batch % max_open_batches] = 0;
-  for (const auto unit : announced) {
+  for (const auto unit :
+       is_direct() ? std::span<const RowId>{} : announced) {  // nothing is fetched for a batch
     const auto slot = slot_of(unit);
     if (slot == no_slot || !states_[slot].prefetched || states_[slot].hold != batch) continue;
     states_[slot].prefetched = false;

@@ -129,8 +129,10 @@ class RowCache final : private RowFacts {
   [[nodiscard]] bool is_direct() const noexcept { return direct_ && !in_fork_child_; }
   /// \pre  is_direct()
   [[nodiscard]] DirectView direct_view() const noexcept { return {view(), home_.address()}; }
-  /// Units have been written where `direct_view()` finds them.   \return  how many of them live in the slow tier
-  std::size_t note_written(std::span<const RowId> units) noexcept TIER_EXCLUDES(mutex_);
+  /// Where the units are, all of which will be written.   \return  how many of them live in the slow tier
+  /// \pre  nobody moves units until that has been done
+  std::size_t find_to_write(std::span<const RowId> units, std::span<std::byte*> addresses) noexcept
+      TIER_EXCLUDES(mutex_);
   /// True if `promote` has as much to look at as it can have.
   [[nodiscard]] bool log_is_full() const noexcept {
     return logged_.load(std::memory_order_relaxed) == shape_.log;

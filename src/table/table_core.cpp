@@ -63,7 +63,7 @@ class Table final : public TableCore, private BackgroundWork {
   BatchNumber announce(std::span<const RowId> ids) override;
   void prefetch(BatchNumber batch) override;
   void cancel(BatchNumber batch) noexcept override;
-  void settle() noexcept override { context_->settle(*this); }
+  void settle() noexcept override;
   BatchRecord* open(std::span<const RowId> ids) override;
   void close(BatchRecord* batch) noexcept override;
 
@@ -106,6 +106,9 @@ class Table final : public TableCore, private BackgroundWork {
   void change_direct(const RowGroups& groups, GroupUpdate update);
   template <class F>
   auto with_direct_rows(const F& use) const;
+  void list_units(std::span<const RowId> rows, Scratch& scratch) const;
+  /// To rows of the units whose addresses are known.
+  void apply(const RowGroups& groups, IndexRange range, const Scratch& scratch, GroupUpdate update);
   void apply(const RowGroups& groups, IndexRange range, FunctionRef<std::byte*(std::size_t)> row_of,
              GroupUpdate update);
 
@@ -520,10 +523,7 @@ void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate u
       [&](std::size_t group) { return base + groups.rows()[group] * layout_.unit_bytes; }, update);
 }
 
-void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update) {
-  const Borrowed borrowed{*this};
-  auto& scratch = *borrowed;
-  const auto rows = groups.rows();
+void Table::list_units(std::span<const RowId> rows, Scratch& scratch) const {
   auto& units = scratch.units;
   units.clear();
   scratch.unit_of_group.clear();
@@ -533,6 +533,14 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
     scratch.unit_of_group.push_back(static_cast<std::uint32_t>(units.size() - 1));
   }
   scratch.addresses.resize(units.size());
+}
+
+void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update) {
+  const Borrowed borrowed{*this};
+  auto& scratch = *borrowed;
+  const auto rows = groups.rows();
+  list_units(rows, scratch);
+  const auto& units = scratch.units;
   auto& window = scratch.window;
   window.purpose = Purpose::Update;
   window.hold = hold;
@@ -545,12 +553,7 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
     if (window.waited != 0) count_wait(since);
     auto end = group;
     while (end < rows.size() && scratch.unit_of_group[end] < done) ++end;
-    apply(
-        groups, {group, end},
-        [&](std::size_t g) {
-          return scratch.addresses[scratch.unit_of_group[g]] + layout_.offset_in_unit(rows[g]);
-        },
-        update);
+    apply(groups, {group, end}, scratch, update);
     group = end;
     cache_->release(window);
   }
@@ -558,25 +561,23 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
 
 // Under the update's lock, which who moves rows takes: what is found stays there.
 void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
-  const auto since = std::chrono::steady_clock::now();
-  const auto rows = groups.rows();
-  with_direct_rows([&](const auto& find) {
-    apply(
-        groups, {0, rows.size()},
-        [&](std::size_t group) { return const_cast<std::byte*>(find(rows[group])); }, update);
-  });
   const Borrowed borrowed{*this};
-  auto& units = (*borrowed).units;
-  units.clear();
-  for (const auto row : rows) {
-    const auto unit = layout_.unit_of(row);
-    if (units.empty() || units.back() != unit) units.push_back(unit);
-  }
-  const auto late = cache_->note_written(units);
+  auto& scratch = *borrowed;
+  list_units(groups.rows(), scratch);
+  const auto since = std::chrono::steady_clock::now();
+  const auto late = cache_->find_to_write(scratch.units, scratch.addresses);
+  apply(groups, {0, groups.rows().size()}, scratch, update);
   if (late == 0) return;
   const auto bytes = late * layout_.unit_bytes;
   cache_->slow().charge(Direction::Read, bytes, static_cast<unsigned>(late), since);
   cache_->slow().charge(Direction::Write, bytes, static_cast<unsigned>(late), since);
+}
+
+void Table::apply(const RowGroups& groups, IndexRange range, const Scratch& scratch, GroupUpdate update) {
+  const auto row_of = [&](std::size_t group) {
+    return scratch.addresses[scratch.unit_of_group[group]] + layout_.offset_in_unit(groups.rows()[group]);
+  };
+  apply(groups, range, row_of, update);
 }
 
 void Table::apply(const RowGroups& groups, IndexRange range, FunctionRef<std::byte*(std::size_t)> row_of,
@@ -629,8 +630,14 @@ BatchNumber Table::announce(std::span<const RowId> ids) {
   return number;
 }
 
+void Table::settle() noexcept {
+  if (!is_whole() && cache_->is_direct()) wake();  // for what the log has
+  context_->settle(*this);
+}
+
 void Table::prefetch(BatchNumber batch) {
-  if (batch != 0 && !is_whole() && book_.want(batch)) wake();
+  if (batch == 0 || is_whole() || cache_->is_direct()) return;  // then rows are used where they are
+  if (book_.want(batch)) wake();
 }
 
 void Table::cancel(BatchNumber batch) noexcept {
@@ -686,7 +693,7 @@ bool Table::work() noexcept {
   } catch (const std::bad_alloc&) {  // before anything was begun
     dropped_.fetch_add(1, std::memory_order_relaxed);
   }
-  return prefetch_next();
+  return false;
 }
 
 bool Table::prefetch_next() noexcept {

@@ -35,6 +35,7 @@ struct MemoryTierOptions {
   std::chrono::nanoseconds latency{100};
   bool addressable = true;  ///< false: behind `transfer()` with 512-byte sectors
   bool reserves = false;
+  bool checks = true;  ///< `fails` is asked before each access; false: of transfers alone
 };
 
 /// \threadsafety  as Tier; `fails` is set before the tier is used
@@ -50,6 +51,7 @@ class MemoryTier : public Tier {
     else
       io_alignment_ = 512;
     reserves_ = options.reserves;
+    checks_accesses_ = options.checks;
   }
 
   /// The error of an access or a reservation (`size` bytes at `offset`); none if empty.

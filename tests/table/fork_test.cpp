@@ -109,7 +109,9 @@ TEST_CASE("in the child of a fork cached rows are private memory, and nothing of
         std::optional<RowTable<float>> table{std::in_place, context, options(1000, policy)};
         PlainTable plain{rows, dim};
         const std::vector<float> gradients(cached.size() * dim, 0.25F);
-        table->update(cached, gradients, RowWiseAdagrad{});  // now they are cached, and dirty
+        gather(*table, cached);
+        table->settle();  // now they are cached
+        table->update(cached, gradients, RowWiseAdagrad{});
         plain.update(cached, gradients, RowWiseAdagrad{});
         table->prefetch(std::vector<RowId>{1, 2, 60});  // its thread runs
         table->settle();

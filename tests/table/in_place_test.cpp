@@ -14,8 +14,8 @@ constexpr std::size_t dim = 63;
 constexpr std::uint64_t row_bytes = 64 * sizeof(float);  // with the state beside the values
 
 struct ChargingRig {
-  ChargingRig()
-      : rig{Kind::Rows, 2, [&](MemoryTierOptions options) {
+  explicit ChargingRig(Kind kind = Kind::Rows)
+      : rig{kind, 2, [&](MemoryTierOptions options) {
               auto tier = std::make_unique<ChargingTier>(std::move(options));
               slow = tier.get();
               return tier;
@@ -38,6 +38,32 @@ TEST_CASE("rows read in place in an emulated tier are charged one by one, those 
   std::vector<float> out(2 * dim);
   table.gather_pooled({{100, 200, 0, 300}}, {{0, 2, 4}}, out);
   CHECK(charging.slow->take() == Charged{3 * row_bytes, 3, 0, 0});
+}
+
+TEST_CASE(
+    "rows used where they live are charged, read and written at once; the log brings those that are "
+    "admitted") {
+  ChargingRig charging{Kind::Direct};
+  auto table = charging.rig.table(1000, dim, 4, "first_touch");
+  PlainTable plain{1000, dim};
+  CHECK(same_bits(gather(table, {0, 1, 2, 3}), plain.gather({0, 1, 2, 3})));
+  CHECK(charging.slow->take() == Charged{4 * row_bytes, 4, 0, 0});
+  table.settle();
+  CHECK(charging.slow->take() == Charged{});  // a transfer waits by itself
+  gather(table, {2, 100, 3, 200, 300});
+  CHECK(charging.slow->take() == Charged{3 * row_bytes, 3, 0, 0});
+  const std::vector<float> gradients(3 * dim, 1.0F);
+  table.update({{0, 100, 200}}, gradients, Sgd{});
+  plain.update({0, 100, 200}, gradients, Sgd{});
+  CHECK(charging.slow->take() == Charged{2 * row_bytes, 2, 2 * row_bytes, 2});
+  CHECK(same_bits(gather(table, {0, 100, 200, 5}), plain.gather({0, 100, 200, 5})));
+  const auto statistics = table.statistics();
+  CHECK(statistics.in_place_units == 10);
+  CHECK(statistics.prefetched_units == 4);
+  CHECK(statistics.written_units == 0);
+  table.flush();
+  CHECK(table.statistics().written_units == 1);  // what has been written in a slot
+  table.check_invariants();
 }
 
 TEST_CASE("rows updated in an emulated tier go through staging, whose transfers wait by themselves") {

@@ -23,6 +23,7 @@ namespace tier::test {
 enum class Kind {
   Whole,   ///< all in the fast tier
   Rows,    ///< the slow tier is addressable: single rows move
+  Direct,  ///< likewise, and a policy may have rows used there, without a lock
   Blocks,  ///< it is not: blocks of 512 bytes move
 };
 
@@ -41,7 +42,8 @@ struct Rig {
       : kind{table_kind} {
     auto fast =
         std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 16_MiB, std::chrono::nanoseconds{10}, true});
-    auto behind = make_slow({"slow", 32_MiB, std::chrono::nanoseconds{1000}, kind != Kind::Blocks});
+    auto behind = make_slow(
+        {"slow", 32_MiB, std::chrono::nanoseconds{1000}, kind != Kind::Blocks, false, kind != Kind::Direct});
     slow = behind.get();
     std::vector<std::unique_ptr<Tier>> tiers;
     tiers.push_back(std::move(fast));
