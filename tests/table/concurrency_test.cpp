@@ -30,7 +30,7 @@ std::vector<RowId> some_ids(std::mt19937_64& random, std::size_t most) {
 TEST_CASE("gathers run beside gathers, prefetches, evictions and write-backs; updates beside prefetches") {
   const auto seed = test::seed();
   CAPTURE(seed);
-  for (const auto kind : {Kind::Rows, Kind::Blocks}) {
+  for (const auto kind : {Kind::Rows, Kind::Direct, Kind::Blocks}) {
     for (const auto policy : {"hint_aware", "lru", "first_touch"}) {
       CAPTURE(policy);
       Rig rig{kind};
