@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace tier::detail {
 namespace {
@@ -135,6 +136,12 @@ bool RowCache::admits(RowId unit) noexcept {
   return ask([&](RowPolicy& p) { return p.admit(unit, slots_free); });
 }
 
+// Once, however often the unit is looked at before it can be used.
+void RowCache::tell_use(Window& window, RowId unit, SlotId slot) noexcept {
+  if (window.purpose != Purpose::Gather || std::exchange(window.told, true)) return;
+  ask([&](RowPolicy& p) { slot < shape_.slots ? p.on_hit(unit, slot) : p.on_miss(unit); });
+}
+
 // Windows.
 
 // What may throw comes first, so that nothing does once the lock is held.
@@ -171,6 +178,7 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
         break;
       }
       if (next == busy && window.waited == waited) ++window.waited;
+      window.told = false;
       ++next;
     }
     bool placed = true;
@@ -221,10 +229,8 @@ RowCache::Step RowCache::place(Window& window, RowId unit, std::byte*& address) 
   if (window.purpose == Purpose::Update && state.writing) return Step::Busy;
   if (!mine) pin(window, slot);
   state.hold = std::max(state.hold, window.hold);
-  if (window.purpose == Purpose::Gather) {
-    state.prefetched = false;
-    if (!is_staging(slot)) ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
-  }
+  if (window.purpose == Purpose::Gather) state.prefetched = false;
+  tell_use(window, unit, slot);
   address = slot_address(slot);
   return Step::Ready;
 }
@@ -233,6 +239,7 @@ RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& a
   if (in_fork_child_) return refuse(window, unit, std::make_error_code(std::errc::operation_not_permitted));
   const bool peek = window.purpose == Purpose::Peek;
   ++window.waited;
+  tell_use(window, unit, no_slot);
   if (window.force || (!peek && admits(unit))) {
     const auto slot = take_slot(window, unit);
     if (slot != no_slot) {
