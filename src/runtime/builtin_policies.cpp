@@ -6,6 +6,7 @@
 #include "first_touch/first_touch_rows.hpp"
 #include "hint_aware/hint_aware.hpp"
 #include "hint_aware/hint_aware_rows.hpp"
+#include "lfu/lfu_rows.hpp"
 #include "lru/lru.hpp"
 #include "lru/lru_rows.hpp"
 
@@ -23,9 +24,10 @@ std::span<const BuiltinPolicy> builtin_policies() noexcept {
 }
 
 std::span<const BuiltinRowPolicy> builtin_row_policies() noexcept {
-  static constexpr std::array<BuiltinRowPolicy, 3> list{{
+  static constexpr std::array<BuiltinRowPolicy, 4> list{{
       {"first_touch", make_first_touch_rows},
       {"hint_aware", make_hint_aware_rows},
+      {"lfu", make_lfu_rows},
       {"lru", make_lru_rows},
   }};
   return list;

@@ -14,6 +14,11 @@ std::unique_ptr<RowPolicy> make_row_policy(std::string_view name) {
     if (policy.name == name) return policy.make();
     allowed.append(allowed.empty() ? "" : ", ").append(policy.name);
   }
+  if (name == "belady")
+    throw ConfigError{
+        "row policy \"belady\" must know all ids that will be asked for: "
+        "a program makes it from a recording by make_belady_rows(ids); by name there are " +
+        allowed};
   throw ConfigError{"unknown row policy", name, 0, allowed};
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace tier::detail {
 namespace {
@@ -73,8 +74,7 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
       wants_all_{policy_->wanted_uses() == RowUses::All},
       chunk_{std::clamp(chunk_bytes / layout.unit_bytes, fewest_in_chunk, most_in_chunk)},
       home_{std::move(slow)},
-      direct_{policy_->uses_in_place() && !wants_all_ && home_.address() != nullptr &&
-              !home_.tier().checks_accesses()} {
+      direct_{policy_->uses_in_place() && home_.address() != nullptr && !home_.tier().checks_accesses()} {
   // Slots first: a slow tier that wants alignment of memory wants a divisor of the unit's size.
   const std::size_t slots = std::size_t{shape.slots} + shape.staging;
   const auto slot_bytes = round_up(slots * layout.unit_bytes, alignof(SlotState));
@@ -137,6 +137,12 @@ bool RowCache::admits(RowId unit) noexcept {
   return ask([&](RowPolicy& p) { return p.admit(unit, slots_free); });
 }
 
+// Once, however often the unit is looked at before it can be used.
+void RowCache::tell_use(Window& window, RowId unit, SlotId slot) noexcept {
+  if (window.purpose != Purpose::Gather || std::exchange(window.told, true)) return;
+  ask([&](RowPolicy& p) { slot < shape_.slots ? p.on_hit(unit, slot) : p.on_miss(unit); });
+}
+
 // Windows.
 
 // What may throw comes first, so that nothing does once the lock is held.
@@ -173,6 +179,7 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
         break;
       }
       if (next == busy && window.waited == waited) ++window.waited;
+      window.told = false;
       ++next;
     }
     bool placed = true;
@@ -223,10 +230,8 @@ RowCache::Step RowCache::place(Window& window, RowId unit, std::byte*& address) 
   if (window.purpose == Purpose::Update && state.writing) return Step::Busy;
   if (!mine) pin(window, slot);
   state.hold = std::max(state.hold, window.hold);
-  if (window.purpose == Purpose::Gather) {
-    state.prefetched = false;
-    if (!is_staging(slot)) ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
-  }
+  if (window.purpose == Purpose::Gather) state.prefetched = false;
+  tell_use(window, unit, slot);
   address = slot_address(slot);
   return Step::Ready;
 }
@@ -235,6 +240,7 @@ RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& a
   if (in_fork_child_) return refuse(window, unit, std::make_error_code(std::errc::operation_not_permitted));
   const bool peek = window.purpose == Purpose::Peek;
   ++window.waited;
+  tell_use(window, unit, no_slot);
   if (window.force || (!peek && admits(unit))) {
     const auto slot = take_slot(window, unit);
     if (slot != no_slot) {
@@ -545,12 +551,10 @@ void RowCache::promote(Window& window) {
     for (RowId i = 0; i < logged && window.fetches.size() < chunk_; ++i) {
       const auto unit = layout_.unit_of(log_[i]);
       const auto slot = slot_of(unit);
-      if (slot != no_slot) {
-        ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
-      } else if (map_[unit].load(std::memory_order_relaxed) == nowhere && admits(unit)) {
-        const auto taken = take_slot(window, unit);
-        if (taken != no_slot) start_fetch(window, unit, taken);
-      }
+      ask([&](RowPolicy& p) { slot != no_slot ? p.on_hit(unit, slot) : p.on_miss(unit); });
+      if (map_[unit].load(std::memory_order_relaxed) != nowhere || !admits(unit)) continue;
+      const auto taken = take_slot(window, unit);
+      if (taken != no_slot) start_fetch(window, unit, taken);
     }
     logged_.store(0, std::memory_order_relaxed);
   }

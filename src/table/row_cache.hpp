@@ -42,6 +42,7 @@ struct Window {
   BatchNumber hold = 0;      ///< the batch that units are held for
   std::uint32_t serial = 0;  ///< tells open windows apart
   std::uint64_t waited = 0;  ///< units that were not there when asked for; summed up, the user resets it
+  bool told = false;         ///< the policy knows that the unit which is looked at next is asked for
   bool force = false;        ///< nobody will make room: take any slot, whatever the policy says
   std::vector<SlotId> pins;
   std::vector<Fetch> fetches;  ///< begun, bytes not yet moved
@@ -206,6 +207,7 @@ class RowCache final : private RowFacts {
   class MayGo;
 
   SlotId slot_of(RowId unit) const noexcept override;
+  RowId row_of(RowId id) const noexcept override { return layout_.unit_of(id); }
 
   [[nodiscard]] std::byte* slot_address(SlotId slot) const noexcept {
     return slots_ + slot * layout_.unit_bytes;
@@ -234,6 +236,7 @@ class RowCache final : private RowFacts {
   }
   void replace_policy() noexcept TIER_REQUIRES(mutex_);
   [[nodiscard]] bool admits(RowId unit) noexcept TIER_REQUIRES(mutex_);
+  void tell_use(Window& window, RowId unit, SlotId slot) noexcept TIER_REQUIRES(mutex_);
 
   void begin(Window& window, std::size_t units) TIER_EXCLUDES(mutex_);
   Step place(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);

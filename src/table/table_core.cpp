@@ -393,6 +393,7 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   auto& window = scratch.window;
   window.purpose = Purpose::Gather;
   window.waited = 0;
+  window.told = false;
   const auto since = std::chrono::steady_clock::now();
   for (std::size_t done = 0; done < late.size();) {
     const auto got = cache_->acquire(window, std::span{scratch.units}.subspan(done),

@@ -175,7 +175,7 @@ TEST_CASE("a forward pass without a backward one leaves nothing behind") {
 
 TEST_CASE("a batch larger than the cache goes through, forwards and backwards") {
   for (const auto kind : {Kind::Rows, Kind::Blocks}) {
-    for (const auto policy : {"hint_aware", "lru", "first_touch"}) {
+    for (const auto* policy : row_policies) {
       for (const std::uint64_t slots : {1, 7, 100}) {
         Rig rig{kind};
         auto table = rig.table(2000, 100, slots, policy);

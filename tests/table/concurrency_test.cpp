@@ -31,7 +31,7 @@ TEST_CASE("gathers run beside gathers, prefetches, evictions and write-backs; up
   const auto seed = test::seed();
   CAPTURE(seed);
   for (const auto kind : {Kind::Rows, Kind::Direct, Kind::Blocks}) {
-    for (const auto policy : {"hint_aware", "lru", "first_touch"}) {
+    for (const auto* policy : row_policies) {
       CAPTURE(policy);
       Rig rig{kind};
       auto table = rig.table(rows, 8, 60, policy);

@@ -19,8 +19,8 @@ using namespace tier::test;
 
 namespace {
 
-enum class Hook { Attach, Announce, BatchEnd, Hit, Admit, Insert, Erase, Victim };
-constexpr std::array hooks{Hook::Attach, Hook::Announce, Hook::BatchEnd, Hook::Hit,
+enum class Hook { Attach, Announce, BatchEnd, Hit, Miss, Admit, Insert, Erase, Victim };
+constexpr std::array hooks{Hook::Attach, Hook::Announce, Hook::BatchEnd, Hook::Hit,   Hook::Miss,
                            Hook::Admit,  Hook::Insert,   Hook::Erase,    Hook::Victim};
 
 /// Decides as another does, and throws when one of its functions is called for the n-th time and ever after.
@@ -47,6 +47,10 @@ class Throwing final : public RowPolicy {
   void on_hit(RowId row, SlotId slot) override {
     called(Hook::Hit);
     inner_->on_hit(row, slot);
+  }
+  void on_miss(RowId row) override {
+    called(Hook::Miss);
+    inner_->on_miss(row);
   }
   bool admit(RowId row, bool slots_free) override {
     called(Hook::Admit);
@@ -124,7 +128,7 @@ std::size_t count_of(const std::string& text, std::string_view part) {
 }  // namespace
 
 TEST_CASE("whatever row policy throws wherever, the table says so once and goes on with first touch") {
-  for (const auto policy : {"lru", "hint_aware"}) {
+  for (const auto* policy : {"hint_aware", "lfu", "lru"}) {
     for (const auto kind : {Kind::Rows, Kind::Blocks}) {
       for (const auto hook : hooks) {
         for (const int n : {0, 5}) {

@@ -101,7 +101,7 @@ bool works_in_child(RowTable<float>& table, PlainTable plain) {
 }  // namespace
 
 TEST_CASE("in the child of a fork cached rows are private memory, and nothing of the parent's is touched") {
-  for (const auto policy : {"hint_aware", "lru", "first_touch"}) {
+  for (const auto* policy : row_policies) {
     for (const auto slow : {Slow::File, Slow::Mapped, Slow::Emulated}) {
       const auto ended = run_in_child(policy + std::to_string(static_cast<int>(slow)), [&] {
         Runtime runtime{{.tiers = {tiers::dram(4_MiB), slow_tier(slow)}, .threads = 1}};

@@ -5,11 +5,8 @@
 #include "support/test_manager.hpp"
 #include "table/plain_table.hpp"
 
+#include <tier/runtime/row_policies.hpp>
 #include <tier/table/row_table.hpp>
-
-#include <first_touch/first_touch_rows.hpp>
-#include <hint_aware/hint_aware_rows.hpp>
-#include <lru/lru_rows.hpp>
 
 #include <functional>
 #include <memory>
@@ -27,10 +24,13 @@ enum class Kind {
   Blocks,  ///< it is not: blocks of 512 bytes move
 };
 
+inline constexpr const char* row_policies[] = {"belady", "first_touch", "hint_aware", "lfu", "lru"};
+/// \param name  one of them; `belady` gets a recording that no run follows
 inline std::unique_ptr<RowPolicy> row_policy(std::string_view name) {
-  if (name == "lru") return make_lru_rows();
-  if (name == "first_touch") return make_first_touch_rows();
-  return make_hint_aware_rows();
+  if (name != "belady") return make_row_policy(name);
+  std::vector<RowId> recorded;
+  for (RowId i = 0; i < 10'000; ++i) recorded.push_back(i * i % 97);
+  return make_belady_rows(std::move(recorded));
 }
 
 /// A manager, its slow tier, and what its tables share.

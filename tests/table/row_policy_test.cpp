@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rig.hpp"
+#include "support/row_policy_rig.hpp"
 #include "support/seed.hpp"
 
 #include <tier/core/error.hpp>
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <list>
-#include <map>
 #include <random>
 #include <set>
 #include <vector>
@@ -38,43 +38,6 @@ class ReferenceLru {
  private:
   std::size_t slots_;
   std::list<RowId> rows_;  // the last used first
-};
-
-/// A cache of four slots as a policy sees it.
-class FourSlots final : public RowFacts {
- public:
-  explicit FourSlots(RowPolicy& policy) : policy_{policy} { policy.attach(100, 4, *this); }
-
-  SlotId slot_of(RowId row) const noexcept override {
-    const auto found = slots_.find(row);
-    return found == slots_.end() ? no_slot : found->second;
-  }
-  void insert(RowId row, SlotId slot) {
-    slots_[row] = slot;
-    policy_.on_insert(row, slot);
-  }
-  /// The row that would leave for `row`, if slots may go that are not in `held`.
-  RowId leaves(std::set<SlotId> held = {}, RowId row = 0, RoomFor purpose = RoomFor::Miss) {
-    struct Filter final : SlotFilter {
-      bool operator()(SlotId slot) const noexcept override { return held->count(slot) == 0; }
-      std::set<SlotId>* held;
-    } filter;
-    filter.held = &held;
-    const auto slot = policy_.victim(filter, row, purpose);
-    for (const auto& [cached, its] : slots_)
-      if (its == slot) return cached;
-    return 999;
-  }
-  RowId evict(std::set<SlotId> held = {}) {
-    const auto row = leaves(std::move(held));
-    policy_.on_erase(row, slots_[row]);
-    slots_.erase(row);
-    return row;
-  }
-
- private:
-  RowPolicy& policy_;
-  std::map<RowId, SlotId> slots_;
 };
 
 }  // namespace
@@ -108,7 +71,7 @@ TEST_CASE("lru misses what a reference misses, however the ids are cut into batc
 }
 
 TEST_CASE("lru gives up the row that was used longest ago among those that may go") {
-  const auto policy = make_lru_rows();
+  const auto policy = make_row_policy("lru");
   FourSlots cache{*policy};
   for (RowId row = 10; row < 14; ++row) cache.insert(row, row - 10);
   policy->on_hit(10, 0);
@@ -122,7 +85,7 @@ TEST_CASE("lru gives up the row that was used longest ago among those that may g
 }
 
 TEST_CASE("first touch fills the slots and keeps what it has") {
-  const auto policy = make_first_touch_rows();
+  const auto policy = make_row_policy("first_touch");
   FourSlots cache{*policy};
   CHECK(policy->admit(1, true));
   CHECK(!policy->admit(1, false));
@@ -131,7 +94,7 @@ TEST_CASE("first touch fills the slots and keeps what it has") {
 }
 
 TEST_CASE("hint-aware gives up rows that nobody wants by recency, then those wanted latest") {
-  const auto policy = make_hint_aware_rows();
+  const auto policy = make_row_policy("hint_aware");
   FourSlots cache{*policy};
   for (RowId row = 10; row < 14; ++row) cache.insert(row, row - 10);
   policy->on_hit(10, 0);
@@ -163,7 +126,7 @@ TEST_CASE("hint-aware gives up rows that nobody wants by recency, then those wan
 }
 
 TEST_CASE("hint-aware knows the next use of a row that comes in after it was announced") {
-  const auto policy = make_hint_aware_rows();
+  const auto policy = make_row_policy("hint_aware");
   FourSlots cache{*policy};
   const std::vector<RowId> wanted{1, 2};
   policy->on_announce(5, wanted);
@@ -206,13 +169,13 @@ TEST_CASE("with announced batches hint-aware fetches less than lru, and not less
 
 TEST_CASE("row policies are made by name, and an unknown name lists them") {
   for (const auto name : row_policy_names()) CHECK(make_row_policy(name)->name() == name);
-  CHECK(row_policy_names().size() == 3);
-  try {
-    std::ignore = make_row_policy("lur");
-    CHECK(false);
-  } catch (const ConfigError& error) {
-    const std::string message{error.what()};
-    CHECK(message.find("\"lur\"") != std::string::npos);
-    CHECK(message.find("first_touch, hint_aware, lru") != std::string::npos);
-  }
+  CHECK(row_policy_names() == std::vector<std::string_view>{"first_touch", "hint_aware", "lfu", "lru"});
+  CHECK_THROWS_WITH_AS(
+      std::ignore = make_row_policy("lur"),
+      "unknown row policy at position 0 of \"lur\"; allowed: first_touch, hint_aware, lfu, lru", ConfigError);
+  CHECK_THROWS_WITH_AS(
+      std::ignore = make_row_policy("belady"),
+      "row policy \"belady\" must know all ids that will be asked for: a program makes it from a "
+      "recording by make_belady_rows(ids); by name there are first_touch, hint_aware, lfu, lru",
+      ConfigError);
 }

@@ -272,7 +272,8 @@ TEST_CASE("without a budget a table takes what the fastest tier has free, or a s
 }
 
 TEST_CASE("a slot map takes 4 bytes a row, and a slot at most 32 beside its row") {
-  for (const auto& policy : {make_lru_rows(), make_first_touch_rows(), make_hint_aware_rows()}) {
+  for (const auto* name : row_policies) {
+    const auto policy = row_policy(name);
     TableOptions options;
     options.rows = 1'000'000;
     options.dim = 64;
@@ -434,7 +435,7 @@ TEST_CASE("the fast share counts prefetched rows as fetched, the on-time share a
 
 TEST_CASE("a row is late once, and only if it was not there, under every policy and also as part of a bag") {
   for (const auto kind : {Kind::Rows, Kind::Blocks}) {
-    for (const std::string policy : {"first_touch", "lru", "hint_aware"}) {
+    for (const std::string policy : row_policies) {
       CAPTURE(policy);
       Rig rig{kind};
       auto table = rig.table(1000, 100, 4, policy);  // a block holds one row

@@ -18,9 +18,9 @@ using BatchNumber = std::uint32_t;
 /// Numbers of batches that are open at the same time differ modulo this.
 inline constexpr BatchNumber max_open_batches = 256;
 
-/// Which uses of cached rows a policy wants to be told.
+/// Which uses of rows by gathers a policy wants to be told. Misses it is told in any case.
 enum class RowUses : std::uint8_t {
-  Recent,  ///< those that a bounded log holds: under a load that only hits, the rest is dropped
+  Recent,  ///< hits that a bounded log holds: under a load that only hits, the rest is dropped
   All      ///< each one, in the order of the ids, before the next miss is decided; a hit then takes a lock
 };
 
@@ -36,6 +36,8 @@ class RowFacts {
  public:
   /// The slot that was given to `row` and not taken back; `no_slot`: it is not cached.
   [[nodiscard]] virtual SlotId slot_of(RowId row) const noexcept = 0;
+  /// What the policy calls the row of this id: the same, but where the slow tier moves blocks of rows.
+  [[nodiscard]] virtual RowId row_of(RowId id) const noexcept = 0;
 
  protected:
   ~RowFacts() = default;
@@ -79,7 +81,10 @@ class RowPolicy {
   virtual void on_batch_end(BatchNumber /*batch*/, std::span<const RowId> /*rows*/) {}
   /// A row was asked for and is in `slot`.
   virtual void on_hit(RowId row, SlotId slot) = 0;
-  /// A missed row: shall it be given a slot? A row that is not is used from the slow tier.
+  /// A row was asked for and is in no slot. Told once, before `admit`.
+  virtual void on_miss(RowId /*row*/) {}
+  /// A row that is asked for, updated or prefetched and in no slot: shall it be given one? If not, it is used from the
+  /// slow tier.
   [[nodiscard]] virtual bool admit(RowId row, bool slots_free) = 0;
   /// A row has been given a slot: now it is cached.
   virtual void on_insert(RowId row, SlotId slot) = 0;

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The row whose next use is farthest leaves: the optimum, for who knows the future.
+#include <tier/policy/row_policy.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace tier {
+
+/// See `<tier/runtime/row_policies.hpp>`, which declares it for programs.
+[[nodiscard]] std::unique_ptr<RowPolicy> make_belady_rows(std::vector<RowId> recorded);
+
+}  // namespace tier
