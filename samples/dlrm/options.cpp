@@ -2,7 +2,9 @@
 #include "options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tier/core/error.hpp>
+#include <tier/runtime/row_policies.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,6 +21,8 @@ namespace {
 // The best of a few tried on the logs that the README names.
 constexpr float sgd_rate = 0.5F;
 constexpr float adagrad_rate = 0.02F;
+
+constexpr const char* default_row_policy = "hint_aware";
 
 void add_log_options(CLI::App& app, Options& o) {
   app.add_option("--data", o.data, "Click log to learn from; without it a log is generated");
@@ -62,7 +66,12 @@ void add_memory_options(CLI::App& app, Options& o) {
       ->capture_default_str();
   app.add_option("--slow", o.slow,
                  "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
-  app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
+  app.add_option("--policy", o.policy,
+                 "NAME or NAME:option=value,...; of tables too, where there is a row policy of that name")
+      ->capture_default_str();
+  app.add_option("--row-policy", o.row_policy,
+                 fmt::format("Of tables alone: {} [--policy's namesake, else {}]",
+                             fmt::join(tier::row_policy_names(), ", "), default_row_policy));
   app.add_option("--slots", o.slots, "Rows of each table that fast memory holds, instead of --fast");
   app.add_flag("--compare", o.compare,
                "Run plain, all_fast, tiered, lru and first_touch, on the same batches");
@@ -101,6 +110,13 @@ Learning Options::learning() const {
   const auto kind = optimizer == "sgd" ? Optimizer::Sgd : Optimizer::Adagrad;
   if (rate) return {.optimizer = kind, .rate = static_cast<float>(*rate)};
   return {.optimizer = kind, .rate = kind == Optimizer::Sgd ? sgd_rate : adagrad_rate};
+}
+
+std::string Options::policy_of_rows() const {
+  if (!row_policy.empty()) return row_policy;
+  const auto name = policy.substr(0, policy.find(':'));
+  const auto names = tier::row_policy_names();
+  return std::find(names.begin(), names.end(), name) == names.end() ? default_row_policy : name;
 }
 
 std::optional<Options> parse_options(std::vector<std::string> arguments, std::ostream& out) {

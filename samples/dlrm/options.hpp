@@ -35,7 +35,8 @@ struct Options {
   std::string fast = "10%";
   std::string slow;  ///< empty: emulated:cxl of twice the tables
   std::string policy = "hint_aware";
-  std::size_t slots = 0;  ///< 0: as many as `fast` holds
+  std::string row_policy;  ///< empty: the policy's namesake where there is one, else hint_aware
+  std::size_t slots = 0;   ///< 0: as many as `fast` holds
   bool compare = false;
 
   std::string json;
@@ -44,6 +45,7 @@ struct Options {
   bool deterministic = false;
 
   [[nodiscard]] Learning learning() const;
+  [[nodiscard]] std::string policy_of_rows() const;
 };
 
 /// \param arguments  without the program's name

@@ -5,6 +5,7 @@
 #include <tier/core/error.hpp>
 #include <tier/memory/spec.hpp>
 #include <tier/runtime/policies.hpp>
+#include <tier/runtime/row_policies.hpp>
 
 #include <tuple>
 
@@ -46,6 +47,7 @@ TieredOptions tiered_options(const Experiment& experiment) {
 /// What is wrong here would otherwise show only after the runs that need no tiers.
 void check_tiers(const Options& options) {
   std::ignore = tier::make_policy(options.policy);
+  std::ignore = tier::make_row_policy(options.policy_of_rows());
   std::ignore = parse_slow(options.slow, {});
 }
 
@@ -112,8 +114,9 @@ RunResult run_by_name(const std::string& name, const Experiment& experiment, Pro
     memory.slow.reset();
   } else if (name == "tiered") {
     memory.policy = options.policy;
+    memory.row_policy = options.policy_of_rows();
   } else {
-    memory.policy = name;  // lru and first_touch: without hints
+    memory.policy = memory.row_policy = name;  // lru and first_touch: without hints
     train.lookahead = 0;
   }
   return run_tiered(name, memory, train, experiment, progress, stop);

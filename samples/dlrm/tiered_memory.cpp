@@ -75,8 +75,7 @@ std::unique_ptr<EmbeddingTable> TieredMemory::table(const TableShape& shape) {
 
 tier::TableOptions TieredMemory::options_of(const TableShape& shape) const {
   tier::TableOptions table;
-  table.policy =
-      tier::make_row_policy(options_.policy.substr(0, options_.policy.find(':')));  // its namesake for rows
+  table.policy = tier::make_row_policy(options_.row_policy);
   if (options_.slow && options_.slots > 0) table.slots = options_.slots;
   if (options_.slow && options_.slots == 0) {
     const double share = static_cast<double>(shape.size_bytes()) / static_cast<double>(all_tables_.count);

@@ -201,18 +201,18 @@ TEST_CASE("each row policy gives different traffic on one seeded log") {
 }
 
 TEST_CASE("lfu keeps a hot set under a scan that flushes lru") {
-  std::vector<RowId> hot(50), scan(300);
-  for (RowId i = 0; i < 50; ++i) hot[i] = i;
-  for (RowId i = 0; i < 300; ++i) scan[i] = 100 + i;
+  std::vector<RowId> hot(500), scan(3000);
+  for (RowId i = 0; i < 500; ++i) hot[i] = i;
+  for (RowId i = 0; i < 3000; ++i) scan[i] = 1000 + i;
   const auto missed_after_scan = [&](std::string_view policy) {
     const Rig rig{Kind::Rows};
-    auto table = table_of(rig, 60, make_row_policy(policy));
-    for (int i = 0; i < 10; ++i) gather(table, hot);
+    auto table = rig.table(4000, 4, 600, policy);
+    for (int i = 0; i < 5; ++i) gather(table, hot);
     gather(table, scan);
     table.reset_statistics();
     gather(table, hot);
     return fetched(table);
   };
-  CHECK(missed_after_scan("lru") == 50);
-  CHECK(missed_after_scan("lfu") == 0);
+  CHECK(missed_after_scan("lru") == 500);
+  CHECK(missed_after_scan("lfu") < 5);  // where counters collide, a row of the scan may look hot
 }

@@ -145,6 +145,7 @@ def names_what_is_wrong(folder):
         (["--batch", "many"], "--batch"),
         (["--policy", "psychic"], 'unknown policy "psychic"'),
         (["--policy", "lru:colour=red"], "colour"),
+        (["--row-policy", "psychic"], "first_touch, hint_aware, lfu, lru"),
         (["--slow", "tape:/x:1GiB"], "tape"),
         (["--fast", "64Mib"], '"Mib"'),
         (["--data", str(malformed), "--format", "criteo"], "line 1"),

@@ -69,18 +69,21 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--fast", "0%"}), "bad share of the tables at position 0 of \"0%\""));
   CHECK(contains(refusal({"--fast", "64Mib"}), "unknown unit"));
   CHECK(contains(refusal({"--policy", "psychic"}), "unknown policy \"psychic\""));
+  CHECK(contains(refusal({"--row-policy", "psychic"}), "unknown row policy"));
+  CHECK(contains(refusal({"--row-policy", "belady"}), "must know all ids that will be asked for"));
   CHECK(contains(refusal({"--slow", "tape:/x:1GiB"}), "\"tape"));
   CHECK(refusal({"--fast", "64MiB", "--samples", "10", "--rows", "10"}) == "accepted");
+  CHECK(refusal({"--row-policy", "lfu", "--samples", "10", "--rows", "10"}) == "accepted");
 }
 
 TEST_CASE("the help lists every option and is not an error") {
   std::ostringstream help;
   CHECK(!parse_options({"--help"}, help));
   for (const auto* name :
-       {"--data",    "--format",        "--batch",    "--epochs",  "--lookahead",   "--tables",
-        "--rows",    "--dim",           "--pooling",  "--skew",    "--table-bytes", "--fast",
-        "--slow",    "--policy",        "--slots",    "--compare", "--json",        "--seed",
-        "--threads", "--deterministic", "--optimizer"}) {
+       {"--data",    "--format",        "--batch",     "--epochs",    "--lookahead",   "--tables",
+        "--rows",    "--dim",           "--pooling",   "--skew",      "--table-bytes", "--fast",
+        "--slow",    "--policy",        "--slots",     "--compare",   "--json",        "--seed",
+        "--threads", "--deterministic", "--optimizer", "--row-policy"}) {
     CHECK_MESSAGE(contains(help.str(), name), name);
   }
 }

@@ -5,9 +5,11 @@
 #include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/runtime/policies.hpp>
+#include <tier/runtime/row_policies.hpp>
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "plain_memory.hpp"
@@ -83,6 +85,20 @@ void check_same(const RunResult& run, const RunResult& expected, std::size_t fas
   CHECK(bytes_moved(run) > 2 * fast_bytes);
 }
 
+struct Policies {
+  std::string objects, rows;
+};
+
+/// Every object policy with the default row policy, and every row policy with the default object policy.
+std::vector<Policies> every_policy() {
+  const Options defaults;
+  std::vector<Policies> all;
+  for (const auto& name : tier::policy_names()) all.push_back({name, defaults.policy_of_rows()});
+  for (const auto name : tier::row_policy_names())
+    if (name != defaults.policy_of_rows()) all.push_back({defaults.policy, std::string{name}});
+  return all;
+}
+
 /// The first lines of a file as one of the same name in `folder`.
 std::filesystem::path beginning_of(const std::filesystem::path& file, std::size_t lines,
                                    const TemporaryFolder& folder) {
@@ -102,13 +118,15 @@ TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, 
   for (const auto* optimizer : {"adagrad", "sgd"}) {
     options.optimizer = optimizer;
     const auto expected = make("plain", options);
-    for (const auto& policy : tier::policy_names()) {
+    for (const auto& [policy, row_policy] : every_policy()) {
       for (const auto& slow :
            {std::string{"emulated:cxl:8MiB"}, fmt::format("file:{}:8MiB", folder.path().string()),
             fmt::format("mapped:{}:8MiB", folder.path().string())}) {
         CAPTURE(policy);
+        CAPTURE(row_policy);
         CAPTURE(slow);
         options.policy = policy;
+        options.row_policy = row_policy;
         options.slow = slow;
         const auto run = make("tiered", options);
         check_same(run, expected, fast.count);
@@ -149,20 +167,49 @@ TEST_CASE(
     CHECK(expected.auc > 0.6);
     const auto tables = make_experiment(options, *make_log(options)).model.rows.size();
     const auto fast = tables * log.rows * 33 * sizeof(float) / 10;
-    for (const auto& policy : tier::policy_names()) {
+    for (const auto& [policy, row_policy] : every_policy()) {
       for (const auto& slow :
            {std::string{"emulated:cxl:64MiB"}, fmt::format("file:{}:64MiB", folder.path().string())}) {
         CAPTURE(policy);
+        CAPTURE(row_policy);
         CAPTURE(slow);
         options.policy = policy;
+        options.row_policy = row_policy;
         options.slow = slow;
         const auto run = make("tiered", options);
         check_same(run, expected, fast);
-        MESSAGE("  " << policy << ", " << slow.substr(0, slow.find(':')) << ": moved "
-                     << bytes_moved(run) / fast << " times what is fast");
+        MESSAGE("  " << policy << ", rows " << row_policy << ", " << slow.substr(0, slow.find(':'))
+                     << ": moved " << bytes_moved(run) / fast << " times what is fast");
       }
     }
   }
+}
+
+TEST_CASE("--policy decides for rows too where it can, and --row-policy for rows alone") {
+  const auto rows_under = [](const char* policy, const char* row_policy) {
+    Options options;
+    options.policy = policy;
+    options.row_policy = row_policy;
+    return options.policy_of_rows();
+  };
+  CHECK(rows_under("hint_aware", "") == "hint_aware");
+  CHECK(rows_under("hint_aware:mode=LM", "") == "hint_aware");
+  CHECK(rows_under("lru", "") == "lru");
+  CHECK(rows_under("lru", "lfu") == "lfu");
+  CHECK(rows_under("mine:limit=4", "") == "hint_aware");
+
+  auto options = small_options();
+  options.lookahead = 0;
+  std::set<std::uint64_t> traffic;
+  for (const auto name : tier::row_policy_names()) {
+    options.row_policy = name;
+    traffic.insert(bytes_moved(make("tiered", options)));
+  }
+  CHECK(traffic.size() == tier::row_policy_names().size());
+  options.policy = "lru";
+  options.row_policy.clear();
+  const auto both = make("tiered", options);
+  CHECK(bytes_moved(both) == bytes_moved(make("lru", options)));
 }
 
 TEST_CASE("the runs to compare give the same bits, also where all is fast") {
@@ -223,6 +270,9 @@ TEST_CASE("memory that cannot be had is refused by name") {
   };
   CHECK(contains(with([](Options& o) { o.policy = "psychic"; }), "unknown policy \"psychic\""));
   CHECK(contains(with([](Options& o) { o.policy = "lru:colour=red"; }), "colour"));
+  CHECK(contains(with([](Options& o) { o.row_policy = "lur"; }),
+                 "unknown row policy at position 0 of \"lur\""));
+  CHECK(contains(with([](Options& o) { o.row_policy = "belady"; }), "make_belady_rows"));
   CHECK(contains(with([](Options& o) { o.slow = "tape:/x:1GiB"; }), "\"tape"));
   CHECK(contains(with([](Options& o) { o.slow = "emulated:abacus:1GiB"; }), "abacus"));
   CHECK(contains(with([](Options& o) { o.slow = "emulated:cxl:1GiB;emulated:cxl:1GiB"; }),
