@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "table/advisor.hpp"
 #include "table/batch_book.hpp"
 #include "table/row_kernels.hpp"
 #include "table/table_plan.hpp"
@@ -69,6 +70,7 @@ class Table final : public TableCore, private BackgroundWork {
 
   TableStatistics statistics() const override;
   void reset_statistics() override;
+  MissRatioCurve advise() const override { return advisor_.advise(); }
   void check_invariants() const override;
 
  private:
@@ -85,7 +87,7 @@ class Table final : public TableCore, private BackgroundWork {
   void fill(const std::function<void(RowId, std::span<float>)>& initial);
   void fill_rows(const std::function<void(RowId, std::span<float>)>& initial, RowId first, std::size_t count,
                  std::byte* memory);
-  void check_ids(std::span<const RowId> ids) const;
+  void check_ids(std::span<const RowId> ids) const { detail::check_ids(ids, layout_.rows, name_); }
   [[nodiscard]] std::size_t parts_for(std::size_t rows) const noexcept;
 
   template <class Find>
@@ -118,6 +120,7 @@ class Table final : public TableCore, private BackgroundWork {
   RowLayout layout_;
   PlacedStorage storage_;            // of a whole table
   std::unique_ptr<RowCache> cache_;  // of one that is not
+  Advisor advisor_;
   BatchBook book_;
   Mutex update_mutex_;  // held by updates and flushes: outermost
   Mutex scratch_mutex_;
@@ -190,7 +193,7 @@ class Table::Owned {
 };
 
 Table::Table(std::shared_ptr<TableContext> context, TableOptions options)
-    : context_{std::move(context)}, name_{options.name} {
+    : context_{std::move(context)}, name_{options.name}, advisor_{context_->manager(), options} {
   auto plan = plan_table(context_->manager(), options);
   layout_ = plan.layout;
   if (plan.whole)
@@ -238,16 +241,6 @@ void Table::fill_rows(const std::function<void(RowId, std::span<float>)>& initia
 
 // Gather.
 
-void Table::check_ids(std::span<const RowId> ids) const {
-  RowId largest = 0;
-  for (const auto id : ids) largest = std::max(largest, id);
-  if (largest < layout_.rows) return;
-  const auto at = std::find_if(ids.begin(), ids.end(), [&](RowId id) { return id >= layout_.rows; });
-  throw std::out_of_range{"table '" + name_ + "': id " + std::to_string(*at) + " at position " +
-                          std::to_string(at - ids.begin()) + " is out of range; it has " +
-                          std::to_string(layout_.rows) + " rows"};
-}
-
 std::size_t Table::parts_for(std::size_t rows) const noexcept {
   return std::clamp<std::size_t>(rows / rows_per_part, 1,
                                  std::min<std::size_t>(most_parts, context_->arena().threads()));
@@ -263,6 +256,7 @@ void Table::gather(std::span<const RowId> ids, std::span<const std::uint32_t> of
   if (batch == nullptr) check_ids(ids);  // else it was checked when the batch was opened
   const Output output{out.data(), layout_.dim, stride};
   asked_.fetch_add(ids.size(), std::memory_order_relaxed);
+  advisor_.note(ids);
   if (is_whole()) {
     pull(WholeRows{storage_.address(), layout_.row_bytes}, ids, offsets, output, nullptr);
     return;
@@ -646,11 +640,13 @@ void Table::before_fork() noexcept {
   update_mutex_.lock();
   scratch_mutex_.lock();
   book_.before_fork();
+  advisor_.before_fork();
   if (!is_whole()) cache_->before_fork();
 }
 
 void Table::after_fork(bool in_child) noexcept {
   if (!is_whole()) cache_->after_fork(in_child);
+  advisor_.after_fork();
   book_.after_fork();
   scratch_mutex_.unlock();
   update_mutex_.unlock();
@@ -683,6 +679,7 @@ void Table::reset_statistics() {
   if (!is_whole()) cache_->reset_statistics();
   for (auto* counter : {&asked_, &updated_, &unique_, &waited_, &waited_ns_, &stalls_, &dropped_})
     counter->store(0);
+  advisor_.reset_counts();
 }
 
 void Table::check_invariants() const {

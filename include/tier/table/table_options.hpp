@@ -25,6 +25,9 @@ struct TableOptions {
   std::optional<std::uint64_t> slots;  ///< rows that the cache holds
   double share = 0;                    ///< of the fastest tier's capacity
   TierIndex slow = no_tier;            ///< where rows live; by default the next tier with room for them
+  /// Rows whose uses are followed for `RowTable::advise`, chosen by hash; 0: none. 8192 are within one or two points
+  /// of what all would tell. They take 50 bytes each of ordinary memory, which is not part of the budget.
+  std::size_t sample = 0;
 
   std::unique_ptr<RowPolicy> policy{};  ///< of a table that is not whole: required
   std::string name = "table";
@@ -63,10 +66,23 @@ struct TableStatistics {
   TableStatistics& operator+=(const TableStatistics& other) noexcept;
 };
 
-/// What tables like this take of the fastest tier.
+/// What a cache takes of the fastest tier.
+struct CacheBytes {
+  Bytes slots;     ///< with rows in them
+  Bytes staging;   ///< slots through which rows pass that get none
+  Bytes map;       ///< which row is in which slot
+  Bytes metadata;  ///< what the table keeps for each slot, and its log of recent uses
+  Bytes
+      policy;  ///< what the policy keeps for each slot: in ordinary memory, and part of the budget all the same
+
+  [[nodiscard]] Bytes total() const noexcept { return slots + staging + map + metadata + policy; }
+};
+
+/// What a table with given options takes of the fastest tier.
 struct TableBytes {
-  Bytes whole;    ///< all of it: the budget from which on there is no cache
-  Bytes minimum;  ///< the smallest budget that is accepted
+  Bytes whole;       ///< all of it: the budget from which on there is no cache
+  Bytes minimum;     ///< the smallest budget that is accepted
+  CacheBytes cache;  ///< of these slots, or this budget; all zeros where that has no cache, or does not do
 };
 
 }  // namespace tier
