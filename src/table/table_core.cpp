@@ -68,6 +68,7 @@ class Table final : public TableCore, private BackgroundWork {
   BatchRecord* open(std::span<const RowId> ids) override;
   void close(BatchRecord* batch) noexcept override;
 
+  const std::string& name() const noexcept override { return name_; }
   TableStatistics statistics() const override;
   void reset_statistics() override;
   MissRatioCurve advise() const override { return advisor_.advise(); }
@@ -113,6 +114,7 @@ class Table final : public TableCore, private BackgroundWork {
   void wake() noexcept;
   void resume() noexcept;
   void end(BatchRecord* record) noexcept;
+  void count_unique(BatchRecord& batch) noexcept;
   void count_wait(std::chrono::steady_clock::time_point since) noexcept;
 
   const std::shared_ptr<TableContext> context_;
@@ -127,8 +129,8 @@ class Table final : public TableCore, private BackgroundWork {
   std::vector<std::unique_ptr<Scratch>> scratches_ TIER_GUARDED_BY(scratch_mutex_);
   Window prefetch_window_;  // of the background thread
   std::atomic<bool> stalled_{false}, closing_{false};
-  std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, waited_{0}, waited_ns_{0}, stalls_{0},
-      dropped_{0};
+  std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, unique_missed_{0}, waited_{0}, waited_ns_{0},
+      stalls_{0}, dropped_{0};
   std::unique_ptr<Attachment> attachment_;  // last: all else is there when a fork is told
 };
 
@@ -315,6 +317,7 @@ void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint3
     if (batch == nullptr || !batch->prefetched) cache_->note_uses(ids, hold);
   }
   if (batch != nullptr) batch->gathered = true;
+  if (batch != nullptr && batch->grouped) count_unique(*batch);
   if (ends != nullptr) ends->reset();
   if (all || missed != 0) {
     list_late_rows(ids, offsets, all, missed, scratch);
@@ -351,6 +354,7 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   auto& window = scratch.window;
   window.purpose = Purpose::Gather;
   window.waited = 0;
+  window.missed.reset(late.size());
   const auto since = std::chrono::steady_clock::now();
   for (std::size_t done = 0; done < late.size();) {
     const auto got = cache_->acquire(window, std::span{scratch.units}.subspan(done),
@@ -360,6 +364,7 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
     done += got;
   }
   waited_.fetch_add(window.waited, std::memory_order_relaxed);
+  unique_missed_.fetch_add(window.missed.size(), std::memory_order_relaxed);
   if (window.waited != 0) count_wait(since);
 }
 
@@ -468,7 +473,7 @@ void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate u
   if (!batch->grouped) batch->groups.build(ids, layout_.rows);
   batch->grouped = true;
   const auto& groups = batch->groups;
-  unique_.fetch_add(groups.rows().size(), std::memory_order_relaxed);
+  count_unique(*batch);
   const MutexLock one_at_a_time{update_mutex_};
   updated_.fetch_add(ids.size(), std::memory_order_relaxed);
   if (!is_whole()) return change_cached(groups, batch->number, update);
@@ -495,6 +500,7 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
   window.purpose = Purpose::Update;
   window.hold = hold;
   window.waited = 0;
+  window.missed.reset(units.size());
   std::size_t group = 0;
   for (std::size_t done = 0; done < units.size();) {
     const auto since = std::chrono::steady_clock::now();
@@ -512,6 +518,7 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
     group = end;
     cache_->release(window);
   }
+  unique_missed_.fetch_add(window.missed.size(), std::memory_order_relaxed);
 }
 
 void Table::apply(const RowGroups& groups, IndexRange range, FunctionRef<std::byte*(std::size_t)> row_of,
@@ -654,6 +661,11 @@ void Table::after_fork(bool in_child) noexcept {
 
 // Counting.
 
+void Table::count_unique(BatchRecord& batch) noexcept {
+  if (!std::exchange(batch.counted, true))
+    unique_.fetch_add(batch.groups.rows().size(), std::memory_order_relaxed);
+}
+
 void Table::count_wait(std::chrono::steady_clock::time_point since) noexcept {
   const auto ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - since).count());
@@ -667,6 +679,7 @@ TableStatistics Table::statistics() const {
   all.asked = asked_.load(std::memory_order_relaxed);
   all.updated = updated_.load(std::memory_order_relaxed);
   all.unique = unique_.load(std::memory_order_relaxed);
+  all.unique_missed_units = unique_missed_.load(std::memory_order_relaxed);
   all.waited = waited_.load(std::memory_order_relaxed);
   all.hits = all.asked - all.waited;
   all.prefetches_stalled = stalls_.load(std::memory_order_relaxed);
@@ -677,7 +690,8 @@ TableStatistics Table::statistics() const {
 
 void Table::reset_statistics() {
   if (!is_whole()) cache_->reset_statistics();
-  for (auto* counter : {&asked_, &updated_, &unique_, &waited_, &waited_ns_, &stalls_, &dropped_})
+  for (auto* counter :
+       {&asked_, &updated_, &unique_, &unique_missed_, &waited_, &waited_ns_, &stalls_, &dropped_})
     counter->store(0);
   advisor_.reset_counts();
 }

@@ -2,6 +2,7 @@
 #pragma once
 /// \file  What a row table is to be, and what it has done.
 #include <tier/core/bytes.hpp>
+#include <tier/manager/statistics.hpp>
 #include <tier/policy/policy.hpp>
 #include <tier/policy/row_policy.hpp>
 
@@ -11,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tier {
 
@@ -39,13 +41,14 @@ struct TableOptions {
 /// A table's counters since it was made, or `reset_statistics()`. Rows are as asked for by gathers, but for what says
 /// units: a unit is what moves as one, a row with its state, or the rows of a block where the slow tier moves blocks.
 struct TableStatistics {
-  std::uint64_t asked = 0;             ///< rows, each as often as it was asked for
-  std::uint64_t updated = 0;           ///< rows given to updates, each as often as it was given
-  std::uint64_t unique = 0;            ///< rows, once for each batch
-  std::uint64_t hits = 0;              ///< rows that were there, a whole table's included
-  std::uint64_t waited = 0;            ///< rows that had to be waited for: asked - hits
-  std::uint64_t missed_units = 0;      ///< fetched, or used in the slow tier, because they were asked for
-  std::uint64_t prefetched_units = 0;  ///< fetched before they were asked for
+  std::uint64_t asked = 0;                ///< rows, each as often as it was asked for
+  std::uint64_t updated = 0;              ///< rows given to updates, each as often as it was given
+  std::uint64_t unique = 0;               ///< rows, once for each batch that was announced or updated
+  std::uint64_t hits = 0;                 ///< rows that were there, a whole table's included
+  std::uint64_t waited = 0;               ///< rows that had to be waited for: asked - hits
+  std::uint64_t missed_units = 0;         ///< fetched, or used in the slow tier, because they were asked for
+  std::uint64_t unique_missed_units = 0;  ///< of these: once for each gather or update
+  std::uint64_t prefetched_units = 0;     ///< fetched before they were asked for
   std::uint64_t prefetched_unused =
       0;  ///< of these: gone again, or cancelled, before their batch was gathered
   std::uint64_t prefetches_stalled =
@@ -64,6 +67,8 @@ struct TableStatistics {
   /// Share of the rows asked for that were there.
   [[nodiscard]] double on_time_share() const noexcept;
   TableStatistics& operator+=(const TableStatistics& other) noexcept;
+  /// All counters, by the names that they have here.
+  [[nodiscard]] std::vector<NamedCount> counts() const;
 };
 
 /// What a cache takes of the fastest tier.
