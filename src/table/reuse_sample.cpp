@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <utility>
 
 namespace tier::detail {
 namespace {
@@ -31,33 +30,30 @@ std::uint64_t ReuseHistogram::slots(std::size_t bucket) noexcept {
   return std::uint64_t{bucket - (shift << fine_bits) + 1} << shift;
 }
 
-std::uint32_t LiveStamps::up_to(std::uint32_t stamp) const noexcept {
-  std::uint32_t sum = 0;
-  for (auto i = stamp + 1; i != 0; i &= i - 1) sum += sums_[i];
+std::uint32_t LiveStamps::before(std::uint32_t stamp) const noexcept {
+  const auto word = stamp / 64;
+  auto sum = static_cast<std::uint32_t>(std::popcount(bits_[word] & ((std::uint64_t{1} << stamp % 64) - 1)));
+  for (auto i = word; i != 0; i &= i - 1) sum += sums_[i];
   return sum;
 }
 
 void LiveStamps::change(std::uint32_t stamp, std::uint32_t by) noexcept {
-  for (auto i = stamp + 1; i < sums_.size(); i += i & (~i + 1)) sums_[i] += by;
+  bits_[stamp / 64] ^= std::uint64_t{1} << stamp % 64;
+  for (auto i = stamp / 64 + 1; i < sums_.size(); i += i & (~i + 1)) sums_[i] += by;
 }
 
-void LiveStamps::renumber(std::uint32_t count) noexcept {
+void LiveStamps::clear() noexcept {
+  std::fill(bits_.begin(), bits_.end(), 0);
   std::fill(sums_.begin(), sums_.end(), 0);
-  for (std::uint32_t i = 1; i < sums_.size(); ++i) {
-    sums_[i] += i <= count;
-    if (const auto above = i + (i & (~i + 1)); above < sums_.size()) sums_[above] += sums_[i];
-  }
 }
 
 ReuseSample::ReuseSample(RowId units, RowId unit_rows, std::size_t most)
     : units_{units},
       unit_rows_{unit_rows},
-      all_(std::min<std::size_t>(most, units) + 1),  // one more until the threshold has fallen
-      by_stamp_(2 * all_.size()),
-      live_{by_stamp_.size()} {
-  spare_.reserve(all_.size());
-  for (auto& unit : all_) spare_.push_back(&unit);
-}
+      most_{std::min<std::size_t>(most, units)},
+      table_(std::bit_ceil(2 * most_)),
+      hashes_(2 * (most_ + 1) + 1),  // one more is followed until the threshold has fallen
+      live_{hashes_.size()} {}
 
 void ReuseSample::note(std::span<const RowId> rows) noexcept {
   asked_.fetch_add(rows.size(), std::memory_order_relaxed);
@@ -78,61 +74,56 @@ void ReuseSample::note(std::span<const RowId> rows) noexcept {
   }
 }
 
+// The entry that it has, or that it would have.
+ReuseSample::Followed& ReuseSample::entry_of(std::uint32_t hash) noexcept {
+  auto at = std::size_t{hash};
+  while (table_[at &= table_.size() - 1].stamp != 0 && table_[at].hash != hash) ++at;
+  return table_[at];
+}
+
 void ReuseSample::use(std::uint32_t hash) noexcept {
   if (hash > last_hash_.load(std::memory_order_relaxed)) return;  // it has fallen meanwhile
-  const auto found = by_hash_.find(hash);
-  if (found == by_hash_.end()) return follow(hash);
-  const auto since = by_hash_.size() - live_.up_to(found->stamp);  // units used after it
-  const auto slots = std::llround(static_cast<double>(since + 1) * scale_);
-  reuses_.add(std::clamp<std::uint64_t>(static_cast<std::uint64_t>(slots), 1, units_), scale_);
-  by_stamp_[found->stamp] = nullptr;
-  live_.remove(found->stamp);
-  stamp(*found);
-}
-
-void ReuseSample::follow(std::uint32_t hash) noexcept {
-  auto& unit = *spare_.back();
-  spare_.pop_back();
-  unit.hash = hash;
-  by_hash_.insert(unit);
-  first_uses_ += scale_;
-  stamp(unit);
-  if (spare_.empty()) narrow();
-}
-
-void ReuseSample::stamp(Followed& unit) noexcept {
-  if (next_stamp_ == by_stamp_.size()) renumber();
-  unit.stamp = next_stamp_++;
-  by_stamp_[unit.stamp] = &unit;
-  live_.add(unit.stamp);
-}
-
-// Stamps have run out: those that are live become the first.
-void ReuseSample::renumber() noexcept {
-  next_stamp_ = 0;
-  for (auto& at : by_stamp_) {
-    auto* const unit = std::exchange(at, nullptr);
-    if (unit == nullptr) continue;
-    unit->stamp = next_stamp_;
-    by_stamp_[next_stamp_++] = unit;
+  if (last_stamp_ + 1 == hashes_.size()) rebuild();
+  auto& entry = entry_of(hash);
+  if (entry.stamp == 0) {
+    first_uses_ += scale_;
+    ++followed_;
+  } else {
+    const auto since = followed_ - live_.before(entry.stamp);  // units used from then on, itself included
+    const auto slots = static_cast<std::uint64_t>(std::lround(static_cast<double>(since) * scale_));
+    reuses_.add(std::clamp<std::uint64_t>(slots, 1, units_), scale_);
+    live_.remove(entry.stamp);
   }
-  live_.renumber(next_stamp_);
+  entry = {hash, ++last_stamp_};
+  hashes_[last_stamp_] = hash;
+  live_.add(last_stamp_);
+  while (followed_ > most_) {
+    const auto last = last_hash_.load(std::memory_order_relaxed);
+    last_hash_.store(last - last / 16 - 1, std::memory_order_relaxed);
+    rebuild();
+  }
 }
 
-// Gives up the unit of the largest hash. Uses that were counted before have stood for fewer units each, and still do.
-void ReuseSample::narrow() noexcept {
-  auto& unit = *by_hash_.rbegin();
-  by_hash_.erase(unit.hash);
-  by_stamp_[unit.stamp] = nullptr;
-  live_.remove(unit.stamp);
-  spare_.push_back(&unit);
-  last_hash_.store(unit.hash - 1, std::memory_order_relaxed);
-  scale_ = 0x1p32 / unit.hash;
+// Stamps have run out, or the threshold has fallen: those that are still followed are numbered anew. What was counted
+// of others stays, as what it stood for.
+void ReuseSample::rebuild() noexcept {
+  const auto last_hash = last_hash_.load(std::memory_order_relaxed);
+  scale_ = 0x1p32 / (last_hash + 1.0);
+  std::fill(table_.begin(), table_.end(), Followed{});
+  followed_ = 0;
+  for (std::uint32_t stamp = 1; stamp <= last_stamp_; ++stamp)
+    if (live_.contains(stamp) && hashes_[stamp] <= last_hash) hashes_[++followed_] = hashes_[stamp];
+  live_.clear();
+  for (last_stamp_ = 0; last_stamp_ < followed_;) {
+    ++last_stamp_;
+    entry_of(hashes_[last_stamp_]) = {hashes_[last_stamp_], last_stamp_};
+    live_.add(last_stamp_);
+  }
 }
 
 ReuseCounts ReuseSample::counts() const {
   const MutexLock lock{mutex_};
-  return {reuses_, first_uses_, asked_.load(std::memory_order_relaxed), by_hash_.size()};
+  return {reuses_, first_uses_, asked_.load(std::memory_order_relaxed), followed_};
 }
 
 void ReuseSample::reset_counts() noexcept {

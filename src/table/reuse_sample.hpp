@@ -6,7 +6,6 @@
 
 #include <array>
 #include <atomic>
-#include <boost/intrusive/set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -41,29 +40,34 @@ struct ReuseCounts {
   std::uint64_t followed = 0;  ///< units in the sample
 };
 
-/// Stamps in the order of time, of which some are live.   \complexity  log(capacity) a call
+/// Stamps in the order of time, of which some are live. Small, so that it stays in the cache of a CPU that gathers.
+/// \complexity  log(capacity / 64) a call
 class LiveStamps {
  public:
-  explicit LiveStamps(std::size_t capacity) : sums_(capacity + 1) {}
+  explicit LiveStamps(std::size_t capacity) : bits_(capacity / 64 + 1), sums_(bits_.size() + 1) {}
 
+  [[nodiscard]] bool contains(std::uint32_t stamp) const noexcept {
+    return (bits_[stamp / 64] >> stamp % 64 & 1) != 0;
+  }
+  /// \pre  It is not live.
   void add(std::uint32_t stamp) noexcept { change(stamp, 1); }
+  /// \pre  It is live.
   void remove(std::uint32_t stamp) noexcept { change(stamp, ~std::uint32_t{0}); }
-  /// How many live ones come before `stamp`, or are it.
-  [[nodiscard]] std::uint32_t up_to(std::uint32_t stamp) const noexcept;
-  /// From now on those below `count` are live, and no others.
-  void renumber(std::uint32_t count) noexcept;
+  void clear() noexcept;
+  [[nodiscard]] std::uint32_t before(std::uint32_t stamp) const noexcept;  ///< how many are live
 
  private:
   void change(std::uint32_t stamp, std::uint32_t by) noexcept;
 
-  std::vector<std::uint32_t> sums_;  // a Fenwick tree, from 1
+  std::vector<std::uint64_t> bits_;
+  std::vector<std::uint32_t> sums_;  // of whole words: a Fenwick tree, from 1
 };
 
 /// Follows the units whose hash is below a threshold, which falls as more units are met, so that their number is
-/// bounded and each has had the same chance. Nothing is allocated once it is made: about 50 bytes for each unit that it
-/// may follow.
+/// bounded and each has had the same chance. Nothing is allocated once it is made: at most 42 bytes for each unit that
+/// it may follow.
 /// \see           Waldspurger, Park, Garthwaite, Ahmad: Efficient MRC Construction with SHARDS. FAST 2015 (of fixed
-///                size, with adjusted counts).
+///                size, with adjusted counts; the threshold falls by a 16th, not unit by unit).
 /// \threadsafety  Internally synchronised. Two uses at the same time count in either order.
 class ReuseSample {
  public:
@@ -73,7 +77,7 @@ class ReuseSample {
   ReuseSample(const ReuseSample&) = delete;
   ReuseSample& operator=(const ReuseSample&) = delete;
 
-  /// Rows are used, in this order.   \complexity  a hash a row; log(most) for one that is followed
+  /// Rows are used, in this order.   \complexity  a hash a row; a look-up and log(most) for one that is followed
   void note(std::span<const RowId> rows) noexcept TIER_EXCLUDES(mutex_);
   [[nodiscard]] ReuseCounts counts() const TIER_EXCLUDES(mutex_);
   /// Counts from zero; which units were used before, and in which order, stays known.
@@ -84,33 +88,28 @@ class ReuseSample {
   void after_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
  private:
-  struct Followed : boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
-    std::uint32_t hash = 0;  // of the unit, which no other unit has
-    std::uint32_t stamp = 0;
-  };
-  struct HashOf {
-    using type = std::uint32_t;
-    type operator()(const Followed& unit) const noexcept { return unit.hash; }
+  /// An entry of the hash table; a unit's hash, which no other unit has, is below 2^32.
+  struct Followed {
+    std::uint32_t hash = 0;
+    std::uint32_t stamp = 0;  // of its last use, from 1; 0: the entry is empty
   };
 
+  [[nodiscard]] Followed& entry_of(std::uint32_t hash) noexcept TIER_REQUIRES(mutex_);
   void use(std::uint32_t hash) noexcept TIER_REQUIRES(mutex_);
-  void follow(std::uint32_t hash) noexcept TIER_REQUIRES(mutex_);
-  void stamp(Followed& unit) noexcept TIER_REQUIRES(mutex_);
-  void renumber() noexcept TIER_REQUIRES(mutex_);
-  void narrow() noexcept TIER_REQUIRES(mutex_);
+  void rebuild() noexcept TIER_REQUIRES(mutex_);
 
   const RowId units_, unit_rows_;
+  const std::size_t most_;
   std::atomic<std::uint32_t> last_hash_{~std::uint32_t{0}};  // that is followed; written under the lock
   std::atomic<std::uint64_t> asked_{0};
 
-  mutable Mutex mutex_;                       // innermost
-  double scale_ TIER_GUARDED_BY(mutex_) = 1;  // units that each followed one stands for
-  std::vector<Followed> all_ TIER_GUARDED_BY(mutex_);
-  std::vector<Followed*> spare_ TIER_GUARDED_BY(mutex_);
-  boost::intrusive::set<Followed, boost::intrusive::key_of_value<HashOf>> by_hash_ TIER_GUARDED_BY(mutex_);
-  std::vector<Followed*> by_stamp_ TIER_GUARDED_BY(mutex_);  // null: not live
+  mutable Mutex mutex_;                                  // innermost
+  double scale_ TIER_GUARDED_BY(mutex_) = 1;             // units that each followed one stands for
+  std::vector<Followed> table_ TIER_GUARDED_BY(mutex_);  // half full at most; none leaves but by `rebuild`
+  std::vector<std::uint32_t> hashes_ TIER_GUARDED_BY(mutex_);  // by stamp
   LiveStamps live_ TIER_GUARDED_BY(mutex_);
-  std::uint32_t next_stamp_ TIER_GUARDED_BY(mutex_) = 0;
+  std::uint32_t last_stamp_ TIER_GUARDED_BY(mutex_) = 0;
+  std::uint32_t followed_ TIER_GUARDED_BY(mutex_) = 0;
   ReuseHistogram reuses_ TIER_GUARDED_BY(mutex_);
   double first_uses_ TIER_GUARDED_BY(mutex_) = 0;
 };

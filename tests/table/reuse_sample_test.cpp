@@ -63,21 +63,21 @@ TEST_CASE("live stamps are counted as a sorted set counts them") {
   const auto seeded = seed();
   CAPTURE(seeded);
   std::mt19937_64 random{seeded};
-  for (const std::uint32_t capacity : {1U, 2U, 63U, 64U, 65U, 1000U}) {
+  for (const std::uint32_t capacity : {1U, 2U, 63U, 64U, 65U, 1000U, 5000U}) {
     LiveStamps live{capacity};
-    std::set<std::uint32_t> model;
-    for (int i = 0; i < 500; ++i) {
-      const auto stamp = static_cast<std::uint32_t>(random() % capacity);
-      if (model.insert(stamp).second)
-        live.add(stamp);
-      else
-        model.erase(stamp), live.remove(stamp);
-      const auto at = static_cast<std::uint32_t>(random() % capacity);
-      CHECK(live.up_to(at) == std::distance(model.begin(), model.upper_bound(at)));
+    for (int round = 0; round < 2; ++round, live.clear()) {
+      std::set<std::uint32_t> model;
+      for (int i = 0; i < 500; ++i) {
+        const auto stamp = static_cast<std::uint32_t>(random() % capacity);
+        CHECK(live.contains(stamp) == model.contains(stamp));
+        if (model.insert(stamp).second)
+          live.add(stamp);
+        else
+          model.erase(stamp), live.remove(stamp);
+        const auto at = static_cast<std::uint32_t>(random() % capacity);
+        CHECK(live.before(at) == std::distance(model.begin(), model.lower_bound(at)));
+      }
     }
-    const auto count = static_cast<std::uint32_t>(random() % (capacity + 1));
-    live.renumber(count);
-    for (std::uint32_t at = 0; at < capacity; ++at) CHECK(live.up_to(at) == std::min(at + 1, count));
   }
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a sample of a tenth, a 30th or a 100th of the units tells the misses 
   }
 }
 
-TEST_CASE("a sample follows no more units than it may, and ends with those of the lowest hashes") {
+TEST_CASE("a sample follows no more units than it may, and few less once it has met more") {
   const auto ids = zipf_log(5000, 30'000, 0.5, 3);
   for (const std::size_t most : {1UL, 2UL, 63UL, 64UL, 1000UL}) {
     ReuseSample sample{5000, 1, most};
@@ -128,7 +128,7 @@ TEST_CASE("a sample follows no more units than it may, and ends with those of th
       sample.note(std::span{ids}.subspan(i, 100));
       CHECK(sample.counts().followed <= most);
     }
-    CHECK(sample.counts().followed == most);
+    CHECK(sample.counts().followed >= most * 3 / 4);
   }
 }
 

@@ -28,7 +28,7 @@ struct TableOptions {
   double share = 0;                    ///< of the fastest tier's capacity
   TierIndex slow = no_tier;            ///< where rows live; by default the next tier with room for them
   /// Rows whose uses are followed for `RowTable::advise`, chosen by hash; 0: none. 8192 are within one or two points
-  /// of what all would tell. They take 50 bytes each of ordinary memory, which is not part of the budget.
+  /// of what all would tell. They take up to 42 bytes each of ordinary memory, which is not part of the budget.
   std::size_t sample = 0;
 
   std::unique_ptr<RowPolicy> policy{};  ///< of a table that is not whole: required
