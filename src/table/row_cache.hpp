@@ -43,9 +43,8 @@ struct Window {
   BatchNumber hold = 0;      ///< the batch that units are held for
   std::uint32_t serial = 0;  ///< tells open windows apart
   std::uint64_t waited = 0;  ///< units that were not there when asked for; summed up, the user resets it
-  UnitSet
-      missed;  ///< of a gather or an update: units that were nowhere; the user resets it, with room for all
-  bool force = false;  ///< nobody will make room: take any slot, whatever the policy says
+  UnitSet missed;            ///< units that were in no slot; the user of a gather or an update resets it
+  bool force = false;        ///< nobody will make room: take any slot, whatever the policy says
   std::vector<SlotId> pins;
   std::vector<Fetch> fetches;  ///< begun, bytes not yet moved
   std::vector<IoRequest> requests;

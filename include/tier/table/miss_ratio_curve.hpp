@@ -23,8 +23,7 @@ struct MissRatioCurve {
   std::vector<CacheSize> sizes;
   std::uint64_t asked = 0;  ///< rows, each as often as it was asked for
   double first_uses = 0;    ///< share of these that were asked for the first time: every cache misses those
-  std::uint64_t followed =
-      0;  ///< rows (or blocks, where these move) that were looked at: more are more exact
+  std::uint64_t followed = 0;  ///< rows that this was learnt from, or blocks where these move
 
   /// The least size that has this share of the rows there.   \throws  `ConfigError` if it is not from 0 to 1
   [[nodiscard]] const CacheSize& least_for(double hit_share) const;
