@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Those that a manager tells of forks and of the end of the runtime.
+/// \file  Those that a manager tells of forks and of the end of the runtime, and asks for their statistics.
 #include <tier/core/mutex.hpp>
 #include <tier/manager/manager.hpp>
 
@@ -35,6 +35,12 @@ class Companions {
     mutex_.unlock();
   }
 
+  void add_statistics(Statistics& statistics) const {
+    const MutexLock lock{mutex_};
+    for (const auto& known : known_)
+      if (const auto companion = known.companion.lock()) companion->add_statistics(statistics);
+  }
+
   void stop() noexcept {
     const MutexLock lock{mutex_};
     stopped_ = true;
@@ -48,7 +54,7 @@ class Companions {
     std::shared_ptr<Companion> held;  // over a fork; in the child for ever
   };
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<Known> known_ TIER_GUARDED_BY(mutex_);
   bool stopped_ TIER_GUARDED_BY(mutex_) = false;
 };

@@ -356,8 +356,11 @@ void ManagerCore::count_stall(std::uint64_t ns) noexcept {
 }
 
 Statistics ManagerCore::statistics() const {
+  Statistics tables;
+  companions_.add_statistics(tables);  // before the lock: theirs come first
   MutexLock lock{mutex_};
   Statistics s = counts_;
+  s.tables = std::move(tables.tables);
   for (const auto& t : tiers_) {
     s.tiers.push_back({std::string{t.tier->name()},
                        t.heap.capacity(),

@@ -51,7 +51,31 @@ nlohmann::ordered_json json_of(const TierStatistics& tier) {
           {"regions", tier.regions}};
 }
 
+// What has not happened is left out: a table has many counters.
+std::string text_of(const TableCounts& table) {
+  std::string text;
+  for (const auto& [name, count] : table.counts)
+    if (count != 0) text += (text.empty() ? "" : ", ") + std::string{name} + " " + std::to_string(count);
+  return padded(table.name, 28) + text + "\n";
+}
+
+nlohmann::ordered_json json_of(const TableCounts& table) {
+  nlohmann::ordered_json json{{"name", table.name}};
+  for (const auto& [name, count] : table.counts) json[std::string{name}] = count;
+  return json;
+}
+
 }  // namespace
+
+TableCounts Statistics::all_tables() const {
+  TableCounts all{"all tables", {}};
+  for (const auto& table : tables) {
+    if (all.counts.empty()) all.counts = {table.counts.size(), NamedCount{}};
+    for (std::size_t i = 0; i < table.counts.size(); ++i)
+      all.counts[i] = {table.counts[i].name, all.counts[i].count + table.counts[i].count};
+  }
+  return all;
+}
 
 std::uint64_t Statistics::bytes_moved(TierIndex from, TierIndex to) const noexcept {
   std::uint64_t sum = 0;
@@ -78,7 +102,11 @@ std::string Statistics::to_text() const {
   text += line("prefetches begun", prefetches_begun) + line("prefetches refused", prefetches_refused);
   text += line("transfers cancelled", transfers_cancelled) + line("hints dropped", hints_dropped);
   text += padded("stalls", 28) + padded(std::to_string(stalls), 14) + milliseconds(stalled_ns) + "\n";
-  return text + padded("metadata", 28) + to_human(metadata) + "\n";
+  text += padded("metadata", 28) + to_human(metadata) + "\n";
+  if (tables.empty()) return text;
+  text += "\ntable                       counts\n";
+  for (const auto& table : tables) text += text_of(table);
+  return text + text_of(all_tables());
 }
 
 std::string Statistics::to_json() const {
@@ -110,6 +138,9 @@ std::string Statistics::to_json() const {
   json["objects"] = objects;
   json["blocks"] = blocks;
   json["metadata"] = metadata.count;
+  json["tables"] = nlohmann::ordered_json::array();
+  for (const auto& table : tables) json["tables"].push_back(json_of(table));
+  json["all_tables"] = json_of(all_tables());
   return json.dump(2);
 }
 

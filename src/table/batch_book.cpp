@@ -35,7 +35,7 @@ BatchRecord* BatchBook::take() {
   auto* const record = free_.back();
   free_.pop_back();
   record->number = 0;
-  record->announced = record->prefetched = record->gathered = record->grouped = false;
+  record->announced = record->prefetched = record->gathered = record->grouped = record->counted = false;
   record->wanted = record->being_read = record->over = false;
   record->cursor = 0;
   record->units.clear();

@@ -21,6 +21,7 @@ struct BatchRecord {
   bool prefetched = false;  ///< when it was claimed, each of its units had been fetched or found
   bool gathered = false;
   bool grouped = false;  ///< `groups` are those of its ids
+  bool counted = false;  ///< its rows are among those that are counted as unique
   RowGroups groups;
   std::vector<RowId> units;  ///< each once, ascending; of an announced batch
 

@@ -218,7 +218,11 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
 
 RowCache::Step RowCache::place(Window& window, RowId unit, std::byte*& address) {
   const auto entry = map_[unit].load(std::memory_order_relaxed);
-  if (entry == nowhere) return place_missing(window, unit, address);
+  if (entry == nowhere) {
+    const auto step = place_missing(window, unit, address);
+    if (step == Step::Ready && is_awaited(window)) window.missed.insert(unit);
+    return step;
+  }
   const SlotId slot = entry & ~pending;
   auto& state = states_[slot];
   const bool mine = state.window == window.serial;

@@ -16,6 +16,7 @@
 
 #include "table/epochs.hpp"
 #include "table/row_layout.hpp"
+#include "table/unit_set.hpp"
 
 namespace tier::detail {
 
@@ -43,6 +44,7 @@ struct Window {
   std::uint32_t serial = 0;  ///< tells open windows apart
   std::uint64_t waited = 0;  ///< units that were not there when asked for; summed up, the user resets it
   bool told = false;         ///< the policy knows that the unit which is looked at next is asked for
+  UnitSet missed;            ///< units that were in no slot; the user of a gather or an update resets it
   bool force = false;        ///< nobody will make room: take any slot, whatever the policy says
   std::vector<SlotId> pins;
   std::vector<Fetch> fetches;  ///< begun, bytes not yet moved

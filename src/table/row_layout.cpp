@@ -4,6 +4,7 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 
 namespace tier::detail {
@@ -50,6 +51,16 @@ void check_options(const TableOptions& options) {
   if (!(options.share >= 0 && options.share <= 1)) fail("its share of the fastest tier must be from 0 to 1");
 }
 
+void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table) {
+  RowId largest = 0;
+  for (const auto id : ids) largest = std::max(largest, id);
+  if (largest < rows) return;
+  const auto at = std::find_if(ids.begin(), ids.end(), [&](RowId id) { return id >= rows; });
+  throw std::out_of_range{"table '" + table + "': id " + std::to_string(*at) + " at position " +
+                          std::to_string(at - ids.begin()) + " is out of range; it has " +
+                          std::to_string(rows) + " rows"};
+}
+
 RowLayout row_layout(const TableOptions& options) {
   const auto row_bytes = padded((options.dim + options.state_columns) * sizeof(float));
   return with_units(options, row_bytes, 1, row_bytes);
@@ -66,9 +77,13 @@ RowLayout row_layout(const TableOptions& options, const Tier& slow) {
   return with_units(options, unit_bytes, 1, unit_bytes);
 }
 
-std::size_t CacheShape::bytes(const RowLayout& layout) const noexcept {
-  return (std::size_t{slots} + staging) * (layout.unit_bytes + slot_metadata) +
-         slots * policy_bytes_per_slot + (std::size_t{layout.units} + log) * sizeof(std::uint32_t);
+CacheBytes CacheShape::parts(const RowLayout& layout) const noexcept {
+  if (slots == 0) return {};
+  return {.slots = {slots * layout.unit_bytes},
+          .staging = {staging * layout.unit_bytes},
+          .map = {layout.units * sizeof(std::uint32_t)},
+          .metadata = {(std::size_t{slots} + staging) * slot_metadata + log * sizeof(RowId)},
+          .policy = {slots * policy_bytes_per_slot}};
 }
 
 CacheShape CacheShape::of_slots(RowId slots, std::size_t policy_bytes_per_slot) noexcept {

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 
 namespace tier::detail {
 
@@ -32,6 +34,8 @@ struct RowLayout {
 
 /// \throws  `ConfigError` for what no table can be: no rows, zero-width rows, too many.
 void check_options(const TableOptions& options);
+/// \throws  `std::out_of_range` naming table, id and bound
+void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table);
 
 /// Rows one after the other, for a tier that the CPU addresses. Padded to cache lines where that costs little.
 [[nodiscard]] RowLayout row_layout(const TableOptions& options);
@@ -49,7 +53,11 @@ struct CacheShape {
   RowId log = 0;  ///< uses that it holds
   std::size_t policy_bytes_per_slot = 0;
 
-  [[nodiscard]] std::size_t bytes(const RowLayout& layout) const noexcept;
+  /// All zeros if it has no slots.
+  [[nodiscard]] CacheBytes parts(const RowLayout& layout) const noexcept;
+  [[nodiscard]] std::size_t bytes(const RowLayout& layout) const noexcept {
+    return parts(layout).total().count;
+  }
   /// That many slots, and the rest to match.
   [[nodiscard]] static CacheShape of_slots(RowId slots, std::size_t policy_bytes_per_slot) noexcept;
   /// The largest that `budget` covers; no slots if it covers none.

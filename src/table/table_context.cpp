@@ -55,6 +55,18 @@ class TableContext::Threads final : public Companion {
     if (thread_.joinable()) thread_.join();
   }
 
+  void add_statistics(Statistics& statistics) const override TIER_EXCLUDES(mutex_) {
+    const MutexLock lock{mutex_};
+    for (const auto* work : attached_)
+      statistics.tables.push_back({work->name(), work->statistics().counts()});
+  }
+  [[nodiscard]] TableStatistics statistics() const TIER_EXCLUDES(mutex_) {
+    const MutexLock lock{mutex_};
+    TableStatistics sum;
+    for (const auto* work : attached_) sum += work->statistics();
+    return sum;
+  }
+
   /// Holds the lock until `after_fork`: whoever enqueues has no lock that work needs to come to rest.
   void before_fork() noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS {
     mutex_.lock();
@@ -98,7 +110,7 @@ class TableContext::Threads final : public Companion {
   }
 
   Arena arena_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
   std::vector<BackgroundWork*> attached_ TIER_GUARDED_BY(mutex_);
   std::vector<BackgroundWork*> queue_ TIER_GUARDED_BY(mutex_);
@@ -114,6 +126,7 @@ TableContext::TableContext(std::shared_ptr<Manager> manager, unsigned threads)
 }
 TableContext::~TableContext() = default;
 
+TableStatistics TableContext::statistics() const { return threads_->statistics(); }
 Arena& TableContext::arena() noexcept { return threads_->arena(); }
 void TableContext::attach(BackgroundWork& work) { threads_->attach(work); }
 bool TableContext::enqueue(BackgroundWork& work) { return threads_->enqueue(work); }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "table/advisor.hpp"
 #include "table/batch_book.hpp"
 #include "table/row_kernels.hpp"
 #include "table/table_plan.hpp"
@@ -67,8 +68,10 @@ class Table final : public TableCore, private BackgroundWork {
   BatchRecord* open(std::span<const RowId> ids) override;
   void close(BatchRecord* batch) noexcept override;
 
+  const std::string& name() const noexcept override { return name_; }
   TableStatistics statistics() const override;
   void reset_statistics() override;
+  MissRatioCurve advise() const override { return advisor_.advise(); }
   void check_invariants() const override;
 
  private:
@@ -85,7 +88,7 @@ class Table final : public TableCore, private BackgroundWork {
   void fill(const std::function<void(RowId, std::span<float>)>& initial);
   void fill_rows(const std::function<void(RowId, std::span<float>)>& initial, RowId first, std::size_t count,
                  std::byte* memory);
-  void check_ids(std::span<const RowId> ids) const;
+  void check_ids(std::span<const RowId> ids) const { detail::check_ids(ids, layout_.rows, name_); }
   [[nodiscard]] std::size_t parts_for(std::size_t rows) const noexcept;
 
   template <class Find>
@@ -119,6 +122,7 @@ class Table final : public TableCore, private BackgroundWork {
   void wake() noexcept;
   void resume() noexcept;
   void end(BatchRecord* record) noexcept;
+  void count_unique(BatchRecord& batch) noexcept;
   void count_wait(std::chrono::steady_clock::time_point since) noexcept;
 
   const std::shared_ptr<TableContext> context_;
@@ -126,14 +130,15 @@ class Table final : public TableCore, private BackgroundWork {
   RowLayout layout_;
   PlacedStorage storage_;            // of a whole table
   std::unique_ptr<RowCache> cache_;  // of one that is not
+  Advisor advisor_;
   BatchBook book_;
   Mutex update_mutex_;  // held by updates and flushes: outermost
   Mutex scratch_mutex_;
   std::vector<std::unique_ptr<Scratch>> scratches_ TIER_GUARDED_BY(scratch_mutex_);
   Window prefetch_window_;  // of the background thread
   std::atomic<bool> stalled_{false}, closing_{false};
-  std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, waited_{0}, waited_ns_{0}, stalls_{0},
-      dropped_{0}, direct_{0};
+  std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, unique_missed_{0}, waited_{0}, waited_ns_{0},
+      stalls_{0}, dropped_{0}, direct_{0};
   std::unique_ptr<Attachment> attachment_;  // last: all else is there when a fork is told
 };
 
@@ -198,7 +203,7 @@ class Table::Owned {
 };
 
 Table::Table(std::shared_ptr<TableContext> context, TableOptions options)
-    : context_{std::move(context)}, name_{options.name} {
+    : context_{std::move(context)}, name_{options.name}, advisor_{context_->manager(), options} {
   auto plan = plan_table(context_->manager(), options);
   layout_ = plan.layout;
   if (plan.whole)
@@ -246,16 +251,6 @@ void Table::fill_rows(const std::function<void(RowId, std::span<float>)>& initia
 
 // Gather.
 
-void Table::check_ids(std::span<const RowId> ids) const {
-  RowId largest = 0;
-  for (const auto id : ids) largest = std::max(largest, id);
-  if (largest < layout_.rows) return;
-  const auto at = std::find_if(ids.begin(), ids.end(), [&](RowId id) { return id >= layout_.rows; });
-  throw std::out_of_range{"table '" + name_ + "': id " + std::to_string(*at) + " at position " +
-                          std::to_string(at - ids.begin()) + " is out of range; it has " +
-                          std::to_string(layout_.rows) + " rows"};
-}
-
 std::size_t Table::parts_for(std::size_t rows) const noexcept {
   return std::clamp<std::size_t>(rows / rows_per_part, 1,
                                  std::min<std::size_t>(most_parts, context_->arena().threads()));
@@ -271,6 +266,7 @@ void Table::gather(std::span<const RowId> ids, std::span<const std::uint32_t> of
   if (batch == nullptr) check_ids(ids);  // else it was checked when the batch was opened
   const Output output{out.data(), layout_.dim, stride};
   asked_.fetch_add(ids.size(), std::memory_order_relaxed);
+  advisor_.note(ids);
   if (is_whole()) {
     pull(WholeRows{storage_.address(), layout_.row_bytes}, ids, offsets, output, nullptr);
     return;
@@ -357,6 +353,7 @@ void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint3
     if (batch == nullptr || !batch->prefetched) cache_->note_uses(ids, hold);
   }
   if (batch != nullptr) batch->gathered = true;
+  if (batch != nullptr && batch->grouped) count_unique(*batch);
   if (ends != nullptr) ends->reset();
   if (all || missed != 0) {
     list_late_rows(ids, offsets, all, missed, scratch);
@@ -394,6 +391,7 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   window.purpose = Purpose::Gather;
   window.waited = 0;
   window.told = false;
+  window.missed.reset(late.size());
   const auto since = std::chrono::steady_clock::now();
   for (std::size_t done = 0; done < late.size();) {
     const auto got = cache_->acquire(window, std::span{scratch.units}.subspan(done),
@@ -403,6 +401,7 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
     done += got;
   }
   waited_.fetch_add(window.waited, std::memory_order_relaxed);
+  unique_missed_.fetch_add(window.missed.size(), std::memory_order_relaxed);
   if (window.waited != 0) count_wait(since);
 }
 
@@ -511,7 +510,7 @@ void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate u
   if (!batch->grouped) batch->groups.build(ids, layout_.rows);
   batch->grouped = true;
   const auto& groups = batch->groups;
-  unique_.fetch_add(groups.rows().size(), std::memory_order_relaxed);
+  count_unique(*batch);
   const MutexLock one_at_a_time{update_mutex_};
   updated_.fetch_add(ids.size(), std::memory_order_relaxed);
   if (!is_whole()) {
@@ -546,6 +545,7 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
   window.purpose = Purpose::Update;
   window.hold = hold;
   window.waited = 0;
+  window.missed.reset(units.size());
   std::size_t group = 0;
   for (std::size_t done = 0; done < units.size();) {
     const auto since = std::chrono::steady_clock::now();
@@ -558,6 +558,7 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
     group = end;
     cache_->release(window);
   }
+  unique_missed_.fetch_add(window.missed.size(), std::memory_order_relaxed);
 }
 
 // Under the update's lock, which who moves rows takes: what is found stays there.
@@ -724,17 +725,24 @@ void Table::before_fork() noexcept {
   update_mutex_.lock();
   scratch_mutex_.lock();
   book_.before_fork();
+  advisor_.before_fork();
   if (!is_whole()) cache_->before_fork();
 }
 
 void Table::after_fork(bool in_child) noexcept {
   if (!is_whole()) cache_->after_fork(in_child);
+  advisor_.after_fork();
   book_.after_fork();
   scratch_mutex_.unlock();
   update_mutex_.unlock();
 }
 
 // Counting.
+
+void Table::count_unique(BatchRecord& batch) noexcept {
+  if (!std::exchange(batch.counted, true))
+    unique_.fetch_add(batch.groups.rows().size(), std::memory_order_relaxed);
+}
 
 void Table::count_wait(std::chrono::steady_clock::time_point since) noexcept {
   const auto ns = static_cast<std::uint64_t>(
@@ -749,6 +757,7 @@ TableStatistics Table::statistics() const {
   all.asked = asked_.load(std::memory_order_relaxed);
   all.updated = updated_.load(std::memory_order_relaxed);
   all.unique = unique_.load(std::memory_order_relaxed);
+  all.unique_missed_units = unique_missed_.load(std::memory_order_relaxed);
   all.waited = waited_.load(std::memory_order_relaxed);
   all.hits = all.asked - all.waited;
   const auto direct = direct_.load(std::memory_order_relaxed);
@@ -762,8 +771,10 @@ TableStatistics Table::statistics() const {
 
 void Table::reset_statistics() {
   if (!is_whole()) cache_->reset_statistics();
-  for (auto* counter : {&asked_, &updated_, &unique_, &waited_, &waited_ns_, &stalls_, &dropped_, &direct_})
+  for (auto* counter :
+       {&asked_, &updated_, &unique_, &unique_missed_, &waited_, &waited_ns_, &stalls_, &dropped_, &direct_})
     counter->store(0);
+  advisor_.reset_counts();
 }
 
 void Table::check_invariants() const {

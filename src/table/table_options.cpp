@@ -2,6 +2,8 @@
 #include <tier/table/table_options.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 namespace tier {
 namespace {
@@ -9,6 +11,33 @@ namespace {
 double share_of(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
+
+struct Counter {
+  std::string_view name;
+  std::uint64_t TableStatistics::*count;
+};
+constexpr Counter counters[] = {{"asked", &TableStatistics::asked},
+                                {"updated", &TableStatistics::updated},
+                                {"unique", &TableStatistics::unique},
+                                {"hits", &TableStatistics::hits},
+                                {"waited", &TableStatistics::waited},
+                                {"missed_units", &TableStatistics::missed_units},
+                                {"unique_missed_units", &TableStatistics::unique_missed_units},
+                                {"prefetched_units", &TableStatistics::prefetched_units},
+                                {"prefetched_unused", &TableStatistics::prefetched_unused},
+                                {"prefetches_stalled", &TableStatistics::prefetches_stalled},
+                                {"in_place_units", &TableStatistics::in_place_units},
+                                {"evicted_units", &TableStatistics::evicted_units},
+                                {"written_units", &TableStatistics::written_units},
+                                {"holds_given_up", &TableStatistics::holds_given_up},
+                                {"hints_dropped", &TableStatistics::hints_dropped},
+                                {"read_errors", &TableStatistics::read_errors},
+                                {"write_errors", &TableStatistics::write_errors},
+                                {"bytes_in", &TableStatistics::bytes_in},
+                                {"bytes_out", &TableStatistics::bytes_out},
+                                {"waited_ns", &TableStatistics::waited_ns}};
+static_assert(sizeof(TableStatistics) == std::size(counters) * sizeof(std::uint64_t),
+              "each counter is listed");
 
 }  // namespace
 
@@ -18,26 +47,14 @@ double TableStatistics::fast_share() const noexcept {
 double TableStatistics::on_time_share() const noexcept { return 1 - share_of(waited, asked); }
 
 TableStatistics& TableStatistics::operator+=(const TableStatistics& other) noexcept {
-  asked += other.asked;
-  updated += other.updated;
-  unique += other.unique;
-  hits += other.hits;
-  waited += other.waited;
-  missed_units += other.missed_units;
-  prefetched_units += other.prefetched_units;
-  prefetched_unused += other.prefetched_unused;
-  prefetches_stalled += other.prefetches_stalled;
-  in_place_units += other.in_place_units;
-  evicted_units += other.evicted_units;
-  written_units += other.written_units;
-  holds_given_up += other.holds_given_up;
-  hints_dropped += other.hints_dropped;
-  read_errors += other.read_errors;
-  write_errors += other.write_errors;
-  bytes_in += other.bytes_in;
-  bytes_out += other.bytes_out;
-  waited_ns += other.waited_ns;
+  for (const auto& [name, counter] : counters) this->*counter += other.*counter;
   return *this;
+}
+
+std::vector<NamedCount> TableStatistics::counts() const {
+  std::vector<NamedCount> all;
+  for (const auto& [name, counter] : counters) all.push_back({name, this->*counter});
+  return all;
 }
 
 }  // namespace tier

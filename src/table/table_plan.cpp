@@ -11,6 +11,7 @@ namespace detail {
 namespace {
 
 constexpr std::size_t page = 4096;
+constexpr std::size_t most_policy_bytes = 12;  // see `RowPolicy`
 
 Bytes budget_of(Manager& manager, const TableOptions& options) {
   if (options.budget) return *options.budget;
@@ -49,15 +50,12 @@ TierIndex slow_tier(Manager& manager, const TableOptions& options) {
                     to_string(minimum) + " that a slot, the slot map and staging for a batch take"};
 }
 
-CacheShape shape_of(const RowLayout& layout, const TableOptions& options, Bytes budget) {
-  const auto policy_bytes = options.policy->bytes_per_slot();
-  if (options.slots) {
-    const auto slots = (*options.slots + layout.unit_rows - 1) / layout.unit_rows;
-    return CacheShape::of_slots(static_cast<RowId>(slots), policy_bytes);
-  }
-  const auto shape = CacheShape::of_budget(layout, budget, policy_bytes);
-  if (shape.slots == 0) refuse_budget(options, budget, {CacheShape::of_slots(1, policy_bytes).bytes(layout)});
-  return shape;
+// No slots where `budget` covers none.
+CacheShape shape_of(const RowLayout& layout, const TableOptions& options, Bytes budget,
+                    std::size_t policy_bytes) {
+  if (!options.slots) return CacheShape::of_budget(layout, budget, policy_bytes);
+  const auto slots = (*options.slots + layout.unit_rows - 1) / layout.unit_rows;
+  return CacheShape::of_slots(static_cast<RowId>(slots), policy_bytes);
 }
 
 }  // namespace
@@ -74,22 +72,43 @@ TablePlan plan_table(Manager& manager, const TableOptions& options) {
     if (options.policy == nullptr)
       throw ConfigError{"table '" + options.name + "' is larger than its budget and has no row policy"};
     plan.layout = row_layout(options, manager.tier(tier));
-    plan.shape = shape_of(plan.layout, options, budget);
+    const auto policy_bytes = options.policy->bytes_per_slot();
+    plan.shape = shape_of(plan.layout, options, budget, policy_bytes);
+    if (plan.shape.slots == 0)
+      refuse_budget(options, budget, {CacheShape::of_slots(1, policy_bytes).bytes(plan.layout)});
   }
   plan.storage = manager.place({plan.layout.bytes()}, page, tier, options.name);
   return plan;
 }
 
+std::optional<CacheSize> CacheSizes::cache(std::uint64_t units, double miss_ratio) const noexcept {
+  if (units >= layout.units) return {};
+  const auto shape = CacheShape::of_slots(static_cast<RowId>(units), policy_bytes_per_slot);
+  const Bytes bytes{shape.bytes(layout)};
+  if (bytes >= whole_bytes) return {};
+  return CacheSize{units * layout.unit_rows, bytes, miss_ratio};
+}
+
+CacheSizes cache_sizes(Manager& manager, const TableOptions& options) {
+  check_options(options);
+  const auto whole = row_layout(options);
+  const bool alone = manager.tier_count() == 1;
+  return {alone ? whole : row_layout(options, manager.tier(slow_tier(manager, options))),
+          {whole.bytes()},
+          options.policy == nullptr ? most_policy_bytes : options.policy->bytes_per_slot()};
+}
+
 }  // namespace detail
 
 TableBytes bytes_needed(Manager& manager, const TableOptions& options) {
-  detail::check_options(options);
-  const auto whole = detail::row_layout(options);
-  TableBytes bytes{{whole.bytes()}, {whole.bytes()}};
-  if (manager.tier_count() == 1) return bytes;
-  const auto layout = detail::row_layout(options, manager.tier(detail::slow_tier(manager, options)));
-  const auto policy_bytes = options.policy == nullptr ? 12 : options.policy->bytes_per_slot();
-  bytes.minimum = std::min(bytes.whole, Bytes{detail::CacheShape::of_slots(1, policy_bytes).bytes(layout)});
+  const auto sizes = detail::cache_sizes(manager, options);
+  const auto budget = options.slots ? Bytes{} : detail::budget_of(manager, options);
+  const auto least = sizes.cache(1, 1);
+  TableBytes bytes{sizes.whole_bytes, least ? least->bytes : sizes.whole_bytes, {}};
+  if (manager.tier_count() == 1 || detail::is_whole(detail::row_layout(options), options, budget))
+    return bytes;
+  bytes.cache =
+      detail::shape_of(sizes.layout, options, budget, sizes.policy_bytes_per_slot).parts(sizes.layout);
   return bytes;
 }
 

@@ -2,7 +2,10 @@
 #pragma once
 /// \file  Whether a table is whole or has a cache, and of what size.
 #include <tier/manager/manager.hpp>
+#include <tier/table/miss_ratio_curve.hpp>
 #include <tier/table/table_options.hpp>
+
+#include <optional>
 
 #include "table/row_layout.hpp"
 
@@ -17,5 +20,19 @@ struct TablePlan {
 
 /// Decides, and takes room for the rows.   \throws  `ConfigError`, `OutOfTierMemory`
 [[nodiscard]] TablePlan plan_table(Manager& manager, const TableOptions& options);
+
+/// What a table takes of the fastest tier, by the size of its cache.
+struct CacheSizes {
+  RowLayout layout;  ///< of a cache
+  Bytes whole_bytes;
+  std::size_t policy_bytes_per_slot = 0;
+
+  [[nodiscard]] CacheSize whole() const noexcept { return {layout.rows, whole_bytes, 0}; }
+  /// Nothing where the whole table takes no more.
+  [[nodiscard]] std::optional<CacheSize> cache(std::uint64_t units, double miss_ratio) const noexcept;
+};
+
+/// \throws  `ConfigError` for options that no table can have
+[[nodiscard]] CacheSizes cache_sizes(Manager& manager, const TableOptions& options);
 
 }  // namespace tier::detail

@@ -74,6 +74,7 @@ class World {
     options.slots = 140;
     options.policy = make_row_policy(shape_.policy);
     options.name = "a name of some length";
+    options.sample = 50;
     options.initial = [](RowId row, std::span<float> values) {
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = first_value(row, i);
     };
@@ -370,6 +371,23 @@ TEST_CASE("a table's rows are in order and it goes on, whichever access fails") 
   }
   MESSAGE(points << " points");
   CHECK(points > 200);
+}
+
+TEST_CASE("gathers that have been done before allocate nothing, though rows are followed for advice") {
+  for (const auto& shape : shapes) {
+    CAPTURE(shape.policy);
+    World world{shape};
+    world.construct();
+    world.warm();
+    const auto gather = [&] { world.table().gather(world.arguments.many, world.arguments.out); };
+    for (int i = 0; i < 3; ++i) gather();
+    {
+      const FailingAllocation failing{0};
+      for (int i = 0; i < 50; ++i) gather();
+    }
+    CHECK(!FailingAllocation::happened());
+    CHECK(world.table().advise().followed <= 50);
+  }
 }
 
 TEST_CASE("the end of a table needs no memory and no access") {

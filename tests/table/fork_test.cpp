@@ -44,6 +44,7 @@ TableOptions options(std::uint64_t slots, std::string_view policy = "hint_aware"
   options.slots = slots;
   options.policy = row_policy(policy);
   options.name = "clicks";
+  options.sample = 64;
   options.initial = [](RowId row, std::span<float> values) {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = first_value(row, i);
   };

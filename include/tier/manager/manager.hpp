@@ -94,6 +94,8 @@ class Companion {
   virtual void after_fork(bool in_child) noexcept = 0;
   /// When this returns it does nothing on its own, nor will it.
   virtual void stop() noexcept = 0;
+  /// Adds the tables that it knows.
+  virtual void add_statistics(Statistics& statistics) const = 0;
 };
 
 /// The core of a runtime. Objects hold it alive; users reach it through `Runtime` and scopes.

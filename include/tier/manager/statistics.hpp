@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tier {
@@ -17,6 +18,17 @@ struct TierStatistics {
   std::string name;
   Bytes capacity, used, high_water, largest_free, condemned;
   std::uint64_t regions = 0;
+};
+
+/// One counter of something that the manager does not know by itself.
+struct NamedCount {
+  std::string_view name;  ///< of static storage
+  std::uint64_t count = 0;
+};
+/// The counters of one row table at the moment of asking.
+struct TableCounts {
+  std::string name;
+  std::vector<NamedCount> counts;
 };
 
 /// A snapshot of a runtime's counters; all counts are since it began.
@@ -38,10 +50,13 @@ struct Statistics {
   std::uint64_t hints_dropped = 0;
   std::uint64_t stalls = 0, stalled_ns = 0;  ///< waiting for transfers or room, summed over threads
   std::uint64_t objects = 0, blocks = 0;
-  Bytes metadata;  ///< descriptors and heaps
+  Bytes metadata;                   ///< descriptors and heaps
+  std::vector<TableCounts> tables;  ///< those that there are, each with the same counters
 
   /// Bytes copied from one tier to another, for whatever reason.
   [[nodiscard]] std::uint64_t bytes_moved(TierIndex from, TierIndex to) const noexcept;
+  /// The counters of all tables together.
+  [[nodiscard]] TableCounts all_tables() const;
   [[nodiscard]] std::string to_text() const;
   [[nodiscard]] std::string to_json() const;
 };

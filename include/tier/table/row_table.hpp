@@ -2,6 +2,7 @@
 #pragma once
 /// \file  A table of rows, looked up by id, that may be larger than fast memory.
 #include <tier/table/detail/table_core.hpp>
+#include <tier/table/miss_ratio_curve.hpp>
 #include <tier/table/optimizers.hpp>
 #include <tier/table/table_context.hpp>
 #include <tier/table/table_options.hpp>
@@ -119,7 +120,13 @@ class RowTable {
   void flush() { core_->flush(); }
 
   [[nodiscard]] TableStatistics statistics() const { return core_->statistics(); }
+  /// The sample that `advise` reads begins to count anew, too, but still knows which rows were asked for before: after
+  /// a warm-up, first uses are those of rows that the warm-up had not.
   void reset_statistics() { core_->reset_statistics(); }
+  /// How large its cache should be, from the ids that gathers asked for since the table was made, or
+  /// `reset_statistics()`. The sizes are those of a cache also if this table is whole.
+  /// \throws  `ConfigError` if `TableOptions::sample` is 0
+  [[nodiscard]] MissRatioCurve advise() const { return core_->advise(); }
   /// \throws  `std::logic_error` naming the broken invariant; for tests, while nothing else runs
   void check_invariants() const { core_->check_invariants(); }
 
@@ -192,7 +199,13 @@ class [[nodiscard]] RowTable<T>::Batch {
   std::size_t dim_, state_columns_;
 };
 
-/// What a table with these options takes of the fastest tier of `manager`.   \throws  `ConfigError`
+/// What a table with these options takes of the fastest tier of `manager`: to the byte, but that the tier rounds it up,
+/// to 64 bytes, or to a block of the device where a tier has direct I/O.
+/// \throws  `ConfigError`
 [[nodiscard]] TableBytes bytes_needed(Manager& manager, const TableOptions& options);
+/// What `RowTable::advise` would say after gathers of these ids: before there is a table, from a log.
+/// \throws  `ConfigError`, also if `TableOptions::sample` is 0; `std::out_of_range`
+[[nodiscard]] MissRatioCurve advise(Manager& manager, const TableOptions& options,
+                                    std::span<const RowId> ids);
 
 }  // namespace tier

@@ -3,12 +3,14 @@
 /// \file  What the tables of one runtime share.
 #include <tier/copy/parallel_for.hpp>
 #include <tier/manager/manager.hpp>
+#include <tier/table/table_options.hpp>
 
 #include <memory>
+#include <string>
 
 namespace tier {
 
-/// Something with work for the thread that prefetches, and with locks of its own.
+/// Something with work for the thread that prefetches, with locks and counters of its own.
 class BackgroundWork {
  public:
   /// Does a part of it.   \return  true if there is more to do now
@@ -16,6 +18,8 @@ class BackgroundWork {
   /// See `Companion`.
   virtual void before_fork() noexcept = 0;
   virtual void after_fork(bool in_child) noexcept = 0;
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
+  [[nodiscard]] virtual TableStatistics statistics() const = 0;
 
  protected:
   ~BackgroundWork() = default;
@@ -37,6 +41,9 @@ class TableContext {
 
   [[nodiscard]] Manager& manager() const noexcept { return *manager_; }
   [[nodiscard]] Arena& arena() noexcept;
+
+  /// Of all tables that there are, together. `Manager::statistics()` lists them one by one.
+  [[nodiscard]] TableStatistics statistics() const;
 
   /// From now on it is told of forks, and may be enqueued.
   void attach(BackgroundWork& work);

@@ -2,6 +2,7 @@
 #pragma once
 /// \file  What a row table does whatever its element type. Not for users: see row_table.hpp.
 #include <tier/core/function_ref.hpp>
+#include <tier/table/miss_ratio_curve.hpp>
 #include <tier/table/table_context.hpp>
 #include <tier/table/table_options.hpp>
 
@@ -49,6 +50,7 @@ class TableCore {
 
   [[nodiscard]] virtual TableStatistics statistics() const = 0;
   virtual void reset_statistics() = 0;
+  [[nodiscard]] virtual MissRatioCurve advise() const = 0;
   virtual void check_invariants() const = 0;
 };
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/error.hpp>
+#include <tier/table/miss_ratio_curve.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace tier {
+namespace {
+
+/// From the size that a table has to a larger one.
+struct Step {
+  std::size_t to = 0;
+  Bytes cost;
+  double saved_per_byte = 0;  ///< misses; 0: there is no step that saves any
+};
+
+double misses(const MissRatioCurve& table, std::size_t size) {
+  return table.sizes[size].miss_ratio * static_cast<double>(table.asked);
+}
+
+// The steepest of those that cost at most `left`: one along the convex hull of what can be had.
+Step best_step(const MissRatioCurve& table, std::size_t from, Bytes left) {
+  Step best;
+  for (auto to = from + 1; to < table.sizes.size(); ++to) {
+    const auto cost = table.sizes[to].bytes - table.sizes[from].bytes;
+    if (cost > left) break;
+    const auto per_byte = (misses(table, from) - misses(table, to)) / static_cast<double>(cost.count);
+    if (per_byte > best.saved_per_byte) best = {to, cost, per_byte};
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<Bytes> share_by_need(std::span<const MissRatioCurve> tables, Bytes budget) {
+  Bytes least;
+  for (const auto& table : tables) least += table.sizes.front().bytes;
+  if (budget < least)
+    throw ConfigError{"a budget of " + to_string(budget) + " for " + std::to_string(tables.size()) +
+                      " tables is below the " + to_string(least) + " that the least cache of each takes"};
+  auto left = budget - least;
+  std::vector<std::size_t> sizes(tables.size());
+  std::vector<Step> steps;
+  for (const auto& table : tables) steps.push_back(best_step(table, 0, left));
+  const auto by_need = [](const Step& a, const Step& b) { return a.saved_per_byte < b.saved_per_byte; };
+  for (;;) {
+    const auto best = std::max_element(steps.begin(), steps.end(), by_need);
+    if (best == steps.end() || best->saved_per_byte == 0) break;
+    const auto chosen = static_cast<std::size_t>(best - steps.begin());
+    left -= best->cost;
+    sizes[chosen] = best->to;
+    for (std::size_t table = 0; table < tables.size(); ++table)
+      if (table == chosen || steps[table].cost > left)
+        steps[table] = best_step(tables[table], sizes[table], left);
+  }
+  std::vector<Bytes> shares;
+  for (std::size_t table = 0; table < tables.size(); ++table)
+    shares.push_back(tables[table].sizes[sizes[table]].bytes);
+  return shares;
+}
+
+}  // namespace tier

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  A budget shared by need, against the best of all ways to share it.
+#include "support/seed.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/table/miss_ratio_curve.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+using namespace tier;
+using namespace tier::test;
+
+namespace {
+
+using Curves = std::vector<MissRatioCurve>;
+
+/// Misses of the largest size of a table within a budget; too many of no size.
+double misses(const MissRatioCurve& table, std::size_t budget) {
+  if (table.sizes.front().bytes.count > budget) return 1e18;
+  return table.largest_in({budget}).miss_ratio * static_cast<double>(table.asked);
+}
+
+double misses(const Curves& tables, const std::vector<Bytes>& shares) {
+  double sum = 0;
+  for (std::size_t i = 0; i < tables.size(); ++i) sum += misses(tables[i], shares[i].count);
+  return sum;
+}
+
+/// The fewest misses there can be: for each table and each budget, the best way to cut it in two.
+double fewest_misses(const Curves& tables, std::size_t budget) {
+  std::vector<double> best(budget + 1, 0);
+  for (const auto& table : tables) {
+    std::vector<double> with(budget + 1, 1e18);
+    for (std::size_t all = 0; all <= budget; ++all)
+      for (std::size_t own = 0; own <= all; ++own)
+        with[all] = std::min(with[all], best[all - own] + misses(table, own));
+    best = with;
+  }
+  return best[budget];
+}
+
+/// The most misses that one step along the convex hull of a curve saves.
+double largest_hull_step(const MissRatioCurve& table) {
+  double largest = 0;
+  for (std::size_t at = 0, next = 0; at + 1 < table.sizes.size(); at = next) {
+    const auto saved = [&](std::size_t to) {
+      return table.sizes[at].miss_ratio - table.sizes[to].miss_ratio;
+    };
+    const auto slope = [&](std::size_t to) {
+      return saved(to) / static_cast<double>((table.sizes[to].bytes - table.sizes[at].bytes).count);
+    };
+    next = at + 1;
+    for (auto to = next; to < table.sizes.size(); ++to)
+      if (slope(to) > slope(next)) next = to;
+    largest = std::max(largest, saved(next) * static_cast<double>(table.asked));
+  }
+  return largest;
+}
+
+Bytes sum_of(const std::vector<Bytes>& shares) {
+  Bytes sum;
+  for (const auto share : shares) sum += share;
+  return sum;
+}
+
+Bytes least_of(const Curves& tables) {
+  Bytes sum;
+  for (const auto& table : tables) sum += table.sizes.front().bytes;
+  return sum;
+}
+
+class RandomCurves {
+ public:
+  explicit RandomCurves(std::uint64_t seed) : random_{seed} {}
+  std::size_t below(std::size_t n) { return random_() % n; }
+
+  /// Sizes any bytes apart, misses falling by any amount.
+  MissRatioCurve curve() {
+    MissRatioCurve curve;
+    curve.asked = 1 + below(1000);
+    double ratio = 1;
+    Bytes bytes{1 + below(5)};
+    for (auto left = 1 + below(6); left > 0; --left) {
+      curve.sizes.push_back({curve.sizes.size() + 1, bytes, ratio});
+      bytes += Bytes{1 + below(8)};
+      ratio *= static_cast<double>(below(1000)) / 1000;
+    }
+    curve.sizes.push_back({curve.sizes.size() + 1, bytes, 0});
+    return curve;
+  }
+  /// Sizes a byte apart, each saving no more than the one before.
+  MissRatioCurve convex_curve() {
+    std::vector<double> saved(2 + below(10));
+    double sum = 0;
+    for (auto& s : saved) sum += s = static_cast<double>(below(1000));
+    std::sort(saved.begin(), saved.end(), std::greater{});
+    MissRatioCurve curve;
+    curve.asked = 1 + below(1000);
+    double ratio = 1;
+    for (std::size_t i = 0; i < saved.size(); ratio -= saved[i++] / std::max(sum, 1.0))
+      curve.sizes.push_back({i + 1, {i + 1}, ratio});
+    return curve;
+  }
+  template <class F>
+  Curves some(const F& make) {
+    Curves tables;
+    for (auto n = 1 + below(5); n > 0; --n) tables.push_back(make());
+    return tables;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+TEST_CASE("shares of convex curves a byte a step miss as few rows as any shares") {
+  const auto seeded = seed();
+  CAPTURE(seeded);
+  RandomCurves random{seeded};
+  for (int i = 0; i < 300; ++i) {
+    const auto tables = random.some([&] { return random.convex_curve(); });
+    const auto budget = least_of(tables).count + random.below(40);
+    CHECK(misses(tables, share_by_need(tables, {budget})) == doctest::Approx(fewest_misses(tables, budget)));
+  }
+}
+
+TEST_CASE("shares of any curves are sizes within the budget, and miss at most one step more than the best") {
+  const auto seeded = seed();
+  CAPTURE(seeded);
+  RandomCurves random{seeded};
+  int best = 0;
+  for (int i = 0; i < 500; ++i) {
+    const auto tables = random.some([&] { return random.curve(); });
+    const auto budget = least_of(tables).count + random.below(60);
+    const auto shares = share_by_need(tables, {budget});
+    REQUIRE(shares.size() == tables.size());
+    CHECK(sum_of(shares) <= Bytes{budget});
+    double largest_step = 0;
+    for (std::size_t t = 0; t < tables.size(); ++t) {
+      CHECK(tables[t].largest_in(shares[t]).bytes == shares[t]);
+      largest_step = std::max(largest_step, largest_hull_step(tables[t]));
+    }
+    const auto fewest = fewest_misses(tables, budget);
+    CHECK(misses(tables, shares) >= fewest - 1e-6);
+    CHECK(misses(tables, shares) <= fewest + largest_step + 1e-6);
+    best += misses(tables, shares) <= fewest + 1e-6;
+  }
+  CHECK(best >= 250);
+}
+
+TEST_CASE("more budget never means more misses along the hulls, and enough of it holds every table whole") {
+  const auto seeded = seed();
+  CAPTURE(seeded);
+  RandomCurves random{seeded};
+  for (int i = 0; i < 50; ++i) {
+    const auto tables = random.some([&] { return random.convex_curve(); });
+    double before = std::numeric_limits<double>::infinity();
+    for (auto budget = least_of(tables).count; budget < least_of(tables).count + 70; ++budget) {
+      const auto now = misses(tables, share_by_need(tables, {budget}));
+      CHECK(now <= before + 1e-9);
+      before = now;
+    }
+    for (std::size_t t = 0; t < tables.size(); ++t)
+      CHECK(share_by_need(tables, 1_KiB)[t] == tables[t].sizes.back().bytes);
+  }
+}
+
+TEST_CASE("a table that is asked for more often, or saves more for a byte, gets more") {
+  const auto curve = [](std::uint64_t asked, std::size_t row_bytes) {
+    MissRatioCurve made;
+    made.asked = asked;
+    for (std::size_t i = 1; i <= 10; ++i)
+      made.sizes.push_back({i, {i * row_bytes}, 1.0 / static_cast<double>(i) - (i == 10 ? 0.1 : 0)});
+    return made;
+  };
+  const auto by_asked = share_by_need(Curves{curve(100, 10), curve(1000, 10)}, {100});
+  CHECK(by_asked[0] < by_asked[1]);
+  const auto by_width = share_by_need(Curves{curve(100, 10), curve(100, 40)}, {150});
+  CHECK(by_width[0].count / 10 > by_width[1].count / 40);
+}
+
+TEST_CASE("a step that does not pay by itself is taken with the one behind it") {
+  MissRatioCurve cliff{{{1, {1}, 1}, {2, {5}, 1}, {3, {10}, 0}}, 1000, 0, 0};  // a loop over its rows
+  MissRatioCurve slope{{{1, {1}, 1}, {2, {5}, 0.9}, {3, {10}, 0.8}, {4, {20}, 0}}, 1000, 0, 0};
+  CHECK(share_by_need(Curves{cliff, slope}, {12}) == std::vector<Bytes>{{10}, {1}});
+}
+
+TEST_CASE("a budget below the least caches together is refused with both") {
+  MissRatioCurve table{{{1, {100}, 1}, {10, {1000}, 0}}, 10, 0, 0};
+  std::string message;
+  try {
+    std::ignore = share_by_need(Curves{table, table}, {199});
+  } catch (const ConfigError& error) {
+    message = error.what();
+  }
+  CHECK(message == "a budget of 199 for 2 tables is below the 200 that the least cache of each takes");
+  CHECK(share_by_need(Curves{table, table}, {200}) == std::vector<Bytes>{{100}, {100}});
+  CHECK(share_by_need({}, {0}).empty());
+}
