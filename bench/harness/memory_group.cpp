@@ -2,16 +2,15 @@
 #include "harness/memory_group.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -66,9 +65,30 @@ fs::path new_name() {
   return "libtier-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
 }
 
+/// Both sides are closed at the start of another program.
+struct Pipe {
+  Pipe() {
+    if (::pipe2(sides.data(), O_CLOEXEC) != 0) fail("pipe2");
+  }
+  ~Pipe() {
+    ::close(sides[0]);
+    close_write();
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  [[nodiscard]] int read_side() const { return sides[0]; }
+  [[nodiscard]] int write_side() const { return sides[1]; }
+  void close_write() {
+    if (sides[1] >= 0) ::close(std::exchange(sides[1], -1));
+  }
+
+  std::array<int, 2> sides{-1, -1};
+};
+
 /// What a new process does before it is the program; async-signal-safe.   \param processes  of the group
-[[noreturn]] void become(const char* processes, char** argv, int failure) {
+[[noreturn]] void become(const char* processes, char** argv, int output, int failure) {
   ::setpgid(0, 0);  // the terminal's Ctrl-C reaches the caller, who passes it on
+  ::dup2(output, STDOUT_FILENO);
   const int file = ::open(processes, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (file >= 0 && ::write(file, "0", 1) == 1) ::execv(argv[0], argv);
   const int error = errno;
@@ -76,12 +96,27 @@ fs::path new_name() {
   ::_exit(127);
 }
 
-/// \return  the error with which `become` ended, or 0
-int started(int failure) {
+/// Waits until the program runs.   \return  the error with which `become` ended, or 0
+int error_at_start(int failure) {
   int error = 0;
   while (::read(failure, &error, sizeof error) < 0 && errno == EINTR) {
   }
   return error;
+}
+
+/// Until the other side is closed. Interrupts the program once `stop` is set.
+std::string read_output(int output, pid_t program, const std::atomic<bool>& stop) {
+  constexpr int patience_ms = 20;
+  std::string text;
+  std::array<char, 4096> part{};
+  for (bool told = false;;) {
+    if (stop && !std::exchange(told, true)) ::kill(program, SIGINT);
+    pollfd ready{.fd = output, .events = POLLIN, .revents = 0};
+    if (::poll(&ready, 1, patience_ms) <= 0) continue;
+    const auto n = ::read(output, part.data(), part.size());
+    if (n == 0) return text;
+    if (n > 0) text.append(part.data(), static_cast<std::size_t>(n));
+  }
 }
 
 }  // namespace
@@ -124,31 +159,27 @@ Ended MemoryGroup::run(std::vector<std::string> arguments, const std::atomic<boo
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
 
-  std::array<int, 2> failure{};
-  if (::pipe2(failure.data(), O_CLOEXEC) != 0) fail("pipe2");
+  Pipe output, failure;
   const auto child = ::fork();
-  if (child == 0) become(processes.c_str(), argv.data(), failure[1]);
-  const auto error = last_system_error();
-  ::close(failure[1]);
-  const int not_started = child < 0 ? error.value() : started(failure[0]);
-  ::close(failure[0]);
-  if (child < 0) fail("fork", error);
-
+  if (child == 0) become(processes.c_str(), argv.data(), output.write_side(), failure.write_side());
+  if (child < 0) fail("fork");
+  output.close_write();
+  failure.close_write();
+  const int error = error_at_start(failure.read_side());
+  auto text = read_output(output.read_side(), child, stop);
   int status = 0;
   rusage usage{};
-  bool told = false;
-  while (::wait4(child, &status, WNOHANG, &usage) == 0) {
-    if (stop && !std::exchange(told, true)) ::kill(child, SIGINT);
-    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
   }
-  if (not_started != 0) {
+  if (error != 0) {
     fail("starting \"" + arguments[0] + "\" in the group of \"" + processes + "\"",
-         {not_started, std::generic_category()});
+         {error, std::generic_category()});
   }
   const Bytes resident{static_cast<std::size_t>(usage.ru_maxrss) << 10};
   return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
           .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-          .peak = peak().value_or(resident)};
+          .peak = peak().value_or(resident),
+          .output = std::move(text)};
 }
 
 std::optional<Bytes> MemoryGroup::peak() const {

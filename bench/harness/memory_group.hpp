@@ -20,7 +20,8 @@ struct Ended {
   int signal = 0;  ///< the one that ended it, or 0
   /// Most memory in use at once. It is the group's, with page cache, over all it ever ran; where the kernel does not
   /// count that (version 2 before Linux 5.19), the program's alone.
-  Bytes peak;
+  Bytes peak{};
+  std::string output{};  ///< what it wrote to stdout
 };
 
 /// A group below that of the calling process, or below one of its parents. It is removed at the end of this object,
@@ -33,7 +34,8 @@ class MemoryGroup {
   /// \throws         `NoMemoryGroup`
   explicit MemoryGroup(std::optional<Bytes> limit = {}, const std::filesystem::path& process = "/proc/self");
 
-  /// Runs a program in the group, with the caller's environment and files, and returns when it has ended.
+  /// Runs a program in the group, with the caller's environment and files but for stdout, and returns when it has
+  /// ended.
   /// \param arguments  its path, then what it is told
   /// \param stop       once set, the program is sent SIGINT
   /// \throws           `TierError` if it cannot be started in the group.

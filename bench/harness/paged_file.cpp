@@ -69,7 +69,6 @@ void PagedFile::advise(int advice, const char* call) {
 }
 
 void PagedFile::will_need(std::size_t offset, std::size_t size) const noexcept {
-  if (paging_ != Paging::WillNeed) return;
   const auto first = offset & ~(page_size() - 1);
   ::madvise(data_ + first, std::min(round_up(offset + size, page_size()), size_.count) - first,
             MADV_WILLNEED);
@@ -81,7 +80,8 @@ PagingCounts paging_counts() noexcept {
   ::getrusage(RUSAGE_SELF, &usage);
   return {.waits = static_cast<std::uint64_t>(usage.ru_majflt),
           .read = Bytes{static_cast<std::size_t>(usage.ru_inblock) * block},
-          .written = Bytes{static_cast<std::size_t>(usage.ru_oublock) * block}};
+          .written = Bytes{static_cast<std::size_t>(usage.ru_oublock) * block},
+          .resident = Bytes{static_cast<std::size_t>(usage.ru_maxrss) << 10}};
 }
 
 }  // namespace tier::bench

@@ -29,13 +29,14 @@ class PagedFile {
   PagedFile& operator=(const PagedFile&) = delete;
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] bool wants_announcements() const noexcept { return paging_ == Paging::WillNeed; }
 
   /// Writes all to the disk and drops it from memory, and gives the advice. Until then the system knows nothing: fill
   /// the data first.   \throws  `TierError`
   void start_cold();
   /// From here on all is read in order.   \throws  `TierError`
   void will_read_through();
-  /// Announces a range, widened to pages. Only in the variant `WillNeed` does it do anything.
+  /// Announces a range, widened to pages; for the variant that wants announcements.
   void will_need(std::size_t offset, std::size_t size) const noexcept;
 
  private:
@@ -56,9 +57,10 @@ class PagedFile {
 struct PagingCounts {
   std::uint64_t waits = 0;  ///< major faults: accesses that waited for the disk
   Bytes read, written;      ///< from and to disks; what is dirty counts as written
+  Bytes resident;           ///< most of it at once, ever
 
   friend PagingCounts operator-(const PagingCounts& a, const PagingCounts& b) {
-    return {a.waits - b.waits, a.read - b.read, a.written - b.written};
+    return {a.waits - b.waits, a.read - b.read, a.written - b.written, a.resident};
   }
 };
 [[nodiscard]] PagingCounts paging_counts() noexcept;

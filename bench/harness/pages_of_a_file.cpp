@@ -20,7 +20,7 @@ int wrong_pages(tier::bench::PagedFile& file, std::size_t size) {
   file.start_cold();
   int wrong = 0;
   for (std::size_t i = 0; i < size; i += page) {
-    if (i % (16 * page) == 0) file.will_need(i, 16 * page);
+    if (file.wants_announcements() && i % (16 * page) == 0) file.will_need(i, 16 * page);
     wrong += *reinterpret_cast<std::uint64_t*>(file.data() + i) == i ? 0 : 1;
   }
   return wrong;

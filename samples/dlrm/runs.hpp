@@ -24,7 +24,10 @@ Experiment make_experiment(const Options& options, Log& log);
 /// The log that the options ask for.
 std::unique_ptr<Log> make_log(const Options& options);
 
-/// The runs that the options ask for, in order.
+/// The fast memory that the tables get.
+tier::Bytes fast_bytes(const Experiment& experiment);
+
+/// The runs that the options ask for, in order; `os_paging` is one of `Allowance`.
 std::vector<std::string> names_of_runs(const Options& options);
 
 /// Learns two batches and forgets them: what oneDNN compiles on first use is not for the first run to pay.
