@@ -31,7 +31,9 @@ Ended run_program(MemoryGroup& group, std::vector<std::string> arguments, const 
 }  // namespace
 
 Allowance::Allowance(const Experiment& experiment, const std::atomic<bool>& stop)
-    : arguments_{experiment.options.arguments}, stop_{stop}, fast_{std::max(fast_bytes(experiment), least_for_paging)} {
+    : arguments_{experiment.options.arguments},
+      stop_{stop},
+      fast_{std::max(fast_bytes(experiment), least_for_paging)} {
   overhead_ = measure_overhead("os_paging_default", {});
   if (experiment.options.limited)
     overhead_ = std::max(overhead_, measure_overhead("tiered", {"--fast", "100%"}));

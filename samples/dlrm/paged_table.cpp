@@ -24,18 +24,24 @@ void PagedTable::prefetch(const Lookup& lookup) {
   ids_ = lookup.ids;
   boost::sort::spreadsort::integer_sort(ids_.begin(), ids_.end());
   ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
+  try {
+    in_parallel(ids_.size(), [this](std::size_t begin, std::size_t end) { announce(begin, end); });
+  } catch (const OutOfTime&) {
+    // The gather to come says so.
+  }
+}
+
+/// One call for each stretch of neighbouring pages.
+void PagedTable::announce(std::size_t begin, std::size_t end) const {
+  constexpr std::size_t page = 4096;
   const auto row_bytes = shape().row_floats() * sizeof(float);
-  in_parallel(ids_.size(), [&](std::size_t begin, std::size_t end) {
-    // One call for each stretch of neighbouring pages.
-    constexpr std::size_t page = 4096;
-    for (auto i = begin; i < end;) {
-      const auto first = ids_[i] * row_bytes;
-      auto last = first + row_bytes;
-      for (++i; i < end && ids_[i] * row_bytes <= tier::round_up(last, page); ++i)
-        last = (ids_[i] + 1) * row_bytes;
-      file_->will_need(first, last - first);
-    }
-  });
+  for (auto i = begin; i < end;) {
+    const auto first = ids_[i] * row_bytes;
+    auto last = first + row_bytes;
+    for (++i; i < end && ids_[i] * row_bytes <= tier::round_up(last, page); ++i)
+      last = (ids_[i] + 1) * row_bytes;
+    file_->will_need(first, last - first);
+  }
 }
 
 void PagedTable::gather(const Lookup& lookup, std::span<float> out) {

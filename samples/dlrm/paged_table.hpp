@@ -27,6 +27,7 @@ class PagedTable final : public PlainTable {
 
  private:
   void before_piece() const override;
+  void announce(std::size_t begin, std::size_t end) const;  // of ids_
 
   std::shared_ptr<tier::bench::PagedFile> file_;
   std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::time_point::max();
