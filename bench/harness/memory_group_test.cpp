@@ -175,13 +175,13 @@ TEST_CASE("version 1 is taken where it limits memory, and a group outside what i
 TEST_CASE(
     "a program that pages through four times its allowance ends, with every byte, and stays within it") {
   constexpr auto limit = 16_MiB;
-  for (const auto* variant : {"0", "1", "2"}) {
+  for (const std::string variant : {"0", "1", "2"}) {
     CAPTURE(variant);
     std::optional<MemoryGroup> storage;
     auto* const group = real_group(storage, limit);
     if (group == nullptr) return;
     const auto ended = group->run({TIER_HARNESS_PAGES, "/var/tmp", "64MiB", variant});
-    MESSAGE(ended.output);
+    CAPTURE(ended.output);
     CHECK(ended.signal == 0);
     CHECK(ended.code == 0);
     CHECK(ended.peak <= limit);
