@@ -12,7 +12,7 @@
 
 namespace dlrm {
 
-/// What all of them may use: the tables' fast memory, at least 4 MiB, and what the program needs besides.
+/// What all of them may use: the tables' fast memory, at least 16 MiB, and what the program needs besides.
 class Allowance {
  public:
   /// Measures the latter: the peak of runs with tables of one row.
@@ -20,19 +20,19 @@ class Allowance {
   Allowance(const Experiment& experiment, const std::atomic<bool>& stop);
 
   /// \throws  `tier::TierError` if the run did not come to its end; the program has said why on stderr.
-  RunResult run(const std::string& name) const;
-  /// The fastest variant of the operating system's paging as the run `os_paging`.   \throws  as `run`
-  RunResult os_paging() const;
+  RunResult run(const PlannedRun& planned) const;
+  /// The fastest variant of the operating system's paging as the run `os_paging`. One that is killed under its limit is
+  /// left out, said on stderr.   \throws  as `run`
+  RunResult os_paging(const std::string& fast) const;
 
   [[nodiscard]] tier::Bytes overhead() const { return overhead_; }
-  [[nodiscard]] tier::Bytes limit() const { return fast_ + overhead_; }
+  [[nodiscard]] tier::Bytes limit(const std::string& fast) const;
 
  private:
   [[nodiscard]] tier::Bytes measure_overhead(const std::string& name, std::vector<std::string> more) const;
 
-  std::vector<std::string> arguments_;
+  Experiment experiment_;
   const std::atomic<bool>& stop_;
-  tier::Bytes fast_;
   tier::Bytes overhead_;
 };
 

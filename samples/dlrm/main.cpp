@@ -44,7 +44,7 @@ void warn_of_bad_lines(const dlrm::BadLines& bad) {
 /// None, said aloud, where the system limits no memory.
 std::unique_ptr<dlrm::Allowance> make_allowance(const dlrm::Experiment& experiment) try {
   const auto& options = experiment.options;
-  if (!options.run.empty() || !(options.compare || options.limited)) return {};
+  if (!options.run.empty() || !(options.compare || options.sweep || options.limited)) return {};
   return std::make_unique<dlrm::Allowance>(experiment, interrupted);
 } catch (const tier::bench::NoMemoryGroup& error) {
   if (experiment.options.limited) throw;
@@ -53,24 +53,33 @@ std::unique_ptr<dlrm::Allowance> make_allowance(const dlrm::Experiment& experime
 }
 
 /// \param allowance  of runs that have a limit; may be null
-dlrm::RunResult make_run(const std::string& name, const dlrm::Experiment& experiment,
+dlrm::RunResult make_run(const dlrm::PlannedRun& planned, const dlrm::Experiment& experiment,
                          const dlrm::Allowance* allowance, dlrm::Progress& progress) {
-  if (name == "os_paging") return allowance->os_paging();
+  const auto& name = planned.name;
+  if (name == "os_paging") return allowance->os_paging(planned.fast);
   if (allowance != nullptr && experiment.options.limited && name != "plain" && name != "all_fast")
-    return allowance->run(name);
-  return dlrm::make_run(name, experiment, progress, interrupted);
+    return allowance->run(planned);
+  return dlrm::make_run(name, with_fast(experiment, planned.fast), progress, interrupted);
+}
+
+void print_allowance(const dlrm::Options& options, const dlrm::Allowance& allowance) {
+  fmt::print("os_paging{} may use ", options.limited ? " and the runs in two tiers" : "");
+  if (!options.sweep) fmt::print("{}: ", tier::to_human(allowance.limit(options.fast)));
+  fmt::print("the fast memory, and {} for the rest of the program\n", tier::to_human(allowance.overhead()));
 }
 
 void report(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options,
             const dlrm::Allowance* allowance) {
   if (options.json == "-") return fmt::print("{}", dlrm::to_json(results));
   fmt::print("{}", dlrm::to_table(results));
-  if (allowance != nullptr && (options.limited || results.back().name == "os_paging")) {
-    fmt::print("os_paging{} may use {}: the fast memory, and {} for the rest of the program\n",
-               options.limited ? " and the runs in two tiers" : "", tier::to_human(allowance->limit()),
-               tier::to_human(allowance->overhead()));
-  }
+  if (allowance != nullptr && (options.limited || results.back().name == "os_paging"))
+    print_allowance(options, *allowance);
   if (!options.json.empty()) dlrm::write_file(options.json, dlrm::to_json(results));
+}
+
+void report_sweep(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options) {
+  fmt::print("\n{}", dlrm::to_sweep_table(results));
+  if (dlrm::plot_sweep(results, options.plot)) fmt::print("plotted as {0}.svg and {0}.png\n", options.plot);
 }
 
 int run(const dlrm::Options& options) {
@@ -85,11 +94,11 @@ int run(const dlrm::Options& options) {
   const auto allowance = make_allowance(experiment);
   std::vector<dlrm::RunResult> results;
   std::exception_ptr failure;  // of a run: the others are worth their table
-  for (const auto& name : dlrm::names_of_runs(options)) {
+  for (const auto& planned : dlrm::plan_runs(options)) {
     if (interrupted || failure) break;
-    if (name == "os_paging" && !allowance) continue;
+    if (planned.name == "os_paging" && !allowance) continue;
     try {
-      results.push_back(make_run(name, experiment, allowance.get(), progress));
+      results.push_back(make_run(planned, experiment, allowance.get(), progress));
     } catch (...) {
       failure = std::current_exception();
     }
@@ -97,6 +106,7 @@ int run(const dlrm::Options& options) {
   if (failure && results.empty()) std::rethrow_exception(failure);
   report(results, options, allowance.get());
   if (failure) std::rethrow_exception(failure);
+  if (options.sweep && options.run.empty()) report_sweep(results, options);
   return interrupted ? 128 + SIGINT : 0;
 }
 

@@ -73,6 +73,11 @@ void add_memory_options(CLI::App& app, Options& o) {
 
 // Where the program calls itself it adds options to those it was given: the last one counts.
 void add_run_options(CLI::App& app, Options& o) {
+  app.add_flag(
+      "--sweep", o.sweep,
+      "Run plain, and tiered, lru, first_touch and os_paging at 5, 10, 20, 50 and 100 % fast memory");
+  app.add_option("--plot", o.plot, "With --sweep: writes NAME.svg and NAME.png, drawn by gnuplot")
+      ->capture_default_str();
   app.add_option("--run", o.run, "One run, by its name")->check(CLI::IsMember(run_names()))->take_last();
   app.add_option("--paging-folder", o.paging_folder,
                  "Where os_paging has its tables [the slow tier's folder, else /var/tmp]");
@@ -111,6 +116,7 @@ void check_options(const CLI::App& app, const Options& o) {
   check(o.samples >= 10, "--samples must be at least 10, of which one tenth is held out");
   std::ignore = parse_fast(o.fast, tier::Bytes{1 << 20});
   std::ignore = tier::parse_bytes(o.reserve);
+  check(!o.sweep || o.slots == 0, "--sweep is over sizes of fast memory: --slots has no place in it");
   if (!o.table_bytes.empty()) std::ignore = tier::parse_bytes(o.table_bytes);
 }
 

@@ -37,8 +37,10 @@ struct Options {
   std::string policy = "hint_aware";
   std::size_t slots = 0;  ///< 0: as many as `fast` holds
   bool compare = false;
-  std::string run;            ///< one run by its name, instead of those that would be made
-  std::string paging_folder;  ///< empty: that of a slow tier that is a file, else /var/tmp
+  bool sweep = false;
+  std::string plot = "tier-dlrm-sweep";  ///< files of its plot, without their suffix
+  std::string run;                       ///< one run by its name, instead of those that would be made
+  std::string paging_folder;             ///< empty: that of a slow tier that is a file, else /var/tmp
   double paging_seconds = 0;  ///< that a run on the operating system's paging learns at most; 0: to its end
   bool limited = false;
   std::string reserve =

@@ -61,6 +61,7 @@ void add_rows(const RunResult& run, std::vector<Row>& rows) {
 
 Json to_json(const RunResult& run) {
   Json json{{"name", run.name},
+            {"fast", run.fast},
             {"samples_per_s", run.samples_per_s},
             {"auc", run.auc},
             {"log_loss", run.log_loss},
@@ -90,6 +91,7 @@ double number(const Json& value) {
 RunResult run_from(const Json& json) {
   RunResult run;
   run.name = json.at("name");
+  run.fast = json.at("fast");
   run.samples_per_s = number(json.at("samples_per_s"));
   run.auc = number(json.at("auc"));
   run.log_loss = number(json.at("log_loss"));

@@ -26,6 +26,7 @@ struct Traffic {
 
 struct RunResult {
   std::string name;
+  std::string fast;          ///< memory that its tables were to have, as an option says it
   bool complete = true;      ///< learned to its end
   bool out_of_time = false;  ///< not complete because its time was up; then neither tested nor summed up
   std::uint64_t samples = 0;

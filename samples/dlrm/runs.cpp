@@ -124,10 +124,19 @@ Experiment make_experiment(const Options& options, Log& log) {
                     .lookahead = options.lookahead}};
 }
 
-std::vector<std::string> names_of_runs(const Options& options) {
-  if (!options.run.empty()) return {options.run};
-  if (options.compare) return {"plain", "all_fast", "tiered", "lru", "first_touch", "os_paging"};
-  return {"tiered"};
+std::vector<PlannedRun> plan_runs(const Options& options) {
+  if (!options.run.empty()) return {{options.run, options.fast}};
+  if (options.sweep) return plan_sweep();
+  std::vector<PlannedRun> runs;
+  const std::vector<std::string> all{"plain", "all_fast", "tiered", "lru", "first_touch", "os_paging"};
+  for (const auto& name : options.compare ? all : std::vector<std::string>{"tiered"})
+    runs.push_back({name, options.fast});
+  return runs;
+}
+
+Experiment with_fast(Experiment experiment, const std::string& fast) {
+  experiment.options.fast = fast;
+  return experiment;
 }
 
 tier::Bytes fast_bytes(const Experiment& experiment) {
@@ -176,6 +185,7 @@ RunResult run_by_name(const std::string& name, const Experiment& experiment, Pro
 RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,
                    const std::atomic<bool>& stop) {
   auto result = run_by_name(name, experiment, progress, stop);
+  result.fast = experiment.options.fast;
   result.threads = threads_of(experiment.options);
   return result;
 }

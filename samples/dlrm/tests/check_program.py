@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,8 +32,9 @@ SMALL_LOG = ["--tables", "3", "--rows", "4000", "--dim", "16", "--batch", "64", 
 END_OF_BAR = b"\r\x1b[K"  # the progress bar is wiped: the run no longer learns
 
 
-def run(*arguments):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+def run(*arguments, path=os.environ.get("PATH", "")):
+    environment = {**os.environ, "PATH": path}
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, env=environment)
 
 
 def runs_in(file):
@@ -95,7 +97,7 @@ def limits_what_runs_apart(folder):
     assert "(in part)" in run("--run", "os_paging_random", "--paging-seconds", "0.001", *SMALL_LOG).stdout
 
     slow = ["--slow", f"file:{folder}:256MiB", "--reserve", "3MiB"]
-    large = ["--table-bytes", "64MB", "--fast", "20%", "--samples", "1000", *SMALL_LOG[:2], *SMALL_LOG[4:]]
+    large = ["--table-bytes", "64MB", "--fast", "25%", "--samples", "1000", *SMALL_LOG[:2], *SMALL_LOG[4:]]
     file = folder / "limited.json"
     ended = run("--compare", "--limited", "--json", str(file), *slow, *large)
     if "no memory control group can be made" in ended.stderr:
@@ -105,6 +107,27 @@ def limits_what_runs_apart(folder):
     assert len({each["checksum"] for each in found + found[-1]["variants"]}) == 1, found
     for each in found[2:] + found[-1]["variants"]:
         assert each["peak_bytes"] < 64_000_000, each  # of all the process
+
+
+def sweeps(folder):
+    plot = folder / "it's"
+    arguments = ["--sweep", "--plot", str(plot), "--json", str(folder / "sweep.json"), "--samples", "300"]
+    arguments += ["--table-bytes", "16MB", "--dim", "32", *SMALL_LOG[:2], *SMALL_LOG[6:]]
+    ended = run(*arguments)
+    assert ended.returncode == 0, ended
+    found = runs_in(folder / "sweep.json")
+    assert len({each["checksum"] for each in found}) == 1, found
+    names = ["tiered", "lru", "first_touch"] + ([] if LEFT_OUT in ended.stderr else ["os_paging"])
+    sizes = ["5%", "10%", "20%", "50%", "100%"]
+    assert [(each["fast"], each["name"]) for each in found[1:]] == [(size, name) for size in sizes for name in names]
+    table = [line.split() for line in ended.stdout.splitlines()]
+    assert [line[0] for line in table if line and line[0] in sizes] == sizes, ended.stdout
+    drawn = [plot.with_name(plot.name + suffix) for suffix in (".svg", ".png")]
+    if shutil.which("gnuplot"):
+        assert drawn[0].read_bytes().startswith(b"<?xml") and drawn[1].read_bytes().startswith(b"\x89PNG"), ended
+    without = run(*arguments, path="/nowhere")
+    assert without.returncode == 0 and "gnuplot is missing" in without.stderr, without
+    assert plot.with_name(plot.name + ".gnuplot").exists()
 
 
 class OnTerminal:
@@ -207,6 +230,7 @@ def names_what_is_wrong(folder):
 with tempfile.TemporaryDirectory() as name:
     compares_all_runs(Path(name))
     limits_what_runs_apart(Path(name))
+    sweeps(Path(name))
     ends_with_the_table_so_far(Path(name))
     ends_at_once_at_the_second_interrupt()
     keeps_what_ran_before_a_run_fails(Path(name))

@@ -81,7 +81,7 @@ TEST_CASE("the help lists every option and is not an error") {
         "--rows",    "--dim",           "--pooling",   "--skew",    "--table-bytes",   "--fast",
         "--slow",    "--policy",        "--slots",     "--compare", "--json",          "--seed",
         "--threads", "--deterministic", "--optimizer", "--run",     "--paging-folder", "--paging-seconds",
-        "--limited", "--reserve",       "--one-row"}) {
+        "--limited", "--sweep",         "--plot",      "--reserve", "--one-row"}) {
     CHECK_MESSAGE(contains(help.str(), name), name);
   }
 }
