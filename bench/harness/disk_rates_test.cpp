@@ -39,7 +39,8 @@ TEST_CASE("the time that a disk takes is that of the direction that takes longer
   CHECK(tier::bench::seconds_for(rates, 200_B, 10_B) == 2);
   CHECK(tier::bench::seconds_for(rates, 200_B, 50_B) == 5);
   CHECK(tier::bench::seconds_for({.read = 100, .write = 0}, 200_B, 0_B) == 2);
-  CHECK(tier::bench::seconds_for({.read = 100, .write = 0}, 200_B, 1_B) == std::numeric_limits<double>::infinity());
+  CHECK(tier::bench::seconds_for({.read = 100, .write = 0}, 200_B, 1_B) ==
+        std::numeric_limits<double>::infinity());
 }
 
 TEST_CASE("a mix that makes no sense is refused, and so is a folder without direct I/O") {
