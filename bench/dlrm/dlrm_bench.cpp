@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Question: what does a training step of the DLRM pay for libtier while all its data fits fast memory?
-#include "support/rows.hpp"
+#include "harness/rows.hpp"
 
 #include <benchmark/benchmark.h>
 #include <omp.h>

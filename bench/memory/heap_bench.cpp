@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Question: does giving out a region stay cheap, however many are live?
-#include "support/rows.hpp"
+#include "harness/rows.hpp"
 
 #include <tier/memory/region_heap.hpp>
 

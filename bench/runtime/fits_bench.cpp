@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Question: what does a program pay for libtier while all its data fits fast memory?
-#include "support/rows.hpp"
+#include "harness/rows.hpp"
 
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>

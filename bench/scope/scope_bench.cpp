@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Question: what does a scope cost when nothing has to move?
-#include "support/rows.hpp"
+#include "harness/rows.hpp"
 
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>

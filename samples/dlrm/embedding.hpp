@@ -5,6 +5,7 @@
 #include <tier/table/optimizers.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <span>
 
 #include "batch.hpp"
@@ -44,6 +45,12 @@ struct TableShape {
 
 /// What a row of a new table holds: small random values, a pure function of seed, table and row.
 void initial_row(const TableShape& shape, RowId row, std::span<float> values);
+
+/// A table was told to serve for so long and no longer.
+class OutOfTime : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "the time of this run is up"; }
+};
 
 /// Rows that are looked up in bags and learn from the gradients of the sums.
 /// \threadsafety  Called by one thread; works in parallel inside.

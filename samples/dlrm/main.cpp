@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 #include <unistd.h>
+#include <harness/control_groups.hpp>
 #include <tier/core/error.hpp>
 
 #include <atomic>
@@ -10,7 +11,9 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <memory>
 
+#include "allowance.hpp"
 #include "runs.hpp"
 
 namespace {
@@ -38,6 +41,47 @@ void warn_of_bad_lines(const dlrm::BadLines& bad) {
   if (bad.count > 0) fmt::print(stderr, "tier-dlrm: {} bad lines were skipped\n", bad.count);
 }
 
+/// None, said aloud, where the system limits no memory.
+std::unique_ptr<dlrm::Allowance> make_allowance(const dlrm::Experiment& experiment) try {
+  const auto& options = experiment.options;
+  if (!options.run.empty() || !(options.compare || options.sweep || options.limited)) return {};
+  return std::make_unique<dlrm::Allowance>(experiment, interrupted);
+} catch (const tier::bench::NoMemoryGroup& error) {
+  if (experiment.options.limited) throw;
+  fmt::print(stderr, "tier-dlrm: os_paging is left out: {}\n", error.what());
+  return {};
+}
+
+/// \param allowance  of runs that have a limit; may be null
+dlrm::RunResult make_run(const dlrm::PlannedRun& planned, const dlrm::Experiment& experiment,
+                         const dlrm::Allowance* allowance, dlrm::Progress& progress) {
+  const auto& name = planned.name;
+  if (name == "os_paging") return allowance->os_paging(planned.fast);
+  if (allowance != nullptr && experiment.options.limited && name != "plain" && name != "all_fast")
+    return allowance->run(planned);
+  return dlrm::make_run(name, with_fast(experiment, planned.fast), progress, interrupted);
+}
+
+void print_allowance(const dlrm::Options& options, const dlrm::Allowance& allowance) {
+  fmt::print("os_paging{} may use ", options.limited ? " and the runs in two tiers" : "");
+  if (!options.sweep) fmt::print("{}: ", tier::to_human(allowance.limit(options.fast)));
+  fmt::print("the fast memory, and {} for the rest of the program\n", tier::to_human(allowance.overhead()));
+}
+
+void report(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options,
+            const dlrm::Allowance* allowance) {
+  if (options.json == "-") return fmt::print("{}", dlrm::to_json(results));
+  fmt::print("{}", dlrm::to_table(results));
+  if (allowance != nullptr && (options.limited || results.back().name == "os_paging"))
+    print_allowance(options, *allowance);
+  if (!options.json.empty()) dlrm::write_file(options.json, dlrm::to_json(results));
+}
+
+void report_sweep(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options) {
+  fmt::print("\n{}", dlrm::to_sweep_table(results));
+  if (dlrm::plot_sweep(results, options.plot)) fmt::print("plotted as {0}.svg and {0}.png\n", options.plot);
+}
+
 int run(const dlrm::Options& options) {
   omp_set_dynamic(0);
   omp_set_num_threads(static_cast<int>(dlrm::threads_of(options)));
@@ -47,20 +91,22 @@ int run(const dlrm::Options& options) {
 
   dlrm::Progress progress{stderr};
   dlrm::warm_up(experiment);
+  const auto allowance = make_allowance(experiment);
   std::vector<dlrm::RunResult> results;
   std::exception_ptr failure;  // of a run: the others are worth their table
-  for (const auto& name : dlrm::names_of_runs(options)) {
+  for (const auto& planned : dlrm::plan_runs(options)) {
     if (interrupted || failure) break;
+    if (planned.name == "os_paging" && !allowance) continue;
     try {
-      results.push_back(dlrm::make_run(name, experiment, progress, interrupted));
+      results.push_back(make_run(planned, experiment, allowance.get(), progress));
     } catch (...) {
       failure = std::current_exception();
     }
   }
   if (failure && results.empty()) std::rethrow_exception(failure);
-  fmt::print("{}", dlrm::to_table(results));
-  if (!options.json.empty()) dlrm::write_file(options.json, dlrm::to_json(results));
+  report(results, options, allowance.get());
   if (failure) std::rethrow_exception(failure);
+  if (options.sweep && options.run.empty()) report_sweep(results, options);
   return interrupted ? 128 + SIGINT : 0;
 }
 

@@ -63,6 +63,7 @@ void add_model_options(CLI::App& app, Options& o) {
 void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--lookahead", o.lookahead, "Batches whose rows are prefetched")->capture_default_str();
   app.add_option("--fast", o.fast, "Fast memory for tables: a size, or a share of their bytes")
+      ->take_last()
       ->capture_default_str();
   app.add_option("--slow", o.slow,
                  "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
@@ -74,8 +75,30 @@ void add_memory_options(CLI::App& app, Options& o) {
                              fmt::join(tier::row_policy_names(), ", "), default_row_policy));
   app.add_option("--slots", o.slots, "Rows of each table that fast memory holds, instead of --fast");
   app.add_flag("--compare", o.compare,
-               "Run plain, all_fast, tiered, lru and first_touch, on the same batches");
-  app.add_option("--json", o.json, "Write the results to this file");
+               "Run plain, all_fast, tiered, lru, first_touch and os_paging, on the same batches");
+  app.add_option("--json", o.json, "Write the results to this file; - is stdout, without the table")
+      ->take_last();
+}
+
+// Where the program calls itself it adds options to those it was given: the last one counts.
+void add_run_options(CLI::App& app, Options& o) {
+  app.add_flag(
+      "--sweep", o.sweep,
+      "Run plain, and tiered, lru, first_touch and os_paging at 5, 10, 20, 50 and 100 % fast memory");
+  app.add_option("--plot", o.plot, "With --sweep: writes NAME.svg and NAME.png, drawn by gnuplot")
+      ->capture_default_str();
+  app.add_option("--run", o.run, "One run, by its name")->check(CLI::IsMember(run_names()))->take_last();
+  app.add_option("--paging-folder", o.paging_folder,
+                 "Where os_paging has its tables [the slow tier's folder, else /var/tmp]");
+  app.add_option("--paging-seconds", o.paging_seconds,
+                 "That each variant of os_paging learns at most, and is then not tested; 0: to its end")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--limited", o.limited, "Runs in two tiers get the memory limit of os_paging too");
+  app.add_option("--reserve", o.reserve,
+                 "With --limited: what tables leave of the fast memory to queues and the like")
+      ->capture_default_str();
+  app.add_flag("--one-row", o.one_row, "Tables of one row: shows what the program needs besides");
 }
 
 void check(bool holds, const std::string& message) {
@@ -101,10 +124,19 @@ void check_options(const CLI::App& app, const Options& o) {
   for (const auto width : o.top) check(width > 0, "--top: a layer must have a width of at least 1");
   check(o.samples >= 10, "--samples must be at least 10, of which one tenth is held out");
   std::ignore = parse_fast(o.fast, tier::Bytes{1 << 20});
+  std::ignore = tier::parse_bytes(o.reserve);
+  check(!o.sweep || o.slots == 0, "--sweep is over sizes of fast memory: --slots has no place in it");
   if (!o.table_bytes.empty()) std::ignore = tier::parse_bytes(o.table_bytes);
 }
 
 }  // namespace
+
+const std::vector<std::string>& run_names() {
+  static const std::vector<std::string> names{
+      "plain",       "all_fast",          "tiered",           "lru",
+      "first_touch", "os_paging_default", "os_paging_random", "os_paging_willneed"};
+  return names;
+}
 
 Learning Options::learning() const {
   const auto kind = optimizer == "sgd" ? Optimizer::Sgd : Optimizer::Adagrad;
@@ -127,6 +159,8 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
   add_log_options(app, options);
   add_model_options(app, options);
   add_memory_options(app, options);
+  add_run_options(app, options);
+  options.arguments = arguments;
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(std::move(arguments));

@@ -38,11 +38,21 @@ struct Options {
   std::string row_policy;  ///< empty: the policy's namesake where there is one, else hint_aware
   std::size_t slots = 0;   ///< 0: as many as `fast` holds
   bool compare = false;
+  bool sweep = false;
+  std::string plot = "tier-dlrm-sweep";  ///< files of its plot, without their suffix
+  std::string run;                       ///< one run by its name, instead of those that would be made
+  std::string paging_folder;             ///< empty: that of a slow tier that is a file, else /var/tmp
+  double paging_seconds = 0;  ///< that a run on the operating system's paging learns at most; 0: to its end
+  bool limited = false;
+  std::string reserve =
+      "0";  ///< of the fast memory of limited runs: for what libtier needs beyond its tables' budget
+  bool one_row = false;
 
   std::string json;
   std::uint64_t seed = 1;
   std::size_t threads = 0;  ///< 0: one for each core
   bool deterministic = false;
+  std::vector<std::string> arguments;  ///< that these were read from
 
   [[nodiscard]] Learning learning() const;
   [[nodiscard]] std::string policy_of_rows() const;
@@ -52,6 +62,9 @@ struct Options {
 /// \return           none if the help was asked for and printed to `out`.
 /// \throws           `ConfigError` for what is unknown, malformed or contradicts itself.
 std::optional<Options> parse_options(std::vector<std::string> arguments, std::ostream& out);
+
+/// What `--run` takes.
+const std::vector<std::string>& run_names();
 
 /// The rows of each of `tables` tables: as given, one number for all, or what fills `--table-bytes`.
 /// \throws  `ConfigError` if the counts differ or a table is too small or too large.

@@ -73,6 +73,9 @@ class PlainMemory {
   [[nodiscard]] Traffic traffic() const;
   [[nodiscard]] std::optional<double> hit_share() const { return {}; }
 
+ protected:
+  [[nodiscard]] const std::shared_ptr<tbb::task_arena>& arena() const { return arena_; }
+
  private:
   std::shared_ptr<tbb::task_arena> arena_ = std::make_shared<tbb::task_arena>(omp_get_max_threads());
   std::size_t live_bytes_ = 0;  // nothing is freed before the run ends, so this is the peak too

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plain_table.hpp"
 
-#include <oneapi/tbb/blocked_range.h>
-#include <oneapi/tbb/parallel_for.h>
-
 #include <algorithm>
 #include <boost/sort/spreadsort/integer_sort.hpp>
+
+#include "huge_buffer.hpp"
 
 // One function, compiled for both kinds of CPU and chosen at run time.
 #if defined(__x86_64__)
@@ -35,25 +34,24 @@ DLRM_WIDEST_VECTORS void add(float* out, const float* in, std::size_t count) {
 RowId row_of(std::uint64_t occurrence) { return static_cast<RowId>(occurrence >> 32); }
 std::size_t sample_of(std::uint64_t occurrence) { return occurrence & 0xffffffff; }
 
+std::shared_ptr<float> huge_rows(std::size_t size_bytes) {
+  auto buffer = std::make_shared<HugeBuffer>(size_bytes);
+  return {buffer, buffer->data()};
+}
+
 }  // namespace
 
 PlainTable::PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena)
-    : shape_{shape}, arena_{std::move(arena)}, rows_{shape.size_bytes()} {
+    : PlainTable{shape, std::move(arena), huge_rows(shape.size_bytes())} {}
+
+// On the same threads as libtier's tables, so that the two differ in nothing but where rows are.
+PlainTable::PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena,
+                       std::shared_ptr<float> rows)
+    : shape_{shape}, arena_{std::move(arena)}, rows_{std::move(rows)} {
   in_parallel(shape_.rows, [this](std::size_t begin, std::size_t end) {
     for (auto id = begin; id < end; ++id) {
       initial_row(shape_, static_cast<RowId>(id), {row(static_cast<RowId>(id)), shape_.dim});
     }
-  });
-}
-
-// On the same threads as libtier's tables, so that the two differ in nothing but where rows are.
-template <class Body>
-void PlainTable::in_parallel(std::size_t count, const Body& body) {
-  constexpr std::size_t worth_a_thread = 64;
-  arena_->execute([&] {
-    tbb::parallel_for(
-        tbb::blocked_range<std::size_t>{0, count, worth_a_thread},
-        [&](const auto& range) { body(range.begin(), range.end()); }, tbb::static_partitioner{});
   });
 }
 

@@ -1,37 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  An embedding table that is a plain array.
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "embedding.hpp"
-#include "huge_buffer.hpp"
 
 namespace dlrm {
 
 /// A row is followed by its state.
-class PlainTable final : public EmbeddingTable {
+class PlainTable : public EmbeddingTable {
  public:
   /// \param arena  the threads of all tables, as libtier's share theirs
   PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena);
+  /// \param rows  zeroed memory for all of it
+  PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena, std::shared_ptr<float> rows);
   void gather(const Lookup& lookup, std::span<float> out) override;
   void update(const Lookup& lookup, std::span<const float> gradients) override;
   void read_all(tier::FunctionRef<void(std::span<const float>)> visit) override;
 
+ protected:
+  [[nodiscard]] const TableShape& shape() const { return shape_; }
+  /// Called again and again during long work, by any thread. What it throws ends the work.
+  virtual void before_piece() const {}
+  /// Calls `body(begin, end)` with parts of [0, count).
+  template <class Body>
+  void in_parallel(std::size_t count, const Body& body) {
+    constexpr std::size_t worth_a_thread = 64, piece = 256;
+    arena_->execute([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<std::size_t>{0, count, worth_a_thread},
+          [&](const auto& range) {
+            for (auto begin = range.begin(); begin < range.end(); begin += piece) {
+              before_piece();
+              body(begin, std::min(begin + piece, range.end()));
+            }
+          },
+          tbb::static_partitioner{});
+    });
+  }
+
  private:
-  [[nodiscard]] float* row(RowId id) const { return rows_.data() + id * shape_.row_floats(); }
+  [[nodiscard]] float* row(RowId id) const { return rows_.get() + id * shape_.row_floats(); }
   void sum_bag(std::span<const RowId> bag, float* out) const;
   void order_by_row(const Lookup& lookup);
-  template <class Body>
-  void in_parallel(std::size_t count, const Body& body);
   template <class Optimizer>
   void update_rows(std::span<const float> gradients, const Optimizer& optimizer);
 
   TableShape shape_;
   std::shared_ptr<tbb::task_arena> arena_;
-  HugeBuffer rows_;
+  std::shared_ptr<float> rows_;
   // Of the lookup that is updated; kept for their memory.
   std::vector<std::uint64_t> occurrences_;  // row << 32 | sample, ascending
   std::vector<std::uint32_t> starts_;       // where each row begins among them, and the end

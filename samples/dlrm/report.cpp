@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace dlrm {
 namespace {
 
 using Row = std::vector<std::string>;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* no_checksum = "n/a";
 
 std::string number(const char* format, double value) {
   return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "n/a";
@@ -28,8 +32,13 @@ std::string moved(const Traffic& traffic) {
   return text.empty() ? "nothing" : text;
 }
 
+std::string checksum(const RunResult& run) {
+  return run.checksum ? fmt::format("{:016x}", *run.checksum) : no_checksum;
+}
+
 Row to_row(const RunResult& run) {
-  return {run.name + (run.complete ? "" : " (interrupted)"),
+  const auto* part = run.complete ? "" : run.out_of_time ? " (in part)" : " (interrupted)";
+  return {run.name + part,
           number("{:.0f}", run.samples_per_s),
           number("{:.4f}", run.auc),
           number("{:.4f}", run.log_loss),
@@ -39,7 +48,72 @@ Row to_row(const RunResult& run) {
           number("{:.2f} s", run.traffic.stalled_s),
           number("{:.2f} %", 100 * run.stalled_share()),
           tier::to_human(tier::Bytes{run.traffic.peak_bytes}),
-          fmt::format("{:016x}", run.checksum)};
+          checksum(run)};
+}
+
+void add_rows(const RunResult& run, std::vector<Row>& rows) {
+  rows.push_back(to_row(run));
+  for (const auto& variant : run.variants) {
+    rows.push_back(to_row(variant));
+    rows.back().front().insert(0, "  ");
+  }
+}
+
+Json to_json(const RunResult& run) {
+  Json json{{"name", run.name},
+            {"fast", run.fast},
+            {"samples_per_s", run.samples_per_s},
+            {"auc", run.auc},
+            {"log_loss", run.log_loss},
+            {"fast_share", run.traffic.fast_share},
+            {"on_time_share", run.traffic.on_time_share},
+            {"bytes_moved", Json(run.traffic.bytes_moved)},
+            {"stalled_s", run.traffic.stalled_s},
+            {"stalled_share", run.stalled_share()},
+            {"peak_bytes", run.traffic.peak_bytes},
+            {"overhead_bytes", run.traffic.overhead_bytes},
+            {"checksum", checksum(run)},
+            {"complete", run.complete},
+            {"out_of_time", run.out_of_time},
+            {"samples", run.samples},
+            {"learning_s", run.learning_s},
+            {"threads", run.threads},
+            {"input_s", run.input_s},
+            {"train_loss", run.train_loss}};
+  for (const auto& variant : run.variants) json["variants"].push_back(to_json(variant));
+  return json;
+}
+
+double number(const Json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+RunResult run_from(const Json& json) {
+  RunResult run;
+  run.name = json.at("name");
+  run.fast = json.at("fast");
+  run.samples_per_s = number(json.at("samples_per_s"));
+  run.auc = number(json.at("auc"));
+  run.log_loss = number(json.at("log_loss"));
+  run.traffic.fast_share = number(json.at("fast_share"));
+  run.traffic.on_time_share = number(json.at("on_time_share"));
+  json.at("bytes_moved").get_to(run.traffic.bytes_moved);
+  run.traffic.stalled_s = number(json.at("stalled_s"));
+  run.traffic.peak_bytes = json.at("peak_bytes");
+  run.traffic.overhead_bytes = json.at("overhead_bytes");
+  const std::string sum = json.at("checksum");
+  if (sum != no_checksum) run.checksum = std::stoull(sum, nullptr, 16);
+  run.complete = json.at("complete");
+  run.out_of_time = json.at("out_of_time");
+  run.samples = json.at("samples");
+  run.learning_s = number(json.at("learning_s"));
+  run.threads = json.at("threads");
+  run.input_s = number(json.at("input_s"));
+  run.train_loss = number(json.at("train_loss"));
+  if (json.contains("variants")) {
+    for (const auto& variant : json.at("variants")) run.variants.push_back(run_from(variant));
+  }
+  return run;
 }
 
 }  // namespace
@@ -52,7 +126,7 @@ double RunResult::stalled_share() const {
 std::string to_table(std::span<const RunResult> runs) {
   std::vector<Row> rows{{"run", "samples/s", "AUC", "log loss", "fast", "on time", "moved", "stalled",
                          "stalled share", "peak", "checksum"}};
-  for (const auto& run : runs) rows.push_back(to_row(run));
+  for (const auto& run : runs) add_rows(run, rows);
   std::string text;
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows) {
@@ -68,28 +142,19 @@ std::string to_table(std::span<const RunResult> runs) {
 }
 
 std::string to_json(std::span<const RunResult> runs) {
-  auto list = nlohmann::ordered_json::array();
-  for (const auto& run : runs) {
-    list.push_back({{"name", run.name},
-                    {"samples_per_s", run.samples_per_s},
-                    {"auc", run.auc},
-                    {"log_loss", run.log_loss},
-                    {"fast_share", run.traffic.fast_share},
-                    {"on_time_share", run.traffic.on_time_share},
-                    {"bytes_moved", nlohmann::ordered_json(run.traffic.bytes_moved)},
-                    {"stalled_s", run.traffic.stalled_s},
-                    {"stalled_share", run.stalled_share()},
-                    {"peak_bytes", run.traffic.peak_bytes},
-                    {"overhead_bytes", run.traffic.overhead_bytes},
-                    {"checksum", fmt::format("{:016x}", run.checksum)},
-                    {"complete", run.complete},
-                    {"samples", run.samples},
-                    {"input_s", run.input_s},
-                    {"train_loss", run.train_loss}});
-  }
-  nlohmann::ordered_json document;
-  document["runs"] = std::move(list);
-  return document.dump(2) + '\n';
+  auto list = Json::array();
+  for (const auto& run : runs) list.push_back(to_json(run));
+  return Json{{"runs", std::move(list)}}.dump(2) + '\n';
+}
+
+std::vector<RunResult> from_json(std::string_view text) try {
+  std::vector<RunResult> runs;
+  const auto document = Json::parse(text);
+  for (const auto& run : document.at("runs")) runs.push_back(run_from(run));
+  return runs;
+} catch (const nlohmann::json::exception& error) {
+  throw tier::TierError{std::make_error_code(std::errc::invalid_argument),
+                        fmt::format("results of a run: {}", error.what())};
 }
 
 void write_file(const std::filesystem::path& path, const std::string& text) {

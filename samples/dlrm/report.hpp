@@ -4,9 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace dlrm {
 
@@ -15,25 +19,28 @@ struct Traffic {
   double fast_share = 1;                               ///< 1 - rows fetched / rows gathered and updated
   double on_time_share = 1;                            ///< of the accesses: those that did not wait
   std::map<std::string, std::uint64_t> bytes_moved{};  ///< by "FROM>TO"
-  double stalled_s = 0;                                ///< summed over threads
+  double stalled_s = 0;                                ///< summed over threads; NaN: not known
   std::uint64_t peak_bytes = 0;
   std::uint64_t overhead_bytes = 0;  ///< of the peak: metadata, staging, queues
 };
 
 struct RunResult {
   std::string name;
-  bool complete = true;  ///< not interrupted
+  std::string fast;          ///< memory that its tables were to have, as an option says it
+  bool complete = true;      ///< learned to its end
+  bool out_of_time = false;  ///< not complete because its time was up; then neither tested nor summed up
   std::uint64_t samples = 0;
   double samples_per_s = 0;
   double learning_s = 0;    ///< wall time
   std::size_t threads = 1;  ///< that compute
   double input_s = 0;       ///< of the time: reading the log
   double train_loss = 0;    ///< mean over the last epoch's batches seen
-  double auc = 0;
-  double log_loss = 0;
-  std::uint64_t checksum =
-      0;  ///< of every weight and every batch's loss: equal for runs that computed the same
+  double auc = std::numeric_limits<double>::quiet_NaN();
+  double log_loss = std::numeric_limits<double>::quiet_NaN();
+  /// Of every weight and every batch's loss: equal for runs that computed the same.
+  std::optional<std::uint64_t> checksum{};
   Traffic traffic;
+  std::vector<RunResult> variants{};  ///< of which this is the fastest; none: it is the only one
 
   /// Of the time that all threads had; 0 before any has passed.
   [[nodiscard]] double stalled_share() const;
@@ -43,6 +50,8 @@ struct RunResult {
 [[nodiscard]] std::string to_table(std::span<const RunResult> runs);
 /// {"runs": [...]}; numbers that are not finite are null.
 [[nodiscard]] std::string to_json(std::span<const RunResult> runs);
+/// The runs of such a text.   \throws  `tier::TierError` if it is none
+[[nodiscard]] std::vector<RunResult> from_json(std::string_view text);
 /// \throws  `tier::TierError` if the file cannot be written.
 void write_file(const std::filesystem::path& path, const std::string& text);
 

@@ -7,14 +7,20 @@
 #include <tier/runtime/policies.hpp>
 #include <tier/runtime/row_policies.hpp>
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
 #include <tuple>
 
 #include "logs/generated_log.hpp"
+#include "paged_memory.hpp"
 #include "plain_memory.hpp"
 #include "tiered_memory.hpp"
 
 namespace dlrm {
 namespace {
+
+using namespace tier::literals;
 
 constexpr std::uint64_t held_out_one_in = 10;
 
@@ -29,6 +35,12 @@ RunResult run_tiered(const std::string& name, const TieredOptions& options, cons
   return Trainer{memory, experiment.model, train, experiment.log, stop}.run(name, progress);
 }
 
+/// Where a file lies, if there is one.
+std::string folder_of(const std::string& path) {
+  const std::filesystem::path file{path};
+  return std::filesystem::is_directory(file) ? path : file.parent_path().string();
+}
+
 tier::TierSpec parse_slow(const std::string& text, tier::Bytes tables) {
   if (text.empty()) return tier::tiers::emulated("cxl", 2 * tables);
   auto tiers = tier::parse_tiers(text);
@@ -36,9 +48,35 @@ tier::TierSpec parse_slow(const std::string& text, tier::Bytes tables) {
   throw tier::ConfigError{fmt::format("--slow takes one tier; \"{}\" has {}", text, tiers.size())};
 }
 
+std::string paging_folder(const Options& options) {
+  if (!options.paging_folder.empty()) return options.paging_folder;
+  const auto slow = parse_slow(options.slow, 1_MiB);
+  return slow.path.empty() ? "/var/tmp" : folder_of(slow.path);
+}
+
+RunResult run_paged(const std::string& name, const Experiment& experiment, Progress& progress,
+                    const std::atomic<bool>& stop) {
+  const auto& options = experiment.options;
+  const std::map<std::string, tier::bench::Paging> variants{
+      {"os_paging_default", tier::bench::Paging::Default},
+      {"os_paging_random", tier::bench::Paging::Random},
+      {"os_paging_willneed", tier::bench::Paging::WillNeed}};
+  PagedMemory memory{paging_folder(options), variants.at(name), options.paging_seconds};
+  return Trainer{memory, experiment.model, experiment.train, experiment.log, stop}.run(name, progress);
+}
+
+tier::Bytes reserve(const Experiment& experiment) {
+  if (!experiment.options.limited || experiment.options.one_row) return {};
+  const auto reserved = tier::parse_bytes(experiment.options.reserve);
+  const auto fast = parse_fast(experiment.options.fast, bytes_of_tables(experiment.model));
+  if (reserved < fast) return reserved;
+  throw tier::ConfigError{fmt::format("--reserve {} leaves nothing of the {} that is fast",
+                                      experiment.options.reserve, tier::to_human(fast))};
+}
+
 TieredOptions tiered_options(const Experiment& experiment) {
   const auto tables = bytes_of_tables(experiment.model);
-  return {.fast = parse_fast(experiment.options.fast, tables),
+  return {.fast = parse_fast(experiment.options.fast, tables) - reserve(experiment),
           .slots = experiment.options.slots,
           .slow = parse_slow(experiment.options.slow, tables),
           .threads = static_cast<unsigned>(threads_of(experiment.options))};
@@ -48,7 +86,9 @@ TieredOptions tiered_options(const Experiment& experiment) {
 void check_tiers(const Options& options) {
   std::ignore = tier::make_policy(options.policy);
   std::ignore = tier::make_row_policy(options.policy_of_rows());
-  std::ignore = parse_slow(options.slow, {});
+  const auto slow = parse_slow(options.slow, 1_MiB);
+  if (options.limited && slow.path.empty())
+    throw tier::ConfigError{"--limited is for a slow tier that is a file, not memory as --slow says"};
 }
 
 }  // namespace
@@ -68,12 +108,14 @@ Experiment make_experiment(const Options& options, Log& log) {
   const bool generated = options.data.empty();
   const auto records = generated ? options.samples : count_records(log, options.data, held_out_one_in);
   const auto learned = records - records / held_out_one_in;
+  auto rows = rows_of_tables(options, log.shape().features.size());
+  if (options.one_row) rows.assign(rows.size(), 1);
   return {.options = options,
           .log = log,
           .model = {.batch = options.batch,
                     .dense = log.shape().dense,
                     .dim = options.dim,
-                    .rows = rows_of_tables(options, log.shape().features.size()),
+                    .rows = std::move(rows),
                     .bottom = options.bottom,
                     .top = options.top,
                     .seed = options.seed,
@@ -84,9 +126,27 @@ Experiment make_experiment(const Options& options, Log& log) {
                     .lookahead = options.lookahead}};
 }
 
-std::vector<std::string> names_of_runs(const Options& options) {
-  if (options.compare) return {"plain", "all_fast", "tiered", "lru", "first_touch"};
-  return {"tiered"};
+std::vector<PlannedRun> plan_runs(const Options& options) {
+  if (!options.run.empty()) return {{options.run, options.fast}};
+  if (options.sweep) return plan_sweep();
+  std::vector<PlannedRun> runs;
+  const std::vector<std::string> all{"plain", "all_fast", "tiered", "lru", "first_touch", "os_paging"};
+  for (const auto& name : options.compare ? all : std::vector<std::string>{"tiered"})
+    runs.push_back({name, options.fast});
+  return runs;
+}
+
+Experiment with_fast(Experiment experiment, const std::string& fast) {
+  experiment.options.fast = fast;
+  return experiment;
+}
+
+tier::Bytes fast_bytes(const Experiment& experiment) {
+  const auto& [options, log, model, train] = experiment;
+  if (options.slots == 0) return parse_fast(options.fast, bytes_of_tables(model));
+  auto cached = model;
+  for (auto& rows : cached.rows) rows = static_cast<RowId>(std::min<std::size_t>(rows, options.slots));
+  return bytes_of_tables(cached);
 }
 
 void warm_up(const Experiment& experiment) {
@@ -108,6 +168,7 @@ RunResult run_by_name(const std::string& name, const Experiment& experiment, Pro
                       const std::atomic<bool>& stop) {
   const auto& options = experiment.options;
   if (name == "plain") return run_plain(experiment, progress, stop);
+  if (name.starts_with("os_paging")) return run_paged(name, experiment, progress, stop);
   auto memory = tiered_options(experiment);
   auto train = experiment.train;
   if (name == "all_fast") {
@@ -127,6 +188,7 @@ RunResult run_by_name(const std::string& name, const Experiment& experiment, Pro
 RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,
                    const std::atomic<bool>& stop) {
   auto result = run_by_name(name, experiment, progress, stop);
+  result.fast = experiment.options.fast;
   result.threads = threads_of(experiment.options);
   return result;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "options.hpp"
+#include "sweep.hpp"
 #include "train.hpp"
 
 namespace dlrm {
@@ -24,8 +25,14 @@ Experiment make_experiment(const Options& options, Log& log);
 /// The log that the options ask for.
 std::unique_ptr<Log> make_log(const Options& options);
 
-/// The runs that the options ask for, in order.
-std::vector<std::string> names_of_runs(const Options& options);
+/// The fast memory that the tables get.
+tier::Bytes fast_bytes(const Experiment& experiment);
+
+/// The same with another size of it.
+Experiment with_fast(Experiment experiment, const std::string& fast);
+
+/// The runs that the options ask for, in order; `os_paging` is one of `Allowance`.
+std::vector<PlannedRun> plan_runs(const Options& options);
 
 /// Learns two batches and forgets them: what oneDNN compiles on first use is not for the first run to pay.
 void warm_up(const Experiment& experiment);

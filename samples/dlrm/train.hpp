@@ -34,7 +34,8 @@ class Trainer {
         stop_{stop},
         model_{memory, model} {}
 
-  /// Ends early, with what was reached so far, once `stop` is set.
+  /// Ends early, with what was reached so far, once `stop` is set or a table throws `OutOfTime`: the batch then
+  /// under way counts as learned.
   RunResult run(const std::string& name, Progress& progress);
 
  private:
@@ -62,6 +63,7 @@ RunResult Trainer<Memory>::run(const std::string& name, Progress& progress) {
   result.name = name;
   learn(result, progress);
   result.traffic = memory_.traffic();  // before the test and the checksum move anything
+  if (result.out_of_time) return result;
   test(result);
   add_weights();
   result.checksum = checksum_.value();
@@ -74,12 +76,17 @@ void Trainer<Memory>::learn(RunResult& result, Progress& progress) {
   const auto total = (options_.learn_from.last - options_.learn_from.first) * options_.epochs;
   const auto start = Clock::now();
   double smooth_loss = 0;
-  for (look_ahead(reader, result); !window_.empty() && !stop_; look_ahead(reader, result)) {
+  for (look_ahead(reader, result); !window_.empty() && !stop_ && !result.out_of_time;
+       look_ahead(reader, result)) {
     const auto batch = std::move(window_.front());
     window_.pop_front();
-    const double loss = model_.train(batch);
-    checksum_.add(loss);
-    smooth_loss += (loss - smooth_loss) * (result.samples == 0 ? 1 : 0.05);
+    try {
+      const double loss = model_.train(batch);
+      checksum_.add(loss);
+      smooth_loss += (loss - smooth_loss) * (result.samples == 0 ? 1 : 0.05);
+    } catch (const OutOfTime&) {
+      result.out_of_time = true;
+    }
     result.samples += batch.used;
     if (progress.due()) {
       progress.draw(result.name, {.samples = result.samples,
@@ -92,7 +99,7 @@ void Trainer<Memory>::learn(RunResult& result, Progress& progress) {
   progress.clear();
   for (const auto& batch : window_) model_.cancel(batch);
   window_.clear();
-  result.complete = result.samples == total;
+  result.complete = result.samples == total && !result.out_of_time;
   result.train_loss = smooth_loss;
   result.learning_s = seconds(Clock::now() - start);
   result.samples_per_s = static_cast<double>(result.samples) / result.learning_s;

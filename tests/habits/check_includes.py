@@ -27,7 +27,7 @@ HEIGHT = {layer: height for height, row in enumerate(ROWS) for layer in row}
 SIDEWAYS = {("table", "tensor"), ("pmr", "tensor")}
 POLICY_MAY = {"policy", "core"}
 # Programs and what only they use: nothing in the library includes from these.
-OUTSIDE = {"tests", "support", "bench", "samples", "tools"}
+OUTSIDE = {"tests", "support", "harness", "bench", "samples", "tools"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<tier/([^>]+)>|"([^"]+)")')
 
 

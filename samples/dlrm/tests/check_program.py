@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tier-dlrm compares its five runs, is interrupted in the middle of one, and says what is wrong with its options."""
+"""tier-dlrm compares its runs, is interrupted in the middle of one, and says what is wrong with its options."""
 import json
 import math
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import tempfile
 from pathlib import Path
 
 PROGRAM = sys.argv[1]
-RUNS = ["plain", "all_fast", "tiered", "lru", "first_touch"]
+IN_PROCESS = ["plain", "all_fast", "tiered", "lru", "first_touch"]
+VARIANTS = ["os_paging_default", "os_paging_random", "os_paging_willneed"]
+LEFT_OUT = "tier-dlrm: os_paging is left out: "  # and why: the system lets us limit no memory
 FIELDS = {
     "name": str,
     "samples_per_s": float,
@@ -29,31 +32,50 @@ SMALL_LOG = ["--tables", "3", "--rows", "4000", "--dim", "16", "--batch", "64", 
 END_OF_BAR = b"\r\x1b[K"  # the progress bar is wiped: the run no longer learns
 
 
-def run(*arguments):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+def run(*arguments, path=os.environ.get("PATH", "")):
+    environment = {**os.environ, "PATH": path}
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, env=environment)
 
 
 def runs_in(file):
     return json.loads(file.read_text())["runs"]
 
 
-def compares_five_runs(folder):
-    file = folder / "five.json"
+def check_fields(each, unknown=()):
+    for field, kind in FIELDS.items():
+        assert type(each[field]) in ((type(None),) if field in unknown else (kind, int)), (field, each)
+
+
+def check_paging(paging):
+    """It is the fastest of its variants, each under a limit that its tables do not fit."""
+    assert paging["name"] == "os_paging" and [each["name"] for each in paging["variants"]] == VARIANTS, paging
+    assert paging["samples_per_s"] == max(each["samples_per_s"] for each in paging["variants"]), paging
+    for each in paging["variants"]:
+        assert all(each["bytes_moved"].values()), each
+        check_fields(each, unknown=("stalled_s", "stalled_share"))
+
+
+def compares_all_runs(folder):
+    file = folder / "all.json"
     ended = run("--compare", "--samples", "2000", "--json", str(file), *SMALL_LOG)
     assert ended.returncode == 0, ended
-    assert ended.stderr == "", ended.stderr  # no terminal, so no bar
+    left_out = ended.stderr.startswith(LEFT_OUT)
+    assert ended.stderr == "" or left_out and ended.stderr.count("\n") == 1, ended.stderr  # no terminal, so no bar
     header, *lines = ended.stdout.splitlines()
     assert header.split()[:2] == ["run", "samples/s"], header
-    assert [line.split()[0] for line in lines] == RUNS, ended.stdout
+    printed = IN_PROCESS if left_out else [*IN_PROCESS, "os_paging", *VARIANTS, "os_paging"]  # and what it may use
+    assert [line.split()[0] for line in lines] == printed, ended.stdout
 
     found = runs_in(file)
-    assert [each["name"] for each in found] == RUNS
-    for each in found:
-        for field, kind in FIELDS.items():
-            assert type(each[field]) in (kind, int), (field, each)
+    assert [each["name"] for each in found] == (IN_PROCESS if left_out else [*IN_PROCESS, "os_paging"])
+    for each in found + found[-1].get("variants", []):
         assert each["complete"] and each["samples"] == 1800, each
         for same in ("auc", "log_loss", "train_loss", "checksum"):
             assert each[same] == found[0][same], (same, each)
+    if not left_out:
+        check_paging(found.pop())
+    for each in found:
+        check_fields(each)
     assert 0 < found[0]["log_loss"] < math.log(2) and 0.5 < found[0]["auc"] < 1, found[0]
     assert all(0 <= each["stalled_share"] <= 1 for each in found)
     assert found[0]["stalled_share"] == 0 and found[2]["stalled_share"] > 0, found
@@ -65,6 +87,47 @@ def compares_five_runs(folder):
     assert run("--samples", "2000", "--json", str(alone), *SMALL_LOG).returncode == 0
     (again,) = runs_in(alone)
     assert again["name"] == "tiered" and again["checksum"] == found[2]["checksum"], again
+
+
+def limits_what_runs_apart(folder):
+    ended = run("--run", "os_paging_random", "--paging-seconds", "0.001", "--json", "-", *SMALL_LOG)
+    (part,) = json.loads(ended.stdout)["runs"]
+    assert part["out_of_time"] and not part["complete"] and part["auc"] is None, part
+    assert part["samples"] == 64 and part["checksum"] == "n/a", part  # the batch it began
+    assert "(in part)" in run("--run", "os_paging_random", "--paging-seconds", "0.001", *SMALL_LOG).stdout
+
+    slow = ["--slow", f"file:{folder}:256MiB", "--reserve", "3MiB"]
+    large = ["--table-bytes", "64MB", "--fast", "25%", "--samples", "1000", *SMALL_LOG[:2], *SMALL_LOG[4:]]
+    file = folder / "limited.json"
+    ended = run("--compare", "--limited", "--json", str(file), *slow, *large)
+    if "no memory control group can be made" in ended.stderr:
+        return print("not tested: " + ended.stderr)
+    assert ended.returncode == 0 and "the runs in two tiers may use" in ended.stdout, ended
+    found = runs_in(file)
+    assert len({each["checksum"] for each in found + found[-1]["variants"]}) == 1, found
+    for each in found[2:] + found[-1]["variants"]:
+        assert each["peak_bytes"] < 64_000_000, each  # of all the process
+
+
+def sweeps(folder):
+    plot = folder / "it's"
+    arguments = ["--sweep", "--plot", str(plot), "--json", str(folder / "sweep.json"), "--samples", "300"]
+    arguments += ["--table-bytes", "16MB", "--dim", "32", *SMALL_LOG[:2], *SMALL_LOG[6:]]
+    ended = run(*arguments)
+    assert ended.returncode == 0, ended
+    found = runs_in(folder / "sweep.json")
+    assert len({each["checksum"] for each in found}) == 1, found
+    names = ["tiered", "lru", "first_touch"] + ([] if LEFT_OUT in ended.stderr else ["os_paging"])
+    sizes = ["5%", "10%", "20%", "50%", "100%"]
+    assert [(each["fast"], each["name"]) for each in found[1:]] == [(size, name) for size in sizes for name in names]
+    table = [line.split() for line in ended.stdout.splitlines()]
+    assert [line[0] for line in table if line and line[0] in sizes] == sizes, ended.stdout
+    drawn = [plot.with_name(plot.name + suffix) for suffix in (".svg", ".png")]
+    if shutil.which("gnuplot"):
+        assert drawn[0].read_bytes().startswith(b"<?xml") and drawn[1].read_bytes().startswith(b"\x89PNG"), ended
+    without = run(*arguments, path="/nowhere")
+    assert without.returncode == 0 and "gnuplot is missing" in without.stderr, without
+    assert plot.with_name(plot.name + ".gnuplot").exists()
 
 
 class OnTerminal:
@@ -148,9 +211,13 @@ def names_what_is_wrong(folder):
         (["--row-policy", "psychic"], "first_touch, hint_aware, lfu, lru"),
         (["--slow", "tape:/x:1GiB"], "tape"),
         (["--fast", "64Mib"], '"Mib"'),
+        (["--run", "walk"], "os_paging_willneed"),
+        (["--limited"], "--limited is for a slow tier that is a file"),
+        (["--run", "tiered", "--limited", "--slow", "file:/var/tmp:1GiB", "--reserve", "9GB"], "leaves nothing"),
+        (["--paging-seconds", "-1"], "--paging-seconds"),
         (["--data", str(malformed), "--format", "criteo"], "line 1"),
     ]:
-        ended = run(*arguments, *([] if "--data" in arguments else ["--compare"]))
+        ended = run(*arguments, *([] if "--data" in arguments or "--run" in arguments else ["--compare"]))
         assert ended.returncode == 2, (arguments, ended)
         assert ended.stderr.startswith("tier-dlrm: ") and part in ended.stderr, (part, ended.stderr)
         assert ended.stdout == "", ended.stdout
@@ -162,7 +229,9 @@ def names_what_is_wrong(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    compares_five_runs(Path(name))
+    compares_all_runs(Path(name))
+    limits_what_runs_apart(Path(name))
+    sweeps(Path(name))
     ends_with_the_table_so_far(Path(name))
     ends_at_once_at_the_second_interrupt()
     keeps_what_ran_before_a_run_fails(Path(name))

@@ -80,10 +80,11 @@ TEST_CASE("the help lists every option and is not an error") {
   std::ostringstream help;
   CHECK(!parse_options({"--help"}, help));
   for (const auto* name :
-       {"--data",    "--format",        "--batch",     "--epochs",    "--lookahead",   "--tables",
-        "--rows",    "--dim",           "--pooling",   "--skew",      "--table-bytes", "--fast",
-        "--slow",    "--policy",        "--slots",     "--compare",   "--json",        "--seed",
-        "--threads", "--deterministic", "--optimizer", "--row-policy"}) {
+       {"--data",    "--format",        "--batch",     "--epochs",  "--lookahead",     "--tables",
+        "--rows",    "--dim",           "--pooling",   "--skew",    "--table-bytes",   "--fast",
+        "--slow",    "--policy",        "--slots",     "--compare", "--json",          "--seed",
+        "--threads", "--deterministic", "--optimizer", "--run",     "--paging-folder", "--paging-seconds",
+        "--limited", "--sweep",         "--plot",      "--reserve", "--one-row",       "--row-policy"}) {
     CHECK_MESSAGE(contains(help.str(), name), name);
   }
 }
@@ -158,6 +159,30 @@ TEST_CASE("the JSON has the promised keys, and null for what is no number") {
   CHECK(entry.at("auc").is_null());
   CHECK(entry.at("bytes_moved").at("dram>cxl") == 7);
   CHECK_THROWS_AS(write_file("/nonexistent-folder/x.json", "{}"), tier::TierError);
+}
+
+TEST_CASE("results read back from their JSON are the same") {
+  RunResult variant;
+  variant.name = "os_paging_random";
+  variant.complete = false;
+  variant.out_of_time = true;
+  variant.samples_per_s = 12.5;
+  variant.learning_s = 2;
+  variant.traffic.stalled_s = std::numeric_limits<double>::quiet_NaN();
+  variant.traffic.bytes_moved["disk>memory"] = 7;
+  auto run = variant;
+  run.name = "os_paging";
+  run.checksum = 0xfedcba9876543210;
+  run.variants = {variant};
+  const auto text = to_json({&run, 1});
+  const auto again = from_json(text);
+  CHECK(to_json(again) == text);
+  CHECK(again.at(0).checksum == run.checksum);
+  CHECK(!again.at(0).variants.at(0).checksum);
+  CHECK(std::isnan(again.at(0).traffic.stalled_s));
+  CHECK(contains(to_table(again), "  os_paging_random (in part)"));
+  CHECK_THROWS_AS(std::ignore = from_json("{}"), tier::TierError);
+  CHECK_THROWS_AS(std::ignore = from_json(""), tier::TierError);
 }
 
 TEST_CASE("the share of the time that was stalled is of all threads' time") {

@@ -215,10 +215,11 @@ TEST_CASE("--policy decides for rows too where it can, and --row-policy for rows
 TEST_CASE("the runs to compare give the same bits, also where all is fast") {
   auto options = small_options();
   options.compare = true;
-  const auto names = names_of_runs(options);
-  CHECK(names == std::vector<std::string>{"plain", "all_fast", "tiered", "lru", "first_touch"});
+  std::vector<std::string> names;
+  for (const auto& planned : plan_runs(options)) names.push_back(planned.name);
+  CHECK(names == std::vector<std::string>{"plain", "all_fast", "tiered", "lru", "first_touch", "os_paging"});
   const auto plain = make("plain", options);
-  for (const auto& name : names) {
+  for (const auto& name : run_names()) {
     CAPTURE(name);
     const auto run = make(name, options);
     CHECK(run.name == name);
@@ -227,6 +228,21 @@ TEST_CASE("the runs to compare give the same bits, also where all is fast") {
     if (name == "all_fast") CHECK(run.traffic.fast_share == 1);
     if (name == "all_fast") CHECK(bytes_moved(run) == 0);
   }
+}
+
+TEST_CASE("a run that the system pages may stop in the middle of a batch, which then counts") {
+  auto options = small_options();
+  options.paging_seconds = 1e-6;
+  for (const auto* name : {"os_paging_default", "os_paging_willneed"}) {
+    const auto run = make(name, options);
+    CHECK(run.out_of_time);
+    CHECK(!run.complete);
+    CHECK(run.samples == options.batch);
+    CHECK(run.samples_per_s > 0);
+    CHECK(!run.checksum);
+  }
+  options.paging_seconds = 1e6;
+  CHECK(make("os_paging_random", options).checksum == make("plain", options).checksum);
 }
 
 TEST_CASE("one flipped bit in the slow tier is noticed") {
@@ -277,5 +293,16 @@ TEST_CASE("memory that cannot be had is refused by name") {
   CHECK(contains(with([](Options& o) { o.slow = "emulated:abacus:1GiB"; }), "abacus"));
   CHECK(contains(with([](Options& o) { o.slow = "emulated:cxl:1GiB;emulated:cxl:1GiB"; }),
                  "--slow takes one tier"));
+  const auto paging_refusal = [](const std::string& folder) {
+    auto options = small_options();
+    options.paging_folder = folder;
+    try {
+      std::ignore = make("os_paging_random", options);
+    } catch (const tier::TierError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{"accepted"};
+  };
+  CHECK(contains(paging_refusal("/nowhere"), "mkostemp of a file in \"/nowhere\""));
   CHECK(contains(with([](Options& o) { o.fast = "10kB"; }), "a budget of"));
 }

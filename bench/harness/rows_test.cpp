@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "support/rows.hpp"
+#include "harness/rows.hpp"
 
 #include <doctest/doctest.h>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A benchmark program: `--rows FILE [ID...]` measures its promises and writes them as JSON; without, it is Google
 // Benchmark's.
-#include "support/registry.hpp"
+#include "harness/registry.hpp"
 
 #include <benchmark/benchmark.h>
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "support/rows.hpp"
+#include "harness/rows.hpp"
 
-#include "support/registry.hpp"
+#include "harness/registry.hpp"
 
 #include <sys/mman.h>
 #include <sys/resource.h>

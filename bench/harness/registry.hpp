@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The measurements that a benchmark program holds; for its main function.
-#include "support/rows.hpp"
+#include "harness/rows.hpp"
 
 #include <string>
 #include <vector>

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Where the system's memory control groups are, and where the caller is among them.
+#include <tier/core/error.hpp>
+
+#include <filesystem>
+
+namespace tier::bench {
+
+/// No group can be made here: names what was tried and why it failed.
+class NoMemoryGroup : public TierError {
+  using TierError::TierError;
+};
+
+/// The tree of groups that limits memory: that of version 1 where one is mounted, else that of version 2.
+struct ControlGroups {
+  int version = 2;
+  std::filesystem::path top;
+  std::filesystem::path ours;  ///< the process's group: `top` or below
+};
+
+/// \param process  a folder with `mountinfo` and `cgroup` as in proc(5)
+/// \throws         `NoMemoryGroup` if no tree that limits memory is mounted
+ControlGroups find_control_groups(const std::filesystem::path& process);
+
+}  // namespace tier::bench

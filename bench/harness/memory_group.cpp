@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "harness/memory_group.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace tier::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FileNames {
+  const char *limit, *swap, *peak;
+};
+
+FileNames names(int version) {
+  if (version == 1)
+    return {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.max_usage_in_bytes"};
+  return {"memory.max", "memory.swap.max", "memory.peak"};
+}
+
+[[noreturn]] void fail(const std::string& what, std::error_code error = last_system_error()) {
+  throw TierError{error, what};
+}
+
+void write_text(const fs::path& file, std::string_view text) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor < 0) fail("opening \"" + file.string() + "\"");
+  const auto written = ::write(descriptor, text.data(), text.size());
+  const auto error = last_system_error();
+  ::close(descriptor);
+  if (written < 0) fail("writing \"" + std::string{text} + "\" to \"" + file.string() + "\"", error);
+}
+
+bool names_memory(const fs::path& file) {
+  std::ifstream words{file};
+  for (std::string word; words >> word;) {
+    if (word == "memory") return true;
+  }
+  return false;
+}
+
+/// In version 2 a group's children have only the controllers that it passes on.
+void pass_memory_on(const fs::path& parent) {
+  if (!names_memory(parent / "cgroup.controllers")) {
+    fail("\"" + (parent / "cgroup.controllers").string() + "\" does not name memory",
+         std::make_error_code(std::errc::not_supported));
+  }
+  const auto passed_on = parent / "cgroup.subtree_control";
+  if (!names_memory(passed_on)) write_text(passed_on, "+memory");
+}
+
+fs::path new_name() {
+  static std::atomic<unsigned> count = 0;
+  return "libtier-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
+}
+
+/// Both sides are closed at the start of another program.
+struct Pipe {
+  Pipe() {
+    if (::pipe2(sides.data(), O_CLOEXEC) != 0) fail("pipe2");
+  }
+  ~Pipe() {
+    ::close(sides[0]);
+    close_write();
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  [[nodiscard]] int read_side() const { return sides[0]; }
+  [[nodiscard]] int write_side() const { return sides[1]; }
+  void close_write() {
+    if (sides[1] >= 0) ::close(std::exchange(sides[1], -1));
+  }
+
+  std::array<int, 2> sides{-1, -1};
+};
+
+/// What a new process does before it is the program; async-signal-safe.   \param processes  of the group
+[[noreturn]] void become(const char* processes, char** argv, int output, int failure) {
+  ::setpgid(0, 0);  // the terminal's Ctrl-C reaches the caller, who passes it on
+  ::dup2(output, STDOUT_FILENO);
+  const int file = ::open(processes, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file >= 0 && ::write(file, "0", 1) == 1) ::execv(argv[0], argv);
+  const int error = errno;
+  std::ignore = ::write(failure, &error, sizeof error);
+  ::_exit(127);
+}
+
+/// Waits until the program runs.   \return  the error with which `become` ended, or 0
+int error_at_start(int failure) {
+  int error = 0;
+  while (::read(failure, &error, sizeof error) < 0 && errno == EINTR) {
+  }
+  return error;
+}
+
+/// Until the other side is closed. Interrupts the program once `stop` is set.
+std::string read_output(int output, pid_t program, const std::atomic<bool>& stop) {
+  constexpr int patience_ms = 20;
+  std::string text;
+  std::array<char, 4096> part{};
+  for (bool told = false;;) {
+    if (stop && !std::exchange(told, true)) ::kill(program, SIGINT);
+    pollfd ready{.fd = output, .events = POLLIN, .revents = 0};
+    if (::poll(&ready, 1, patience_ms) <= 0) continue;
+    const auto n = ::read(output, part.data(), part.size());
+    if (n == 0) return text;
+    if (n > 0) text.append(part.data(), static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace
+
+MemoryGroup::MemoryGroup(std::optional<Bytes> limit, const fs::path& process)
+    : groups_{find_control_groups(process)} {
+  std::string tried;
+  std::error_code error;
+  for (auto parent = groups_.ours;; parent = parent.parent_path()) {
+    try {
+      make_below(parent, limit);
+      return;
+    } catch (const TierError& failure) {
+      guard_.reset();
+      tried += (tried.empty() ? "" : "; ") + std::string{failure.what()};
+      error = failure.code();
+    }
+    if (parent == groups_.top || !parent.has_relative_path()) break;
+  }
+  throw NoMemoryGroup{error, "no memory control group can be made (" + tried + ")"};
+}
+
+void MemoryGroup::make_below(const fs::path& parent, std::optional<Bytes> limit) {
+  if (groups_.version == 2) pass_memory_on(parent);
+  guard_.emplace(parent / new_name());
+  if (!limit) return;
+  const auto [limit_name, swap_name, peak_name] = names(groups_.version);
+  write_text(folder() / limit_name, std::to_string(limit->count));
+  try {
+    // Version 1 limits the sum of memory and swap, version 2 swap.
+    write_text(folder() / swap_name, groups_.version == 1 ? std::to_string(limit->count) : "0");
+  } catch (const TierError&) {
+    // The kernel does not account for swap.
+  }
+}
+
+Ended MemoryGroup::run(std::vector<std::string> arguments, const std::atomic<bool>& stop) {
+  const std::string processes = folder() / "cgroup.procs";
+  std::vector<char*> argv;
+  for (auto& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+
+  Pipe output, failure;
+  const auto child = ::fork();
+  if (child == 0) become(processes.c_str(), argv.data(), output.write_side(), failure.write_side());
+  if (child < 0) fail("fork");
+  output.close_write();
+  failure.close_write();
+  const int error = error_at_start(failure.read_side());
+  auto text = read_output(output.read_side(), child, stop);
+  int status = 0;
+  rusage usage{};
+  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  if (error != 0) {
+    fail("starting \"" + arguments[0] + "\" in the group of \"" + processes + "\"",
+         {error, std::generic_category()});
+  }
+  const Bytes resident{static_cast<std::size_t>(usage.ru_maxrss) << 10};
+  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+          .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+          .peak = peak().value_or(resident),
+          .output = std::move(text)};
+}
+
+std::optional<Bytes> MemoryGroup::peak() const {
+  std::ifstream file{folder() / names(groups_.version).peak};
+  Bytes bytes;
+  if (!(file >> bytes.count)) return {};
+  return bytes;
+}
+
+}  // namespace tier::bench

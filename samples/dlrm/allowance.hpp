@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Runs of this program in processes of their own, under one limit of memory.
+#include <tier/core/bytes.hpp>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "report.hpp"
+#include "runs.hpp"
+
+namespace dlrm {
+
+/// What all of them may use: the tables' fast memory, at least 16 MiB, and what the program needs besides.
+class Allowance {
+ public:
+  /// Measures the latter: the peak of runs with tables of one row.
+  /// \throws  `tier::bench::NoMemoryGroup` where the system gives no limits
+  Allowance(const Experiment& experiment, const std::atomic<bool>& stop);
+
+  /// \throws  `tier::TierError` if the run did not come to its end; the program has said why on stderr.
+  RunResult run(const PlannedRun& planned) const;
+  /// The fastest variant of the operating system's paging as the run `os_paging`. One that is killed under its limit is
+  /// left out, said on stderr.   \throws  as `run`
+  RunResult os_paging(const std::string& fast) const;
+
+  [[nodiscard]] tier::Bytes overhead() const { return overhead_; }
+  [[nodiscard]] tier::Bytes limit(const std::string& fast) const;
+
+ private:
+  [[nodiscard]] tier::Bytes measure_overhead(const std::string& name, std::vector<std::string> more) const;
+
+  Experiment experiment_;
+  const std::atomic<bool>& stop_;
+  tier::Bytes overhead_;
+};
+
+}  // namespace dlrm

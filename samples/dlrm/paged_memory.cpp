@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "paged_memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace dlrm {
+
+using tier::bench::PagedFile;
+
+std::unique_ptr<EmbeddingTable> PagedMemory::table(const TableShape& shape) {
+  auto file = std::make_shared<PagedFile>(folder_, tier::Bytes{shape.size_bytes()}, paging_);
+  auto table = std::make_unique<PagedTable>(shape, arena(), std::move(file));
+  tables_.push_back(table.get());
+  start();
+  return table;
+}
+
+void PagedMemory::start() {
+  start_ = tier::bench::paging_counts();
+  if (seconds_ == 0) return;
+  using Clock = std::chrono::steady_clock;
+  const auto end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>{seconds_});
+  for (auto* table : tables_) table->serve_until(end);
+}
+
+Traffic PagedMemory::traffic() const {
+  const auto counts = tier::bench::paging_counts() - start_;
+  std::uint64_t accesses = 0;
+  for (const auto* table : tables_) accesses += table->accesses();
+  const auto share_without = [&](std::uint64_t some) {
+    return accesses == 0 ? 1 : std::max(0.0, 1 - static_cast<double>(some) / static_cast<double>(accesses));
+  };
+  Traffic traffic;
+  traffic.fast_share = share_without(counts.read.count / static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+  traffic.on_time_share = share_without(counts.waits);
+  traffic.bytes_moved = {{"disk>memory", counts.read.count}, {"memory>disk", counts.written.count}};
+  traffic.stalled_s = std::numeric_limits<double>::quiet_NaN();
+  traffic.peak_bytes = counts.resident.count;
+  return traffic;
+}
+
+}  // namespace dlrm

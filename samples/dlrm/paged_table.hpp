@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  An embedding table that the operating system pages: the plain one, in a mapped file.
+#include <harness/paged_file.hpp>
+
+#include <chrono>
+
+#include "plain_table.hpp"
+
+namespace dlrm {
+
+class PagedTable final : public PlainTable {
+ public:
+  /// Fills the file with the table's first rows, and begins without any of them in memory.
+  PagedTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena,
+             std::shared_ptr<tier::bench::PagedFile> file);
+  /// From then on, lookups throw `OutOfTime`.
+  void serve_until(std::chrono::steady_clock::time_point end) { end_ = end; }
+  /// Announces the lookup's pages, in the variant that does.
+  void prefetch(const Lookup& lookup) override;
+  void gather(const Lookup& lookup, std::span<float> out) override;
+  void update(const Lookup& lookup, std::span<const float> gradients) override;
+  void read_all(tier::FunctionRef<void(std::span<const float>)> visit) override;
+
+  /// Rows gathered and updated, each as often as it was asked for.
+  [[nodiscard]] std::uint64_t accesses() const { return accesses_; }
+
+ private:
+  void before_piece() const override;
+  void announce(std::size_t begin, std::size_t end) const;  // of ids_
+
+  std::shared_ptr<tier::bench::PagedFile> file_;
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::time_point::max();
+  std::uint64_t accesses_ = 0;
+  std::vector<RowId> ids_;  // of the lookup that is announced; kept for their memory
+};
+
+}  // namespace dlrm
