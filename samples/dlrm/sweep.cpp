@@ -63,8 +63,8 @@ std::string script(std::span<const RunResult> runs, const fs::path& name) {
                          way, way);
   }
   if (const auto* plain = find_plain(runs))
-    plots += fmt::format("{}{} with lines dashtype 2 title 'plain'", plots.empty() ? "" : ", ",
-                         plain->samples_per_s);
+    plots += fmt::format("{}{} with lines dashtype 2 linecolor 'black' title 'plain'",
+                         plots.empty() ? "" : ", ", plain->samples_per_s);
   text +=
       "set xlabel 'fast memory, % of the tables'\nset ylabel 'samples/s'\nset logscale xy\n"
       "set xtics (5, 10, 20, 50, 100)\nset xrange [4:120]\nset grid\nset termoption noenhanced\n"
