@@ -2,7 +2,9 @@
 #include "plain_table.hpp"
 
 #include <algorithm>
-#include <boost/sort/spreadsort/integer_sort.hpp>
+#include <array>
+#include <bit>
+#include <utility>
 
 #include "huge_buffer.hpp"
 
@@ -84,12 +86,29 @@ void PlainTable::order_by_row(const Lookup& lookup) {
   for (std::size_t sample = 0; sample < lookup.samples(); ++sample) {
     for (const auto id : lookup.bag(sample)) occurrences_.push_back(std::uint64_t{id} << 32 | sample);
   }
-  boost::sort::spreadsort::integer_sort(occurrences_.begin(), occurrences_.end());
+  sort_by_row();
   for (std::size_t i = 0; i < occurrences_.size(); ++i) {
     if (i == 0 || row_of(occurrences_[i - 1]) != row_of(occurrences_[i]))
       starts_.push_back(static_cast<std::uint32_t>(i));
   }
   starts_.push_back(static_cast<std::uint32_t>(occurrences_.size()));
+}
+
+// Digit by digit, counting, as libtier's tables do: a library's sort would leave this baseline behind for no fault of its
+// memory. Each pass is stable, so samples stay in order.
+void PlainTable::sort_by_row() {
+  constexpr unsigned digit_bits = 11;
+  spare_.resize(occurrences_.size());
+  const auto row_bits = static_cast<unsigned>(std::bit_width(shape_.rows - 1));
+  for (unsigned shift = 32; shift < 32 + row_bits; shift += digit_bits) {
+    std::array<std::uint32_t, 1 << digit_bits> next{};
+    const auto digit = [&](std::uint64_t occurrence) { return occurrence >> shift & (next.size() - 1); };
+    for (const auto occurrence : occurrences_) ++next[digit(occurrence)];
+    std::uint32_t before = 0;
+    for (auto& n : next) before += std::exchange(n, before);
+    for (const auto occurrence : occurrences_) spare_[next[digit(occurrence)]++] = occurrence;
+    occurrences_.swap(spare_);
+  }
 }
 
 template <class Optimizer>
@@ -102,13 +121,18 @@ void PlainTable::update_rows(std::span<const float> gradients, const Optimizer& 
       if (r + prefetch_distance < rows) {
         prefetch_row(row(row_of(occurrences_[starts_[r + prefetch_distance]])), shape_.row_floats());
       }
-      std::fill(sum.begin(), sum.end(), 0.0F);
-      for (auto i = starts_[r]; i < starts_[r + 1]; ++i) {
-        add(sum.data(), gradients.data() + sample_of(occurrences_[i]) * dim, dim);
+      const auto gradient = [&](std::size_t i) {
+        return gradients.data() + sample_of(occurrences_[i]) * dim;
+      };
+      const float* total = gradient(starts_[r]);
+      if (starts_[r + 1] - starts_[r] > 1) {
+        std::copy_n(total, dim, sum.data());
+        for (auto i = starts_[r] + 1; i < starts_[r + 1]; ++i) add(sum.data(), gradient(i), dim);
+        total = sum.data();
       }
       float* values = row(row_of(occurrences_[starts_[r]]));
       optimizer(std::span{values, dim}, std::span{values + dim, shape_.learning.row_states()},
-                std::span<const float>{sum});
+                std::span{total, dim});
     }
   });
 }

@@ -49,6 +49,7 @@ class PlainTable : public EmbeddingTable {
   [[nodiscard]] float* row(RowId id) const { return rows_.get() + id * shape_.row_floats(); }
   void sum_bag(std::span<const RowId> bag, float* out) const;
   void order_by_row(const Lookup& lookup);
+  void sort_by_row();
   template <class Optimizer>
   void update_rows(std::span<const float> gradients, const Optimizer& optimizer);
 
@@ -57,7 +58,8 @@ class PlainTable : public EmbeddingTable {
   std::shared_ptr<float> rows_;
   // Of the lookup that is updated; kept for their memory.
   std::vector<std::uint64_t> occurrences_;  // row << 32 | sample, ascending
-  std::vector<std::uint32_t> starts_;       // where each row begins among them, and the end
+  std::vector<std::uint64_t> spare_;
+  std::vector<std::uint32_t> starts_;  // where each row begins among them, and the end
 };
 
 }  // namespace dlrm
