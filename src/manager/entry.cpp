@@ -464,19 +464,14 @@ Entry::Step Entry::finish_transfers() {
 
 Entry::Step Entry::step() {
   report_ = RoomReport{};
-  bool lacking = false, in_flight = false;
+  bool lacking = false;
   lacking_ = 0;
   if (context_.root && core_.door_closed_ && !closed_door_) return Step::Blocked;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
-    if (batch_[i].entered || plans_[i].transfer != nullptr) {
-      in_flight |= !batch_[i].entered;
-      continue;
-    }
+    if (batch_[i].entered || plans_[i].transfer != nullptr) continue;
     switch (admit(i)) {
       case Way::Entered:
-        break;
       case Way::Joined:
-        in_flight = true;
         break;
       case Way::NeedsRoom:
         if (!lacking) lacks(i);
@@ -505,7 +500,7 @@ Entry::Step Entry::step() {
     busy |= !needless;
     if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
   }
-  if (in_flight || waits()) {
+  if (waits()) {
     // What has begun is carried out before we look again: others may wait for it while we wait for them.
     const Step carried_out = finish_transfers();
     return repeated || busy || installs ? Step::Again : carried_out;
