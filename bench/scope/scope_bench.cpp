@@ -2,6 +2,7 @@
 // Question: what does a scope cost when nothing has to move?
 #include "support/rows.hpp"
 
+#include <tier/runtime/policies.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
 #include <tier/tensor/tensor.hpp>
@@ -9,7 +10,10 @@
 #include <benchmark/benchmark.h>
 #include <algorithm>
 #include <array>
-#include <barrier>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -19,10 +23,10 @@ namespace {
 using namespace tier::literals;
 
 struct Fixture {
-  Runtime runtime{{.tiers = {tiers::dram(16_MiB)}, .policy = "lru"}};
+  Runtime runtime;
   std::vector<Tensor<float>> tensors;
 
-  Fixture() {
+  explicit Fixture(const char* policy = "lru") : runtime{{.tiers = {tiers::dram(16_MiB)}, .policy = policy}} {
     for (int i = 0; i < 8; ++i) tensors.emplace_back(runtime, Shape{1024});
   }
 };
@@ -96,7 +100,62 @@ std::vector<Row> scope_resident() {
   return rows;
 }
 
-const bool registered = add_rows("scope.resident", scope_resident);
+/// First touch that wants to be told of every use.
+class EveryUsePolicy final : public Policy {
+ public:
+  std::string_view name() const noexcept override { return "every_use"; }
+  WantedUses wanted_uses() const noexcept override { return WantedUses::EveryUse; }
+  Placement place(const AllocationEvent&, PolicyContext&) override { return {}; }
+  MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {}; }
+  void on_use(const UseEvent&, PolicyContext&) override { ++uses_; }
+
+ private:
+  std::uint64_t uses_ = 0;
+};
+
+/// What it costs to be told of every use: on one thread, and on two that each have an object.
+std::vector<Row> scope_every_use() {
+  register_policy("every_use", [](PolicyOptions) { return std::make_unique<EveryUsePolicy>(); });
+  Fixture quiet, watched{"every_use"};
+  const auto on_own_objects = [](int threads, Fixture& f) {
+    return [threads, &f] {
+      std::atomic<std::size_t> next{0};
+      on_threads(threads, [&] {
+        auto& own = f.tensors[next++];
+        for (int i = 0; i < repeats; ++i) {
+          ReadScope scope{own};
+          benchmark::DoNotOptimize(scope.get<0>().data());
+        }
+      });
+    };
+  };
+  const auto measure = [&](int threads, const std::string& what, double mark, const char* reach) {
+    const auto before = watched.runtime.statistics();
+    const Pair pair = time_pair(on_own_objects(threads, watched), on_own_objects(threads, quiet), 15);
+    const auto after = watched.runtime.statistics();
+    const auto told = after.hits - before.hits, dropped = after.uses_dropped - before.uses_dropped;
+    const auto percent = std::to_string(100 * dropped / (told + dropped));
+    const double ns = pair.ours.median() / repeats * 1e9, untold = pair.baseline.median() / repeats * 1e9;
+    return checked_row({.id = "scope.every_use",
+                        .what = what + ", every use told (" + percent + " % dropped)",
+                        .value = ns,
+                        .unit = "ns",
+                        .baseline = "no use told",
+                        .baseline_value = untold,
+                        .ratio = ns / untold,
+                        .reach = reach,
+                        .reached = ns <= mark},
+                       pair);
+  };
+  std::vector<Row> rows;
+  rows.push_back(measure(1, "entry + exit, one object", 40, "<= 40 ns"));
+  if (std::thread::hardware_concurrency() > 1)
+    rows.push_back(measure(2, "entry + exit, two threads on objects of their own", 80, "<= 80 ns"));
+  return rows;
+}
+
+const bool registered =
+    add_rows("scope.resident", scope_resident) && add_rows("scope.every_use", scope_every_use);
 
 Fixture& shared() {
   static Fixture fixture;

@@ -57,6 +57,7 @@ class Entry {
     TierIndex target = no_tier;
     TierIndex tier = no_tier;  // where it is used
     bool asked = false;        // the policy has been asked about this use
+    bool joined = false;       // somebody else had begun to fetch it
     bool retried = false;      // a failed block is read once more
     bool retired = false;      // it was when it was marked moving
     bool spared = false;       // by us
@@ -134,10 +135,10 @@ void Entry::enter(std::size_t i) {
   op.address = b.address.load(std::memory_order_acquire);
   if (op.address != nullptr) op.address += op.offset;
   b.note_use(mutated(Mutant::VersionNotRaised) ? Use::Read : op.use, core_.clock_.stamp());
+  Plan& plan = plans_[i];
+  plan.tier = record.primary()->tier;
   // Every use is told once: as a miss, or here where none was asked about.
-  const bool watched = (b.state.load(std::memory_order_relaxed) & word::watched) != 0;
-  if (watched && !plans_[i].asked) core_.note_use_event(b, op.use);
-  plans_[i].tier = record.primary()->tier;
+  if (!plan.asked && core_.wants_use(plan.joined ? no_tier : plan.tier)) core_.used(b, op.use, true);
   record.archived = false;
   if (record.garbage && op.use != Use::Read && !record.dying) {
     record.garbage = false;
@@ -186,6 +187,7 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
     ++t->references;
     plans_[i].transfer = t;
+    plans_[i].joined = true;
     return Way::Joined;
   }
   if (op.use == Use::Read) {  // its source stays valid: what was to leave stays
@@ -683,13 +685,8 @@ void Entry::throw_unreadable(std::size_t i) {
 }
 
 void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
-  bool complete = true;
-  for (auto& op : batch) {
-    if (op.block == nullptr) op.entered = true;
-    if (op.entered) continue;
-    complete = enter_watched(op) && complete;
-  }
-  if (complete) return;
+  for (auto& op : batch) op.entered |= op.block == nullptr;
+  if (std::ranges::all_of(batch, &Operand::entered)) return;
   if (in_fork_child_) return enter_in_child(batch);
   const auto self = shared_from_this();  // its objects may all go while a scope waits
   boost::container::small_vector<Operand, 8> managed;
@@ -731,23 +728,6 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
   }
   hand_back();
   for (std::size_t i = 0; i < managed.size(); ++i) charge_in_place(managed[i], used[i]);
-}
-
-/// Enters an operand that asks for nothing but to be told of.
-bool ManagerCore::enter_watched(Operand& op) noexcept {
-  Block& b = *op.block;
-  if ((b.state.load(std::memory_order_relaxed) & word::slow_entry) != word::watched) return false;
-  const auto old = b.state.fetch_add(word::pin, std::memory_order_acquire);
-  if ((old & word::slow_entry) != word::watched) {
-    b.leave();
-    return false;
-  }
-  b.note_use(op.use, clock_.stamp());
-  op.address = b.address.load(std::memory_order_relaxed);
-  if (op.address != nullptr) op.address += op.offset;
-  op.entered = true;
-  note_use_event(b, op.use);
-  return true;
 }
 
 /// An emulated device takes its time for the whole object, whatever part of it the scope will touch.

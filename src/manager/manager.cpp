@@ -72,14 +72,13 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     RegionHeap heap{capacity, Bytes{granule_}};
     tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, 0, false});
   }
-  notes_.reserve(notes_limit);
-  drained_.reserve(notes_limit);
   refresh_wants();
 }
 
 ManagerCore::~ManagerCore() {
   LiveManagers::instance().remove(this);
   quiesce();
+  notes_->close();
   for (auto& tier : tiers_) {
     tier.ranked.clear();
     tier.secondaries.clear();
@@ -158,7 +157,7 @@ std::uint64_t ManagerCore::now_ns() const noexcept {
 
 void ManagerCore::stamp(EventHeader& event) noexcept {
   event.sequence = ++sequence_;
-  event.time_ns = now_ns();
+  event.time_ns = told_ns_ = now_ns();
 }
 
 Block* ManagerCore::find(BlockId id) const noexcept {
@@ -178,13 +177,8 @@ void ManagerCore::replace_policy() noexcept {
 void ManagerCore::refresh_wants() noexcept {
   const bool observed = !observers_.empty();
   wants_kernels_.store(observed || policy_->wants_kernels(), std::memory_order_relaxed);
-  const bool watch = observed || policy_->wanted_uses() == WantedUses::EveryUse;
-  for (auto& [id, b] : by_id_) {
-    if (watch)
-      b->state.fetch_or(word::watched, std::memory_order_relaxed);
-    else
-      b->state.fetch_and(~word::watched, std::memory_order_relaxed);
-  }
+  watched_ = observed ? WantedUses::EveryUse : policy_->wanted_uses();
+  for (auto& [id, b] : by_id_) refresh(*b);
 }
 
 void ManagerCore::add_observer(Observer& observer) {
@@ -200,44 +194,53 @@ void ManagerCore::remove_observer(Observer& observer) noexcept {
   refresh_wants();
 }
 
-void ManagerCore::leave_note(const Note& note) noexcept {
-  const MutexLock lock{notes_mutex_};
-  if (notes_.size() < notes_limit)
-    notes_.push_back(note);
-  else
-    ++notes_dropped_;
+/// A use that somebody wants to be told of. Who finds his ring full empties it, unless the lock is taken: then the use is
+/// dropped.
+/// \param locked  the caller has it
+void ManagerCore::used(const Block& b, Use use, bool locked) noexcept {
+  if (in_fork_child_) return;
+  const Note note{Note::Kind::Use, {}, use, b.id, 0};
+  if (notes_->leave(note)) return;
+  if (!locked && mutex_.try_lock()) {
+    drain_notes();
+    mutex_.unlock();
+    if (notes_->leave(note)) return;
+  }
+  uses_dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void ManagerCore::note_use_event(Block& b, Use use) noexcept {
-  leave_note({Note::Kind::Use, {}, use, b.id, 0});
+bool Block::enter_watched(std::uint64_t old, Use use, std::uint64_t stamp) noexcept {
+  if ((old & word::slow_entry) != 0) {
+    leave();
+    return false;
+  }
+  note_use(use, stamp);
+  static_cast<ManagerCore*>(manager)->used(*this, use, false);
+  return true;
 }
 
 /// Carries out what destructors and uses have left behind.
 void ManagerCore::drain_notes() noexcept {
-  {
-    const MutexLock lock{notes_mutex_};
-    if (notes_.empty()) return;
-    drained_.swap(notes_);
-  }
-  for (const Note& note : drained_) {
-    if (note.kind == Note::Kind::KernelEnd) {
-      const auto it = kernels_.find(note.id);
-      if (it == kernels_.end()) continue;
-      const OpenKernel& k = it->second;
-      KernelEvent event{{}, note.id, k.name, k.hash, k.operands, note.value};
-      tell(event, &Observer::on_kernel_end);
-      ask([&](Policy& p) { p.on_kernel_end(event, *this); });
-      kernels_.erase(it);
-    } else if (note.kind == Note::Kind::Hint) {
+  bool timed = false;  // uses share a time: to read the clock costs more than to tell one
+  notes_->take([&](const Note& note) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    if (note.kind == Note::Kind::Use && !std::exchange(timed, true)) told_ns_ = now_ns();
+    carry_out(note);
+  });
+}
+
+void ManagerCore::carry_out(const Note& note) noexcept {
+  switch (note.kind) {
+    case Note::Kind::KernelEnd:
+      return tell_kernel_end(note.id, note.value);
+    case Note::Kind::Hint:
       if (Block* b = find(note.id)) apply_hint(note.hint, *b, note.value);
-    } else {
+      return;
+    case Note::Kind::Use:
       ++counts_.hits;
-      UseEvent event{{}, note.id, note.use};
-      tell(event, &Observer::on_use);
+      UseEvent event{{++sequence_, told_ns_}, note.id, note.use};
+      for (auto* observer : observers_) observer->on_use(event);
       ask([&](Policy& p) { p.on_use(event, *this); });
-    }
   }
-  drained_.clear();
 }
 
 void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Operand> batch) {
@@ -263,7 +266,20 @@ void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Oper
 }
 
 void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
-  leave_note({Note::Kind::KernelEnd, {}, {}, scope, duration_ns});
+  if (in_fork_child_ || notes_->leave({Note::Kind::KernelEnd, {}, {}, scope, duration_ns})) return;
+  MutexLock lock{mutex_};
+  drain_notes();
+  tell_kernel_end(scope, duration_ns);
+}
+
+void ManagerCore::tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
+  const auto it = kernels_.find(scope);
+  if (it == kernels_.end()) return;
+  const OpenKernel& k = it->second;
+  KernelEvent event{{}, scope, k.name, k.hash, k.operands, duration_ns};
+  tell(event, &Observer::on_kernel_end);
+  ask([&](Policy& p) { p.on_kernel_end(event, *this); });
+  kernels_.erase(it);
 }
 
 void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept {
@@ -287,7 +303,8 @@ void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
 }
 
 void ManagerCore::hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept {
-  leave_note({Note::Kind::Hint, hint, {}, object.object->block->id, scope});
+  if (!in_fork_child_ && !notes_->leave({Note::Kind::Hint, hint, {}, object.object->block->id, scope}))
+    hints_dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 
 Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
@@ -376,11 +393,10 @@ Statistics ManagerCore::statistics() const {
           s.moved.push_back({from, to, static_cast<Cause>(cause), bytes, count});
   s.objects = objects_.size();
   s.blocks = by_id_.size();
-  {
-    const MutexLock notes_lock{notes_mutex_};
-    s.hints_dropped = notes_dropped_;
-  }
+  s.hints_dropped = hints_dropped_.load(std::memory_order_relaxed);
+  s.uses_dropped = uses_dropped_.load(std::memory_order_relaxed);
   s.metadata += Bytes{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes()};
+  s.metadata += Bytes{notes_->bytes()};
   return s;
 }
 

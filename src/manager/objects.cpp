@@ -189,6 +189,17 @@ void ManagerCore::refresh(Block& b) noexcept {
     b.state.fetch_or(word::asks, std::memory_order_release);
   else
     b.state.fetch_and(~word::asks, std::memory_order_release);
+  const bool watched = wants_use(primary != nullptr ? primary->tier : no_tier);
+  if (watched == ((b.state.load(std::memory_order_relaxed) & word::watched) != 0)) return;
+  if (watched)
+    b.state.fetch_or(word::watched, std::memory_order_relaxed);
+  else
+    b.state.fetch_and(~word::watched, std::memory_order_relaxed);
+}
+
+/// Whether somebody wants to be told of uses of a block there that need no decision.
+bool ManagerCore::wants_use(TierIndex t) const noexcept {
+  return watched_ == WantedUses::EveryUse || (watched_ == WantedUses::Misses && t != 0);
 }
 
 /// Scopes whose operands are resident take no lock and stand in no line. Where they never leave the first of the line
@@ -252,7 +263,6 @@ Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
   *record = BlockRecord{};
   record->block = b;
   record->alignment = block_alignment(size, alignment);
-  const bool watched = policy_->wanted_uses() == WantedUses::EveryUse || !observers_.empty();
   b->address.store(nullptr, std::memory_order_relaxed);
   b->version.store(0, std::memory_order_relaxed);
   b->last_use.store(clock_.stamp(), std::memory_order_relaxed);
@@ -260,6 +270,7 @@ Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
   b->id = next_block_++;
   if (b->manager == nullptr) b->manager = this;  // for good: who left last asks it late
   b->record = record;
+  const bool watched = watched_ != WantedUses::Stamps;
   b->state.store(word::asks | (watched ? word::watched : 0), std::memory_order_release);
   return *b;
 }
