@@ -10,7 +10,6 @@
 #include <benchmark/benchmark.h>
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -100,62 +99,7 @@ std::vector<Row> scope_resident() {
   return rows;
 }
 
-/// First touch that wants to be told of every use.
-class EveryUsePolicy final : public Policy {
- public:
-  std::string_view name() const noexcept override { return "every_use"; }
-  WantedUses wanted_uses() const noexcept override { return WantedUses::EveryUse; }
-  Placement place(const AllocationEvent&, PolicyContext&) override { return {}; }
-  MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {}; }
-  void on_use(const UseEvent&, PolicyContext&) override { ++uses_; }
-
- private:
-  std::uint64_t uses_ = 0;
-};
-
-/// What it costs to be told of every use: on one thread, and on two that each have an object.
-std::vector<Row> scope_every_use() {
-  register_policy("every_use", [](PolicyOptions) { return std::make_unique<EveryUsePolicy>(); });
-  Fixture quiet, watched{"every_use"};
-  const auto on_own_objects = [](int threads, Fixture& f) {
-    return [threads, &f] {
-      std::atomic<std::size_t> next{0};
-      on_threads(threads, [&] {
-        auto& own = f.tensors[next++];
-        for (int i = 0; i < repeats; ++i) {
-          ReadScope scope{own};
-          benchmark::DoNotOptimize(scope.get<0>().data());
-        }
-      });
-    };
-  };
-  const auto measure = [&](int threads, const std::string& what, double mark, const char* reach) {
-    const auto before = watched.runtime.statistics();
-    const Pair pair = time_pair(on_own_objects(threads, watched), on_own_objects(threads, quiet), 15);
-    const auto after = watched.runtime.statistics();
-    const auto told = after.hits - before.hits, dropped = after.uses_dropped - before.uses_dropped;
-    const auto percent = std::to_string(100 * dropped / (told + dropped));
-    const double ns = pair.ours.median() / repeats * 1e9, untold = pair.baseline.median() / repeats * 1e9;
-    return checked_row({.id = "scope.every_use",
-                        .what = what + ", every use told (" + percent + " % dropped)",
-                        .value = ns,
-                        .unit = "ns",
-                        .baseline = "no use told",
-                        .baseline_value = untold,
-                        .ratio = ns / untold,
-                        .reach = reach,
-                        .reached = ns <= mark},
-                       pair);
-  };
-  std::vector<Row> rows;
-  rows.push_back(measure(1, "entry + exit, one object", 40, "<= 40 ns"));
-  if (std::thread::hardware_concurrency() > 1)
-    rows.push_back(measure(2, "entry + exit, two threads on objects of their own", 80, "<= 80 ns"));
-  return rows;
-}
-
-const bool registered =
-    add_rows("scope.resident", scope_resident) && add_rows("scope.every_use", scope_every_use);
+const bool registered = add_rows("scope.resident", scope_resident);
 
 Fixture& shared() {
   static Fixture fixture;
@@ -171,14 +115,43 @@ void read_one_object(benchmark::State& state) {
 }
 BENCHMARK(read_one_object)->ThreadRange(1, 8)->UseRealTime();
 
-void read_own_object(benchmark::State& state) {
-  auto& t = shared().tensors[static_cast<std::size_t>(state.thread_index())];
+void read_own(benchmark::State& state, Fixture& f) {
+  auto& t = f.tensors[static_cast<std::size_t>(state.thread_index())];
   for (auto _ : state) {
     ReadScope scope{t};
     benchmark::DoNotOptimize(scope.get<0>().data());
   }
 }
+void read_own_object(benchmark::State& state) { read_own(state, shared()); }
 BENCHMARK(read_own_object)->ThreadRange(1, 8)->UseRealTime();
+
+/// First touch that wants to be told of every use.
+class EveryUsePolicy final : public Policy {
+ public:
+  std::string_view name() const noexcept override { return "every_use"; }
+  WantedUses wanted_uses() const noexcept override { return WantedUses::EveryUse; }
+  Placement place(const AllocationEvent&, PolicyContext&) override { return {}; }
+  MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {}; }
+  void on_use(const UseEvent&, PolicyContext&) override { ++uses_; }
+
+ private:
+  std::uint64_t uses_ = 0;
+};
+
+/// Beside `read_own_object`: what it costs that each use is told, and how many are not.
+void read_own_object_every_use_told(benchmark::State& state) {
+  static const bool known =
+      (register_policy("every_use", [](PolicyOptions) { return std::make_unique<EveryUsePolicy>(); }), true);
+  benchmark::DoNotOptimize(known);
+  static Fixture f{"every_use"};
+  const auto before = f.runtime.statistics();
+  read_own(state, f);
+  const auto after = f.runtime.statistics();
+  const auto told = after.hits - before.hits, dropped = after.uses_dropped - before.uses_dropped;
+  if (state.thread_index() == 0)
+    state.counters["dropped_%"] = 100 * static_cast<double>(dropped) / static_cast<double>(told + dropped);
+}
+BENCHMARK(read_own_object_every_use_told)->ThreadRange(1, 8)->UseRealTime();
 
 void kernel_with_three_operands(benchmark::State& state) {
   auto& t = shared().tensors;
