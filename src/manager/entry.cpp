@@ -29,7 +29,10 @@ class Entry {
     operands_.reserve(batch.size());
     for (const auto& op : batch)
       if (op.block->record == nullptr) throw_retired("destroyed before a scope's entry");
-    for (const auto& op : batch) ++op.block->record->entering;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      ++batch[i].block->record->entering;
+      plans_[i].told = batch[i].entered;
+    }
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -56,6 +59,7 @@ class Entry {
     bool own = false;              // begun by us: to be run
     TierIndex target = no_tier;
     TierIndex tier = no_tier;  // where it is used
+    bool told = false;         // the use was, when it entered the short way
     bool asked = false;        // the policy has been asked about this use
     bool joined = false;       // somebody else had begun to fetch it
     bool retried = false;      // a failed block is read once more
@@ -87,6 +91,7 @@ class Entry {
   Step finish_transfers() TIER_REQUIRES(core_.mutex_);
   void enter(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void stop_and_take_over(std::size_t i, Transfer& t) TIER_REQUIRES(core_.mutex_);
+  void tell_uses() TIER_REQUIRES(core_.mutex_);
   void blocked() TIER_REQUIRES(core_.mutex_);
   bool fall_back() TIER_REQUIRES(core_.mutex_);
   /// True if the operand's block stands earlier in the batch, too.
@@ -135,10 +140,7 @@ void Entry::enter(std::size_t i) {
   op.address = b.address.load(std::memory_order_acquire);
   if (op.address != nullptr) op.address += op.offset;
   b.note_use(mutated(Mutant::VersionNotRaised) ? Use::Read : op.use, core_.clock_.stamp());
-  Plan& plan = plans_[i];
-  plan.tier = record.primary()->tier;
-  // Every use is told once: as a miss, or here where none was asked about.
-  if (!plan.asked && core_.wants_use(plan.joined ? no_tier : plan.tier)) core_.used(b, op.use, true);
+  plans_[i].tier = record.primary()->tier;
   record.archived = false;
   if (record.garbage && op.use != Use::Read && !record.dying) {
     record.garbage = false;
@@ -516,12 +518,22 @@ void Entry::run() {
     switch (step()) {
       case Step::Done:
         done_ = true;
-        return;
+        return tell_uses();
       case Step::Again:
         continue;
       case Step::Blocked:
         blocked();
     }
+  }
+}
+
+/// Every use is told once: as a miss, where it entered the short way, or here.
+void Entry::tell_uses() {
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    const Plan& plan = plans_[i];
+    const bool outside = plan.joined || plan.tier != 0;
+    if (!plan.told && !plan.asked && core_.wants_use(outside))
+      core_.used(*batch_[i].block, batch_[i].use, outside, true);
   }
 }
 

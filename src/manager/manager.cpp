@@ -15,6 +15,11 @@
 namespace tier {
 namespace {
 
+/// True if who wants that is to be told of a use that needed no decision.
+bool wants(WantedUses wanted, bool outside) noexcept {
+  return wanted == WantedUses::EveryUse || (wanted == WantedUses::Misses && outside);
+}
+
 /// What goes on when a policy has failed: fast until full, and no move that nobody needs.
 class Fallback final : public Policy {
  public:
@@ -78,7 +83,6 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
 ManagerCore::~ManagerCore() {
   LiveManagers::instance().remove(this);
   quiesce();
-  notes_->close();
   for (auto& tier : tiers_) {
     tier.ranked.clear();
     tier.secondaries.clear();
@@ -176,13 +180,16 @@ void ManagerCore::replace_policy() noexcept {
 /// What the policy and the observers want to be told, where scopes can see it.
 void ManagerCore::refresh_wants() noexcept {
   const bool observed = !observers_.empty();
-  wants_kernels_.store(observed || policy_->wants_kernels(), std::memory_order_relaxed);
-  watched_ = observed ? WantedUses::EveryUse : policy_->wanted_uses();
+  policy_uses_ = policy_->wanted_uses();
+  policy_kernels_ = policy_->wants_kernels();
+  watched_ = observed ? WantedUses::EveryUse : policy_uses_;
+  wants_kernels_.store(observed || policy_kernels_, std::memory_order_relaxed);
   for (auto& [id, b] : by_id_) refresh(*b);
 }
 
 void ManagerCore::add_observer(Observer& observer) {
   MutexLock lock{mutex_};
+  drain_notes();  // of before its time
   observers_.push_back(&observer);
   refresh_wants();
 }
@@ -194,16 +201,20 @@ void ManagerCore::remove_observer(Observer& observer) noexcept {
   refresh_wants();
 }
 
-/// A use that somebody wants to be told of. Who finds his ring full empties it, unless the lock is taken: then the use is
-/// dropped.
-/// \param locked  the caller has it
-void ManagerCore::used(const Block& b, Use use, bool locked) noexcept {
+/// Whether somebody wants to be told of a use that needs no decision.
+/// \param outside  of what was not in the fastest tier
+bool ManagerCore::wants_use(bool outside) const noexcept { return wants(watched_, outside); }
+
+/// A use that somebody wants to be told of. Who finds his ring full empties it, unless another thread has the lock: then
+/// the use is dropped.
+/// \param locked  the caller has the lock
+void ManagerCore::used(const Block& b, Use use, bool outside, bool locked) noexcept {
   if (in_fork_child_) return;
-  const Note note{Note::Kind::Use, {}, use, b.id, 0};
+  const Note note{Note::Kind::Use, {}, use, outside, b.id, 0};
   if (notes_->leave(note)) return;
-  if (!locked && mutex_.try_lock()) {
-    drain_notes();
-    mutex_.unlock();
+  if (locked || mutex_.try_lock()) {
+    drain_own_notes();
+    if (!locked) mutex_.unlock();
     if (notes_->leave(note)) return;
   }
   uses_dropped_.fetch_add(1, std::memory_order_relaxed);
@@ -215,17 +226,20 @@ bool Block::enter_watched(std::uint64_t old, Use use, std::uint64_t stamp) noexc
     return false;
   }
   note_use(use, stamp);
-  static_cast<ManagerCore*>(manager)->used(*this, use, false);
+  static_cast<ManagerCore*>(manager)->used(*this, use, (old & word::outside) != 0, false);
   return true;
 }
 
-/// Carries out what destructors and uses have left behind.
+/// Carries out what destructors and uses have left behind, on all threads.
 void ManagerCore::drain_notes() noexcept {
-  bool timed = false;  // uses share a time: to read the clock costs more than to tell one
-  notes_->take([&](const Note& note) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    if (note.kind == Note::Kind::Use && !std::exchange(timed, true)) told_ns_ = now_ns();
-    carry_out(note);
-  });
+  if (in_fork_child_) return;  // the parent does
+  notes_->take(CarryOut{*this});
+}
+
+/// Likewise on the calling thread alone, for who is not to take long.
+void ManagerCore::drain_own_notes() noexcept {
+  if (in_fork_child_) return;
+  notes_->take_own(CarryOut{*this});
 }
 
 void ManagerCore::carry_out(const Note& note) noexcept {
@@ -236,15 +250,16 @@ void ManagerCore::carry_out(const Note& note) noexcept {
       if (Block* b = find(note.id)) apply_hint(note.hint, *b, note.value);
       return;
     case Note::Kind::Use:
-      ++counts_.hits;
+      if (!note.outside) ++counts_.hits;
       UseEvent event{{++sequence_, told_ns_}, note.id, note.use};
       for (auto* observer : observers_) observer->on_use(event);
-      ask([&](Policy& p) { p.on_use(event, *this); });
+      if (wants(policy_uses_, note.outside)) ask([&](Policy& p) { p.on_use(event, *this); });
   }
 }
 
 void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Operand> batch) {
   if (in_fork_child_) return;
+  notes_->prepare();
   MutexLock lock{mutex_};
   drain_notes();
   OpenKernel kernel;
@@ -261,12 +276,12 @@ void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Oper
   kernel.hash = hash;
   KernelEvent event{{}, context.scope, kernel.name, kernel.hash, kernel.operands, 0};
   tell(event, &Observer::on_kernel_begin);
-  ask([&](Policy& p) { p.on_kernel_begin(event, *this); });
+  if (policy_kernels_) ask([&](Policy& p) { p.on_kernel_begin(event, *this); });
   kernels_.emplace(context.scope, std::move(kernel));
 }
 
 void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
-  if (in_fork_child_ || notes_->leave({Note::Kind::KernelEnd, {}, {}, scope, duration_ns})) return;
+  if (in_fork_child_ || notes_->leave({Note::Kind::KernelEnd, {}, {}, {}, scope, duration_ns})) return;
   MutexLock lock{mutex_};
   drain_notes();
   tell_kernel_end(scope, duration_ns);
@@ -278,7 +293,7 @@ void ManagerCore::tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns
   const OpenKernel& k = it->second;
   KernelEvent event{{}, scope, k.name, k.hash, k.operands, duration_ns};
   tell(event, &Observer::on_kernel_end);
-  ask([&](Policy& p) { p.on_kernel_end(event, *this); });
+  if (policy_kernels_) ask([&](Policy& p) { p.on_kernel_end(event, *this); });
   kernels_.erase(it);
 }
 
@@ -297,20 +312,21 @@ void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept 
 
 void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
   if (in_fork_child_) return;
+  if (hint == Hint::Archive) notes_->prepare();  // a scope that ends will take it back
   MutexLock lock{mutex_};
   drain_notes();
   if (!closed_) apply_hint(hint, *object.object->block, scope);
 }
 
 void ManagerCore::hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept {
-  if (!in_fork_child_ && !notes_->leave({Note::Kind::Hint, hint, {}, object.object->block->id, scope}))
+  if (!in_fork_child_ && !notes_->leave({Note::Kind::Hint, hint, {}, {}, object.object->block->id, scope}))
     hints_dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 
 Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
   if (in_fork_child_) return Outcome::Gone;
   MutexLock lock{mutex_};
-  drain_notes();
+  drain_own_notes();
   if (closed_) return Outcome::Gone;
   Block& b = *object.object->block;
   HintEvent event{{}, Hint::Prefetch, b.id, 0};

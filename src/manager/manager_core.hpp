@@ -85,7 +85,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   void rerank(BlockId id) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
 
   // Called by blocks and transfers.
-  void used(const Block& b, Use use, bool locked) noexcept;
+  void used(const Block& b, Use use, bool outside, bool locked) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
   void last_unpinned(BlockId id) noexcept;
   void transfer_ended(Transfer& transfer, std::error_code error, bool cancelled) noexcept;
   void fetch_now(BlockId id) noexcept;
@@ -225,7 +225,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   void charge_in_place(const Operand& op, TierIndex t) noexcept;
   void changed() noexcept TIER_REQUIRES(mutex_);
   void drain_notes() noexcept TIER_REQUIRES(mutex_);
-  bool wants_use(TierIndex t) const noexcept TIER_REQUIRES(mutex_);
+  void drain_own_notes() noexcept TIER_REQUIRES(mutex_);
+  bool wants_use(bool outside) const noexcept TIER_REQUIRES(mutex_);
   void carry_out(const Note& note) noexcept TIER_REQUIRES(mutex_);
   void tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
@@ -253,6 +254,20 @@ class ManagerCore final : public Manager, public PolicyContext {
   }
   void replace_policy() noexcept TIER_REQUIRES(mutex_);
   void refresh_wants() noexcept TIER_REQUIRES(mutex_);
+
+  /// Tells notes. Uses that are told together share a time: to read the clock costs more than to tell one.
+  class CarryOut {
+   public:
+    explicit CarryOut(ManagerCore& core) noexcept : core_{core} {}
+    void operator()(const Note& note) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
+      if (note.kind == Note::Kind::Use && !std::exchange(timed_, true)) core_.told_ns_ = core_.now_ns();
+      core_.carry_out(note);
+    }
+
+   private:
+    ManagerCore& core_;
+    bool timed_ = false;
+  };
 
   /// A call that may release the lock halfway, while it holds regions and perhaps a block that have no place yet.
   class Inside {
@@ -314,10 +329,12 @@ class ManagerCore final : public Manager, public PolicyContext {
   std::array<std::array<std::array<std::pair<std::uint64_t, std::uint64_t>, cause_count>, max_tiers>,
              max_tiers>
       moved_ TIER_GUARDED_BY(mutex_){};
-  const std::shared_ptr<Notes> notes_ = std::make_shared<Notes>();
+  const std::shared_ptr<Notes> notes_ = Notes::make();
   std::atomic<std::uint64_t> uses_dropped_{0}, hints_dropped_{0};
+  WantedUses policy_uses_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;
   WantedUses watched_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;  // by the policy or an observer
-  Companions companions_;                                            // told before the lock is taken
+  bool policy_kernels_ TIER_GUARDED_BY(mutex_) = false;
+  Companions companions_;       // told before the lock is taken
   bool in_fork_child_ = false;  // set before the child's first own instruction
   CopyEngine engine_;           // last: its movers end before what they report to
 };

@@ -7,7 +7,7 @@
 
 namespace tier {
 
-/// The rings that a thread fills, one for each manager that it has left notes for. Gives them back when it ends.
+/// The rings that a thread fills, one for each manager that it leaves notes for. Gives them back when it ends.
 class ThreadRings {
  public:
   ThreadRings() = default;
@@ -16,12 +16,13 @@ class ThreadRings {
   ~ThreadRings() {
     ended = true;
     last = {};
-    for (auto& [notes, ring] : all_) give_back(*ring);
+    for (auto& mine : all_)
+      if (const auto notes = mine.notes.lock()) mine.ring->taken.store(false, std::memory_order_release);
   }
 
   /// The calling thread's ring of `notes`; null if there is none.
   static Notes::Ring* of(Notes& notes) noexcept {
-    if (last.notes == &notes) [[likely]]
+    if (last.address == &notes) [[likely]]
       return last.ring;
     if (ended) return nullptr;
     thread_local ThreadRings mine;
@@ -32,24 +33,23 @@ class ThreadRings {
 
  private:
   struct Mine {
-    std::shared_ptr<Notes> notes;
+    std::weak_ptr<Notes> notes;
+    const Notes* address = nullptr;
     Notes::Ring* ring = nullptr;
   };
   struct Last {
-    const Notes* notes = nullptr;
+    const Notes* address = nullptr;
     Notes::Ring* ring = nullptr;
   };
 
-  static void give_back(Notes::Ring& ring) noexcept { ring.taken.store(false, std::memory_order_release); }
-
   Notes::Ring* find_or_take(Notes& notes) noexcept try {
     for (auto& mine : all_)
-      if (mine.notes.get() == &notes) return mine.ring;
+      if (mine.address == &notes) return mine.ring;
     last = {};
-    std::erase_if(all_, [](const Mine& mine) { return mine.notes->closed_.load(std::memory_order_relaxed); });
+    std::erase_if(all_, [](const Mine& mine) { return mine.notes.expired(); });
     all_.reserve(all_.size() + 1);
     Notes::Ring* const ring = notes.take_ring();
-    if (ring != nullptr) all_.push_back({notes.shared_from_this(), ring});
+    if (ring != nullptr) all_.push_back({notes.weak_from_this(), &notes, ring});
     return ring;
   } catch (const std::bad_alloc&) {
     return nullptr;
@@ -63,9 +63,15 @@ class ThreadRings {
 constinit thread_local ThreadRings::Last ThreadRings::last{};
 constinit thread_local bool ThreadRings::ended = false;
 
+Notes::Ring* Notes::own() noexcept { return ThreadRings::of(*this); }
+
+void Notes::prepare() noexcept { own(); }
+
 bool Notes::leave(const Note& note) noexcept {
-  Ring* const ring = ThreadRings::of(*this);
-  return ring != nullptr && ring->notes.push(note);
+  Ring* const ring = own();
+  if (ring == nullptr) return false;
+  if (note.kind != Note::Kind::KernelEnd && ring->notes.write_available() <= reserved) return false;
+  return ring->notes.push(note);
 }
 
 Notes::Ring* Notes::take_ring() noexcept {

@@ -3,8 +3,11 @@
 #include "manager/notes.hpp"
 #include "rig.hpp"
 
+#include <tier/manager/observer.hpp>
+
 #include <doctest/doctest.h>
 
+#include <map>
 #include <set>
 #include <thread>
 #include <vector>
@@ -14,7 +17,11 @@ namespace {
 
 using namespace test;
 
-Note note(std::uint64_t id, std::uint64_t value = 0) { return {Note::Kind::Use, {}, Use::Read, id, value}; }
+Note note(std::uint64_t id, std::uint64_t value = 0) {
+  return {Note::Kind::Use, {}, Use::Read, false, id, value};
+}
+
+constexpr std::uint64_t room = Notes::capacity - Notes::reserved;  // for uses and hints
 
 std::vector<std::uint64_t> taken(Notes& notes) {
   std::vector<std::uint64_t> ids;
@@ -46,13 +53,26 @@ class UsesPolicy final : public Policy {
   WantedUses wanted_;
 };
 
+class Listener final : public Observer {
+ public:
+  void on_use(const UseEvent&) noexcept override { ++uses; }
+  std::size_t uses = 0;
+};
+
+/// Memory that stays the parent's over a fork.
+class ParentsTier final : public MemoryTier {
+ public:
+  explicit ParentsTier(const MemoryTierOptions& options) : MemoryTier{options} { copied_by_fork_ = false; }
+};
+
 struct UsesRig {
-  explicit UsesRig(WantedUses wanted) {
+  template <class T = MemoryTier>
+  explicit UsesRig(WantedUses wanted, std::type_identity<T> = {}) {
     auto made = std::make_unique<UsesPolicy>(wanted);
     policy = made.get();
     std::vector<std::unique_ptr<Tier>> tiers;
     for (const auto& options : {fast_tier(1_MiB), slow_tier(8_MiB, true)}) {
-      auto tier = std::make_unique<MemoryTier>(options);
+      auto tier = std::make_unique<T>(options);
       memory.push_back(tier.get());
       tiers.push_back(std::move(tier));
     }
@@ -83,21 +103,36 @@ struct UsesRig {
 
 }  // namespace
 
-TEST_CASE("notes of a thread come in order, and none is lost while its ring has room") {
-  const auto notes = std::make_shared<Notes>();
+TEST_CASE(
+    "notes of a thread come in order, none is lost while its ring has room, and ends of kernels have some "
+    "left") {
+  const auto notes = Notes::make();
   CHECK(taken(*notes).empty());
   for (std::uint64_t round = 0; round < 3; ++round) {
-    for (std::uint64_t i = 0; i < Notes::capacity; ++i) REQUIRE(notes->leave(note(i)));
+    for (std::uint64_t i = 0; i < room; ++i) REQUIRE(notes->leave(note(i)));
     CHECK_FALSE(notes->leave(note(0)));
+    for (std::uint64_t i = room; i < Notes::capacity; ++i)
+      REQUIRE(notes->leave({Note::Kind::KernelEnd, {}, {}, {}, i, 0}));
+    CHECK_FALSE(notes->leave({Note::Kind::KernelEnd, {}, {}, {}, 0, 0}));
     const auto ids = taken(*notes);
     REQUIRE(ids.size() == Notes::capacity);
     for (std::uint64_t i = 0; i < Notes::capacity; ++i) CHECK(ids[i] == i);
   }
 }
 
+TEST_CASE("a thread takes its own notes alone, or those of all") {
+  const auto notes = Notes::make();
+  CHECK(notes->leave(note(1)));
+  std::jthread{[&] { CHECK(notes->leave(note(2))); }}.join();
+  std::vector<std::uint64_t> own;
+  notes->take_own([&](const Note& n) { own.push_back(n.id); });
+  CHECK(own == std::vector<std::uint64_t>{1});
+  CHECK(taken(*notes) == std::vector<std::uint64_t>{2});
+}
+
 TEST_CASE("threads fill rings of their own while another takes; each one's notes come once and in order") {
   constexpr std::uint64_t threads = 4, each = 100'000;
-  const auto notes = std::make_shared<Notes>();
+  const auto notes = Notes::make();
   std::atomic<std::uint64_t> left{0}, running{threads};
   std::vector<std::jthread> team;
   for (std::uint64_t t = 0; t < threads; ++t)
@@ -116,11 +151,12 @@ TEST_CASE("threads fill rings of their own while another takes; each one's notes
   while (running > 0) take();
   team.clear();
   take();
+  CHECK(left >= threads * room);
   CHECK(count[0] + count[1] + count[2] + count[3] == left);
 }
 
 TEST_CASE("a thread that ends leaves its notes behind, and its ring to the next") {
-  const auto notes = std::make_shared<Notes>();
+  const auto notes = Notes::make();
   std::size_t one = 0;
   for (std::uint64_t t = 0; t < 20; ++t) {
     std::jthread{[&] { CHECK(notes->leave(note(t))); }}.join();
@@ -133,7 +169,7 @@ TEST_CASE("a thread that ends leaves its notes behind, and its ring to the next"
 
 TEST_CASE(
     "a thread may leave notes in the destructors of what it holds; those after its rings' end do not fit") {
-  const auto notes = std::make_shared<Notes>();
+  const auto notes = Notes::make();
   static std::atomic<int> fitted;
   fitted = 0;
   struct Late {
@@ -156,13 +192,12 @@ TEST_CASE(
 TEST_CASE("a thread tells managers apart, those that have ended and those made since among them") {
   std::weak_ptr<Notes> ended;
   {
-    const auto first = std::make_shared<Notes>();
+    const auto first = Notes::make();
     CHECK(first->leave(note(1)));
-    first->close();
     ended = first;
   }
   for (std::uint64_t round = 0; round < 100; ++round) {
-    const auto a = std::make_shared<Notes>(), b = std::make_shared<Notes>();
+    const auto a = Notes::make(), b = Notes::make();
     for (std::uint64_t i = 0; i < 3; ++i) {
       CHECK(a->leave(note(i)));
       CHECK(b->leave(note(10 + i)));
@@ -170,8 +205,6 @@ TEST_CASE("a thread tells managers apart, those that have ended and those made s
     CHECK(taken(*a) == std::vector<std::uint64_t>{0, 1, 2});
     CHECK(taken(*b) == std::vector<std::uint64_t>{10, 11, 12});
     CHECK(ended.expired());
-    a->close();
-    b->close();
   }
 }
 
@@ -179,9 +212,9 @@ TEST_CASE("every use: told by its thread itself when its ring is full, so that o
   UsesRig rig{WantedUses::EveryUse};
   const auto object = rig.make(64_KiB);
   rig.told();
-  const std::uint64_t uses = 3 * Notes::capacity;
+  const std::uint64_t uses = 3 * room;
   for (std::uint64_t i = 0; i < uses; ++i) rig.use(object, Use::Read);
-  CHECK(rig.policy->uses.size() >= uses - Notes::capacity);  // without any other call
+  CHECK(rig.policy->uses.size() >= uses - room);  // without any other call
   CHECK(rig.told() == uses);
   CHECK(rig.manager->statistics().uses_dropped == 0);
 }
@@ -215,7 +248,7 @@ TEST_CASE("every use under load: what is told and what is dropped make up all") 
     time = use.time_ns;
     CHECK(blocks.contains(use.block));
   }
-  CHECK(rig.policy->uses.size() >= Notes::capacity);
+  CHECK(rig.policy->uses.size() >= room);
 }
 
 TEST_CASE(
@@ -231,13 +264,13 @@ TEST_CASE(
   };
   std::jthread holder{[&] { rig.manager->end_of_step(); }};
   held.get_future().wait();
-  for (std::uint64_t i = 0; i < 2 * Notes::capacity; ++i) rig.use(object, Use::Read);
+  for (std::uint64_t i = 0; i < 2 * room; ++i) rig.use(object, Use::Read);
   go.set_value();
   holder.join();
   const auto told = rig.told();
   const auto dropped = rig.manager->statistics().uses_dropped;
-  CHECK(dropped >= Notes::capacity - 1);
-  CHECK(told + dropped == 2 * Notes::capacity + 1);
+  CHECK(dropped >= room - 1);
+  CHECK(told + dropped == 2 * room + 1);
 }
 
 TEST_CASE("misses: uses outside the fastest tier that needed no decision are told, others are not") {
@@ -280,7 +313,11 @@ TEST_CASE(
   };
   CHECK(rig.manager->prefetch(object.ref()) == Outcome::Done);
   gate.wait_for_arrival();
-  std::jthread user{[&] { rig.use(object, Use::Read); }};
+  std::jthread user{[&] {
+    Operand op = Operand::of(object.ref(), Use::Read);
+    rig.manager->enter({&op, 1}, {1, true, {}});
+    Manager::leave({&op, 1});
+  }};
   rig.use(neighbour, Use::Read);
   while (object.ref().object->block->pins() == 0) std::this_thread::yield();
   gate.open();
@@ -296,18 +333,106 @@ TEST_CASE("stamps: no use is told, and none costs a note") {
   CHECK(rig.manager->statistics().hits == 0);
 }
 
-TEST_CASE("the end of a kernel is told even where the ring is full of other things") {
+TEST_CASE("the end of a kernel has room where the ring is full of hints, which are dropped and counted") {
   UsesRig rig{WantedUses::Stamps};
   const auto object = rig.make(64_KiB);
   Operand op = Operand::of(object.ref(), Use::Read);
   rig.manager->enter({&op, 1}, {2, true, "kernel"});
   rig.manager->kernel_begin({.scope = 2, .kernel = "kernel"}, {&op, 1});
-  for (std::size_t i = 0; i < Notes::capacity + 10; ++i)
-    rig.manager->hint_later(Hint::WillRead, object.ref(), 2);
+  for (std::size_t i = 0; i < room + 10; ++i) rig.manager->hint_later(Hint::WillRead, object.ref(), 2);
   rig.manager->kernel_end(2, 5);
   Manager::leave({&op, 1});
+  CHECK(rig.policy->kernels == 0);  // an exit calls nobody
+  rig.manager->end_of_step();
   CHECK(rig.policy->kernels == 1);
   CHECK(rig.manager->statistics().hints_dropped == 10);
+}
+
+TEST_CASE("ends of more kernels than a ring keeps room for are told all the same") {
+  UsesRig rig{WantedUses::Stamps};
+  const auto object = rig.make(64_KiB);
+  const std::uint64_t kernels = Notes::reserved + 10;
+  Operand op = Operand::of(object.ref(), Use::Read);
+  rig.manager->enter({&op, 1}, {2, true, "kernel"});
+  for (std::uint64_t k = 0; k < kernels; ++k)
+    rig.manager->kernel_begin({.scope = k, .kernel = "kernel"}, {&op, 1});
+  for (std::uint64_t i = 0; i < room; ++i) rig.manager->hint_later(Hint::WillRead, object.ref(), 2);
+  for (std::uint64_t k = 0; k < kernels; ++k) rig.manager->kernel_end(k, 5);
+  Manager::leave({&op, 1});
+  rig.manager->end_of_step();
+  CHECK(rig.policy->kernels == kernels);
+}
+
+TEST_CASE("every use: a batch of more operands than a ring holds loses none") {
+  UsesRig rig{WantedUses::EveryUse};
+  std::vector<ObjectHandle> objects;
+  for (std::uint64_t i = 0; i < room + 100; ++i) objects.push_back(rig.make(64_B));
+  rig.manager->hint(Hint::Archive, objects[0].ref(), 0);  // so that all go the long way
+  rig.told();
+  std::vector<Operand> batch;
+  for (const auto& object : objects) batch.push_back(Operand::of(object.ref(), Use::Read));
+  rig.manager->enter(batch, {1, true, {}});
+  Manager::leave(batch);
+  CHECK(rig.told() == objects.size());
+  CHECK(rig.manager->statistics().uses_dropped == 0);
+}
+
+TEST_CASE("every use is told once, however often its scope had to give back what it had") {
+  UsesRig rig{WantedUses::EveryUse};
+  const auto small = rig.make(64_KiB), large = rig.make(1_MiB - 64_KiB), other = rig.make(512_KiB);
+  rig.use(small, Use::Read);
+  rig.manager->quiesce();
+  rig.told();
+  const auto misses = rig.policy->misses;
+  Operand held = Operand::of(other.ref(), Use::Read);
+  rig.manager->enter({&held, 1}, {1, true, {}});
+  std::jthread user{[&] {
+    std::vector<Operand> batch{Operand::of(small.ref(), Use::Read), Operand::of(large.ref(), Use::Read)};
+    batch[0].entered = batch[0].block->try_enter(Use::Read, rig.manager->clock().stamp());
+    rig.manager->enter(batch, {2, true, {}});
+    Manager::leave(batch);
+  }};
+  std::this_thread::sleep_for(std::chrono::milliseconds{50});  // it has looked for room, in vain
+  Manager::leave({&held, 1});
+  user.join();
+  const auto asked = rig.policy->misses - misses;
+  rig.manager->end_of_step();
+  std::map<BlockId, int> told;
+  for (const auto& use : rig.policy->uses) ++told[use.block];
+  CHECK(asked >= 1);
+  CHECK(told[small.ref().object->block->id] == 1);
+  CHECK(told[large.ref().object->block->id] == 0);
+}
+
+TEST_CASE("an observer is told of every use from its beginning on, the policy no more than it wants") {
+  for (const auto wanted : {WantedUses::Stamps, WantedUses::Misses, WantedUses::EveryUse}) {
+    CAPTURE(static_cast<int>(wanted));
+    UsesRig rig{wanted};
+    const auto object = rig.make(64_KiB);
+    rig.told();
+    for (int i = 0; i < 5; ++i) rig.use(object, Use::Read);
+    Listener listener;
+    rig.manager->add_observer(listener);
+    rig.policy->uses.clear();
+    for (int i = 0; i < 7; ++i) rig.use(object, Use::Read);
+    rig.manager->remove_observer(listener);
+    CHECK(listener.uses == 7);
+    CHECK(rig.told() == (wanted == WantedUses::EveryUse ? 7 : 0));
+  }
+}
+
+TEST_CASE("in the child of a fork an observer may go, and what was out of reach stays so") {
+  Listener listener;
+  UsesRig rig{WantedUses::EveryUse, std::type_identity<ParentsTier>{}};
+  const auto object = rig.make(64_KiB);
+  rig.manager->add_observer(listener);
+  rig.use(object, Use::Read);
+  rig.manager->before_fork();
+  rig.manager->after_fork(true);
+  rig.manager->remove_observer(listener);
+  CHECK(listener.uses == 0);
+  CHECK_FALSE(object.ref().object->block->try_enter(Use::Read, 0));
+  CHECK_THROWS_AS(rig.use(object, Use::Read), TierError);
 }
 
 TEST_CASE("in the child of a fork uses are told to nobody, however many there are") {

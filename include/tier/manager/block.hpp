@@ -24,6 +24,7 @@ inline constexpr std::uint64_t failed = 1ULL << 35;   ///< its bytes cannot be r
 inline constexpr std::uint64_t asks =
     1ULL << 36;  ///< a use needs a decision, a fetch or a charge; or ends its archiving
 inline constexpr std::uint64_t watched = 1ULL << 37;  ///< the policy or an observer wants to be told of uses
+inline constexpr std::uint64_t outside = 1ULL << 38;  ///< not in the fastest tier
 inline constexpr std::uint64_t slow_entry = retired | moving | failed | asks;
 inline constexpr std::uint64_t slow_exit = waiters | retired;
 }  // namespace word

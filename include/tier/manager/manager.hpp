@@ -134,7 +134,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   [[nodiscard]] bool wants_kernels() const noexcept { return wants_kernels_.load(std::memory_order_relaxed); }
   /// \throws  `std::bad_alloc`; nobody has been told then
   virtual void kernel_begin(const BatchContext& context, std::span<const Operand> batch) = 0;
-  /// Enqueues; takes the lock only if the thread's ring is full.
+  /// Enqueues; takes the lock only if what the thread's ring keeps for this is full.
   virtual void kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept = 0;
 
   // Hints and promises.

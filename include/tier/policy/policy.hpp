@@ -181,8 +181,8 @@ struct RunChoice {
   std::span<const TierIndex> to{};
 };
 
-/// Which uses a policy wants to be told with `on_use`, beside those that it decides with `on_miss`. They come in the order
-/// of each thread through a ring of its own, some time later; where a ring is full they are dropped, and counted.
+/// Which uses a policy wants to be told with `on_use`, beside those that it decides with `on_miss`. They come through a
+/// ring for each thread, in its order and late by up to a ring; where that is full they are dropped, and counted.
 enum class WantedUses : std::uint8_t {
   Stamps,  ///< none: it reads `last_use` when it chooses victims
   Misses,  ///< those of a block that was not in the fastest tier: used in place as remembered, or on its way there
