@@ -2,6 +2,7 @@
 // Question: what does a scope cost when nothing has to move?
 #include "harness/rows.hpp"
 
+#include <tier/runtime/policies.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
 #include <tier/tensor/tensor.hpp>
@@ -9,7 +10,9 @@
 #include <benchmark/benchmark.h>
 #include <algorithm>
 #include <array>
-#include <barrier>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -19,10 +22,10 @@ namespace {
 using namespace tier::literals;
 
 struct Fixture {
-  Runtime runtime{{.tiers = {tiers::dram(16_MiB)}, .policy = "lru"}};
+  Runtime runtime;
   std::vector<Tensor<float>> tensors;
 
-  Fixture() {
+  explicit Fixture(const char* policy = "lru") : runtime{{.tiers = {tiers::dram(16_MiB)}, .policy = policy}} {
     for (int i = 0; i < 8; ++i) tensors.emplace_back(runtime, Shape{1024});
   }
 };
@@ -112,14 +115,43 @@ void read_one_object(benchmark::State& state) {
 }
 BENCHMARK(read_one_object)->ThreadRange(1, 8)->UseRealTime();
 
-void read_own_object(benchmark::State& state) {
-  auto& t = shared().tensors[static_cast<std::size_t>(state.thread_index())];
+void read_own(benchmark::State& state, Fixture& f) {
+  auto& t = f.tensors[static_cast<std::size_t>(state.thread_index())];
   for (auto _ : state) {
     ReadScope scope{t};
     benchmark::DoNotOptimize(scope.get<0>().data());
   }
 }
+void read_own_object(benchmark::State& state) { read_own(state, shared()); }
 BENCHMARK(read_own_object)->ThreadRange(1, 8)->UseRealTime();
+
+/// First touch that wants to be told of every use.
+class EveryUsePolicy final : public Policy {
+ public:
+  std::string_view name() const noexcept override { return "every_use"; }
+  WantedUses wanted_uses() const noexcept override { return WantedUses::EveryUse; }
+  Placement place(const AllocationEvent&, PolicyContext&) override { return {}; }
+  MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {}; }
+  void on_use(const UseEvent&, PolicyContext&) override { ++uses_; }
+
+ private:
+  std::uint64_t uses_ = 0;
+};
+
+/// Beside `read_own_object`: what it costs that each use is told, and how many are not.
+void read_own_object_every_use_told(benchmark::State& state) {
+  static const bool known =
+      (register_policy("every_use", [](PolicyOptions) { return std::make_unique<EveryUsePolicy>(); }), true);
+  benchmark::DoNotOptimize(known);
+  static Fixture f{"every_use"};
+  const auto before = f.runtime.statistics();
+  read_own(state, f);
+  const auto after = f.runtime.statistics();
+  const auto told = after.hits - before.hits, dropped = after.uses_dropped - before.uses_dropped;
+  if (state.thread_index() == 0)
+    state.counters["dropped_%"] = 100 * static_cast<double>(dropped) / static_cast<double>(told + dropped);
+}
+BENCHMARK(read_own_object_every_use_told)->ThreadRange(1, 8)->UseRealTime();
 
 void kernel_with_three_operands(benchmark::State& state) {
   auto& t = shared().tensors;

@@ -29,7 +29,10 @@ class Entry {
     operands_.reserve(batch.size());
     for (const auto& op : batch)
       if (op.block->record == nullptr) throw_retired("destroyed before a scope's entry");
-    for (const auto& op : batch) ++op.block->record->entering;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      ++batch[i].block->record->entering;
+      plans_[i].told = batch[i].entered;
+    }
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -56,7 +59,9 @@ class Entry {
     bool own = false;              // begun by us: to be run
     TierIndex target = no_tier;
     TierIndex tier = no_tier;  // where it is used
+    bool told = false;         // the use was, when it entered the short way
     bool asked = false;        // the policy has been asked about this use
+    bool joined = false;       // somebody else had begun to fetch it
     bool retried = false;      // a failed block is read once more
     bool retired = false;      // it was when it was marked moving
     bool spared = false;       // by us
@@ -86,6 +91,7 @@ class Entry {
   Step finish_transfers() TIER_REQUIRES(core_.mutex_);
   void enter(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void stop_and_take_over(std::size_t i, Transfer& t) TIER_REQUIRES(core_.mutex_);
+  void tell_uses() TIER_REQUIRES(core_.mutex_);
   void blocked() TIER_REQUIRES(core_.mutex_);
   bool fall_back() TIER_REQUIRES(core_.mutex_);
   /// True if the operand's block stands earlier in the batch, too.
@@ -134,9 +140,6 @@ void Entry::enter(std::size_t i) {
   op.address = b.address.load(std::memory_order_acquire);
   if (op.address != nullptr) op.address += op.offset;
   b.note_use(mutated(Mutant::VersionNotRaised) ? Use::Read : op.use, core_.clock_.stamp());
-  // Every use is told once: as a miss, or here where none was asked about.
-  const bool watched = (b.state.load(std::memory_order_relaxed) & word::watched) != 0;
-  if (watched && !plans_[i].asked) core_.note_use_event(b, op.use);
   plans_[i].tier = record.primary()->tier;
   record.archived = false;
   if (record.garbage && op.use != Use::Read && !record.dying) {
@@ -186,6 +189,7 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
     ++t->references;
     plans_[i].transfer = t;
+    plans_[i].joined = true;
     return Way::Joined;
   }
   if (op.use == Use::Read) {  // its source stays valid: what was to leave stays
@@ -464,19 +468,14 @@ Entry::Step Entry::finish_transfers() {
 
 Entry::Step Entry::step() {
   report_ = RoomReport{};
-  bool lacking = false, in_flight = false;
+  bool lacking = false;
   lacking_ = 0;
   if (context_.root && core_.door_closed_ && !closed_door_) return Step::Blocked;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
-    if (batch_[i].entered || plans_[i].transfer != nullptr) {
-      in_flight |= !batch_[i].entered;
-      continue;
-    }
+    if (batch_[i].entered || plans_[i].transfer != nullptr) continue;
     switch (admit(i)) {
       case Way::Entered:
-        break;
       case Way::Joined:
-        in_flight = true;
         break;
       case Way::NeedsRoom:
         if (!lacking) lacks(i);
@@ -505,7 +504,7 @@ Entry::Step Entry::step() {
     busy |= !needless;
     if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
   }
-  if (in_flight || waits()) {
+  if (waits()) {
     // What has begun is carried out before we look again: others may wait for it while we wait for them.
     const Step carried_out = finish_transfers();
     return repeated || busy || installs ? Step::Again : carried_out;
@@ -519,12 +518,22 @@ void Entry::run() {
     switch (step()) {
       case Step::Done:
         done_ = true;
-        return;
+        return tell_uses();
       case Step::Again:
         continue;
       case Step::Blocked:
         blocked();
     }
+  }
+}
+
+/// Every use is told once: as a miss, where it entered the short way, or here.
+void Entry::tell_uses() {
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    const Plan& plan = plans_[i];
+    const bool outside = plan.joined || plan.tier != 0;
+    if (!plan.told && !plan.asked && core_.wants_use(outside))
+      core_.used(*batch_[i].block, batch_[i].use, outside, true);
   }
 }
 
@@ -688,13 +697,8 @@ void Entry::throw_unreadable(std::size_t i) {
 }
 
 void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
-  bool complete = true;
-  for (auto& op : batch) {
-    if (op.block == nullptr) op.entered = true;
-    if (op.entered) continue;
-    complete = enter_watched(op) && complete;
-  }
-  if (complete) return;
+  for (auto& op : batch) op.entered |= op.block == nullptr;
+  if (std::ranges::all_of(batch, &Operand::entered)) return;
   if (in_fork_child_) return enter_in_child(batch);
   const auto self = shared_from_this();  // its objects may all go while a scope waits
   boost::container::small_vector<Operand, 8> managed;
@@ -736,23 +740,6 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
   }
   hand_back();
   for (std::size_t i = 0; i < managed.size(); ++i) charge_in_place(managed[i], used[i]);
-}
-
-/// Enters an operand that asks for nothing but to be told of.
-bool ManagerCore::enter_watched(Operand& op) noexcept {
-  Block& b = *op.block;
-  if ((b.state.load(std::memory_order_relaxed) & word::slow_entry) != word::watched) return false;
-  const auto old = b.state.fetch_add(word::pin, std::memory_order_acquire);
-  if ((old & word::slow_entry) != word::watched) {
-    b.leave();
-    return false;
-  }
-  b.note_use(op.use, clock_.stamp());
-  op.address = b.address.load(std::memory_order_relaxed);
-  if (op.address != nullptr) op.address += op.offset;
-  op.entered = true;
-  note_use_event(b, op.use);
-  return true;
 }
 
 /// An emulated device takes its time for the whole object, whatever part of it the scope will touch.

@@ -13,9 +13,10 @@ void ManagerCore::before_fork() noexcept {
 }
 
 void ManagerCore::after_fork(bool in_child) noexcept {
-  in_fork_child_ = in_child || in_fork_child_;
-  for (auto& [id, b] : by_id_)
-    if (in_child && !copied_by_fork(*b)) b->state.fetch_or(word::asks, std::memory_order_release);
+  if (in_child) {
+    in_fork_child_ = true;
+    for (auto& [id, b] : by_id_) refresh(*b);
+  }
   mutex_.unlock();
   if (!in_child) engine_.resume();
   companions_.after_fork(in_child);

@@ -15,6 +15,11 @@
 namespace tier {
 namespace {
 
+/// True if who wants that is to be told of a use that needed no decision.
+bool wants(WantedUses wanted, bool outside) noexcept {
+  return wanted == WantedUses::EveryUse || (wanted == WantedUses::Misses && outside);
+}
+
 /// What goes on when a policy has failed: fast until full, and no move that nobody needs.
 class Fallback final : public Policy {
  public:
@@ -72,8 +77,6 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     RegionHeap heap{capacity, Bytes{granule_}};
     tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, 0, false});
   }
-  notes_.reserve(notes_limit);
-  drained_.reserve(notes_limit);
   refresh_wants();
 }
 
@@ -158,7 +161,7 @@ std::uint64_t ManagerCore::now_ns() const noexcept {
 
 void ManagerCore::stamp(EventHeader& event) noexcept {
   event.sequence = ++sequence_;
-  event.time_ns = now_ns();
+  event.time_ns = told_ns_ = now_ns();
 }
 
 Block* ManagerCore::find(BlockId id) const noexcept {
@@ -177,18 +180,16 @@ void ManagerCore::replace_policy() noexcept {
 /// What the policy and the observers want to be told, where scopes can see it.
 void ManagerCore::refresh_wants() noexcept {
   const bool observed = !observers_.empty();
-  wants_kernels_.store(observed || policy_->wants_kernels(), std::memory_order_relaxed);
-  const bool watch = observed || policy_->wanted_uses() == WantedUses::EveryUse;
-  for (auto& [id, b] : by_id_) {
-    if (watch)
-      b->state.fetch_or(word::watched, std::memory_order_relaxed);
-    else
-      b->state.fetch_and(~word::watched, std::memory_order_relaxed);
-  }
+  policy_uses_ = policy_->wanted_uses();
+  policy_kernels_ = policy_->wants_kernels();
+  watched_ = observed ? WantedUses::EveryUse : policy_uses_;
+  wants_kernels_.store(observed || policy_kernels_, std::memory_order_relaxed);
+  for (auto& [id, b] : by_id_) refresh(*b);
 }
 
 void ManagerCore::add_observer(Observer& observer) {
   MutexLock lock{mutex_};
+  drain_notes();  // of before its time
   observers_.push_back(&observer);
   refresh_wants();
 }
@@ -200,48 +201,65 @@ void ManagerCore::remove_observer(Observer& observer) noexcept {
   refresh_wants();
 }
 
-void ManagerCore::leave_note(const Note& note) noexcept {
-  const MutexLock lock{notes_mutex_};
-  if (notes_.size() < notes_limit)
-    notes_.push_back(note);
-  else
-    ++notes_dropped_;
+/// Whether somebody wants to be told of a use that needs no decision.
+/// \param outside  of what was not in the fastest tier
+bool ManagerCore::wants_use(bool outside) const noexcept { return wants(watched_, outside); }
+
+/// A use that somebody wants to be told of. Who finds his ring full empties it, unless another thread has the lock: then
+/// the use is dropped.
+/// \param locked  the caller has the lock
+void ManagerCore::used(const Block& b, Use use, bool outside, bool locked) noexcept {
+  if (in_fork_child_) return;
+  const Note note{Note::Kind::Use, {}, use, outside, b.id, 0};
+  if (notes_->leave(note)) return;
+  if (locked || mutex_.try_lock()) {
+    drain_own_notes();
+    if (!locked) mutex_.unlock();
+    if (notes_->leave(note)) return;
+  }
+  uses_dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void ManagerCore::note_use_event(Block& b, Use use) noexcept {
-  leave_note({Note::Kind::Use, {}, use, b.id, 0});
+bool Block::enter_watched(std::uint64_t old, Use use, std::uint64_t stamp) noexcept {
+  if ((old & word::slow_entry) != 0) {
+    leave();
+    return false;
+  }
+  note_use(use, stamp);
+  static_cast<ManagerCore*>(manager)->used(*this, use, (old & word::outside) != 0, false);
+  return true;
 }
 
-/// Carries out what destructors and uses have left behind.
+/// Carries out what destructors and uses have left behind, on all threads.
 void ManagerCore::drain_notes() noexcept {
-  {
-    const MutexLock lock{notes_mutex_};
-    if (notes_.empty()) return;
-    drained_.swap(notes_);
-  }
-  for (const Note& note : drained_) {
-    if (note.kind == Note::Kind::KernelEnd) {
-      const auto it = kernels_.find(note.id);
-      if (it == kernels_.end()) continue;
-      const OpenKernel& k = it->second;
-      KernelEvent event{{}, note.id, k.name, k.hash, k.operands, note.value};
-      tell(event, &Observer::on_kernel_end);
-      ask([&](Policy& p) { p.on_kernel_end(event, *this); });
-      kernels_.erase(it);
-    } else if (note.kind == Note::Kind::Hint) {
+  if (in_fork_child_) return;  // the parent does
+  notes_->take(CarryOut{*this});
+}
+
+/// Likewise on the calling thread alone, for who is not to take long.
+void ManagerCore::drain_own_notes() noexcept {
+  if (in_fork_child_) return;
+  notes_->take_own(CarryOut{*this});
+}
+
+void ManagerCore::carry_out(const Note& note) noexcept {
+  switch (note.kind) {
+    case Note::Kind::KernelEnd:
+      return tell_kernel_end(note.id, note.value);
+    case Note::Kind::Hint:
       if (Block* b = find(note.id)) apply_hint(note.hint, *b, note.value);
-    } else {
-      ++counts_.hits;
-      UseEvent event{{}, note.id, note.use};
-      tell(event, &Observer::on_use);
-      ask([&](Policy& p) { p.on_use(event, *this); });
-    }
+      return;
+    case Note::Kind::Use:
+      if (!note.outside) ++counts_.hits;
+      UseEvent event{{++sequence_, told_ns_}, note.id, note.use};
+      for (auto* observer : observers_) observer->on_use(event);
+      if (wants(policy_uses_, note.outside)) ask([&](Policy& p) { p.on_use(event, *this); });
   }
-  drained_.clear();
 }
 
 void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Operand> batch) {
   if (in_fork_child_) return;
+  notes_->prepare();
   MutexLock lock{mutex_};
   drain_notes();
   OpenKernel kernel;
@@ -258,12 +276,25 @@ void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Oper
   kernel.hash = hash;
   KernelEvent event{{}, context.scope, kernel.name, kernel.hash, kernel.operands, 0};
   tell(event, &Observer::on_kernel_begin);
-  ask([&](Policy& p) { p.on_kernel_begin(event, *this); });
+  if (policy_kernels_) ask([&](Policy& p) { p.on_kernel_begin(event, *this); });
   kernels_.emplace(context.scope, std::move(kernel));
 }
 
 void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
-  leave_note({Note::Kind::KernelEnd, {}, {}, scope, duration_ns});
+  if (in_fork_child_ || notes_->leave({Note::Kind::KernelEnd, {}, {}, {}, scope, duration_ns})) return;
+  MutexLock lock{mutex_};
+  drain_notes();
+  tell_kernel_end(scope, duration_ns);
+}
+
+void ManagerCore::tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
+  const auto it = kernels_.find(scope);
+  if (it == kernels_.end()) return;
+  const OpenKernel& k = it->second;
+  KernelEvent event{{}, scope, k.name, k.hash, k.operands, duration_ns};
+  tell(event, &Observer::on_kernel_end);
+  if (policy_kernels_) ask([&](Policy& p) { p.on_kernel_end(event, *this); });
+  kernels_.erase(it);
 }
 
 void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept {
@@ -281,19 +312,21 @@ void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept 
 
 void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
   if (in_fork_child_) return;
+  if (hint == Hint::Archive) notes_->prepare();  // a scope that ends will take it back
   MutexLock lock{mutex_};
   drain_notes();
   if (!closed_) apply_hint(hint, *object.object->block, scope);
 }
 
 void ManagerCore::hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept {
-  leave_note({Note::Kind::Hint, hint, {}, object.object->block->id, scope});
+  if (!in_fork_child_ && !notes_->leave({Note::Kind::Hint, hint, {}, {}, object.object->block->id, scope}))
+    hints_dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 
 Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
   if (in_fork_child_) return Outcome::Gone;
   MutexLock lock{mutex_};
-  drain_notes();
+  drain_own_notes();
   if (closed_) return Outcome::Gone;
   Block& b = *object.object->block;
   HintEvent event{{}, Hint::Prefetch, b.id, 0};
@@ -379,11 +412,10 @@ Statistics ManagerCore::statistics() const {
           s.moved.push_back({from, to, static_cast<Cause>(cause), bytes, count});
   s.objects = objects_.size();
   s.blocks = by_id_.size();
-  {
-    const MutexLock notes_lock{notes_mutex_};
-    s.hints_dropped = notes_dropped_;
-  }
+  s.hints_dropped = hints_dropped_.load(std::memory_order_relaxed);
+  s.uses_dropped = uses_dropped_.load(std::memory_order_relaxed);
   s.metadata += Bytes{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes()};
+  s.metadata += Bytes{notes_->bytes()};
   return s;
 }
 

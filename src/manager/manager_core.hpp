@@ -3,6 +3,7 @@
 /// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp, transfers
 ///        and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in fork.cpp.
 #include "companions.hpp"
+#include "notes.hpp"
 #include "records.hpp"
 
 #include <tier/core/mutex.hpp>
@@ -84,6 +85,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   void rerank(BlockId id) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
 
   // Called by blocks and transfers.
+  void used(const Block& b, Use use, bool outside, bool locked) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
   void last_unpinned(BlockId id) noexcept;
   void transfer_ended(Transfer& transfer, std::error_code error, bool cancelled) noexcept;
   void fetch_now(BlockId id) noexcept;
@@ -98,14 +100,6 @@ class ManagerCore final : public Manager, public PolicyContext {
     RegionList secondaries;  // further copies, droppable
     std::uint64_t high_water = 0;
     bool below_watermark = false;
-  };
-  /// What a destructor leaves behind: drained by the next call that holds the lock anyway.
-  struct Note {
-    enum class Kind : std::uint8_t { KernelEnd, Hint, Use } kind{};
-    Hint hint{};
-    Use use{};
-    std::uint64_t id = 0;     // block, or scope of a kernel
-    std::uint64_t value = 0;  // duration, or scope of a hint
   };
   struct OpenKernel {
     std::string name;
@@ -228,12 +222,13 @@ class ManagerCore final : public Manager, public PolicyContext {
   void leave_locked(Block& b) noexcept TIER_REQUIRES(mutex_);
   std::shared_ptr<Manager> needless_keeper() noexcept TIER_REQUIRES(mutex_);
   void report_holders(std::string_view waiting, std::uint64_t size) const noexcept TIER_REQUIRES(mutex_);
-  bool enter_watched(Operand& op) noexcept;
   void charge_in_place(const Operand& op, TierIndex t) noexcept;
   void changed() noexcept TIER_REQUIRES(mutex_);
   void drain_notes() noexcept TIER_REQUIRES(mutex_);
-  void leave_note(const Note& note) noexcept;
-  void note_use_event(Block& b, Use use) noexcept;
+  void drain_own_notes() noexcept TIER_REQUIRES(mutex_);
+  bool wants_use(bool outside) const noexcept TIER_REQUIRES(mutex_);
+  void carry_out(const Note& note) noexcept TIER_REQUIRES(mutex_);
+  void tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
   Block* find(BlockId id) const noexcept TIER_REQUIRES(mutex_);
   std::uint64_t now_ns() const noexcept;
@@ -259,6 +254,20 @@ class ManagerCore final : public Manager, public PolicyContext {
   }
   void replace_policy() noexcept TIER_REQUIRES(mutex_);
   void refresh_wants() noexcept TIER_REQUIRES(mutex_);
+
+  /// Tells notes. Uses that are told together share a time: to read the clock costs more than to tell one.
+  class CarryOut {
+   public:
+    explicit CarryOut(ManagerCore& core) noexcept : core_{core} {}
+    void operator()(const Note& note) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
+      if (note.kind == Note::Kind::Use && !std::exchange(timed_, true)) core_.told_ns_ = core_.now_ns();
+      core_.carry_out(note);
+    }
+
+   private:
+    ManagerCore& core_;
+    bool timed_ = false;
+  };
 
   /// A call that may release the lock halfway, while it holds regions and perhaps a block that have no place yet.
   class Inside {
@@ -314,16 +323,17 @@ class ManagerCore final : public Manager, public PolicyContext {
 
   std::vector<Observer*> observers_ TIER_GUARDED_BY(mutex_);
   std::uint64_t sequence_ TIER_GUARDED_BY(mutex_) = 0;
+  std::uint64_t told_ns_ TIER_GUARDED_BY(mutex_) = 0;  // time of the last event
   std::unordered_map<std::uint64_t, OpenKernel> kernels_ TIER_GUARDED_BY(mutex_);
   Statistics counts_ TIER_GUARDED_BY(mutex_);
   std::array<std::array<std::array<std::pair<std::uint64_t, std::uint64_t>, cause_count>, max_tiers>,
              max_tiers>
       moved_ TIER_GUARDED_BY(mutex_){};
-  static constexpr std::size_t notes_limit = 4096;
-  mutable Mutex notes_mutex_;  // innermost: a leaf
-  std::vector<Note> notes_ TIER_GUARDED_BY(notes_mutex_);
-  std::vector<Note> drained_ TIER_GUARDED_BY(mutex_);
-  std::uint64_t notes_dropped_ TIER_GUARDED_BY(notes_mutex_) = 0;
+  const std::shared_ptr<Notes> notes_ = Notes::make();
+  std::atomic<std::uint64_t> uses_dropped_{0}, hints_dropped_{0};
+  WantedUses policy_uses_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;
+  WantedUses watched_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;  // by the policy or an observer
+  bool policy_kernels_ TIER_GUARDED_BY(mutex_) = false;
   Companions companions_;       // told before the lock is taken
   bool in_fork_child_ = false;  // set before the child's first own instruction
   CopyEngine engine_;           // last: its movers end before what they report to

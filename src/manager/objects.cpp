@@ -184,11 +184,14 @@ void ManagerCore::refresh(Block& b) noexcept {
   const Region* primary = record.primary();
   const bool asks = door_closed_ || primary == nullptr || record.archived || record.garbage ||
                     !addressable(primary->tier) || tiers_[primary->tier].tier->charges() ||
-                    (primary->tier != 0 && !record.remembered);
-  if (asks)
-    b.state.fetch_or(word::asks, std::memory_order_release);
-  else
-    b.state.fetch_and(~word::asks, std::memory_order_release);
+                    (primary->tier != 0 && !record.remembered) || (in_fork_child_ && !copied_by_fork(b));
+  const bool outside = primary == nullptr || primary->tier != 0;
+  std::uint64_t flags = 0;
+  if (asks) flags |= word::asks;
+  if (wants_use(outside)) flags |= word::watched;
+  if (outside) flags |= word::outside;
+  b.state.fetch_or(flags, std::memory_order_release);
+  b.state.fetch_and(~((word::asks | word::watched | word::outside) & ~flags), std::memory_order_release);
 }
 
 /// Scopes whose operands are resident take no lock and stand in no line. Where they never leave the first of the line
@@ -252,7 +255,6 @@ Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
   *record = BlockRecord{};
   record->block = b;
   record->alignment = block_alignment(size, alignment);
-  const bool watched = policy_->wanted_uses() == WantedUses::EveryUse || !observers_.empty();
   b->address.store(nullptr, std::memory_order_relaxed);
   b->version.store(0, std::memory_order_relaxed);
   b->last_use.store(clock_.stamp(), std::memory_order_relaxed);
@@ -260,7 +262,8 @@ Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
   b->id = next_block_++;
   if (b->manager == nullptr) b->manager = this;  // for good: who left last asks it late
   b->record = record;
-  b->state.store(word::asks | (watched ? word::watched : 0), std::memory_order_release);
+  b->state.store(0, std::memory_order_relaxed);
+  refresh(*b);
   return *b;
 }
 

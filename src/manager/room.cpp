@@ -480,12 +480,12 @@ RegionHeap::Slot ManagerCore::resume(TierIndex t, BlockId reached) const noexcep
   return region != nullptr ? region->slot : tiers_[t].heap.first();
 }
 
-/// Moves the block behind a hole into it. \param before  a block in front of the hole, if any
+/// Moves the block behind a hole into it.   \pre  something is behind it
+/// \param before  a block in front of the hole, if any
 /// \return  true if something moved
 bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, MutexLock& lock) {
   auto& heap = tiers_[t].heap;
   const auto behind = heap.next(hole);
-  if (behind == RegionHeap::none || heap.is_free(behind)) return false;
   auto* region = static_cast<Region*>(heap.owner(behind));
   if (!may_leave(region)) return false;
   Block& b = *region->block;
@@ -539,16 +539,14 @@ bool ManagerCore::compact_tier(TierIndex t, MutexLock& lock) {
   auto& heap = tiers_[t].heap;
   bool moved = false;
   std::uint64_t from = 0;  // holes before it cannot be filled
-  BlockId reached =
-      0;  // what the walk has come to: from the start for each block, it would take the square of them
+  BlockId reached = 0;     // the walk goes on from it: from the start for each block, time would be quadratic
   for (;;) {
     auto hole = resume(t, reached);
     while (hole != RegionHeap::none && (!heap.is_free(hole) || heap.offset(hole) < from))
       hole = heap.next(hole);
-    if (hole == RegionHeap::none) return moved;
+    if (hole == RegionHeap::none || heap.next(hole) == RegionHeap::none) return moved;
     const auto offset = heap.offset(hole);
-    const auto behind = heap.next(hole);
-    const auto* region = behind == RegionHeap::none ? nullptr : static_cast<Region*>(heap.owner(behind));
+    const auto* region = static_cast<const Region*>(heap.owner(heap.next(hole)));
     const auto before = reached;
     if (region != nullptr && region->block != nullptr && region->block->record->primary() == region)
       reached = region->block->id;

@@ -284,7 +284,7 @@ struct GivenUp {
 };
 
 template <class F>
-void while_given_up(std::error_code error, const F& test) {
+void while_given_up(std::error_code error, std::uint64_t most_cancelled, const F& test) {
   on_both_kinds_of_slow_tier([&](Fetch& f, bool addressable) {
     HoldFirst hold{f.rig.slow(), Direction::Read, error};
     GivenUp given{f, hold};
@@ -294,7 +294,7 @@ void while_given_up(std::error_code error, const F& test) {
     if (given.reader.valid()) CHECK(given.reader.get() == "");
     f.rig.settle();
     CHECK(f.rig.manager->statistics().transfers_cancelled >= 1);
-    CHECK(f.rig.manager->statistics().transfers_cancelled <= 3);  // each at most once for whoever came
+    CHECK(f.rig.manager->statistics().transfers_cancelled <= most_cancelled);
     CHECK(f.rig.holds(given.large, 'l'));
     CHECK(f.rig.holds(given.beside, 's'));
   });
@@ -303,7 +303,7 @@ void while_given_up(std::error_code error, const F& test) {
 }  // namespace
 
 TEST_CASE("who waits for a fetch that was given up for room fetches himself") {
-  while_given_up({}, [](Fetch& f, HoldFirst& hold, auto& reader, bool) {
+  while_given_up({}, 1, [](Fetch& f, HoldFirst& hold, auto& reader, bool) {
     hold.open();
     CHECK(reader.get() == "");
     CHECK(f.rig.holds(f.object, 'a'));
@@ -311,7 +311,7 @@ TEST_CASE("who waits for a fetch that was given up for room fetches himself") {
 }
 
 TEST_CASE("a fetch that was given up for room fails: who waits for it reads again") {
-  while_given_up(io_error, [](Fetch& f, HoldFirst& hold, auto& reader, bool) {
+  while_given_up(io_error, 1, [](Fetch& f, HoldFirst& hold, auto& reader, bool) {
     hold.open();
     CHECK(reader.get() == "");
     CHECK(f.rig.holds(f.object, 'a'));
@@ -319,7 +319,7 @@ TEST_CASE("a fetch that was given up for room fails: who waits for it reads agai
 }
 
 TEST_CASE("the object of a fetch that was given up for room is retired: who waits for it is told") {
-  while_given_up({}, [](Fetch& f, HoldFirst& hold, auto& reader, bool) {
+  while_given_up({}, 1, [](Fetch& f, HoldFirst& hold, auto& reader, bool) {
     f.rig.manager->retire(f.object.ref());
     hold.open();
     CHECK(contains(reader.get(), "retired object: cold"));
@@ -329,7 +329,7 @@ TEST_CASE("the object of a fetch that was given up for room is retired: who wait
 }
 
 TEST_CASE("the object of a fetch that was given up for room is destroyed: who waits for it is told") {
-  while_given_up({}, [](Fetch& f, HoldFirst& hold, auto& reader, bool) {
+  while_given_up({}, 1, [](Fetch& f, HoldFirst& hold, auto& reader, bool) {
     f.object.reset();
     hold.open();
     CHECK(contains(reader.get(), "destroyed"));
@@ -338,7 +338,7 @@ TEST_CASE("the object of a fetch that was given up for room is destroyed: who wa
 }
 
 TEST_CASE("the object of a fetch that was given up for room is overwritten: who waits for it reads that") {
-  while_given_up({}, [](Fetch& f, HoldFirst& hold, auto& reader, bool addressable) {
+  while_given_up({}, 2, [](Fetch& f, HoldFirst& hold, auto& reader, bool addressable) {
     const auto version = f.version();
     auto writer = in_thread([&] { f.rig.write(f.object, 'b'); });
     if (addressable) until([&] { return f.version() > version; });

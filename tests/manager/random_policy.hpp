@@ -11,10 +11,10 @@ namespace tier::test {
 
 class RandomPolicy final : public Policy {
  public:
-  explicit RandomPolicy(std::uint64_t seed) : random_{seed} {}
+  explicit RandomPolicy(std::uint64_t seed) : wanted_{static_cast<WantedUses>(seed % 3)}, random_{seed} {}
 
   std::string_view name() const noexcept override { return "random"; }
-  WantedUses wanted_uses() const noexcept override { return WantedUses::EveryUse; }
+  WantedUses wanted_uses() const noexcept override { return wanted_; }
   bool wants_kernels() const noexcept override { return true; }
   double watermark() const noexcept override { return 0.2; }
 
@@ -87,6 +87,7 @@ class RandomPolicy final : public Policy {
     }
   }
 
+  WantedUses wanted_;
   std::mt19937_64 random_;
   std::vector<BlockId> known_;
   std::vector<TierIndex> to_;

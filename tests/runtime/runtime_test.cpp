@@ -315,8 +315,7 @@ TEST_CASE("what lies in a mapped file is the parent's alone: in the child of a f
 }
 
 TEST_CASE("forks while other threads migrate find every manager at rest") {
-  if (test::
-          address_sanitized) {  // its allocator does not take its own locks over a fork, so that a child hangs
+  if (test::address_sanitized) {  // its allocator's locks are not taken over a fork: a child hangs
     MESSAGE("skipped: the child of a fork cannot allocate under AddressSanitizer while other threads do");
     return;
   }

@@ -15,6 +15,7 @@
 #define TIER_GUARDED_BY(x) TIER_THREAD_ATTRIBUTE(guarded_by(x))
 #define TIER_REQUIRES(...) TIER_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define TIER_ACQUIRE(...) TIER_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define TIER_TRY_ACQUIRE(...) TIER_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 #define TIER_RELEASE(...) TIER_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
 #define TIER_EXCLUDES(...) TIER_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 #define TIER_NO_THREAD_SAFETY_ANALYSIS TIER_THREAD_ATTRIBUTE(no_thread_safety_analysis)
@@ -25,6 +26,7 @@ namespace tier {
 class TIER_CAPABILITY("mutex") Mutex {
  public:
   void lock() TIER_ACQUIRE() { mutex_.lock(); }
+  [[nodiscard]] bool try_lock() TIER_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   void unlock() TIER_RELEASE() { mutex_.unlock(); }
 
  private:

@@ -23,8 +23,9 @@ inline constexpr std::uint64_t moving = 1ULL << 34;   ///< a transfer is under w
 inline constexpr std::uint64_t failed = 1ULL << 35;   ///< its bytes cannot be read
 inline constexpr std::uint64_t asks =
     1ULL << 36;  ///< a use needs a decision, a fetch or a charge; or ends its archiving
-inline constexpr std::uint64_t watched = 1ULL << 37;  ///< the policy or an observer wants every use
-inline constexpr std::uint64_t slow_entry = retired | moving | failed | asks | watched;
+inline constexpr std::uint64_t watched = 1ULL << 37;  ///< the policy or an observer wants to be told of uses
+inline constexpr std::uint64_t outside = 1ULL << 38;  ///< not in the fastest tier
+inline constexpr std::uint64_t slow_entry = retired | moving | failed | asks;
 inline constexpr std::uint64_t slow_exit = waiters | retired;
 }  // namespace word
 
@@ -45,10 +46,8 @@ struct alignas(64) Block {
   /// Takes a pin if that needs nothing else. (1) acquires what the publisher released.
   [[nodiscard]] bool try_enter(Use use, std::uint64_t stamp) noexcept {
     const auto old = state.fetch_add(word::pin, std::memory_order_acquire);  // (1) <- (2)
-    if (old & word::slow_entry) [[unlikely]] {
-      leave();
-      return false;
-    }
+    if (old & (word::slow_entry | word::watched)) [[unlikely]]
+      return enter_watched(old, use, stamp);
     note_use(use, stamp);
     return true;
   }
@@ -73,6 +72,8 @@ struct alignas(64) Block {
   }
 
  private:
+  /// Enters if nothing but to be told of is asked for; else gives the pin back.
+  bool enter_watched(std::uint64_t old, Use use, std::uint64_t stamp) noexcept;
   /// The block and its manager may have gone.
   static void last_left(const Manager* manager, BlockId id) noexcept;
 };

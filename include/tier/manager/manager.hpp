@@ -136,12 +136,12 @@ class Manager : public std::enable_shared_from_this<Manager> {
   [[nodiscard]] bool wants_kernels() const noexcept { return wants_kernels_.load(std::memory_order_relaxed); }
   /// \throws  `std::bad_alloc`; nobody has been told then
   virtual void kernel_begin(const BatchContext& context, std::span<const Operand> batch) = 0;
-  /// Enqueues; dropped and counted if the queue is full.
+  /// Enqueues; takes the lock only if what the thread's ring keeps for this is full.
   virtual void kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept = 0;
 
   // Hints and promises.
   virtual void hint(Hint hint, ObjectRef object, std::uint64_t scope) = 0;
-  /// A hint from a destructor: enqueued, dropped and counted if the queue is full.
+  /// A hint from a destructor: enqueued, dropped and counted if the thread's ring is full.
   virtual void hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept = 0;
   /// Asks for a fetch to the fastest addressable tier, now. Never waits, never pins.
   /// \return  `Done` (begun, or there already), `Full`, `Pinned`, `Gone`

@@ -41,14 +41,14 @@ struct Statistics {
   };
   std::vector<TierStatistics> tiers;
   std::vector<Moved> moved;  ///< only pairs and reasons that occurred
-  std::uint64_t hits = 0;  ///< operands that entered without a decision (counted where uses are watched) …
-  std::uint64_t misses = 0;                                       ///< … and that asked for one
+  std::uint64_t hits = 0;    ///< operands found in the fastest tier, of those that were told (`WantedUses`)
+  std::uint64_t misses = 0;  ///< operands that the policy was asked about
   std::uint64_t fetched_operands = 0, fetched_operand_bytes = 0;  ///< fetched by scopes, prefetches included
   std::uint64_t in_place_operands = 0, in_place_bytes = 0;        ///< used in a slower tier
   std::uint64_t evictions = 0, dropped_clean = 0, forced = 0;
   std::uint64_t prefetches_begun = 0, prefetches_refused = 0, transfers_cancelled = 0;
-  std::uint64_t hints_dropped = 0;
-  std::uint64_t stalls = 0, stalled_ns = 0;  ///< waiting for transfers or room, summed over threads
+  std::uint64_t hints_dropped = 0, uses_dropped = 0;  ///< not told, for want of room in a thread's ring
+  std::uint64_t stalls = 0, stalled_ns = 0;           ///< waiting for transfers or room, summed over threads
   std::uint64_t objects = 0, blocks = 0;
   Bytes metadata;                   ///< descriptors and heaps
   std::vector<TableCounts> tables;  ///< those that there are, each with the same counters

@@ -136,6 +136,7 @@ struct MissEvent : EventHeader {
   std::uint64_t scope = 0;
   std::span<const OperandFacts> operands{};  ///< all that the scope wants at once, this one among them
 };
+/// A use that needed no decision. Its time is that of telling: no clock is read when it happens.
 struct UseEvent : EventHeader {
   BlockId block = 0;
   Use use{};
@@ -180,10 +181,12 @@ struct RunChoice {
   std::span<const TierIndex> to{};
 };
 
-/// Which uses a policy wants to be told.
+/// Which uses a policy wants to be told with `on_use`, beside those that it decides with `on_miss`. They come through a
+/// ring for each thread, in its order and late by up to a ring; where that is full they are dropped, and counted.
 enum class WantedUses : std::uint8_t {
-  Stamps,   ///< misses alone: of others it reads `last_use` when it chooses victims
-  EveryUse  ///< `on_use` for each that was no miss, through a queue that may drop (and counts) under load
+  Stamps,  ///< none: it reads `last_use` when it chooses victims
+  Misses,  ///< those of a block that was not in the fastest tier: used in place as remembered, or on its way there
+  EveryUse  ///< all
 };
 
 /// Decides what moves where; owns no bytes and takes no locks.

@@ -132,6 +132,17 @@ def sweeps(folder):
     assert plot.with_name(plot.name + ".gnuplot").exists()
 
 
+def has_terminals():
+    try:
+        screen, terminal = pty.openpty()
+    except OSError as error:
+        print(f"skipped: Ctrl-C, which needs a pseudo-terminal: {error}")
+        return False
+    os.close(terminal)
+    os.close(screen)
+    return True
+
+
 class OnTerminal:
     """The program with a terminal for stderr, on which it draws its progress."""
 
@@ -234,7 +245,8 @@ with tempfile.TemporaryDirectory() as name:
     compares_all_runs(Path(name))
     limits_what_runs_apart(Path(name))
     sweeps(Path(name))
-    ends_with_the_table_so_far(Path(name))
-    ends_at_once_at_the_second_interrupt()
+    if has_terminals():
+        ends_with_the_table_so_far(Path(name))
+        ends_at_once_at_the_second_interrupt()
     keeps_what_ran_before_a_run_fails(Path(name))
     names_what_is_wrong(Path(name))
