@@ -31,7 +31,8 @@ class Entry {
       if (op.block->record == nullptr) throw_retired("destroyed before a scope's entry");
     for (std::size_t i = 0; i < batch.size(); ++i) {
       ++batch[i].block->record->entering;
-      plans_[i].told = batch[i].entered;
+      const bool outside = (batch[i].block->state.load(std::memory_order_relaxed) & word::outside) != 0;
+      plans_[i].told = batch[i].entered && core_.wants_use(outside);
     }
   }
   Entry(const Entry&) = delete;
@@ -527,7 +528,8 @@ void Entry::run() {
   }
 }
 
-/// Every use is told once: as a miss, where it entered the short way, or here.
+/// Every use is told once: as a miss, where it entered the short way, or here. One that was told and given back for want
+/// of room may be a miss, too, in the end.
 void Entry::tell_uses() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const Plan& plan = plans_[i];
@@ -724,7 +726,7 @@ void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
       used.push_back(no_tier);
     }
     MutexLock lock{mutex_};
-    drain_notes();
+    drain_own_notes();
     clock_.advance();
     const Inside inside{*this};
     Entry entry{*this, {managed.data(), managed.size()}, context, lock};

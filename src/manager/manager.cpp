@@ -205,19 +205,20 @@ void ManagerCore::remove_observer(Observer& observer) noexcept {
 /// \param outside  of what was not in the fastest tier
 bool ManagerCore::wants_use(bool outside) const noexcept { return wants(watched_, outside); }
 
-/// A use that somebody wants to be told of. Who finds his ring full empties it, unless another thread has the lock: then
-/// the use is dropped.
+/// A use that somebody wants to be told of. Who finds his ring full tells what is in it, unless another thread has the
+/// lock: then the use is dropped.
 /// \param locked  the caller has the lock
 void ManagerCore::used(const Block& b, Use use, bool outside, bool locked) noexcept {
   if (in_fork_child_) return;
   const Note note{Note::Kind::Use, {}, use, outside, b.id, 0};
   if (notes_->leave(note)) return;
-  if (locked || mutex_.try_lock()) {
-    drain_own_notes();
-    if (!locked) mutex_.unlock();
-    if (notes_->leave(note)) return;
+  if (!locked && !mutex_.try_lock()) {
+    uses_dropped_.fetch_add(1, std::memory_order_relaxed);
+    return;
   }
-  uses_dropped_.fetch_add(1, std::memory_order_relaxed);
+  drain_own_notes();
+  CarryOut{*this}(note);
+  if (!locked) mutex_.unlock();
 }
 
 bool Block::enter_watched(std::uint64_t old, Use use, std::uint64_t stamp) noexcept {
@@ -236,7 +237,7 @@ void ManagerCore::drain_notes() noexcept {
   notes_->take(CarryOut{*this});
 }
 
-/// Likewise on the calling thread alone, for who is not to take long.
+/// Likewise on the calling thread alone: for calls that are many.
 void ManagerCore::drain_own_notes() noexcept {
   if (in_fork_child_) return;
   notes_->take_own(CarryOut{*this});
@@ -261,7 +262,7 @@ void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Oper
   if (in_fork_child_) return;
   notes_->prepare();
   MutexLock lock{mutex_};
-  drain_notes();
+  drain_own_notes();
   OpenKernel kernel;
   kernel.name = context.kernel;
   std::size_t hash = std::hash<std::string_view>{}(context.kernel);
@@ -283,7 +284,7 @@ void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Oper
 void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
   if (in_fork_child_ || notes_->leave({Note::Kind::KernelEnd, {}, {}, {}, scope, duration_ns})) return;
   MutexLock lock{mutex_};
-  drain_notes();
+  drain_own_notes();
   tell_kernel_end(scope, duration_ns);
 }
 
@@ -314,7 +315,7 @@ void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
   if (in_fork_child_) return;
   if (hint == Hint::Archive) notes_->prepare();  // a scope that ends will take it back
   MutexLock lock{mutex_};
-  drain_notes();
+  drain_own_notes();
   if (!closed_) apply_hint(hint, *object.object->block, scope);
 }
 

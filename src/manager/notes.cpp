@@ -21,12 +21,14 @@ class ThreadRings {
   }
 
   /// The calling thread's ring of `notes`; null if there is none.
-  static Notes::Ring* of(Notes& notes) noexcept {
+  /// \param make  it gets one, if that can be
+  static Notes::Ring* of(Notes& notes, bool make) noexcept {
     if (last.address == &notes) [[likely]]
       return last.ring;
     if (ended) return nullptr;
     thread_local ThreadRings mine;
-    Notes::Ring* const ring = mine.find_or_take(notes);
+    Notes::Ring* ring = mine.find(notes);
+    if (ring == nullptr && make) ring = mine.take(notes);
     if (ring != nullptr) last = {&notes, ring};
     return ring;
   }
@@ -42,9 +44,12 @@ class ThreadRings {
     Notes::Ring* ring = nullptr;
   };
 
-  Notes::Ring* find_or_take(Notes& notes) noexcept try {
-    for (auto& mine : all_)
+  [[nodiscard]] Notes::Ring* find(const Notes& notes) const noexcept {
+    for (const auto& mine : all_)
       if (mine.address == &notes) return mine.ring;
+    return nullptr;
+  }
+  Notes::Ring* take(Notes& notes) noexcept try {
     last = {};
     std::erase_if(all_, [](const Mine& mine) { return mine.notes.expired(); });
     all_.reserve(all_.size() + 1);
@@ -63,12 +68,12 @@ class ThreadRings {
 constinit thread_local ThreadRings::Last ThreadRings::last{};
 constinit thread_local bool ThreadRings::ended = false;
 
-Notes::Ring* Notes::own() noexcept { return ThreadRings::of(*this); }
+Notes::Ring* Notes::own(bool make) noexcept { return ThreadRings::of(*this, make); }
 
-void Notes::prepare() noexcept { own(); }
+void Notes::prepare() noexcept { own(true); }
 
 bool Notes::leave(const Note& note) noexcept {
-  Ring* const ring = own();
+  Ring* const ring = own(true);
   if (ring == nullptr) return false;
   if (note.kind != Note::Kind::KernelEnd && ring->notes.write_available() <= reserved) return false;
   return ring->notes.push(note);

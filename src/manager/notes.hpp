@@ -24,7 +24,7 @@ struct Note {
 /// \threadsafety  `leave` and `prepare` on any thread; `take` and `take_own` on one at a time.
 class Notes : public std::enable_shared_from_this<Notes> {
  public:
-  static constexpr std::size_t capacity = 2048;  ///< of a ring
+  static constexpr std::size_t capacity = 1024;  ///< of a ring
   static constexpr std::size_t reserved = 64;    ///< of them for ends of kernels
 
   /// Shared, and in one piece with what counts its owners: threads tell one from another by its address, and keep that
@@ -46,7 +46,7 @@ class Notes : public std::enable_shared_from_this<Notes> {
   }
   /// Takes what the calling thread has left.
   void take_own(auto&& carry_out) noexcept {
-    if (Ring* const ring = own()) take_from(*ring, carry_out);
+    if (Ring* const ring = own(false)) take_from(*ring, carry_out);
   }
   [[nodiscard]] std::size_t bytes() const noexcept;
 
@@ -58,7 +58,7 @@ class Notes : public std::enable_shared_from_this<Notes> {
         true};  ///< a thread fills it: given back with what it has written, taken with that
     Ring* next = nullptr;
   };
-  Ring* own() noexcept;
+  Ring* own(bool make) noexcept;
   Ring* take_ring() noexcept;
   static void take_from(Ring& ring, auto& carry_out) noexcept {
     for (std::size_t left = ring.notes.read_available(); left > 0; --left) ring.notes.consume_one(carry_out);

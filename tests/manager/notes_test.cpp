@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <barrier>
 #include <map>
 #include <set>
 #include <thread>
@@ -126,6 +127,9 @@ TEST_CASE("a thread takes its own notes alone, or those of all") {
   std::jthread{[&] { CHECK(notes->leave(note(2))); }}.join();
   std::vector<std::uint64_t> own;
   notes->take_own([&](const Note& n) { own.push_back(n.id); });
+  const auto bytes = notes->bytes();
+  std::jthread{[&] { notes->take_own([](const Note&) { FAIL("another's"); }); }}.join();
+  CHECK(notes->bytes() == bytes);  // who leaves nothing gets no ring
   CHECK(own == std::vector<std::uint64_t>{1});
   CHECK(taken(*notes) == std::vector<std::uint64_t>{2});
 }
@@ -134,9 +138,12 @@ TEST_CASE("threads fill rings of their own while another takes; each one's notes
   constexpr std::uint64_t threads = 4, each = 100'000;
   const auto notes = Notes::make();
   std::atomic<std::uint64_t> left{0}, running{threads};
+  std::barrier each_has_a_ring{threads};
   std::vector<std::jthread> team;
   for (std::uint64_t t = 0; t < threads; ++t)
     team.emplace_back([&, t] {
+      notes->prepare();
+      each_has_a_ring.arrive_and_wait();
       for (std::uint64_t i = 1; i <= each; ++i) left += notes->leave(note(t, i)) ? 1 : 0;
       --running;
     });
@@ -290,10 +297,11 @@ TEST_CASE("misses: uses outside the fastest tier that needed no decision are tol
   CHECK(rig.told() == 5);
   CHECK(rig.manager->statistics().in_place_operands == 1);  // by the long way; the others took the short one
   rig.policy->miss = {0, false};
-  rig.manager->prefetch(object.ref());
+  CHECK(rig.manager->prefetch(object.ref()) == Outcome::Done);
   rig.manager->quiesce();
   rig.use(object, Use::Read);
   CHECK(rig.told() == 0);
+  CHECK(rig.policy->misses == misses + 1);
 }
 
 TEST_CASE(
@@ -392,7 +400,8 @@ TEST_CASE("every use is told once, however often its scope had to give back what
     rig.manager->enter(batch, {2, true, {}});
     Manager::leave(batch);
   }};
-  std::this_thread::sleep_for(std::chrono::milliseconds{50});  // it has looked for room, in vain
+  while ((held.block->state.load() & word::waiters) == 0)
+    std::this_thread::yield();  // it has looked for room, in vain
   Manager::leave({&held, 1});
   user.join();
   const auto asked = rig.policy->misses - misses;
