@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What does a gather cost when all rows are in fast memory, against a loop over a plain array that prefetches
-///        in software as the table does? Rows lie far apart: the time is that of memory, and of finding the row.
+// Question: what does a gather cost when all rows are in fast memory, against a loop over a plain array that prefetches
+// in software as the table does? Rows lie far apart: the time is that of memory, and of finding the row.
+#include "harness/rows.hpp"
+
+#include <tier/copy/parallel_for.hpp>
 #include <tier/memory/tiers.hpp>
 #include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>
@@ -11,127 +14,216 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
+namespace tier::bench {
 namespace {
 
-using namespace tier;
+using namespace tier::literals;
 
 constexpr std::size_t batch_rows = 2048, batches = 64;
-constexpr std::size_t cached_bytes = 512 << 20;  // 16 times a usual last-level cache
 
 enum Skew : std::int64_t { Uniform, Skewed };
 
-// Skewed as Zipf's law with exponent 1, over all rows, those asked for often lying anywhere.
-std::vector<RowId> some_ids(RowId rows, std::int64_t skew) {
-  std::mt19937_64 random{42};
-  std::uniform_real_distribution<double> unit{0, 1};
-  std::vector<RowId> ids(batch_rows * batches);
-  for (auto& id : ids) {
-    const double rank = skew == Uniform ? unit(random) * rows : std::pow(rows, unit(random)) - 1;
-    id = static_cast<RowId>(static_cast<std::uint64_t>(rank) * 2654435761U % rows);
-  }
-  return ids;
-}
-
-/// Rows of `dim` floats that fill `cached_bytes`, and the batches asked of them.
-struct Workload {
-  explicit Workload(const benchmark::State& state)
-      : dim{static_cast<std::size_t>(state.range(0))},
-        rows{static_cast<RowId>(cached_bytes / (dim * sizeof(float)))},
-        ids{some_ids(rows, state.range(1))},
-        out(batch_rows * dim) {}
-
-  [[nodiscard]] std::span<const RowId> next() {
-    at = (at + 1) % batches;
-    return std::span{ids}.subspan(at * batch_rows, batch_rows);
-  }
-  [[nodiscard]] std::vector<RowId> all_rows() const {
-    std::vector<RowId> all(rows);
-    std::iota(all.begin(), all.end(), RowId{0});
-    return all;
-  }
-
+/// Rows of `dim` floats that fill `bytes`.
+struct Extent {
+  Bytes bytes;
   std::size_t dim;
-  RowId rows;
-  std::vector<RowId> ids;
-  std::vector<float> out;
-  std::size_t at = 0;
+  [[nodiscard]] RowId rows() const noexcept {
+    return static_cast<RowId>(bytes.count / (dim * sizeof(float)));
+  }
 };
 
-// Items are rows.
-void report(benchmark::State& state, const Workload& work) {
-  const auto rows = static_cast<std::int64_t>(state.iterations() * batch_rows);
-  state.SetItemsProcessed(rows);
-  state.SetBytesProcessed(rows * static_cast<std::int64_t>(work.dim * sizeof(float)));
-}
+/// Batches of ids, those of a batch anywhere in the table.
+class Asked {
+ public:
+  // Skewed as Zipf's law with exponent 1, over all rows, those asked for often lying anywhere.
+  Asked(RowId rows, std::int64_t skew) : ids_(batch_rows * batches) {
+    std::mt19937_64 random{42};
+    std::uniform_real_distribution<double> unit{0, 1};
+    for (auto& id : ids_) {
+      const double rank = skew == Uniform ? unit(random) * rows : std::pow(rows, unit(random)) - 1;
+      id = static_cast<RowId>(static_cast<std::uint64_t>(rank) * 2654435761U % rows);
+    }
+  }
+  [[nodiscard]] std::span<const RowId> batch(std::size_t i) const {
+    return std::span{ids_}.subspan(i % batches * batch_rows, batch_rows);
+  }
 
-void gather_plain(benchmark::State& state) {
-  Workload work{state};
-  const auto tier = make_tier(tiers::dram(Bytes{cached_bytes}));
-  auto* const base = reinterpret_cast<float*>(tier->base());
-  std::fill_n(base, work.rows * work.dim, 0.5F);
-  constexpr std::size_t ahead = 12;
-  for (auto _ : state) {
-    const auto ids = work.next();
+ private:
+  std::vector<RowId> ids_;
+};
+
+/// Something that copies the rows of some ids to one place.
+using Gather = std::function<void(std::span<const RowId> ids, std::span<float> out)>;
+
+/// The baseline: an array with huge pages where tiers have them.
+class PlainRows {
+ public:
+  explicit PlainRows(const Extent& extent) : dim_{extent.dim}, tier_{make_tier(tiers::dram(extent.bytes))} {
+    std::fill_n(base(), extent.rows() * dim_, 0.5F);
+  }
+  [[nodiscard]] Gather on(unsigned threads) const {
+    return
+        [this, arena = std::make_shared<Arena>(threads)](std::span<const RowId> ids, std::span<float> out) {
+          const auto part = [&](std::size_t i) {
+            const auto range = part_of(ids.size(), arena->threads(), i);
+            gather(ids.subspan(range.begin, range.end - range.begin), out.data() + range.begin * dim_);
+          };
+          if (arena->threads() == 1)
+            part(0);
+          else
+            arena->parallel_for(arena->threads(), part);
+        };
+  }
+
+ private:
+  [[nodiscard]] float* base() const noexcept { return reinterpret_cast<float*>(tier_->base()); }
+  void gather(std::span<const RowId> ids, float* out) const {
+    constexpr std::size_t ahead = 12;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (i + ahead < ids.size())
-        for (std::size_t at = 0; at < work.dim; at += 16)
-          __builtin_prefetch(base + ids[i + ahead] * work.dim + at);
-      std::memcpy(&work.out[i * work.dim], base + ids[i] * work.dim, work.dim * sizeof(float));
+        for (std::size_t at = 0; at < dim_; at += 16) __builtin_prefetch(base() + ids[i + ahead] * dim_ + at);
+      std::memcpy(out + i * dim_, base() + ids[i] * dim_, dim_ * sizeof(float));
     }
-    benchmark::ClobberMemory();
   }
-  report(state, work);
+
+  std::size_t dim_;
+  std::unique_ptr<Tier> tier_;
+};
+
+enum class Kind { Whole, Cached };
+
+/// All rows that are asked for are in fast memory. Of a cached table a tenth is not, and is not asked for.
+class TableRows {
+ public:
+  TableRows(const Extent& extent, Kind kind, unsigned threads) {
+    const Bytes room{extent.bytes.count / 4 * 5};
+    const Runtime runtime{{.tiers = {tiers::dram(room), tiers::emulated("cxl", room)}}};
+    TableOptions options;
+    options.rows = extent.rows();
+    options.dim = extent.dim;
+    if (kind == Kind::Cached) {
+      options.slots = options.rows;
+      options.rows += options.rows / 10;
+      options.policy = make_row_policy("hint_aware");
+    }
+    table_ = std::make_unique<RowTable<float>>(std::make_shared<TableContext>(runtime.manager(), threads),
+                                               std::move(options));
+    if (kind == Kind::Whole) return;
+    std::vector<RowId> all(extent.rows());
+    std::iota(all.begin(), all.end(), RowId{0});
+    table_->prefetch(all);
+    table_->settle();
+  }
+  [[nodiscard]] Gather gather() const {
+    return [this](std::span<const RowId> ids, std::span<float> out) { table_->gather(ids, out); };
+  }
+  [[nodiscard]] bool all_hit() const { return table_->statistics().waited == 0; }
+
+ private:
+  std::unique_ptr<RowTable<float>> table_;
+};
+
+/// A row of "What to reach": speed against the plain array's.
+Row table_row(const char* id, const std::string& what, double mark, const char* reach, const TableRows& table,
+              const Gather& plain, const Asked& asked, std::size_t dim) {
+  std::vector<float> out(batch_rows * dim);
+  const auto all = [&](const Gather& gather) {
+    for (std::size_t i = 0; i < batches; ++i) gather(asked.batch(i), out);
+    benchmark::ClobberMemory();
+  };
+  const auto ours = table.gather();
+  const Pair pair = time_pair([&] { all(ours); }, [&] { all(plain); }, 25);
+  if (!table.all_hit()) throw std::runtime_error{std::string{id} + ": a row was not in fast memory"};
+  const auto ns = [](const Timings& t) { return t.median() / (batches * batch_rows) * 1e9; };
+  const double ratio = ns(pair.baseline) / ns(pair.ours);
+  return checked_row({.id = id,
+                      .what = what,
+                      .value = ns(pair.ours),
+                      .unit = "ns/row",
+                      .baseline = "plain array, same prefetch",
+                      .baseline_value = ns(pair.baseline),
+                      .ratio = ratio,
+                      .reach = reach,
+                      .reached = ratio >= mark},
+                     pair);
 }
 
-std::shared_ptr<TableContext> make_context() {
-  constexpr Bytes size{cached_bytes * 5 / 4};
-  const Runtime runtime{{.tiers = {tiers::dram(size), tiers::emulated("cxl", size)}}};
-  return std::make_shared<TableContext>(runtime.manager(), 1);
+template <Kind kind>
+std::vector<Row> table_rows() {
+  constexpr Extent extent{2_GiB, 64};
+  constexpr bool whole = kind == Kind::Whole;
+  const char* const id = whole ? "table.whole" : "table.cached";
+  const PlainRows plain{extent};
+  std::vector<Row> rows;
+  for (const unsigned threads : {1U, 2U}) {
+    if (threads > std::max(1U, std::thread::hardware_concurrency())) continue;
+    const TableRows table{extent, kind, threads};
+    const auto baseline = plain.on(threads);
+    for (const auto skew : {Uniform, Skewed}) {
+      const std::string what = std::string{"gather of 256 B rows from 2 GiB, "} +
+                               (skew == Uniform ? "uniform" : "skewed") +
+                               (threads == 1 ? ", one thread" : ", two threads");
+      const double mark = whole ? 0.97 : skew == Uniform ? 0.75 : 0.85;
+      const char* const reach = whole ? ">= 0.97" : skew == Uniform ? ">= 0.75" : ">= 0.85";
+      rows.push_back(
+          table_row(id, what, mark, reach, table, baseline, Asked{extent.rows(), skew}, extent.dim));
+    }
+  }
+  return rows;
 }
 
-void gather_table(benchmark::State& state, RowTable<float>& table, Workload& work) {
-  const auto missed = table.statistics().waited;
+const bool registered =
+    add_rows("table.whole", table_rows<Kind::Whole>) && add_rows("table.cached", table_rows<Kind::Cached>);
+
+// Items are rows.
+void gather_with(benchmark::State& state, const Gather& gather, const Extent& extent) {
+  const Asked asked{extent.rows(), state.range(1)};
+  std::vector<float> out(batch_rows * extent.dim);
+  std::size_t i = 0;
   for (auto _ : state) {
-    table.gather(work.next(), work.out);
+    gather(asked.batch(i++), out);
     benchmark::ClobberMemory();
   }
-  if (table.statistics().waited != missed) state.SkipWithError("a row was not in fast memory");
-  report(state, work);
+  const auto rows = static_cast<std::int64_t>(state.iterations() * batch_rows);
+  state.SetItemsProcessed(rows);
+  state.SetBytesProcessed(rows * static_cast<std::int64_t>(extent.dim * sizeof(float)));
 }
 
-void gather_whole(benchmark::State& state) {
-  Workload work{state};
-  TableOptions options;
-  options.rows = work.rows;
-  options.dim = work.dim;
-  RowTable<float> table{make_context(), std::move(options)};
-  gather_table(state, table, work);
+// 16 times a usual last-level cache.
+Extent extent_of(const benchmark::State& state) {
+  return {512_MiB, static_cast<std::size_t>(state.range(0))};
+}
+unsigned threads_of(const benchmark::State& state) { return static_cast<unsigned>(state.range(2)); }
+
+void gather_plain(benchmark::State& state) {
+  const PlainRows rows{extent_of(state)};
+  gather_with(state, rows.on(threads_of(state)), extent_of(state));
 }
 
-// A tenth of the table is in the slow tier only, and is not asked for.
-void gather_cached(benchmark::State& state) {
-  Workload work{state};
-  TableOptions options;
-  options.rows = work.rows + work.rows / 10;
-  options.dim = work.dim;
-  options.slots = work.rows;
-  options.policy = make_row_policy("hint_aware");
-  RowTable<float> table{make_context(), std::move(options)};
-  table.prefetch(work.all_rows());
-  table.settle();
-  gather_table(state, table, work);
+template <Kind kind>
+void gather_table(benchmark::State& state) {
+  const TableRows rows{extent_of(state), kind, threads_of(state)};
+  gather_with(state, rows.gather(), extent_of(state));
+  if (!rows.all_hit()) state.SkipWithError("a row was not in fast memory");
 }
 
 void arguments(benchmark::internal::Benchmark* benchmark) {
-  benchmark->ArgNames({"dim", "skewed"})->Args({64, Uniform})->Args({64, Skewed})->Args({128, Uniform});
+  benchmark->ArgNames({"dim", "skewed", "threads"})
+      ->ArgsProduct({{16, 32, 64, 128}, {Uniform, Skewed}, {1, 2}})
+      ->UseRealTime();
 }
 BENCHMARK(gather_plain)->Apply(arguments);
-BENCHMARK(gather_whole)->Apply(arguments);
-BENCHMARK(gather_cached)->Apply(arguments);
+BENCHMARK(gather_table<Kind::Whole>)->Apply(arguments);
+BENCHMARK(gather_table<Kind::Cached>)->Apply(arguments);
 
 }  // namespace
+}  // namespace tier::bench

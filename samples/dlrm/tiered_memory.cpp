@@ -107,6 +107,14 @@ tier::TableStatistics TieredMemory::table_statistics() const {
   return sum;
 }
 
+tier::Bytes TieredMemory::doubled() const {
+  tier::Bytes sum;
+  for (const auto* table : tables_)
+    if (!table->rows().is_whole())
+      sum += tier::Bytes{table->rows().slots() * table->shape().row_floats() * sizeof(float)};
+  return sum;
+}
+
 // Descriptors and heaps, and what tables keep in fast memory beside rows.
 tier::Bytes TieredMemory::overhead(const tier::Statistics& statistics) const {
   auto sum = statistics.metadata;

@@ -48,6 +48,8 @@ class TieredMemory {
   void end_of_step() { runtime_.end_of_step(); }
 
   [[nodiscard]] Traffic traffic() const;
+  /// Rows in fast memory that have their place in the slow tier too: one of the two could go at once.
+  [[nodiscard]] tier::Bytes doubled() const;
   [[nodiscard]] std::optional<double> hit_share() const { return table_statistics().fast_share(); }
 
  private:
