@@ -42,7 +42,7 @@ class RowCache::MayGo final : public SlotFilter {
   bool operator()(SlotId slot) const noexcept override
       TIER_NO_THREAD_SAFETY_ANALYSIS {  // asked under the lock
     const auto& state = cache_.states_[slot];
-    if (state.pins != 0 || state.stuck) return false;
+    if (state.pins != 0 || state.stuck || state.writing) return false;
     if (!cache_.is_held(state)) return true;
     return held_ && state.hold != but_not_of_;
   }
@@ -63,19 +63,22 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
       policy_{own_policy_.get()},
       wants_all_{policy_->wanted_uses() == RowUses::All},
       chunk_{std::clamp(chunk_bytes / layout.unit_bytes, fewest_in_chunk, most_in_chunk)},
+      joins_writes_{!slow.tier().model().addressable},
       home_{std::move(slow)},
       direct_{policy_->uses_in_place() && home_.address() != nullptr && !home_.tier().checks_accesses()} {
   // Slots first: a slow tier that wants alignment of memory wants a divisor of the unit's size.
   const std::size_t slots = std::size_t{shape.slots} + shape.staging;
   const auto slot_bytes = round_up(slots * layout.unit_bytes, alignof(SlotState));
-  const auto bytes =
-      slot_bytes + slots * sizeof(SlotState) + layout.units * sizeof(*map_) + shape.log * sizeof(*log_);
+  const auto bytes = slot_bytes + slots * (sizeof(SlotState) + layout.mask_words() * sizeof(*masks_)) +
+                     layout.units * sizeof(*map_) + shape.log * sizeof(*log_);
   storage_ = manager.place(Bytes{bytes}, page, Manager::fastest(), name_ + ".slots");
   slots_ = storage_.address();
   states_ = reinterpret_cast<SlotState*>(slots_ + slot_bytes);
-  map_ = reinterpret_cast<std::atomic<std::uint32_t>*>(states_ + slots);
+  masks_ = reinterpret_cast<std::uint32_t*>(states_ + slots);
+  map_ = reinterpret_cast<std::atomic<std::uint32_t>*>(masks_ + slots * layout.mask_words());
   log_ = reinterpret_cast<RowId*>(map_ + layout.units);
   for (RowId unit = 0; unit < layout.units; ++unit) new (&map_[unit]) std::atomic<std::uint32_t>{nowhere};
+  std::fill_n(masks_, slots * layout.mask_words(), 0);
   const MutexLock lock{mutex_};
   for (auto slot = static_cast<SlotId>(slots); slot-- > 0;) put_free(slot);
   ask([&](RowPolicy& p) { p.attach(layout.units, shape.slots, *this); });
@@ -126,7 +129,7 @@ void RowCache::begin(Window& window, std::size_t units) {
   window.pins.reserve(
       units);  // a slot may be pinned for each unit of it, if another window has pinned it in between
   window.fetches.reserve(chunk_);
-  window.requests.reserve(std::max<std::size_t>(chunk_, shape_.staging));
+  window.requests.reserve(std::max<std::size_t>(2 * chunk_, shape_.staging));
   window.failure = {};
   const MutexLock pass{gate_};
   const MutexLock lock{mutex_};
@@ -166,7 +169,7 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
     }
     if (window.failure) {
       lock.unlock();
-      release(window);
+      release(window, false);
       throw_unreadable(window);
     }
     if (!placed) continue;  // a victim could not be written back and is out of the game: look again
@@ -183,7 +186,7 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
       window.force = true;
     } else {
       lock.unlock();
-      release(window);
+      release(window, false);
       lock.lock();
       throw_no_room();
     }
@@ -292,7 +295,7 @@ SlotId RowCache::any_slot() noexcept {
 void RowCache::start_fetch(Window& window, RowId unit, SlotId slot) {
   auto& state = states_[slot];
   const bool staging = is_staging(slot);
-  Window::Fetch fetch{unit, slot, staging ? no_unit : state.unit, false, {}};
+  Window::Fetch fetch{unit, slot, staging ? no_unit : state.unit, false, state.hold, {}};
   if (fetch.old != no_unit) {
     fetch.write_back = state.dirty;
     if (!fetch.write_back) map_[fetch.old].store(nowhere, std::memory_order_release);
@@ -325,20 +328,24 @@ void RowCache::unpin(SlotId slot, std::uint32_t serial) noexcept {
   --pins_;
 }
 
-void RowCache::release(Window& window) noexcept {
+void RowCache::release(Window& window, bool used) noexcept {
   if (window.in_place_reads != 0) {
     slow().charge(Direction::Read, window.in_place_bytes, window.in_place_reads, window.in_place_since);
     window.in_place_reads = 0;
     window.in_place_bytes = 0;
   }
-  if (window.purpose == Purpose::Update) write_staged(window);
+  const bool changed = used && window.purpose == Purpose::Update;
+  if (changed) {
+    note_changed(window);
+    write_staged(window);
+  }
   const MutexLock lock{mutex_};
   if (is_awaited(window)) --awaited_;
   for (const auto slot : window.pins) {
     auto& state = states_[slot];
     unpin(slot, window.serial);
     if (!is_staging(slot)) {
-      if (window.purpose == Purpose::Update) state.dirty = true;
+      if (changed) state.dirty = true;
     } else if (map_[state.unit].load(std::memory_order_relaxed) == (pending | slot)) {  // not stuck there
       map_[state.unit].store(nowhere, std::memory_order_relaxed);
       put_free(slot);
@@ -475,8 +482,14 @@ void RowCache::check_invariants() const {
     for (; list != no_slot; list = states_[list].unit) ++free;
   check(cached + free == slots, "(C2) a slot is neither free nor in the map");
   check(pins_ == 0, "a slot is pinned, and nobody uses it");
-  for (std::size_t slot = 0; slot < slots; ++slot)
-    check(states_[slot].pins == 0, "a slot is pinned on its own");
+  for (SlotId slot = 0; slot < slots; ++slot) {
+    const auto& state = states_[slot];
+    const auto rows = changed(slot);
+    const bool has_changed = std::any_of(rows.begin(), rows.end(), [](auto word) { return word != 0; });
+    check(state.pins == 0, "a slot is pinned on its own");
+    check(!state.writing, "a slot is being written back, and nobody does it");
+    check(state.dirty || !has_changed, "(C5) a slot has changed rows and is not dirty");
+  }
 }
 
 }  // namespace tier::detail

@@ -3,11 +3,23 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "table/row_cache.hpp"
 
 namespace tier::detail {
 namespace {
+
+// Units looked at in one hold of the lock by a flush.
+constexpr RowId flush_stretch = 4096;
+
+/// What the window's user wants of a unit, where units are blocks of rows.
+std::span<const RowId> wanted_in(const RowLayout& layout, const Window& window, RowId unit) {
+  const auto first = layout.first_row(unit);
+  const auto begin = std::lower_bound(window.wanted.begin(), window.wanted.end(), first);
+  return {begin, std::lower_bound(begin, window.wanted.end(), first + layout.rows_in(unit))};
+}
 
 TierError unit_error(const RowLayout& layout, const std::string& table, RowId unit, Tier& tier,
                      std::error_code error, std::string_view what) {
@@ -51,26 +63,64 @@ bool RowCache::write_victims(Window& window) {
       std::partition(fetches.begin(), fetches.end(), [](const auto& fetch) { return fetch.write_back; });
   if (clean == fetches.begin()) return true;
   std::sort(fetches.begin(), clean, [](const auto& a, const auto& b) { return a.old < b.old; });
-  requests.clear();
-  for (auto fetch = fetches.begin(); fetch != clean; ++fetch)
-    requests.push_back({home_of(fetch->old), slot_address(fetch->slot), layout_.unit_bytes, {}});
+  list_victims(window, {fetches.begin(), clean});
   transfer(Direction::Write, requests, Cause::Evict);
 
   const MutexLock lock{mutex_};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    fetches[i].error = requests[i].error;
-    if (fetches[i].error) {
-      undo(window, fetches[i]);
-    } else {
-      ++counters_.written_units;
-      counters_.bytes_out += layout_.unit_bytes;
-      map_[fetches[i].old].store(nowhere, std::memory_order_release);
+  auto fetch = fetches.begin();
+  for (const auto& request : requests) {
+    if (fetch == clean || request.memory != slot_address(fetch->slot)) {
+      settle_written(slot_at(request.memory), request.error);  // it had joined
+      continue;
     }
+    fetch->error = request.error;
+    if (fetch->error) {
+      undo(window, *fetch);
+    } else {
+      count_written(fetch->slot);
+      map_[fetch->old].store(nowhere, std::memory_order_release);
+    }
+    ++fetch;
   }
   const auto begun = fetches.size();
-  std::erase_if(fetches, [](const auto& fetch) { return static_cast<bool>(fetch.error); });
+  std::erase_if(fetches, [](const auto& failed) { return static_cast<bool>(failed.error); });
   changed_.notify_all();
   return fetches.size() == begun;
+}
+
+// Dirty units beside a victim are written with it, and stay: to a device, one large write is little more than a small
+// one.
+void RowCache::list_victims(Window& window, std::span<const Window::Fetch> victims) {
+  auto& requests = window.requests;
+  auto room = joins_writes_ ? chunk_ : 0;
+  const auto add = [&](RowId unit, SlotId slot) {
+    requests.push_back({home_of(unit), slot_address(slot), layout_.unit_bytes, {}});
+  };
+  const auto join = [&](RowId unit) {
+    const auto slot = slot_of(unit);
+    states_[slot].writing = true;
+    add(unit, slot);
+  };
+  requests.clear();
+  const MutexLock lock{mutex_};
+  for (const auto& victim : victims) {
+    const auto age = last_batch_ - victim.hold;
+    auto first = victim.old;
+    for (; room > 0 && may_join(first - 1, age); --room) --first;
+    for (; first < victim.old; ++first) join(first);
+    add(victim.old, victim.slot);
+    for (auto next = victim.old + 1; room > 0 && may_join(next, age); ++next, --room) join(next);
+  }
+}
+
+// Not what somebody uses or is about to. Nor what will be dirty again before it leaves: what batches have not wanted for
+// half as long as the victim is taken to leave soon.
+bool RowCache::may_join(RowId unit, BatchNumber age) const noexcept {
+  const auto slot = unit < layout_.units ? slot_of(unit) : no_slot;
+  if (slot == no_slot) return false;
+  const auto& state = states_[slot];
+  if (!state.dirty || state.stuck || state.writing || state.pins != 0 || is_held(state)) return false;
+  return last_batch_ - state.hold >= age / 2;
 }
 
 // The old unit stays where it is: nothing is lost.
@@ -101,6 +151,7 @@ void RowCache::read_units(Window& window) {
   const bool ahead = window.purpose == Purpose::Prefetch;
   transfer(Direction::Read, requests, ahead ? Cause::Hint : Cause::Miss);
 
+  const auto row_bytes = layout_.row_floats() * sizeof(float);
   const MutexLock lock{mutex_};
   for (std::size_t i = 0; i < requests.size(); ++i) {
     auto& fetch = fetches[i];
@@ -110,6 +161,8 @@ void RowCache::read_units(Window& window) {
       continue;
     }
     counters_.bytes_in += layout_.unit_bytes;
+    counters_.bytes_wanted +=
+        row_bytes * (layout_.unit_rows == 1 ? 1 : wanted_in(layout_, window, fetch.unit).size());
     if (window.purpose == Purpose::Gather || window.purpose == Purpose::Update) ++counters_.missed_units;
     if (ahead) ++counters_.prefetched_units;
     if (is_staging(fetch.slot))
@@ -132,28 +185,43 @@ void RowCache::forget(Window& window, const Window::Fetch& fetch) noexcept {
   window.failure = fetch.error;
 }
 
+// Where units are rows, that they are dirty says all.
+void RowCache::note_changed(const Window& window) noexcept {
+  if (layout_.mask_words() == 0) return;
+  const MutexLock lock{mutex_};
+  for (const auto slot : window.pins) {
+    const auto unit = states_[slot].unit;
+    for (const auto row : wanted_in(layout_, window, unit)) {
+      const auto i = row - layout_.first_row(unit);
+      changed(slot)[i / 32] |= std::uint32_t{1} << i % 32;
+    }
+  }
+}
+
 // What was updated in staging goes home at once. If it cannot, staging has become its slot.
 void RowCache::write_staged(Window& window) noexcept {
   auto& requests = window.requests;
   requests.clear();
-  std::sort(window.pins.begin(), window.pins.end());
-  const auto staged = std::lower_bound(window.pins.begin(), window.pins.end(), shape_.slots);
+  const auto staged = std::partition(window.pins.begin(), window.pins.end(),
+                                     [this](SlotId slot) { return !is_staging(slot); });
   if (staged == window.pins.end()) return;
+  std::sort(staged, window.pins.end(),
+            [this](SlotId a, SlotId b) { return states_[a].unit < states_[b].unit; });
   for (auto slot = staged; slot != window.pins.end(); ++slot)
     requests.push_back({home_of(states_[*slot].unit), slot_address(*slot), layout_.unit_bytes, {}});
   transfer(Direction::Write, requests, Cause::Evict);
   const MutexLock lock{mutex_};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& state = states_[staged[static_cast<std::ptrdiff_t>(i)]];
-    if (!requests[i].error) {
-      ++counters_.written_units;
-      counters_.bytes_out += layout_.unit_bytes;
+  for (const auto& request : requests) {
+    const auto slot = slot_at(request.memory);
+    if (!request.error) {
+      count_written(slot);
       continue;
     }
+    auto& state = states_[slot];
     state.dirty = state.stuck = true;
-    write_error_ = requests[i].error;
+    write_error_ = request.error;
     ++counters_.write_errors;
-    map_[state.unit].store(staged[static_cast<std::ptrdiff_t>(i)], std::memory_order_release);  // (2) -> (1)
+    map_[state.unit].store(slot, std::memory_order_release);  // (2) -> (1)
   }
 }
 
@@ -165,19 +233,8 @@ void RowCache::flush(Window& window) {
   begin(window, chunk_);
   std::error_code failure;
   RowId failed = 0;
-  const auto slots = static_cast<SlotId>(shape_.slots + shape_.staging);
-  for (SlotId slot = 0; slot < slots;) {
-    {
-      const MutexLock lock{mutex_};
-      window.requests.clear();
-      for (; slot < slots && window.requests.size() < chunk_; ++slot) {
-        auto& state = states_[slot];
-        if (!state.dirty) continue;
-        state.writing = true;
-        pin(window, slot);
-        window.requests.push_back({home_of(state.unit), slot_address(slot), layout_.unit_bytes, {}});
-      }
-    }
+  for (RowId unit = 0; unit < layout_.units;) {
+    unit = list_dirty(window, unit);
     transfer(Direction::Write, window.requests, Cause::Evict);
     const MutexLock lock{mutex_};
     for (std::size_t i = 0; i < window.requests.size(); ++i) {
@@ -194,17 +251,46 @@ void RowCache::flush(Window& window) {
   if (failure) throw unit_error(layout_, name_, failed, slow(), failure, "cannot write back");
 }
 
+// In the order of their homes, for large writes.   \return  the unit to go on from
+RowId RowCache::list_dirty(Window& window, RowId unit) {
+  const MutexLock lock{mutex_};
+  window.requests.clear();
+  const auto end = std::min(layout_.units, unit + flush_stretch);
+  while (unit < end && window.requests.size() < chunk_) {
+    const auto entry = map_[unit].load(std::memory_order_relaxed);
+    const SlotId slot = entry & ~pending;
+    if (entry != nowhere && (states_[slot].unit != unit || states_[slot].writing)) {
+      if (!window.requests.empty()) break;
+      ++waiters_;
+      changed_.wait(mutex_);  // somebody else writes it back, and may fail
+      --waiters_;
+      continue;
+    }
+    if (entry != nowhere && states_[slot].dirty) {
+      states_[slot].writing = true;
+      pin(window, slot);
+      window.requests.push_back({home_of(unit), slot_address(slot), layout_.unit_bytes, {}});
+    }
+    ++unit;
+  }
+  return unit;
+}
+
 void RowCache::settle_written(SlotId slot, std::error_code error) noexcept {
   auto& state = states_[slot];
   state.writing = false;
   state.dirty = state.stuck = static_cast<bool>(error);
-  if (error) {
-    write_error_ = error;
-    ++counters_.write_errors;
-  } else {
-    ++counters_.written_units;
-    counters_.bytes_out += layout_.unit_bytes;
-  }
+  if (!error) return count_written(slot);
+  write_error_ = error;
+  ++counters_.write_errors;
+}
+
+void RowCache::count_written(SlotId slot) noexcept {
+  ++counters_.written_units;
+  counters_.bytes_out += layout_.unit_bytes;
+  if (layout_.unit_rows == 1) ++counters_.written_rows;
+  for (auto& word : changed(slot))
+    counters_.written_rows += static_cast<unsigned>(std::popcount(std::exchange(word, 0)));
 }
 
 // Units that were stuck in staging have gone home: once nobody reads them there, staging is free again.
