@@ -91,6 +91,7 @@ Traffic TieredMemory::traffic() const {
   Traffic traffic;
   traffic.fast_share = rows.fast_share();
   traffic.on_time_share = rows.on_time_share();
+  traffic.in_place_bytes = rows.in_place_bytes;
   for (const auto& [from, to, cause, bytes, transfers] : statistics.moved) {
     traffic.bytes_moved[statistics.tiers[from].name + ">" + statistics.tiers[to].name] += bytes;
   }

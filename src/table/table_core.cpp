@@ -138,7 +138,7 @@ class Table final : public TableCore, private BackgroundWork {
   Window prefetch_window_;  // of the background thread
   std::atomic<bool> stalled_{false}, closing_{false};
   std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, unique_missed_{0}, waited_{0}, waited_ns_{0},
-      stalls_{0}, dropped_{0}, direct_{0};
+      stalls_{0}, dropped_{0}, direct_{0}, direct_bytes_{0};
   std::unique_ptr<Attachment> attachment_;  // last: all else is there when a fork is told
 };
 
@@ -296,6 +296,7 @@ void Table::gather_direct(std::span<const RowId> ids, std::span<const std::uint3
     late = with_direct_rows([&](const auto& find) { return pull(find, ids, offsets, out, nullptr); });
   }
   direct_.fetch_add(late, std::memory_order_relaxed);
+  direct_bytes_.fetch_add(late * layout_.row_bytes, std::memory_order_relaxed);
   waited_.fetch_add(late, std::memory_order_relaxed);
   if (late != 0)
     cache_->slow().charge(Direction::Read, late * layout_.row_bytes, static_cast<unsigned>(late), since);
@@ -571,6 +572,9 @@ void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
   apply(groups, {0, groups.rows().size()}, scratch, update);
   if (late == 0) return;
   const auto bytes = late * layout_.unit_bytes;
+  direct_.fetch_add(late, std::memory_order_relaxed);
+  unique_missed_.fetch_add(late, std::memory_order_relaxed);
+  direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   cache_->slow().charge(Direction::Read, bytes, static_cast<unsigned>(late), since);
   cache_->slow().charge(Direction::Write, bytes, static_cast<unsigned>(late), since);
 }
@@ -763,6 +767,7 @@ TableStatistics Table::statistics() const {
   const auto direct = direct_.load(std::memory_order_relaxed);
   all.missed_units += direct;
   all.in_place_units += direct;
+  all.in_place_bytes += direct_bytes_.load(std::memory_order_relaxed);
   all.prefetches_stalled = stalls_.load(std::memory_order_relaxed);
   all.hints_dropped = dropped_.load(std::memory_order_relaxed);
   all.waited_ns = waited_ns_.load(std::memory_order_relaxed);
@@ -771,8 +776,8 @@ TableStatistics Table::statistics() const {
 
 void Table::reset_statistics() {
   if (!is_whole()) cache_->reset_statistics();
-  for (auto* counter :
-       {&asked_, &updated_, &unique_, &unique_missed_, &waited_, &waited_ns_, &stalls_, &dropped_, &direct_})
+  for (auto* counter : {&asked_, &updated_, &unique_, &unique_missed_, &waited_, &waited_ns_, &stalls_,
+                        &dropped_, &direct_, &direct_bytes_})
     counter->store(0);
   advisor_.reset_counts();
 }

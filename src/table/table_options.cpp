@@ -35,6 +35,7 @@ constexpr Counter counters[] = {{"asked", &TableStatistics::asked},
                                 {"write_errors", &TableStatistics::write_errors},
                                 {"bytes_in", &TableStatistics::bytes_in},
                                 {"bytes_out", &TableStatistics::bytes_out},
+                                {"in_place_bytes", &TableStatistics::in_place_bytes},
                                 {"waited_ns", &TableStatistics::waited_ns}};
 static_assert(sizeof(TableStatistics) == std::size(counters) * sizeof(std::uint64_t),
               "each counter is listed");

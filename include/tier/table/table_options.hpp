@@ -41,14 +41,15 @@ struct TableOptions {
 /// A table's counters since it was made, or `reset_statistics()`. Rows are as asked for by gathers, but for what says
 /// units: a unit is what moves as one, a row with its state, or the rows of a block where the slow tier moves blocks.
 struct TableStatistics {
-  std::uint64_t asked = 0;                ///< rows, each as often as it was asked for
-  std::uint64_t updated = 0;              ///< rows given to updates, each as often as it was given
-  std::uint64_t unique = 0;               ///< rows, once for each batch that was announced or updated
-  std::uint64_t hits = 0;                 ///< rows that were there, a whole table's included
-  std::uint64_t waited = 0;               ///< rows that had to be waited for: asked - hits
-  std::uint64_t missed_units = 0;         ///< fetched, or used in the slow tier, because they were asked for
-  std::uint64_t unique_missed_units = 0;  ///< of these: once for each gather or update
-  std::uint64_t prefetched_units = 0;     ///< fetched before they were asked for
+  std::uint64_t asked = 0;         ///< rows, each as often as it was asked for
+  std::uint64_t updated = 0;       ///< rows given to updates, each as often as it was given
+  std::uint64_t unique = 0;        ///< rows, once for each batch that was announced or updated
+  std::uint64_t hits = 0;          ///< rows that were there, a whole table's included
+  std::uint64_t waited = 0;        ///< rows that had to be waited for: asked - hits
+  std::uint64_t missed_units = 0;  ///< fetched, or used in the slow tier, because they were asked for
+  /// Of these: once for each gather or update. Rows that a gather uses where they live are not counted.
+  std::uint64_t unique_missed_units = 0;
+  std::uint64_t prefetched_units = 0;  ///< fetched before they were asked for
   std::uint64_t prefetched_unused =
       0;  ///< of these: gone again, or cancelled, before their batch was gathered
   std::uint64_t prefetches_stalled =
@@ -60,6 +61,7 @@ struct TableStatistics {
   std::uint64_t hints_dropped = 0;   ///< announcements beyond what can be open at once
   std::uint64_t read_errors = 0, write_errors = 0;
   std::uint64_t bytes_in = 0, bytes_out = 0;  ///< moved from and to the slow tier
+  std::uint64_t in_place_bytes = 0;           ///< read or changed by the CPU in the slow tier
   std::uint64_t waited_ns = 0;                ///< in gathers and updates, summed over threads
 
   /// 1 - units fetched / rows accessed by gathers and updates, and at least 0. A prefetched row is a fetch, not a hit.
