@@ -16,12 +16,29 @@
 
 namespace tier {
 
+/// How a table stores the values of its rows. All arithmetic is in fp32: narrower ones are widened when they are read,
+/// and rounded when they are stored. Optimiser state is fp32 always.
+enum class RowStorage : std::uint8_t {
+  Float,  ///< 4 bytes: what is stored is what is read
+  Half,   ///< 2 bytes: IEEE binary16, 11 significant bits; what is too large, from 65520 on, becomes infinity
+  BFloat16  ///< 2 bytes: the upper half of a float, 8 significant bits
+};
+
 /// What a table is to be. Of `budget`, `slots` and `share` at most one is given; with none of them the budget is
 /// what the fastest tier has free. A table that its budget covers is whole there, and has no cache.
 struct TableOptions {
   std::uint64_t rows = 0;
   std::size_t dim = 0;
   std::size_t state_columns = 0;  ///< of optimiser state, beside each row: they move with it
+
+  RowStorage storage = RowStorage::Float;
+  /// Of narrower storage. Without a seed values are rounded to the nearest, ties to even. With one they are rounded
+  /// stochastically: up or down, by chances that leave the mean what it was, so that updates too small to reach the
+  /// next value are not lost. Chance is a function of seed, row, column, and how many calls of `update` and `scatter`
+  /// came before: the same calls in the same order give the same bits, wherever rows are and on any number of threads.
+  /// Between 65504 and 65536 the next half is infinity.
+  /// \see  Gupta, Agrawal, Gopalakrishnan, Narayanan: Deep Learning with Limited Numerical Precision. ICML 2015.
+  std::optional<std::uint64_t> stochastic_seed{};
 
   std::optional<Bytes> budget;         ///< in the fastest tier, for slots, slot map, metadata and staging
   std::optional<std::uint64_t> slots;  ///< rows that the cache holds

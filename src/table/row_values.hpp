@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The values of a row as its table stores them, and as floats. Loops over rows are templates over these.
+#include <tier/table/table_options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "table/row_arithmetic.hpp"
+
+namespace tier::detail {
+
+/// What a table's rows hold, as they are.
+struct FloatValues {
+  static constexpr std::size_t bytes = sizeof(float);  ///< of a value
+
+  /// out = row   \param n  values
+  void load(float* out, const std::byte* row, std::size_t n) const noexcept {
+    std::memcpy(out, row, n * sizeof(float));
+  }
+  /// out += row
+  void add(float* out, const std::byte* row, std::size_t n) const noexcept {
+    add_row(out, reinterpret_cast<const float*>(row), n);
+  }
+};
+
+/// Loops over values of 16 bits, with the widest registers that the CPU has. The instruction set changes no result, but
+/// for which NaN is kept.
+struct NarrowKernels {
+  void (*load)(float* out, const std::uint16_t* row, std::size_t n) noexcept;
+  void (*add)(float* out, const std::uint16_t* row, std::size_t n) noexcept;
+  void (*store_nearest)(std::uint16_t* row, const float* values, std::size_t n) noexcept;
+  /// \param random  of the row: see `random_of_row`
+  void (*store_stochastic)(std::uint16_t* row, const float* values, std::size_t n,
+                           std::uint32_t random) noexcept;
+};
+
+/// Those that this CPU can run, the best one first: for tests, which compare them.   \pre  `storage` is not `Float`
+[[nodiscard]] std::span<const NarrowKernels> narrow_kernels(RowStorage storage) noexcept;
+
+/// Values of 16 bits; which type, the kernels know.
+struct NarrowValues {
+  static constexpr std::size_t bytes = sizeof(std::uint16_t);
+
+  const NarrowKernels& kernels;
+
+  void load(float* out, const std::byte* row, std::size_t n) const noexcept {
+    kernels.load(out, reinterpret_cast<const std::uint16_t*>(row), n);
+  }
+  void add(float* out, const std::byte* row, std::size_t n) const noexcept {
+    kernels.add(out, reinterpret_cast<const std::uint16_t*>(row), n);
+  }
+};
+
+/// The storage of one table, chosen when it is made: how values get in and out.
+class RowValues {
+ public:
+  explicit RowValues(const TableOptions& options) noexcept
+      : kernels_{options.storage == RowStorage::Float ? nullptr : &narrow_kernels(options.storage).front()},
+        seed_{options.stochastic_seed} {}
+
+  [[nodiscard]] bool are_floats() const noexcept { return kernels_ == nullptr; }
+  /// Calls `use` with the values' type: once for many rows.
+  template <class F>
+  decltype(auto) visit(const F& use) const {
+    return are_floats() ? use(FloatValues{}) : use(NarrowValues{*kernels_});
+  }
+  /// row = values, rounded if need be.
+  /// \param change  the number of the change of the table that this is a part of
+  void store(std::byte* row, const float* values, std::size_t n, RowId id,
+             std::uint64_t change) const noexcept;
+
+ private:
+  const NarrowKernels* kernels_;
+  std::optional<std::uint64_t> seed_;
+};
+
+}  // namespace tier::detail
