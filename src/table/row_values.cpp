@@ -137,17 +137,55 @@ std::span<const NarrowKernels> narrow_kernels(RowStorage storage) noexcept {
 #endif
 }
 
+namespace {
+
+/// Null for floats.
+const NarrowKernels* best_kernels(RowStorage storage) noexcept {
+  return storage == RowStorage::Float ? nullptr : &narrow_kernels(storage).front();
+}
+
+std::uint16_t* narrow(std::byte* row) noexcept { return reinterpret_cast<std::uint16_t*>(row); }
+
+}  // namespace
+
+RowValues::RowValues(const TableOptions& options) noexcept
+    : kernels_{best_kernels(options.storage)}, seed_{options.stochastic_seed} {}
+
 void RowValues::store(std::byte* row, const float* values, std::size_t n, RowId id,
                       std::uint64_t change) const noexcept {
-  if (are_floats()) {
+  if (are_floats())
     std::memcpy(row, values, n * sizeof(float));
-    return;
-  }
-  auto* const narrow = reinterpret_cast<std::uint16_t*>(row);
-  if (seed_)
-    kernels_->store_stochastic(narrow, values, n, random_of_row(*seed_, change, id));
+  else if (seed_)
+    kernels_->store_stochastic(narrow(row), values, n, random_of_row(*seed_, change, id));
   else
-    kernels_->store_nearest(narrow, values, n);
+    kernels_->store_nearest(narrow(row), values, n);
 }
 
 }  // namespace tier::detail
+
+namespace tier {
+
+RowFormat::RowFormat(RowStorage storage) noexcept : kernels_{detail::best_kernels(storage)} {}
+
+void RowFormat::load(std::span<float> values, const std::byte* row) const noexcept {
+  if (kernels_ == nullptr)
+    detail::FloatValues{}.load(values.data(), row, values.size());
+  else
+    detail::NarrowValues{*kernels_}.load(values.data(), row, values.size());
+}
+
+void RowFormat::add(std::span<float> sums, const std::byte* row) const noexcept {
+  if (kernels_ == nullptr)
+    detail::FloatValues{}.add(sums.data(), row, sums.size());
+  else
+    detail::NarrowValues{*kernels_}.add(sums.data(), row, sums.size());
+}
+
+void RowFormat::store(std::byte* row, std::span<const float> values) const noexcept {
+  if (kernels_ == nullptr)
+    std::memcpy(row, values.data(), values.size_bytes());
+  else
+    kernels_->store_nearest(detail::narrow(row), values.data(), values.size());
+}
+
+}  // namespace tier

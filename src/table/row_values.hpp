@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The values of a row as its table stores them, and as floats. Loops over rows are templates over these.
+#include <tier/policy/row_policy.hpp>
 #include <tier/table/table_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "table/row_arithmetic.hpp"
@@ -57,9 +59,7 @@ struct NarrowValues {
 /// The storage of one table, chosen when it is made: how values get in and out.
 class RowValues {
  public:
-  explicit RowValues(const TableOptions& options) noexcept
-      : kernels_{options.storage == RowStorage::Float ? nullptr : &narrow_kernels(options.storage).front()},
-        seed_{options.stochastic_seed} {}
+  explicit RowValues(const TableOptions& options) noexcept;
 
   [[nodiscard]] bool are_floats() const noexcept { return kernels_ == nullptr; }
   /// Calls `use` with the values' type: once for many rows.
@@ -73,7 +73,7 @@ class RowValues {
              std::uint64_t change) const noexcept;
 
  private:
-  const NarrowKernels* kernels_;
+  const NarrowKernels* kernels_;  // null: of floats
   std::optional<std::uint64_t> seed_;
 };
 

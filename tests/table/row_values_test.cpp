@@ -272,3 +272,23 @@ TEST_CASE("every loop gives the bits that one value at a time gives, whatever th
     }
   }
 }
+
+TEST_CASE("rows that a program keeps itself are stored, widened and added as tables do it") {
+  const std::vector<float> values{1.0F, -0.1F, 65520.0F, 1e-8F, 3.14159F};
+  for (const auto storage : {RowStorage::Float, RowStorage::Half, RowStorage::BFloat16}) {
+    const RowFormat format{storage};
+    CHECK(format.value_bytes() == (storage == RowStorage::Float ? 4 : 2));
+    alignas(float) std::byte row[5 * sizeof(float)];
+    std::vector<float> loaded(5), sums(5, 0.25F);
+    format.store(row, values);
+    format.load(loaded, row);
+    format.add(sums, row);
+    CHECK(failures(5, [&](std::size_t i) {
+            const float stored =
+                storage == RowStorage::Half       ? Half::load(Half::store(values[i], NearestEven{}))
+                : storage == RowStorage::BFloat16 ? BFloat16::load(BFloat16::store(values[i], NearestEven{}))
+                                                  : values[i];
+            return same_bits(loaded[i], stored) && same_bits(sums[i], 0.25F + stored);
+          }) == 0);
+  }
+}

@@ -5,6 +5,7 @@
 #include <tier/manager/statistics.hpp>
 #include <tier/policy/policy.hpp>
 #include <tier/policy/row_policy.hpp>
+#include <tier/table/row_storage.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -15,14 +16,6 @@
 #include <vector>
 
 namespace tier {
-
-/// How a table stores the values of its rows. All arithmetic is in fp32: narrower ones are widened when they are read,
-/// and rounded when they are stored. Optimiser state is fp32 always.
-enum class RowStorage : std::uint8_t {
-  Float,  ///< 4 bytes: what is stored is what is read
-  Half,   ///< 2 bytes: IEEE binary16, 11 significant bits; what is too large, from 65520 on, becomes infinity
-  BFloat16  ///< 2 bytes: the upper half of a float, 8 significant bits
-};
 
 /// What a table is to be. Of `budget`, `slots` and `share` at most one is given; with none of them the budget is
 /// what the fastest tier has free. A table that its budget covers is whole there, and has no cache.
