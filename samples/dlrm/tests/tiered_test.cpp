@@ -227,19 +227,18 @@ TEST_CASE(
       CHECK(expected.checksum != floats);
       CHECK(make("all_fast", options).checksum == expected.checksum);
       CHECK(make("os_paging_default", options).checksum == expected.checksum);
-      for (const auto* policy : {"hint_aware", "lru", "lfu"}) {
-        for (const auto& slow :
-             {std::string{"emulated:cxl:8MiB"}, fmt::format("file:{}:8MiB", folder.path().string())}) {
-          CAPTURE(storage);
-          CAPTURE(policy);
-          CAPTURE(slow);
-          options.row_policy = policy;
-          options.slow = slow;
-          const auto run = make("tiered", options);
-          CHECK(run.checksum == expected.checksum);
-          CHECK(run.auc == expected.auc);
-          CHECK(run.traffic.fast_share < 0.9);
-        }
+      // Rows move, or are used where they live.
+      for (const auto& [policy, slow] :
+           {std::pair{"hint_aware", fmt::format("file:{}:8MiB", folder.path().string())},
+            std::pair{"lfu", std::string{"emulated:cxl:8MiB"}}}) {
+        CAPTURE(storage);
+        CAPTURE(policy);
+        options.row_policy = policy;
+        options.slow = slow;
+        const auto run = make("tiered", options);
+        CHECK(run.checksum == expected.checksum);
+        CHECK(run.auc == expected.auc);
+        CHECK(run.traffic.fast_share < 0.9);
       }
     }
   }
