@@ -120,7 +120,7 @@ struct Output {
 template <class Values, class Find>
 std::size_t copy_rows(const Values values, const Find find, std::span<const RowId> ids, IndexRange range,
                       const Output out, std::uint32_t* missed) noexcept {
-  const Ahead ahead{find, ids, range, out.dim * Values::bytes};
+  const Ahead ahead{find, ids, range, values.bytes()};
   std::size_t misses = 0;
   for (auto i = range.begin; i < range.end; ++i) {
     ahead(i);
@@ -129,7 +129,7 @@ std::size_t copy_rows(const Values values, const Find find, std::span<const RowI
       missed[misses++] = static_cast<std::uint32_t>(i);
       continue;
     }
-    values.load(out[i], row, out.dim);
+    values.load(out[i], row);
     if constexpr (requires { find.is_late(row); }) misses += find.is_late(row);
   }
   return misses;
@@ -141,7 +141,7 @@ template <class Values, class Find>
 std::size_t sum_bags(const Values values, const Find find, std::span<const RowId> ids,
                      std::span<const std::uint32_t> offsets, IndexRange range, const Output out,
                      std::uint32_t* missed) noexcept {
-  const Ahead ahead{find, ids, {offsets[range.begin], offsets[range.end]}, out.dim * Values::bytes};
+  const Ahead ahead{find, ids, {offsets[range.begin], offsets[range.end]}, values.bytes()};
   std::size_t misses = 0;
   for (auto bag = range.begin; bag < range.end; ++bag) {
     start_sum(out[bag], out.dim);
@@ -150,7 +150,7 @@ std::size_t sum_bags(const Values values, const Find find, std::span<const RowId
       ahead(i);
       const auto* const row = complete ? find(ids[i]) : nullptr;
       complete = row != nullptr;
-      if (complete) values.add(out[bag], row, out.dim);
+      if (complete) values.add(out[bag], row);
       if constexpr (requires { find.is_late(row); }) misses += find.is_late(row);
     }
     if (!complete) missed[misses++] = static_cast<std::uint32_t>(bag);

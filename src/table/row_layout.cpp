@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "table/row_values.hpp"
-
 namespace tier::detail {
 namespace {
 
@@ -28,7 +26,7 @@ std::size_t multiple_of(std::size_t n, std::size_t unit) { return (n + unit - 1)
 RowLayout bare_rows(const TableOptions& options) {
   return {.rows = static_cast<RowId>(options.rows),
           .dim = options.dim,
-          .value_bytes = options.storage == RowStorage::Float ? FloatValues::bytes : NarrowValues::bytes,
+          .value_bytes = RowFormat{options.storage}.value_bytes(),
           .state_columns = options.state_columns};
 }
 

@@ -149,16 +149,15 @@ std::uint16_t* narrow(std::byte* row) noexcept { return reinterpret_cast<std::ui
 }  // namespace
 
 RowValues::RowValues(const TableOptions& options) noexcept
-    : kernels_{best_kernels(options.storage)}, seed_{options.stochastic_seed} {}
+    : kernels_{best_kernels(options.storage)}, dim_{options.dim}, seed_{options.stochastic_seed} {}
 
-void RowValues::store(std::byte* row, const float* values, std::size_t n, RowId id,
-                      std::uint64_t change) const noexcept {
+void RowValues::store(std::byte* row, const float* values, RowId id, std::uint64_t change) const noexcept {
   if (are_floats())
-    std::memcpy(row, values, n * sizeof(float));
+    std::memcpy(row, values, dim_ * sizeof(float));
   else if (seed_)
-    kernels_->store_stochastic(narrow(row), values, n, random_of_row(*seed_, change, id));
+    kernels_->store_stochastic(narrow(row), values, dim_, random_of_row(*seed_, change, id));
   else
-    kernels_->store_nearest(narrow(row), values, n);
+    kernels_->store_nearest(narrow(row), values, dim_);
 }
 
 }  // namespace tier::detail
@@ -169,16 +168,16 @@ RowFormat::RowFormat(RowStorage storage) noexcept : kernels_{detail::best_kernel
 
 void RowFormat::load(std::span<float> values, const std::byte* row) const noexcept {
   if (kernels_ == nullptr)
-    detail::FloatValues{}.load(values.data(), row, values.size());
+    detail::FloatValues{values.size()}.load(values.data(), row);
   else
-    detail::NarrowValues{*kernels_}.load(values.data(), row, values.size());
+    detail::NarrowValues{*kernels_, values.size()}.load(values.data(), row);
 }
 
 void RowFormat::add(std::span<float> sums, const std::byte* row) const noexcept {
   if (kernels_ == nullptr)
-    detail::FloatValues{}.add(sums.data(), row, sums.size());
+    detail::FloatValues{sums.size()}.add(sums.data(), row);
   else
-    detail::NarrowValues{*kernels_}.add(sums.data(), row, sums.size());
+    detail::NarrowValues{*kernels_, sums.size()}.add(sums.data(), row);
 }
 
 void RowFormat::store(std::byte* row, std::span<const float> values) const noexcept {

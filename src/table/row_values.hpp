@@ -14,18 +14,21 @@
 
 namespace tier::detail {
 
-/// What a table's rows hold, as they are.
-struct FloatValues {
-  static constexpr std::size_t bytes = sizeof(float);  ///< of a value
+/// The values of rows that hold floats.
+class FloatValues {
+ public:
+  explicit FloatValues(std::size_t dim) noexcept : dim_{dim}, bytes_{dim * sizeof(float)} {}
 
-  /// out = row   \param n  values
-  void load(float* out, const std::byte* row, std::size_t n) const noexcept {
-    std::memcpy(out, row, n * sizeof(float));
-  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }  ///< of a row
+  /// out = row
+  void load(float* out, const std::byte* row) const noexcept { std::memcpy(out, row, bytes_); }
   /// out += row
-  void add(float* out, const std::byte* row, std::size_t n) const noexcept {
-    add_row(out, reinterpret_cast<const float*>(row), n);
+  void add(float* out, const std::byte* row) const noexcept {
+    add_row(out, reinterpret_cast<const float*>(row), dim_);
   }
+
+ private:
+  std::size_t dim_, bytes_;  // one of them from the other costs a cycle a row
 };
 
 /// Loops over values of 16 bits, with the widest registers that the CPU has. The instruction set changes no result, but
@@ -42,18 +45,22 @@ struct NarrowKernels {
 /// Those that this CPU can run, the best one first: for tests, which compare them.   \pre  `storage` is not `Float`
 [[nodiscard]] std::span<const NarrowKernels> narrow_kernels(RowStorage storage) noexcept;
 
-/// Values of 16 bits; which type, the kernels know.
-struct NarrowValues {
-  static constexpr std::size_t bytes = sizeof(std::uint16_t);
+/// The values of rows that hold 16 bits each; of which type, the kernels know.
+class NarrowValues {
+ public:
+  NarrowValues(const NarrowKernels& kernels, std::size_t dim) noexcept : kernels_{kernels}, dim_{dim} {}
 
-  const NarrowKernels& kernels;
+  [[nodiscard]] std::size_t bytes() const noexcept { return dim_ * sizeof(std::uint16_t); }
+  void load(float* out, const std::byte* row) const noexcept { kernels_.load(out, as_bits(row), dim_); }
+  void add(float* out, const std::byte* row) const noexcept { kernels_.add(out, as_bits(row), dim_); }
 
-  void load(float* out, const std::byte* row, std::size_t n) const noexcept {
-    kernels.load(out, reinterpret_cast<const std::uint16_t*>(row), n);
+ private:
+  static const std::uint16_t* as_bits(const std::byte* row) noexcept {
+    return reinterpret_cast<const std::uint16_t*>(row);
   }
-  void add(float* out, const std::byte* row, std::size_t n) const noexcept {
-    kernels.add(out, reinterpret_cast<const std::uint16_t*>(row), n);
-  }
+
+  const NarrowKernels& kernels_;
+  std::size_t dim_;
 };
 
 /// The storage of one table, chosen when it is made: how values get in and out.
@@ -65,15 +72,15 @@ class RowValues {
   /// Calls `use` with the values' type: once for many rows.
   template <class F>
   decltype(auto) visit(const F& use) const {
-    return are_floats() ? use(FloatValues{}) : use(NarrowValues{*kernels_});
+    return are_floats() ? use(FloatValues{dim_}) : use(NarrowValues{*kernels_, dim_});
   }
   /// row = values, rounded if need be.
   /// \param change  the number of the change of the table that this is a part of
-  void store(std::byte* row, const float* values, std::size_t n, RowId id,
-             std::uint64_t change) const noexcept;
+  void store(std::byte* row, const float* values, RowId id, std::uint64_t change) const noexcept;
 
  private:
   const NarrowKernels* kernels_;  // null: of floats
+  std::size_t dim_;
   std::optional<std::uint64_t> seed_;
 };
 

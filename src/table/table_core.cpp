@@ -39,7 +39,8 @@ struct Scratch {
   std::vector<std::uint32_t> unit_of_group;
   std::vector<std::byte*> addresses;
   std::vector<std::uint32_t> bag_of;
-  std::vector<float> sums;
+  std::vector<float> sums;       // of gradients, for each thread
+  std::vector<float> wide_rows;  // narrow rows and their state while they are updated, for each thread
   Window window;
 };
 
@@ -104,6 +105,7 @@ class Table final : public TableCore, private BackgroundWork {
   void serve(Scratch& scratch, const Output& out, bool sum);
   void deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out, bool sum);
 
+  void update_narrow(std::byte* row, RowId id, const float* gradient, RowUpdate update, float* wide) const;
   void change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate update);
   void change_rows(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
   void change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
@@ -258,7 +260,7 @@ void Table::fill_rows(const std::function<void(RowId, std::span<float>)>& initia
       const auto id = first + static_cast<RowId>(i);
       std::fill_n(own, layout_.dim, 0.0F);
       initial(id, {own, layout_.dim});
-      values_.store(row, own, layout_.dim, id, 0);
+      values_.store(row, own, id, 0);
     }
   });
 }
@@ -434,11 +436,11 @@ void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> u
       const auto* const row = units[i] + layout_.offset_in_unit(late[i].row);
       float* const to = out[late[i].target];
       if (!sum) {
-        values.load(to, row, out.dim);
+        values.load(to, row);
         continue;
       }
       if (late[i].first) start_sum(to, out.dim);
-      values.add(to, row, out.dim);
+      values.add(to, row);
     }
   };
   const auto body = [&](std::size_t part) {
@@ -467,7 +469,7 @@ void Table::read(RowId first, RowPart part, std::span<float> out) {
     if (part == RowPart::State)
       std::memcpy(to, row + layout_.state_offset(), width * sizeof(float));
     else
-      values_.visit([&](const auto& values) { values.load(to, row, width); });
+      values_.visit([&](const auto& values) { values.load(to, row); });
   };
   if (is_whole()) {
     for (std::size_t i = 0; i < count; ++i) copy(i, storage_.address() + (first + i) * layout_.unit_bytes);
@@ -499,8 +501,9 @@ void Table::update(std::span<const RowId> ids, std::span<const std::uint32_t> of
   TIER_ASSERT(stride >= dim, "gradients do not overlap");
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
-  const auto padded_dim = round_up(dim, 16);
-  scratch.sums.resize(2 * context_->arena().threads() * padded_dim);
+  scratch.sums.resize(context_->arena().threads() * round_up(dim, 16));
+  const auto wide_row = round_up(dim + layout_.state_columns, 16);
+  scratch.wide_rows.resize(values_.are_floats() ? 0 : context_->arena().threads() * wide_row);
   scratch.bag_of.resize(offsets.empty() ? 0 : ids.size());
   for (std::size_t bag = 0; bag + 1 < offsets.size(); ++bag)
     for (auto i = offsets[bag]; i < offsets[bag + 1]; ++i)
@@ -511,21 +514,29 @@ void Table::update(std::span<const RowId> ids, std::span<const std::uint32_t> of
     return gradients.data() + (offsets.empty() ? position : scratch.bag_of[position]) * stride;
   };
   change(ids, batch, [&](std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t part) {
-    float* const own = scratch.sums.data() + 2 * part * padded_dim;
     const float* sum = gradient(occurrences.front());
     if (occurrences.size() > 1) {
+      float* const own = scratch.sums.data() + part * round_up(dim, 16);
       std::copy_n(sum, dim, own);
       for (const auto occurrence : occurrences.subspan(1)) add_row(own, gradient(occurrence), dim);
       sum = own;
     }
-    auto* const state = reinterpret_cast<float*>(row + layout_.state_offset());
-    if (values_.are_floats()) return update(reinterpret_cast<float*>(row), state, sum);
-    float* const wide = own + padded_dim;
-    values_.visit([&](const auto& values) { values.load(wide, row, dim); });
-    update(wide, state, sum);
-    values_.store(row, wide, dim, RowGroups::row_of(occurrences.front()),
-                  changes_.load(std::memory_order_relaxed));
+    if (values_.are_floats()) return update(reinterpret_cast<float*>(row), sum);
+    update_narrow(row, RowGroups::row_of(occurrences.front()), sum, update,
+                  scratch.wide_rows.data() + part * wide_row);
   });
+}
+
+// By way of floats, the state behind them as it is behind floats that are stored.
+void Table::update_narrow(std::byte* row, RowId id, const float* gradient, RowUpdate update,
+                          float* wide) const {
+  auto* const state = row + layout_.state_offset();
+  const auto state_bytes = layout_.state_columns * sizeof(float);
+  values_.visit([&](const auto& values) { values.load(wide, row); });
+  std::memcpy(wide + layout_.dim, state, state_bytes);
+  update(wide, gradient);
+  values_.store(row, wide, id, changes_.load(std::memory_order_relaxed));
+  std::memcpy(state, wide + layout_.dim, state_bytes);
 }
 
 void Table::scatter(std::span<const RowId> ids, std::span<const float> rows) {
@@ -533,7 +544,7 @@ void Table::scatter(std::span<const RowId> ids, std::span<const float> rows) {
   const Owned batch{*this, open(ids)};
   change(ids, batch.get(), [&](std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t) {
     const auto last = RowGroups::position_of(occurrences.back());
-    values_.store(row, rows.data() + last * layout_.dim, layout_.dim, RowGroups::row_of(occurrences.back()),
+    values_.store(row, rows.data() + last * layout_.dim, RowGroups::row_of(occurrences.back()),
                   changes_.load(std::memory_order_relaxed));
   });
 }

@@ -188,8 +188,8 @@ class [[nodiscard]] RowTable<T>::Batch {
   template <class F>
   void update_by(std::span<const std::uint32_t> offsets, std::span<const T> gradients, std::size_t stride,
                  const F& optimizer) {
-    const auto apply = [&](T* row, T* state, const T* gradient) noexcept {
-      optimizer(std::span{row, dim_}, std::span{state, state_columns_}, std::span{gradient, dim_});
+    const auto apply = [&](T* row, const T* gradient) noexcept {
+      optimizer(std::span{row, dim_}, std::span{row + dim_, state_columns_}, std::span{gradient, dim_});
     };
     core_->update(ids_, offsets, gradients, stride, apply, record_);
   }

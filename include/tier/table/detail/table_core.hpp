@@ -13,8 +13,8 @@ namespace tier::detail {
 
 struct BatchRecord;
 
-/// Changes a row and its state by the sum of its gradients.
-using RowUpdate = FunctionRef<void(float* row, float* state, const float* gradient)>;
+/// Changes a row, its state behind it, by the sum of its gradients.
+using RowUpdate = FunctionRef<void(float* row, const float* gradient)>;
 
 enum class RowPart : std::uint8_t { Values, State };
 
