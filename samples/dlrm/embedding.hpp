@@ -44,7 +44,7 @@ struct TableShape {
 
   /// From the beginning of a row to its state, which is of floats whatever its values are.
   [[nodiscard]] std::size_t state_offset() const {
-    return tier::round_up(dim * tier::RowFormat{storage}.value_bytes(), sizeof(float));
+    return tier::round_up(dim * tier::value_bytes(storage), sizeof(float));
   }
   [[nodiscard]] std::size_t row_bytes() const {
     return state_offset() + learning.row_states() * sizeof(float);

@@ -185,7 +185,7 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
 std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables) {
   auto rows = options.rows;
   if (!options.table_bytes.empty()) {
-    const auto values_bytes = options.dim * tier::RowFormat{options.row_storage()}.value_bytes();
+    const auto values_bytes = options.dim * tier::value_bytes(options.row_storage());
     rows = {tier::parse_bytes(options.table_bytes).count / (tables * values_bytes)};
   }
   if (rows.size() == 1) rows.resize(tables, rows.front());

@@ -26,7 +26,7 @@ std::size_t multiple_of(std::size_t n, std::size_t unit) { return (n + unit - 1)
 RowLayout bare_rows(const TableOptions& options) {
   return {.rows = static_cast<RowId>(options.rows),
           .dim = options.dim,
-          .value_bytes = RowFormat{options.storage}.value_bytes(),
+          .value_bytes = value_bytes(options.storage),
           .state_columns = options.state_columns};
 }
 

@@ -277,7 +277,7 @@ TEST_CASE("rows that a program keeps itself are stored, widened and added as tab
   const std::vector<float> values{1.0F, -0.1F, 65520.0F, 1e-8F, 3.14159F};
   for (const auto storage : {RowStorage::Float, RowStorage::Half, RowStorage::BFloat16}) {
     const RowFormat format{storage};
-    CHECK(format.value_bytes() == (storage == RowStorage::Float ? 4 : 2));
+    CHECK(value_bytes(storage) == (storage == RowStorage::Float ? 4 : 2));
     alignas(float) std::byte row[5 * sizeof(float)];
     std::vector<float> loaded(5), sums(5, 0.25F);
     format.store(row, values);

@@ -15,6 +15,11 @@ enum class RowStorage : std::uint8_t {
   BFloat16  ///< 2 bytes: the upper half of a float, 8 significant bits
 };
 
+/// Of one value.
+[[nodiscard]] constexpr std::size_t value_bytes(RowStorage storage) noexcept {
+  return storage == RowStorage::Float ? 4 : 2;
+}
+
 namespace detail {
 struct NarrowKernels;
 }
@@ -26,7 +31,6 @@ class RowFormat {
  public:
   explicit RowFormat(RowStorage storage) noexcept;
 
-  [[nodiscard]] std::size_t value_bytes() const noexcept { return kernels_ == nullptr ? 4 : 2; }
   /// values = row
   void load(std::span<float> values, const std::byte* row) const noexcept;
   /// sums += row
