@@ -5,6 +5,7 @@
 #include <tier/manager/statistics.hpp>
 #include <tier/policy/policy.hpp>
 #include <tier/policy/row_policy.hpp>
+#include <tier/table/row_storage.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,15 @@ struct TableOptions {
   std::uint64_t rows = 0;
   std::size_t dim = 0;
   std::size_t state_columns = 0;  ///< of optimiser state, beside each row: they move with it
+
+  RowStorage storage = RowStorage::Float;
+  /// Of narrower storage. Without a seed values are rounded to the nearest, ties to even. With one they are rounded
+  /// stochastically: up or down, by chances that leave the mean what it was, so that updates too small to reach the
+  /// next value are not lost. Chance is a function of seed, row, column, and how many calls of `update` and `scatter`
+  /// came before: the same calls in the same order give the same bits, wherever rows are and on any number of threads.
+  /// Between 65504 and 65536 the next half is infinity.
+  /// \see  Gupta, Agrawal, Gopalakrishnan, Narayanan: Deep Learning with Limited Numerical Precision. ICML 2015.
+  std::optional<std::uint64_t> stochastic_seed{};
 
   std::optional<Bytes> budget;         ///< in the fastest tier, for slots, slot map, metadata and staging
   std::optional<std::uint64_t> slots;  ///< rows that the cache holds

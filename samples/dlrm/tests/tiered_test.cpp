@@ -212,6 +212,38 @@ TEST_CASE("--policy decides for rows too where it can, and --row-policy for rows
   CHECK(bytes_used(both) == bytes_used(make("lru", options)));
 }
 
+TEST_CASE(
+    "runs on narrow rows end with the bits of the plain run on such rows, and not with those of floats") {
+  const TemporaryFolder folder;
+  auto options = small_options();
+  for (const auto* optimizer : {"adagrad", "sgd"}) {
+    options.optimizer = optimizer;
+    options.storage = "float";
+    const auto floats = make("plain", options).checksum;
+    for (const auto* storage : {"half", "bfloat16"}) {
+      options.storage = storage;
+      options.slow = "";
+      const auto expected = make("plain", options);
+      CHECK(expected.checksum != floats);
+      CHECK(make("all_fast", options).checksum == expected.checksum);
+      CHECK(make("os_paging_default", options).checksum == expected.checksum);
+      // Rows move, or are used where they live.
+      for (const auto& [policy, slow] :
+           {std::pair{"hint_aware", fmt::format("file:{}:8MiB", folder.path().string())},
+            std::pair{"lfu", std::string{"emulated:cxl:8MiB"}}}) {
+        CAPTURE(storage);
+        CAPTURE(policy);
+        options.row_policy = policy;
+        options.slow = slow;
+        const auto run = make("tiered", options);
+        CHECK(run.checksum == expected.checksum);
+        CHECK(run.auc == expected.auc);
+        CHECK(run.traffic.fast_share < 0.9);
+      }
+    }
+  }
+}
+
 TEST_CASE("the runs to compare give the same bits, also where all is fast") {
   auto options = small_options();
   options.compare = true;
