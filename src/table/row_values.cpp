@@ -114,8 +114,8 @@ struct F16c {
   }
 };
 
-// Asked of the CPU itself: Clang 14 has no `__builtin_cpu_supports("f16c")`. Once, since it takes 20 us in a virtual
-// machine.
+// Asked of the CPU itself: Clang 14 has no `__builtin_cpu_supports("f16c")`. Once, since a hypervisor traps the
+// question: 4 us.
 bool has_f16c() noexcept {
   static const bool has = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
