@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  An embedding table as the model uses it, whatever holds its rows.
+#include <tier/core/bytes.hpp>
 #include <tier/core/function_ref.hpp>
 #include <tier/table/optimizers.hpp>
+#include <tier/table/row_storage.hpp>
 
 #include <cstddef>
 #include <exception>
@@ -38,9 +40,16 @@ struct TableShape {
   std::size_t dim = 0;
   std::uint64_t seed = 0;
   Learning learning;
+  tier::RowStorage storage = tier::RowStorage::Float;
 
-  [[nodiscard]] std::size_t row_floats() const { return dim + learning.row_states(); }
-  [[nodiscard]] std::size_t size_bytes() const { return rows * row_floats() * sizeof(float); }
+  /// From the beginning of a row to its state, which is of floats whatever its values are.
+  [[nodiscard]] std::size_t state_offset() const {
+    return tier::round_up(dim * tier::value_bytes(storage), sizeof(float));
+  }
+  [[nodiscard]] std::size_t row_bytes() const {
+    return state_offset() + learning.row_states() * sizeof(float);
+  }
+  [[nodiscard]] std::size_t size_bytes() const { return rows * row_bytes(); }
 };
 
 /// What a row of a new table holds: small random values, a pure function of seed, table and row.

@@ -26,6 +26,7 @@ struct ModelOptions {
   std::vector<std::size_t> top;     ///< the same; one of 1 follows
   std::uint64_t seed = 1;
   Learning learning;
+  tier::RowStorage storage = tier::RowStorage::Float;
 };
 
 /// `first`, then `widths`, then `last`.
@@ -239,7 +240,8 @@ Dlrm<Memory>::Dlrm(Memory& memory, ModelOptions options)
                                      .rows = options_.rows[table],
                                      .dim = options_.dim,
                                      .seed = options_.seed,
-                                     .learning = options_.learning}));
+                                     .learning = options_.learning,
+                                     .storage = options_.storage}));
     const auto count = options_.batch * options_.dim;
     sums_.push_back(memory_.tensor(fmt::format("sums.{}", table), count));
     sum_gradients_.push_back(memory_.tensor(fmt::format("sum_gradients.{}", table), count));

@@ -42,7 +42,10 @@ void add_log_options(CLI::App& app, Options& o) {
 void add_model_options(CLI::App& app, Options& o) {
   app.add_option("--batch", o.batch, "Samples in a batch")->capture_default_str();
   app.add_option("--epochs", o.epochs, "Times the log is learned from")->capture_default_str();
-  app.add_option("--dim", o.dim, "Floats in a row")->capture_default_str();
+  app.add_option("--dim", o.dim, "Values in a row")->capture_default_str();
+  app.add_option("--storage", o.storage, "Of these: float, half or bfloat16, rounded to nearest")
+      ->check(CLI::IsMember({"float", "half", "bfloat16"}))
+      ->capture_default_str();
   app.add_option("--bottom", o.bottom, "Widths of the hidden layers under the dense features")
       ->delimiter(',')
       ->capture_default_str();
@@ -144,6 +147,11 @@ Learning Options::learning() const {
   return {.optimizer = kind, .rate = kind == Optimizer::Sgd ? sgd_rate : adagrad_rate};
 }
 
+tier::RowStorage Options::row_storage() const {
+  if (storage == "half") return tier::RowStorage::Half;
+  return storage == "bfloat16" ? tier::RowStorage::BFloat16 : tier::RowStorage::Float;
+}
+
 std::string Options::policy_of_rows() const {
   if (!row_policy.empty()) return row_policy;
   const auto name = policy.substr(0, policy.find(':'));
@@ -177,7 +185,8 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
 std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables) {
   auto rows = options.rows;
   if (!options.table_bytes.empty()) {
-    rows = {tier::parse_bytes(options.table_bytes).count / (tables * options.dim * sizeof(float))};
+    const auto values_bytes = options.dim * tier::value_bytes(options.row_storage());
+    rows = {tier::parse_bytes(options.table_bytes).count / (tables * values_bytes)};
   }
   if (rows.size() == 1) rows.resize(tables, rows.front());
   check(rows.size() == tables, fmt::format("--rows has {} numbers for {} tables", rows.size(), tables));

@@ -23,6 +23,7 @@ struct Options {
   std::vector<std::size_t> bottom{64};
   std::vector<std::size_t> top{64, 32};
   std::size_t dim = 32;
+  std::string storage = "float";             ///< of the values of rows
   std::vector<std::uint64_t> rows{100'000};  ///< of each table, or of all
 
   // of the generated log
@@ -55,6 +56,7 @@ struct Options {
   std::vector<std::string> arguments;  ///< that these were read from
 
   [[nodiscard]] Learning learning() const;
+  [[nodiscard]] tier::RowStorage row_storage() const;
   [[nodiscard]] std::string policy_of_rows() const;
 };
 

@@ -10,8 +10,7 @@ namespace dlrm {
 
 PagedTable::PagedTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena,
                        std::shared_ptr<tier::bench::PagedFile> file)
-    : PlainTable{shape, std::move(arena), {file, reinterpret_cast<float*>(file->data())}},
-      file_{std::move(file)} {
+    : PlainTable{shape, std::move(arena), {file, file->data()}}, file_{std::move(file)} {
   file_->start_cold();
 }
 
@@ -34,7 +33,7 @@ void PagedTable::prefetch(const Lookup& lookup) {
 /// One call for each stretch of neighbouring pages.
 void PagedTable::announce(std::size_t begin, std::size_t end) const {
   constexpr std::size_t page = 4096;
-  const auto row_bytes = shape().row_floats() * sizeof(float);
+  const auto row_bytes = shape().row_bytes();
   for (auto i = begin; i < end;) {
     const auto first = ids_[i] * row_bytes;
     auto last = first + row_bytes;

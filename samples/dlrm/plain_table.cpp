@@ -20,12 +20,12 @@ namespace {
 
 // Rows are asked for this far ahead of their use, as in libtier's tables.
 constexpr std::size_t prefetch_distance = 12;
-constexpr std::size_t cache_line_floats = 16;
+constexpr std::size_t cache_line = 64;
 
 // Inlined always: GCC takes a call of a function that only prefetches for one without effect, and drops it.
-[[gnu::always_inline]] inline void prefetch_row(const float* row, std::size_t floats) {
-  for (std::size_t i = 0; i < floats; i += cache_line_floats) __builtin_prefetch(row + i);
-  __builtin_prefetch(row + floats - 1);
+[[gnu::always_inline]] inline void prefetch_row(const std::byte* row, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += cache_line) __builtin_prefetch(row + i);
+  __builtin_prefetch(row + bytes - 1);
 }
 
 DLRM_WIDEST_VECTORS void add(float* out, const float* in, std::size_t count) {
@@ -36,9 +36,9 @@ DLRM_WIDEST_VECTORS void add(float* out, const float* in, std::size_t count) {
 RowId row_of(std::uint64_t occurrence) { return static_cast<RowId>(occurrence >> 32); }
 std::size_t sample_of(std::uint64_t occurrence) { return occurrence & 0xffffffff; }
 
-std::shared_ptr<float> huge_rows(std::size_t size_bytes) {
+std::shared_ptr<std::byte> huge_rows(std::size_t size_bytes) {
   auto buffer = std::make_shared<HugeBuffer>(size_bytes);
-  return {buffer, buffer->data()};
+  return {buffer, reinterpret_cast<std::byte*>(buffer->data())};
 }
 
 }  // namespace
@@ -48,11 +48,17 @@ PlainTable::PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena>
 
 // On the same threads as libtier's tables, so that the two differ in nothing but where rows are.
 PlainTable::PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena,
-                       std::shared_ptr<float> rows)
-    : shape_{shape}, arena_{std::move(arena)}, rows_{std::move(rows)} {
+                       std::shared_ptr<std::byte> rows)
+    : shape_{shape},
+      row_bytes_{shape.row_bytes()},
+      format_{shape.storage},
+      arena_{std::move(arena)},
+      rows_{std::move(rows)} {
   in_parallel(shape_.rows, [this](std::size_t begin, std::size_t end) {
+    std::vector<float> values(shape_.dim);
     for (auto id = begin; id < end; ++id) {
-      initial_row(shape_, static_cast<RowId>(id), {row(static_cast<RowId>(id)), shape_.dim});
+      initial_row(shape_, static_cast<RowId>(id), values);
+      format_.store(row(static_cast<RowId>(id)), values);
     }
   });
 }
@@ -63,7 +69,7 @@ void PlainTable::gather(const Lookup& lookup, std::span<float> out) {
       const auto end =
           std::min<std::size_t>(lookup.starts[sample + 1] + prefetch_distance, lookup.ids.size());
       for (auto i = std::min<std::size_t>(lookup.starts[sample] + prefetch_distance, end); i < end; ++i) {
-        prefetch_row(row(lookup.ids[i]), shape_.dim);
+        prefetch_row(row(lookup.ids[i]), shape_.state_offset());
       }
       sum_bag(lookup.bag(sample), out.data() + sample * shape_.dim);
     }
@@ -72,7 +78,11 @@ void PlainTable::gather(const Lookup& lookup, std::span<float> out) {
 
 void PlainTable::sum_bag(std::span<const RowId> bag, float* out) const {
   std::fill_n(out, shape_.dim, 0.0F);
-  for (const auto id : bag) add(out, row(id), shape_.dim);
+  if (stores_floats()) {
+    for (const auto id : bag) add(out, reinterpret_cast<const float*>(row(id)), shape_.dim);
+  } else {
+    for (const auto id : bag) format_.add({out, shape_.dim}, row(id));
+  }
 }
 
 void PlainTable::update(const Lookup& lookup, std::span<const float> gradients) {
@@ -116,10 +126,10 @@ void PlainTable::update_rows(std::span<const float> gradients, const Optimizer& 
   const auto dim = shape_.dim;
   const auto rows = starts_.size() - 1;
   in_parallel(rows, [&](std::size_t begin, std::size_t end) {
-    std::vector<float> sum(dim);
+    std::vector<float> sum(dim), wide(dim);
     for (auto r = begin; r < end; ++r) {
       if (r + prefetch_distance < rows) {
-        prefetch_row(row(row_of(occurrences_[starts_[r + prefetch_distance]])), shape_.row_floats());
+        prefetch_row(row(row_of(occurrences_[starts_[r + prefetch_distance]])), row_bytes_);
       }
       const auto gradient = [&](std::size_t i) {
         return gradients.data() + sample_of(occurrences_[i]) * dim;
@@ -130,17 +140,24 @@ void PlainTable::update_rows(std::span<const float> gradients, const Optimizer& 
         for (auto i = starts_[r] + 1; i < starts_[r + 1]; ++i) add(sum.data(), gradient(i), dim);
         total = sum.data();
       }
-      float* values = row(row_of(occurrences_[starts_[r]]));
-      optimizer(std::span{values, dim}, std::span{values + dim, shape_.learning.row_states()},
+      const auto id = row_of(occurrences_[starts_[r]]);
+      float* const values = stores_floats() ? reinterpret_cast<float*>(row(id)) : wide.data();
+      if (!stores_floats()) format_.load(wide, row(id));
+      optimizer(std::span{values, dim}, std::span{state(id), shape_.learning.row_states()},
                 std::span{total, dim});
+      if (!stores_floats()) format_.store(row(id), wide);
     }
   });
 }
 
 void PlainTable::read_all(tier::FunctionRef<void(std::span<const float>)> visit) {
-  for (RowId id = 0; id < shape_.rows; ++id) visit({row(id), shape_.dim});
+  std::vector<float> values(shape_.dim);
+  for (RowId id = 0; id < shape_.rows; ++id) {
+    format_.load(values, row(id));
+    visit(values);
+  }
   if (shape_.learning.row_states() == 0) return;
-  for (RowId id = 0; id < shape_.rows; ++id) visit({row(id) + shape_.dim, shape_.learning.row_states()});
+  for (RowId id = 0; id < shape_.rows; ++id) visit({state(id), shape_.learning.row_states()});
 }
 
 }  // namespace dlrm

@@ -19,7 +19,8 @@ class PlainTable : public EmbeddingTable {
   /// \param arena  the threads of all tables, as libtier's share theirs
   PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena);
   /// \param rows  zeroed memory for all of it
-  PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena, std::shared_ptr<float> rows);
+  PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena,
+             std::shared_ptr<std::byte> rows);
   void gather(const Lookup& lookup, std::span<float> out) override;
   void update(const Lookup& lookup, std::span<const float> gradients) override;
   void read_all(tier::FunctionRef<void(std::span<const float>)> visit) override;
@@ -46,7 +47,11 @@ class PlainTable : public EmbeddingTable {
   }
 
  private:
-  [[nodiscard]] float* row(RowId id) const { return rows_.get() + id * shape_.row_floats(); }
+  [[nodiscard]] std::byte* row(RowId id) const { return rows_.get() + id * row_bytes_; }
+  [[nodiscard]] float* state(RowId id) const {
+    return reinterpret_cast<float*>(row(id) + shape_.state_offset());
+  }
+  [[nodiscard]] bool stores_floats() const { return shape_.storage == tier::RowStorage::Float; }
   void sum_bag(std::span<const RowId> bag, float* out) const;
   void order_by_row(const Lookup& lookup);
   void sort_by_row();
@@ -54,8 +59,10 @@ class PlainTable : public EmbeddingTable {
   void update_rows(std::span<const float> gradients, const Optimizer& optimizer);
 
   TableShape shape_;
+  std::size_t row_bytes_;
+  tier::RowFormat format_;
   std::shared_ptr<tbb::task_arena> arena_;
-  std::shared_ptr<float> rows_;
+  std::shared_ptr<std::byte> rows_;
   // Of the lookup that is updated; kept for their memory.
   std::vector<std::uint64_t> occurrences_;  // row << 32 | sample, ascending
   std::vector<std::uint64_t> spare_;

@@ -68,6 +68,7 @@ Json to_json(const RunResult& run) {
             {"fast_share", run.traffic.fast_share},
             {"on_time_share", run.traffic.on_time_share},
             {"bytes_moved", Json(run.traffic.bytes_moved)},
+            {"in_place_bytes", run.traffic.in_place_bytes},
             {"stalled_s", run.traffic.stalled_s},
             {"stalled_share", run.stalled_share()},
             {"peak_bytes", run.traffic.peak_bytes},
@@ -98,6 +99,7 @@ RunResult run_from(const Json& json) {
   run.traffic.fast_share = number(json.at("fast_share"));
   run.traffic.on_time_share = number(json.at("on_time_share"));
   json.at("bytes_moved").get_to(run.traffic.bytes_moved);
+  run.traffic.in_place_bytes = json.at("in_place_bytes");
   run.traffic.stalled_s = number(json.at("stalled_s"));
   run.traffic.peak_bytes = json.at("peak_bytes");
   run.traffic.overhead_bytes = json.at("overhead_bytes");

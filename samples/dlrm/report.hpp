@@ -19,6 +19,7 @@ struct Traffic {
   double fast_share = 1;                               ///< 1 - rows fetched / rows gathered and updated
   double on_time_share = 1;                            ///< of the accesses: those that did not wait
   std::map<std::string, std::uint64_t> bytes_moved{};  ///< by "FROM>TO"
+  std::uint64_t in_place_bytes = 0;                    ///< of rows, used in the slow tier
   double stalled_s = 0;                                ///< summed over threads; NaN: not known
   std::uint64_t peak_bytes = 0;
   std::uint64_t overhead_bytes = 0;  ///< of the peak: metadata, staging, queues

@@ -15,7 +15,8 @@ TableShape shape_of(const ModelOptions& model, std::size_t table) {
           .rows = model.rows[table],
           .dim = model.dim,
           .seed = model.seed,
-          .learning = model.learning};
+          .learning = model.learning,
+          .storage = model.storage};
 }
 
 tier::Bytes scaled(tier::Bytes size, double factor) {
@@ -36,7 +37,7 @@ tier::Bytes room_for_tables(const TieredOptions& options, const ModelOptions& mo
   for (std::size_t table = 0; table < model.rows.size(); ++table) {
     const auto shape = shape_of(model, table);
     const auto slots = std::min<std::size_t>(options.slots, shape.rows);
-    room += tier::Bytes{slots * shape.row_floats() * sizeof(float)} * 2 + tier::Bytes{shape.rows * 4} + 1_MiB;
+    room += tier::Bytes{slots * shape.row_bytes()} * 2 + tier::Bytes{shape.rows * 4} + 1_MiB;
   }
   return room;
 }
@@ -91,6 +92,7 @@ Traffic TieredMemory::traffic() const {
   Traffic traffic;
   traffic.fast_share = rows.fast_share();
   traffic.on_time_share = rows.on_time_share();
+  traffic.in_place_bytes = rows.in_place_bytes;
   for (const auto& [from, to, cause, bytes, transfers] : statistics.moved) {
     traffic.bytes_moved[statistics.tiers[from].name + ">" + statistics.tiers[to].name] += bytes;
   }
@@ -110,8 +112,7 @@ tier::TableStatistics TieredMemory::table_statistics() const {
 tier::Bytes TieredMemory::doubled() const {
   tier::Bytes sum;
   for (const auto* table : tables_)
-    if (!table->rows().is_whole())
-      sum += tier::Bytes{table->rows().slots() * table->shape().row_floats() * sizeof(float)};
+    if (!table->rows().is_whole()) sum += tier::Bytes{table->rows().slots() * table->shape().row_bytes()};
   return sum;
 }
 
@@ -119,7 +120,7 @@ tier::Bytes TieredMemory::doubled() const {
 tier::Bytes TieredMemory::overhead(const tier::Statistics& statistics) const {
   auto sum = statistics.metadata;
   for (const auto* table : tables_) {
-    const tier::Bytes rows{table->rows().slots() * table->shape().row_floats() * sizeof(float)};
+    const tier::Bytes rows{table->rows().slots() * table->shape().row_bytes()};
     if (table->rows().fast_bytes() > rows) sum += table->rows().fast_bytes() - rows;
   }
   return sum;

@@ -13,6 +13,7 @@ tier::TableOptions complete(tier::TableOptions options, const TableShape& shape)
   options.rows = shape.rows;
   options.dim = shape.dim;
   options.state_columns = shape.learning.row_states();
+  options.storage = shape.storage;
   options.name = "table." + std::to_string(shape.table);
   options.initial = [shape](RowId row, std::span<float> values) { initial_row(shape, row, values); };
   return options;

@@ -259,6 +259,7 @@ RowCache::Step RowCache::read_in_place(Window& window, RowId unit, std::byte*& a
   window.in_place_bytes += layout_.unit_bytes;
   address = home_.address() + std::uint64_t{unit} * layout_.unit_bytes;
   if (window.purpose == Purpose::Gather) ++counters_.missed_units, ++counters_.in_place_units;
+  counters_.in_place_bytes += layout_.unit_bytes;
   return Step::Ready;
 }
 

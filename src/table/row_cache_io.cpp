@@ -151,7 +151,7 @@ void RowCache::read_units(Window& window) {
   const bool ahead = window.purpose == Purpose::Prefetch;
   transfer(Direction::Read, requests, ahead ? Cause::Hint : Cause::Miss);
 
-  const auto row_bytes = layout_.row_floats() * sizeof(float);
+  const auto row_bytes = layout_.used_row_bytes();
   const MutexLock lock{mutex_};
   for (std::size_t i = 0; i < requests.size(); ++i) {
     auto& fetch = fetches[i];

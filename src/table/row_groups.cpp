@@ -23,7 +23,7 @@ void RowGroups::build(std::span<const RowId> ids, RowId rows) {
   rows_.reserve(ids.size());
   starts_.reserve(ids.size() + 1);
   for (std::size_t i = 0; i < occurrences_.size(); ++i) {
-    const auto row = static_cast<RowId>(occurrences_[i] >> 32);
+    const auto row = row_of(occurrences_[i]);
     if (!rows_.empty() && rows_.back() == row) continue;
     rows_.push_back(row);
     starts_.push_back(static_cast<std::uint32_t>(i));

@@ -22,6 +22,9 @@ class RowGroups {
   [[nodiscard]] std::span<const std::uint64_t> occurrences(std::size_t row) const noexcept {
     return std::span{occurrences_}.subspan(starts_[row], starts_[row + 1] - starts_[row]);
   }
+  [[nodiscard]] static RowId row_of(std::uint64_t occurrence) noexcept {
+    return static_cast<RowId>(occurrence >> 32);
+  }
   [[nodiscard]] static std::size_t position_of(std::uint64_t occurrence) noexcept {
     return occurrence & 0xFFFF'FFFF;
   }

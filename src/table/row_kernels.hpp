@@ -9,9 +9,9 @@
 #include <cstring>
 #include <span>
 
-#include "table/row_arithmetic.hpp"
 #include "table/row_cache.hpp"
 #include "table/row_layout.hpp"
+#include "table/row_values.hpp"
 
 namespace tier::detail {
 
@@ -105,10 +105,6 @@ class Ahead {
   std::size_t end_, bytes_;
 };
 
-[[nodiscard]] inline const float* as_floats(const std::byte* row) noexcept {
-  return reinterpret_cast<const float*>(row);
-}
-
 /// Where a gather puts its rows.
 struct Output {
   float* data;
@@ -119,12 +115,12 @@ struct Output {
 };
 
 /// Copies the rows of `ids[range]` to `out[range]`.
+/// \param values  the type of those in rows, see row_values.hpp
 /// \return  how many were not found, `missed` has their positions; or were found in the slow tier
-template <class Find>
-std::size_t copy_rows(const Find find, std::span<const RowId> ids, IndexRange range, const Output out,
-                      std::uint32_t* missed) noexcept {
-  const auto bytes = out.dim * sizeof(float);
-  const Ahead ahead{find, ids, range, bytes};
+template <class Values, class Find>
+std::size_t copy_rows(const Values values, const Find find, std::span<const RowId> ids, IndexRange range,
+                      const Output out, std::uint32_t* missed) noexcept {
+  const Ahead ahead{find, ids, range, values.bytes()};
   std::size_t misses = 0;
   for (auto i = range.begin; i < range.end; ++i) {
     ahead(i);
@@ -133,7 +129,7 @@ std::size_t copy_rows(const Find find, std::span<const RowId> ids, IndexRange ra
       missed[misses++] = static_cast<std::uint32_t>(i);
       continue;
     }
-    std::memcpy(out[i], row, bytes);
+    values.load(out[i], row);
     if constexpr (requires { find.is_late(row); }) misses += find.is_late(row);
   }
   return misses;
@@ -141,10 +137,11 @@ std::size_t copy_rows(const Find find, std::span<const RowId> ids, IndexRange ra
 
 /// Sums the rows of bags `range`.
 /// \return  how many lack a row, `missed` has their numbers; or how many rows were found in the slow tier
-template <class Find>
-std::size_t sum_bags(const Find find, std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
-                     IndexRange range, const Output out, std::uint32_t* missed) noexcept {
-  const Ahead ahead{find, ids, {offsets[range.begin], offsets[range.end]}, out.dim * sizeof(float)};
+template <class Values, class Find>
+std::size_t sum_bags(const Values values, const Find find, std::span<const RowId> ids,
+                     std::span<const std::uint32_t> offsets, IndexRange range, const Output out,
+                     std::uint32_t* missed) noexcept {
+  const Ahead ahead{find, ids, {offsets[range.begin], offsets[range.end]}, values.bytes()};
   std::size_t misses = 0;
   for (auto bag = range.begin; bag < range.end; ++bag) {
     start_sum(out[bag], out.dim);
@@ -153,7 +150,7 @@ std::size_t sum_bags(const Find find, std::span<const RowId> ids, std::span<cons
       ahead(i);
       const auto* const row = complete ? find(ids[i]) : nullptr;
       complete = row != nullptr;
-      if (complete) add_row(out[bag], as_floats(row), out.dim);
+      if (complete) values.add(out[bag], row);
       if constexpr (requires { find.is_late(row); }) misses += find.is_late(row);
     }
     if (!complete) missed[misses++] = static_cast<std::uint32_t>(bag);

@@ -22,15 +22,20 @@ std::size_t padded(std::size_t row_bytes) {
 
 std::size_t multiple_of(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
-RowLayout with_units(const TableOptions& options, std::size_t row_bytes, std::size_t unit_rows,
-                     std::size_t unit_bytes) {
+/// Rows that are not in units yet.
+RowLayout bare_rows(const TableOptions& options) {
   return {.rows = static_cast<RowId>(options.rows),
           .dim = options.dim,
-          .state_columns = options.state_columns,
-          .row_bytes = row_bytes,
-          .unit_rows = static_cast<RowId>(unit_rows),
-          .unit_bytes = unit_bytes,
-          .units = static_cast<RowId>((options.rows + unit_rows - 1) / unit_rows)};
+          .value_bytes = value_bytes(options.storage),
+          .state_columns = options.state_columns};
+}
+
+RowLayout with_units(RowLayout layout, std::size_t row_bytes, std::size_t unit_rows, std::size_t unit_bytes) {
+  layout.row_bytes = row_bytes;
+  layout.unit_rows = static_cast<RowId>(unit_rows);
+  layout.unit_bytes = unit_bytes;
+  layout.units = static_cast<RowId>((std::uint64_t{layout.rows} + unit_rows - 1) / unit_rows);
+  return layout;
 }
 
 }  // namespace
@@ -45,6 +50,11 @@ void check_options(const TableOptions& options) {
   if (options.rows > most_rows)
     fail(std::to_string(options.rows) + " rows; at most " + std::to_string(most_rows) + " are possible");
   if (options.dim == 0) fail("its rows have no columns (dim = 0); at least 1 is needed");
+  if (options.storage > RowStorage::BFloat16)
+    fail("storage " + std::to_string(static_cast<unsigned>(options.storage)) +
+         " is none; there are Float, Half and BFloat16");
+  if (options.stochastic_seed && options.storage == RowStorage::Float)
+    fail("a seed of stochastic rounding, but float values are not rounded; allowed with Half and BFloat16");
   if (options.budget.has_value() + options.slots.has_value() + (options.share != 0) > 1)
     fail("of budget, slots and share at most one may be given");
   if (options.slots && *options.slots == 0) fail("a cache of 0 slots; at least 1 is needed");
@@ -62,19 +72,21 @@ void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table)
 }
 
 RowLayout row_layout(const TableOptions& options) {
-  const auto row_bytes = padded((options.dim + options.state_columns) * sizeof(float));
-  return with_units(options, row_bytes, 1, row_bytes);
+  const auto rows = bare_rows(options);
+  const auto row_bytes = padded(rows.used_row_bytes());
+  return with_units(rows, row_bytes, 1, row_bytes);
 }
 
 RowLayout row_layout(const TableOptions& options, const Tier& slow) {
   if (slow.model().addressable) return row_layout(options);
   const auto block =
       multiple_of(std::max(slow.model().granularity.count, slow.io_alignment()), slow.io_alignment());
-  const auto row_bytes = (options.dim + options.state_columns) * sizeof(float);
+  const auto rows = bare_rows(options);
+  const auto row_bytes = rows.used_row_bytes();
   const auto unit_rows = std::min<std::uint64_t>(block / row_bytes, options.rows);
-  if (unit_rows > 1) return with_units(options, row_bytes, unit_rows, block);
+  if (unit_rows > 1) return with_units(rows, row_bytes, unit_rows, block);
   const auto unit_bytes = multiple_of(row_bytes, block);
-  return with_units(options, unit_bytes, 1, unit_bytes);
+  return with_units(rows, unit_bytes, 1, unit_bytes);
 }
 
 CacheBytes CacheShape::parts(const RowLayout& layout) const noexcept {

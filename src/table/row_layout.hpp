@@ -16,8 +16,9 @@ namespace tier::detail {
 struct RowLayout {
   RowId rows = 0;
   std::size_t dim = 0;            ///< values of a row
-  std::size_t state_columns = 0;  ///< after them
-  std::size_t row_bytes = 0;      ///< from a row to the next one in its unit
+  std::size_t value_bytes = 0;    ///< of each, as it is stored
+  std::size_t state_columns = 0;  ///< floats after them
+  std::size_t row_bytes = 0;      ///< from a row to the next one in its unit; a multiple of 4
   RowId unit_rows = 1;
   std::size_t unit_bytes = 0;
   RowId units = 0;
@@ -32,11 +33,18 @@ struct RowLayout {
   [[nodiscard]] std::size_t mask_words() const noexcept {
     return unit_rows == 1 ? 0 : (std::size_t{unit_rows} + 31) / 32;
   }
-  [[nodiscard]] std::size_t row_floats() const noexcept { return dim + state_columns; }
+  /// From the beginning of a row to its state: as floats are aligned.
+  [[nodiscard]] std::size_t state_offset() const noexcept {
+    return round_up(dim * value_bytes, alignof(float));
+  }
+  /// Of a row with its state, without padding behind it.
+  [[nodiscard]] std::size_t used_row_bytes() const noexcept {
+    return state_offset() + state_columns * sizeof(float);
+  }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return std::uint64_t{units} * unit_bytes; }
 };
 
-/// \throws  `ConfigError` for what no table can be: no rows, zero-width rows, too many.
+/// \throws  `ConfigError` for what no table can be: no rows, zero-width rows, too many, what cannot be stored.
 void check_options(const TableOptions& options);
 /// \throws  `std::out_of_range` naming table, id and bound
 void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table);

@@ -41,7 +41,8 @@ struct Scratch {
   std::vector<std::uint32_t> unit_of_group;
   std::vector<std::byte*> addresses;
   std::vector<std::uint32_t> bag_of;
-  std::vector<float> sums;
+  std::vector<float> sums;       // of gradients, for each thread
+  std::vector<float> wide_rows;  // narrow rows and their state while they are updated, for each thread
   Window window;
 };
 
@@ -60,7 +61,7 @@ class Table final : public TableCore, private BackgroundWork {
               std::span<const float> gradients, std::size_t stride, RowUpdate update,
               BatchRecord* batch) override;
   void scatter(std::span<const RowId> ids, std::span<const float> rows) override;
-  void read(RowId first, std::size_t count, std::size_t column, std::span<float> out) override;
+  void read(RowId first, RowPart part, std::span<float> out) override;
   void flush() override;
 
   BatchNumber announce(std::span<const RowId> ids) override;
@@ -107,7 +108,9 @@ class Table final : public TableCore, private BackgroundWork {
   void list_wanted(Scratch& scratch) const;
   void deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out, bool sum);
 
+  void update_narrow(std::byte* row, RowId id, const float* gradient, RowUpdate update, float* wide) const;
   void change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate update);
+  void change_rows(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
   void change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
   void change_direct(const RowGroups& groups, GroupUpdate update);
   template <class F>
@@ -131,17 +134,21 @@ class Table final : public TableCore, private BackgroundWork {
   const std::shared_ptr<TableContext> context_;
   const std::string name_;
   RowLayout layout_;
+  const RowValues values_;
   PlacedStorage storage_;            // of a whole table
   std::unique_ptr<RowCache> cache_;  // of one that is not
   Advisor advisor_;
   BatchBook book_;
   Mutex update_mutex_;  // held by updates and flushes: outermost
+  // Updates and scatters so far, and the first contents. Stochastic rounding depends on it: else a row with the same
+  // values and gradients as before would be rounded as before, and could never move. Written under the lock above.
+  std::atomic<std::uint64_t> changes_{1};
   Mutex scratch_mutex_;
   std::vector<std::unique_ptr<Scratch>> scratches_ TIER_GUARDED_BY(scratch_mutex_);
   Window prefetch_window_;  // of the background thread
   std::atomic<bool> stalled_{false}, closing_{false};
   std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, unique_missed_{0}, waited_{0}, waited_ns_{0},
-      stalls_{0}, dropped_{0}, direct_{0};
+      stalls_{0}, dropped_{0}, direct_{0}, direct_bytes_{0};
   std::unique_ptr<Attachment> attachment_;  // last: all else is there when a fork is told
 };
 
@@ -206,7 +213,10 @@ class Table::Owned {
 };
 
 Table::Table(std::shared_ptr<TableContext> context, TableOptions options)
-    : context_{std::move(context)}, name_{options.name}, advisor_{context_->manager(), options} {
+    : context_{std::move(context)},
+      name_{options.name},
+      values_{options},
+      advisor_{context_->manager(), options} {
   auto plan = plan_table(context_->manager(), options);
   layout_ = plan.layout;
   if (plan.whole)
@@ -241,13 +251,19 @@ void Table::fill(const std::function<void(RowId, std::span<float>)>& initial) {
 void Table::fill_rows(const std::function<void(RowId, std::span<float>)>& initial, RowId first,
                       std::size_t count, std::byte* memory) {
   const auto parts = std::size_t{8} * context_->arena().threads();
+  std::vector<float> values(parts * layout_.dim);
   context_->arena().parallel_for(parts, [&](std::size_t part) {
     const auto range = part_of(count, parts, part);
+    float* const own = values.data() + part * layout_.dim;
     for (auto i = range.begin; i < range.end; ++i) {
       const auto at = i / layout_.unit_rows * layout_.unit_bytes + i % layout_.unit_rows * layout_.row_bytes;
       auto* const row = memory + at;
-      std::memset(row, 0, layout_.row_floats() * sizeof(float));
-      if (initial) initial(first + static_cast<RowId>(i), {reinterpret_cast<float*>(row), layout_.dim});
+      std::memset(row, 0, layout_.used_row_bytes());
+      if (!initial) continue;
+      const auto id = first + static_cast<RowId>(i);
+      std::fill_n(own, layout_.dim, 0.0F);
+      initial(id, {own, layout_.dim});
+      values_.store(row, own, id, 0);
     }
   });
 }
@@ -299,6 +315,7 @@ void Table::gather_direct(std::span<const RowId> ids, std::span<const std::uint3
     late = with_direct_rows([&](const auto& find) { return pull(find, ids, offsets, out, nullptr); });
   }
   direct_.fetch_add(late, std::memory_order_relaxed);
+  direct_bytes_.fetch_add(late * layout_.row_bytes, std::memory_order_relaxed);
   waited_.fetch_add(late, std::memory_order_relaxed);
   if (late != 0)
     cache_->slow().charge(Direction::Read, late * layout_.row_bytes, static_cast<unsigned>(late), since);
@@ -316,8 +333,10 @@ std::size_t Table::pull(const Find& find, std::span<const RowId> ids, std::span<
   const auto body = [&](std::size_t part) {
     const auto range = part_of(targets, parts, part);
     auto* const own = missed + (missed == nullptr ? 0 : range.begin);
-    misses[part] = offsets.empty() ? copy_rows(find, ids, range, out, own)
-                                   : sum_bags(find, ids, offsets, range, out, own);
+    misses[part] = values_.visit([&](const auto& values) {
+      return offsets.empty() ? copy_rows(values, find, ids, range, out, own)
+                             : sum_bags(values, find, ids, offsets, range, out, own);
+    });
   };
   if (parts == 1)
     body(0);
@@ -428,18 +447,21 @@ void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> u
     while (sum && i > 0 && i < late.size() && late[i].target == late[i - 1].target) ++i;
     return i;
   };
-  const auto body = [&](std::size_t part) {
-    const auto range = part_of(late.size(), parts, part);
+  const auto deliver_some = [&](const auto& values, IndexRange range) {
     for (auto i = from_bag(range.begin); i < from_bag(range.end); ++i) {
       const auto* const row = units[i] + layout_.offset_in_unit(late[i].row);
       float* const to = out[late[i].target];
       if (!sum) {
-        std::memcpy(to, row, out.dim * sizeof(float));
+        values.load(to, row);
         continue;
       }
       if (late[i].first) start_sum(to, out.dim);
-      add_row(to, as_floats(row), out.dim);
+      values.add(to, row);
     }
+  };
+  const auto body = [&](std::size_t part) {
+    const auto range = part_of(late.size(), parts, part);
+    values_.visit([&](const auto& values) { deliver_some(values, range); });
   };
   if (parts == 1)
     body(0);
@@ -447,17 +469,23 @@ void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> u
     context_->arena().parallel_for(parts, body);
 }
 
-void Table::read(RowId first, std::size_t count, std::size_t column, std::span<float> out) {
+void Table::read(RowId first, RowPart part, std::span<float> out) {
+  const auto width = part == RowPart::Values ? layout_.dim : layout_.state_columns;
+  TIER_ASSERT(width != 0, "the rows have such a part");
+  const auto count = out.size() / width;
   TIER_ASSERT(count != 0 || out.empty(), "the output has room for at least one row");
   if (count == 0) return;
   if (std::uint64_t{first} + count > layout_.rows)
     throw std::out_of_range{"table '" + name_ + "': rows " + std::to_string(first) + " to " +
                             std::to_string(std::uint64_t{first} + count - 1) + " are out of range; it has " +
                             std::to_string(layout_.rows) + " rows"};
-  const auto width = out.size() / count;
   const auto copy = [&](std::size_t i, const std::byte* unit) {
     const auto* const row = unit + layout_.offset_in_unit(first + static_cast<RowId>(i));
-    std::memcpy(out.data() + i * width, row + column * sizeof(float), width * sizeof(float));
+    float* const to = out.data() + i * width;
+    if (part == RowPart::State)
+      std::memcpy(to, row + layout_.state_offset(), width * sizeof(float));
+    else
+      values_.visit([&](const auto& values) { values.load(to, row); });
   };
   if (is_whole()) {
     for (std::size_t i = 0; i < count; ++i) copy(i, storage_.address() + (first + i) * layout_.unit_bytes);
@@ -493,6 +521,8 @@ void Table::update(std::span<const RowId> ids, std::span<const std::uint32_t> of
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
   scratch.sums.resize(context_->arena().threads() * round_up(dim, 16));
+  const auto wide_row = round_up(dim + layout_.state_columns, 16);
+  scratch.wide_rows.resize(values_.are_floats() ? 0 : context_->arena().threads() * wide_row);
   scratch.bag_of.resize(offsets.empty() ? 0 : ids.size());
   for (std::size_t bag = 0; bag + 1 < offsets.size(); ++bag)
     for (auto i = offsets[bag]; i < offsets[bag + 1]; ++i)
@@ -510,8 +540,22 @@ void Table::update(std::span<const RowId> ids, std::span<const std::uint32_t> of
       for (const auto occurrence : occurrences.subspan(1)) add_row(own, gradient(occurrence), dim);
       sum = own;
     }
-    update(reinterpret_cast<float*>(row), sum);
+    if (values_.are_floats()) return update(reinterpret_cast<float*>(row), sum);
+    update_narrow(row, RowGroups::row_of(occurrences.front()), sum, update,
+                  scratch.wide_rows.data() + part * wide_row);
   });
+}
+
+// By way of floats, the state behind them as it is behind floats that are stored.
+void Table::update_narrow(std::byte* row, RowId id, const float* gradient, RowUpdate update,
+                          float* wide) const {
+  auto* const state = row + layout_.state_offset();
+  const auto state_bytes = layout_.state_columns * sizeof(float);
+  values_.visit([&](const auto& values) { values.load(wide, row); });
+  std::memcpy(wide + layout_.dim, state, state_bytes);
+  update(wide, gradient);
+  values_.store(row, wide, id, changes_.load(std::memory_order_relaxed));
+  std::memcpy(state, wide + layout_.dim, state_bytes);
 }
 
 void Table::scatter(std::span<const RowId> ids, std::span<const float> rows) {
@@ -519,7 +563,8 @@ void Table::scatter(std::span<const RowId> ids, std::span<const float> rows) {
   const Owned batch{*this, open(ids)};
   change(ids, batch.get(), [&](std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t) {
     const auto last = RowGroups::position_of(occurrences.back());
-    std::memcpy(row, rows.data() + last * layout_.dim, layout_.dim * sizeof(float));
+    values_.store(row, rows.data() + last * layout_.dim, RowGroups::row_of(occurrences.back()),
+                  changes_.load(std::memory_order_relaxed));
   });
 }
 
@@ -531,10 +576,14 @@ void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate u
   count_unique(*batch);
   const MutexLock one_at_a_time{update_mutex_};
   updated_.fetch_add(ids.size(), std::memory_order_relaxed);
-  if (!is_whole()) {
-    if (cache_->is_direct()) return change_direct(groups, update);
-    return change_cached(groups, batch->number, update);
-  }
+  change_rows(groups, batch->number, update);
+  // One that throws is not counted: made again, it leaves what it would have left if it had gone at once.
+  changes_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Table::change_rows(const RowGroups& groups, BatchNumber hold, GroupUpdate update) {
+  if (!is_whole())
+    return cache_->is_direct() ? change_direct(groups, update) : change_cached(groups, hold, update);
   auto* const base = storage_.address();
   apply(
       groups, {0, groups.rows().size()},
@@ -590,6 +639,9 @@ void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
   apply(groups, {0, groups.rows().size()}, scratch, update);
   if (late == 0) return;
   const auto bytes = late * layout_.unit_bytes;
+  direct_.fetch_add(late, std::memory_order_relaxed);
+  unique_missed_.fetch_add(late, std::memory_order_relaxed);
+  direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   cache_->slow().charge(Direction::Read, bytes, static_cast<unsigned>(late), since);
   cache_->slow().charge(Direction::Write, bytes, static_cast<unsigned>(late), since);
 }
@@ -606,7 +658,7 @@ void Table::apply(const RowGroups& groups, IndexRange range, FunctionRef<std::by
   constexpr std::size_t ahead = 8;
   const auto count = range.end - range.begin;
   const auto parts = parts_for(2 * count);  // an update does more for a row than a gather
-  const auto bytes = layout_.row_floats() * sizeof(float);
+  const auto bytes = layout_.used_row_bytes();
   const auto body = [&](std::size_t part) {
     const auto [begin, end] = part_of(count, parts, part);
     for (auto i = range.begin + begin; i < range.begin + end; ++i) {
@@ -783,6 +835,7 @@ TableStatistics Table::statistics() const {
   const auto direct = direct_.load(std::memory_order_relaxed);
   all.missed_units += direct;
   all.in_place_units += direct;
+  all.in_place_bytes += direct_bytes_.load(std::memory_order_relaxed);
   all.prefetches_stalled = stalls_.load(std::memory_order_relaxed);
   all.hints_dropped = dropped_.load(std::memory_order_relaxed);
   all.waited_ns = waited_ns_.load(std::memory_order_relaxed);
@@ -791,8 +844,8 @@ TableStatistics Table::statistics() const {
 
 void Table::reset_statistics() {
   if (!is_whole()) cache_->reset_statistics();
-  for (auto* counter :
-       {&asked_, &updated_, &unique_, &unique_missed_, &waited_, &waited_ns_, &stalls_, &dropped_, &direct_})
+  for (auto* counter : {&asked_, &updated_, &unique_, &unique_missed_, &waited_, &waited_ns_, &stalls_,
+                        &dropped_, &direct_, &direct_bytes_})
     counter->store(0);
   advisor_.reset_counts();
 }

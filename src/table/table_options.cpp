@@ -37,6 +37,7 @@ constexpr Counter counters[] = {{"asked", &TableStatistics::asked},
                                 {"bytes_in", &TableStatistics::bytes_in},
                                 {"bytes_out", &TableStatistics::bytes_out},
                                 {"bytes_wanted", &TableStatistics::bytes_wanted},
+                                {"in_place_bytes", &TableStatistics::in_place_bytes},
                                 {"waited_ns", &TableStatistics::waited_ns}};
 static_assert(sizeof(TableStatistics) == std::size(counters) * sizeof(std::uint64_t),
               "each counter is listed");

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <set>
 #include <vector>
+
+#include "table/narrow_values.hpp"
 
 namespace tier::test {
 
@@ -14,12 +18,37 @@ inline float first_value(RowId row, std::size_t column) {
   return 0.1F * static_cast<float>(row % 1009) + 0.01F * static_cast<float>(column) - 3;
 }
 
+/// What a table's options say of its storage.
+struct StoredAs {
+  RowStorage storage = RowStorage::Float;
+  std::optional<std::uint64_t> seed{};
+
+  /// What a value is once it has been stored, by the change of that number.
+  [[nodiscard]] float operator()(float value, RowId row, std::size_t column, std::uint64_t change) const {
+    if (storage == RowStorage::Float) return value;
+    return storage == RowStorage::Half ? as<detail::Half>(value, row, column, change)
+                                       : as<detail::BFloat16>(value, row, column, change);
+  }
+
+ private:
+  template <class Value>
+  [[nodiscard]] float as(float value, RowId row, std::size_t column, std::uint64_t change) const {
+    if (!seed) return Value::load(Value::store(value, detail::NearestEven{}));
+    const auto of_row = detail::random_of_row(*seed, change, row);
+    const detail::Stochastic round{detail::random_of_value(of_row, static_cast<std::uint32_t>(column))};
+    return Value::load(Value::store(value, round));
+  }
+};
+
 /// A table in plain arrays, one row after the other, and the obvious arithmetic.
 class PlainTable {
  public:
-  PlainTable(std::size_t rows, std::size_t dim) : dim_{dim}, values_(rows * dim), states_(rows) {
-    for (std::size_t row = 0; row < rows; ++row)
-      for (std::size_t i = 0; i < dim; ++i) values_[row * dim + i] = first_value(static_cast<RowId>(row), i);
+  PlainTable(std::size_t rows, std::size_t dim, StoredAs stored = {})
+      : dim_{dim}, stored_{stored}, values_(rows * dim), states_(rows) {
+    for (std::size_t at = 0; at < rows * dim; ++at)
+      values_[at] = first_value(static_cast<RowId>(at / dim), at % dim);
+    for (std::size_t row = 0; row < rows; ++row) store(static_cast<RowId>(row));
+    ++changes_;
   }
 
   [[nodiscard]] std::vector<float> gather(const std::vector<RowId>& ids) const {
@@ -45,13 +74,18 @@ class PlainTable {
         sum = seen[ids[i]] ? sum + gradients[i * dim_ + c] : gradients[i * dim_ + c];
         if (c + 1 == dim_) seen[ids[i]] = true;
       }
-    for (std::size_t id = 0; id < seen.size(); ++id)
-      if (seen[id])
-        optimizer(std::span{row(static_cast<RowId>(id)), dim_}, std::span{&states_[id], 1},
-                  std::span<const float>{&sums[id * dim_], dim_});
+    for (std::size_t id = 0; id < seen.size(); ++id) {
+      if (!seen[id]) continue;
+      optimizer(std::span{row(static_cast<RowId>(id)), dim_}, std::span{&states_[id], 1},
+                std::span<const float>{&sums[id * dim_], dim_});
+      store(static_cast<RowId>(id));
+    }
+    changes_ += !ids.empty();
   }
   void scatter(const std::vector<RowId>& ids, const std::vector<float>& rows) {
     for (std::size_t i = 0; i < ids.size(); ++i) std::copy_n(&rows[i * dim_], dim_, row(ids[i]));
+    for (const auto id : std::set<RowId>{ids.begin(), ids.end()}) store(id);
+    changes_ += !ids.empty();
   }
 
   /// Makes a row, with its state, what it is in another table.
@@ -72,8 +106,13 @@ class PlainTable {
  private:
   float* row(RowId id) { return &values_[id * dim_]; }
   [[nodiscard]] const float* row(RowId id) const { return &values_[id * dim_]; }
+  void store(RowId id) {
+    for (std::size_t i = 0; i < dim_; ++i) row(id)[i] = stored_(row(id)[i], id, i, changes_);
+  }
 
   std::size_t dim_;
+  StoredAs stored_;
+  std::uint64_t changes_ = 0;
   std::vector<float> values_, states_;
 };
 

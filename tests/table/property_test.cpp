@@ -21,6 +21,7 @@ struct Case {
   std::string_view policy;
   std::size_t dim;
   std::uint64_t slots;
+  StoredAs stored{};
 };
 
 /// One table, its model, and the batches that were announced.
@@ -29,8 +30,8 @@ class Program {
   Program(const Case& test, std::uint64_t seed)
       : rig_{test.kind},
         dim_{test.dim},
-        table_{rig_.table(rows, test.dim, test.slots, test.policy)},
-        plain_{rows, test.dim},
+        table_{make_table(test)},
+        plain_{rows, test.dim, test.stored},
         random_{seed} {
     if (test.kind == Kind::Whole) return;
     rig_.slow->fails = [this](Direction direction, std::uint64_t, std::uint64_t) {
@@ -61,6 +62,11 @@ class Program {
 
  private:
   static constexpr RowId rows = 300;
+
+  RowTable<float> make_table(const Case& test) {
+    rig_.stored = test.stored;
+    return rig_.table(rows, test.dim, test.slots, test.policy);
+  }
 
   void step() {
     switch (below(12)) {
@@ -253,4 +259,33 @@ TEST_CASE("whatever moves and whatever fails, a table holds the bits that plain 
                   << " units moved");
   CHECK(errors > each / 10);
   CHECK(moved > 30 * each);
+}
+
+TEST_CASE(
+    "narrow rows hold the bits that plain arrays of narrow values hold, whatever moves and whatever fails") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  std::uint64_t moved = 0;
+  const auto each = steps(sanitized ? 10'000 : 40'000) / 60 + 1;
+  for (const auto storage : {RowStorage::Half, RowStorage::BFloat16}) {
+    for (const auto& rounding : {std::optional<std::uint64_t>{}, std::optional<std::uint64_t>{seed}}) {
+      const StoredAs stored{storage, rounding};
+      CAPTURE(static_cast<int>(storage));
+      CAPTURE(rounding.has_value());
+      for (const std::string_view policy : {"first_touch", "lfu", "hint_aware"}) {
+        for (const auto& test :
+             {Case{Kind::Whole, policy, 16, 0, stored}, Case{Kind::Rows, policy, 5, 40, stored},
+              Case{Kind::Direct, policy, 19, 40, stored}, Case{Kind::Blocks, policy, 16, 40, stored},
+              Case{Kind::Blocks, policy, 301, 12, stored}}) {
+          CAPTURE(policy);
+          CAPTURE(static_cast<int>(test.kind));
+          CAPTURE(test.dim);
+          Program program{test, seed};
+          program.run(each);
+          moved += program.statistics().missed_units + program.statistics().prefetched_units;
+        }
+      }
+    }
+  }
+  CHECK(moved > 60 * each);
 }

@@ -65,6 +65,8 @@ struct Rig {
     options.rows = rows;
     options.dim = dim;
     options.state_columns = state_columns;
+    options.storage = stored.storage;
+    options.stochastic_seed = stored.seed;
     options.slots = kind == Kind::Whole ? rows : slots;
     options.policy = row_policy(policy);
     options.name = "clicks";
@@ -75,6 +77,7 @@ struct Rig {
   }
 
   Kind kind;
+  StoredAs stored{};  ///< of tables that are made from now on
   MemoryTier* slow;
   std::shared_ptr<Manager> manager;
   std::shared_ptr<TableContext> context;

@@ -29,6 +29,8 @@ concept RowOptimizer = std::is_nothrow_invocable_v<const F&, std::span<T>, std::
 /// Rows of `dim` values, with optimiser state beside them, in two tiers: all in the fastest where the budget covers
 /// that, else in a slower one with a cache of rows (or of blocks of rows, where the slow tier moves blocks).
 ///
+/// Values go in and out as floats, whatever `TableOptions::storage` makes of them between.
+///
 /// Results do not depend on where rows are, on hints, on the policy, or on the number of threads.
 ///
 /// \threadsafety  `gather`, `read_rows`, `announce`, `prefetch`, `cancel` and batches may run side by side, and beside
@@ -111,11 +113,9 @@ class RowTable {
   /// Copies rows [first, first + out.size() / dim) from wherever they are. Counts as no use.
   /// \param out  [rows, dim]
   /// \throws     `std::out_of_range` before anything changes; `TierError` naming a row that cannot be read
-  void read_rows(RowId first, std::span<T> out) { core_->read(first, out.size() / dim_, 0, out); }
+  void read_rows(RowId first, std::span<T> out) { core_->read(first, detail::RowPart::Values, out); }
   /// The same for their state.   \param out  [rows, state_columns]   \pre  there are state columns
-  void read_states(RowId first, std::span<T> out) {
-    core_->read(first, out.size() / state_columns_, dim_, out);
-  }
+  void read_states(RowId first, std::span<T> out) { core_->read(first, detail::RowPart::State, out); }
   /// Writes every changed row back to the slow tier.   \throws  `TierError` naming a row; all others were written
   void flush() { core_->flush(); }
 
@@ -163,7 +163,8 @@ class [[nodiscard]] RowTable<T>::Batch {
 
   /// Changes each row of the batch once, in parallel, by the sum of its gradients in the order of the ids.
   /// \param gradients  [ids, dim]
-  /// \param optimizer  is called with (row, state, gradient), for different rows side by side
+  /// \param optimizer  is called with (row, state, gradient), for different rows side by side; what it makes of the row
+  ///                   is then rounded where the storage is narrower than floats
   /// \throws           `TierError` naming a row that cannot be read, `OutOfTierMemory` with the error of a write-back
   ///                   that would have made room. Nothing has changed then if the policy gave slots to all rows of the
   ///                   batch at once; else those of lowest id may have been updated.

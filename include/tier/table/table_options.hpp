@@ -5,6 +5,7 @@
 #include <tier/manager/statistics.hpp>
 #include <tier/policy/policy.hpp>
 #include <tier/policy/row_policy.hpp>
+#include <tier/table/row_storage.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,15 @@ struct TableOptions {
   std::uint64_t rows = 0;
   std::size_t dim = 0;
   std::size_t state_columns = 0;  ///< of optimiser state, beside each row: they move with it
+
+  RowStorage storage = RowStorage::Float;
+  /// Of narrower storage. Without a seed values are rounded to the nearest, ties to even. With one they are rounded
+  /// stochastically: up or down, by chances that leave the mean what it was, so that updates too small to reach the
+  /// next value are not lost. Chance is a function of seed, row, column, and how many calls of `update` and `scatter`
+  /// came before: the same calls in the same order give the same bits, wherever rows are and on any number of threads.
+  /// Between 65504 and 65536 the next half is infinity.
+  /// \see  Gupta, Agrawal, Gopalakrishnan, Narayanan: Deep Learning with Limited Numerical Precision. ICML 2015.
+  std::optional<std::uint64_t> stochastic_seed{};
 
   std::optional<Bytes> budget;         ///< in the fastest tier, for slots, slot map, metadata and staging
   std::optional<std::uint64_t> slots;  ///< rows that the cache holds
@@ -41,14 +51,15 @@ struct TableOptions {
 /// A table's counters since it was made, or `reset_statistics()`. Rows are as asked for by gathers, but for what says
 /// units: a unit is what moves as one, a row with its state, or the rows of a block where the slow tier moves blocks.
 struct TableStatistics {
-  std::uint64_t asked = 0;                ///< rows, each as often as it was asked for
-  std::uint64_t updated = 0;              ///< rows given to updates, each as often as it was given
-  std::uint64_t unique = 0;               ///< rows, once for each batch that was announced or updated
-  std::uint64_t hits = 0;                 ///< rows that were there, a whole table's included
-  std::uint64_t waited = 0;               ///< rows that had to be waited for: asked - hits
-  std::uint64_t missed_units = 0;         ///< fetched, or used in the slow tier, because they were asked for
-  std::uint64_t unique_missed_units = 0;  ///< of these: once for each gather or update
-  std::uint64_t prefetched_units = 0;     ///< fetched before they were asked for
+  std::uint64_t asked = 0;         ///< rows, each as often as it was asked for
+  std::uint64_t updated = 0;       ///< rows given to updates, each as often as it was given
+  std::uint64_t unique = 0;        ///< rows, once for each batch that was announced or updated
+  std::uint64_t hits = 0;          ///< rows that were there, a whole table's included
+  std::uint64_t waited = 0;        ///< rows that had to be waited for: asked - hits
+  std::uint64_t missed_units = 0;  ///< fetched, or used in the slow tier, because they were asked for
+  /// Of these: once for each gather or update. Rows that a gather uses where they live are not counted.
+  std::uint64_t unique_missed_units = 0;
+  std::uint64_t prefetched_units = 0;  ///< fetched before they were asked for
   std::uint64_t prefetched_unused =
       0;  ///< of these: gone again, or cancelled, before their batch was gathered
   std::uint64_t prefetches_stalled =
@@ -65,7 +76,8 @@ struct TableStatistics {
   /// Of `bytes_in`: of the rows, with their state, that a unit was fetched for, once for each fetch. Those are the
   /// rows of it that the call wants, or the prefetched batch. Who finds a unit on its way fetches nothing.
   std::uint64_t bytes_wanted = 0;
-  std::uint64_t waited_ns = 0;  ///< in gathers and updates, summed over threads
+  std::uint64_t in_place_bytes = 0;  ///< read or changed by the CPU in the slow tier
+  std::uint64_t waited_ns = 0;       ///< in gathers and updates, summed over threads
 
   /// 1 - units fetched / rows accessed by gathers and updates, and at least 0. A prefetched row is a fetch, not a hit.
   [[nodiscard]] double fast_share() const noexcept;

@@ -57,6 +57,7 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--batch", "many"}), "--batch"));
   CHECK(contains(refusal({"--batch", "0"}), "--batch must be at least 1"));
   CHECK(contains(refusal({"--optimizer", "adam"}), "adam"));
+  CHECK(contains(refusal({"--storage", "int8"}), "int8"));
   CHECK(contains(refusal({"--format", "criteo"}), "--data and --format go together; formats: criteo, avazu"));
   CHECK(contains(refusal({"--data", "x", "--format", "criteo", "--skew", "1"}),
                  "--skew is for the generated log"));
@@ -84,7 +85,8 @@ TEST_CASE("the help lists every option and is not an error") {
         "--rows",    "--dim",           "--pooling",   "--skew",    "--table-bytes",   "--fast",
         "--slow",    "--policy",        "--slots",     "--compare", "--json",          "--seed",
         "--threads", "--deterministic", "--optimizer", "--run",     "--paging-folder", "--paging-seconds",
-        "--limited", "--sweep",         "--plot",      "--reserve", "--one-row",       "--row-policy"}) {
+        "--limited", "--sweep",         "--plot",      "--reserve", "--one-row",       "--row-policy",
+        "--storage"}) {
     CHECK_MESSAGE(contains(help.str(), name), name);
   }
 }
@@ -93,6 +95,8 @@ TEST_CASE("tables are as long as said, or fill what they are given") {
   CHECK(rows_of_tables(parse({"--rows", "7"}), 3) == std::vector<RowId>{7, 7, 7});
   CHECK(rows_of_tables(parse({"--rows", "7,8"}), 2) == std::vector<RowId>{7, 8});
   CHECK(rows_of_tables(parse({"--table-bytes", "1MiB", "--dim", "16"}), 4) == std::vector<RowId>(4, 4096));
+  CHECK(rows_of_tables(parse({"--table-bytes", "1MiB", "--dim", "16", "--storage", "half"}), 4) ==
+        std::vector<RowId>(4, 8192));
   CHECK(parse_fast("10%", tier::Bytes{1000}) == tier::Bytes{100});
   CHECK(parse_fast("2KiB", tier::Bytes{1000}) == tier::Bytes{2048});
 }

@@ -16,6 +16,8 @@ struct BatchRecord;
 /// Changes a row, its state behind it, by the sum of its gradients.
 using RowUpdate = FunctionRef<void(float* row, const float* gradient)>;
 
+enum class RowPart : std::uint8_t { Values, State };
+
 /// \threadsafety  As `RowTable`.
 class TableCore {
  public:
@@ -37,8 +39,8 @@ class TableCore {
                       std::span<const float> gradients, std::size_t stride, RowUpdate update,
                       BatchRecord* batch) = 0;
   virtual void scatter(std::span<const RowId> ids, std::span<const float> rows) = 0;
-  /// \param column  the first of `out.size() / count` values of each row that are read
-  virtual void read(RowId first, std::size_t count, std::size_t column, std::span<float> out) = 0;
+  /// That part of rows from the first on, as many as `out` has room for.
+  virtual void read(RowId first, RowPart part, std::span<float> out) = 0;
   virtual void flush() = 0;
 
   [[nodiscard]] virtual BatchNumber announce(std::span<const RowId> ids) = 0;
