@@ -131,6 +131,7 @@ void RowCache::begin(Window& window, std::size_t units) {
   window.fetches.reserve(chunk_);
   window.requests.reserve(std::max<std::size_t>(2 * chunk_, shape_.staging));
   window.failure = {};
+  window.force = false;
   const MutexLock pass{gate_};
   const MutexLock lock{mutex_};
   ++windows_;
@@ -144,21 +145,21 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
   MutexLock lock{mutex_};
   if (window.purpose == Purpose::Gather) drain_log();
   std::size_t ready = 0;
-  auto busy =
-      units.size();  // the last that was, and so is late even if somebody else has brought it meanwhile
   while (ready < units.size()) {
     auto step = Step::Ready;
     auto next = ready;
+    const auto pinned = window.pins.size();
+    const auto waited_before = window.waited;
     while (next < units.size() && window.fetches.size() < chunk_) {
       const auto waited = window.waited;
       step = place(window, units[next], addresses[next]);
       if (step != Step::Ready) {
         window.waited = waited;  // it is looked at again
-        if (step == Step::Busy) busy = next;
+        window.late = window.late || step == Step::Busy;
         break;
       }
-      if (next == busy && window.waited == waited) ++window.waited;
-      window.told = false;
+      if (window.late && window.waited == waited) ++window.waited;
+      window.late = window.told = false;
       ++next;
     }
     bool placed = true;
@@ -172,13 +173,16 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
       release(window, false);
       throw_unreadable(window);
     }
-    if (!placed) continue;  // a victim could not be written back and is out of the game: look again
+    if (!placed) {  // a victim could not be written back and is out of the game: look again
+      let_go(window, pinned, false);
+      window.waited = waited_before;
+      continue;
+    }
     const bool progress = next != ready;
     ready = next;
     if (step == Step::Ready || progress) continue;
-    if (step == Step::NoRoom && ready > 0) break;
-    const bool alone = pins_ == window.pins.size();
-    if (step == Step::Busy || !alone) {
+    if (ready > 0) break;
+    if (step == Step::Busy || pins_ != 0) {
       ++waiters_;
       changed_.wait(mutex_);
       --waiters_;
@@ -191,7 +195,6 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
       throw_no_room();
     }
   }
-  window.force = false;
   return ready;
 }
 
@@ -342,7 +345,13 @@ void RowCache::release(Window& window, bool used) noexcept {
   }
   const MutexLock lock{mutex_};
   if (is_awaited(window)) --awaited_;
-  for (const auto slot : window.pins) {
+  --windows_;
+  let_go(window, 0, changed);
+}
+
+// Of its pins, all but the first `kept`.
+void RowCache::let_go(Window& window, std::size_t kept, bool changed) noexcept {
+  for (const auto slot : std::span{window.pins}.subspan(kept)) {
     auto& state = states_[slot];
     unpin(slot, window.serial);
     if (!is_staging(slot)) {
@@ -352,8 +361,7 @@ void RowCache::release(Window& window, bool used) noexcept {
       put_free(slot);
     }
   }
-  window.pins.clear();
-  --windows_;
+  window.pins.resize(kept);
   if (waiters_ != 0) changed_.notify_all();
 }
 

@@ -46,6 +46,7 @@ struct Window {
   std::uint32_t serial = 0;       ///< tells open windows apart
   std::uint64_t waited = 0;       ///< units that were not there when asked for; summed up, the user resets it
   bool told = false;              ///< the policy knows that the unit which is looked at next is asked for
+  bool late = false;              ///< that unit had to be waited for; the user resets both
   UnitSet missed;                 ///< units that were in no slot; the user of a gather or an update resets it
   bool force = false;             ///< nobody will make room: take any slot, whatever the policy says
   std::vector<SlotId> pins;
@@ -148,7 +149,8 @@ class RowCache final : private RowFacts {
   void promote(Window& window) TIER_EXCLUDES(mutex_);
 
   // Windows.
-  /// Pins units in order, fetching what is missing, until all are pinned or there is room for no more.
+  /// Pins units in order, fetching what is missing, until all are pinned, there is room for no more, or one would have
+  /// to be waited for while others are pinned.
   /// \param addresses  set for the units that were pinned
   /// \return           how many; at least one, unless there are no units
   /// \throws           `TierError` naming the row that cannot be read, `OutOfTierMemory`; nothing is pinned then
@@ -261,6 +263,7 @@ class RowCache final : private RowFacts {
   void start_fetch(Window& window, RowId unit, SlotId slot) TIER_REQUIRES(mutex_);
   void pin(Window& window, SlotId slot) noexcept TIER_REQUIRES(mutex_);
   void unpin(SlotId slot, std::uint32_t serial) noexcept TIER_REQUIRES(mutex_);
+  void let_go(Window& window, std::size_t kept, bool changed) noexcept TIER_REQUIRES(mutex_);
 
   bool carry_out(Window& window) TIER_EXCLUDES(mutex_);
   bool write_victims(Window& window) TIER_EXCLUDES(mutex_);

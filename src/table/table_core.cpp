@@ -413,7 +413,7 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   auto& window = scratch.window;
   window.purpose = Purpose::Gather;
   window.waited = 0;
-  window.told = false;
+  window.told = window.late = false;
   window.missed.reset(late.size());
   const auto since = std::chrono::steady_clock::now();
   for (std::size_t done = 0; done < late.size();) {
@@ -613,6 +613,7 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
   window.wanted = rows;
   window.hold = hold;
   window.waited = 0;
+  window.late = false;
   window.missed.reset(units.size());
   std::size_t group = 0;
   for (std::size_t done = 0; done < units.size();) {

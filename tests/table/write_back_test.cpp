@@ -94,7 +94,8 @@ class Watched {
     plain = after;
   }
   void gather(const std::vector<RowId>& ids) {
-    CHECK(same_bits(test::gather(table, ids), plain.gather(ids)));
+    const auto rows = test::gather(table, ids);
+    CHECK(same_bits(rows, plain.gather(ids)));
   }
   /// Of those rows that are not in the slow tier as they should be.
   [[nodiscard]] std::vector<RowId> behind() {
@@ -167,22 +168,22 @@ TEST_CASE("read amplification is what fetches took over the rows that they were 
   w.table.settle();
   CHECK(w.take_statistics().bytes_wanted == 3 * row_bytes);
   std::vector<float> out(20 * dim);
-  w.table.read_rows(100, out);  // rows of four blocks
+  w.table.read_rows(101, out);  // rows of four blocks
   s = w.take_statistics();
   CHECK(s.bytes_in == 4 * block_bytes);
   CHECK(s.bytes_wanted == 20 * row_bytes);
 }
 
-TEST_CASE("where units are rows, each byte that is read is wanted, but for what pads a row to blocks") {
+TEST_CASE("where units are rows, each byte that is read is wanted, but for what pads a row") {
   for (const auto kind : {Kind::Rows, Kind::Blocks}) {
     Rig rig{kind};
-    auto table = rig.table(100, 200, 10);  // 804 bytes with its state: 13 cache lines, or two blocks
-    table.update(std::vector<RowId>{1, 2}, std::vector<float>(400, 1.0F), Sgd{});
+    auto table = rig.table(100, 206, 10);  // 828 bytes with its state: 13 cache lines, or two blocks
+    table.update(std::vector<RowId>{1, 2}, std::vector<float>(412, 1.0F), Sgd{});
     table.flush();
     const auto s = table.statistics();
     const std::size_t bytes = kind == Kind::Rows ? 832 : 1024;
     CHECK(s.bytes_in == 2 * bytes);
-    CHECK(s.bytes_wanted == 2 * 804);
+    CHECK(s.bytes_wanted == 2 * 828);
     CHECK(s.bytes_out == 2 * bytes);
     CHECK(s.written_rows == 2);
   }
@@ -298,6 +299,7 @@ TEST_CASE("an update waits for the write-back of its block, and is not lost by i
   };
   w.gather(in_blocks(50, 1));
   other.join();
+  w.slow().meanwhile = {};
   CHECK(!met);
   w.plain.update(in_blocks(23, 1), std::vector<float>(dim, -1.0F), Sgd{1.0F});
   CHECK(w.behind() == in_blocks(23, 1));
@@ -329,6 +331,7 @@ TEST_CASE("a flush waits for a block that is on its way home, and writes it if i
   };
   w.gather(in_blocks(50, 1));
   other.join();
+  w.slow().meanwhile = {};
   CHECK(writes == 2);
   CHECK(w.behind().empty());
 }
