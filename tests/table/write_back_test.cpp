@@ -1,139 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  What reaches the slow tier, in how many operations, and how that is counted.
-#include "memory/io_engine.hpp"
-#include "rig.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
+#include "watched.hpp"
 
 #include <tier/core/error.hpp>
 
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <cstring>
-#include <functional>
-#include <optional>
+#include <algorithm>
 #include <random>
-#include <thread>
 #include <vector>
 
 using namespace tier;
 using namespace tier::test;
-
-namespace {
-
-constexpr RowId rows_in_block = 8;
-constexpr std::size_t dim = 15;  // with its state a row has 64 bytes
-constexpr std::size_t row_bytes = 64, block_bytes = 512;
-
-/// Looks at each request as a device does, and knows of each row what it had before.
-class WatchedTier final : public MemoryTier {
- public:
-  using MemoryTier::MemoryTier;
-
-  struct Seen {
-    std::uint64_t write_operations = 0, blocks_written = 0, rows_changed = 0, blocks_read = 0;
-  };
-  /// Called in the middle of a transfer, before its bytes move; set while nothing moves.
-  std::function<void(Direction)> meanwhile;
-
-  void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
-    if (!home_) home_ = requests.front().offset;  // the first contents
-    if (meanwhile) meanwhile(direction);
-    if (direction == Direction::Write) seen_.write_operations += operations(requests);
-    for (auto& request : requests) {
-      const auto changed = direction == Direction::Write ? rows_that_differ(request) : 0;
-      MemoryTier::transfer(direction, {&request, 1});
-      if (request.error) continue;
-      (direction == Direction::Write ? seen_.blocks_written : seen_.blocks_read) +=
-          request.size / block_bytes;
-      seen_.rows_changed += changed;
-    }
-  }
-  /// Since it was asked last.
-  Seen take() { return std::exchange(seen_, {}); }
-  [[nodiscard]] std::uint64_t home() const { return *home_; }
-  /// A row, with its state, is here as it is in the model.
-  [[nodiscard]] bool has(RowId row, const PlainTable& plain) {
-    const auto* const here = reinterpret_cast<const float*>(contents() + home() + row * row_bytes);
-    return plain.row_is(row, here, here + dim);
-  }
-
- private:
-  std::uint64_t rows_that_differ(const IoRequest& request) {
-    std::uint64_t count = 0;
-    for (std::size_t at = 0; at < request.size; at += row_bytes)
-      count += std::memcmp(request.memory + at, contents() + request.offset + at, row_bytes) != 0;
-    return count;
-  }
-
-  std::optional<std::uint64_t> home_;
-  Seen seen_;
-};
-
-/// A table of eight rows a block, on a tier that is watched.
-class Watched {
- public:
-  explicit Watched(RowId rows, RowId blocks_cached, std::string_view policy = "lru")
-      : rig_{Kind::Blocks, 2,
-             [](MemoryTierOptions options) {
-               options.capacity = 256_KiB;
-               return std::make_unique<WatchedTier>(std::move(options));
-             }},
-        table{rig_.table(rows, dim, std::uint64_t{blocks_cached} * rows_in_block, policy)},
-        plain{rows, dim} {
-    slow().take();
-  }
-
-  [[nodiscard]] WatchedTier& slow() { return static_cast<WatchedTier&>(*rig_.slow); }
-  void update(const std::vector<RowId>& ids, float gradient = -1.0F) {
-    const std::vector<float> gradients(ids.size() * dim, gradient);
-    auto after = plain;
-    after.update(ids, gradients, Sgd{1.0F});
-    table.update(ids, std::span<const float>{gradients}, Sgd{1.0F});
-    plain = after;
-  }
-  void gather(const std::vector<RowId>& ids) {
-    const auto rows = test::gather(table, ids);
-    CHECK(same_bits(rows, plain.gather(ids)));
-  }
-  /// Of those rows that are not in the slow tier as they should be.
-  [[nodiscard]] std::vector<RowId> behind() {
-    std::vector<RowId> rows;
-    for (RowId row = 0; row < table.rows(); ++row)
-      if (!slow().has(row, plain)) rows.push_back(row);
-    return rows;
-  }
-  TableStatistics take_statistics() {
-    const auto statistics = table.statistics();
-    table.reset_statistics();
-    return statistics;
-  }
-  void fail_writes_of(RowId row) {
-    slow().fails = [this, row](Direction direction, std::uint64_t offset, std::uint64_t size) {
-      const auto at = slow().home() + std::uint64_t{row} * row_bytes;
-      const bool bad = direction == Direction::Write && offset <= at && at < offset + size;
-      return bad ? std::make_error_code(std::errc::io_error) : std::error_code{};
-    };
-  }
-  void heal() { slow().fails = {}; }
-
- private:
-  Rig rig_;
-
- public:
-  RowTable<float> table;
-  PlainTable plain;
-};
-
-/// The first row of each of these blocks.
-std::vector<RowId> in_blocks(RowId first, RowId count) {
-  std::vector<RowId> ids;
-  for (RowId i = 0; i < count; ++i) ids.push_back((first + i) * rows_in_block);
-  return ids;
-}
-
-}  // namespace
 
 TEST_CASE("a row that was changed counts once for each write-back, its neighbours do not") {
   Watched w{400, 10};
@@ -274,66 +154,6 @@ TEST_CASE("a victim that cannot be written stays, and the blocks beside it are c
   CHECK(w.behind() == in_blocks(20, 1));
   w.gather(in_blocks(20, 8));
   w.table.check_invariants();
-}
-
-TEST_CASE("an update waits for the write-back of its block, and is not lost by it") {
-  Watched w{800, 8};
-  w.update(in_blocks(20, 8));
-  std::atomic<bool> writing{false}, met{false};
-  std::jthread other;
-  w.slow().meanwhile = [&](Direction direction) {
-    if (direction == Direction::Read || other.joinable()) return;
-    writing = true;
-    const auto before = w.table.statistics().updated;
-    other = std::jthread{[&] {
-      const auto ids = in_blocks(23, 1);
-      w.table.update(ids, std::vector<float>(dim, -1.0F),
-                     [&](std::span<float> row, std::span<float>, std::span<const float> gradient) noexcept {
-                       met = met || writing;
-                       for (std::size_t i = 0; i < dim; ++i) row[i] -= gradient[i];
-                     });
-    }};
-    while (w.table.statistics().updated == before) std::this_thread::yield();
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // if it did not wait, it would be there by now
-    writing = false;
-  };
-  w.gather(in_blocks(50, 1));
-  other.join();
-  w.slow().meanwhile = {};
-  CHECK(!met);
-  w.plain.update(in_blocks(23, 1), std::vector<float>(dim, -1.0F), Sgd{1.0F});
-  CHECK(w.behind() == in_blocks(23, 1));
-  w.table.flush();
-  CHECK(w.behind().empty());
-}
-
-TEST_CASE("a flush waits for a block that is on its way home, and writes it if it does not get there") {
-  Watched w{800, 8};
-  w.update(in_blocks(20, 1));
-  w.gather(in_blocks(30, 7));
-  std::atomic<bool> flushing{false};
-  std::jthread other;
-  w.fail_writes_of(20 * rows_in_block);
-  w.slow().meanwhile = [&](Direction direction) {
-    if (direction == Direction::Read || other.joinable()) return;
-    other = std::jthread{[&] {
-      flushing = true;
-      w.table.flush();
-    }};
-    while (!flushing) std::this_thread::yield();
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // if it did not wait, it would be over by now
-  };
-  std::atomic<int> writes{0};
-  const auto fails = w.slow().fails;
-  w.slow().fails = [&](Direction direction, std::uint64_t offset, std::uint64_t size) {
-    return direction == Direction::Write && writes++ == 0 ? fails(direction, offset, size)
-                                                          : std::error_code{};
-  };
-  w.gather(in_blocks(50, 1));
-  other.join();
-  w.slow().meanwhile = {};
-  CHECK(writes == 2);
-  CHECK(w.behind().empty());
 }
 
 TEST_CASE(
