@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 using namespace tier;
@@ -47,6 +48,54 @@ TEST_CASE("an update waits for the write-back of its block, and is not lost by i
   w.plain.update(in_blocks(23, 1), std::vector<float>(dim, -1.0F), Sgd{1.0F});
   CHECK(w.behind() == in_blocks(23, 1));
   w.table.flush();
+  CHECK(w.behind().empty());
+}
+
+TEST_CASE("a block that an update is changing is not written beside a victim, though no batch can hold it") {
+  Watched w{800, 8};
+  for (BatchNumber open = 0; open < max_open_batches; ++open) std::ignore = w.table.announce(in_blocks(90, 1));
+  w.update(in_blocks(20, 8));
+  std::atomic<bool> changing{false}, evicted{false};
+  std::jthread other{[&] {
+    const auto ids = in_blocks(23, 1);
+    w.table.update(ids, std::vector<float>(dim, -1.0F),
+                   [&](std::span<float> row, std::span<float>, std::span<const float> gradient) noexcept {
+                     changing = true;
+                     while (!evicted) std::this_thread::yield();
+                     for (std::size_t i = 0; i < dim; ++i) row[i] -= gradient[i];
+                   });
+  }};
+  while (!changing) std::this_thread::yield();
+  w.gather(in_blocks(50, 1));
+  evicted = true;
+  other.join();
+  CHECK(w.slow().take().blocks_written == 3);
+  w.plain.update(in_blocks(23, 1), std::vector<float>(dim, -1.0F), Sgd{1.0F});
+  w.table.flush();
+  CHECK(w.behind().empty());
+}
+
+TEST_CASE("a flush waits for blocks that are written beside a victim") {
+  Watched w{800, 8};
+  w.update(in_blocks(22, 1));
+  w.update(in_blocks(20, 2));
+  w.gather(in_blocks(30, 5));
+  std::atomic<bool> flushing{false};
+  std::jthread other;
+  w.slow().meanwhile = [&](Direction direction, std::span<const IoRequest>) {
+    if (direction == Direction::Read || other.joinable()) return;
+    other = std::jthread{[&] {
+      flushing = true;
+      w.table.flush();
+    }};
+    while (!flushing) std::this_thread::yield();
+    for (int i = 0; i < 1000; ++i)
+      std::this_thread::yield();  // if it did not wait, it would have written by now
+  };
+  w.gather(in_blocks(50, 1));
+  other.join();
+  w.slow().meanwhile = {};
+  CHECK(w.slow().take().blocks_written == 3);
   CHECK(w.behind().empty());
 }
 
