@@ -53,7 +53,8 @@ TEST_CASE("an update waits for the write-back of its block, and is not lost by i
 
 TEST_CASE("a block that an update is changing is not written beside a victim, though no batch can hold it") {
   Watched w{800, 8};
-  for (BatchNumber open = 0; open < max_open_batches; ++open) std::ignore = w.table.announce(in_blocks(90, 1));
+  for (BatchNumber open = 0; open < max_open_batches; ++open)
+    std::ignore = w.table.announce(in_blocks(90, 1));
   w.update(in_blocks(20, 8));
   std::atomic<bool> changing{false}, evicted{false};
   std::jthread other{[&] {
