@@ -39,6 +39,7 @@ Traffic PagedMemory::traffic() const {
   traffic.on_time_share = share_without(counts.waits);
   traffic.bytes_moved = {{"disk>memory", counts.read.count}, {"memory>disk", counts.written.count}};
   traffic.stalled_s = std::numeric_limits<double>::quiet_NaN();
+  traffic.read_amplification = traffic.bytes_per_written_row = traffic.stalled_s;
   traffic.peak_bytes = counts.resident.count;
   return traffic;
 }

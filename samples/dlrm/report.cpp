@@ -69,6 +69,8 @@ Json to_json(const RunResult& run) {
             {"on_time_share", run.traffic.on_time_share},
             {"bytes_moved", Json(run.traffic.bytes_moved)},
             {"in_place_bytes", run.traffic.in_place_bytes},
+            {"read_amplification", run.traffic.read_amplification},
+            {"bytes_per_written_row", run.traffic.bytes_per_written_row},
             {"stalled_s", run.traffic.stalled_s},
             {"stalled_share", run.stalled_share()},
             {"peak_bytes", run.traffic.peak_bytes},
@@ -100,6 +102,8 @@ RunResult run_from(const Json& json) {
   run.traffic.on_time_share = number(json.at("on_time_share"));
   json.at("bytes_moved").get_to(run.traffic.bytes_moved);
   run.traffic.in_place_bytes = json.at("in_place_bytes");
+  run.traffic.read_amplification = number(json.at("read_amplification"));
+  run.traffic.bytes_per_written_row = number(json.at("bytes_per_written_row"));
   run.traffic.stalled_s = number(json.at("stalled_s"));
   run.traffic.peak_bytes = json.at("peak_bytes");
   run.traffic.overhead_bytes = json.at("overhead_bytes");

@@ -20,7 +20,9 @@ struct Traffic {
   double on_time_share = 1;                            ///< of the accesses: those that did not wait
   std::map<std::string, std::uint64_t> bytes_moved{};  ///< by "FROM>TO"
   std::uint64_t in_place_bytes = 0;                    ///< of rows, used in the slow tier
-  double stalled_s = 0;                                ///< summed over threads; NaN: not known
+  double read_amplification = 0;     ///< bytes fetched for each byte of the rows wanted; NaN: not known
+  double bytes_per_written_row = 0;  ///< written back for each row that had been changed; NaN: not known
+  double stalled_s = 0;              ///< summed over threads; NaN: not known
   std::uint64_t peak_bytes = 0;
   std::uint64_t overhead_bytes = 0;  ///< of the peak: metadata, staging, queues
 };

@@ -93,6 +93,8 @@ Traffic TieredMemory::traffic() const {
   traffic.fast_share = rows.fast_share();
   traffic.on_time_share = rows.on_time_share();
   traffic.in_place_bytes = rows.in_place_bytes;
+  traffic.read_amplification = rows.read_amplification();
+  traffic.bytes_per_written_row = rows.bytes_per_written_row();
   for (const auto& [from, to, cause, bytes, transfers] : statistics.moved) {
     traffic.bytes_moved[statistics.tiers[from].name + ">" + statistics.tiers[to].name] += bytes;
   }

@@ -6,26 +6,76 @@
 
 namespace tier {
 
-std::error_code IoPiece::advance(std::int64_t result, std::size_t alignment) noexcept {
-  if (result == -EINTR || result == -EAGAIN) return {};
-  if (result < 0) return {static_cast<int>(-result), std::generic_category()};
-  auto moved = static_cast<std::size_t>(result);
-  if (moved < size) moved &= ~(alignment - 1);
-  if (moved == 0)
-    return std::make_error_code(std::errc::io_error);  // the end of a file that should be longer
-  offset += moved;
-  memory += moved;
-  size -= moved;
-  return {};
+namespace {
+
+// Beyond it several operations in flight are worth more than one large one.
+constexpr std::size_t enough = 256 << 10;
+
+}  // namespace
+
+std::size_t adjacent(std::span<const IoRequest> requests) noexcept {
+  const auto most = std::min(requests.size(), IoPiece::most_requests);
+  auto size = requests.front().size;
+  std::size_t count = 1;
+  for (; count < most; ++count) {
+    const auto &last = requests[count - 1], &next = requests[count];
+    if (next.offset != last.offset + last.size || next.size == 0 || size + next.size > enough) break;
+    size += next.size;
+  }
+  return count;
+}
+
+std::size_t operations(std::span<const IoRequest> requests) noexcept {
+  std::size_t count = 0;
+  for (; !requests.empty(); ++count) requests = requests.subspan(adjacent(requests));
+  return count;
+}
+
+std::size_t IoPiece::left_of_first() const noexcept { return std::min(request_->size - begin_, size_); }
+
+unsigned IoPiece::fill(Vectors& vectors) const noexcept {
+  unsigned count = 0;
+  auto piece = *this;
+  for (auto left = asked(); left > 0; ++count) {
+    const auto size = piece.left_of_first();
+    vectors[count] = {piece.request_->memory + piece.begin_, size};
+    piece.skip(size);
+    left -= size;
+  }
+  return count;
+}
+
+void IoPiece::advance(std::int64_t result, std::size_t alignment) noexcept {
+  if (result == -EINTR || result == -EAGAIN) return;
+  auto moved = static_cast<std::size_t>(std::max<std::int64_t>(result, 0));
+  if (moved < asked()) moved &= ~(alignment - 1);
+  if (moved > 0) return skip(moved);
+  if (asked() > left_of_first()) {
+    alone_ = true;
+    return;
+  }
+  const auto error =
+      result < 0 ? std::error_code{static_cast<int>(-result), std::generic_category()}
+                 : std::make_error_code(std::errc::io_error);  // the end of a file that should be longer
+  if (!request_->error) request_->error = error;
+  skip(left_of_first());
+}
+
+void IoPiece::skip(std::size_t moved) noexcept {
+  size_ -= moved;
+  begin_ += moved;
+  for (; size_ > 0 && begin_ >= request_->size; ++request_) begin_ -= request_->size;
 }
 
 IoPiece IoCutter::next() noexcept {
-  auto& request = requests_.front();
-  const auto size = std::min(request.size - cut_, largest);
-  const IoPiece piece{&request, request.offset + cut_, request.memory + cut_, size};
+  auto& first = requests_.front();
+  const auto count = cut_ == 0 ? adjacent(requests_) : 1;
+  auto size = std::min(first.size - cut_, largest);
+  for (std::size_t i = 1; i < count; ++i) size += requests_[i].size;
+  const IoPiece piece{&first, cut_, size};
   cut_ += size;
-  if (cut_ == request.size) {
-    requests_ = requests_.subspan(1);
+  if (count > 1 || cut_ == first.size) {
+    requests_ = requests_.subspan(count);
     cut_ = 0;
     skip_empty();
   }

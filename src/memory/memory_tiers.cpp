@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "memory/io_engine.hpp"
+
 namespace tier {
 namespace {
 
@@ -69,7 +71,9 @@ std::string EmulatedTier::description() const { return DramTier::description() +
 void EmulatedTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
   if (requests.empty()) return;
   const auto since = EmulatedLink::Clock::now();
-  EmulatedLink::Flight flight{link(direction), static_cast<unsigned>(requests.size())};
+  // A device that is reached by I/O takes adjacent requests as one, as a disk behind a file does.
+  const auto count = model_.addressable ? requests.size() : operations(requests);
+  EmulatedLink::Flight flight{link(direction), static_cast<unsigned>(count)};
   DramTier::transfer(direction, requests);
   std::uint64_t bytes = 0;
   for (const auto& request : requests) bytes += request.size;

@@ -32,7 +32,7 @@ class ThreadBackend final : public IoBackend {
 
   void serve() noexcept;
   void work_on(Batch& batch) noexcept TIER_REQUIRES(mutex_);
-  std::error_code carry_out(Direction direction, IoPiece piece) const noexcept;
+  [[nodiscard]] std::int64_t call(Direction direction, const IoPiece& piece) const noexcept;
   void enqueue(Batch& batch) noexcept TIER_REQUIRES(mutex_);
   void dequeue(const Batch& batch) noexcept TIER_REQUIRES(mutex_);
 
@@ -88,28 +88,29 @@ void ThreadBackend::serve() noexcept {
 void ThreadBackend::work_on(Batch& batch) noexcept {
   // Once its last piece has ended the batch may be gone, so it is looked at only while a piece of it runs.
   for (bool last = batch.cutter.done(); !last;) {
-    const auto piece = batch.cutter.next();
+    auto piece = batch.cutter.next();
     last = batch.cutter.done();
     if (last) dequeue(batch);
     ++batch.running;
-    mutex_.unlock();
-    const auto error = carry_out(batch.direction, piece);
-    mutex_.lock();
-    if (error && !piece.request->error) piece.request->error = error;
+    while (!piece.done()) {
+      mutex_.unlock();
+      const auto result = call(batch.direction, piece);
+      mutex_.lock();
+      piece.advance(result, alignment_);  // under the lock: other pieces may be of the same request
+    }
     last = batch.cutter.done();
     if (--batch.running == 0 && last) ended_.notify_all();
   }
 }
 
-std::error_code ThreadBackend::carry_out(Direction direction, IoPiece piece) const noexcept {
-  while (piece.size > 0) {
-    const auto offset = static_cast<::off_t>(piece.offset);
-    const auto result = direction == Direction::Read
-                            ? ::pread(descriptor_, piece.memory, piece.size, offset)
-                            : ::pwrite(descriptor_, piece.memory, piece.size, offset);
-    if (const auto error = piece.advance(result < 0 ? -errno : result, alignment_)) return error;
-  }
-  return {};
+/// \return  The bytes that were moved, or the negative error.
+std::int64_t ThreadBackend::call(Direction direction, const IoPiece& piece) const noexcept {
+  IoPiece::Vectors vectors;
+  const auto count = static_cast<int>(piece.fill(vectors));
+  const auto offset = static_cast<::off_t>(piece.offset());
+  const auto result = direction == Direction::Read ? ::preadv(descriptor_, vectors.data(), count, offset)
+                                                   : ::pwritev(descriptor_, vectors.data(), count, offset);
+  return result < 0 ? -errno : result;
 }
 
 void ThreadBackend::enqueue(Batch& batch) noexcept {

@@ -53,15 +53,9 @@ class Ring {
   void submit(Direction direction, unsigned slot) noexcept {
     const auto& piece = pieces_[slot];
     ::io_uring_sqe* entry = ::io_uring_get_sqe(&ring_);
-    const auto prepare = direction == Direction::Read ? prepare_read : prepare_write;
-    prepare(entry, descriptor_, piece);
+    const auto prepare = direction == Direction::Read ? ::io_uring_prep_readv : ::io_uring_prep_writev;
+    prepare(entry, descriptor_, vectors_[slot].data(), piece.fill(vectors_[slot]), piece.offset());
     ::io_uring_sqe_set_data64(entry, slot);
-  }
-  static void prepare_read(::io_uring_sqe* entry, int descriptor, const IoPiece& piece) noexcept {
-    ::io_uring_prep_read(entry, descriptor, piece.memory, static_cast<unsigned>(piece.size), piece.offset);
-  }
-  static void prepare_write(::io_uring_sqe* entry, int descriptor, const IoPiece& piece) noexcept {
-    ::io_uring_prep_write(entry, descriptor, piece.memory, static_cast<unsigned>(piece.size), piece.offset);
   }
 
   void submit_and_wait() noexcept {
@@ -81,12 +75,11 @@ class Ring {
       const auto result = completion->res;
       ::io_uring_cqe_seen(&ring_, completion);
       auto& piece = pieces_[slot];
-      const auto error = piece.advance(result, alignment_);
-      if (!error && piece.size > 0) {
+      piece.advance(result, alignment_);
+      if (!piece.done()) {
         submit(direction, slot);
         continue;
       }
-      if (error && !piece.request->error) piece.request->error = error;
       idle_[idle_count_++] = slot;
       ++ended;
     }
@@ -98,7 +91,8 @@ class Ring {
   std::size_t alignment_;
   bool made_ = false;
   std::array<IoPiece, depth> pieces_;
-  std::array<unsigned, depth> idle_;  // slots of pieces_
+  std::array<IoPiece::Vectors, depth> vectors_;  // of the call for each, until it ends
+  std::array<unsigned, depth> idle_;             // slots of pieces_
   unsigned idle_count_ = depth;
 };
 
@@ -119,7 +113,7 @@ class UringBackend final : public IoBackend {
   }
 
  private:
-  static constexpr std::size_t most_rings = 32;  // 14 KiB of locked memory each
+  static constexpr std::size_t most_rings = 32;  // 14 KiB of locked memory each, and 64 KiB of other
 
   std::unique_ptr<Ring> take() noexcept {
     const MutexLock lock{mutex_};

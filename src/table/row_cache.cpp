@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "table/row_cache.hpp"
 
-#include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
 
 #include <algorithm>
@@ -19,15 +18,6 @@ constexpr std::size_t fewest_in_chunk = 32, most_in_chunk = 1024;
 // Units looked at in one hold of the lock by a prefetch.
 constexpr std::size_t prefetch_stretch = 4096;
 constexpr std::size_t page = 4096;
-
-TierError unit_error(const RowLayout& layout, const std::string& table, RowId unit, Tier& tier,
-                     std::error_code error, std::string_view what) {
-  std::string message{what};
-  message.append(" table '").append(table).append("' row ").append(std::to_string(layout.first_row(unit)));
-  if (layout.rows_in(unit) > 1)
-    message.append(" to ").append(std::to_string(layout.first_row(unit) + layout.rows_in(unit) - 1));
-  return {error, message.append(" in tier ").append(tier.name())};
-}
 
 /// What goes on when a policy has failed: it knows nothing, so it need not be told what came before.
 class FirstTouch final : public RowPolicy {
@@ -52,7 +42,7 @@ class RowCache::MayGo final : public SlotFilter {
   bool operator()(SlotId slot) const noexcept override
       TIER_NO_THREAD_SAFETY_ANALYSIS {  // asked under the lock
     const auto& state = cache_.states_[slot];
-    if (state.pins != 0 || state.stuck) return false;
+    if (state.pins != 0 || state.stuck || state.writing) return false;
     if (!cache_.is_held(state)) return true;
     return held_ && state.hold != but_not_of_;
   }
@@ -73,39 +63,28 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
       policy_{own_policy_.get()},
       wants_all_{policy_->wanted_uses() == RowUses::All},
       chunk_{std::clamp(chunk_bytes / layout.unit_bytes, fewest_in_chunk, most_in_chunk)},
+      joins_writes_{!slow.tier().model().addressable},
       home_{std::move(slow)},
       direct_{policy_->uses_in_place() && home_.address() != nullptr && !home_.tier().checks_accesses()} {
   // Slots first: a slow tier that wants alignment of memory wants a divisor of the unit's size.
   const std::size_t slots = std::size_t{shape.slots} + shape.staging;
   const auto slot_bytes = round_up(slots * layout.unit_bytes, alignof(SlotState));
-  const auto bytes =
-      slot_bytes + slots * sizeof(SlotState) + layout.units * sizeof(*map_) + shape.log * sizeof(*log_);
+  const auto bytes = slot_bytes + slots * (sizeof(SlotState) + layout.mask_words() * sizeof(*masks_)) +
+                     layout.units * sizeof(*map_) + shape.log * sizeof(*log_);
   storage_ = manager.place(Bytes{bytes}, page, Manager::fastest(), name_ + ".slots");
   slots_ = storage_.address();
   states_ = reinterpret_cast<SlotState*>(slots_ + slot_bytes);
-  map_ = reinterpret_cast<std::atomic<std::uint32_t>*>(states_ + slots);
+  masks_ = reinterpret_cast<std::uint32_t*>(states_ + slots);
+  map_ = reinterpret_cast<std::atomic<std::uint32_t>*>(masks_ + slots * layout.mask_words());
   log_ = reinterpret_cast<RowId*>(map_ + layout.units);
   for (RowId unit = 0; unit < layout.units; ++unit) new (&map_[unit]) std::atomic<std::uint32_t>{nowhere};
+  std::fill_n(masks_, slots * layout.mask_words(), 0);
   const MutexLock lock{mutex_};
   for (auto slot = static_cast<SlotId>(slots); slot-- > 0;) put_free(slot);
   ask([&](RowPolicy& p) { p.attach(layout.units, shape.slots, *this); });
 }
 
 RowCache::~RowCache() = default;
-
-void RowCache::write_all(FunctionRef<void(RowId, RowId, std::byte*)> fill) {
-  const auto buffer = static_cast<RowId>(std::min<std::size_t>(
-      std::size_t{shape_.slots} + shape_.staging, std::max<std::size_t>(1, (4 << 20) / layout_.unit_bytes)));
-  for (RowId first = 0; first < layout_.units; first += std::min(buffer, layout_.units - first)) {
-    const auto count = std::min(buffer, layout_.units - first);
-    fill(first, count, slots_);
-    const MutexLock pass{gate_};
-    IoRequest request{home_of(first), slots_, count * layout_.unit_bytes, {}};
-    slow().transfer(Direction::Write, {&request, 1});
-    if (request.error)
-      throw unit_error(layout_, name_, first, slow(), request.error, "cannot write the first contents of");
-  }
-}
 
 SlotId RowCache::slot_of(RowId unit) const noexcept {
   const auto entry = map_[unit].load(std::memory_order_relaxed);
@@ -150,8 +129,9 @@ void RowCache::begin(Window& window, std::size_t units) {
   window.pins.reserve(
       units);  // a slot may be pinned for each unit of it, if another window has pinned it in between
   window.fetches.reserve(chunk_);
-  window.requests.reserve(std::max<std::size_t>(chunk_, shape_.staging));
+  window.requests.reserve(std::max<std::size_t>(2 * chunk_, shape_.staging));
   window.failure = {};
+  window.force = false;
   const MutexLock pass{gate_};
   const MutexLock lock{mutex_};
   ++windows_;
@@ -165,21 +145,21 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
   MutexLock lock{mutex_};
   if (window.purpose == Purpose::Gather) drain_log();
   std::size_t ready = 0;
-  auto busy =
-      units.size();  // the last that was, and so is late even if somebody else has brought it meanwhile
   while (ready < units.size()) {
     auto step = Step::Ready;
     auto next = ready;
+    const auto pinned = window.pins.size();
+    const auto waited_before = window.waited;
     while (next < units.size() && window.fetches.size() < chunk_) {
       const auto waited = window.waited;
       step = place(window, units[next], addresses[next]);
       if (step != Step::Ready) {
         window.waited = waited;  // it is looked at again
-        if (step == Step::Busy) busy = next;
+        window.late = window.late || step == Step::Busy;
         break;
       }
-      if (next == busy && window.waited == waited) ++window.waited;
-      window.told = false;
+      if (window.late && window.waited == waited) ++window.waited;
+      window.late = window.told = false;
       ++next;
     }
     bool placed = true;
@@ -190,16 +170,19 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
     }
     if (window.failure) {
       lock.unlock();
-      release(window);
+      release(window, false);
       throw_unreadable(window);
     }
-    if (!placed) continue;  // a victim could not be written back and is out of the game: look again
+    if (!placed) {  // a victim could not be written back and is out of the game: look again
+      let_go(window, pinned, false);
+      window.waited = waited_before;
+      continue;
+    }
     const bool progress = next != ready;
     ready = next;
     if (step == Step::Ready || progress) continue;
-    if (step == Step::NoRoom && ready > 0) break;
-    const bool alone = pins_ == window.pins.size();
-    if (step == Step::Busy || !alone) {
+    if (ready > 0) break;
+    if (step == Step::Busy || pins_ != 0) {
       ++waiters_;
       changed_.wait(mutex_);
       --waiters_;
@@ -207,12 +190,11 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
       window.force = true;
     } else {
       lock.unlock();
-      release(window);
+      release(window, false);
       lock.lock();
       throw_no_room();
     }
   }
-  window.force = false;
   return ready;
 }
 
@@ -317,7 +299,7 @@ SlotId RowCache::any_slot() noexcept {
 void RowCache::start_fetch(Window& window, RowId unit, SlotId slot) {
   auto& state = states_[slot];
   const bool staging = is_staging(slot);
-  Window::Fetch fetch{unit, slot, staging ? no_unit : state.unit, false, {}};
+  Window::Fetch fetch{unit, slot, staging ? no_unit : state.unit, false, state.hold, {}};
   if (fetch.old != no_unit) {
     fetch.write_back = state.dirty;
     if (!fetch.write_back) map_[fetch.old].store(nowhere, std::memory_order_release);
@@ -350,151 +332,37 @@ void RowCache::unpin(SlotId slot, std::uint32_t serial) noexcept {
   --pins_;
 }
 
-// Moves the bytes of the fetches that were begun: victims out, then units in.
-bool RowCache::carry_out(Window& window) {
-  const bool written = write_victims(window);
-  const auto replaces = [](const Window::Fetch& fetch) { return fetch.old != no_unit; };
-  if (std::any_of(window.fetches.begin(), window.fetches.end(), replaces)) epochs_.synchronize();
-  read_units(window);
-  window.fetches.clear();
-  return written;
-}
-
-bool RowCache::write_victims(Window& window) {
-  auto& requests = window.requests;
-  auto& fetches = window.fetches;
-  const auto clean =
-      std::partition(fetches.begin(), fetches.end(), [](const auto& fetch) { return fetch.write_back; });
-  if (clean == fetches.begin()) return true;
-  std::sort(fetches.begin(), clean, [](const auto& a, const auto& b) { return a.old < b.old; });
-  requests.clear();
-  for (auto fetch = fetches.begin(); fetch != clean; ++fetch)
-    requests.push_back({home_of(fetch->old), slot_address(fetch->slot), layout_.unit_bytes, {}});
-  transfer(Direction::Write, requests, Cause::Evict);
-
-  const MutexLock lock{mutex_};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    fetches[i].error = requests[i].error;
-    if (fetches[i].error) {
-      undo(window, fetches[i]);
-    } else {
-      ++counters_.written_units;
-      counters_.bytes_out += layout_.unit_bytes;
-      map_[fetches[i].old].store(nowhere, std::memory_order_release);
-    }
-  }
-  const auto begun = fetches.size();
-  std::erase_if(fetches, [](const auto& fetch) { return static_cast<bool>(fetch.error); });
-  changed_.notify_all();
-  return fetches.size() == begun;
-}
-
-// The old unit stays where it is: nothing is lost.
-void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
-  auto& state = states_[fetch.slot];
-  map_[fetch.unit].store(nowhere, std::memory_order_relaxed);
-  ask([&](RowPolicy& p) {
-    p.on_erase(fetch.unit, fetch.slot);
-    p.on_insert(fetch.old, fetch.slot);
-  });
-  std::erase(window.pins, fetch.slot);
-  unpin(fetch.slot, window.serial);
-  state.unit = fetch.old;
-  state.hold = 0;
-  state.prefetched = false;
-  state.dirty = state.stuck = true;
-  write_error_ = fetch.error;
-  ++counters_.write_errors;
-}
-
-void RowCache::read_units(Window& window) {
-  auto& requests = window.requests;
-  auto& fetches = window.fetches;
-  std::sort(fetches.begin(), fetches.end(), [](const auto& a, const auto& b) { return a.unit < b.unit; });
-  requests.clear();
-  for (const auto& fetch : fetches)
-    requests.push_back({home_of(fetch.unit), slot_address(fetch.slot), layout_.unit_bytes, {}});
-  const bool ahead = window.purpose == Purpose::Prefetch;
-  transfer(Direction::Read, requests, ahead ? Cause::Hint : Cause::Miss);
-
-  const MutexLock lock{mutex_};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& fetch = fetches[i];
-    fetch.error = requests[i].error;
-    if (fetch.error) {
-      forget(window, fetch);
-      continue;
-    }
-    counters_.bytes_in += layout_.unit_bytes;
-    if (window.purpose == Purpose::Gather || window.purpose == Purpose::Update) ++counters_.missed_units;
-    if (ahead) ++counters_.prefetched_units;
-    if (is_staging(fetch.slot))
-      counters_.in_place_units += window.purpose != Purpose::Peek;
-    else
-      map_[fetch.unit].store(fetch.slot, std::memory_order_release);  // (2) -> (1)
-  }
-  changed_.notify_all();
-}
-
-// A unit that cannot be read is in no slot.
-void RowCache::forget(Window& window, const Window::Fetch& fetch) noexcept {
-  map_[fetch.unit].store(nowhere, std::memory_order_relaxed);
-  if (!is_staging(fetch.slot)) ask([&](RowPolicy& p) { p.on_erase(fetch.unit, fetch.slot); });
-  std::erase(window.pins, fetch.slot);
-  unpin(fetch.slot, window.serial);
-  put_free(fetch.slot);
-  ++counters_.read_errors;
-  if (!window.failure) window.failed_unit = fetch.unit;
-  window.failure = fetch.error;
-}
-
-void RowCache::release(Window& window) noexcept {
+void RowCache::release(Window& window, bool used) noexcept {
   if (window.in_place_reads != 0) {
     slow().charge(Direction::Read, window.in_place_bytes, window.in_place_reads, window.in_place_since);
     window.in_place_reads = 0;
     window.in_place_bytes = 0;
   }
-  if (window.purpose == Purpose::Update) write_staged(window);
+  const bool changed = used && window.purpose == Purpose::Update;
+  if (changed) {
+    note_changed(window);
+    write_staged(window);
+  }
   const MutexLock lock{mutex_};
   if (is_awaited(window)) --awaited_;
-  for (const auto slot : window.pins) {
+  --windows_;
+  let_go(window, 0, changed);
+}
+
+// Of its pins, all but the first `kept`.
+void RowCache::let_go(Window& window, std::size_t kept, bool changed) noexcept {
+  for (const auto slot : std::span{window.pins}.subspan(kept)) {
     auto& state = states_[slot];
     unpin(slot, window.serial);
     if (!is_staging(slot)) {
-      if (window.purpose == Purpose::Update) state.dirty = true;
+      if (changed) state.dirty = true;
     } else if (map_[state.unit].load(std::memory_order_relaxed) == (pending | slot)) {  // not stuck there
       map_[state.unit].store(nowhere, std::memory_order_relaxed);
       put_free(slot);
     }
   }
-  window.pins.clear();
-  --windows_;
+  window.pins.resize(kept);
   if (waiters_ != 0) changed_.notify_all();
-}
-
-// What was updated in staging goes home at once. If it cannot, staging has become its slot.
-void RowCache::write_staged(Window& window) noexcept {
-  auto& requests = window.requests;
-  requests.clear();
-  std::sort(window.pins.begin(), window.pins.end());
-  const auto staged = std::lower_bound(window.pins.begin(), window.pins.end(), shape_.slots);
-  if (staged == window.pins.end()) return;
-  for (auto slot = staged; slot != window.pins.end(); ++slot)
-    requests.push_back({home_of(states_[*slot].unit), slot_address(*slot), layout_.unit_bytes, {}});
-  transfer(Direction::Write, requests, Cause::Evict);
-  const MutexLock lock{mutex_};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& state = states_[staged[static_cast<std::ptrdiff_t>(i)]];
-    if (!requests[i].error) {
-      ++counters_.written_units;
-      counters_.bytes_out += layout_.unit_bytes;
-      continue;
-    }
-    state.dirty = state.stuck = true;
-    write_error_ = requests[i].error;
-    ++counters_.write_errors;
-    map_[state.unit].store(staged[static_cast<std::ptrdiff_t>(i)], std::memory_order_release);  // (2) -> (1)
-  }
 }
 
 std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, bool& full) {
@@ -567,97 +435,6 @@ void RowCache::promote(Window& window) {
   release(window);
 }
 
-void RowCache::flush(Window& window) {
-  if (in_fork_child_)
-    throw TierError{std::make_error_code(std::errc::operation_not_permitted),
-                    "a flush of table '" + name_ + "' in the child of a fork"};
-  window.purpose = Purpose::Flush;
-  begin(window, chunk_);
-  std::error_code failure;
-  RowId failed = 0;
-  const auto slots = static_cast<SlotId>(shape_.slots + shape_.staging);
-  for (SlotId slot = 0; slot < slots;) {
-    {
-      const MutexLock lock{mutex_};
-      window.requests.clear();
-      for (; slot < slots && window.requests.size() < chunk_; ++slot) {
-        auto& state = states_[slot];
-        if (!state.dirty) continue;
-        state.writing = true;
-        pin(window, slot);
-        window.requests.push_back({home_of(state.unit), slot_address(slot), layout_.unit_bytes, {}});
-      }
-    }
-    transfer(Direction::Write, window.requests, Cause::Evict);
-    const MutexLock lock{mutex_};
-    for (std::size_t i = 0; i < window.requests.size(); ++i) {
-      const auto error = window.requests[i].error;
-      if (error && !failure) failure = error, failed = states_[window.pins[i]].unit;
-      settle_written(window.pins[i], error);
-      unpin(window.pins[i], window.serial);
-    }
-    window.pins.clear();
-    changed_.notify_all();
-  }
-  free_written_staging();
-  release(window);
-  if (failure) throw unit_error(layout_, name_, failed, slow(), failure, "cannot write back");
-}
-
-void RowCache::settle_written(SlotId slot, std::error_code error) noexcept {
-  auto& state = states_[slot];
-  state.writing = false;
-  state.dirty = state.stuck = static_cast<bool>(error);
-  if (error) {
-    write_error_ = error;
-    ++counters_.write_errors;
-  } else {
-    ++counters_.written_units;
-    counters_.bytes_out += layout_.unit_bytes;
-  }
-}
-
-// Units that were stuck in staging have gone home: once nobody reads them there, staging is free again.
-void RowCache::free_written_staging() noexcept {
-  const auto first = shape_.slots, last = shape_.slots + shape_.staging;
-  const auto leaves = [this](SlotId slot) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    const auto& state = states_[slot];
-    return state.unit < layout_.units && map_[state.unit].load(std::memory_order_relaxed) == slot &&
-           !state.dirty;
-  };
-  std::array<bool, CacheShape::most_staging> left{};
-  {
-    const MutexLock lock{mutex_};
-    for (auto slot = first; slot < last; ++slot) {
-      if (!leaves(slot)) continue;
-      if (states_[slot].pins != 0) {
-        states_[slot].dirty = true;  // somebody uses it: the next flush will see to it
-        continue;
-      }
-      left[slot - first] = true;
-      map_[states_[slot].unit].store(nowhere, std::memory_order_release);
-    }
-  }
-  epochs_.synchronize();
-  const MutexLock lock{mutex_};
-  for (auto slot = first; slot < last; ++slot)
-    if (left[slot - first]) put_free(slot);
-}
-
-void RowCache::transfer(Direction direction, std::span<IoRequest> requests, Cause cause) noexcept {
-  if (requests.empty()) return;
-  if (in_fork_child_) {  // what could not leave staging before the fork stays there
-    for (auto& request : requests) request.error = std::make_error_code(std::errc::operation_not_permitted);
-    return;
-  }
-  slow().transfer(direction, requests);
-  const auto moved = static_cast<std::size_t>(
-      std::count_if(requests.begin(), requests.end(), [](const auto& request) { return !request.error; }));
-  const auto from = direction == Direction::Read ? home_.tier_index() : Manager::fastest();
-  const auto to = direction == Direction::Read ? Manager::fastest() : home_.tier_index();
-  manager_.count_moved(from, to, cause, moved * layout_.unit_bytes, moved);
-}
-
 void RowCache::before_fork() noexcept {
   gate_.lock();
   mutex_.lock();
@@ -672,81 +449,7 @@ void RowCache::after_fork(bool in_child) noexcept {
   gate_.unlock();
 }
 
-// Batches.
-
-BatchNumber RowCache::open_batch() {
-  const MutexLock lock{mutex_};
-  for (BatchNumber tried = 0; tried < max_open_batches; ++tried) {
-    if (++last_batch_ == 0) ++last_batch_;
-    auto& entry = open_[last_batch_ % max_open_batches];
-    if (entry == 0) return entry = last_batch_;
-  }
-  return 0;
-}
-
-void RowCache::announce(BatchNumber batch, std::span<const RowId> units) {
-  const MutexLock lock{mutex_};
-  ask([&](RowPolicy& p) { p.on_announce(batch, units); });
-}
-
-void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept {
-  if (batch == 0) return;
-  const MutexLock lock{mutex_};
-  open_[batch % max_open_batches] = 0;
-  for (const auto unit :
-       is_direct() ? std::span<const RowId>{} : announced) {  // nothing is fetched for a batch
-    const auto slot = slot_of(unit);
-    if (slot == no_slot || !states_[slot].prefetched || states_[slot].hold != batch) continue;
-    states_[slot].prefetched = false;
-    counters_.prefetched_unused += !used;
-  }
-  if (!announced.empty()) ask([&](RowPolicy& p) { p.on_batch_end(batch, announced); });
-}
-
-void RowCache::hold(BatchNumber batch, std::span<const RowId> units) noexcept {
-  const MutexLock lock{mutex_};
-  for (const auto unit : units) {
-    const auto slot = slot_of(unit);
-    if (slot != no_slot && !is_held(states_[slot])) states_[slot].hold = batch;
-  }
-}
-
-void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept {
-  if (hold == 0 && logged_.load(std::memory_order_relaxed) == shape_.log) return;
-  const MutexLock lock{mutex_};
-  if (hold == 0) {
-    const auto logged = logged_.load(std::memory_order_relaxed);
-    const auto taken = std::min<std::size_t>(rows.size(), shape_.log - logged);
-    std::copy_n(rows.begin(), taken, log_ + logged);
-    logged_.store(logged + static_cast<RowId>(taken), std::memory_order_relaxed);
-    return;
-  }
-  drain_log();
-  for (const auto row : rows) {
-    const auto slot = slot_of(layout_.unit_of(row));
-    if (slot == no_slot) continue;
-    states_[slot].hold = std::max(states_[slot].hold, hold);
-    states_[slot].prefetched = false;
-    ask([&](RowPolicy& p) { p.on_hit(states_[slot].unit, slot); });
-  }
-}
-
-void RowCache::drain_log() noexcept {
-  const auto logged = logged_.load(std::memory_order_relaxed);
-  for (RowId i = 0; i < logged; ++i) {
-    const auto unit = layout_.unit_of(log_[i]);
-    const auto slot = slot_of(unit);
-    if (slot != no_slot) ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
-  }
-  logged_.store(0, std::memory_order_relaxed);
-}
-
 // Checks and reports.
-
-void RowCache::throw_unreadable(const Window& window) const {
-  throw unit_error(layout_, name_, window.failed_unit, home_.tier(), window.failure,
-                   in_fork_child_ ? "the child of a fork cannot reach" : "cannot read");
-}
 
 void RowCache::throw_no_room() const {
   std::size_t stuck = 0;
@@ -788,8 +491,14 @@ void RowCache::check_invariants() const {
     for (; list != no_slot; list = states_[list].unit) ++free;
   check(cached + free == slots, "(C2) a slot is neither free nor in the map");
   check(pins_ == 0, "a slot is pinned, and nobody uses it");
-  for (std::size_t slot = 0; slot < slots; ++slot)
-    check(states_[slot].pins == 0, "a slot is pinned on its own");
+  for (SlotId slot = 0; slot < slots; ++slot) {
+    const auto& state = states_[slot];
+    const auto rows = changed(slot);
+    const bool has_changed = std::any_of(rows.begin(), rows.end(), [](auto word) { return word != 0; });
+    check(state.pins == 0, "a slot is pinned on its own");
+    check(!state.writing, "a slot is being written back, and nobody does it");
+    check(state.dirty || !has_changed, "(C5) a slot has changed rows and is not dirty");
+  }
 }
 
 }  // namespace tier::detail

@@ -34,18 +34,21 @@ struct Window {
   struct Fetch {
     RowId unit;
     SlotId slot;
-    RowId old;        ///< the unit that leaves; `no_unit`: the slot was free
-    bool write_back;  ///< it leaves dirty
+    RowId old;         ///< the unit that leaves; `no_unit`: the slot was free
+    bool write_back;   ///< it leaves dirty
+    BatchNumber hold;  ///< the last batch that wanted it
     std::error_code error{};
   };
 
   Purpose purpose = Purpose::Gather;
-  BatchNumber hold = 0;      ///< the batch that units are held for
-  std::uint32_t serial = 0;  ///< tells open windows apart
-  std::uint64_t waited = 0;  ///< units that were not there when asked for; summed up, the user resets it
-  bool told = false;         ///< the policy knows that the unit which is looked at next is asked for
-  UnitSet missed;            ///< units that were in no slot; the user of a gather or an update resets it
-  bool force = false;        ///< nobody will make room: take any slot, whatever the policy says
+  std::span<const RowId> wanted;  ///< rows of its units, each once, ascending; where units are rows, any
+  BatchNumber hold = 0;           ///< the batch that units are held for
+  std::uint32_t serial = 0;       ///< tells open windows apart
+  std::uint64_t waited = 0;       ///< units that were not there when asked for; summed up, the user resets it
+  bool told = false;              ///< the policy knows that the unit which is looked at next is asked for
+  bool late = false;              ///< that unit had to be waited for; the user resets both
+  UnitSet missed;                 ///< units that were in no slot; the user of a gather or an update resets it
+  bool force = false;             ///< nobody will make room: take any slot, whatever the policy says
   std::vector<SlotId> pins;
   std::vector<Fetch> fetches;  ///< begun, bytes not yet moved
   std::vector<IoRequest> requests;
@@ -99,11 +102,12 @@ class DirectView : public SlotView {
 /// The slot map has an entry for each unit: a slot that holds it, a slot it is on its way to, or nowhere. A unit that
 /// leaves dirty stays in the map until it has been written back, so whoever finds a slot there reads current bytes.
 /// A slot gets its next unit's bytes only when nobody can be reading the last one's: readers announce themselves to
-/// `epochs()`. All else is decided under one lock; bytes move outside it.
+/// `epochs()`. All else is decided under one lock; bytes move outside it. While a unit that stays is written back it
+/// cannot leave, and updates wait for it.
 ///
 /// (C1) a unit's entry names a slot whose `unit` it is, or whose `unit` is about to replace it; (C2) free slots, slots
 /// with a unit and stuck staging slots are all slots; (C3) a slot in the map without its pending bit is readable;
-/// (C4) a unit in no slot is current in the slow tier.
+/// (C4) a unit in no slot is current in the slow tier; (C5) a slot has changed rows only if it is dirty.
 /// \threadsafety  Internally synchronised; one `Update` window at a time.
 class RowCache final : private RowFacts {
  public:
@@ -145,14 +149,16 @@ class RowCache final : private RowFacts {
   void promote(Window& window) TIER_EXCLUDES(mutex_);
 
   // Windows.
-  /// Pins units in order, fetching what is missing, until all are pinned or there is room for no more.
+  /// Pins units in order, fetching what is missing, until all are pinned, there is room for no more, or one would have
+  /// to be waited for while others are pinned.
   /// \param addresses  set for the units that were pinned
   /// \return           how many; at least one, unless there are no units
   /// \throws           `TierError` naming the row that cannot be read, `OutOfTierMemory`; nothing is pinned then
   std::size_t acquire(Window& window, std::span<const RowId> units, std::span<std::byte*> addresses)
       TIER_EXCLUDES(mutex_);
-  /// Unpins all; what an `Update` window has is now dirty.
-  void release(Window& window) noexcept TIER_EXCLUDES(mutex_);
+  /// Unpins all; what an `Update` window wanted is now dirty.
+  /// \param used  false: nobody has written there
+  void release(Window& window, bool used = true) noexcept TIER_EXCLUDES(mutex_);
   /// Fetches units from the first on and holds them for `window.hold`, a stretch of them for each call.
   /// \param[out] full  there was no room for the next one, or a gather or an update is taking room
   /// \return           how many are dealt with
@@ -200,7 +206,7 @@ class RowCache final : private RowFacts {
     std::uint32_t pins : 24;
     std::uint32_t dirty : 1;       // the slow tier has no current copy
     std::uint32_t stuck : 1;       // writing it back has failed: it cannot leave
-    std::uint32_t writing : 1;     // a flush is reading it
+    std::uint32_t writing : 1;     // it is being written back, and stays
     std::uint32_t prefetched : 1;  // and not asked for yet
   };
   static_assert(sizeof(SlotState) == CacheShape::slot_metadata);
@@ -221,6 +227,13 @@ class RowCache final : private RowFacts {
     return window.purpose == Purpose::Gather || window.purpose == Purpose::Update;
   }
   [[nodiscard]] bool is_staging(SlotId slot) const noexcept { return slot >= shape_.slots; }
+  [[nodiscard]] SlotId slot_at(const std::byte* address) const noexcept {
+    return static_cast<SlotId>(static_cast<std::size_t>(address - slots_) / layout_.unit_bytes);
+  }
+  /// Which rows of a slot the slow tier has no current copy of; empty where units are rows.
+  [[nodiscard]] std::span<std::uint32_t> changed(SlotId slot) const noexcept TIER_REQUIRES(mutex_) {
+    return {masks_ + slot * layout_.mask_words(), layout_.mask_words()};
+  }
   [[nodiscard]] bool is_held(const SlotState& state) const noexcept TIER_REQUIRES(mutex_) {
     return state.hold != 0 && open_[state.hold % max_open_batches] == state.hold;
   }
@@ -250,15 +263,21 @@ class RowCache final : private RowFacts {
   void start_fetch(Window& window, RowId unit, SlotId slot) TIER_REQUIRES(mutex_);
   void pin(Window& window, SlotId slot) noexcept TIER_REQUIRES(mutex_);
   void unpin(SlotId slot, std::uint32_t serial) noexcept TIER_REQUIRES(mutex_);
+  void let_go(Window& window, std::size_t kept, bool changed) noexcept TIER_REQUIRES(mutex_);
 
   bool carry_out(Window& window) TIER_EXCLUDES(mutex_);
   bool write_victims(Window& window) TIER_EXCLUDES(mutex_);
+  void list_victims(Window& window, std::span<const Window::Fetch> victims) TIER_EXCLUDES(mutex_);
+  [[nodiscard]] bool may_join(RowId unit, BatchNumber age) const noexcept TIER_REQUIRES(mutex_);
+  RowId list_dirty(Window& window, RowId unit) TIER_EXCLUDES(mutex_);
   void read_units(Window& window) TIER_EXCLUDES(mutex_);
   void undo(Window& window, const Window::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
   void forget(Window& window, const Window::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
   void write_staged(Window& window) noexcept TIER_EXCLUDES(mutex_);
   void transfer(Direction direction, std::span<IoRequest> requests, Cause cause) noexcept;
   void settle_written(SlotId slot, std::error_code error) noexcept TIER_REQUIRES(mutex_);
+  void note_changed(const Window& window) noexcept TIER_EXCLUDES(mutex_);
+  void count_written(SlotId slot) noexcept TIER_REQUIRES(mutex_);
   void free_written_staging() noexcept TIER_EXCLUDES(mutex_);
   void drain_log() noexcept TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_unreadable(const Window& window) const;
@@ -272,11 +291,13 @@ class RowCache final : private RowFacts {
   RowPolicy* policy_ TIER_GUARDED_BY(mutex_);  // that one, or what stands in for it when it has failed
   std::atomic<bool> wants_all_;
   const std::size_t chunk_;  // units whose bytes move in one go
+  const bool joins_writes_;  // adjacent units cost less together
   PlacedStorage home_, storage_;
   const bool direct_;
   std::byte* slots_ = nullptr;
   std::atomic<std::uint32_t>* map_ = nullptr;  // written under the lock
   SlotState* states_ = nullptr;                // guarded by the lock
+  std::uint32_t* masks_ = nullptr;             // likewise
   RowId* log_ = nullptr;                       // guarded by the lock
   Epochs epochs_;
 

@@ -91,10 +91,11 @@ RowLayout row_layout(const TableOptions& options, const Tier& slow) {
 
 CacheBytes CacheShape::parts(const RowLayout& layout) const noexcept {
   if (slots == 0) return {};
+  const auto of_slot = slot_metadata + layout.mask_words() * sizeof(std::uint32_t);
   return {.slots = {slots * layout.unit_bytes},
           .staging = {staging * layout.unit_bytes},
           .map = {layout.units * sizeof(std::uint32_t)},
-          .metadata = {(std::size_t{slots} + staging) * slot_metadata + log * sizeof(RowId)},
+          .metadata = {(std::size_t{slots} + staging) * of_slot + log * sizeof(RowId)},
           .policy = {slots * policy_bytes_per_slot}};
 }
 

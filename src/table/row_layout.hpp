@@ -29,6 +29,10 @@ struct RowLayout {
   }
   [[nodiscard]] RowId first_row(RowId unit) const noexcept { return unit * unit_rows; }
   [[nodiscard]] RowId rows_in(RowId unit) const noexcept;
+  /// Words of a mask with a bit for each row of a unit; none where a unit is one row.
+  [[nodiscard]] std::size_t mask_words() const noexcept {
+    return unit_rows == 1 ? 0 : (std::size_t{unit_rows} + 31) / 32;
+  }
   /// From the beginning of a row to its state: as floats are aligned.
   [[nodiscard]] std::size_t state_offset() const noexcept {
     return round_up(dim * value_bytes, alignof(float));
@@ -53,8 +57,8 @@ void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table)
 /// The parts of a cache: slots, slot map, what the table and its policy keep for each slot, a log of recent uses, and
 /// staging: slots through which pass the units that get none.
 struct CacheShape {
-  static constexpr std::size_t slot_metadata = 16;
-  static constexpr RowId most_staging = 64;  ///< as deep as a device's queue needs to be
+  static constexpr std::size_t slot_metadata = 16;  ///< beside the mask of its rows
+  static constexpr RowId most_staging = 64;         ///< as deep as a device's queue needs to be
 
   RowId slots = 0;
   RowId staging = 0;

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -36,6 +37,7 @@ struct Scratch {
   std::vector<std::uint32_t> missed;
   std::vector<LateRow> late;
   std::vector<RowId> units;
+  std::vector<RowId> wanted;  // rows of the units, ascending
   std::vector<std::uint32_t> unit_of_group;
   std::vector<std::byte*> addresses;
   std::vector<std::uint32_t> bag_of;
@@ -103,6 +105,7 @@ class Table final : public TableCore, private BackgroundWork {
                              std::size_t missed, Scratch& scratch);
   void gather_direct(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, const Output& out);
   void serve(Scratch& scratch, const Output& out, bool sum);
+  void list_wanted(Scratch& scratch) const;
   void deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out, bool sum);
 
   void update_narrow(std::byte* row, RowId id, const float* gradient, RowUpdate update, float* wide) const;
@@ -406,10 +409,11 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   scratch.units.clear();
   for (const auto& row : late) scratch.units.push_back(layout_.unit_of(row.row));
   scratch.addresses.resize(late.size());
+  list_wanted(scratch);
   auto& window = scratch.window;
   window.purpose = Purpose::Gather;
   window.waited = 0;
-  window.told = false;
+  window.told = window.late = false;
   window.missed.reset(late.size());
   const auto since = std::chrono::steady_clock::now();
   for (std::size_t done = 0; done < late.size();) {
@@ -422,6 +426,17 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   waited_.fetch_add(window.waited, std::memory_order_relaxed);
   unique_missed_.fetch_add(window.missed.size(), std::memory_order_relaxed);
   if (window.waited != 0) count_wait(since);
+}
+
+// Where units are rows, these say all.
+void Table::list_wanted(Scratch& scratch) const {
+  auto& wanted = scratch.wanted;
+  wanted.clear();
+  if (layout_.unit_rows > 1)
+    for (const auto& row : scratch.late) wanted.push_back(row.row);
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  scratch.window.wanted = wanted;
 }
 
 void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out,
@@ -483,6 +498,9 @@ void Table::read(RowId first, RowPart part, std::span<float> out) {
   scratch.units.resize(count);
   scratch.addresses.resize(count);
   for (std::size_t i = 0; i < count; ++i) scratch.units[i] = layout_.unit_of(first + static_cast<RowId>(i));
+  scratch.wanted.resize(count);
+  std::iota(scratch.wanted.begin(), scratch.wanted.end(), first);
+  scratch.window.wanted = scratch.wanted;
   for (std::size_t done = 0; done < count;) {
     const auto got = cache_->acquire(scratch.window, std::span{scratch.units}.subspan(done),
                                      std::span{scratch.addresses}.subspan(done));
@@ -592,8 +610,10 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
   const auto& units = scratch.units;
   auto& window = scratch.window;
   window.purpose = Purpose::Update;
+  window.wanted = rows;
   window.hold = hold;
   window.waited = 0;
+  window.late = false;
   window.missed.reset(units.size());
   std::size_t group = 0;
   for (std::size_t done = 0; done < units.size();) {
@@ -756,6 +776,7 @@ bool Table::prefetch_next() noexcept {
   bool full = false;
   std::size_t fetched = 0;
   prefetch_window_.hold = record->number;
+  prefetch_window_.wanted = record->groups.rows();
   // Before it looks for room: whoever makes room from now on has it look again.
   stalled_ = true;
   try {

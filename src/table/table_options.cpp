@@ -8,7 +8,7 @@
 namespace tier {
 namespace {
 
-double share_of(std::uint64_t part, std::uint64_t all) {
+double ratio(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
 
@@ -29,12 +29,14 @@ constexpr Counter counters[] = {{"asked", &TableStatistics::asked},
                                 {"in_place_units", &TableStatistics::in_place_units},
                                 {"evicted_units", &TableStatistics::evicted_units},
                                 {"written_units", &TableStatistics::written_units},
+                                {"written_rows", &TableStatistics::written_rows},
                                 {"holds_given_up", &TableStatistics::holds_given_up},
                                 {"hints_dropped", &TableStatistics::hints_dropped},
                                 {"read_errors", &TableStatistics::read_errors},
                                 {"write_errors", &TableStatistics::write_errors},
                                 {"bytes_in", &TableStatistics::bytes_in},
                                 {"bytes_out", &TableStatistics::bytes_out},
+                                {"bytes_wanted", &TableStatistics::bytes_wanted},
                                 {"in_place_bytes", &TableStatistics::in_place_bytes},
                                 {"waited_ns", &TableStatistics::waited_ns}};
 static_assert(sizeof(TableStatistics) == std::size(counters) * sizeof(std::uint64_t),
@@ -43,9 +45,11 @@ static_assert(sizeof(TableStatistics) == std::size(counters) * sizeof(std::uint6
 }  // namespace
 
 double TableStatistics::fast_share() const noexcept {
-  return std::max(0.0, 1 - share_of(missed_units + prefetched_units, asked + updated));
+  return std::max(0.0, 1 - ratio(missed_units + prefetched_units, asked + updated));
 }
-double TableStatistics::on_time_share() const noexcept { return 1 - share_of(waited, asked); }
+double TableStatistics::on_time_share() const noexcept { return 1 - ratio(waited, asked); }
+double TableStatistics::read_amplification() const noexcept { return ratio(bytes_in, bytes_wanted); }
+double TableStatistics::bytes_per_written_row() const noexcept { return ratio(bytes_out, written_rows); }
 
 TableStatistics& TableStatistics::operator+=(const TableStatistics& other) noexcept {
   for (const auto& [name, counter] : counters) this->*counter += other.*counter;

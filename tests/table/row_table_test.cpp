@@ -285,6 +285,23 @@ TEST_CASE("a slot map takes 4 bytes a row, and a slot at most 32 beside its row"
   }
 }
 
+TEST_CASE(
+    "a slot for a block has a bit for each of its rows beside, and takes 32 bytes with up to 32 of them") {
+  const MemoryTier device{{.capacity = 1_MiB, .addressable = false}};
+  for (const auto& [dim, words] : {std::pair{200U, 0U}, {64U, 1U}, {4U, 1U}, {3U, 2U}, {1U, 4U}}) {
+    CAPTURE(dim);
+    TableOptions options;
+    options.rows = 1'000'000;
+    options.dim = dim;
+    const auto layout = detail::row_layout(options, device);  // blocks of 512 bytes
+    const auto shape = detail::CacheShape::of_slots(1000, 12);
+    const auto parts = shape.parts(layout);
+    const auto slots = shape.slots + shape.staging;
+    CHECK(parts.metadata.count == slots * (16 + 4 * words) + shape.log * sizeof(RowId));
+    if (layout.unit_rows <= 32) CHECK(16 + 4 * words + 12 <= 32);
+  }
+}
+
 TEST_CASE("a cache as large as its table is the table") {
   Rig rig{Kind::Rows};
   CHECK(rig.table(100, 4, 100).is_whole());

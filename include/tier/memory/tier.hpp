@@ -81,7 +81,8 @@ class Tier {
   virtual void release(std::uint64_t offset, std::uint64_t size) noexcept;
 
   /// Moves a batch with as many requests in flight as the device likes, and returns when all have ended.
-  /// Each request's `error` is set; on an emulated tier the modelled time has passed.
+  /// Each request's `error` is set; on an emulated tier the modelled time has passed. A device that the CPU cannot
+  /// address takes neighbours in the batch that are adjacent there, too, as one operation; each has its own error still.
   virtual void transfer(Direction direction, std::span<IoRequest> requests) noexcept = 0;
 
   /// Waits for as long as the emulated device would take for `requests` accesses of `bytes` in total, beyond

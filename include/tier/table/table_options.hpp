@@ -66,18 +66,29 @@ struct TableStatistics {
       0;                             ///< times that a prefetch found no room, and waited for a batch to end
   std::uint64_t in_place_units = 0;  ///< of `missed_units`: not given a slot
   std::uint64_t evicted_units = 0;
-  std::uint64_t written_units = 0;   ///< dirty ones, written back
+  std::uint64_t written_units = 0;  ///< dirty ones, written back
+  /// Rows that had been changed, once for each write-back that carries them; others in their block do not count.
+  std::uint64_t written_rows = 0;
   std::uint64_t holds_given_up = 0;  ///< held units evicted so that nobody waits
   std::uint64_t hints_dropped = 0;   ///< announcements beyond what can be open at once
   std::uint64_t read_errors = 0, write_errors = 0;
-  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< moved from and to the slow tier
-  std::uint64_t in_place_bytes = 0;           ///< read or changed by the CPU in the slow tier
-  std::uint64_t waited_ns = 0;                ///< in gathers and updates, summed over threads
+  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< of units moved from and to the slow tier
+  /// Of `bytes_in`: of the rows, with their state, that a unit was fetched for, once for each fetch. Those are the
+  /// rows of it that the call wants, or the prefetched batch. Who finds a unit on its way fetches nothing.
+  std::uint64_t bytes_wanted = 0;
+  std::uint64_t in_place_bytes = 0;  ///< read or changed by the CPU in the slow tier
+  std::uint64_t waited_ns = 0;       ///< in gathers and updates, summed over threads
 
   /// 1 - units fetched / rows accessed by gathers and updates, and at least 0. A prefetched row is a fetch, not a hit.
   [[nodiscard]] double fast_share() const noexcept;
   /// Share of the rows asked for that were there.
   [[nodiscard]] double on_time_share() const noexcept;
+  /// Read amplification: bytes that fetches took from the slow tier for each byte of the rows that they were for. Above
+  /// 1 where blocks move, or rows are padded. 0 if nothing was fetched.
+  [[nodiscard]] double read_amplification() const noexcept;
+  /// Bytes that write-backs took to the slow tier for each changed row that they carried, its share of the block's
+  /// other rows included. 0 if nothing was written back.
+  [[nodiscard]] double bytes_per_written_row() const noexcept;
   TableStatistics& operator+=(const TableStatistics& other) noexcept;
   /// All counters, by the names that they have here.
   [[nodiscard]] std::vector<NamedCount> counts() const;

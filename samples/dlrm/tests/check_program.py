@@ -24,11 +24,14 @@ FIELDS = {
     "fast_share": float,
     "on_time_share": float,
     "bytes_moved": dict,
+    "read_amplification": float,
+    "bytes_per_written_row": float,
     "stalled_s": float,
     "stalled_share": float,
     "peak_bytes": int,
     "overhead_bytes": int,
 }
+UNKNOWN_OF_PAGING = ("read_amplification", "bytes_per_written_row", "stalled_s", "stalled_share")
 SMALL_LOG = ["--tables", "3", "--rows", "4000", "--dim", "16", "--batch", "64", "--deterministic"]
 END_OF_BAR = b"\r\x1b[K"  # the progress bar is wiped: the run no longer learns
 
@@ -53,7 +56,7 @@ def check_paging(paging):
     assert paging["samples_per_s"] == max(each["samples_per_s"] for each in paging["variants"]), paging
     for each in paging["variants"]:
         assert all(each["bytes_moved"].values()), each
-        check_fields(each, unknown=("stalled_s", "stalled_share"))
+        check_fields(each, unknown=UNKNOWN_OF_PAGING)
 
 
 def compares_all_runs(folder):

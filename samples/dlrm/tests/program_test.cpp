@@ -155,9 +155,9 @@ TEST_CASE("the JSON has the promised keys, and null for what is no number") {
   run.traffic.bytes_moved["dram>cxl"] = 7;
   const auto document = nlohmann::json::parse(to_json({&run, 1}));
   const auto& entry = document.at("runs").at(0);
-  for (const auto* key :
-       {"name", "samples_per_s", "auc", "log_loss", "fast_share", "on_time_share", "bytes_moved", "stalled_s",
-        "stalled_share", "peak_bytes", "overhead_bytes", "checksum"}) {
+  for (const auto* key : {"name", "samples_per_s", "auc", "log_loss", "fast_share", "on_time_share",
+                          "bytes_moved", "read_amplification", "bytes_per_written_row", "stalled_s",
+                          "stalled_share", "peak_bytes", "overhead_bytes", "checksum"}) {
     CHECK_MESSAGE(entry.contains(key), key);
   }
   CHECK(entry.at("auc").is_null());
@@ -173,6 +173,8 @@ TEST_CASE("results read back from their JSON are the same") {
   variant.samples_per_s = 12.5;
   variant.learning_s = 2;
   variant.traffic.stalled_s = std::numeric_limits<double>::quiet_NaN();
+  variant.traffic.read_amplification = 1.5;
+  variant.traffic.bytes_per_written_row = 136.25;
   variant.traffic.bytes_moved["disk>memory"] = 7;
   auto run = variant;
   run.name = "os_paging";
@@ -182,6 +184,8 @@ TEST_CASE("results read back from their JSON are the same") {
   const auto again = from_json(text);
   CHECK(to_json(again) == text);
   CHECK(again.at(0).checksum == run.checksum);
+  CHECK(again.at(0).traffic.read_amplification == 1.5);
+  CHECK(again.at(0).traffic.bytes_per_written_row == 136.25);
   CHECK(!again.at(0).variants.at(0).checksum);
   CHECK(std::isnan(again.at(0).traffic.stalled_s));
   CHECK(contains(to_table(again), "  os_paging_random (in part)"));

@@ -131,6 +131,10 @@ TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, 
         const auto run = make("tiered", options);
         check_same(run, expected, fast.count);
         CHECK(run.traffic.fast_share < 1);
+        if (!slow.starts_with("file:")) continue;  // there blocks of rows move
+        CHECK(run.traffic.read_amplification > 1);
+        CHECK(run.traffic.bytes_per_written_row > 32 * sizeof(float));
+        CHECK(run.traffic.bytes_per_written_row < 4096);
       }
     }
   }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What batches hold, and what the policy hears of them and of uses that took no lock.
+#include <algorithm>
+
+#include "table/row_cache.hpp"
+
+namespace tier::detail {
+
+BatchNumber RowCache::open_batch() {
+  const MutexLock lock{mutex_};
+  for (BatchNumber tried = 0; tried < max_open_batches; ++tried) {
+    if (++last_batch_ == 0) ++last_batch_;
+    auto& entry = open_[last_batch_ % max_open_batches];
+    if (entry == 0) return entry = last_batch_;
+  }
+  return 0;
+}
+
+void RowCache::announce(BatchNumber batch, std::span<const RowId> units) {
+  const MutexLock lock{mutex_};
+  ask([&](RowPolicy& p) { p.on_announce(batch, units); });
+}
+
+void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept {
+  if (batch == 0) return;
+  const MutexLock lock{mutex_};
+  open_[batch % max_open_batches] = 0;
+  for (const auto unit :
+       is_direct() ? std::span<const RowId>{} : announced) {  // nothing is fetched for a batch
+    const auto slot = slot_of(unit);
+    if (slot == no_slot || !states_[slot].prefetched || states_[slot].hold != batch) continue;
+    states_[slot].prefetched = false;
+    counters_.prefetched_unused += !used;
+  }
+  if (!announced.empty()) ask([&](RowPolicy& p) { p.on_batch_end(batch, announced); });
+}
+
+void RowCache::hold(BatchNumber batch, std::span<const RowId> units) noexcept {
+  const MutexLock lock{mutex_};
+  for (const auto unit : units) {
+    const auto slot = slot_of(unit);
+    if (slot != no_slot && !is_held(states_[slot])) states_[slot].hold = batch;
+  }
+}
+
+void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept {
+  if (hold == 0 && logged_.load(std::memory_order_relaxed) == shape_.log) return;
+  const MutexLock lock{mutex_};
+  if (hold == 0) {
+    const auto logged = logged_.load(std::memory_order_relaxed);
+    const auto taken = std::min<std::size_t>(rows.size(), shape_.log - logged);
+    std::copy_n(rows.begin(), taken, log_ + logged);
+    logged_.store(logged + static_cast<RowId>(taken), std::memory_order_relaxed);
+    return;
+  }
+  drain_log();
+  for (const auto row : rows) {
+    const auto slot = slot_of(layout_.unit_of(row));
+    if (slot == no_slot) continue;
+    states_[slot].hold = std::max(states_[slot].hold, hold);
+    states_[slot].prefetched = false;
+    ask([&](RowPolicy& p) { p.on_hit(states_[slot].unit, slot); });
+  }
+}
+
+void RowCache::drain_log() noexcept {
+  const auto logged = logged_.load(std::memory_order_relaxed);
+  for (RowId i = 0; i < logged; ++i) {
+    const auto unit = layout_.unit_of(log_[i]);
+    const auto slot = slot_of(unit);
+    if (slot != no_slot) ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
+  }
+  logged_.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace tier::detail
