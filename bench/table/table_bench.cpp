@@ -64,18 +64,29 @@ class Asked {
 /// Something that copies the rows of some ids to one place.
 using Gather = std::function<void(std::span<const RowId> ids, std::span<float> out)>;
 
-/// The baseline: an array with huge pages where tiers have them.
+enum class Order { ById, ByIndex };
+
+/// The baseline: an array with huge pages where tiers have them. By an index, four bytes a row say where it is: the least
+/// that whoever keeps some of the rows has to load.
 class PlainRows {
  public:
-  explicit PlainRows(const Extent& extent) : dim_{extent.dim}, tier_{make_tier(tiers::dram(extent.bytes))} {
+  explicit PlainRows(const Extent& extent, Order order = Order::ById)
+      : dim_{extent.dim},
+        tier_{make_tier(tiers::dram(extent.bytes + Bytes{extent.rows() * sizeof(RowId)}))},
+        order_{order} {
     std::fill_n(base(), extent.rows() * dim_, 0.5F);
+    index_ = reinterpret_cast<RowId*>(base() + extent.rows() * dim_);
+    std::iota(index_, index_ + extent.rows(), RowId{0});
+    std::shuffle(index_, index_ + extent.rows(), std::mt19937_64{1});
   }
   [[nodiscard]] Gather on(unsigned threads) const {
     return
         [this, arena = std::make_shared<Arena>(threads)](std::span<const RowId> ids, std::span<float> out) {
           const auto part = [&](std::size_t i) {
             const auto range = part_of(ids.size(), arena->threads(), i);
-            gather(ids.subspan(range.begin, range.end - range.begin), out.data() + range.begin * dim_);
+            const auto own = ids.subspan(range.begin, range.end - range.begin);
+            auto* const to = out.data() + range.begin * dim_;
+            order_ == Order::ById ? gather(own, to) : gather_by_index(own, to);
           };
           if (arena->threads() == 1)
             part(0);
@@ -95,8 +106,21 @@ class PlainRows {
     }
   }
 
+  void gather_by_index(std::span<const RowId> ids, float* out) const {
+    constexpr std::size_t ahead = 18, entries_ahead = 40;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (i + entries_ahead < ids.size()) __builtin_prefetch(&index_[ids[i + entries_ahead]]);
+      if (i + ahead < ids.size())
+        for (std::size_t at = 0; at < dim_; at += 16)
+          __builtin_prefetch(base() + index_[ids[i + ahead]] * dim_ + at);
+      std::memcpy(out + i * dim_, base() + index_[ids[i]] * dim_, dim_ * sizeof(float));
+    }
+  }
+
   std::size_t dim_;
   std::unique_ptr<Tier> tier_;
+  Order order_;
+  RowId* index_ = nullptr;
 };
 
 enum class Kind { Whole, Cached };
@@ -204,8 +228,9 @@ Extent extent_of(const benchmark::State& state) {
 }
 unsigned threads_of(const benchmark::State& state) { return static_cast<unsigned>(state.range(2)); }
 
+template <Order order>
 void gather_plain(benchmark::State& state) {
-  const PlainRows rows{extent_of(state)};
+  const PlainRows rows{extent_of(state), order};
   gather_with(state, rows.on(threads_of(state)), extent_of(state));
 }
 
@@ -221,7 +246,8 @@ void arguments(benchmark::internal::Benchmark* benchmark) {
       ->ArgsProduct({{16, 32, 64, 128}, {Uniform, Skewed}, {1, 2}})
       ->UseRealTime();
 }
-BENCHMARK(gather_plain)->Apply(arguments);
+BENCHMARK(gather_plain<Order::ById>)->Apply(arguments);
+BENCHMARK(gather_plain<Order::ByIndex>)->Apply(arguments);
 BENCHMARK(gather_table<Kind::Whole>)->Apply(arguments);
 BENCHMARK(gather_table<Kind::Cached>)->Apply(arguments);
 

@@ -94,7 +94,7 @@ class Ahead {
 
  private:
   // Measured on Zen 4 over 2 GiB: rows further ahead gain nothing, nearer ones are late.
-  static constexpr std::size_t rows = 12, entries = 28;
+  static constexpr std::size_t rows = 18, entries = 40;
 
   TIER_PREFETCHES void row(std::size_t i) const noexcept {
     if (const auto* const p = find_(ids_[i])) prefetch_row(p, bytes_);
