@@ -128,9 +128,8 @@ enum class Kind { Whole, Cached };
 /// All rows that are asked for are in fast memory. Of a cached table a tenth is not, and is not asked for.
 class TableRows {
  public:
-  TableRows(const Extent& extent, Kind kind, unsigned threads) {
-    const Bytes room{extent.bytes.count / 4 * 5};
-    const Runtime runtime{{.tiers = {tiers::dram(room), tiers::emulated("cxl", room)}}};
+  TableRows(const Extent& extent, Kind kind, unsigned threads)
+      : runtime_{{.tiers = {tiers::dram(room(extent)), tiers::emulated("cxl", room(extent))}}} {
     TableOptions options;
     options.rows = extent.rows();
     options.dim = extent.dim;
@@ -139,7 +138,7 @@ class TableRows {
       options.rows += options.rows / 10;
       options.policy = make_row_policy("hint_aware");
     }
-    table_ = std::make_unique<RowTable<float>>(std::make_shared<TableContext>(runtime.manager(), threads),
+    table_ = std::make_unique<RowTable<float>>(std::make_shared<TableContext>(runtime_.manager(), threads),
                                                std::move(options));
     if (kind == Kind::Whole) return;
     std::vector<RowId> all(extent.rows());
@@ -153,6 +152,9 @@ class TableRows {
   [[nodiscard]] bool all_hit() const { return table_->statistics().waited == 0; }
 
  private:
+  static Bytes room(const Extent& extent) { return {extent.bytes.count / 4 * 5}; }
+
+  Runtime runtime_;
   std::unique_ptr<RowTable<float>> table_;
 };
 

@@ -414,22 +414,18 @@ std::size_t RowCache::find_to_write(std::span<const RowId> units, std::span<std:
   return at_home;
 }
 
-void RowCache::promote(Window& window) {
+void RowCache::promote(Window& window, std::span<const RowId> admitted) {
   window.purpose = Purpose::Prefetch;
   window.hold = 0;
   begin(window, chunk_);
   {
     const MutexLock lock{mutex_};
-    const auto logged = logged_.load(std::memory_order_relaxed);
-    for (RowId i = 0; i < logged && window.fetches.size() < chunk_; ++i) {
-      const auto unit = layout_.unit_of(log_[i]);
-      const auto slot = slot_of(unit);
-      ask([&](RowPolicy& p) { slot != no_slot ? p.on_hit(unit, slot) : p.on_miss(unit); });
-      if (map_[unit].load(std::memory_order_relaxed) != nowhere || !admits(unit)) continue;
-      const auto taken = take_slot(window, unit);
-      if (taken != no_slot) start_fetch(window, unit, taken);
+    for (const auto unit : admitted) {
+      if (window.fetches.size() == chunk_) break;
+      if (map_[unit].load(std::memory_order_relaxed) != nowhere) continue;  // admitted twice
+      const auto slot = take_slot(window, unit);
+      if (slot != no_slot) start_fetch(window, unit, slot);
     }
-    logged_.store(0, std::memory_order_relaxed);
   }
   carry_out(window);
   release(window);

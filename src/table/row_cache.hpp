@@ -140,13 +140,18 @@ class RowCache final : private RowFacts {
   /// \pre  nobody moves units until that has been done
   std::size_t find_to_write(std::span<const RowId> units, std::span<std::byte*> addresses) noexcept
       TIER_EXCLUDES(mutex_);
-  /// True if `promote` has as much to look at as it can have.
+  /// True if `review` has as much to look at as it can have.
   [[nodiscard]] bool log_is_full() const noexcept {
     return logged_.load(std::memory_order_relaxed) == shape_.log;
   }
-  /// Fetches those rows of the log that the policy admits, a stretch of them for each call.
-  /// \pre  nobody writes rows directly
-  void promote(Window& window) TIER_EXCLUDES(mutex_);
+  /// Tells the policy of the uses in the log, a stretch of them for each call.
+  /// \param[out] admitted  the units of these uses that it would have in slots
+  /// \return               there are more
+  /// \throws               `std::bad_alloc`, before it has told any
+  bool review(std::vector<RowId>& admitted) TIER_EXCLUDES(mutex_);
+  /// Fetches units, as far as others leave for them.
+  /// \pre  nobody writes rows directly; `admitted` is as `review` has left it
+  void promote(Window& window, std::span<const RowId> admitted) TIER_EXCLUDES(mutex_);
 
   // Windows.
   /// Pins units in order, fetching what is missing, until all are pinned, there is room for no more, or one would have
@@ -280,6 +285,7 @@ class RowCache final : private RowFacts {
   void count_written(SlotId slot) noexcept TIER_REQUIRES(mutex_);
   void free_written_staging() noexcept TIER_EXCLUDES(mutex_);
   void drain_log() noexcept TIER_REQUIRES(mutex_);
+  void clear_log() noexcept TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_unreadable(const Window& window) const;
   [[noreturn]] void throw_no_room() const TIER_REQUIRES(mutex_);
 
@@ -317,6 +323,7 @@ class RowCache final : private RowFacts {
   std::array<BatchNumber, max_open_batches> open_ TIER_GUARDED_BY(mutex_){};
   std::error_code write_error_ TIER_GUARDED_BY(mutex_);  // the last
   std::atomic<RowId> logged_{0};                         // written under the lock
+  RowId reviewed_ TIER_GUARDED_BY(mutex_) = 0;           // of them, the policy knows of so many
   TableStatistics counters_ TIER_GUARDED_BY(mutex_);
   bool in_fork_child_ = false;  // set before the child's first own instruction
 };

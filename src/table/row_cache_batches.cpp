@@ -63,13 +63,40 @@ void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept
   }
 }
 
+bool RowCache::review(std::vector<RowId>& admitted) {
+  // Whoever gathers or updates may wait for one hold of the lock: for a use a policy may wait for memory ten times.
+  constexpr RowId stretch = 512, hold = 64, ahead = 16;
+  admitted.clear();
+  admitted.reserve(stretch);
+  for (RowId done = 0; done < stretch;) {
+    const MutexLock lock{mutex_};
+    const auto logged = logged_.load(std::memory_order_relaxed);
+    const auto end = std::min(logged, reviewed_ + hold);
+    for (done += hold; reviewed_ < end; ++reviewed_) {
+      if (reviewed_ + ahead < logged) __builtin_prefetch(&map_[layout_.unit_of(log_[reviewed_ + ahead])]);
+      const auto unit = layout_.unit_of(log_[reviewed_]);
+      const auto slot = slot_of(unit);
+      ask([&](RowPolicy& p) { slot != no_slot ? p.on_hit(unit, slot) : p.on_miss(unit); });
+      if (map_[unit].load(std::memory_order_relaxed) == nowhere && admits(unit)) admitted.push_back(unit);
+    }
+    if (reviewed_ < logged) continue;
+    clear_log();
+    return false;
+  }
+  return true;
+}
+
 void RowCache::drain_log() noexcept {
-  const auto logged = logged_.load(std::memory_order_relaxed);
-  for (RowId i = 0; i < logged; ++i) {
-    const auto unit = layout_.unit_of(log_[i]);
+  for (const auto logged = logged_.load(std::memory_order_relaxed); reviewed_ < logged; ++reviewed_) {
+    const auto unit = layout_.unit_of(log_[reviewed_]);
     const auto slot = slot_of(unit);
     if (slot != no_slot) ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
   }
+  clear_log();
+}
+
+void RowCache::clear_log() noexcept {
+  reviewed_ = 0;
   logged_.store(0, std::memory_order_relaxed);
 }
 

@@ -123,6 +123,7 @@ class Table final : public TableCore, private BackgroundWork {
 
   bool work() noexcept override;
   bool prefetch_next() noexcept;
+  bool promote_next() noexcept;
   void before_fork() noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   void after_fork(bool in_child) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   void wake() noexcept;
@@ -145,7 +146,8 @@ class Table final : public TableCore, private BackgroundWork {
   std::atomic<std::uint64_t> changes_{1};
   Mutex scratch_mutex_;
   std::vector<std::unique_ptr<Scratch>> scratches_ TIER_GUARDED_BY(scratch_mutex_);
-  Window prefetch_window_;  // of the background thread
+  Window prefetch_window_;       // of the background thread
+  std::vector<RowId> admitted_;  // the same
   std::atomic<bool> stalled_{false}, closing_{false};
   std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, unique_missed_{0}, waited_{0}, waited_ns_{0},
       stalls_{0}, dropped_{0}, direct_{0}, direct_bytes_{0};
@@ -320,7 +322,7 @@ void Table::gather_direct(std::span<const RowId> ids, std::span<const std::uint3
   if (late != 0)
     cache_->slow().charge(Direction::Read, late * layout_.row_bytes, static_cast<unsigned>(late), since);
   cache_->note_uses(ids, 0);
-  if (cache_->log_is_full()) wake();
+  if (cache_->log_is_full() && context_->is_rested(since)) wake();
 }
 
 // Parts tile the ids, or the bags: a thread's misses go where its own targets are, and are then moved together.
@@ -760,14 +762,23 @@ void Table::resume() noexcept {
 
 bool Table::work() noexcept {
   if (closing_.load(std::memory_order_relaxed)) return false;
-  if (!cache_->is_direct()) return prefetch_next();
-  const MutexLock no_update{update_mutex_};
+  return cache_->is_direct() ? promote_next() : prefetch_next();
+}
+
+bool Table::promote_next() noexcept {
+  const auto since = std::chrono::steady_clock::now();
+  bool more = false;
   try {
-    cache_->promote(prefetch_window_);
+    more = cache_->review(admitted_);
+    if (!admitted_.empty()) {
+      const MutexLock no_update{update_mutex_};
+      cache_->promote(prefetch_window_, admitted_);
+    }
   } catch (const std::bad_alloc&) {  // before anything was begun
     dropped_.fetch_add(1, std::memory_order_relaxed);
   }
-  return false;
+  context_->rest_after(std::chrono::steady_clock::now() - since);
+  return more;
 }
 
 bool Table::prefetch_next() noexcept {

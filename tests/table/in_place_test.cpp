@@ -5,6 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <thread>
+#include <vector>
+
 using namespace tier;
 using namespace tier::test;
 
@@ -64,6 +68,32 @@ TEST_CASE(
   table.flush();
   CHECK(table.statistics().written_units == 1);  // what has been written in a slot
   table.check_invariants();
+}
+
+TEST_CASE("rows that are used in place come in the background, unless it has to rest") {
+  using std::chrono::steady_clock;
+  for (const bool rests : {false, true}) {
+    CAPTURE(rests);
+    const Rig rig{Kind::Direct};
+    auto table = rig.table(1000, 4, 100, "first_touch");
+    auto& context = *rig.context;
+    CHECK(context.is_rested(steady_clock::now()));
+    if (rests) context.rest_after(std::chrono::hours{1});
+    CHECK(context.is_rested(steady_clock::now()) == !rests);
+    CHECK(context.is_rested(steady_clock::now() + std::chrono::hours{8}));
+    std::vector<RowId> ids(100);  // as many as the log holds
+    for (RowId i = 0; i < ids.size(); ++i) ids[i] = i;
+    gather(table, ids);
+    if (rests) {
+      CHECK(table.statistics().prefetched_units == 0);
+      table.settle();  // whoever waits for it has it done
+    } else {
+      while (table.statistics().prefetched_units < ids.size()) std::this_thread::yield();
+    }
+    CHECK(table.statistics().prefetched_units == ids.size());
+    CHECK(table.statistics().bytes_in == ids.size() * 5 * sizeof(float));
+    table.check_invariants();
+  }
 }
 
 TEST_CASE("rows updated in an emulated tier go through staging, whose transfers wait by themselves") {

@@ -5,6 +5,8 @@
 #include <tier/manager/manager.hpp>
 #include <tier/table/table_options.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -51,6 +53,13 @@ class TableContext {
   /// Enqueued already: it is called once more. The thread starts with the first call.
   /// \return  false if nothing is done in the background: the runtime has ended, or this is the child of a fork
   bool enqueue(BackgroundWork& work);
+  /// What is done in the background because there may be a gain in it shall leave the CPUs to the program: it rests
+  /// seven times as long as it has worked, for all tables together.
+  void rest_after(std::chrono::nanoseconds worked) noexcept;
+  /// \return  such work has rested by `now`
+  [[nodiscard]] bool is_rested(std::chrono::steady_clock::time_point now) const noexcept {
+    return now.time_since_epoch().count() >= rest_until_.load(std::memory_order_relaxed);
+  }
   /// Returns when `work()` has said that it is done.
   void settle(const BackgroundWork& work) noexcept;
   /// Forgets what was attached. When this returns no call is under way, nor will there be one.
@@ -61,6 +70,7 @@ class TableContext {
   class Threads;
   std::shared_ptr<Manager> manager_;
   std::shared_ptr<Threads> threads_;
+  std::atomic<std::chrono::steady_clock::rep> rest_until_{0};
 };
 
 }  // namespace tier
