@@ -2,8 +2,6 @@
 #include <tier/core/assert.hpp>
 #include <tier/table/optimizers.hpp>
 
-#include <cmath>
-
 #include "table/row_arithmetic.hpp"
 
 namespace tier {
@@ -15,8 +13,7 @@ void Sgd::operator()(std::span<float> row, std::span<float>, std::span<const flo
 void RowWiseAdagrad::operator()(std::span<float> row, std::span<float> state,
                                 std::span<const float> gradient) const noexcept {
   TIER_ASSERT(!state.empty(), "row-wise Adagrad needs a state column");
-  state[0] += detail::sum_of_squares(gradient.data(), gradient.size()) / static_cast<float>(gradient.size());
-  detail::subtract_scaled(row.data(), rate / (std::sqrt(state[0]) + epsilon), gradient.data(), row.size());
+  detail::adagrad_step(row.data(), state[0], gradient.data(), gradient.size(), rate, epsilon);
 }
 
 }  // namespace tier

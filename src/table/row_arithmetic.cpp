@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "table/row_arithmetic.hpp"
 
-#include <array>
+#include <cmath>
 
 namespace tier::detail {
 namespace {
@@ -40,17 +40,26 @@ TIER_INLINE float squares(const float* values, std::size_t n) noexcept {
   return sum;
 }
 
+TIER_INLINE void adagrad(float* row, float& state, const float* gradient, std::size_t n, float rate,
+                         float epsilon) noexcept {
+  state += squares(gradient, n) / static_cast<float>(n);
+  subtract(row, rate / (std::sqrt(state) + epsilon), gradient, n);
+}
+
 struct Kernels {
   void (*add)(float*, const float*, std::size_t) noexcept;
   void (*subtract)(float*, float, const float*, std::size_t) noexcept;
-  float (*squares)(const float*, std::size_t) noexcept;
+  void (*adagrad)(float*, float&, const float*, std::size_t, float, float) noexcept;
 };
 
 void add_portable(float* out, const float* row, std::size_t n) noexcept { add(out, row, n); }
 void subtract_portable(float* row, float factor, const float* gradient, std::size_t n) noexcept {
   subtract(row, factor, gradient, n);
 }
-float squares_portable(const float* values, std::size_t n) noexcept { return squares(values, n); }
+void adagrad_portable(float* row, float& state, const float* gradient, std::size_t n, float rate,
+                      float epsilon) noexcept {
+  adagrad(row, state, gradient, n, rate, epsilon);
+}
 
 #if defined(__x86_64__)
 #define TIER_AVX2 __attribute__((target("avx2")))
@@ -58,14 +67,17 @@ TIER_AVX2 void add_avx2(float* out, const float* row, std::size_t n) noexcept { 
 TIER_AVX2 void subtract_avx2(float* row, float factor, const float* gradient, std::size_t n) noexcept {
   subtract(row, factor, gradient, n);
 }
-TIER_AVX2 float squares_avx2(const float* values, std::size_t n) noexcept { return squares(values, n); }
+TIER_AVX2 void adagrad_avx2(float* row, float& state, const float* gradient, std::size_t n, float rate,
+                            float epsilon) noexcept {
+  adagrad(row, state, gradient, n, rate, epsilon);
+}
 #endif
 
 Kernels best() noexcept {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return {add_avx2, subtract_avx2, squares_avx2};
+  if (__builtin_cpu_supports("avx2")) return {add_avx2, subtract_avx2, adagrad_avx2};
 #endif
-  return {add_portable, subtract_portable, squares_portable};
+  return {add_portable, subtract_portable, adagrad_portable};
 }
 
 const Kernels kernels = best();
@@ -76,6 +88,9 @@ void add_row(float* out, const float* row, std::size_t n) noexcept { kernels.add
 void subtract_scaled(float* row, float factor, const float* gradient, std::size_t n) noexcept {
   kernels.subtract(row, factor, gradient, n);
 }
-float sum_of_squares(const float* values, std::size_t n) noexcept { return kernels.squares(values, n); }
+void adagrad_step(float* row, float& state, const float* gradient, std::size_t n, float rate,
+                  float epsilon) noexcept {
+  kernels.adagrad(row, state, gradient, n, rate, epsilon);
+}
 
 }  // namespace tier::detail

@@ -10,7 +10,9 @@ namespace tier::detail {
 void add_row(float* out, const float* row, std::size_t n) noexcept;
 /// row[i] -= factor * gradient[i]
 void subtract_scaled(float* row, float factor, const float* gradient, std::size_t n) noexcept;
-/// The sum of squares: eight sums side by side, then these in order.
-[[nodiscard]] float sum_of_squares(const float* values, std::size_t n) noexcept;
+/// A step of row-wise Adagrad: state += mean of squares of the gradient, whose sums are eight side by side, then these in
+/// order; row[i] -= rate / (sqrt(state) + epsilon) * gradient[i]
+void adagrad_step(float* row, float& state, const float* gradient, std::size_t n, float rate,
+                  float epsilon) noexcept;
 
 }  // namespace tier::detail

@@ -135,7 +135,7 @@ void TableContext::rest_after(std::chrono::nanoseconds worked) noexcept {
   // Only the background thread writes it.
   const auto from =
       std::max(Clock::now().time_since_epoch().count(), rest_until_.load(std::memory_order_relaxed));
-  rest_until_.store(from + Clock::duration{7 * worked}.count(), std::memory_order_relaxed);
+  rest_until_.store(from + Clock::duration{31 * worked}.count(), std::memory_order_relaxed);
 }
 void TableContext::settle(const BackgroundWork& work) noexcept { threads_->settle(work); }
 void TableContext::remove(BackgroundWork& work) noexcept { threads_->remove(work); }

@@ -118,8 +118,8 @@ class Table final : public TableCore, private BackgroundWork {
   void list_units(std::span<const RowId> rows, Scratch& scratch) const;
   /// To rows of the units whose addresses are known.
   void apply(const RowGroups& groups, IndexRange range, const Scratch& scratch, GroupUpdate update);
-  void apply(const RowGroups& groups, IndexRange range, FunctionRef<std::byte*(std::size_t)> row_of,
-             GroupUpdate update);
+  template <class F>
+  void apply(const RowGroups& groups, IndexRange range, const F& row_of, GroupUpdate update);
 
   bool work() noexcept override;
   bool prefetch_next() noexcept;
@@ -656,9 +656,9 @@ void Table::apply(const RowGroups& groups, IndexRange range, const Scratch& scra
   apply(groups, range, row_of, update);
 }
 
-void Table::apply(const RowGroups& groups, IndexRange range, FunctionRef<std::byte*(std::size_t)> row_of,
-                  GroupUpdate update) {
-  constexpr std::size_t ahead = 8;
+template <class F>
+void Table::apply(const RowGroups& groups, IndexRange range, const F& row_of, GroupUpdate update) {
+  constexpr std::size_t ahead = 16;
   const auto count = range.end - range.begin;
   const auto parts = parts_for(2 * count);  // an update does more for a row than a gather
   const auto bytes = layout_.used_row_bytes();
