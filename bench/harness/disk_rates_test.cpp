@@ -2,6 +2,7 @@
 #include "harness/disk_rates.hpp"
 
 #include <doctest/doctest.h>
+#include <cmath>
 #include <limits>
 #include <tier/core/error.hpp>
 #include <tier/memory/tiers.hpp>
@@ -30,7 +31,7 @@ TEST_CASE("a disk is measured with the share of writes that was asked for") {
     const auto rates = measure_disk(
         folder, {.block = 8_KiB, .write_share = share, .depth = 4, .span = 4_MiB, .seconds = 0.3, .seed = 3});
     CHECK(rates.read + rates.write > 0);
-    CHECK(rates.write / (rates.read + rates.write) == doctest::Approx(share).epsilon(0.25));
+    CHECK(std::abs(rates.write / (rates.read + rates.write) - share) < 0.1);
   }
 }
 

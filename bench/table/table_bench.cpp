@@ -98,24 +98,30 @@ class PlainRows {
  private:
   [[nodiscard]] float* base() const noexcept { return reinterpret_cast<float*>(tier_->base()); }
   void gather(std::span<const RowId> ids, float* out) const {
-    constexpr std::size_t ahead = 12;
+    const auto prefetch = [&](std::size_t i) __attribute__((always_inline)) {
+      for (std::size_t at = 0; at < dim_; at += 16) __builtin_prefetch(base() + ids[i] * dim_ + at);
+    };
+    for (std::size_t i = 0; i < std::min(ahead, ids.size()); ++i) prefetch(i);
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (i + ahead < ids.size())
-        for (std::size_t at = 0; at < dim_; at += 16) __builtin_prefetch(base() + ids[i + ahead] * dim_ + at);
+      if (i + ahead < ids.size()) prefetch(i + ahead);
       std::memcpy(out + i * dim_, base() + ids[i] * dim_, dim_ * sizeof(float));
     }
   }
 
   void gather_by_index(std::span<const RowId> ids, float* out) const {
-    constexpr std::size_t ahead = 18, entries_ahead = 40;
+    const auto prefetch = [&](std::size_t i) __attribute__((always_inline)) {
+      for (std::size_t at = 0; at < dim_; at += 16) __builtin_prefetch(base() + index_[ids[i]] * dim_ + at);
+    };
+    for (std::size_t i = 0; i < std::min(entries_ahead, ids.size()); ++i) __builtin_prefetch(&index_[ids[i]]);
+    for (std::size_t i = 0; i < std::min(ahead, ids.size()); ++i) prefetch(i);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (i + entries_ahead < ids.size()) __builtin_prefetch(&index_[ids[i + entries_ahead]]);
-      if (i + ahead < ids.size())
-        for (std::size_t at = 0; at < dim_; at += 16)
-          __builtin_prefetch(base() + index_[ids[i + ahead]] * dim_ + at);
+      if (i + ahead < ids.size()) prefetch(i + ahead);
       std::memcpy(out + i * dim_, base() + index_[ids[i]] * dim_, dim_ * sizeof(float));
     }
   }
+
+  static constexpr std::size_t ahead = 18, entries_ahead = 40;  // as tables do
 
   std::size_t dim_;
   std::unique_ptr<Tier> tier_;

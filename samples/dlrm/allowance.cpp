@@ -27,6 +27,12 @@ class Killed : public tier::TierError {
 };
 constexpr int interrupted = 128 + SIGINT;  // the program's exit status
 
+/// How it ended, for a message.
+std::string fate_of(const Ended& ended) {
+  return ended.signal != 0 ? fmt::format("which ended by signal {}", ended.signal)
+                           : fmt::format("which ended with status {}", ended.code);
+}
+
 Ended run_program(MemoryGroup& group, std::vector<std::string> arguments, const std::string& name,
                   const std::vector<std::string>& more, const std::atomic<bool>& stop) {
   arguments.insert(arguments.begin(), "/proc/self/exe");
@@ -54,7 +60,7 @@ tier::Bytes Allowance::measure_overhead(const std::string& name, std::vector<std
   const auto ended = run_program(group, experiment_.options.arguments, name, more, stop_);
   if (ended.code == 0 || ended.code == interrupted) return ended.peak;
   throw tier::TierError{std::make_error_code(std::errc::no_child_process),
-                        fmt::format("the run {} with tables of one row, which failed", name)};
+                        fmt::format("the run {} with tables of one row, {}", name, fate_of(ended))};
 }
 
 RunResult Allowance::run(const PlannedRun& planned) const {
@@ -71,8 +77,13 @@ RunResult Allowance::run(const PlannedRun& planned) const {
             planned.name, tier::to_human(most))};
   }
   if (ended.code != 0 && ended.code != interrupted)
-    throw tier::TierError{error, fmt::format("the run {}, which failed", planned.name)};
-  auto result = from_json(ended.output).at(0);
+    throw tier::TierError{error, fmt::format("the run {}, {}", planned.name, fate_of(ended))};
+  auto results = from_json(ended.output);
+  if (results.empty()) {  // interrupted before it began
+    results.emplace_back().name = planned.name;
+    results.back().complete = false;
+  }
+  auto& result = results.front();
   result.traffic.peak_bytes = ended.peak.count;
   return result;
 }

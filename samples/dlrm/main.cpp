@@ -72,14 +72,16 @@ void report(const std::vector<dlrm::RunResult>& results, const dlrm::Options& op
             const dlrm::Allowance* allowance) {
   if (options.json == "-") return fmt::print("{}", dlrm::to_json(results));
   fmt::print("{}", dlrm::to_table(results));
-  if (allowance != nullptr && (options.limited || results.back().name == "os_paging"))
+  if (allowance != nullptr && (options.limited || (!results.empty() && results.back().name == "os_paging")))
     print_allowance(options, *allowance);
   if (!options.json.empty()) dlrm::write_file(options.json, dlrm::to_json(results));
 }
 
 void report_sweep(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options) {
-  fmt::print("\n{}", dlrm::to_sweep_table(results));
-  if (dlrm::plot_sweep(results, options.plot)) fmt::print("plotted as {0}.svg and {0}.png\n", options.plot);
+  auto* const out = options.json == "-" ? stderr : stdout;  // JSON stays alone
+  fmt::print(out, "\n{}", dlrm::to_sweep_table(results));
+  if (dlrm::plot_sweep(results, options.plot))
+    fmt::print(out, "plotted as {0}.svg and {0}.png\n", options.plot);
 }
 
 int run(const dlrm::Options& options) {

@@ -19,7 +19,7 @@ namespace dlrm {
 namespace {
 
 // Rows are asked for this far ahead of their use, as in libtier's tables.
-constexpr std::size_t prefetch_distance = 12;
+constexpr std::size_t prefetch_distance = 18;
 constexpr std::size_t cache_line = 64;
 
 // Inlined always: GCC takes a call of a function that only prefetches for one without effect, and drops it.

@@ -80,7 +80,9 @@ tier::TableOptions TieredMemory::options_of(const TableShape& shape) const {
   if (options_.slow && options_.slots > 0) table.slots = options_.slots;
   if (options_.slow && options_.slots == 0) {
     const double share = static_cast<double>(shape.size_bytes()) / static_cast<double>(all_tables_.count);
-    table.budget = scaled(options_.fast, share);
+    // Not a byte less for rounding where there is room for all: then each is whole.
+    table.budget =
+        options_.fast >= all_tables_ ? tier::Bytes{shape.size_bytes()} : scaled(options_.fast, share);
   }
   return table;
 }

@@ -72,6 +72,50 @@ TEST_CASE("gathers run beside gathers, prefetches, evictions and write-backs; up
   }
 }
 
+TEST_CASE("gathers run beside updates, flushes and promotions of other rows") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  for (const auto kind : {Kind::Whole, Kind::Rows, Kind::Direct, Kind::Blocks}) {
+    for (const auto* policy : row_policies) {
+      CAPTURE(policy);
+      Rig rig{kind};
+      auto table = rig.table(rows, 8, 60, policy);
+      PlainTable plain{rows, 8};
+      std::mt19937_64 random{seed};
+      const auto ids_that_are = [](RowId remainder, std::mt19937_64& own) {
+        auto ids = some_ids(own, 60);
+        for (auto& id : ids) id = id / 2 * 2 + remainder;
+        return ids;
+      };
+      std::atomic<int> wrong{0};
+      std::atomic<bool> done{false};
+      const auto gathers = [&](std::uint64_t thread_seed) {
+        std::mt19937_64 own{thread_seed};
+        const PlainTable first{rows, 8};
+        do {
+          const auto ids = ids_that_are(0, own);
+          if (!same_bits(gather(table, ids), first.gather(ids))) ++wrong;
+        } while (!done);
+      };
+      {
+        std::jthread one{gathers, random()}, two{gathers, random()};
+        for (int i = 0; i < 40; ++i) {
+          const auto ids = ids_that_are(1, random);
+          const std::vector<float> gradients(ids.size() * 8, 0.25F);
+          table.update(ids, gradients, RowWiseAdagrad{});
+          plain.update(ids, gradients, RowWiseAdagrad{});
+          if (i % 8 == 0) table.flush();
+        }
+        done = true;
+      }
+      CHECK(wrong == 0);
+      table.settle();
+      CHECK(same_bits(all_rows(table), plain.values()));
+      CHECK(same_bits(all_states(table), plain.states()));
+    }
+  }
+}
+
 TEST_CASE("updates of one table wait for each other") {
   Rig rig{Kind::Rows};
   auto table = rig.table(rows, 4, 30);

@@ -88,7 +88,9 @@ TEST_CASE("rows that are used in place come in the background, unless it has to 
       CHECK(table.statistics().prefetched_units == 0);
       table.settle();  // whoever waits for it has it done
     } else {
-      while (table.statistics().prefetched_units < ids.size()) std::this_thread::yield();
+      const auto patience = steady_clock::now() + std::chrono::minutes{1};
+      while (table.statistics().prefetched_units < ids.size() && steady_clock::now() < patience)
+        std::this_thread::yield();
     }
     CHECK(table.statistics().prefetched_units == ids.size());
     CHECK(table.statistics().bytes_in == ids.size() * 5 * sizeof(float));

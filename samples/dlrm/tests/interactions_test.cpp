@@ -7,6 +7,7 @@
 #include <tier/table/row_table.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -93,9 +94,9 @@ TEST_CASE("on the bags of a bookseller, policies have the hit rates that are kno
     return statistics.fast_share();
   };
   Replay replay{batches};
-  CHECK(share(replay, "lru", make_row_policy("lru")) == doctest::Approx(0.223).epsilon(0.045));
+  CHECK(std::abs(share(replay, "lru", make_row_policy("lru")) - 0.223) < 0.001);
   const auto optimum = share(replay, "belady", make_belady_rows(all));
-  CHECK(optimum == doctest::Approx(0.521).epsilon(0.02));
+  CHECK(std::abs(optimum - 0.521) < 0.001);
 
   for (const auto ahead : {8, 32, 128}) {
     replay.announced_ahead = ahead;
