@@ -104,7 +104,8 @@ TEST_CASE("on the bags of a bookseller, policies have the hit rates that are kno
       replay.prefetched_ahead = prefetched;
       const auto reached = share(replay, "hint_aware", make_row_policy("hint_aware"));
       CHECK(reached <= optimum);
-      CHECK(reached >= (ahead < 32 ? 0.48 : 0.5));
+      // How far the background has come when a batch ends differs from run to run.
+      CHECK(reached >= (ahead < 32 ? 0.48 : 0.5) - (prefetched == 0 ? 0 : 0.03));
     }
   }
 }
