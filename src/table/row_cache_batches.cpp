@@ -64,7 +64,7 @@ void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept
 }
 
 bool RowCache::review(std::vector<RowId>& admitted) {
-  // Whoever gathers or updates may wait for one hold of the lock: for a use a policy may wait for memory ten times.
+  // Whoever gathers or updates may wait for one hold of the lock: for a use a policy may wait for memory several times.
   constexpr RowId hold = 32, ahead = 16;
   const auto stretch =
       std::min<RowId>(512, static_cast<RowId>(chunk_));  // all of them can be fetched in one go

@@ -54,7 +54,7 @@ class TableContext {
   /// \return  false if nothing is done in the background: the runtime has ended, or this is the child of a fork
   bool enqueue(BackgroundWork& work);
   /// What is done in the background because there may be a gain in it shall leave the CPUs to the program: it rests
-  /// 31 times as long as it has worked, for all tables together.
+  /// 31 times as long as it has computed, for all tables together (src/table/README.md has the measurement).
   void rest_after(std::chrono::nanoseconds worked) noexcept;
   /// \return  such work has rested by `now`
   [[nodiscard]] bool is_rested(std::chrono::steady_clock::time_point now) const noexcept {
