@@ -21,13 +21,9 @@ class BeladyRows final : public RowPolicy {
   RowUses wanted_uses() const noexcept override { return RowUses::All; }
   std::size_t bytes_per_slot() const noexcept override { return FarthestSlot::bytes_per_slot; }
 
-  void attach(RowId rows, SlotId slots, const RowFacts& facts) override {
-    for (auto& id : recorded_) {
-      const auto row = facts.row_of(id);
-      if (row >= rows)
-        throw std::out_of_range{"recorded id " + std::to_string(id) + " is none of the table's"};
-      id = row;
-    }
+  void attach(RowId rows, SlotId slots, const RowFacts&) override {
+    for (const auto id : recorded_)
+      if (id >= rows) throw std::out_of_range{"recorded id " + std::to_string(id) + " is none of the table's"};
     next_ = NextUses{std::exchange(recorded_, {}), rows};
     farthest_ = FarthestSlot{slots};
   }

@@ -10,7 +10,7 @@ namespace detail {
 Advisor::Advisor(Manager& manager, const TableOptions& options) : table_{options.name} {
   if (options.sample == 0) return;
   sizes_ = cache_sizes(manager, options);
-  sample_ = std::make_unique<ReuseSample>(sizes_.layout.units, sizes_.layout.unit_rows, options.sample);
+  sample_ = std::make_unique<ReuseSample>(sizes_.layout.rows, options.sample);
 }
 
 MissRatioCurve Advisor::advise() const {

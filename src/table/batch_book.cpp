@@ -38,7 +38,6 @@ BatchRecord* BatchBook::take() {
   record->announced = record->prefetched = record->gathered = record->grouped = record->counted = false;
   record->wanted = record->being_read = record->over = false;
   record->cursor = 0;
-  record->units.clear();
   return record;
 }
 
@@ -75,7 +74,7 @@ BatchRecord* BatchBook::claim(BatchNumber number) noexcept {
 
 BatchRecord* BatchBook::unlink(std::vector<BatchRecord*>::iterator record) noexcept {
   auto* const claimed = *record;
-  claimed->prefetched = claimed->cursor == claimed->units.size();
+  claimed->prefetched = claimed->cursor == claimed->groups.rows().size();
   announced_.erase(record);
   announced_count_.store(announced_.size(), std::memory_order_relaxed);
   return claimed;
@@ -86,7 +85,7 @@ bool BatchBook::want(BatchNumber number) noexcept {
   for (auto* record : announced_) {
     if (record->number != number) continue;
     record->wanted = true;
-    return record->cursor < record->units.size();
+    return record->cursor < record->groups.rows().size();
   }
   return false;
 }
@@ -94,7 +93,7 @@ bool BatchBook::want(BatchNumber number) noexcept {
 BatchRecord* BatchBook::begin_prefetch() noexcept {
   const MutexLock lock{mutex_};
   for (auto* record : announced_) {
-    if (!record->wanted || record->cursor == record->units.size()) continue;
+    if (!record->wanted || record->cursor == record->groups.rows().size()) continue;
     record->being_read = true;
     return record;
   }

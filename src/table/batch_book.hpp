@@ -16,14 +16,13 @@ namespace tier::detail {
 
 /// What is known of one batch. Reused, so that its memory stays.
 struct BatchRecord {
-  BatchNumber number = 0;   ///< what units are held for; 0: nothing
-  bool announced = false;   ///< the policy was told of its units
-  bool prefetched = false;  ///< when it was claimed, each of its units had been fetched or found
+  BatchNumber number = 0;   ///< what rows are held for; 0: nothing
+  bool announced = false;   ///< the policy was told of its rows
+  bool prefetched = false;  ///< when it was claimed, each of its rows had been fetched or found
   bool gathered = false;
   bool grouped = false;  ///< `groups` are those of its ids
   bool counted = false;  ///< its rows are among those that are counted as unique
   RowGroups groups;
-  std::vector<RowId> units;  ///< each once, ascending; of an announced batch
 
  private:
   friend class BatchBook;
@@ -31,7 +30,7 @@ struct BatchRecord {
   bool wanted = false;      // to be prefetched
   bool being_read = false;  // by the thread that prefetches
   bool over = false;        // it may be reused once that thread lets go
-  std::size_t cursor = 0;   // units that were prefetched
+  std::size_t cursor = 0;   // rows that were prefetched
 };
 
 /// Keeps records, in the order in which their batches were announced.
@@ -48,24 +47,23 @@ class BatchBook {
   [[nodiscard]] BatchRecord* claim(std::span<const RowId> ids) noexcept TIER_EXCLUDES(mutex_);
   [[nodiscard]] BatchRecord* claim(BatchNumber number) noexcept TIER_EXCLUDES(mutex_);
 
-  /// \return  true if that is an announced batch whose units are not all prefetched
+  /// \return  true if that is an announced batch whose rows are not all prefetched
   bool want(BatchNumber number) noexcept TIER_EXCLUDES(mutex_);
   /// The first batch that is to be prefetched; null if there is none.
   [[nodiscard]] BatchRecord* begin_prefetch() noexcept TIER_EXCLUDES(mutex_);
-  /// Its units that were not yet dealt with.   \pre  between `begin_prefetch` and `end_prefetch`
+  /// Its rows that were not yet dealt with.   \pre  between `begin_prefetch` and `end_prefetch`
   [[nodiscard]] static std::span<const RowId> unfetched(const BatchRecord& record) noexcept {
-    return std::span{record.units}.subspan(record.cursor);
+    return record.groups.rows().subspan(record.cursor);
   }
   void end_prefetch(BatchRecord* record, std::size_t fetched) noexcept TIER_EXCLUDES(mutex_);
   /// Holds the lock over a fork.
   void before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
   void after_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
-  /// Calls `visit` with each announced batch and those of its units that were prefetched.
+  /// Calls `visit` with each announced batch and those of its rows that were prefetched.
   template <class F>
   void for_each_prefetched(const F& visit) noexcept TIER_EXCLUDES(mutex_) {
     const MutexLock lock{mutex_};
-    for (const auto* record : announced_)
-      visit(record->number, std::span{record->units}.first(record->cursor));
+    for (const auto* record : announced_) visit(record->number, record->groups.rows().first(record->cursor));
   }
 
  private:

@@ -24,7 +24,7 @@ const CacheSize& MissRatioCurve::largest_in(Bytes budget) const noexcept {
 namespace detail {
 
 // Misses are of all rows asked for, those of the sample scaled up. If it has more or fewer uses than its share, its
-// hottest units are to blame, which hit in any cache: the adjustment of the paper.
+// hottest rows are to blame, which hit in any cache: the adjustment of the paper.
 MissRatioCurve miss_ratio_curve(const ReuseCounts& counts, const CacheSizes& sizes) {
   const auto asked = static_cast<double>(counts.asked);
   const auto share = [&](double uses) { return counts.asked == 0 ? 1.0 : std::min(1.0, uses / asked); };
@@ -37,8 +37,8 @@ MissRatioCurve miss_ratio_curve(const ReuseCounts& counts, const CacheSizes& siz
   // From the largest cache down, since what misses in it misses in all smaller ones.
   double misses = counts.first_uses;
   for (auto bucket = ReuseHistogram::buckets; bucket-- > 0;) {
-    const auto units = ReuseHistogram::slots(bucket);
-    if (const auto size = sizes.cache(units, share(misses))) {
+    const auto slots = ReuseHistogram::slots(bucket);
+    if (const auto size = sizes.cache(slots, share(misses))) {
       const bool no_worse = curve.sizes.size() > 1 && size->miss_ratio == curve.sizes.back().miss_ratio;
       if (no_worse) curve.sizes.pop_back();
       curve.sizes.push_back(*size);

@@ -8,9 +8,9 @@
 namespace tier::detail {
 namespace {
 
-// One to one (the finaliser of MurmurHash3), so that a hash tells its unit. Shifted, for 0 would stay 0.
-std::uint32_t hash_of(RowId unit) noexcept {
-  std::uint32_t hash = unit + 0x9E3779B9U;
+// One to one (the finaliser of MurmurHash3), so that a hash tells its row. Shifted, for 0 would stay 0.
+std::uint32_t hash_of(RowId row) noexcept {
+  std::uint32_t hash = row + 0x9E3779B9U;
   hash = (hash ^ hash >> 16) * 0x85EBCA6BU;
   hash = (hash ^ hash >> 13) * 0xC2B2AE35U;
   return hash ^ hash >> 16;
@@ -47,10 +47,9 @@ void LiveStamps::clear() noexcept {
   std::fill(sums_.begin(), sums_.end(), 0);
 }
 
-ReuseSample::ReuseSample(RowId units, RowId unit_rows, std::size_t most)
-    : units_{units},
-      unit_rows_{unit_rows},
-      most_{std::min<std::size_t>(most, units)},
+ReuseSample::ReuseSample(RowId rows, std::size_t most)
+    : rows_{rows},
+      most_{std::min<std::size_t>(most, rows)},
       table_(std::bit_ceil(2 * most_)),
       hashes_(2 * (most_ + 1) + 1),  // one more is followed until the threshold has fallen
       live_{hashes_.size()} {}
@@ -63,7 +62,7 @@ void ReuseSample::note(std::span<const RowId> rows) noexcept {
     const auto last = last_hash_.load(std::memory_order_relaxed);
     std::size_t count = 0;
     for (const auto row : some) {
-      chosen[count] = hash_of(unit_rows_ == 1 ? row : row / unit_rows_);
+      chosen[count] = hash_of(row);
       count += chosen[count] <= last;
     }
     if (count != 0) {
@@ -89,9 +88,9 @@ void ReuseSample::use(std::uint32_t hash) noexcept {
     first_uses_ += scale_;
     ++followed_;
   } else {
-    const auto since = followed_ - live_.before(entry.stamp);  // units used from then on, itself included
+    const auto since = followed_ - live_.before(entry.stamp);  // rows used from then on, itself included
     const auto slots = static_cast<std::uint64_t>(std::lround(static_cast<double>(since) * scale_));
-    reuses_.add(std::clamp<std::uint64_t>(slots, 1, units_), scale_);
+    reuses_.add(std::clamp<std::uint64_t>(slots, 1, rows_), scale_);
     live_.remove(entry.stamp);
   }
   entry = {hash, ++last_stamp_};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How many units are used between two uses of the same one, from a sample of them.
+/// \file  How many rows are used between two uses of the same one, from a sample of them.
 #include <tier/core/mutex.hpp>
 #include <tier/policy/row_policy.hpp>
 
@@ -35,9 +35,9 @@ class ReuseHistogram {
 /// What a sample has seen since it was made, or reset.
 struct ReuseCounts {
   ReuseHistogram reuses;
-  double first_uses = 0;  ///< of units that were not met before, as `reuses` scaled up from the sample to all
-  std::uint64_t asked = 0;     ///< uses of all units
-  std::uint64_t followed = 0;  ///< units in the sample
+  double first_uses = 0;  ///< of rows that were not met before, as `reuses` scaled up from the sample to all
+  std::uint64_t asked = 0;     ///< uses of all rows
+  std::uint64_t followed = 0;  ///< rows in the sample
 };
 
 /// Stamps in the order of time, of which some are live. Small, so that it stays in the cache of a CPU that gathers.
@@ -63,24 +63,24 @@ class LiveStamps {
   std::vector<std::uint32_t> sums_;  // of whole words: a Fenwick tree, from 1
 };
 
-/// Follows the units whose hash is below a threshold, which falls as more units are met, so that their number is
-/// bounded and each has had the same chance. Nothing is allocated once it is made: at most 42 bytes for each unit that
+/// Follows the rows whose hash is below a threshold, which falls as more rows are met, so that their number is
+/// bounded and each has had the same chance. Nothing is allocated once it is made: at most 42 bytes for each row that
 /// it may follow.
 /// \see           Waldspurger, Park, Garthwaite, Ahmad: Efficient MRC Construction with SHARDS. FAST 2015 (of fixed
-///                size, with adjusted counts; the threshold falls by a 16th, not unit by unit).
+///                size, with adjusted counts; the threshold falls by a 16th, not row by row).
 /// \threadsafety  Internally synchronised. Two uses at the same time count in either order.
 class ReuseSample {
  public:
-  /// \param units      of a table   \param unit_rows  rows in one
-  /// \param most       units that are followed at a time, at least 1
-  ReuseSample(RowId units, RowId unit_rows, std::size_t most);
+  /// \param rows  of the table
+  /// \param most  rows that are followed at a time, at least 1
+  ReuseSample(RowId rows, std::size_t most);
   ReuseSample(const ReuseSample&) = delete;
   ReuseSample& operator=(const ReuseSample&) = delete;
 
   /// Rows are used, in this order.   \complexity  a hash a row; a look-up and log(most) for one that is followed
   void note(std::span<const RowId> rows) noexcept TIER_EXCLUDES(mutex_);
   [[nodiscard]] ReuseCounts counts() const TIER_EXCLUDES(mutex_);
-  /// Counts from zero; which units were used before, and in which order, stays known.
+  /// Counts from zero; which rows were used before, and in which order, stays known.
   void reset_counts() noexcept TIER_EXCLUDES(mutex_);
 
   /// Holds the lock over a fork.
@@ -88,7 +88,7 @@ class ReuseSample {
   void after_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
  private:
-  /// An entry of the hash table; a unit's hash, which no other unit has, is below 2^32.
+  /// An entry of the hash table; a row's hash, which no other row has, is below 2^32.
   struct Followed {
     std::uint32_t hash = 0;
     std::uint32_t stamp = 0;  // of its last use, from 1; 0: the entry is empty
@@ -98,13 +98,13 @@ class ReuseSample {
   void use(std::uint32_t hash) noexcept TIER_REQUIRES(mutex_);
   void rebuild() noexcept TIER_REQUIRES(mutex_);
 
-  const RowId units_, unit_rows_;
+  const RowId rows_;
   const std::size_t most_;
   std::atomic<std::uint32_t> last_hash_{~std::uint32_t{0}};  // that is followed; written under the lock
   std::atomic<std::uint64_t> asked_{0};
 
   mutable Mutex mutex_;                                  // innermost
-  double scale_ TIER_GUARDED_BY(mutex_) = 1;             // units that each followed one stands for
+  double scale_ TIER_GUARDED_BY(mutex_) = 1;             // rows that each followed one stands for
   std::vector<Followed> table_ TIER_GUARDED_BY(mutex_);  // half full at most; none leaves but by `rebuild`
   std::vector<std::uint32_t> hashes_ TIER_GUARDED_BY(mutex_);  // by stamp
   LiveStamps live_ TIER_GUARDED_BY(mutex_);

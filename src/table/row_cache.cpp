@@ -12,12 +12,25 @@
 namespace tier::detail {
 namespace {
 
-// What moves in one go: enough to fill a device's queue, little enough that who waits for one unit is not kept long.
+// What moves in one go: enough to fill a device's queue, little enough that who waits for one row is not kept long.
 constexpr std::size_t chunk_bytes = 256 << 10;
 constexpr std::size_t fewest_in_chunk = 32, most_in_chunk = 1024;
-// Units looked at in one hold of the lock by a prefetch.
+// Rows looked at in one hold of the lock by a prefetch.
 constexpr std::size_t prefetch_stretch = 4096;
 constexpr std::size_t page = 4096;
+
+std::size_t rows_in_chunk(const RowLayout& layout, const CacheShape& shape) {
+  if (layout.block_rows > 1) return shape.buffers;
+  return std::clamp(chunk_bytes / layout.row_bytes, fewest_in_chunk, most_in_chunk);
+}
+
+std::size_t buffer_bytes(const RowLayout& layout, const CacheShape& shape) {
+  return shape.buffers * layout.block_bytes;
+}
+std::size_t storage_bytes(const RowLayout& layout, const CacheShape& shape) {
+  const auto parts = shape.parts(layout);
+  return parts.total().count - parts.policy.count;
+}
 
 /// What goes on when a policy has failed: it knows nothing, so it need not be told what came before.
 class FirstTouch final : public RowPolicy {
@@ -62,41 +75,37 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
       own_policy_{std::move(policy)},
       policy_{own_policy_.get()},
       wants_all_{policy_->wanted_uses() == RowUses::All},
-      chunk_{std::clamp(chunk_bytes / layout.unit_bytes, fewest_in_chunk, most_in_chunk)},
-      joins_writes_{!slow.tier().model().addressable},
-      home_{std::move(slow)},
+      chunk_{rows_in_chunk(layout, shape)},
+      most_moved_{std::max<std::size_t>(chunk_ * (layout.block_rows == 1 ? 1 : 8), shape.staging)},
+      storage_{
+          manager.place(Bytes{storage_bytes(layout, shape)}, page, Manager::fastest(), name_ + ".slots")},
+      home_{layout, std::move(slow), {storage_.address(), buffer_bytes(layout, shape)}},
       direct_{policy_->uses_in_place() && home_.address() != nullptr && !home_.tier().checks_accesses()} {
-  // Slots first: a slow tier that wants alignment of memory wants a divisor of the unit's size.
-  const std::size_t slots = std::size_t{shape.slots} + shape.staging;
-  const auto slot_bytes = round_up(slots * layout.unit_bytes, alignof(SlotState));
-  const auto bytes = slot_bytes + slots * (sizeof(SlotState) + layout.mask_words() * sizeof(*masks_)) +
-                     layout.units * sizeof(*map_) + shape.log * sizeof(*log_);
-  storage_ = manager.place(Bytes{bytes}, page, Manager::fastest(), name_ + ".slots");
-  slots_ = storage_.address();
-  states_ = reinterpret_cast<SlotState*>(slots_ + slot_bytes);
-  masks_ = reinterpret_cast<std::uint32_t*>(states_ + slots);
-  map_ = reinterpret_cast<std::atomic<std::uint32_t>*>(masks_ + slots * layout.mask_words());
-  log_ = reinterpret_cast<RowId*>(map_ + layout.units);
-  for (RowId unit = 0; unit < layout.units; ++unit) new (&map_[unit]) std::atomic<std::uint32_t>{nowhere};
-  std::fill_n(masks_, slots * layout.mask_words(), 0);
+  // Buffers and slots first: a slow tier that wants alignment of memory wants a divisor of a block's size.
+  const auto slots = std::size_t{shape.slots} + shape.staging;
+  slots_ = storage_.address() + buffer_bytes(layout, shape);
+  states_ = reinterpret_cast<SlotState*>(slots_ + shape.slot_bytes(layout));
+  map_ = reinterpret_cast<std::atomic<std::uint32_t>*>(states_ + slots);
+  log_ = reinterpret_cast<RowId*>(map_ + layout.rows);
+  for (RowId row = 0; row < layout.rows; ++row) new (&map_[row]) std::atomic<std::uint32_t>{nowhere};
   const MutexLock lock{mutex_};
   for (auto slot = static_cast<SlotId>(slots); slot-- > 0;) put_free(slot);
-  ask([&](RowPolicy& p) { p.attach(layout.units, shape.slots, *this); });
+  ask([&](RowPolicy& p) { p.attach(layout.rows, shape.slots, *this); });
 }
 
 RowCache::~RowCache() = default;
 
-SlotId RowCache::slot_of(RowId unit) const noexcept {
-  const auto entry = map_[unit].load(std::memory_order_relaxed);
+SlotId RowCache::slot_of(RowId row) const noexcept {
+  const auto entry = map_[row].load(std::memory_order_relaxed);
   if (entry == nowhere) return no_slot;
   const SlotId slot = entry & ~pending;
-  return is_staging(slot) || states_[slot].unit != unit ? no_slot : slot;
+  return is_staging(slot) || states_[slot].row != row ? no_slot : slot;
 }
 
 void RowCache::put_free(SlotId slot) noexcept {
   auto& list = is_staging(slot) ? free_staging_ : free_;
   states_[slot] = {};
-  states_[slot].unit = list;
+  states_[slot].row = list;
   list = slot;
 }
 
@@ -111,25 +120,26 @@ void RowCache::replace_policy() noexcept {
   wants_all_.store(false, std::memory_order_relaxed);
 }
 
-bool RowCache::admits(RowId unit) noexcept {
+bool RowCache::admits(RowId row) noexcept {
   const bool slots_free = free_ != no_slot;
-  return ask([&](RowPolicy& p) { return p.admit(unit, slots_free); });
+  return ask([&](RowPolicy& p) { return p.admit(row, slots_free); });
 }
 
-// Once, however often the unit is looked at before it can be used.
-void RowCache::tell_use(Window& window, RowId unit, SlotId slot) noexcept {
+// Once, however often the row is looked at before it can be used.
+void RowCache::tell_use(Window& window, RowId row, SlotId slot) noexcept {
   if (window.purpose != Purpose::Gather || std::exchange(window.told, true)) return;
-  ask([&](RowPolicy& p) { slot < shape_.slots ? p.on_hit(unit, slot) : p.on_miss(unit); });
+  ask([&](RowPolicy& p) { slot < shape_.slots ? p.on_hit(row, slot) : p.on_miss(row); });
 }
 
 // Windows.
 
 // What may throw comes first, so that nothing does once the lock is held.
-void RowCache::begin(Window& window, std::size_t units) {
+void RowCache::begin(Window& window, std::size_t rows) {
   window.pins.reserve(
-      units);  // a slot may be pinned for each unit of it, if another window has pinned it in between
+      rows);  // a slot may be pinned for each row of it, if another window has pinned it in between
   window.fetches.reserve(chunk_);
-  window.requests.reserve(std::max<std::size_t>(2 * chunk_, shape_.staging));
+  window.moves.reserve(most_moved_);
+  if (layout_.block_rows == 1) window.requests.reserve(most_moved_);
   window.failure = {};
   window.force = false;
   const MutexLock pass{gate_};
@@ -140,19 +150,19 @@ void RowCache::begin(Window& window, std::size_t units) {
   if (is_awaited(window)) ++awaited_;
 }
 
-std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std::span<std::byte*> addresses) {
-  begin(window, units.size());
+std::size_t RowCache::acquire(Window& window, std::span<const RowId> rows, std::span<std::byte*> addresses) {
+  begin(window, rows.size());
   MutexLock lock{mutex_};
   if (window.purpose == Purpose::Gather) drain_log();
   std::size_t ready = 0;
-  while (ready < units.size()) {
+  while (ready < rows.size()) {
     auto step = Step::Ready;
     auto next = ready;
     const auto pinned = window.pins.size();
     const auto waited_before = window.waited;
-    while (next < units.size() && window.fetches.size() < chunk_) {
+    while (next < rows.size() && window.fetches.size() < chunk_) {
       const auto waited = window.waited;
-      step = place(window, units[next], addresses[next]);
+      step = place(window, rows[next], addresses[next]);
       if (step != Step::Ready) {
         window.waited = waited;  // it is looked at again
         window.late = window.late || step == Step::Busy;
@@ -198,17 +208,17 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> units, std:
   return ready;
 }
 
-RowCache::Step RowCache::place(Window& window, RowId unit, std::byte*& address) {
-  const auto entry = map_[unit].load(std::memory_order_relaxed);
+RowCache::Step RowCache::place(Window& window, RowId row, std::byte*& address) {
+  const auto entry = map_[row].load(std::memory_order_relaxed);
   if (entry == nowhere) {
-    const auto step = place_missing(window, unit, address);
-    if (step == Step::Ready && is_awaited(window)) window.missed.insert(unit);
+    const auto step = place_missing(window, row, address);
+    if (step == Step::Ready && is_awaited(window)) window.missed.insert(row);
     return step;
   }
   const SlotId slot = entry & ~pending;
   auto& state = states_[slot];
   const bool mine = state.window == window.serial;
-  if (state.unit != unit) return Step::Busy;  // it is leaving
+  if (state.row != row) return Step::Busy;  // it is leaving
   if ((entry & pending) != 0) {
     if (!mine) return Step::Busy;
     ++window.waited;
@@ -217,20 +227,20 @@ RowCache::Step RowCache::place(Window& window, RowId unit, std::byte*& address) 
   if (!mine) pin(window, slot);
   state.hold = std::max(state.hold, window.hold);
   if (window.purpose == Purpose::Gather) state.prefetched = false;
-  tell_use(window, unit, slot);
+  tell_use(window, row, slot);
   address = slot_address(slot);
   return Step::Ready;
 }
 
-RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& address) {
-  if (in_fork_child_) return refuse(window, unit, std::make_error_code(std::errc::operation_not_permitted));
+RowCache::Step RowCache::place_missing(Window& window, RowId row, std::byte*& address) {
+  if (in_fork_child_) return refuse(window, row, std::make_error_code(std::errc::operation_not_permitted));
   const bool peek = window.purpose == Purpose::Peek;
   ++window.waited;
-  tell_use(window, unit, no_slot);
-  if (window.force || (!peek && admits(unit))) {
-    const auto slot = take_slot(window, unit);
+  tell_use(window, row, no_slot);
+  if (window.force || (!peek && admits(row))) {
+    const auto slot = take_slot(window, row);
     if (slot != no_slot) {
-      start_fetch(window, unit, slot);
+      start_fetch(window, row, slot);
       address = slot_address(slot);
       return Step::Ready;
     }
@@ -238,50 +248,50 @@ RowCache::Step RowCache::place_missing(Window& window, RowId unit, std::byte*& a
     if (policy_wants_all() && !window.pins.empty()) return Step::NoRoom;
   }
   if (window.purpose != Purpose::Update && slow().model().addressable)
-    return read_in_place(window, unit, address);
+    return read_in_place(window, row, address);
   if (free_staging_ == no_slot) return Step::NoRoom;
   const auto slot = free_staging_;
-  free_staging_ = states_[slot].unit;
-  start_fetch(window, unit, slot);
+  free_staging_ = states_[slot].row;
+  start_fetch(window, row, slot);
   address = slot_address(slot);
   return Step::Ready;
 }
 
-RowCache::Step RowCache::refuse(Window& window, RowId unit, std::error_code error) {
+RowCache::Step RowCache::refuse(Window& window, RowId row, std::error_code error) {
   window.failure = error;
-  window.failed_unit = unit;
+  window.failed_row = row;
   return Step::Busy;
 }
 
-RowCache::Step RowCache::read_in_place(Window& window, RowId unit, std::byte*& address) {
-  if (const auto error = slow().access_error(Direction::Read, home_of(unit), layout_.unit_bytes)) {
+RowCache::Step RowCache::read_in_place(Window& window, RowId row, std::byte*& address) {
+  if (const auto error = slow().access_error(Direction::Read, home_.place_of(row), layout_.row_bytes)) {
     ++counters_.read_errors;
-    return refuse(window, unit, error);
+    return refuse(window, row, error);
   }
   if (window.in_place_reads++ == 0) window.in_place_since = std::chrono::steady_clock::now();
-  window.in_place_bytes += layout_.unit_bytes;
-  address = home_.address() + std::uint64_t{unit} * layout_.unit_bytes;
-  if (window.purpose == Purpose::Gather) ++counters_.missed_units, ++counters_.in_place_units;
-  counters_.in_place_bytes += layout_.unit_bytes;
+  window.in_place_bytes += layout_.row_bytes;
+  address = home_.address() + std::uint64_t{row} * layout_.row_bytes;
+  if (window.purpose == Purpose::Gather) ++counters_.missed_rows, ++counters_.in_place_rows;
+  counters_.in_place_bytes += layout_.row_bytes;
   return Step::Ready;
 }
 
-// A free slot, or one that a unit leaves: first of those that nobody holds, then, so as not to wait, of those held.
-SlotId RowCache::take_slot(Window& window, RowId unit) {
+// A free slot, or one that a row leaves: first of those that nobody holds, then, so as not to wait, of those held.
+SlotId RowCache::take_slot(Window& window, RowId row) {
   if (free_ != no_slot) {
     const auto slot = free_;
-    free_ = states_[slot].unit;
-    states_[slot].unit = no_unit;
+    free_ = states_[slot].row;
+    states_[slot].row = no_row;
     return slot;
   }
   const MayGo unheld{*this, false, 0};
   const bool ahead = window.purpose == Purpose::Prefetch;
   const auto purpose = ahead ? RoomFor::Prefetch : RoomFor::Miss;
-  auto slot = ask([&](RowPolicy& p) { return p.victim(unheld, unit, purpose); });
+  auto slot = ask([&](RowPolicy& p) { return p.victim(unheld, row, purpose); });
   if (slot < shape_.slots && unheld(slot)) return slot;
   if (ahead) return no_slot;
   const MayGo held{*this, true, policy_wants_all() ? 0 : window.hold};
-  slot = ask([&](RowPolicy& p) { return p.victim(held, unit, RoomFor::Miss); });
+  slot = ask([&](RowPolicy& p) { return p.victim(held, row, RoomFor::Miss); });
   if (slot >= shape_.slots || !held(slot)) return window.force ? any_slot() : no_slot;
   ++counters_.holds_given_up;
   return slot;
@@ -296,23 +306,23 @@ SlotId RowCache::any_slot() noexcept {
   return no_slot;
 }
 
-void RowCache::start_fetch(Window& window, RowId unit, SlotId slot) {
+void RowCache::start_fetch(Window& window, RowId row, SlotId slot) {
   auto& state = states_[slot];
   const bool staging = is_staging(slot);
-  Window::Fetch fetch{unit, slot, staging ? no_unit : state.unit, false, state.hold, {}};
-  if (fetch.old != no_unit) {
+  Window::Fetch fetch{row, slot, staging ? no_row : state.row, false, state.hold, {}};
+  if (fetch.old != no_row) {
     fetch.write_back = state.dirty;
     if (!fetch.write_back) map_[fetch.old].store(nowhere, std::memory_order_release);
     ask([&](RowPolicy& p) { p.on_erase(fetch.old, slot); });
-    ++counters_.evicted_units;
+    ++counters_.evicted_rows;
     counters_.prefetched_unused += state.prefetched && is_held(state);
   }
   state = {};
-  state.unit = unit;
+  state.row = row;
   state.hold = window.hold;
   state.prefetched = window.purpose == Purpose::Prefetch;
-  map_[unit].store(pending | slot, std::memory_order_relaxed);
-  if (!staging) ask([&](RowPolicy& p) { p.on_insert(unit, slot); });
+  map_[row].store(pending | slot, std::memory_order_relaxed);
+  if (!staging) ask([&](RowPolicy& p) { p.on_insert(row, slot); });
   pin(window, slot);
   window.fetches.push_back(fetch);
 }
@@ -339,10 +349,7 @@ void RowCache::release(Window& window, bool used) noexcept {
     window.in_place_bytes = 0;
   }
   const bool changed = used && window.purpose == Purpose::Update;
-  if (changed) {
-    note_changed(window);
-    write_staged(window);
-  }
+  if (changed) write_staged(window);
   const MutexLock lock{mutex_};
   if (is_awaited(window)) --awaited_;
   --windows_;
@@ -356,8 +363,8 @@ void RowCache::let_go(Window& window, std::size_t kept, bool changed) noexcept {
     unpin(slot, window.serial);
     if (!is_staging(slot)) {
       if (changed) state.dirty = true;
-    } else if (map_[state.unit].load(std::memory_order_relaxed) == (pending | slot)) {  // not stuck there
-      map_[state.unit].store(nowhere, std::memory_order_relaxed);
+    } else if (map_[state.row].load(std::memory_order_relaxed) == (pending | slot)) {  // not stuck there
+      map_[state.row].store(nowhere, std::memory_order_relaxed);
       put_free(slot);
     }
   }
@@ -365,26 +372,26 @@ void RowCache::let_go(Window& window, std::size_t kept, bool changed) noexcept {
   if (waiters_ != 0) changed_.notify_all();
 }
 
-std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, bool& full) {
+std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool& full) {
   window.purpose = Purpose::Prefetch;
   begin(window, chunk_);
-  units = units.first(std::min(units.size(), prefetch_stretch));
+  rows = rows.first(std::min(rows.size(), prefetch_stretch));
   std::size_t next = 0;
   {
     const MutexLock lock{mutex_};
     full = awaited_ != 0;  // who takes slots now would take them from those that somebody needs now
-    for (; next < units.size() && window.fetches.size() < chunk_ && !full; ++next) {
-      const auto entry = map_[units[next]].load(std::memory_order_relaxed);
+    for (; next < rows.size() && window.fetches.size() < chunk_ && !full; ++next) {
+      const auto entry = map_[rows[next]].load(std::memory_order_relaxed);
       if (entry != nowhere) {
         auto& state = states_[entry & ~pending];
-        if (state.unit == units[next]) state.hold = std::max(state.hold, window.hold);
+        if (state.row == rows[next]) state.hold = std::max(state.hold, window.hold);
         continue;
       }
-      if (!admits(units[next])) continue;
-      const auto slot = take_slot(window, units[next]);
+      if (!admits(rows[next])) continue;
+      const auto slot = take_slot(window, rows[next]);
       full = slot == no_slot;
       if (full) break;
-      start_fetch(window, units[next], slot);
+      start_fetch(window, rows[next], slot);
     }
   }
   // Where the slow tier takes no victim there is no use in trying more. A row that cannot be read is reported to
@@ -394,19 +401,19 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> units, boo
   return next;
 }
 
-std::size_t RowCache::find_to_write(std::span<const RowId> units, std::span<std::byte*> addresses) noexcept {
+std::size_t RowCache::find_to_write(std::span<const RowId> rows, std::span<std::byte*> addresses) noexcept {
   constexpr std::size_t ahead = 16;
   const auto view = direct_view();
   const MutexLock lock{mutex_};
   std::size_t at_home = 0;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    if (i + ahead < units.size()) __builtin_prefetch(&map_[units[i + ahead]]);
-    if (i + ahead / 2 < units.size()) {
-      const auto entry = map_[units[i + ahead / 2]].load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + ahead < rows.size()) __builtin_prefetch(&map_[rows[i + ahead]]);
+    if (i + ahead / 2 < rows.size()) {
+      const auto entry = map_[rows[i + ahead / 2]].load(std::memory_order_relaxed);
       if (entry < pending) __builtin_prefetch(&states_[entry], 1);
     }
-    addresses[i] = const_cast<std::byte*>(view.find(units[i]));
-    if (const auto slot = slot_of(units[i]); slot != no_slot)
+    addresses[i] = const_cast<std::byte*>(view.find(rows[i]));
+    if (const auto slot = slot_of(rows[i]); slot != no_slot)
       states_[slot].dirty = true;
     else
       ++at_home;
@@ -420,11 +427,11 @@ void RowCache::promote(Window& window, std::span<const RowId> admitted) {
   begin(window, chunk_);
   {
     const MutexLock lock{mutex_};
-    for (const auto unit : admitted) {
+    for (const auto row : admitted) {
       if (window.fetches.size() == chunk_) break;
-      if (map_[unit].load(std::memory_order_relaxed) != nowhere) continue;  // admitted twice
-      const auto slot = take_slot(window, unit);
-      if (slot != no_slot) start_fetch(window, unit, slot);
+      if (map_[row].load(std::memory_order_relaxed) != nowhere) continue;  // admitted twice
+      const auto slot = take_slot(window, row);
+      if (slot != no_slot) start_fetch(window, row, slot);
     }
   }
   carry_out(window);
@@ -475,25 +482,21 @@ void RowCache::check_invariants() const {
   const MutexLock lock{mutex_};
   const std::size_t slots = std::size_t{shape_.slots} + shape_.staging;
   std::size_t cached = 0, free = 0;
-  for (RowId unit = 0; unit < layout_.units; ++unit) {
-    const auto entry = map_[unit].load(std::memory_order_relaxed);
+  for (RowId row = 0; row < layout_.rows; ++row) {
+    const auto entry = map_[row].load(std::memory_order_relaxed);
     if (entry == nowhere) continue;
     check(entry < slots, "(C3) an entry of the slot map is pending, or no slot");
-    check(states_[entry].unit == unit, "(C1) a slot does not hold the unit that the map says");
-    check(!is_staging(entry) || states_[entry].dirty, "(C2) a unit stays in staging though it could go home");
+    check(states_[entry].row == row, "(C1) a slot does not hold the row that the map says");
     ++cached;
   }
   for (auto list : {free_, free_staging_})
-    for (; list != no_slot; list = states_[list].unit) ++free;
+    for (; list != no_slot; list = states_[list].row) ++free;
   check(cached + free == slots, "(C2) a slot is neither free nor in the map");
   check(pins_ == 0, "a slot is pinned, and nobody uses it");
   for (SlotId slot = 0; slot < slots; ++slot) {
     const auto& state = states_[slot];
-    const auto rows = changed(slot);
-    const bool has_changed = std::any_of(rows.begin(), rows.end(), [](auto word) { return word != 0; });
     check(state.pins == 0, "a slot is pinned on its own");
     check(!state.writing, "a slot is being written back, and nobody does it");
-    check(state.dirty || !has_changed, "(C5) a slot has changed rows and is not dirty");
   }
 }
 

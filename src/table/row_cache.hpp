@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A table's slots: which unit is in which, and how units come and go.
+/// \file  A table's slots: which row is in which, and how rows come and go.
 #include <tier/core/function_ref.hpp>
 #include <tier/core/mutex.hpp>
 #include <tier/manager/manager.hpp>
@@ -16,60 +16,61 @@
 
 #include "table/epochs.hpp"
 #include "table/row_layout.hpp"
-#include "table/unit_set.hpp"
+#include "table/row_set.hpp"
+#include "table/row_store.hpp"
 
 namespace tier::detail {
 
 enum class Purpose : std::uint8_t {
-  Gather,    ///< rows are asked for: uses count, units may be read in the slow tier
-  Update,    ///< rows are written: every unit is in a slot, and nobody else writes or writes back there
+  Gather,    ///< rows are asked for: uses count, rows may be read in the slow tier
+  Update,    ///< rows are written: every row is in a slot, and nobody else writes or writes back there
   Peek,      ///< rows are read without a trace
-  Prefetch,  ///< units are fetched ahead: only into slots that nobody holds
+  Prefetch,  ///< rows are fetched ahead: only into slots that nobody holds
   Flush
 };
 
-/// Units that somebody uses: pinned while it does. Reused, so that its memory stays.
+/// Rows that somebody uses: pinned while it does. Reused, so that its memory stays.
 struct Window {
-  /// A unit on its way into a slot.
+  /// A row on its way into a slot.
   struct Fetch {
-    RowId unit;
+    RowId row;
     SlotId slot;
-    RowId old;         ///< the unit that leaves; `no_unit`: the slot was free
+    RowId old;         ///< the row that leaves; `no_row`: the slot was free
     bool write_back;   ///< it leaves dirty
     BatchNumber hold;  ///< the last batch that wanted it
     std::error_code error{};
   };
 
   Purpose purpose = Purpose::Gather;
-  std::span<const RowId> wanted;  ///< rows of its units, each once, ascending; where units are rows, any
-  BatchNumber hold = 0;           ///< the batch that units are held for
-  std::uint32_t serial = 0;       ///< tells open windows apart
-  std::uint64_t waited = 0;       ///< units that were not there when asked for; summed up, the user resets it
-  bool told = false;              ///< the policy knows that the unit which is looked at next is asked for
-  bool late = false;              ///< that unit had to be waited for; the user resets both
-  UnitSet missed;                 ///< units that were in no slot; the user of a gather or an update resets it
-  bool force = false;             ///< nobody will make room: take any slot, whatever the policy says
+  BatchNumber hold = 0;      ///< the batch that rows are held for
+  std::uint32_t serial = 0;  ///< tells open windows apart
+  std::uint64_t waited = 0;  ///< rows that were not there when asked for; summed up, the user resets it
+  bool told = false;         ///< the policy knows that the row which is looked at next is asked for
+  bool late = false;         ///< that row had to be waited for; the user resets both
+  RowSet missed;             ///< rows that were in no slot; the user of a gather or an update resets it
+  bool force = false;        ///< nobody will make room: take any slot, whatever the policy says
   std::vector<SlotId> pins;
   std::vector<Fetch> fetches;  ///< begun, bytes not yet moved
+  std::vector<RowIo> moves;
   std::vector<IoRequest> requests;
   std::uint64_t in_place_bytes = 0;  ///< read by the CPU in the slow tier
   unsigned in_place_reads = 0;
   std::chrono::steady_clock::time_point in_place_since;
-  RowId failed_unit = 0;  ///< valid if `failure`
+  RowId failed_row = 0;  ///< valid if `failure`
   std::error_code failure;
 };
 
-/// Finds units without a lock. A copy of its own keeps what it needs in registers.
+/// Finds rows without a lock. A copy of its own keeps what it needs in registers.
 class SlotView {
  public:
-  SlotView(const std::atomic<std::uint32_t>* map, const std::byte* slots, std::size_t unit_bytes) noexcept
-      : map_{map}, slots_{slots}, unit_bytes_{unit_bytes} {}
+  SlotView(const std::atomic<std::uint32_t>* map, const std::byte* slots, std::size_t row_bytes) noexcept
+      : map_{map}, slots_{slots}, row_bytes_{row_bytes} {}
 
-  [[nodiscard]] const void* entry_address(RowId unit) const noexcept { return &map_[unit]; }
-  /// Where the unit's bytes are; null if it is in no slot. (1)
-  [[nodiscard]] const std::byte* find(RowId unit) const noexcept {
-    const auto entry = map_[unit].load(std::memory_order_acquire);  // (1) <- (2)
-    return entry < pending ? slots_ + entry * unit_bytes_ : nullptr;
+  [[nodiscard]] const void* entry_address(RowId row) const noexcept { return &map_[row]; }
+  /// Where the row's bytes are; null if it is in no slot. (1)
+  [[nodiscard]] const std::byte* find(RowId row) const noexcept {
+    const auto entry = map_[row].load(std::memory_order_acquire);  // (1) <- (2)
+    return entry < pending ? slots_ + entry * row_bytes_ : nullptr;
   }
 
   static constexpr std::uint32_t pending = std::uint32_t{1} << 31;  ///< of an entry: not readable yet
@@ -77,20 +78,20 @@ class SlotView {
  protected:
   const std::atomic<std::uint32_t>* map_;
   const std::byte* slots_;
-  std::size_t unit_bytes_;
+  std::size_t row_bytes_;
 };
 
-/// Finds every unit: in its slot, or where it lives.
+/// Finds every row: in its slot, or where it lives.
 class DirectView : public SlotView {
  public:
   DirectView(const SlotView& slots, const std::byte* home) noexcept : SlotView{slots}, home_{home} {}
 
-  [[nodiscard]] const std::byte* find(RowId unit) const noexcept {
-    const auto entry = map_[unit].load(std::memory_order_acquire);
-    return entry < pending ? slots_ + entry * unit_bytes_ : home_ + unit * unit_bytes_;
+  [[nodiscard]] const std::byte* find(RowId row) const noexcept {
+    const auto entry = map_[row].load(std::memory_order_acquire);
+    return entry < pending ? slots_ + entry * row_bytes_ : home_ + row * row_bytes_;
   }
-  [[nodiscard]] bool is_at_home(const std::byte* unit, std::size_t home_bytes) const noexcept {
-    return static_cast<std::size_t>(unit - home_) < home_bytes;
+  [[nodiscard]] bool is_at_home(const std::byte* row, std::size_t home_bytes) const noexcept {
+    return static_cast<std::size_t>(row - home_) < home_bytes;
   }
 
  private:
@@ -99,20 +100,20 @@ class DirectView : public SlotView {
 
 /// The slots of one table in the fastest tier, its home in a slower one, and the movement between them.
 ///
-/// The slot map has an entry for each unit: a slot that holds it, a slot it is on its way to, or nowhere. A unit that
+/// The slot map has an entry for each row: a slot that holds it, a slot it is on its way to, or nowhere. A row that
 /// leaves dirty stays in the map until it has been written back, so whoever finds a slot there reads current bytes.
-/// A slot gets its next unit's bytes only when nobody can be reading the last one's: readers announce themselves to
-/// `epochs()`. All else is decided under one lock; bytes move outside it. While a unit that stays is written back it
+/// A slot gets its next row's bytes only when nobody can be reading the last one's: readers announce themselves to
+/// `epochs()`. All else is decided under one lock; bytes move outside it. While a row that stays is written back it
 /// cannot leave, and updates wait for it.
 ///
-/// (C1) a unit's entry names a slot whose `unit` it is, or whose `unit` is about to replace it; (C2) free slots, slots
-/// with a unit and stuck staging slots are all slots; (C3) a slot in the map without its pending bit is readable;
-/// (C4) a unit in no slot is current in the slow tier; (C5) a slot has changed rows only if it is dirty.
+/// (C1) a row's entry names a slot whose `row` it is, or whose `row` is about to replace it; (C2) free slots, slots
+/// with a row and staging that a row is stuck in are all slots; (C3) a slot in the map without its pending bit is readable;
+/// (C4) a row in no slot is current in the slow tier.
 /// \threadsafety  Internally synchronised; one `Update` window at a time.
 class RowCache final : private RowFacts {
  public:
   /// Places everything in `manager`'s fastest tier.
-  /// \param slow  the home of the units
+  /// \param slow  the home of the rows
   RowCache(Manager& manager, const RowLayout& layout, const CacheShape& shape, PlacedStorage slow,
            std::unique_ptr<RowPolicy> policy, std::string name);
   ~RowCache();
@@ -124,73 +125,73 @@ class RowCache final : private RowFacts {
   [[nodiscard]] Tier& slow() const noexcept { return home_.tier(); }
   [[nodiscard]] Bytes bytes() const noexcept { return storage_.size_bytes(); }
 
-  /// Writes the first contents of all units, some at a time.   \pre  Nothing else is called yet.
-  /// \param fill  sets units [first, first + count) at an address
+  /// Writes the first contents of all rows, some at a time.   \pre  Nothing else is called yet.
+  /// \param fill  sets rows [first, first + count) at an address, as they lie in the slow tier, where zeros are
   void write_all(FunctionRef<void(RowId first, RowId count, std::byte* memory)> fill);
 
   // What a reader without a lock uses, inside an epoch.
   [[nodiscard]] Epochs& epochs() noexcept { return epochs_; }
-  [[nodiscard]] SlotView view() const noexcept { return {map_, slots_, layout_.unit_bytes}; }
+  [[nodiscard]] SlotView view() const noexcept { return {map_, slots_, layout_.row_bytes}; }
 
   // Direct use: rows that are in no slot are used where they live, and move in the background alone.
   [[nodiscard]] bool is_direct() const noexcept { return direct_ && !in_fork_child_; }
   /// \pre  is_direct()
   [[nodiscard]] DirectView direct_view() const noexcept { return {view(), home_.address()}; }
-  /// Where the units are, all of which will be written.   \return  how many of them live in the slow tier
-  /// \pre  nobody moves units until that has been done
-  std::size_t find_to_write(std::span<const RowId> units, std::span<std::byte*> addresses) noexcept
+  /// Where the rows are, all of which will be written.   \return  how many of them live in the slow tier
+  /// \pre  nobody moves rows until that has been done
+  std::size_t find_to_write(std::span<const RowId> rows, std::span<std::byte*> addresses) noexcept
       TIER_EXCLUDES(mutex_);
   /// True if `review` has as much to look at as it can have.
   [[nodiscard]] bool log_is_full() const noexcept {
     return logged_.load(std::memory_order_relaxed) == shape_.log;
   }
   /// Tells the policy of the uses in the log, a stretch of them for each call.
-  /// \param[out] admitted  the units of these uses that it would have in slots
+  /// \param[out] admitted  the rows of these uses that it would have in slots
   /// \return               there are more
   /// \throws               `std::bad_alloc`, before it has told any
   bool review(std::vector<RowId>& admitted) TIER_EXCLUDES(mutex_);
-  /// Fetches units, as far as others leave for them.
+  /// Fetches rows, as far as others leave for them.
   /// \pre  nobody writes rows directly; `admitted` is as `review` has left it
   void promote(Window& window, std::span<const RowId> admitted) TIER_EXCLUDES(mutex_);
 
   // Windows.
-  /// Pins units in order, fetching what is missing, until all are pinned, there is room for no more, or one would have
+  /// Pins rows in order, fetching what is missing, until all are pinned, there is room for no more, or one would have
   /// to be waited for while others are pinned.
-  /// \param addresses  set for the units that were pinned
-  /// \return           how many; at least one, unless there are no units
+  /// \param addresses  set for the rows that were pinned
+  /// \return           how many; at least one, unless there are no rows
   /// \throws           `TierError` naming the row that cannot be read, `OutOfTierMemory`; nothing is pinned then
-  std::size_t acquire(Window& window, std::span<const RowId> units, std::span<std::byte*> addresses)
+  std::size_t acquire(Window& window, std::span<const RowId> rows, std::span<std::byte*> addresses)
       TIER_EXCLUDES(mutex_);
   /// Unpins all; what an `Update` window wanted is now dirty.
   /// \param used  false: nobody has written there
   void release(Window& window, bool used = true) noexcept TIER_EXCLUDES(mutex_);
-  /// Fetches units from the first on and holds them for `window.hold`, a stretch of them for each call.
+  /// Fetches rows from the first on and holds them for `window.hold`, a stretch of them for each call.
   /// \param[out] full  there was no room for the next one, or a gather or an update is taking room
   /// \return           how many are dealt with
-  std::size_t prefetch(Window& window, std::span<const RowId> units, bool& full) TIER_EXCLUDES(mutex_);
-  /// Writes back every dirty unit.   \throws  `TierError` of the first that failed, after trying all; in the child of a
+  std::size_t prefetch(Window& window, std::span<const RowId> rows, bool& full) TIER_EXCLUDES(mutex_);
+  /// Writes back every dirty row.   \throws  `TierError` of the first that failed, after trying all; in the child of a
   ///                                           fork, where nothing is written
   void flush(Window& window) TIER_EXCLUDES(mutex_);
 
   // Batches.
-  /// \return  a number that units can be held for; 0 if too many batches are open
+  /// \return  a number that rows can be held for; 0 if too many batches are open
   [[nodiscard]] BatchNumber open_batch() TIER_EXCLUDES(mutex_);
-  void announce(BatchNumber batch, std::span<const RowId> units) TIER_EXCLUDES(mutex_);
+  void announce(BatchNumber batch, std::span<const RowId> rows) TIER_EXCLUDES(mutex_);
   /// Nothing is held for it any more.
-  /// \param announced  its units, if the policy was told of them   \param used  it was gathered
+  /// \param announced  its rows, if the policy was told of them   \param used  it was gathered
   void end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept
       TIER_EXCLUDES(mutex_);
-  /// Holds those of the units that are cached.
-  void hold(BatchNumber batch, std::span<const RowId> units) noexcept TIER_EXCLUDES(mutex_);
+  /// Holds those of the rows that are cached.
+  void hold(BatchNumber batch, std::span<const RowId> rows) noexcept TIER_EXCLUDES(mutex_);
 
   /// Tells the policy of uses that were served without a lock; it may hear of them later, or not at all.
-  /// \param hold  the rows' units are held for this batch
+  /// \param hold  the rows' rows are held for this batch
   void note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept TIER_EXCLUDES(mutex_);
   [[nodiscard]] bool policy_wants_all() const noexcept { return wants_all_.load(std::memory_order_relaxed); }
 
   /// Around a fork: waits until no window is open and no bytes move, and holds the locks.
   void before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
-  /// In the child the slow tier is the parent's: units that are in no slot cannot be reached.
+  /// In the child the slow tier is the parent's: rows that are in no slot cannot be reached.
   void after_fork(bool in_child) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
 
   /// Adds this cache's part.
@@ -202,10 +203,10 @@ class RowCache final : private RowFacts {
  private:
   static constexpr std::uint32_t pending = SlotView::pending;
   static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
-  static constexpr RowId no_unit = ~RowId{0};
+  static constexpr RowId no_row = ~RowId{0};
 
   struct SlotState {
-    RowId unit;            // or the next free slot
+    RowId row;             // or the next free slot
     BatchNumber hold;      // kept for it while it is open
     std::uint32_t window;  // the last that pinned it, if it still does
     std::uint32_t pins : 24;
@@ -219,25 +220,17 @@ class RowCache final : private RowFacts {
   enum class Step : std::uint8_t { Ready, Busy, NoRoom };
   class MayGo;
 
-  SlotId slot_of(RowId unit) const noexcept override;
-  RowId row_of(RowId id) const noexcept override { return layout_.unit_of(id); }
+  SlotId slot_of(RowId row) const noexcept override;
 
   [[nodiscard]] std::byte* slot_address(SlotId slot) const noexcept {
-    return slots_ + slot * layout_.unit_bytes;
-  }
-  [[nodiscard]] std::uint64_t home_of(RowId unit) const noexcept {
-    return home_.offset() + std::uint64_t{unit} * layout_.unit_bytes;
+    return slots_ + slot * layout_.row_bytes;
   }
   [[nodiscard]] static bool is_awaited(const Window& window) noexcept {
     return window.purpose == Purpose::Gather || window.purpose == Purpose::Update;
   }
   [[nodiscard]] bool is_staging(SlotId slot) const noexcept { return slot >= shape_.slots; }
   [[nodiscard]] SlotId slot_at(const std::byte* address) const noexcept {
-    return static_cast<SlotId>(static_cast<std::size_t>(address - slots_) / layout_.unit_bytes);
-  }
-  /// Which rows of a slot the slow tier has no current copy of; empty where units are rows.
-  [[nodiscard]] std::span<std::uint32_t> changed(SlotId slot) const noexcept TIER_REQUIRES(mutex_) {
-    return {masks_ + slot * layout_.mask_words(), layout_.mask_words()};
+    return static_cast<SlotId>(static_cast<std::size_t>(address - slots_) / layout_.row_bytes);
   }
   [[nodiscard]] bool is_held(const SlotState& state) const noexcept TIER_REQUIRES(mutex_) {
     return state.hold != 0 && open_[state.hold % max_open_batches] == state.hold;
@@ -255,17 +248,17 @@ class RowCache final : private RowFacts {
     return question(*policy_);
   }
   void replace_policy() noexcept TIER_REQUIRES(mutex_);
-  [[nodiscard]] bool admits(RowId unit) noexcept TIER_REQUIRES(mutex_);
-  void tell_use(Window& window, RowId unit, SlotId slot) noexcept TIER_REQUIRES(mutex_);
+  [[nodiscard]] bool admits(RowId row) noexcept TIER_REQUIRES(mutex_);
+  void tell_use(Window& window, RowId row, SlotId slot) noexcept TIER_REQUIRES(mutex_);
 
-  void begin(Window& window, std::size_t units) TIER_EXCLUDES(mutex_);
-  Step place(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
-  Step place_missing(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
-  Step refuse(Window& window, RowId unit, std::error_code error) TIER_REQUIRES(mutex_);
-  Step read_in_place(Window& window, RowId unit, std::byte*& address) TIER_REQUIRES(mutex_);
-  [[nodiscard]] SlotId take_slot(Window& window, RowId unit) TIER_REQUIRES(mutex_);
+  void begin(Window& window, std::size_t rows) TIER_EXCLUDES(mutex_);
+  Step place(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
+  Step place_missing(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
+  Step refuse(Window& window, RowId row, std::error_code error) TIER_REQUIRES(mutex_);
+  Step read_in_place(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
+  [[nodiscard]] SlotId take_slot(Window& window, RowId row) TIER_REQUIRES(mutex_);
   [[nodiscard]] SlotId any_slot() noexcept TIER_REQUIRES(mutex_);
-  void start_fetch(Window& window, RowId unit, SlotId slot) TIER_REQUIRES(mutex_);
+  void start_fetch(Window& window, RowId row, SlotId slot) TIER_REQUIRES(mutex_);
   void pin(Window& window, SlotId slot) noexcept TIER_REQUIRES(mutex_);
   void unpin(SlotId slot, std::uint32_t serial) noexcept TIER_REQUIRES(mutex_);
   void let_go(Window& window, std::size_t kept, bool changed) noexcept TIER_REQUIRES(mutex_);
@@ -273,16 +266,14 @@ class RowCache final : private RowFacts {
   bool carry_out(Window& window) TIER_EXCLUDES(mutex_);
   bool write_victims(Window& window) TIER_EXCLUDES(mutex_);
   void list_victims(Window& window, std::span<const Window::Fetch> victims) TIER_EXCLUDES(mutex_);
-  [[nodiscard]] bool may_join(RowId unit, BatchNumber age) const noexcept TIER_REQUIRES(mutex_);
-  RowId list_dirty(Window& window, RowId unit) TIER_EXCLUDES(mutex_);
-  void read_units(Window& window) TIER_EXCLUDES(mutex_);
+  [[nodiscard]] bool may_join(RowId row) const noexcept TIER_REQUIRES(mutex_);
+  RowId list_dirty(Window& window, RowId row) TIER_EXCLUDES(mutex_);
+  void read_rows(Window& window) TIER_EXCLUDES(mutex_);
   void undo(Window& window, const Window::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
   void forget(Window& window, const Window::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
   void write_staged(Window& window) noexcept TIER_EXCLUDES(mutex_);
-  void transfer(Direction direction, std::span<IoRequest> requests, Cause cause) noexcept;
+  void transfer(Direction direction, Window& window, Cause cause) noexcept TIER_EXCLUDES(mutex_);
   void settle_written(SlotId slot, std::error_code error) noexcept TIER_REQUIRES(mutex_);
-  void note_changed(const Window& window) noexcept TIER_EXCLUDES(mutex_);
-  void count_written(SlotId slot) noexcept TIER_REQUIRES(mutex_);
   void free_written_staging() noexcept TIER_EXCLUDES(mutex_);
   void drain_log() noexcept TIER_REQUIRES(mutex_);
   void clear_log() noexcept TIER_REQUIRES(mutex_);
@@ -296,14 +287,14 @@ class RowCache final : private RowFacts {
   const std::unique_ptr<RowPolicy> own_policy_;
   RowPolicy* policy_ TIER_GUARDED_BY(mutex_);  // that one, or what stands in for it when it has failed
   std::atomic<bool> wants_all_;
-  const std::size_t chunk_;  // units whose bytes move in one go
-  const bool joins_writes_;  // adjacent units cost less together
-  PlacedStorage home_, storage_;
+  const std::size_t chunk_;       // rows that are fetched in one go
+  const std::size_t most_moved_;  // rows that one transfer moves
+  PlacedStorage storage_;
+  RowStore home_;
   const bool direct_;
   std::byte* slots_ = nullptr;
   std::atomic<std::uint32_t>* map_ = nullptr;  // written under the lock
   SlotState* states_ = nullptr;                // guarded by the lock
-  std::uint32_t* masks_ = nullptr;             // likewise
   RowId* log_ = nullptr;                       // guarded by the lock
   Epochs epochs_;
 

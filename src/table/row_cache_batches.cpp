@@ -16,18 +16,18 @@ BatchNumber RowCache::open_batch() {
   return 0;
 }
 
-void RowCache::announce(BatchNumber batch, std::span<const RowId> units) {
+void RowCache::announce(BatchNumber batch, std::span<const RowId> rows) {
   const MutexLock lock{mutex_};
-  ask([&](RowPolicy& p) { p.on_announce(batch, units); });
+  ask([&](RowPolicy& p) { p.on_announce(batch, rows); });
 }
 
 void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept {
   if (batch == 0) return;
   const MutexLock lock{mutex_};
   open_[batch % max_open_batches] = 0;
-  for (const auto unit :
+  for (const auto row :
        is_direct() ? std::span<const RowId>{} : announced) {  // nothing is fetched for a batch
-    const auto slot = slot_of(unit);
+    const auto slot = slot_of(row);
     if (slot == no_slot || !states_[slot].prefetched || states_[slot].hold != batch) continue;
     states_[slot].prefetched = false;
     counters_.prefetched_unused += !used;
@@ -35,10 +35,10 @@ void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bo
   if (!announced.empty()) ask([&](RowPolicy& p) { p.on_batch_end(batch, announced); });
 }
 
-void RowCache::hold(BatchNumber batch, std::span<const RowId> units) noexcept {
+void RowCache::hold(BatchNumber batch, std::span<const RowId> rows) noexcept {
   const MutexLock lock{mutex_};
-  for (const auto unit : units) {
-    const auto slot = slot_of(unit);
+  for (const auto row : rows) {
+    const auto slot = slot_of(row);
     if (slot != no_slot && !is_held(states_[slot])) states_[slot].hold = batch;
   }
 }
@@ -55,11 +55,11 @@ void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept
   }
   drain_log();
   for (const auto row : rows) {
-    const auto slot = slot_of(layout_.unit_of(row));
+    const auto slot = slot_of(row);
     if (slot == no_slot) continue;
     states_[slot].hold = std::max(states_[slot].hold, hold);
     states_[slot].prefetched = false;
-    ask([&](RowPolicy& p) { p.on_hit(states_[slot].unit, slot); });
+    ask([&](RowPolicy& p) { p.on_hit(states_[slot].row, slot); });
   }
 }
 
@@ -75,11 +75,11 @@ bool RowCache::review(std::vector<RowId>& admitted) {
     const auto logged = logged_.load(std::memory_order_relaxed);
     const auto end = std::min(logged, reviewed_ + hold);
     for (done += hold; reviewed_ < end; ++reviewed_) {
-      if (reviewed_ + ahead < logged) __builtin_prefetch(&map_[layout_.unit_of(log_[reviewed_ + ahead])]);
-      const auto unit = layout_.unit_of(log_[reviewed_]);
-      const auto slot = slot_of(unit);
-      ask([&](RowPolicy& p) { slot != no_slot ? p.on_hit(unit, slot) : p.on_miss(unit); });
-      if (map_[unit].load(std::memory_order_relaxed) == nowhere && admits(unit)) admitted.push_back(unit);
+      if (reviewed_ + ahead < logged) __builtin_prefetch(&map_[log_[reviewed_ + ahead]]);
+      const auto row = log_[reviewed_];
+      const auto slot = slot_of(row);
+      ask([&](RowPolicy& p) { slot != no_slot ? p.on_hit(row, slot) : p.on_miss(row); });
+      if (map_[row].load(std::memory_order_relaxed) == nowhere && admits(row)) admitted.push_back(row);
     }
     if (reviewed_ < logged) continue;
     clear_log();
@@ -90,9 +90,9 @@ bool RowCache::review(std::vector<RowId>& admitted) {
 
 void RowCache::drain_log() noexcept {
   for (const auto logged = logged_.load(std::memory_order_relaxed); reviewed_ < logged; ++reviewed_) {
-    const auto unit = layout_.unit_of(log_[reviewed_]);
-    const auto slot = slot_of(unit);
-    if (slot != no_slot) ask([&](RowPolicy& p) { p.on_hit(unit, slot); });
+    const auto row = log_[reviewed_];
+    const auto slot = slot_of(row);
+    if (slot != no_slot) ask([&](RowPolicy& p) { p.on_hit(row, slot); });
   }
   clear_log();
 }

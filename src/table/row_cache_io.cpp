@@ -1,83 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How the bytes of units move: victims out, missed units in, all of them home.
+// How the bytes of rows move: victims out, missed rows in, all of them home.
 #include <tier/core/error.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <utility>
+#include <cstring>
 
 #include "table/row_cache.hpp"
 
 namespace tier::detail {
 namespace {
 
-// Units looked at in one hold of the lock by a flush.
+// Rows looked at in one hold of the lock by a flush.
 constexpr RowId flush_stretch = 4096;
 
-/// What the window's user wants of a unit, where units are blocks of rows.
-std::span<const RowId> wanted_in(const RowLayout& layout, const Window& window, RowId unit) {
-  const auto first = layout.first_row(unit);
-  const auto begin = std::lower_bound(window.wanted.begin(), window.wanted.end(), first);
-  return {begin, std::lower_bound(begin, window.wanted.end(), first + layout.rows_in(unit))};
-}
-
-TierError unit_error(const RowLayout& layout, const std::string& table, RowId unit, Tier& tier,
-                     std::error_code error, std::string_view what) {
+TierError row_error(const std::string& table, RowId row, Tier& tier, std::error_code error,
+                    std::string_view what) {
   std::string message{what};
-  message.append(" table '").append(table).append("' row ").append(std::to_string(layout.first_row(unit)));
-  if (layout.rows_in(unit) > 1)
-    message.append(" to ").append(std::to_string(layout.first_row(unit) + layout.rows_in(unit) - 1));
+  message.append(" table '").append(table).append("' row ").append(std::to_string(row));
   return {error, message.append(" in tier ").append(tier.name())};
 }
 
 }  // namespace
 
 void RowCache::write_all(FunctionRef<void(RowId, RowId, std::byte*)> fill) {
-  const auto buffer = static_cast<RowId>(std::min<std::size_t>(
-      std::size_t{shape_.slots} + shape_.staging, std::max<std::size_t>(1, (4 << 20) / layout_.unit_bytes)));
-  for (RowId first = 0; first < layout_.units; first += std::min(buffer, layout_.units - first)) {
-    const auto count = std::min(buffer, layout_.units - first);
-    fill(first, count, slots_);
+  constexpr std::size_t most = 4 << 20;
+  auto* const memory = storage_.address();  // up to the states: nothing is there yet
+  const auto room = static_cast<std::size_t>(reinterpret_cast<std::byte*>(states_) - memory);
+  const auto at_once = std::max<std::size_t>(1, std::min(most, room) / layout_.block_bytes);
+  for (std::size_t first = 0; first < layout_.blocks(); first += at_once) {
+    const auto blocks = std::min(at_once, layout_.blocks() - first);
+    const auto row = static_cast<RowId>(first * layout_.block_rows);
+    const auto rows = std::min<std::size_t>(blocks * layout_.block_rows, layout_.rows - row);
+    std::memset(memory, 0, blocks * layout_.block_bytes);  // what pads blocks must not differ from run to run
+    fill(row, static_cast<RowId>(rows), memory);
     const MutexLock pass{gate_};
-    IoRequest request{home_of(first), slots_, count * layout_.unit_bytes, {}};
-    slow().transfer(Direction::Write, {&request, 1});
-    if (request.error)
-      throw unit_error(layout_, name_, first, slow(), request.error, "cannot write the first contents of");
+    const auto error = home_.write_blocks(static_cast<RowId>(first), {memory, blocks * layout_.block_bytes});
+    if (error) throw row_error(name_, row, slow(), error, "cannot write the first contents of");
   }
 }
 
-// Moves the bytes of the fetches that were begun: victims out, then units in.
+// Moves the bytes of the fetches that were begun: victims out, then rows in.
 bool RowCache::carry_out(Window& window) {
   const bool written = write_victims(window);
-  const auto replaces = [](const Window::Fetch& fetch) { return fetch.old != no_unit; };
+  const auto replaces = [](const Window::Fetch& fetch) { return fetch.old != no_row; };
   if (std::any_of(window.fetches.begin(), window.fetches.end(), replaces)) epochs_.synchronize();
-  read_units(window);
+  read_rows(window);
   window.fetches.clear();
   return written;
 }
 
 bool RowCache::write_victims(Window& window) {
-  auto& requests = window.requests;
   auto& fetches = window.fetches;
   const auto clean =
       std::partition(fetches.begin(), fetches.end(), [](const auto& fetch) { return fetch.write_back; });
   if (clean == fetches.begin()) return true;
   std::sort(fetches.begin(), clean, [](const auto& a, const auto& b) { return a.old < b.old; });
   list_victims(window, {fetches.begin(), clean});
-  transfer(Direction::Write, requests, Cause::Evict);
+  transfer(Direction::Write, window, Cause::Evict);
 
   const MutexLock lock{mutex_};
   auto fetch = fetches.begin();
-  for (const auto& request : requests) {
-    if (fetch == clean || request.memory != slot_address(fetch->slot)) {
-      settle_written(slot_at(request.memory), request.error);  // it had joined
+  for (const auto& move : window.moves) {
+    if (fetch == clean || move.memory != slot_address(fetch->slot)) {
+      settle_written(slot_at(move.memory), move.error);  // it had joined
       continue;
     }
-    fetch->error = request.error;
+    fetch->error = move.error;
     if (fetch->error) {
       undo(window, *fetch);
     } else {
-      count_written(fetch->slot);
+      ++counters_.written_rows;
       map_[fetch->old].store(nowhere, std::memory_order_release);
     }
     ++fetch;
@@ -88,52 +80,48 @@ bool RowCache::write_victims(Window& window) {
   return fetches.size() == begun;
 }
 
-// Dirty units beside a victim are written with it, and stay: to a device, one large write is little more than a small
-// one.
+// Dirty rows of a victim's block are written with it, and stay: the block is written anyway.
 void RowCache::list_victims(Window& window, std::span<const Window::Fetch> victims) {
-  auto& requests = window.requests;
-  auto room = joins_writes_ ? chunk_ : 0;
-  const auto add = [&](RowId unit, SlotId slot) {
-    requests.push_back({home_of(unit), slot_address(slot), layout_.unit_bytes, {}});
-  };
-  const auto join = [&](RowId unit) {
-    const auto slot = slot_of(unit);
-    states_[slot].writing = true;
-    add(unit, slot);
-  };
-  requests.clear();
+  auto& moves = window.moves;
+  auto room = most_moved_ - victims.size();
+  moves.clear();
   const MutexLock lock{mutex_};
-  for (const auto& victim : victims) {
-    const auto age = last_batch_ - victim.hold;
-    auto first = victim.old;
-    for (; room > 0 && may_join(first - 1, age); --room) --first;
-    for (; first < victim.old; ++first) join(first);
-    add(victim.old, victim.slot);
-    for (auto next = victim.old + 1; room > 0 && may_join(next, age); ++next, --room) join(next);
+  for (auto victim = victims.begin(); victim != victims.end();) {
+    const auto block = victim->old / layout_.block_rows;
+    auto row = block * layout_.block_rows;
+    for (const auto end = row + layout_.rows_in(block); row < end; ++row) {
+      if (victim != victims.end() && victim->old == row) {
+        moves.push_back({row, slot_address(victim->slot)});
+        ++victim;
+      } else if (room > 0 && may_join(row)) {
+        const auto slot = slot_of(row);
+        states_[slot].writing = true;
+        moves.push_back({row, slot_address(slot)});
+        --room;
+      }
+    }
   }
 }
 
-// Not what somebody uses or is about to. Nor what will be dirty again before it leaves: what batches have not wanted for
-// half as long as the victim is taken to leave soon.
-bool RowCache::may_join(RowId unit, BatchNumber age) const noexcept {
-  const auto slot = unit < layout_.units ? slot_of(unit) : no_slot;
+// Not what somebody uses or is about to: updates would wait for it.
+bool RowCache::may_join(RowId row) const noexcept {
+  const auto slot = slot_of(row);
   if (slot == no_slot) return false;
   const auto& state = states_[slot];
-  if (!state.dirty || state.stuck || state.writing || state.pins != 0 || is_held(state)) return false;
-  return last_batch_ - state.hold >= age / 2;
+  return state.dirty && !state.stuck && !state.writing && state.pins == 0 && !is_held(state);
 }
 
-// The old unit stays where it is: nothing is lost.
+// The old row stays where it is: nothing is lost.
 void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
   auto& state = states_[fetch.slot];
-  map_[fetch.unit].store(nowhere, std::memory_order_relaxed);
+  map_[fetch.row].store(nowhere, std::memory_order_relaxed);
   ask([&](RowPolicy& p) {
-    p.on_erase(fetch.unit, fetch.slot);
+    p.on_erase(fetch.row, fetch.slot);
     p.on_insert(fetch.old, fetch.slot);
   });
   std::erase(window.pins, fetch.slot);
   unpin(fetch.slot, window.serial);
-  state.unit = fetch.old;
+  state.row = fetch.old;
   state.hold = 0;
   state.prefetched = false;
   state.dirty = state.stuck = true;
@@ -141,87 +129,70 @@ void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
   ++counters_.write_errors;
 }
 
-void RowCache::read_units(Window& window) {
-  auto& requests = window.requests;
+void RowCache::read_rows(Window& window) {
+  auto& moves = window.moves;
   auto& fetches = window.fetches;
-  std::sort(fetches.begin(), fetches.end(), [](const auto& a, const auto& b) { return a.unit < b.unit; });
-  requests.clear();
-  for (const auto& fetch : fetches)
-    requests.push_back({home_of(fetch.unit), slot_address(fetch.slot), layout_.unit_bytes, {}});
+  std::sort(fetches.begin(), fetches.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
+  moves.clear();
+  for (const auto& fetch : fetches) moves.push_back({fetch.row, slot_address(fetch.slot)});
   const bool ahead = window.purpose == Purpose::Prefetch;
-  transfer(Direction::Read, requests, ahead ? Cause::Hint : Cause::Miss);
+  transfer(Direction::Read, window, ahead ? Cause::Hint : Cause::Miss);
 
-  const auto row_bytes = layout_.used_row_bytes();
   const MutexLock lock{mutex_};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
+  for (std::size_t i = 0; i < moves.size(); ++i) {
     auto& fetch = fetches[i];
-    fetch.error = requests[i].error;
+    fetch.error = moves[i].error;
     if (fetch.error) {
       forget(window, fetch);
       continue;
     }
-    counters_.bytes_in += layout_.unit_bytes;
-    counters_.bytes_wanted +=
-        row_bytes * (layout_.unit_rows == 1 ? 1 : wanted_in(layout_, window, fetch.unit).size());
-    if (window.purpose == Purpose::Gather || window.purpose == Purpose::Update) ++counters_.missed_units;
-    if (ahead) ++counters_.prefetched_units;
+    counters_.bytes_wanted += layout_.used_row_bytes();
+    if (is_awaited(window)) ++counters_.missed_rows;
+    if (ahead) ++counters_.prefetched_rows;
     if (is_staging(fetch.slot))
-      counters_.in_place_units += window.purpose != Purpose::Peek;
+      counters_.in_place_rows += window.purpose != Purpose::Peek;
     else
-      map_[fetch.unit].store(fetch.slot, std::memory_order_release);  // (2) -> (1)
+      map_[fetch.row].store(fetch.slot, std::memory_order_release);  // (2) -> (1)
   }
   changed_.notify_all();
 }
 
-// A unit that cannot be read is in no slot.
+// A row that cannot be read is in no slot.
 void RowCache::forget(Window& window, const Window::Fetch& fetch) noexcept {
-  map_[fetch.unit].store(nowhere, std::memory_order_relaxed);
-  if (!is_staging(fetch.slot)) ask([&](RowPolicy& p) { p.on_erase(fetch.unit, fetch.slot); });
+  map_[fetch.row].store(nowhere, std::memory_order_relaxed);
+  if (!is_staging(fetch.slot)) ask([&](RowPolicy& p) { p.on_erase(fetch.row, fetch.slot); });
   std::erase(window.pins, fetch.slot);
   unpin(fetch.slot, window.serial);
   put_free(fetch.slot);
   ++counters_.read_errors;
-  if (!window.failure) window.failed_unit = fetch.unit;
+  if (!window.failure) window.failed_row = fetch.row;
   window.failure = fetch.error;
-}
-
-// Where units are rows, that they are dirty says all.
-void RowCache::note_changed(const Window& window) noexcept {
-  if (layout_.mask_words() == 0) return;
-  const MutexLock lock{mutex_};
-  for (const auto slot : window.pins) {
-    const auto unit = states_[slot].unit;
-    for (const auto row : wanted_in(layout_, window, unit)) {
-      const auto i = row - layout_.first_row(unit);
-      changed(slot)[i / 32] |= std::uint32_t{1} << i % 32;
-    }
-  }
 }
 
 // What was updated in staging goes home at once. If it cannot, staging has become its slot.
 void RowCache::write_staged(Window& window) noexcept {
-  auto& requests = window.requests;
-  requests.clear();
+  auto& moves = window.moves;
+  moves.clear();
   const auto staged = std::partition(window.pins.begin(), window.pins.end(),
                                      [this](SlotId slot) { return !is_staging(slot); });
   if (staged == window.pins.end()) return;
   std::sort(staged, window.pins.end(),
-            [this](SlotId a, SlotId b) { return states_[a].unit < states_[b].unit; });
+            [this](SlotId a, SlotId b) { return states_[a].row < states_[b].row; });
   for (auto slot = staged; slot != window.pins.end(); ++slot)
-    requests.push_back({home_of(states_[*slot].unit), slot_address(*slot), layout_.unit_bytes, {}});
-  transfer(Direction::Write, requests, Cause::Evict);
+    moves.push_back({states_[*slot].row, slot_address(*slot)});
+  transfer(Direction::Write, window, Cause::Evict);
   const MutexLock lock{mutex_};
-  for (const auto& request : requests) {
-    const auto slot = slot_at(request.memory);
-    if (!request.error) {
-      count_written(slot);
+  for (const auto& move : moves) {
+    const auto slot = slot_at(move.memory);
+    auto& state = states_[slot];
+    state.dirty = state.stuck = static_cast<bool>(move.error);
+    if (!move.error) {  // if it was stuck, it stays until a flush frees it
+      ++counters_.written_rows;
       continue;
     }
-    auto& state = states_[slot];
-    state.dirty = state.stuck = true;
-    write_error_ = request.error;
+    write_error_ = move.error;
     ++counters_.write_errors;
-    map_[state.unit].store(slot, std::memory_order_release);  // (2) -> (1)
+    map_[state.row].store(slot, std::memory_order_release);  // (2) -> (1)
   }
 }
 
@@ -230,16 +201,16 @@ void RowCache::flush(Window& window) {
     throw TierError{std::make_error_code(std::errc::operation_not_permitted),
                     "a flush of table '" + name_ + "' in the child of a fork"};
   window.purpose = Purpose::Flush;
-  begin(window, chunk_);
+  begin(window, most_moved_);
   std::error_code failure;
   RowId failed = 0;
-  for (RowId unit = 0; unit < layout_.units;) {
-    unit = list_dirty(window, unit);
-    transfer(Direction::Write, window.requests, Cause::Evict);
+  for (RowId row = 0; row < layout_.rows;) {
+    row = list_dirty(window, row);
+    transfer(Direction::Write, window, Cause::Evict);
     const MutexLock lock{mutex_};
-    for (std::size_t i = 0; i < window.requests.size(); ++i) {
-      const auto error = window.requests[i].error;
-      if (error && !failure) failure = error, failed = states_[window.pins[i]].unit;
+    for (std::size_t i = 0; i < window.moves.size(); ++i) {
+      const auto error = window.moves[i].error;
+      if (error && !failure) failure = error, failed = states_[window.pins[i]].row;
       settle_written(window.pins[i], error);
       unpin(window.pins[i], window.serial);
     }
@@ -248,19 +219,19 @@ void RowCache::flush(Window& window) {
   }
   free_written_staging();
   release(window);
-  if (failure) throw unit_error(layout_, name_, failed, slow(), failure, "cannot write back");
+  if (failure) throw row_error(name_, failed, slow(), failure, "cannot write back");
 }
 
-// In the order of their homes, for large writes.   \return  the unit to go on from
-RowId RowCache::list_dirty(Window& window, RowId unit) {
+// In the order of their homes, for large writes.   \return  the row to go on from
+RowId RowCache::list_dirty(Window& window, RowId row) {
   const MutexLock lock{mutex_};
-  window.requests.clear();
-  const auto end = std::min(layout_.units, unit + flush_stretch);
-  while (unit < end && window.requests.size() < chunk_) {
-    const auto entry = map_[unit].load(std::memory_order_relaxed);
+  window.moves.clear();
+  const auto end = std::min(layout_.rows, row + flush_stretch);
+  while (row < end && window.moves.size() < most_moved_) {
+    const auto entry = map_[row].load(std::memory_order_relaxed);
     const SlotId slot = entry & ~pending;
-    if (entry != nowhere && (states_[slot].unit != unit || states_[slot].writing)) {
-      if (!window.requests.empty()) break;
+    if (entry != nowhere && (states_[slot].row != row || states_[slot].writing)) {
+      if (!window.moves.empty()) break;
       ++waiters_;
       changed_.wait(mutex_);  // somebody else writes it back, and may fail
       --waiters_;
@@ -269,36 +240,31 @@ RowId RowCache::list_dirty(Window& window, RowId unit) {
     if (entry != nowhere && states_[slot].dirty) {
       states_[slot].writing = true;
       pin(window, slot);
-      window.requests.push_back({home_of(unit), slot_address(slot), layout_.unit_bytes, {}});
+      window.moves.push_back({row, slot_address(slot)});
     }
-    ++unit;
+    ++row;
   }
-  return unit;
+  return row;
 }
 
 void RowCache::settle_written(SlotId slot, std::error_code error) noexcept {
   auto& state = states_[slot];
   state.writing = false;
   state.dirty = state.stuck = static_cast<bool>(error);
-  if (!error) return count_written(slot);
+  if (!error) {
+    ++counters_.written_rows;
+    return;
+  }
   write_error_ = error;
   ++counters_.write_errors;
 }
 
-void RowCache::count_written(SlotId slot) noexcept {
-  ++counters_.written_units;
-  counters_.bytes_out += layout_.unit_bytes;
-  if (layout_.unit_rows == 1) ++counters_.written_rows;
-  for (auto& word : changed(slot))
-    counters_.written_rows += static_cast<unsigned>(std::popcount(std::exchange(word, 0)));
-}
-
-// Units that were stuck in staging have gone home: once nobody reads them there, staging is free again.
+// Rows that were stuck in staging have gone home: once nobody reads them there, staging is free again.
 void RowCache::free_written_staging() noexcept {
   const auto first = shape_.slots, last = shape_.slots + shape_.staging;
   const auto leaves = [this](SlotId slot) TIER_NO_THREAD_SAFETY_ANALYSIS {
     const auto& state = states_[slot];
-    return state.unit < layout_.units && map_[state.unit].load(std::memory_order_relaxed) == slot &&
+    return state.row < layout_.rows && map_[state.row].load(std::memory_order_relaxed) == slot &&
            !state.dirty;
   };
   std::array<bool, CacheShape::most_staging> left{};
@@ -306,12 +272,9 @@ void RowCache::free_written_staging() noexcept {
     const MutexLock lock{mutex_};
     for (auto slot = first; slot < last; ++slot) {
       if (!leaves(slot)) continue;
-      if (states_[slot].pins != 0) {
-        states_[slot].dirty = true;  // somebody uses it: the next flush will see to it
-        continue;
-      }
+      if (states_[slot].pins != 0) continue;  // somebody uses it: the next flush will see to it
       left[slot - first] = true;
-      map_[states_[slot].unit].store(nowhere, std::memory_order_release);
+      map_[states_[slot].row].store(nowhere, std::memory_order_release);
     }
   }
   epochs_.synchronize();
@@ -320,23 +283,24 @@ void RowCache::free_written_staging() noexcept {
     if (left[slot - first]) put_free(slot);
 }
 
-void RowCache::transfer(Direction direction, std::span<IoRequest> requests, Cause cause) noexcept {
-  if (requests.empty()) return;
+void RowCache::transfer(Direction direction, Window& window, Cause cause) noexcept {
+  if (window.moves.empty()) return;
   if (in_fork_child_) {  // what could not leave staging before the fork stays there
-    for (auto& request : requests) request.error = std::make_error_code(std::errc::operation_not_permitted);
+    for (auto& move : window.moves) move.error = std::make_error_code(std::errc::operation_not_permitted);
     return;
   }
-  slow().transfer(direction, requests);
-  const auto moved = static_cast<std::size_t>(
-      std::count_if(requests.begin(), requests.end(), [](const auto& request) { return !request.error; }));
-  const auto from = direction == Direction::Read ? home_.tier_index() : Manager::fastest();
-  const auto to = direction == Direction::Read ? Manager::fastest() : home_.tier_index();
-  manager_.count_moved(from, to, cause, moved * layout_.unit_bytes, moved);
+  const auto traffic = home_.transfer(direction, window.moves, window.requests);
+  const auto fast = Manager::fastest(), slow = home_.tier_index();
+  if (traffic.reads != 0) manager_.count_moved(slow, fast, cause, traffic.bytes_in, traffic.reads);
+  if (traffic.writes != 0) manager_.count_moved(fast, slow, cause, traffic.bytes_out, traffic.writes);
+  const MutexLock lock{mutex_};
+  counters_.bytes_in += traffic.bytes_in;
+  counters_.bytes_out += traffic.bytes_out;
 }
 
 void RowCache::throw_unreadable(const Window& window) const {
-  throw unit_error(layout_, name_, window.failed_unit, home_.tier(), window.failure,
-                   in_fork_child_ ? "the child of a fork cannot reach" : "cannot read");
+  throw row_error(name_, window.failed_row, home_.tier(), window.failure,
+                  in_fork_child_ ? "the child of a fork cannot reach" : "cannot read");
 }
 
 }  // namespace tier::detail

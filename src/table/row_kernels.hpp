@@ -38,42 +38,25 @@ struct WholeRows {
 };
 
 /// Finds rows in a cache: one load, one test.   \pre  Inside an epoch of the cache.
-template <bool Blocks>
 struct CachedRows {
   SlotView slots;
-  RowId unit_rows;
-  std::size_t row_bytes;
 
   TIER_PREFETCHES void prefetch_entry(RowId row) const noexcept {
-    __builtin_prefetch(slots.entry_address(Blocks ? row / unit_rows : row));
+    __builtin_prefetch(slots.entry_address(row));
   }
-  [[nodiscard]] const std::byte* operator()(RowId row) const noexcept {
-    if constexpr (!Blocks) return slots.find(row);
-    const RowId unit = row / unit_rows;
-    const auto* const block = slots.find(unit);
-    return block == nullptr ? nullptr : block + (row - unit * unit_rows) * row_bytes;
-  }
+  [[nodiscard]] const std::byte* operator()(RowId row) const noexcept { return slots.find(row); }
 };
 
 /// Finds every row of a cache, in a slot or where it lives.   \pre  As above.
-template <bool Blocks>
 struct DirectRows {
-  DirectView units;
-  RowId unit_rows;
-  std::size_t row_bytes;
+  DirectView rows;
   std::size_t home_bytes;
 
   TIER_PREFETCHES void prefetch_entry(RowId row) const noexcept {
-    __builtin_prefetch(units.entry_address(Blocks ? row / unit_rows : row));
+    __builtin_prefetch(rows.entry_address(row));
   }
-  [[nodiscard]] const std::byte* operator()(RowId row) const noexcept {
-    if constexpr (!Blocks) return units.find(row);
-    const RowId unit = row / unit_rows;
-    return units.find(unit) + (row - unit * unit_rows) * row_bytes;
-  }
-  [[nodiscard]] bool is_late(const std::byte* row) const noexcept {
-    return units.is_at_home(row, home_bytes);
-  }
+  [[nodiscard]] const std::byte* operator()(RowId row) const noexcept { return rows.find(row); }
+  [[nodiscard]] bool is_late(const std::byte* row) const noexcept { return rows.is_at_home(row, home_bytes); }
 };
 
 /// Prefetches ahead of a loop over ids: map entries first, the rows they lead to later.

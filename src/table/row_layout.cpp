@@ -22,25 +22,25 @@ std::size_t padded(std::size_t row_bytes) {
 
 std::size_t multiple_of(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
-/// Rows that are not in units yet.
-RowLayout bare_rows(const TableOptions& options) {
+RowLayout layout_of(const TableOptions& options, std::size_t row_bytes, std::uint64_t block_rows,
+                    std::size_t block_bytes) {
   return {.rows = static_cast<RowId>(options.rows),
           .dim = options.dim,
           .value_bytes = value_bytes(options.storage),
-          .state_columns = options.state_columns};
+          .state_columns = options.state_columns,
+          .row_bytes = row_bytes,
+          .block_rows = static_cast<RowId>(block_rows),
+          .block_bytes = block_bytes};
 }
 
-RowLayout with_units(RowLayout layout, std::size_t row_bytes, std::size_t unit_rows, std::size_t unit_bytes) {
-  layout.row_bytes = row_bytes;
-  layout.unit_rows = static_cast<RowId>(unit_rows);
-  layout.unit_bytes = unit_bytes;
-  layout.units = static_cast<RowId>((std::uint64_t{layout.rows} + unit_rows - 1) / unit_rows);
-  return layout;
-}
+/// Of a row with its state, not padded.
+std::size_t bare_bytes(const TableOptions& options) { return layout_of(options, 0, 1, 0).used_row_bytes(); }
 
 }  // namespace
 
-RowId RowLayout::rows_in(RowId unit) const noexcept { return std::min(unit_rows, rows - first_row(unit)); }
+RowId RowLayout::rows_in(RowId block) const noexcept {
+  return std::min(block_rows, rows - block * block_rows);
+}
 
 void check_options(const TableOptions& options) {
   const auto fail = [&](const std::string& problem) {
@@ -72,49 +72,59 @@ void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table)
 }
 
 RowLayout row_layout(const TableOptions& options) {
-  const auto rows = bare_rows(options);
-  const auto row_bytes = padded(rows.used_row_bytes());
-  return with_units(rows, row_bytes, 1, row_bytes);
+  const auto row_bytes = padded(bare_bytes(options));
+  return layout_of(options, row_bytes, 1, row_bytes);
 }
 
 RowLayout row_layout(const TableOptions& options, const Tier& slow) {
   if (slow.model().addressable) return row_layout(options);
   const auto block =
       multiple_of(std::max(slow.model().granularity.count, slow.io_alignment()), slow.io_alignment());
-  const auto rows = bare_rows(options);
-  const auto row_bytes = rows.used_row_bytes();
-  const auto unit_rows = std::min<std::uint64_t>(block / row_bytes, options.rows);
-  if (unit_rows > 1) return with_units(rows, row_bytes, unit_rows, block);
-  const auto unit_bytes = multiple_of(row_bytes, block);
-  return with_units(rows, unit_bytes, 1, unit_bytes);
+  const auto row_bytes = bare_bytes(options);
+  const auto block_rows = std::min<std::uint64_t>(block / row_bytes, options.rows);
+  if (block_rows > 1) return layout_of(options, row_bytes, block_rows, block);
+  const auto blocks_bytes = multiple_of(row_bytes, block);
+  return layout_of(options, blocks_bytes, 1, blocks_bytes);
+}
+
+// The metadata behind them begins at a multiple of its size.
+std::size_t CacheShape::slot_bytes(const RowLayout& layout) const noexcept {
+  return round_up((std::size_t{slots} + staging) * layout.row_bytes, slot_metadata);
 }
 
 CacheBytes CacheShape::parts(const RowLayout& layout) const noexcept {
   if (slots == 0) return {};
-  const auto of_slot = slot_metadata + layout.mask_words() * sizeof(std::uint32_t);
-  return {.slots = {slots * layout.unit_bytes},
-          .staging = {staging * layout.unit_bytes},
-          .map = {layout.units * sizeof(std::uint32_t)},
-          .metadata = {(std::size_t{slots} + staging) * of_slot + log * sizeof(RowId)},
+  return {.slots = {slots * layout.row_bytes},
+          .staging = {slot_bytes(layout) - slots * layout.row_bytes + buffers * layout.block_bytes},
+          .map = {layout.rows * sizeof(std::uint32_t)},
+          .metadata = {(std::size_t{slots} + staging) * slot_metadata + log * sizeof(RowId)},
           .policy = {slots * policy_bytes_per_slot}};
 }
 
-CacheShape CacheShape::of_slots(RowId slots, std::size_t policy_bytes_per_slot) noexcept {
-  return {slots, std::clamp<RowId>(slots / 8, 1, most_staging), std::min(slots, most_logged),
-          policy_bytes_per_slot};
+CacheShape CacheShape::of_slots(const RowLayout& layout, RowId slots,
+                                std::size_t policy_bytes_per_slot) noexcept {
+  // As large as a quarter of the slots at most: where memory is short, slots do more than a deep queue.
+  const auto buffers = slots * layout.row_bytes / (4 * layout.block_bytes);
+  return {.slots = slots,
+          .staging = std::clamp<RowId>(slots / 8, 1, most_staging),
+          .buffers = layout.block_rows == 1
+                         ? 0
+                         : static_cast<RowId>(std::clamp<std::size_t>(buffers, 1, most_buffers)),
+          .log = std::min(slots, most_logged),
+          .policy_bytes_per_slot = policy_bytes_per_slot};
 }
 
 CacheShape CacheShape::of_budget(const RowLayout& layout, Bytes budget,
                                  std::size_t policy_bytes_per_slot) noexcept {
-  RowId low = 0, high = layout.units;  // `low` slots fit, or none do
+  RowId low = 0, high = layout.rows;  // `low` slots fit, or none do
   while (low < high) {
     const auto middle = high - (high - low) / 2;
-    if (of_slots(middle, policy_bytes_per_slot).bytes(layout) <= budget.count)
+    if (of_slots(layout, middle, policy_bytes_per_slot).bytes(layout) <= budget.count)
       low = middle;
     else
       high = middle - 1;
   }
-  return of_slots(low, policy_bytes_per_slot);
+  return of_slots(layout, low, policy_bytes_per_slot);
 }
 
 }  // namespace tier::detail

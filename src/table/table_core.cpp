@@ -45,9 +45,7 @@ struct LateRow {
 struct Scratch {
   std::vector<std::uint32_t> missed;
   std::vector<LateRow> late;
-  std::vector<RowId> units;
-  std::vector<RowId> wanted;  // rows of the units, ascending
-  std::vector<std::uint32_t> unit_of_group;
+  std::vector<RowId> rows;
   std::vector<std::byte*> addresses;
   std::vector<std::uint32_t> bag_of;
   std::vector<float> sums;       // of gradients, for each thread
@@ -114,19 +112,13 @@ class Table final : public TableCore, private BackgroundWork {
                              std::size_t missed, Scratch& scratch);
   void gather_direct(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, const Output& out);
   void serve(Scratch& scratch, const Output& out, bool sum);
-  void list_wanted(Scratch& scratch) const;
-  void deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out, bool sum);
+  void deliver(std::span<const LateRow> late, std::span<std::byte* const> rows, const Output& out, bool sum);
 
   void update_narrow(std::byte* row, RowId id, const float* gradient, RowUpdate update, float* wide) const;
   void change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate update);
   void change_rows(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
   void change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
   void change_direct(const RowGroups& groups, GroupUpdate update);
-  template <class F>
-  auto with_direct_rows(const F& use) const;
-  void list_units(std::span<const RowId> rows, Scratch& scratch) const;
-  /// To rows of the units whose addresses are known.
-  void apply(const RowGroups& groups, IndexRange range, const Scratch& scratch, GroupUpdate update);
   template <class F>
   void apply(const RowGroups& groups, IndexRange range, const F& row_of, GroupUpdate update);
 
@@ -243,20 +235,15 @@ Table::~Table() = default;
 
 std::uint64_t Table::slots() const noexcept {
   if (is_whole()) return layout_.rows;
-  return std::min<std::uint64_t>(layout_.rows, std::uint64_t{cache_->shape().slots} * layout_.unit_rows);
+  return cache_->shape().slots;
 }
 
 // First contents.
 
 void Table::fill(const std::function<void(RowId, std::span<float>)>& initial) {
   if (is_whole()) return fill_rows(initial, 0, layout_.rows, storage_.address());
-  cache_->write_all([&](RowId first, RowId count, std::byte* memory) {
-    const auto row = layout_.first_row(first);
-    const auto rows = std::min<std::size_t>(std::size_t{count} * layout_.unit_rows, layout_.rows - row);
-    std::memset(memory, 0,
-                count * layout_.unit_bytes);  // whatever pads units must not differ from run to run
-    fill_rows(initial, row, rows, memory);
-  });
+  cache_->write_all(
+      [&](RowId first, RowId count, std::byte* memory) { fill_rows(initial, first, count, memory); });
 }
 
 void Table::fill_rows(const std::function<void(RowId, std::span<float>)>& initial, RowId first,
@@ -267,8 +254,7 @@ void Table::fill_rows(const std::function<void(RowId, std::span<float>)>& initia
     const auto range = part_of(count, parts, part);
     float* const own = values.data() + part * layout_.dim;
     for (auto i = range.begin; i < range.end; ++i) {
-      const auto at = i / layout_.unit_rows * layout_.unit_bytes + i % layout_.unit_rows * layout_.row_bytes;
-      auto* const row = memory + at;
+      auto* const row = memory + layout_.offset(i);
       std::memset(row, 0, layout_.used_row_bytes());
       if (!initial) continue;
       const auto id = first + static_cast<RowId>(i);
@@ -309,21 +295,13 @@ void Table::gather(std::span<const RowId> ids, std::span<const std::uint32_t> of
   gather_direct(ids, offsets, output);
 }
 
-template <class F>
-auto Table::with_direct_rows(const F& use) const {
-  const auto view = cache_->direct_view();
-  return layout_.unit_rows == 1
-             ? use(DirectRows<false>{view, 1, layout_.row_bytes, layout_.bytes()})
-             : use(DirectRows<true>{view, layout_.unit_rows, layout_.row_bytes, layout_.bytes()});
-}
-
 void Table::gather_direct(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
                           const Output& out) {
   const auto since = std::chrono::steady_clock::now();
   std::size_t late = 0;
   {
     const EpochGuard guard{cache_->epochs()};
-    late = with_direct_rows([&](const auto& find) { return pull(find, ids, offsets, out, nullptr); });
+    late = pull(DirectRows{cache_->direct_view(), layout_.bytes()}, ids, offsets, out, nullptr);
   }
   direct_.fetch_add(late, std::memory_order_relaxed);
   direct_bytes_.fetch_add(late * layout_.row_bytes, std::memory_order_relaxed);
@@ -365,10 +343,7 @@ std::size_t Table::pull(const Find& find, std::span<const RowId> ids, std::span<
 std::size_t Table::pull_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
                                const Output& out, std::uint32_t* missed) {
   const EpochGuard guard{cache_->epochs()};
-  return layout_.unit_rows == 1
-             ? pull(CachedRows<false>{cache_->view(), 1, layout_.row_bytes}, ids, offsets, out, missed)
-             : pull(CachedRows<true>{cache_->view(), layout_.unit_rows, layout_.row_bytes}, ids, offsets, out,
-                    missed);
+  return pull(CachedRows{cache_->view()}, ids, offsets, out, missed);
 }
 
 // What is there is taken without a lock. What is not is fetched, or used where it is.
@@ -417,10 +392,9 @@ void Table::list_late_rows(std::span<const RowId> ids, std::span<const std::uint
 
 void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   const std::span late{scratch.late};
-  scratch.units.clear();
-  for (const auto& row : late) scratch.units.push_back(layout_.unit_of(row.row));
+  scratch.rows.clear();
+  for (const auto& row : late) scratch.rows.push_back(row.row);
   scratch.addresses.resize(late.size());
-  list_wanted(scratch);
   auto& window = scratch.window;
   window.purpose = Purpose::Gather;
   window.waited = 0;
@@ -428,7 +402,7 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   window.missed.reset(late.size());
   const auto since = std::chrono::steady_clock::now();
   for (std::size_t done = 0; done < late.size();) {
-    const auto got = cache_->acquire(window, std::span{scratch.units}.subspan(done),
+    const auto got = cache_->acquire(window, std::span{scratch.rows}.subspan(done),
                                      std::span{scratch.addresses}.subspan(done));
     deliver(late.subspan(done, got), std::span{scratch.addresses}.subspan(done, got), out, sum);
     cache_->release(window);
@@ -439,18 +413,7 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   if (window.waited != 0) count_wait(since);
 }
 
-// Where units are rows, these say all.
-void Table::list_wanted(Scratch& scratch) const {
-  auto& wanted = scratch.wanted;
-  wanted.clear();
-  if (layout_.unit_rows > 1)
-    for (const auto& row : scratch.late) wanted.push_back(row.row);
-  std::sort(wanted.begin(), wanted.end());
-  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-  scratch.window.wanted = wanted;
-}
-
-void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> units, const Output& out,
+void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> rows, const Output& out,
                     bool sum) {
   const auto parts = parts_for(late.size());
   // One thread has all rows of a bag.
@@ -460,7 +423,7 @@ void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> u
   };
   const auto deliver_some = [&](const auto& values, IndexRange range) {
     for (auto i = from_bag(range.begin); i < from_bag(range.end); ++i) {
-      const auto* const row = units[i] + layout_.offset_in_unit(late[i].row);
+      const auto* const row = rows[i];
       float* const to = out[late[i].target];
       if (!sum) {
         values.load(to, row);
@@ -490,8 +453,7 @@ void Table::read(RowId first, RowPart part, std::span<float> out) {
     throw std::out_of_range{"table '" + name_ + "': rows " + std::to_string(first) + " to " +
                             std::to_string(std::uint64_t{first} + count - 1) + " are out of range; it has " +
                             std::to_string(layout_.rows) + " rows"};
-  const auto copy = [&](std::size_t i, const std::byte* unit) {
-    const auto* const row = unit + layout_.offset_in_unit(first + static_cast<RowId>(i));
+  const auto copy = [&](std::size_t i, const std::byte* row) {
     float* const to = out.data() + i * width;
     if (part == RowPart::State)
       std::memcpy(to, row + layout_.state_offset(), width * sizeof(float));
@@ -499,21 +461,18 @@ void Table::read(RowId first, RowPart part, std::span<float> out) {
       values_.visit([&](const auto& values) { values.load(to, row); });
   };
   if (is_whole()) {
-    for (std::size_t i = 0; i < count; ++i) copy(i, storage_.address() + (first + i) * layout_.unit_bytes);
+    for (std::size_t i = 0; i < count; ++i) copy(i, storage_.address() + (first + i) * layout_.row_bytes);
     return;
   }
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
   scratch.window.purpose = Purpose::Peek;
   scratch.window.hold = 0;
-  scratch.units.resize(count);
+  scratch.rows.resize(count);
+  std::iota(scratch.rows.begin(), scratch.rows.end(), first);
   scratch.addresses.resize(count);
-  for (std::size_t i = 0; i < count; ++i) scratch.units[i] = layout_.unit_of(first + static_cast<RowId>(i));
-  scratch.wanted.resize(count);
-  std::iota(scratch.wanted.begin(), scratch.wanted.end(), first);
-  scratch.window.wanted = scratch.wanted;
   for (std::size_t done = 0; done < count;) {
-    const auto got = cache_->acquire(scratch.window, std::span{scratch.units}.subspan(done),
+    const auto got = cache_->acquire(scratch.window, std::span{scratch.rows}.subspan(done),
                                      std::span{scratch.addresses}.subspan(done));
     for (auto i = done; i < done + got; ++i) copy(i, scratch.addresses[i]);
     cache_->release(scratch.window);
@@ -598,45 +557,28 @@ void Table::change_rows(const RowGroups& groups, BatchNumber hold, GroupUpdate u
   auto* const base = storage_.address();
   apply(
       groups, {0, groups.rows().size()},
-      [&](std::size_t group) { return base + groups.rows()[group] * layout_.unit_bytes; }, update);
-}
-
-void Table::list_units(std::span<const RowId> rows, Scratch& scratch) const {
-  auto& units = scratch.units;
-  units.clear();
-  scratch.unit_of_group.clear();
-  for (const auto row : rows) {
-    const auto unit = layout_.unit_of(row);
-    if (units.empty() || units.back() != unit) units.push_back(unit);
-    scratch.unit_of_group.push_back(static_cast<std::uint32_t>(units.size() - 1));
-  }
-  scratch.addresses.resize(units.size());
+      [&](std::size_t group) { return base + groups.rows()[group] * layout_.row_bytes; }, update);
 }
 
 void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update) {
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
   const auto rows = groups.rows();
-  list_units(rows, scratch);
-  const auto& units = scratch.units;
   auto& window = scratch.window;
+  scratch.addresses.resize(rows.size());
   window.purpose = Purpose::Update;
-  window.wanted = rows;
   window.hold = hold;
   window.waited = 0;
   window.late = false;
-  window.missed.reset(units.size());
-  std::size_t group = 0;
-  for (std::size_t done = 0; done < units.size();) {
+  window.missed.reset(rows.size());
+  for (std::size_t done = 0; done < rows.size();) {
     const auto since = std::chrono::steady_clock::now();
-    done +=
-        cache_->acquire(window, std::span{units}.subspan(done), std::span{scratch.addresses}.subspan(done));
+    const auto got = cache_->acquire(window, rows.subspan(done), std::span{scratch.addresses}.subspan(done));
     if (window.waited != 0) count_wait(since);
-    auto end = group;
-    while (end < rows.size() && scratch.unit_of_group[end] < done) ++end;
-    apply(groups, {group, end}, scratch, update);
-    group = end;
+    apply(
+        groups, {done, done + got}, [&](std::size_t group) { return scratch.addresses[group]; }, update);
     cache_->release(window);
+    done += got;
   }
   unique_missed_.fetch_add(window.missed.size(), std::memory_order_relaxed);
 }
@@ -645,24 +587,19 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
 void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
-  list_units(groups.rows(), scratch);
+  const auto rows = groups.rows();
+  scratch.addresses.resize(rows.size());
   const auto since = std::chrono::steady_clock::now();
-  const auto late = cache_->find_to_write(scratch.units, scratch.addresses);
-  apply(groups, {0, groups.rows().size()}, scratch, update);
+  const auto late = cache_->find_to_write(rows, scratch.addresses);
+  apply(
+      groups, {0, rows.size()}, [&](std::size_t group) { return scratch.addresses[group]; }, update);
   if (late == 0) return;
-  const auto bytes = late * layout_.unit_bytes;
+  const auto bytes = late * layout_.row_bytes;
   direct_.fetch_add(late, std::memory_order_relaxed);
   unique_missed_.fetch_add(late, std::memory_order_relaxed);
   direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   cache_->slow().charge(Direction::Read, bytes, static_cast<unsigned>(late), since);
   cache_->slow().charge(Direction::Write, bytes, static_cast<unsigned>(late), since);
-}
-
-void Table::apply(const RowGroups& groups, IndexRange range, const Scratch& scratch, GroupUpdate update) {
-  const auto row_of = [&](std::size_t group) {
-    return scratch.addresses[scratch.unit_of_group[group]] + layout_.offset_in_unit(groups.rows()[group]);
-  };
-  apply(groups, range, row_of, update);
 }
 
 template <class F>
@@ -699,16 +636,12 @@ BatchNumber Table::announce(std::span<const RowId> ids) {
   Owned record{*this, book_.take()};
   record->groups.build(ids, layout_.rows);
   record->grouped = true;
-  for (const auto row : record->groups.rows()) {
-    const auto unit = layout_.unit_of(row);
-    if (record->units.empty() || record->units.back() != unit) record->units.push_back(unit);
-  }
   record->number = cache_->open_batch();
   if (record->number == 0) {
     dropped_.fetch_add(1, std::memory_order_relaxed);
     return 0;
   }
-  cache_->announce(record->number, record->units);
+  cache_->announce(record->number, record->groups.rows());
   record->announced = true;
   const auto number = record->number;
   book_.add(record.release(), ids);
@@ -731,7 +664,7 @@ void Table::cancel(BatchNumber batch) noexcept {
   end(record);
   // A row that another batch wants too was held for the last of them only.
   book_.for_each_prefetched(
-      [this](BatchNumber number, std::span<const RowId> units) { cache_->hold(number, units); });
+      [this](BatchNumber number, std::span<const RowId> rows) { cache_->hold(number, rows); });
 }
 
 BatchRecord* Table::open(std::span<const RowId> ids) {
@@ -747,8 +680,7 @@ void Table::close(BatchRecord* batch) noexcept { end(batch); }
 
 void Table::end(BatchRecord* record) noexcept {
   if (!is_whole()) {
-    const auto announced =
-        record->announced ? std::span<const RowId>{record->units} : std::span<const RowId>{};
+    const auto announced = record->announced ? record->groups.rows() : std::span<const RowId>{};
     cache_->end_batch(record->number, announced, record->gathered);
   }
   book_.give_back(record);
@@ -796,7 +728,6 @@ bool Table::prefetch_next() noexcept {
   bool full = false;
   std::size_t fetched = 0;
   prefetch_window_.hold = record->number;
-  prefetch_window_.wanted = record->groups.rows();
   // Before it looks for room: whoever makes room from now on has it look again.
   stalled_ = true;
   try {
@@ -850,12 +781,12 @@ TableStatistics Table::statistics() const {
   all.asked = asked_.load(std::memory_order_relaxed);
   all.updated = updated_.load(std::memory_order_relaxed);
   all.unique = unique_.load(std::memory_order_relaxed);
-  all.unique_missed_units = unique_missed_.load(std::memory_order_relaxed);
+  all.unique_missed_rows = unique_missed_.load(std::memory_order_relaxed);
   all.waited = waited_.load(std::memory_order_relaxed);
   all.hits = all.asked - std::min(all.asked, all.waited);  // who gathers now may have been counted in part
   const auto direct = direct_.load(std::memory_order_relaxed);
-  all.missed_units += direct;
-  all.in_place_units += direct;
+  all.missed_rows += direct;
+  all.in_place_rows += direct;
   all.in_place_bytes += direct_bytes_.load(std::memory_order_relaxed);
   all.prefetches_stalled = stalls_.load(std::memory_order_relaxed);
   all.hints_dropped = dropped_.load(std::memory_order_relaxed);

@@ -21,14 +21,13 @@ constexpr Counter counters[] = {{"asked", &TableStatistics::asked},
                                 {"unique", &TableStatistics::unique},
                                 {"hits", &TableStatistics::hits},
                                 {"waited", &TableStatistics::waited},
-                                {"missed_units", &TableStatistics::missed_units},
-                                {"unique_missed_units", &TableStatistics::unique_missed_units},
-                                {"prefetched_units", &TableStatistics::prefetched_units},
+                                {"missed_rows", &TableStatistics::missed_rows},
+                                {"unique_missed_rows", &TableStatistics::unique_missed_rows},
+                                {"prefetched_rows", &TableStatistics::prefetched_rows},
                                 {"prefetched_unused", &TableStatistics::prefetched_unused},
                                 {"prefetches_stalled", &TableStatistics::prefetches_stalled},
-                                {"in_place_units", &TableStatistics::in_place_units},
-                                {"evicted_units", &TableStatistics::evicted_units},
-                                {"written_units", &TableStatistics::written_units},
+                                {"in_place_rows", &TableStatistics::in_place_rows},
+                                {"evicted_rows", &TableStatistics::evicted_rows},
                                 {"written_rows", &TableStatistics::written_rows},
                                 {"holds_given_up", &TableStatistics::holds_given_up},
                                 {"hints_dropped", &TableStatistics::hints_dropped},
@@ -45,7 +44,7 @@ static_assert(sizeof(TableStatistics) == std::size(counters) * sizeof(std::uint6
 }  // namespace
 
 double TableStatistics::fast_share() const noexcept {
-  return std::max(0.0, 1 - ratio(missed_units + prefetched_units, asked + updated));
+  return std::max(0.0, 1 - ratio(missed_rows + prefetched_rows, asked + updated));
 }
 double TableStatistics::on_time_share() const noexcept { return 1 - ratio(waited, asked); }
 double TableStatistics::read_amplification() const noexcept { return ratio(bytes_in, bytes_wanted); }

@@ -54,8 +54,7 @@ TierIndex slow_tier(Manager& manager, const TableOptions& options) {
 CacheShape shape_of(const RowLayout& layout, const TableOptions& options, Bytes budget,
                     std::size_t policy_bytes) {
   if (!options.slots) return CacheShape::of_budget(layout, budget, policy_bytes);
-  const auto slots = (*options.slots + layout.unit_rows - 1) / layout.unit_rows;
-  return CacheShape::of_slots(static_cast<RowId>(slots), policy_bytes);
+  return CacheShape::of_slots(layout, static_cast<RowId>(*options.slots), policy_bytes);
 }
 
 }  // namespace
@@ -75,18 +74,18 @@ TablePlan plan_table(Manager& manager, const TableOptions& options) {
     const auto policy_bytes = options.policy->bytes_per_slot();
     plan.shape = shape_of(plan.layout, options, budget, policy_bytes);
     if (plan.shape.slots == 0)
-      refuse_budget(options, budget, {CacheShape::of_slots(1, policy_bytes).bytes(plan.layout)});
+      refuse_budget(options, budget, {CacheShape::of_slots(plan.layout, 1, policy_bytes).bytes(plan.layout)});
   }
   plan.storage = manager.place({plan.layout.bytes()}, page, tier, options.name);
   return plan;
 }
 
-std::optional<CacheSize> CacheSizes::cache(std::uint64_t units, double miss_ratio) const noexcept {
-  if (units >= layout.units) return {};
-  const auto shape = CacheShape::of_slots(static_cast<RowId>(units), policy_bytes_per_slot);
+std::optional<CacheSize> CacheSizes::cache(std::uint64_t slots, double miss_ratio) const noexcept {
+  if (slots >= layout.rows) return {};
+  const auto shape = CacheShape::of_slots(layout, static_cast<RowId>(slots), policy_bytes_per_slot);
   const Bytes bytes{shape.bytes(layout)};
   if (bytes >= whole_bytes) return {};
-  return CacheSize{units * layout.unit_rows, bytes, miss_ratio};
+  return CacheSize{slots, bytes, miss_ratio};
 }
 
 CacheSizes cache_sizes(Manager& manager, const TableOptions& options) {

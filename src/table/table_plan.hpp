@@ -29,7 +29,7 @@ struct CacheSizes {
 
   [[nodiscard]] CacheSize whole() const noexcept { return {layout.rows, whole_bytes, 0}; }
   /// Nothing where the whole table takes no more.
-  [[nodiscard]] std::optional<CacheSize> cache(std::uint64_t units, double miss_ratio) const noexcept;
+  [[nodiscard]] std::optional<CacheSize> cache(std::uint64_t slots, double miss_ratio) const noexcept;
 };
 
 /// \throws  `ConfigError` for options that no table can have

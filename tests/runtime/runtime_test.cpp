@@ -190,7 +190,7 @@ TEST_CASE("tables that outlive their runtime are named, stay usable, and fetch n
   }
   CHECK(std::ranges::count(named, "clicks") == 1);
   CHECK(std::ranges::count(named, "clicks.slots") == 1);
-  const auto fetched = table->statistics().prefetched_units;
+  const auto fetched = table->statistics().prefetched_rows;
 
   std::vector<float> out(16);
   const auto first_of = [&](RowId row) {
@@ -210,7 +210,7 @@ TEST_CASE("tables that outlive their runtime are named, stay usable, and fetch n
   const auto batch = table->prefetch(std::vector<RowId>{9'000, 10'000});
   table->settle();
   CHECK(table->statistics().hints_dropped > dropped);
-  CHECK(table->statistics().prefetched_units == fetched);
+  CHECK(table->statistics().prefetched_rows == fetched);
   table->cancel(batch);
   CHECK(first_of(9'000) == value(9'000));
   table->check_invariants();

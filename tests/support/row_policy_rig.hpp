@@ -18,7 +18,6 @@ class FourSlots final : public RowFacts {
     const auto found = slots_.find(row);
     return found == slots_.end() ? no_slot : found->second;
   }
-  RowId row_of(RowId id) const noexcept override { return id; }
   void insert(RowId row, SlotId slot) {
     slots_[row] = slot;
     policy_.on_insert(row, slot);

@@ -90,8 +90,7 @@ TEST_CASE(
     gather_in_batches(table, zipf_log(5000, 20'000, 0.7, 2));
     const auto curve = table.advise();
     CHECK(curve.followed <= 500);
-    const auto unit_rows = kind == Kind::Blocks ? 512 / 20 : 1;
-    CHECK(curve.sizes.front().slots == unit_rows);
+    CHECK(curve.sizes.front().slots == 1);
     REQUIRE(curve.sizes.size() > 10);
     for (std::size_t i = 1; i < curve.sizes.size(); ++i) {
       CHECK(curve.sizes[i - 1].slots < curve.sizes[i].slots);

@@ -55,7 +55,7 @@ TEST_CASE("a prefetched batch is there when it is gathered") {
     table.settle();
     CHECK(same_bits(gather(table, ids), plain.gather(ids)));
     CHECK(table.statistics().waited == 0);
-    CHECK(table.statistics().prefetched_units == 40);
+    CHECK(table.statistics().prefetched_rows == 40);
   }
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("an announcement moves nothing, but its rows leave last") {
   gather(table, range(0, 20));
   const auto ids = range(0, 5);  // the first to leave, by recency
   const auto batch = table.announce(ids);
-  CHECK(table.statistics().prefetched_units == 0);
+  CHECK(table.statistics().prefetched_rows == 0);
   gather(table, range(100, 115));
   table.reset_statistics();
   gather(table, ids);
@@ -81,21 +81,21 @@ TEST_CASE("prefetched rows are held until their batch has been gathered") {
   table.settle();
   table.prefetch(second);
   table.settle();
-  CHECK(table.statistics().prefetched_units == 20);
+  CHECK(table.statistics().prefetched_rows == 20);
   CHECK(table.statistics().prefetches_stalled == 1);
 
   SUBCASE("then the next batch goes on by itself") {
     gather(table, first);
     CHECK(table.statistics().waited == 0);
     table.settle();
-    CHECK(table.statistics().prefetched_units == 30);
+    CHECK(table.statistics().prefetched_rows == 30);
     gather(table, second);
     CHECK(table.statistics().waited == 0);
   }
   SUBCASE("or cancelled") {
     table.cancel(table.announce(range(500, 501)));  // another one changes nothing
     table.settle();
-    CHECK(table.statistics().prefetched_units == 20);
+    CHECK(table.statistics().prefetched_rows == 20);
   }
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("a cancelled batch lets go of its rows, and they count as prefetched i
   table.settle();
   table.cancel(first);
   table.settle();
-  CHECK(table.statistics().prefetched_units == 30);
+  CHECK(table.statistics().prefetched_rows == 30);
   CHECK(table.statistics().prefetched_unused == 20 - 10);  // rows 10 to 19 are held for the other batch
   gather(table, second);
   CHECK(table.statistics().waited == 0);
@@ -130,7 +130,7 @@ TEST_CASE("held rows leave, or others are used in the slow tier, before anyone w
       plain.update(others, std::vector<float>(1000, 1.0F), Sgd{});
       const bool gives_up = policy == std::string_view{"lru"};
       CHECK(table.statistics().holds_given_up == (gives_up ? 10 : 0));
-      CHECK(table.statistics().in_place_units == (gives_up ? 0 : 20));
+      CHECK(table.statistics().in_place_rows == (gives_up ? 0 : 20));
       table.reset_statistics();
       CHECK(same_bits(gather(table, held), plain.gather(held)));
       CHECK((table.statistics().waited == 0) == !gives_up);
@@ -150,15 +150,15 @@ TEST_CASE("the rows of an open batch are kept from gather to update, and let go 
     batch.gather(out);
     table.prefetch(next);
     table.settle();
-    CHECK(table.statistics().prefetched_units == 0);
-    const auto missed = table.statistics().missed_units;
+    CHECK(table.statistics().prefetched_rows == 0);
+    const auto missed = table.statistics().missed_rows;
     batch.update(out, Sgd{});
-    CHECK(table.statistics().missed_units == missed);
+    CHECK(table.statistics().missed_rows == missed);
     throw std::runtime_error{"in the middle of a step"};
   } catch (const std::runtime_error&) {
   }
   table.settle();
-  CHECK(table.statistics().prefetched_units == 20);
+  CHECK(table.statistics().prefetched_rows == 20);
 }
 
 TEST_CASE("a forward pass without a backward one leaves nothing behind") {
@@ -227,7 +227,7 @@ TEST_CASE("a gather joins the fetch of a row that is on its way") {
   gate.open();
   CHECK(same_bits(gathered.get(), plain.gather(range(5, 15))));
   table.settle();
-  CHECK(table.statistics().prefetched_units + table.statistics().missed_units == 15);  // no row twice
+  CHECK(table.statistics().prefetched_rows + table.statistics().missed_rows == 15);  // no row twice
 }
 
 TEST_CASE("a row that is on its way when it is asked for is late, though somebody else fetches it") {
@@ -250,7 +250,7 @@ TEST_CASE("a row that is on its way when it is asked for is late, though somebod
     prefetching.wait();
     gather(table, {10, 5});
     CHECK(table.statistics().waited == 2);
-    CHECK(table.statistics().missed_units == 1);
+    CHECK(table.statistics().missed_rows == 1);
   }
 }
 

@@ -127,11 +127,11 @@ TEST_CASE("in the child of a fork cached rows are private memory, and nothing of
         table->flush();
         bool intact =
             same_bits(all_rows(*table), plain.values()) && same_bits(all_states(*table), plain.states());
-        const auto before = table->statistics().prefetched_units;
+        const auto before = table->statistics().prefetched_rows;
         table->prefetch(std::vector<RowId>{60, 5000, 5001});
         table->settle();
         if (!row_policy(policy)->uses_in_place())
-          intact = intact && table->statistics().prefetched_units > before;
+          intact = intact && table->statistics().prefetched_rows > before;
         table->check_invariants();
         std::fprintf(stderr, "child %s, parent %s", child_was_good ? "good" : "bad",
                      intact ? "intact" : "broken");

@@ -62,11 +62,11 @@ TEST_CASE(
   CHECK(charging.slow->take() == Charged{2 * row_bytes, 2, 2 * row_bytes, 2});
   CHECK(same_bits(gather(table, {0, 100, 200, 5}), plain.gather({0, 100, 200, 5})));
   const auto statistics = table.statistics();
-  CHECK(statistics.in_place_units == 12);  // of the update, too
-  CHECK(statistics.prefetched_units == 4);
-  CHECK(statistics.written_units == 0);
+  CHECK(statistics.in_place_rows == 12);  // of the update, too
+  CHECK(statistics.prefetched_rows == 4);
+  CHECK(statistics.written_rows == 0);
   table.flush();
-  CHECK(table.statistics().written_units == 1);  // what has been written in a slot
+  CHECK(table.statistics().written_rows == 1);  // what has been written in a slot
   table.check_invariants();
 }
 
@@ -85,14 +85,14 @@ TEST_CASE("rows that are used in place come in the background, unless it has to 
     for (RowId i = 0; i < ids.size(); ++i) ids[i] = i;
     gather(table, ids);
     if (rests) {
-      CHECK(table.statistics().prefetched_units == 0);
+      CHECK(table.statistics().prefetched_rows == 0);
       table.settle();  // whoever waits for it has it done
     } else {
       const auto patience = steady_clock::now() + std::chrono::minutes{1};
-      while (table.statistics().prefetched_units < ids.size() && steady_clock::now() < patience)
+      while (table.statistics().prefetched_rows < ids.size() && steady_clock::now() < patience)
         std::this_thread::yield();
     }
-    CHECK(table.statistics().prefetched_units == ids.size());
+    CHECK(table.statistics().prefetched_rows == ids.size());
     CHECK(table.statistics().bytes_in == ids.size() * 5 * sizeof(float));
     table.check_invariants();
   }

@@ -252,7 +252,7 @@ TEST_CASE("whatever moves and whatever fails, a table holds the bits that plain 
       Program program{test, seed};
       program.run(each);
       errors += program.errors;
-      moved += program.statistics().missed_units + program.statistics().prefetched_units;
+      moved += program.statistics().missed_rows + program.statistics().prefetched_rows;
     }
   }
   MESSAGE("seed " << seed << ", " << 35 * each << " steps, " << errors << " errors, " << moved
@@ -282,7 +282,7 @@ TEST_CASE(
           CAPTURE(test.dim);
           Program program{test, seed};
           program.run(each);
-          moved += program.statistics().missed_units + program.statistics().prefetched_units;
+          moved += program.statistics().missed_rows + program.statistics().prefetched_rows;
         }
       }
     }

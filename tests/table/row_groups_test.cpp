@@ -52,11 +52,12 @@ TEST_CASE("where the slow tier moves blocks, a block holds whole rows, or a row 
       options.dim = dim;
       options.state_columns = states;
       const auto layout = detail::row_layout(options, blocks);
-      CHECK(layout.unit_bytes % 512 == 0);
-      CHECK(layout.unit_rows * layout.row_bytes <= layout.unit_bytes);
+      CHECK(layout.block_bytes % 512 == 0);
+      CHECK(layout.block_rows * layout.row_bytes <= layout.block_bytes);
       CHECK(layout.row_bytes >= (dim + states) * sizeof(float));
-      CHECK((layout.unit_rows == 1 || layout.unit_bytes == 512));
-      CHECK(layout.first_row(layout.unit_of(999)) + layout.rows_in(layout.unit_of(999)) == 1000);
+      CHECK((layout.block_rows == 1 ? layout.row_bytes == layout.block_bytes : layout.block_bytes == 512));
+      const auto last = layout.blocks() - 1;
+      CHECK(last * layout.block_rows + layout.rows_in(last) == 1000);
     }
   }
 }

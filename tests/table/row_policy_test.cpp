@@ -64,7 +64,7 @@ TEST_CASE("lru misses what a reference misses, however the ids are cut into batc
           auto scope = table.batch(ids);
           scope.gather(out);
         }
-        CHECK(table.statistics().missed_units == reference.misses);
+        CHECK(table.statistics().missed_rows == reference.misses);
       }
     }
   }
@@ -157,7 +157,7 @@ TEST_CASE("with announced batches hint-aware fetches less than lru, and not less
       if (i >= look_ahead) gather(table, batches[i - look_ahead]);
     }
     const auto statistics = table.statistics();
-    return statistics.missed_units + statistics.prefetched_units;
+    return statistics.missed_rows + statistics.prefetched_rows;
   };
   std::set<RowId> distinct;
   for (const auto& batch : batches) distinct.insert(batch.begin(), batch.end());

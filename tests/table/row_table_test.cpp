@@ -272,33 +272,22 @@ TEST_CASE("without a budget a table takes what the fastest tier has free, or a s
 }
 
 TEST_CASE("a slot map takes 4 bytes a row, and a slot at most 32 beside its row") {
+  const MemoryTier device{{.capacity = 1_MiB, .addressable = false}};  // blocks of 512 bytes
   for (const auto* name : row_policies) {
     const auto policy = row_policy(name);
     TableOptions options;
     options.rows = 1'000'000;
-    options.dim = 64;
-    const auto layout = detail::row_layout(options);
-    const auto shape = detail::CacheShape::of_slots(100'000, policy->bytes_per_slot());
-    CHECK(layout.unit_bytes == 256);
-    const auto slots = shape.slots + shape.staging;
-    CHECK(shape.bytes(layout) <= 4 * options.rows + slots * (layout.unit_bytes + 32));
-  }
-}
-
-TEST_CASE(
-    "a slot for a block has a bit for each of its rows beside, and takes 32 bytes with up to 32 of them") {
-  const MemoryTier device{{.capacity = 1_MiB, .addressable = false}};
-  for (const auto& [dim, words] : {std::pair{200U, 0U}, {64U, 1U}, {4U, 1U}, {3U, 2U}, {1U, 4U}}) {
-    CAPTURE(dim);
-    TableOptions options;
-    options.rows = 1'000'000;
-    options.dim = dim;
-    const auto layout = detail::row_layout(options, device);  // blocks of 512 bytes
-    const auto shape = detail::CacheShape::of_slots(1000, 12);
-    const auto parts = shape.parts(layout);
-    const auto slots = shape.slots + shape.staging;
-    CHECK(parts.metadata.count == slots * (16 + 4 * words) + shape.log * sizeof(RowId));
-    if (layout.unit_rows <= 32) CHECK(16 + 4 * words + 12 <= 32);
+    for (options.dim = 1; options.dim <= 64; options.dim *= 4) {
+      for (const auto& layout : {detail::row_layout(options), detail::row_layout(options, device)}) {
+        for (const RowId cached : {1U, 1000U, 100'000U}) {
+          const auto shape = detail::CacheShape::of_slots(layout, cached, policy->bytes_per_slot());
+          const auto slots = shape.slots + shape.staging;
+          const auto buffers = shape.buffers * layout.block_bytes;
+          CHECK(shape.bytes(layout) <= 4 * options.rows + slots * (layout.row_bytes + 32) + buffers);
+          if (shape.buffers > 1) CHECK(4 * buffers <= cached * layout.row_bytes);
+        }
+      }
+    }
   }
 }
 
@@ -314,12 +303,12 @@ TEST_CASE("rows and their state end in the slow tier together, once the table is
   auto table = rig.table(100, 4, 20);
   const auto ids = range(0, 10);
   table.update(ids, std::vector<float>(40, 1.0F), RowWiseAdagrad{});
-  CHECK(table.statistics().written_units == 0);
+  CHECK(table.statistics().written_rows == 0);
   table.flush();
-  CHECK(table.statistics().written_units == 10);
+  CHECK(table.statistics().written_rows == 10);
   CHECK(table.statistics().bytes_out == 10 * 20);
   table.flush();
-  CHECK(table.statistics().written_units == 10);  // only what is dirty
+  CHECK(table.statistics().written_rows == 10);  // only what is dirty
 }
 
 TEST_CASE("a row that cannot be read is named, and read again when it can be") {
@@ -431,19 +420,19 @@ TEST_CASE("the fast share counts prefetched rows as fetched, the on-time share a
   gather(table, ids);
   auto statistics = table.statistics();
   CHECK(statistics.asked == 20);
-  CHECK(statistics.prefetched_units == 10);
+  CHECK(statistics.prefetched_rows == 10);
   CHECK(statistics.fast_share() == doctest::Approx(0.5));
   CHECK(statistics.on_time_share() == doctest::Approx(1));
   gather(table, {50, 0, 1, 2});
   statistics = table.statistics();
   CHECK(statistics.waited == 1);
   CHECK(statistics.hits == 23);
-  CHECK(statistics.missed_units == 1);
+  CHECK(statistics.missed_rows == 1);
   CHECK(statistics.on_time_share() == doctest::Approx(23.0 / 24));
   table.update(std::vector<RowId>{0, 1, 2, 0}, std::vector<float>(4 * 4, 1.0F), Sgd{});
   statistics = table.statistics();
   CHECK(statistics.updated == 4);
-  CHECK(statistics.missed_units == 1);
+  CHECK(statistics.missed_rows == 1);
   CHECK(statistics.fast_share() == doctest::Approx(1 - 11.0 / 28));
   table.reset_statistics();
   CHECK(table.statistics().asked == 0);

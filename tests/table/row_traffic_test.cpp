@@ -33,10 +33,10 @@ Log skewed_log(std::uint64_t seed, std::size_t batches, std::size_t batch) {
   return log;
 }
 
-std::vector<RowId> flat(const Log& log, RowId rows_in_unit = 1) {
+std::vector<RowId> flat(const Log& log) {
   std::vector<RowId> uses;
   for (const auto& ids : log)
-    for (const auto id : ids) uses.push_back(id / rows_in_unit);
+    for (const auto id : ids) uses.push_back(id);
   return uses;
 }
 
@@ -61,7 +61,7 @@ std::uint64_t least_misses(const std::vector<RowId>& uses, std::size_t slots) {
 
 std::uint64_t fetched(const RowTable<float>& table) {
   const auto statistics = table.statistics();
-  return statistics.missed_units + statistics.prefetched_units;
+  return statistics.missed_rows + statistics.prefetched_rows;
 }
 
 RowTable<float> table_of(const Rig& rig, std::uint64_t slots, std::unique_ptr<RowPolicy> policy,
@@ -139,7 +139,7 @@ TEST_CASE(
           scope.gather(out);
           if (i % 3 == 0) scope.update(std::span{gradients}, Sgd{});
         }
-        CHECK(heard == flat(log, kind == Kind::Blocks ? 4 : 1));
+        CHECK(heard == flat(log));
       }
     }
   }
@@ -170,7 +170,7 @@ TEST_CASE("where blocks of rows move, belady's recorded ids are the rows', and i
   const Rig rig{Kind::Blocks};
   auto table = table_of(rig, 80, make_belady_rows(flat(log)), 32);  // four rows a block
   for (const auto& ids : log) gather(table, ids);
-  CHECK(fetched(table) == least_misses(flat(log, 4), 20));
+  CHECK(fetched(table) == least_misses(flat(log), 80));
 }
 
 TEST_CASE("no policy fetches fewer rows than belady, one at a time or in batches") {

@@ -2,7 +2,7 @@
 /// \file  What tables count, one by one and together.
 #include "rig.hpp"
 #include "support/seed.hpp"
-#include "table/unit_set.hpp"
+#include "table/row_set.hpp"
 
 #include <doctest/doctest.h>
 
@@ -26,20 +26,20 @@ void use(RowTable<float>& table, const std::vector<RowId>& ids) { gather(table, 
 
 }  // namespace
 
-TEST_CASE("a set of units is what a sorted set is, emptied as often as one likes") {
+TEST_CASE("a set of rows is what a sorted set is, emptied as often as one likes") {
   const auto seeded = seed();
   CAPTURE(seeded);
   std::mt19937_64 random{seeded};
-  detail::UnitSet set;
+  detail::RowSet set;
   for (int round = 0; round < 200; ++round) {
     const std::size_t most = 1 + random() % 100;
     const RowId below = 1 + static_cast<RowId>(random() % (round % 2 == 0 ? 50 : 4'000'000'000));
     set.reset(most);
     std::set<RowId> model;
     for (std::size_t i = 0; i < most; ++i) {
-      const auto unit = static_cast<RowId>(random() % below);
-      set.insert(unit);
-      model.insert(unit);
+      const auto row = static_cast<RowId>(random() % below);
+      set.insert(row);
+      model.insert(row);
       CHECK(set.size() == model.size());
     }
   }
@@ -52,19 +52,19 @@ TEST_CASE("a row that a batch asks for twice is one unique miss, in a slot, in p
       Rig rig{kind};
       auto table = rig.table(1000, 100, 4, policy);  // a block holds one row
       use(table, {0, 1, 2, 3});
-      CHECK(table.statistics().unique_missed_units == 4);
+      CHECK(table.statistics().unique_missed_rows == 4);
       use(table, {3, 2, 1, 0, 0});
-      CHECK(table.statistics().unique_missed_units == 4);
+      CHECK(table.statistics().unique_missed_rows == 4);
       std::vector<RowId> ids;  // more than there are slots, each three times
       for (RowId i = 0; i < 90; ++i) ids.push_back(100 + i % 30);
       use(table, ids);
-      CHECK(table.statistics().unique_missed_units == 34);
-      CHECK(table.statistics().missed_units >= 34);
+      CHECK(table.statistics().unique_missed_rows == 34);
+      CHECK(table.statistics().missed_rows >= 34);
       table.reset_statistics();
       table.update(ids, std::vector<float>(ids.size() * 100, 1.0F), Sgd{});
       CHECK(table.statistics().unique == 30);
-      CHECK(table.statistics().unique_missed_units <= 30);
-      CHECK(table.statistics().unique_missed_units >= 26);
+      CHECK(table.statistics().unique_missed_rows <= 30);
+      CHECK(table.statistics().unique_missed_rows >= 26);
     }
   }
 }
@@ -145,9 +145,9 @@ TEST_CASE(
   const auto text = s.to_text();
   CHECK(contains(text, "buys                        asked 2, hits 2\n"));
   CHECK(contains(
-      text, "clicks                      asked 7, hits 2, waited 5, missed_units 4, unique_missed_units 4"));
+      text, "clicks                      asked 7, hits 2, waited 5, missed_rows 4, unique_missed_rows 4"));
   CHECK(contains(
-      text, "all tables                  asked 9, hits 4, waited 5, missed_units 4, unique_missed_units 4"));
+      text, "all tables                  asked 9, hits 4, waited 5, missed_rows 4, unique_missed_rows 4"));
 }
 
 TEST_CASE("tables that are gone are among the statistics no more") {

@@ -207,10 +207,10 @@ TEST_CASE("narrow rows take half the bytes, and their state behind them is align
     CHECK(detail::row_layout(layout_options(storage, 1023, 0)).row_bytes == 2048);  // a whole number of lines
     CHECK(detail::row_layout(layout_options(storage, 15, 0)).row_bytes == 32);
     // In blocks of 512 bytes.
-    CHECK(detail::row_layout(layout_options(storage, 64, 0), blocks).unit_rows == 4);
-    CHECK(detail::row_layout(layout_options(RowStorage::Float, 64, 0), blocks).unit_rows == 2);
-    CHECK(detail::row_layout(layout_options(storage, 300, 1), blocks).unit_bytes == 1024);
-    CHECK(detail::row_layout(layout_options(RowStorage::Float, 300, 1), blocks).unit_bytes == 1536);
+    CHECK(detail::row_layout(layout_options(storage, 64, 0), blocks).block_rows == 4);
+    CHECK(detail::row_layout(layout_options(RowStorage::Float, 64, 0), blocks).block_rows == 2);
+    CHECK(detail::row_layout(layout_options(storage, 300, 1), blocks).row_bytes == 1024);
+    CHECK(detail::row_layout(layout_options(RowStorage::Float, 300, 1), blocks).row_bytes == 1536);
     for (const std::size_t dim : {1, 3, 16, 127, 129, 1000})
       for (const std::size_t states : {0, 1, 3})
         for (const auto& layout : {detail::row_layout(layout_options(storage, dim, states)),

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -118,10 +119,11 @@ class Watched {
     table.reset_statistics();
     return statistics;
   }
-  void fail_writes_of(RowId row) {
-    slow().fails = [this, row](Direction direction, std::uint64_t offset, std::uint64_t size) {
+  void fail_writes_of(RowId row) { fail(Direction::Write, row); }
+  void fail(Direction broken, RowId row) {
+    slow().fails = [this, broken, row](Direction direction, std::uint64_t offset, std::uint64_t size) {
       const auto at = slow().home() + std::uint64_t{row} * row_bytes;
-      const bool bad = direction == Direction::Write && offset <= at && at < offset + size;
+      const bool bad = direction == broken && offset <= at && at < offset + size;
       return bad ? std::make_error_code(std::errc::io_error) : std::error_code{};
     };
   }
@@ -135,6 +137,11 @@ class Watched {
   PlainTable plain;
 };
 
+inline std::vector<RowId> from(RowId first, RowId count) {
+  std::vector<RowId> ids(count);
+  std::iota(ids.begin(), ids.end(), first);
+  return ids;
+}
 /// The first row of each of these blocks.
 inline std::vector<RowId> in_blocks(RowId first, RowId count) {
   std::vector<RowId> ids;

@@ -20,9 +20,9 @@
 using namespace tier;
 using namespace tier::test;
 
-TEST_CASE("an update waits for the write-back of its block, and is not lost by it") {
+TEST_CASE("an update waits for the write-back of its row, and is not lost by it") {
   Watched w{800, 8};
-  w.update(in_blocks(20, 8));
+  w.update(from(160, 64));
   std::atomic<bool> writing{false}, met{false};
   std::jthread other;
   w.slow().meanwhile = [&](Direction direction, std::span<const IoRequest>) {
@@ -30,7 +30,7 @@ TEST_CASE("an update waits for the write-back of its block, and is not lost by i
     writing = true;
     const auto before = w.table.statistics().updated;
     other = std::jthread{[&] {
-      const auto ids = in_blocks(23, 1);
+      const auto ids = std::vector<RowId>{163};
       w.table.update(ids, std::vector<float>(dim, -1.0F),
                      [&](std::span<float> row, std::span<float>, std::span<const float> gradient) noexcept {
                        met = met || writing;
@@ -41,24 +41,24 @@ TEST_CASE("an update waits for the write-back of its block, and is not lost by i
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // if it did not wait, it would be there by now
     writing = false;
   };
-  w.gather(in_blocks(50, 1));
+  w.gather({400});
   other.join();
   w.slow().meanwhile = {};
   CHECK(!met);
-  w.plain.update(in_blocks(23, 1), std::vector<float>(dim, -1.0F), Sgd{1.0F});
-  CHECK(w.behind() == in_blocks(23, 1));
+  w.plain.update(std::vector<RowId>{163}, std::vector<float>(dim, -1.0F), Sgd{1.0F});
+  CHECK(w.behind().front() == 163);
   w.table.flush();
   CHECK(w.behind().empty());
 }
 
-TEST_CASE("a block that an update is changing is not written beside a victim, though no batch can hold it") {
+TEST_CASE("a row that an update is changing is not written beside a victim, though no batch can hold it") {
   Watched w{800, 8};
   for (BatchNumber open = 0; open < max_open_batches; ++open)
     std::ignore = w.table.announce(in_blocks(90, 1));
-  w.update(in_blocks(20, 8));
+  w.update(from(160, 64));
   std::atomic<bool> changing{false}, evicted{false};
   std::jthread other{[&] {
-    const auto ids = in_blocks(23, 1);
+    const auto ids = std::vector<RowId>{163};
     w.table.update(ids, std::vector<float>(dim, -1.0F),
                    [&](std::span<float> row, std::span<float>, std::span<const float> gradient) noexcept {
                      changing = true;
@@ -67,20 +67,20 @@ TEST_CASE("a block that an update is changing is not written beside a victim, th
                    });
   }};
   while (!changing) std::this_thread::yield();
-  w.gather(in_blocks(50, 1));
+  w.gather({400});
+  CHECK(w.behind().front() == 163);
   evicted = true;
   other.join();
-  CHECK(w.slow().take().blocks_written == 3);
-  w.plain.update(in_blocks(23, 1), std::vector<float>(dim, -1.0F), Sgd{1.0F});
+  w.plain.update(std::vector<RowId>{163}, std::vector<float>(dim, -1.0F), Sgd{1.0F});
   w.table.flush();
   CHECK(w.behind().empty());
 }
 
-TEST_CASE("a flush waits for blocks that are written beside a victim") {
+TEST_CASE("a flush waits for rows that are written beside a victim") {
   Watched w{800, 8};
-  w.update(in_blocks(22, 1));
-  w.update(in_blocks(20, 2));
-  w.gather(in_blocks(30, 5));
+  w.update({162});
+  w.update({160, 161});
+  w.gather(from(240, 61));
   std::atomic<bool> flushing{false};
   std::jthread other;
   w.slow().meanwhile = [&](Direction direction, std::span<const IoRequest>) {
@@ -93,20 +93,20 @@ TEST_CASE("a flush waits for blocks that are written beside a victim") {
     for (int i = 0; i < 1000; ++i)
       std::this_thread::yield();  // if it did not wait, it would have written by now
   };
-  w.gather(in_blocks(50, 1));
+  w.gather({400});
   other.join();
   w.slow().meanwhile = {};
-  CHECK(w.slow().take().blocks_written == 3);
+  CHECK(w.slow().take().blocks_written == 1);
   CHECK(w.behind().empty());
 }
 
-TEST_CASE("a flush waits for a block that is on its way home, and writes it if it does not get there") {
+TEST_CASE("a flush waits for a row that is on its way home, and writes it if it does not get there") {
   Watched w{800, 8};
-  w.update(in_blocks(20, 1));
-  w.gather(in_blocks(30, 7));
+  w.update({160});
+  w.gather(from(240, 63));
   std::atomic<bool> flushing{false};
   std::jthread other;
-  w.fail_writes_of(20 * rows_in_block);
+  w.fail_writes_of(160);
   w.slow().meanwhile = [&](Direction direction, std::span<const IoRequest>) {
     if (direction == Direction::Read || other.joinable()) return;
     other = std::jthread{[&] {
@@ -122,36 +122,31 @@ TEST_CASE("a flush waits for a block that is on its way home, and writes it if i
     return direction == Direction::Write && writes++ == 0 ? fails(direction, offset, size)
                                                           : std::error_code{};
   };
-  w.gather(in_blocks(50, 1));
+  w.gather({400});
   other.join();
   w.slow().meanwhile = {};
   CHECK(writes == 2);
   CHECK(w.behind().empty());
 }
 
-TEST_CASE("two gathers that want the same blocks, by way of staging, do not wait for each other") {
-  Watched w{1600, 24, "first_touch"};  // staging of three blocks
-  w.gather(in_blocks(0, 24));
-  const auto wants = [&](RowId a, RowId b, RowId c) {
-    return [&w, ids = std::vector<RowId>{a * rows_in_block, b * rows_in_block, c * rows_in_block}] {
-      w.gather(ids);
-    };
+TEST_CASE("two gathers that want the same rows, by way of staging, do not wait for each other") {
+  Watched w{1600, 3, "first_touch"};  // staging of three rows
+  w.gather(from(0, 24));
+  const auto begin = [&w](RowId a, RowId b, RowId c) {
+    const auto before = w.table.statistics().asked;
+    std::jthread thread{[&w, ids = std::vector<RowId>{a, b, c}] { w.gather(ids); }};
+    while (w.table.statistics().asked == before) std::this_thread::yield();
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // it has pinned its first row by now
+    return thread;
   };
-  std::array<std::atomic<bool>, 200> read{};
+  bool begun = false;
   std::jthread first, second;
-  w.slow().meanwhile = [&](Direction, std::span<const IoRequest> requests) {
-    bool begins = false;
-    for (const auto& request : requests) {
-      const auto block = w.slow().block_of(request);
-      if (!read[block].exchange(true) && block == 100) begins = true;
-    }
-    if (!begins) return;
-    first = std::jthread{wants(101, 100, 102)};  // has 101, and has to wait
-    while (!read[101]) std::this_thread::yield();
-    second = std::jthread{wants(102, 101, 100)};  // has 102, and has to wait
-    while (!read[102]) std::this_thread::yield();
+  w.slow().meanwhile = [&](Direction, std::span<const IoRequest>) {
+    if (std::exchange(begun, true)) return;
+    first = begin(808, 800, 816);   // has 808, and has to wait
+    second = begin(816, 808, 800);  // has 816, and has to wait
   };
-  w.gather(in_blocks(100, 1));
+  w.gather({800});
   first.join();
   second.join();
   w.slow().meanwhile = {};
@@ -168,7 +163,7 @@ TEST_CASE(
   std::uint64_t joined = 0;
   for (const std::string policy : row_policies) {
     CAPTURE(policy);
-    Watched w{rows, 16, policy};
+    Watched w{rows, 2, policy};
     const PlainTable still{rows, dim};
     std::atomic<std::uint64_t> writes{0}, odds{0}, wrong{0};
     std::atomic<bool> done{false};
@@ -235,8 +230,9 @@ TEST_CASE(
     w.table.check_invariants();
     const auto seen = w.slow().take();
     CHECK(w.table.statistics().written_rows == seen.rows_changed);
-    joined += seen.blocks_written - seen.write_operations;
+    joined += seen.rows_changed - seen.blocks_written;
   }
-  MESSAGE("seed " << seed << ", " << refused.load() << " refused, " << joined << " blocks joined others");
+  MESSAGE("seed " << seed << ", " << refused.load() << " refused, " << joined
+                  << " rows joined others of their block");
   CHECK(joined > 0);
 }

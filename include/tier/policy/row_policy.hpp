@@ -36,8 +36,6 @@ class RowFacts {
  public:
   /// The slot that was given to `row` and not taken back; `no_slot`: it is not cached.
   [[nodiscard]] virtual SlotId slot_of(RowId row) const noexcept = 0;
-  /// What the policy calls the row of this id: the same, but where the slow tier moves blocks of rows.
-  [[nodiscard]] virtual RowId row_of(RowId id) const noexcept = 0;
 
  protected:
   ~RowFacts() = default;
@@ -54,9 +52,7 @@ class SlotFilter {
   ~SlotFilter() = default;
 };
 
-/// Decides which rows stay in a table's slots. A *row* here is what moves as one: a row of the table with its
-/// state, or the rows of one block where the slow tier moves blocks. Decides on residency only: results never
-/// depend on it. If a call throws, the table goes on with first touch and says so once.
+/// Decides which rows, with their state, stay in a table's slots. Decides on residency only: results never depend on it. If a call throws, the table goes on with first touch and says so once.
 /// \threadsafety  Calls are serialised per table; they come with the table's lock held, so return soon.
 class RowPolicy {
  public:

@@ -48,46 +48,43 @@ struct TableOptions {
   std::function<void(RowId row, std::span<float> values)> initial{};
 };
 
-/// A table's counters since it was made, or `reset_statistics()`. Rows are as asked for by gathers, but for what says
-/// units: a unit is what moves as one, a row with its state, or the rows of a block where the slow tier moves blocks.
+/// A table's counters since it was made, or `reset_statistics()`. A row moves with its state.
 struct TableStatistics {
-  std::uint64_t asked = 0;         ///< rows, each as often as it was asked for
-  std::uint64_t updated = 0;       ///< rows given to updates, each as often as it was given
-  std::uint64_t unique = 0;        ///< rows, once for each batch that was announced or updated
-  std::uint64_t hits = 0;          ///< rows that were there, a whole table's included
-  std::uint64_t waited = 0;        ///< rows that had to be waited for: asked - hits
-  std::uint64_t missed_units = 0;  ///< fetched, or used in the slow tier, because they were asked for
+  std::uint64_t asked = 0;        ///< rows, each as often as it was asked for
+  std::uint64_t updated = 0;      ///< rows given to updates, each as often as it was given
+  std::uint64_t unique = 0;       ///< rows, once for each batch that was announced or updated
+  std::uint64_t hits = 0;         ///< rows that were there, a whole table's included
+  std::uint64_t waited = 0;       ///< rows that had to be waited for: asked - hits
+  std::uint64_t missed_rows = 0;  ///< fetched, or used in the slow tier, because they were asked for
   /// Of these: once for each gather or update. Rows that a gather uses where they live are not counted.
-  std::uint64_t unique_missed_units = 0;
-  std::uint64_t prefetched_units = 0;  ///< fetched before they were asked for
+  std::uint64_t unique_missed_rows = 0;
+  std::uint64_t prefetched_rows = 0;  ///< fetched before they were asked for
   std::uint64_t prefetched_unused =
       0;  ///< of these: gone again, or cancelled, before their batch was gathered
   std::uint64_t prefetches_stalled =
-      0;                             ///< times that a prefetch found no room, and waited for a batch to end
-  std::uint64_t in_place_units = 0;  ///< of `missed_units`: not given a slot
-  std::uint64_t evicted_units = 0;
-  std::uint64_t written_units = 0;  ///< dirty ones, written back
-  /// Rows that had been changed, once for each write-back that carries them; others in their block do not count.
-  std::uint64_t written_rows = 0;
-  std::uint64_t holds_given_up = 0;  ///< held units evicted so that nobody waits
+      0;                            ///< times that a prefetch found no room, and waited for a batch to end
+  std::uint64_t in_place_rows = 0;  ///< of `missed_rows`: not given a slot
+  std::uint64_t evicted_rows = 0;
+  std::uint64_t written_rows = 0;    ///< changed ones, written back, once for each write that carries them
+  std::uint64_t holds_given_up = 0;  ///< held rows evicted so that nobody waits
   std::uint64_t hints_dropped = 0;   ///< announcements beyond what can be open at once
   std::uint64_t read_errors = 0, write_errors = 0;
-  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< of units moved from and to the slow tier
-  /// Of `bytes_in`: of the rows, with their state, that a unit was fetched for, once for each fetch. Those are the
-  /// rows of it that the call wants, or the prefetched batch. Who finds a unit on its way fetches nothing.
-  std::uint64_t bytes_wanted = 0;
+  /// Moved from and to the slow tier: rows, or the blocks that they are in, which are read before they are written
+  /// unless all their rows are.
+  std::uint64_t bytes_in = 0, bytes_out = 0;
+  std::uint64_t bytes_wanted = 0;    ///< of `bytes_in`: of rows that were fetched
   std::uint64_t in_place_bytes = 0;  ///< read or changed by the CPU in the slow tier
   std::uint64_t waited_ns = 0;       ///< in gathers and updates, summed over threads
 
-  /// 1 - units fetched / rows accessed by gathers and updates, and at least 0. A prefetched row is a fetch, not a hit.
+  /// 1 - rows fetched / rows accessed by gathers and updates, and at least 0. A prefetched row is a fetch, not a hit.
   [[nodiscard]] double fast_share() const noexcept;
   /// Share of the rows asked for that were there.
   [[nodiscard]] double on_time_share() const noexcept;
-  /// Read amplification: bytes that fetches took from the slow tier for each byte of the rows that they were for. Above
-  /// 1 where blocks move, or rows are padded. 0 if nothing was fetched.
+  /// Read amplification: bytes that were read from the slow tier for each byte of the rows that were fetched. Above 1
+  /// where blocks move, or rows are padded. 0 if nothing was fetched.
   [[nodiscard]] double read_amplification() const noexcept;
-  /// Bytes that write-backs took to the slow tier for each changed row that they carried, its share of the block's
-  /// other rows included. 0 if nothing was written back.
+  /// Bytes that were written to the slow tier for each changed row, its share of the block's other rows included. 0 if
+  /// nothing was written back.
   [[nodiscard]] double bytes_per_written_row() const noexcept;
   TableStatistics& operator+=(const TableStatistics& other) noexcept;
   /// All counters, by the names that they have here.
@@ -97,7 +94,7 @@ struct TableStatistics {
 /// What a cache takes of the fastest tier.
 struct CacheBytes {
   Bytes slots;     ///< with rows in them
-  Bytes staging;   ///< slots through which rows pass that get none
+  Bytes staging;   ///< slots through which rows pass that get none, and buffers through which blocks do
   Bytes map;       ///< which row is in which slot
   Bytes metadata;  ///< what the table keeps for each slot, and its log of recent uses
   Bytes policy;    ///< what the policy keeps for each slot: ordinary memory, but part of the budget

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which units a call has met.
+/// \file  Which rows a call has met.
 #include <tier/policy/row_policy.hpp>
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace tier::detail {
 
 /// A set that is emptied at no cost. Reused, so that its memory stays.
 /// \threadsafety  One thread at a time.
-class UnitSet {
+class RowSet {
  public:
-  /// Empties it and makes room for `most` units.   \throws  `std::bad_alloc`; it is as before
+  /// Empties it and makes room for `most` rows.   \throws  `std::bad_alloc`; it is as before
   void reset(std::size_t most) {
     if (entries_.size() < 2 * most) entries_ = std::vector<std::uint64_t>(std::bit_ceil(2 * most));
     if (++round_ == 0) {
@@ -25,9 +25,9 @@ class UnitSet {
     size_ = 0;
   }
   /// \pre  There is room.
-  void insert(RowId unit) noexcept {
-    const auto entry = std::uint64_t{round_} << 32 | unit;
-    auto at = std::size_t{unit} * 0x9E3779B97F4A7C15U >> 32;
+  void insert(RowId row) noexcept {
+    const auto entry = std::uint64_t{round_} << 32 | row;
+    auto at = std::size_t{row} * 0x9E3779B97F4A7C15U >> 32;
     while (entries_[at &= entries_.size() - 1] >> 32 == round_)
       if (entries_[at++] == entry) return;
     entries_[at] = entry;
