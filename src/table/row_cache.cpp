@@ -87,6 +87,9 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
   states_ = reinterpret_cast<SlotState*>(slots_ + shape.slot_bytes(layout));
   map_ = reinterpret_cast<std::atomic<std::uint32_t>*>(states_ + slots);
   log_ = reinterpret_cast<RowId*>(map_ + layout.rows);
+  dirty_ = reinterpret_cast<std::atomic<std::uint32_t>*>(log_ + shape.log);
+  for (std::size_t word = 0; word < CacheShape::words_of_bits(slots); ++word)
+    new (&dirty_[word]) std::atomic<std::uint32_t>{0};
   for (RowId row = 0; row < layout.rows; ++row) new (&map_[row]) std::atomic<std::uint32_t>{nowhere};
   const MutexLock lock{mutex_};
   for (auto slot = static_cast<SlotId>(slots); slot-- > 0;) put_free(slot);
@@ -105,6 +108,7 @@ SlotId RowCache::slot_of(RowId row) const noexcept {
 void RowCache::put_free(SlotId slot) noexcept {
   auto& list = is_staging(slot) ? free_staging_ : free_;
   states_[slot] = {};
+  set_dirty(slot, false);
   states_[slot].row = list;
   list = slot;
 }
@@ -311,13 +315,14 @@ void RowCache::start_fetch(Window& window, RowId row, SlotId slot) {
   const bool staging = is_staging(slot);
   Window::Fetch fetch{row, slot, staging ? no_row : state.row, false, state.hold, {}};
   if (fetch.old != no_row) {
-    fetch.write_back = state.dirty;
+    fetch.write_back = is_dirty(slot);
     if (!fetch.write_back) map_[fetch.old].store(nowhere, std::memory_order_release);
     ask([&](RowPolicy& p) { p.on_erase(fetch.old, slot); });
     ++counters_.evicted_rows;
     counters_.prefetched_unused += state.prefetched && is_held(state);
   }
   state = {};
+  set_dirty(slot, false);
   state.row = row;
   state.hold = window.hold;
   state.prefetched = window.purpose == Purpose::Prefetch;
@@ -362,7 +367,7 @@ void RowCache::let_go(Window& window, std::size_t kept, bool changed) noexcept {
     auto& state = states_[slot];
     unpin(slot, window.serial);
     if (!is_staging(slot)) {
-      if (changed) state.dirty = true;
+      if (changed) set_dirty(slot, true);
     } else if (map_[state.row].load(std::memory_order_relaxed) == (pending | slot)) {  // not stuck there
       map_[state.row].store(nowhere, std::memory_order_relaxed);
       put_free(slot);
@@ -399,26 +404,6 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool
   if (!carry_out(window)) full = true;
   release(window);
   return next;
-}
-
-std::size_t RowCache::find_to_write(std::span<const RowId> rows, std::span<std::byte*> addresses) noexcept {
-  constexpr std::size_t ahead = 16;
-  const auto view = direct_view();
-  const MutexLock lock{mutex_};
-  std::size_t at_home = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i + ahead < rows.size()) __builtin_prefetch(&map_[rows[i + ahead]]);
-    if (i + ahead / 2 < rows.size()) {
-      const auto entry = map_[rows[i + ahead / 2]].load(std::memory_order_relaxed);
-      if (entry < pending) __builtin_prefetch(&states_[entry], 1);
-    }
-    addresses[i] = const_cast<std::byte*>(view.find(rows[i]));
-    if (const auto slot = slot_of(rows[i]); slot != no_slot)
-      states_[slot].dirty = true;
-    else
-      ++at_home;
-  }
-  return at_home;
 }
 
 void RowCache::promote(Window& window, std::span<const RowId> admitted) {

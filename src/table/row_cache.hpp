@@ -90,6 +90,11 @@ class DirectView : public SlotView {
     const auto entry = map_[row].load(std::memory_order_acquire);
     return entry < pending ? slots_ + entry * row_bytes_ : home_ + row * row_bytes_;
   }
+  /// `no_slot`: it is where it lives.
+  [[nodiscard]] SlotId slot_of(RowId row) const noexcept {
+    const auto entry = map_[row].load(std::memory_order_relaxed);
+    return entry < pending ? entry : no_slot;
+  }
   [[nodiscard]] bool is_at_home(const std::byte* row, std::size_t home_bytes) const noexcept {
     return static_cast<std::size_t>(row - home_) < home_bytes;
   }
@@ -137,10 +142,12 @@ class RowCache final : private RowFacts {
   [[nodiscard]] bool is_direct() const noexcept { return direct_ && !in_fork_child_; }
   /// \pre  is_direct()
   [[nodiscard]] DirectView direct_view() const noexcept { return {view(), home_.address()}; }
-  /// Where the rows are, all of which will be written.   \return  how many of them live in the slow tier
-  /// \pre  nobody moves rows until that has been done
-  std::size_t find_to_write(std::span<const RowId> rows, std::span<std::byte*> addresses) noexcept
-      TIER_EXCLUDES(mutex_);
+  /// Where a row is that will be written. By several threads at once.   \pre  nobody moves rows until that has been done
+  [[nodiscard]] std::byte* find_to_write(const DirectView& view, RowId row) noexcept {
+    const auto slot = view.slot_of(row);
+    if (slot != no_slot && !is_dirty(slot)) set_dirty(slot, true);
+    return const_cast<std::byte*>(view.find(row));
+  }
   /// True if `review` has as much to look at as it can have.
   [[nodiscard]] bool log_is_full() const noexcept {
     return logged_.load(std::memory_order_relaxed) == shape_.log;
@@ -210,7 +217,6 @@ class RowCache final : private RowFacts {
     BatchNumber hold;      // kept for it while it is open
     std::uint32_t window;  // the last that pinned it, if it still does
     std::uint32_t pins : 24;
-    std::uint32_t dirty : 1;       // the slow tier has no current copy
     std::uint32_t stuck : 1;       // writing it back has failed: it cannot leave
     std::uint32_t writing : 1;     // it is being written back, and stays
     std::uint32_t prefetched : 1;  // and not asked for yet
@@ -231,6 +237,17 @@ class RowCache final : private RowFacts {
   [[nodiscard]] bool is_staging(SlotId slot) const noexcept { return slot >= shape_.slots; }
   [[nodiscard]] SlotId slot_at(const std::byte* address) const noexcept {
     return static_cast<SlotId>(static_cast<std::size_t>(address - slots_) / layout_.row_bytes);
+  }
+  /// The slow tier has no current copy.
+  [[nodiscard]] bool is_dirty(SlotId slot) const noexcept {
+    return (dirty_[slot / 32].load(std::memory_order_relaxed) >> slot % 32 & 1) != 0;
+  }
+  void set_dirty(SlotId slot, bool dirty) noexcept {
+    const auto bit = std::uint32_t{1} << slot % 32;
+    if (dirty)
+      dirty_[slot / 32].fetch_or(bit, std::memory_order_relaxed);
+    else
+      dirty_[slot / 32].fetch_and(~bit, std::memory_order_relaxed);
   }
   [[nodiscard]] bool is_held(const SlotState& state) const noexcept TIER_REQUIRES(mutex_) {
     return state.hold != 0 && open_[state.hold % max_open_batches] == state.hold;
@@ -296,6 +313,8 @@ class RowCache final : private RowFacts {
   std::atomic<std::uint32_t>* map_ = nullptr;  // written under the lock
   SlotState* states_ = nullptr;                // guarded by the lock
   RowId* log_ = nullptr;                       // guarded by the lock
+  std::atomic<std::uint32_t>* dirty_ =
+      nullptr;  // a bit for each slot: so densely that updates find it cached
   Epochs epochs_;
 
   Mutex

@@ -108,7 +108,7 @@ bool RowCache::may_join(RowId row) const noexcept {
   const auto slot = slot_of(row);
   if (slot == no_slot) return false;
   const auto& state = states_[slot];
-  return state.dirty && !state.stuck && !state.writing && state.pins == 0 && !is_held(state);
+  return is_dirty(slot) && !state.stuck && !state.writing && state.pins == 0 && !is_held(state);
 }
 
 // The old row stays where it is: nothing is lost.
@@ -124,7 +124,8 @@ void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
   state.row = fetch.old;
   state.hold = 0;
   state.prefetched = false;
-  state.dirty = state.stuck = true;
+  state.stuck = true;
+  set_dirty(fetch.slot, true);
   write_error_ = fetch.error;
   ++counters_.write_errors;
 }
@@ -185,7 +186,8 @@ void RowCache::write_staged(Window& window) noexcept {
   for (const auto& move : moves) {
     const auto slot = slot_at(move.memory);
     auto& state = states_[slot];
-    state.dirty = state.stuck = static_cast<bool>(move.error);
+    state.stuck = static_cast<bool>(move.error);
+    set_dirty(slot, state.stuck);
     if (!move.error) {  // if it was stuck, it stays until a flush frees it
       ++counters_.written_rows;
       continue;
@@ -237,7 +239,7 @@ RowId RowCache::list_dirty(Window& window, RowId row) {
       --waiters_;
       continue;
     }
-    if (entry != nowhere && states_[slot].dirty) {
+    if (entry != nowhere && is_dirty(slot)) {
       states_[slot].writing = true;
       pin(window, slot);
       window.moves.push_back({row, slot_address(slot)});
@@ -250,7 +252,8 @@ RowId RowCache::list_dirty(Window& window, RowId row) {
 void RowCache::settle_written(SlotId slot, std::error_code error) noexcept {
   auto& state = states_[slot];
   state.writing = false;
-  state.dirty = state.stuck = static_cast<bool>(error);
+  state.stuck = static_cast<bool>(error);
+  set_dirty(slot, state.stuck);
   if (!error) {
     ++counters_.written_rows;
     return;
@@ -265,7 +268,7 @@ void RowCache::free_written_staging() noexcept {
   const auto leaves = [this](SlotId slot) TIER_NO_THREAD_SAFETY_ANALYSIS {
     const auto& state = states_[slot];
     return state.row < layout_.rows && map_[state.row].load(std::memory_order_relaxed) == slot &&
-           !state.dirty;
+           !is_dirty(slot);
   };
   std::array<bool, CacheShape::most_staging> left{};
   {

@@ -94,10 +94,11 @@ std::size_t CacheShape::slot_bytes(const RowLayout& layout) const noexcept {
 
 CacheBytes CacheShape::parts(const RowLayout& layout) const noexcept {
   if (slots == 0) return {};
+  const auto all = std::size_t{slots} + staging;
   return {.slots = {slots * layout.row_bytes},
           .staging = {slot_bytes(layout) - slots * layout.row_bytes + buffers * layout.block_bytes},
           .map = {layout.rows * sizeof(std::uint32_t)},
-          .metadata = {(std::size_t{slots} + staging) * slot_metadata + log * sizeof(RowId)},
+          .metadata = {all * slot_metadata + (words_of_bits(all) + log) * sizeof(std::uint32_t)},
           .policy = {slots * policy_bytes_per_slot}};
 }
 
@@ -110,7 +111,7 @@ CacheShape CacheShape::of_slots(const RowLayout& layout, RowId slots,
           .buffers = layout.block_rows == 1
                          ? 0
                          : static_cast<RowId>(std::clamp<std::size_t>(buffers, 1, most_buffers)),
-          .log = std::min(slots, most_logged),
+          .log = std::clamp<RowId>(slots - slots / 16, 1, most_logged),  // all in 32 bytes a slot
           .policy_bytes_per_slot = policy_bytes_per_slot};
 }
 

@@ -55,9 +55,9 @@ void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table)
 /// The parts of a cache: slots, slot map, what the table and its policy keep for each slot, a log of recent uses, and
 /// staging: slots through which pass the rows that get none, and buffers through which pass blocks.
 struct CacheShape {
-  static constexpr std::size_t slot_metadata = 16;
-  static constexpr RowId most_staging = 64;   ///< as deep as a device's queue needs to be
-  static constexpr RowId most_buffers = 128;  ///< the same, and some to be going on with
+  static constexpr std::size_t slot_metadata = 16;  ///< and a bit
+  static constexpr RowId most_staging = 64;         ///< as deep as a device's queue needs to be
+  static constexpr RowId most_buffers = 128;        ///< the same, and some to be going on with
 
   RowId slots = 0;
   RowId staging = 0;
@@ -65,6 +65,9 @@ struct CacheShape {
   RowId log = 0;      ///< uses that it holds
   std::size_t policy_bytes_per_slot = 0;
 
+  [[nodiscard]] static constexpr std::size_t words_of_bits(std::size_t bits) noexcept {
+    return (bits + 31) / 32;
+  }
   /// Of all slots, those for staging among them.
   [[nodiscard]] std::size_t slot_bytes(const RowLayout& layout) const noexcept;
   /// All zeros if it has no slots.

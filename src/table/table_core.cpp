@@ -120,7 +120,9 @@ class Table final : public TableCore, private BackgroundWork {
   void change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
   void change_direct(const RowGroups& groups, GroupUpdate update);
   template <class F>
-  void apply(const RowGroups& groups, IndexRange range, const F& row_of, GroupUpdate update);
+  void apply(const RowGroups& groups, IndexRange groups_range, const F& row_of, GroupUpdate update);
+  template <class F>
+  void for_each_group(std::size_t count, const F& use);
 
   bool work() noexcept override;
   bool prefetch_next() noexcept;
@@ -585,14 +587,19 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
 
 // Under the update's lock, which who moves rows takes: what is found stays there.
 void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
-  const Borrowed borrowed{*this};
-  auto& scratch = *borrowed;
-  const auto rows = groups.rows();
-  scratch.addresses.resize(rows.size());
+  const DirectRows find{cache_->direct_view(), layout_.bytes()};
+  std::array<std::size_t, most_parts> late_of_part{};
   const auto since = std::chrono::steady_clock::now();
-  const auto late = cache_->find_to_write(rows, scratch.addresses);
-  apply(
-      groups, {0, rows.size()}, [&](std::size_t group) { return scratch.addresses[group]; }, update);
+  for_each_group(groups.rows().size(), [&](IndexRange range, std::size_t part) {
+    const Ahead ahead{find, groups.rows(), range, layout_.used_row_bytes()};
+    for (auto group = range.begin; group < range.end; ++group) {
+      ahead(group);
+      auto* const row = cache_->find_to_write(find.rows, groups.rows()[group]);
+      late_of_part[part] += find.is_late(row);
+      update(row, groups.occurrences(group), part);
+    }
+  });
+  const auto late = std::accumulate(late_of_part.begin(), late_of_part.end(), std::size_t{0});
   if (late == 0) return;
   const auto bytes = late * layout_.row_bytes;
   direct_.fetch_add(late, std::memory_order_relaxed);
@@ -603,22 +610,24 @@ void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
 }
 
 template <class F>
-void Table::apply(const RowGroups& groups, IndexRange range, const F& row_of, GroupUpdate update) {
+void Table::apply(const RowGroups& groups, IndexRange groups_range, const F& row_of, GroupUpdate update) {
   constexpr std::size_t ahead = 16;
-  const auto count = range.end - range.begin;
-  const auto parts = parts_for(2 * count);  // an update does more for a row than a gather
   const auto bytes = layout_.used_row_bytes();
-  const auto body = [&](std::size_t part) {
-    const auto [begin, end] = part_of(count, parts, part);
-    for (auto i = range.begin + begin; i < range.begin + end; ++i) {
-      if (i + ahead < range.begin + end) prefetch_row(row_of(i + ahead), bytes);
+  for_each_group(groups_range.end - groups_range.begin, [&](IndexRange range, std::size_t part) {
+    const auto end = groups_range.begin + range.end;
+    for (auto i = groups_range.begin + range.begin; i < end; ++i) {
+      if (i + ahead < end) prefetch_row(row_of(i + ahead), bytes);
       update(row_of(i), groups.occurrences(i), part);
     }
-  };
-  if (parts == 1)
-    body(0);
-  else
-    context_->arena().parallel_for(parts, body);
+  });
+}
+
+/// In parallel; calls `use` with ranges that tile `count`.
+template <class F>
+void Table::for_each_group(std::size_t count, const F& use) {
+  const auto parts = parts_for(2 * count);  // an update does more for a row than a gather
+  if (parts == 1) return use(IndexRange{0, count}, 0);
+  context_->arena().parallel_for(parts, [&](std::size_t part) { use(part_of(count, parts, part), part); });
 }
 
 void Table::flush() {
