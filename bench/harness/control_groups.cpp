@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/control_groups.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tier::bench {
@@ -60,6 +63,27 @@ fs::path group_of(const fs::path& process, int version) {
   return "/";
 }
 
+[[noreturn]] void fail(const std::string& what, std::error_code error = last_system_error()) {
+  throw TierError{error, what};
+}
+
+void write_text(const fs::path& file, std::string_view text) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor < 0) fail("opening \"" + file.string() + "\"");
+  const auto written = ::write(descriptor, text.data(), text.size());
+  const auto error = last_system_error();
+  ::close(descriptor);
+  if (written < 0) fail("writing \"" + std::string{text} + "\" to \"" + file.string() + "\"", error);
+}
+
+bool names_memory(const fs::path& file) {
+  std::ifstream words{file};
+  for (std::string word; words >> word;) {
+    if (word == "memory") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 ControlGroups find_control_groups(const fs::path& process) {
@@ -74,5 +98,25 @@ ControlGroups find_control_groups(const fs::path& process) {
   throw NoMemoryGroup{std::make_error_code(std::errc::no_such_file_or_directory),
                       (process / "mountinfo").string() + " has no control groups that limit memory"};
 }
+
+bool limit_memory(const fs::path& group, int version, Bytes limit) {
+  const auto bytes = std::to_string(limit.count);
+  write_text(group / (version == 1 ? "memory.limit_in_bytes" : "memory.max"), bytes);
+  // Version 1 limits the sum of memory and swap, version 2 swap. A kernel that does not count it has no such file.
+  const auto swap = group / (version == 1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max");
+  if (std::error_code error; !fs::exists(swap, error) && !error) return false;
+  write_text(swap, version == 1 ? bytes : "0");
+  return true;
+}
+
+bool passes_memory_on(const fs::path& group) {
+  const auto controllers = group / "cgroup.controllers";
+  if (!names_memory(controllers))
+    fail("\"" + controllers.string() + "\" does not name memory",
+         std::make_error_code(std::errc::not_supported));
+  return names_memory(group / "cgroup.subtree_control");
+}
+
+void pass_memory_on(const fs::path& group) { write_text(group / "cgroup.subtree_control", "+memory"); }
 
 }  // namespace tier::bench

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/disk_rates.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cmath>
+#include <cstring>
+#include <exception>
 #include <limits>
-#include <memory>
 #include <new>
 #include <random>
 #include <thread>
@@ -13,12 +18,15 @@
 #include <tier/memory/tiers.hpp>
 #include <vector>
 
+#include "harness/unnamed_file.hpp"
+
 namespace tier::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned deepest = 64;
+constexpr std::size_t page = 4096;
 
 void check(bool holds, const std::string& problem) {
   if (!holds) throw ConfigError{"a mix of requests to a disk: " + problem};
@@ -31,70 +39,136 @@ void check(const DiskMix& mix) {
   check(mix.seconds > 0, "it must take some time");
 }
 
+/// Of a size and alignment that direct I/O takes, full of random bytes.
 class Buffer {
  public:
-  Buffer(std::size_t size, std::size_t alignment)
-      : alignment_{alignment}, bytes_{static_cast<std::byte*>(::operator new(size, alignment_))} {
-    std::fill_n(bytes_, size, std::byte{0x5a});
+  Buffer(std::size_t size, std::size_t alignment, std::uint64_t seed)
+      : alignment_{alignment}, bytes_{static_cast<std::byte*>(::operator new(size, alignment_)), size} {
+    fill_incompressible(bytes_, seed);
   }
-  ~Buffer() { ::operator delete(bytes_, alignment_); }
+  ~Buffer() { ::operator delete(bytes_.data(), alignment_); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  [[nodiscard]] std::byte* data() const { return bytes_; }
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
 
  private:
   std::align_val_t alignment_;
-  std::byte* bytes_;
+  std::span<std::byte> bytes_;
 };
 
-std::unique_ptr<Tier> make_file(const std::string& folder, const DiskMix& mix) {
-  auto tier = make_tier(tiers::file(folder, mix.span));
-  check(tier->direct_io(), "\"" + folder + "\" has no direct I/O: its rates would be those of memory");
-  check(mix.block.count % tier->io_alignment() == 0,
-        "a block must be a multiple of " + std::to_string(tier->io_alignment()) + " bytes");
-  return tier;
-}
+/// A file past the page cache. Its requests take no way through the library, whose number of requests at one time has
+/// bounds of its own.
+class DirectFile {
+ public:
+  DirectFile(const std::string& folder, const DiskMix& mix) : file_{folder} {
+    const auto tier = make_tier(tiers::file(folder, mix.span));  // knows what direct I/O is and asks for
+    alignment_ = tier->io_alignment();
+    check(tier->direct_io(), "\"" + folder + "\" has no direct I/O: its rates would be those of memory");
+    check(mix.block.count % alignment_ == 0,
+          "a block must be a multiple of " + std::to_string(alignment_) + " bytes");
+    const int flags = ::fcntl(file_.descriptor(), F_GETFL);
+    if (::fcntl(file_.descriptor(), F_SETFL, flags | O_DIRECT) != 0) file_.fail("fcntl(O_DIRECT)");
+    file_.allocate(mix.span);
+  }
 
-void transfer(Tier& tier, Direction direction, IoRequest request) {
-  tier.transfer(direction, {&request, 1});
-  if (request.error) throw TierError{request.error, "measuring " + tier.description()};
-}
+  [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
+  void read(std::uint64_t offset, std::span<std::byte> bytes) const {
+    finish("pread", bytes.size(), [&](std::size_t done) {
+      return ::pread(file_.descriptor(), bytes.data() + done, bytes.size() - done,
+                     static_cast<::off_t>(offset + done));
+    });
+  }
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) const {
+    finish("pwrite", bytes.size(), [&](std::size_t done) {
+      return ::pwrite(file_.descriptor(), bytes.data() + done, bytes.size() - done,
+                      static_cast<::off_t>(offset + done));
+    });
+  }
+
+ private:
+  template <class Call>
+  void finish(const char* name, std::size_t size, const Call& call) const {
+    for (std::size_t done = 0; done < size;) {
+      const auto moved = call(done);
+      if (moved < 0 && errno == EINTR) continue;
+      if (moved <= 0) file_.fail(name, moved < 0 ? errno : EIO);
+      done += static_cast<std::size_t>(moved);
+    }
+  }
+
+  UnnamedFile file_;
+  std::size_t alignment_ = page;
+};
 
 /// Reading what was never written would not touch the disk.
-void fill(Tier& tier, Bytes span) {
+void fill(const DirectFile& file, Bytes span, std::uint64_t seed) {
   constexpr std::size_t at_once = std::size_t{8} << 20;
-  if (const auto error = tier.reserve(0, span.count))
-    throw TierError{error, "room for " + tier.description()};
-  const Buffer buffer{at_once, tier.io_alignment()};
-  for (std::size_t offset = 0; offset < span.count; offset += at_once)
-    transfer(tier, Direction::Write, {offset, buffer.data(), std::min(at_once, span.count - offset)});
+  const Buffer buffer{std::min(at_once, span.count), file.alignment(), seed};
+  for (std::size_t offset = 0; offset < span.count; offset += at_once) {
+    fill_incompressible(buffer.bytes(), seed + offset);
+    file.write(offset, buffer.bytes().first(std::min(at_once, span.count - offset)));
+  }
 }
+
+/// No two pages that are written are equal, for disks that store equal ones once.
+void make_unique(std::span<std::byte> bytes, std::uint64_t number) noexcept {
+  for (std::size_t at = 0; at < bytes.size(); at += page)
+    std::memcpy(&bytes[at], &number, std::min(sizeof number, bytes.size() - at));
+}
+
+/// Spreads writes evenly: after n requests of all threads, the share of writes is what was asked for within a few.
+class Turns {
+ public:
+  Turns(double write_share, double start) noexcept : share_{write_share}, due_{start} {}
+  bool next_writes() noexcept {
+    due_ += share_;
+    if (due_ < 1) return false;
+    due_ -= 1;
+    return true;
+  }
+
+ private:
+  double share_, due_;
+};
 
 struct Counts {
   std::atomic<std::uint64_t> read{0}, written{0};
 };
 
 /// One request after the other, until `end`.
-void issue(Tier& tier, const DiskMix& mix, unsigned thread, Clock::time_point end, Counts& counts) {
-  const Buffer buffer{mix.block.count, tier.io_alignment()};
-  std::mt19937_64 random{mix.seed * deepest + thread};
+void issue(const DirectFile& file, const DiskMix& mix, unsigned thread, Clock::time_point end,
+           Counts& counts) {
+  const auto seed = mix.seed * deepest + thread;
+  const Buffer buffer{mix.block.count, file.alignment(), seed};
+  std::mt19937_64 random{seed};
   std::uniform_int_distribution<std::uint64_t> block{0, mix.span.count / mix.block.count - 1};
-  std::bernoulli_distribution write{mix.write_share};
+  Turns turns{mix.write_share, static_cast<double>(thread) / mix.depth};
   while (Clock::now() < end) {
-    const bool writes = write(random);
-    transfer(tier, writes ? Direction::Write : Direction::Read,
-             {block(random) * mix.block.count, buffer.data(), mix.block.count});
+    const auto offset = block(random) * mix.block.count;
+    const bool writes = turns.next_writes();
+    if (writes) {
+      make_unique(buffer.bytes(), random());
+      file.write(offset, buffer.bytes());
+    } else {
+      file.read(offset, buffer.bytes());
+    }
     (writes ? counts.written : counts.read).fetch_add(mix.block.count, std::memory_order_relaxed);
   }
 }
 
 }  // namespace
 
+DiskMix mix_of(Bytes read, Bytes written, Bytes block, unsigned depth) {
+  const auto moved = static_cast<double>(read.count) + static_cast<double>(written.count);
+  return {.block = block,
+          .write_share = moved > 0 ? static_cast<double>(written.count) / moved : 0,
+          .depth = depth};
+}
+
 DiskRates measure_disk(const std::string& folder, const DiskMix& mix) {
   check(mix);
-  const auto tier = make_file(folder, mix);
-  const Bytes span{mix.span.count / mix.block.count * mix.block.count};
-  fill(*tier, span);
+  const DirectFile file{folder, mix};
+  fill(file, {mix.span.count / mix.block.count * mix.block.count}, mix.seed);
 
   Counts counts;
   std::vector<std::exception_ptr> failures(mix.depth);
@@ -106,7 +180,7 @@ DiskRates measure_disk(const std::string& folder, const DiskMix& mix) {
     for (unsigned i = 0; i < mix.depth; ++i) {
       threads.emplace_back([&, i] {
         try {
-          issue(*tier, mix, i, end, counts);
+          issue(file, mix, i, end, counts);
         } catch (...) {
           failures[i] = std::current_exception();
         }
@@ -122,11 +196,22 @@ DiskRates measure_disk(const std::string& folder, const DiskMix& mix) {
 }
 
 double seconds_for(const DiskRates& rates, Bytes read, Bytes written) {
-  const auto seconds = [](Bytes bytes, double rate) {
-    if (bytes.count == 0) return 0.0;
-    return rate > 0 ? static_cast<double>(bytes.count) / rate : std::numeric_limits<double>::infinity();
-  };
-  return std::max(seconds(read, rates.read), seconds(written, rates.write));
+  const double moved = static_cast<double>(read.count) + static_cast<double>(written.count);
+  const double rate = rates.read + rates.write;
+  if (moved == 0) return 0;
+  if (rate <= 0) return std::numeric_limits<double>::infinity();
+  const double asked = static_cast<double>(written.count) / moved, measured = rates.write / rate;
+  check(std::abs(asked - measured) <= 0.02, "rates with a share of writes of " + std::to_string(measured) +
+                                                " do not tell those of " + std::to_string(asked));
+  return moved / rate;
+}
+
+void fill_incompressible(std::span<std::byte> bytes, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random();
+    std::memcpy(&bytes[at], &word, std::min(sizeof word, bytes.size() - at));
+  }
 }
 
 }  // namespace tier::bench

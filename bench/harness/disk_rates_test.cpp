@@ -2,10 +2,17 @@
 #include "harness/disk_rates.hpp"
 
 #include <doctest/doctest.h>
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <string>
+#include <thread>
 #include <tier/core/error.hpp>
 #include <tier/memory/tiers.hpp>
+#include <vector>
 
 #include "support/temporary_directory.hpp"
 
@@ -23,25 +30,82 @@ bool has_direct_io() {
   return false;
 }
 
+/// Threads of this process that the system shows waiting for a disk.
+std::size_t threads_at_a_disk() {
+  std::size_t count = 0;
+  for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
+    std::ifstream file{thread.path() / "stat"};  // "id (name) state ..."
+    std::string text;
+    std::getline(file, text);
+    const auto name_ends = text.rfind(')');
+    count += name_ends != std::string::npos && text.compare(name_ends, 4, ") D ") == 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 TEST_CASE("a disk is measured with the share of writes that was asked for") {
   if (!has_direct_io()) return;
-  for (const double share : {0.0, 0.25, 1.0}) {
+  for (const double share : {0.0, 0.01, 0.25, 1.0}) {
+    CAPTURE(share);
     const auto rates = measure_disk(
         folder, {.block = 8_KiB, .write_share = share, .depth = 4, .span = 4_MiB, .seconds = 0.3, .seed = 3});
     CHECK(rates.read + rates.write > 0);
-    CHECK(std::abs(rates.write / (rates.read + rates.write) - share) < 0.1);
+    CHECK(std::abs(rates.write / (rates.read + rates.write) - share) < 0.02);
   }
 }
 
-TEST_CASE("the time that a disk takes is that of the direction that takes longer") {
-  const tier::bench::DiskRates rates{.read = 100, .write = 10};
-  CHECK(tier::bench::seconds_for(rates, 200_B, 10_B) == 2);
-  CHECK(tier::bench::seconds_for(rates, 200_B, 50_B) == 5);
-  CHECK(tier::bench::seconds_for({.read = 100, .write = 0}, 200_B, 0_B) == 2);
-  CHECK(tier::bench::seconds_for({.read = 100, .write = 0}, 200_B, 1_B) ==
-        std::numeric_limits<double>::infinity());
+TEST_CASE("as many requests are in flight as were asked for, also more than a file tier has threads for") {
+  if (!has_direct_io()) return;
+  for (const unsigned depth : {2U, 64U}) {
+    CAPTURE(depth);
+    std::size_t most = 0;
+    std::jthread watcher{[&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) most = std::max(most, threads_at_a_disk());
+    }};
+    // Blocks so large that the disk, not the CPU, is what requests wait for.
+    std::ignore = measure_disk(folder, {.block = 128_KiB, .depth = depth, .span = 32_MiB, .seconds = 0.5});
+    watcher.request_stop();
+    watcher.join();
+    CHECK(most <= depth);
+    CHECK(most > depth / 2);
+  }
+}
+
+TEST_CASE("what is written can neither be compressed nor stored once") {
+  std::vector<std::byte> bytes((1_MiB).count + 3), others(bytes.size());
+  tier::bench::fill_incompressible(bytes, 1);
+  tier::bench::fill_incompressible(others, 2);
+  std::array<std::size_t, 256> counts{};
+  std::size_t as_before = 0, as_other = 0;
+  for (std::size_t i = 1; i < bytes.size(); ++i) {
+    ++counts[static_cast<std::size_t>(bytes[i])];
+    as_before += bytes[i] == bytes[i - 1];
+    as_other += bytes[i] == others[i];
+  }
+  const auto usual = [](std::size_t count) { return count > 4096 - 400 && count < 4096 + 400; };  // 6 sigma
+  CHECK(std::all_of(counts.begin(), counts.end(), usual));
+  CHECK(usual(as_before));
+  CHECK(usual(as_other));
+}
+
+TEST_CASE("the time that a disk takes is that of all blocks at the rate of their mix") {
+  const auto mix = tier::bench::mix_of(300_B, 100_B, 64_KiB, 48);
+  CHECK(mix.write_share == 0.25);
+  CHECK(mix.block == 64_KiB);
+  CHECK(mix.depth == 48);
+  CHECK(tier::bench::mix_of(0_B, 0_B, 4_KiB, 1).write_share == 0);
+
+  const tier::bench::DiskRates rates{.read = 75, .write = 25};
+  CHECK(tier::bench::seconds_for(rates, 300_B, 100_B) == 4);
+  CHECK(tier::bench::seconds_for(rates, 0_B, 0_B) == 0);
+  CHECK(std::abs(tier::bench::seconds_for(rates, 7600_B, 2400_B) - 100) < 1e-9);  // nearly the same mix
+  CHECK(tier::bench::seconds_for({}, 1_B, 0_B) == std::numeric_limits<double>::infinity());
+  CHECK_THROWS_WITH_AS(std::ignore = tier::bench::seconds_for(rates, 100_B, 100_B),
+                       doctest::Contains("a share of writes of 0.25"), tier::ConfigError);
+  CHECK_THROWS_AS(std::ignore = tier::bench::seconds_for({.read = 100, .write = 0}, 0_B, 1_B),
+                  tier::ConfigError);
 }
 
 TEST_CASE("a mix that makes no sense is refused, and so is a folder without direct I/O") {

@@ -10,7 +10,9 @@
 #include <csignal>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <tier/core/error.hpp>
+#include <tuple>
 
 namespace tier::bench {
 namespace {
@@ -37,7 +39,36 @@ void kill_all(const char* processes) {
   ::close(file);
 }
 
-[[noreturn]] void stand_guard(int end, const char* folder, const char* processes) {
+/// \param statistics  of a group, as in cgroup.stat   \return  how many groups are below it; -1: not known
+long groups_below(const char* statistics) {
+  constexpr std::string_view first = "nr_descendants ";
+  std::array<char, 64> text{};
+  const int file = ::open(statistics, O_RDONLY | O_CLOEXEC);
+  const auto size = file < 0 ? -1 : ::read(file, text.data(), text.size());
+  if (file >= 0) ::close(file);
+  if (size <= 0 || !std::string_view{text.data(), static_cast<std::size_t>(size)}.starts_with(first))
+    return -1;
+  long count = 0;
+  for (auto i = first.size(); i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i)
+    count = count * 10 + (text[i] - '0');
+  return count;
+}
+
+struct Parent {
+  std::string passed_on, statistics;
+  long groups = -1;  // below it, before there was ours; -1: nothing is taken back
+};
+
+void take_memory_back(const Parent& parent) {
+  if (parent.groups < 0 || groups_below(parent.statistics.c_str()) != parent.groups) return;
+  const int file = ::open(parent.passed_on.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  constexpr std::string_view less = "-memory";
+  std::ignore = ::write(file, less.data(), less.size());  // refused if a group below it passes it on
+  ::close(file);
+}
+
+[[noreturn]] void stand_guard(int end, const char* folder, const char* processes, const Parent& parent) {
   ::setsid();  // Ctrl-C is for the program
   ::dup2(end, 0);
   ::close_range(1, ~0U, 0);
@@ -50,6 +81,7 @@ void kill_all(const char* processes) {
     if (::rmdir(folder) == 0 || errno != EBUSY) break;
     ::nanosleep(&pause, nullptr);
   }
+  take_memory_back(parent);
   ::_exit(0);
 }
 
@@ -59,12 +91,14 @@ void kill_all(const char* processes) {
 
 }  // namespace
 
-GroupGuard::GroupGuard(std::filesystem::path folder) : folder_{std::move(folder)} {
+GroupGuard::GroupGuard(std::filesystem::path folder, bool takes_memory_back) : folder_{std::move(folder)} {
   const std::string processes = folder_ / "cgroup.procs";
+  Parent parent{folder_.parent_path() / "cgroup.subtree_control", folder_.parent_path() / "cgroup.stat"};
+  if (takes_memory_back) parent.groups = groups_below(parent.statistics.c_str());
   if (::mkdir(folder_.c_str(), 0755) != 0) fail("mkdir", folder_, errno);
   std::array<int, 2> pipe{-1, -1};
   if (::pipe2(pipe.data(), O_CLOEXEC) == 0) guard_ = ::fork();
-  if (guard_ == 0) stand_guard(pipe[0], folder_.c_str(), processes.c_str());
+  if (guard_ == 0) stand_guard(pipe[0], folder_.c_str(), processes.c_str(), parent);
   const int error = errno;
   if (pipe[0] >= 0) ::close(pipe[0]);
   end_ = pipe[1];

@@ -9,10 +9,14 @@ namespace tier::bench {
 
 /// A process of its own waits for the end of this object or of the program; then it kills what is still in the group
 /// and removes the folder.
+/// \threadsafety  Externally synchronised.
 class GroupGuard {
  public:
-  /// Makes the folder.   \throws  `TierError` naming the call and the folder
-  explicit GroupGuard(std::filesystem::path folder);
+  /// Makes the folder.
+  /// \param takes_memory_back  in the end its parent shall not pass on limits of memory any more, unless there are other
+  ///                           groups below it than before: somebody may rely on it
+  /// \throws                   `TierError` naming the call and the folder
+  explicit GroupGuard(std::filesystem::path folder, bool takes_memory_back = false);
   ~GroupGuard();
   GroupGuard(const GroupGuard&) = delete;
   GroupGuard& operator=(const GroupGuard&) = delete;

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -19,45 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct FileNames {
-  const char *limit, *swap, *peak;
-};
-
-FileNames names(int version) {
-  if (version == 1)
-    return {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.max_usage_in_bytes"};
-  return {"memory.max", "memory.swap.max", "memory.peak"};
-}
-
 [[noreturn]] void fail(const std::string& what, std::error_code error = last_system_error()) {
   throw TierError{error, what};
-}
-
-void write_text(const fs::path& file, std::string_view text) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) fail("opening \"" + file.string() + "\"");
-  const auto written = ::write(descriptor, text.data(), text.size());
-  const auto error = last_system_error();
-  ::close(descriptor);
-  if (written < 0) fail("writing \"" + std::string{text} + "\" to \"" + file.string() + "\"", error);
-}
-
-bool names_memory(const fs::path& file) {
-  std::ifstream words{file};
-  for (std::string word; words >> word;) {
-    if (word == "memory") return true;
-  }
-  return false;
-}
-
-/// In version 2 a group's children have only the controllers that it passes on.
-void pass_memory_on(const fs::path& parent) {
-  if (!names_memory(parent / "cgroup.controllers")) {
-    fail("\"" + (parent / "cgroup.controllers").string() + "\" does not name memory",
-         std::make_error_code(std::errc::not_supported));
-  }
-  const auto passed_on = parent / "cgroup.subtree_control";
-  if (!names_memory(passed_on)) write_text(passed_on, "+memory");
 }
 
 fs::path new_name() {
@@ -140,17 +102,10 @@ MemoryGroup::MemoryGroup(std::optional<Bytes> limit, const fs::path& process)
 }
 
 void MemoryGroup::make_below(const fs::path& parent, std::optional<Bytes> limit) {
-  if (groups_.version == 2) pass_memory_on(parent);
-  guard_.emplace(parent / new_name());
-  if (!limit) return;
-  const auto [limit_name, swap_name, peak_name] = names(groups_.version);
-  write_text(folder() / limit_name, std::to_string(limit->count));
-  try {
-    // Version 1 limits the sum of memory and swap, version 2 swap.
-    write_text(folder() / swap_name, groups_.version == 1 ? std::to_string(limit->count) : "0");
-  } catch (const TierError&) {
-    // The kernel does not account for swap.
-  }
+  const bool passed_on = groups_.version == 1 || passes_memory_on(parent);
+  guard_.emplace(parent / new_name(), !passed_on);
+  if (!passed_on) pass_memory_on(parent);
+  if (limit) forbids_swap_ = limit_memory(folder(), groups_.version, *limit);
 }
 
 Ended MemoryGroup::run(std::vector<std::string> arguments, const std::atomic<bool>& stop) {
@@ -183,7 +138,7 @@ Ended MemoryGroup::run(std::vector<std::string> arguments, const std::atomic<boo
 }
 
 std::optional<Bytes> MemoryGroup::peak() const {
-  std::ifstream file{folder() / names(groups_.version).peak};
+  std::ifstream file{folder() / (groups_.version == 1 ? "memory.max_usage_in_bytes" : "memory.peak")};
   Bytes bytes;
   if (!(file >> bytes.count)) return {};
   return bytes;

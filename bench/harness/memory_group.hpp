@@ -25,13 +25,14 @@ struct Ended {
 };
 
 /// A group below that of the calling process, or below one of its parents. It is removed at the end of this object,
-/// and at the end of the process however that comes; what still runs in it is killed.
+/// and at the end of the process however that comes; what still runs in it is killed, and a parent that was made to pass
+/// on limits of memory for it alone does so no more.
 /// \threadsafety  Externally synchronised.
 class MemoryGroup {
  public:
-  /// \param limit    of memory and page cache together, without swap; none: it only counts
+  /// \param limit    of memory and page cache together, without swap if the kernel counts that; none: it only counts
   /// \param process  the calling process as a folder of proc(5)
-  /// \throws         `NoMemoryGroup`
+  /// \throws         `NoMemoryGroup` naming each place that was tried, and why it would not do
   explicit MemoryGroup(std::optional<Bytes> limit = {}, const std::filesystem::path& process = "/proc/self");
 
   /// Runs a program in the group, with the caller's environment and files but for stdout, and returns when it has
@@ -41,6 +42,9 @@ class MemoryGroup {
   /// \throws           `TierError` if it cannot be started in the group.
   Ended run(std::vector<std::string> arguments, const std::atomic<bool>& stop = false);
 
+  /// True if what runs in it can have no swap. False with a limit: the kernel does not count swap, and what is swapped
+  /// out comes on top.
+  [[nodiscard]] bool forbids_swap() const noexcept { return forbids_swap_; }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return guard_->folder(); }
 
  private:
@@ -49,6 +53,7 @@ class MemoryGroup {
 
   ControlGroups groups_;
   std::optional<GroupGuard> guard_;
+  bool forbids_swap_ = false;
 };
 
 }  // namespace tier::bench

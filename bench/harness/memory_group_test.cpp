@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -16,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace tier::literals;
 using tier::Bytes;
+using tier::bench::limit_memory;
 using tier::bench::MemoryGroup;
 using tier::bench::NoMemoryGroup;
 using tier::test::TemporaryDirectory;
@@ -76,9 +78,10 @@ MemoryGroup* real_group(std::optional<MemoryGroup>& storage, std::optional<Bytes
   return &*storage;
 }
 
-bool gone_soon(const fs::path& folder) {
+template <class Condition>
+bool soon(const Condition& condition) {
   for (int i = 0; i < 500; ++i) {
-    if (!fs::exists(folder)) return true;
+    if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds{10});
   }
   return false;
@@ -86,7 +89,51 @@ bool gone_soon(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("in version 2 a group has its limit, no swap, and what runs in it") {
+TEST_CASE("a limit is one of memory, and none of swap but where the kernel does not count it") {
+  const TemporaryDirectory group;
+  const fs::path folder = group.path();
+  const auto has = [&](const char* name) { write(folder / name, ""); };
+  SUBCASE("version 2") {
+    has("memory.swap.max");
+    CHECK(limit_memory(folder, 2, 64_MiB));
+    CHECK(content(folder / "memory.max") == "67108864");
+    CHECK(content(folder / "memory.swap.max") == "0");
+  }
+  SUBCASE("version 2, swap not counted") {
+    CHECK(!limit_memory(folder, 2, 64_MiB));
+    CHECK(content(folder / "memory.max") == "67108864");
+    CHECK(!fs::exists(folder / "memory.swap.max"));
+  }
+  SUBCASE("version 1") {
+    has("memory.memsw.limit_in_bytes");
+    CHECK(limit_memory(folder, 1, 32_MiB));
+    CHECK(content(folder / "memory.limit_in_bytes") == "33554432");
+    CHECK(content(folder / "memory.memsw.limit_in_bytes") == "33554432");
+  }
+  SUBCASE("version 1, swap not counted") {
+    CHECK(!limit_memory(folder, 1, 32_MiB));
+    CHECK(!fs::exists(folder / "memory.memsw.limit_in_bytes"));
+  }
+}
+
+TEST_CASE("a limit that cannot be set, of memory or of swap, is an error that names the file and why") {
+  const TemporaryDirectory group;
+  const fs::path folder = group.path();
+  const auto check = [&](int version, const char* name) {
+    CAPTURE(name);
+    fs::create_directory(folder / name);  // nothing can be written to it
+    CHECK_THROWS_WITH_AS(limit_memory(folder, version, 64_MiB),
+                         doctest::Contains((std::string{name} + "\": Is a directory").c_str()),
+                         tier::TierError);
+    fs::remove(folder / name);
+  };
+  check(2, "memory.max");
+  check(2, "memory.swap.max");
+  check(1, "memory.limit_in_bytes");
+  check(1, "memory.memsw.limit_in_bytes");
+}
+
+TEST_CASE("in version 2 a group has its limit, and what runs in it") {
   const FakeGroups fake;
   fake.add("a/b", "cpu memory", "memory");
   fs::path folder;
@@ -95,7 +142,7 @@ TEST_CASE("in version 2 a group has its limit, no swap, and what runs in it") {
     folder = group.folder();
     CHECK(folder.parent_path() == fake.top() / "a/b");
     CHECK(content(folder / "memory.max") == "67108864");
-    CHECK(content(folder / "memory.swap.max") == "0");
+    CHECK(!group.forbids_swap());  // files here do not come with a folder
     write(folder / "memory.peak", "4096\n");
     const auto ended = group.run({"/bin/sh", "-c", "echo said; exit 3"});
     CHECK(content(folder / "cgroup.procs") == "0");
@@ -104,7 +151,7 @@ TEST_CASE("in version 2 a group has its limit, no swap, and what runs in it") {
     CHECK(ended.peak == 4_KiB);
     fs::remove(folder / "memory.peak");
     CHECK(group.run({"/bin/sh", "-c", "exit 0"}).peak > 100_KiB);  // the program's own
-    for (const auto* name : {"memory.max", "memory.swap.max", "cgroup.procs"}) fs::remove(folder / name);
+    for (const auto* name : {"memory.max", "cgroup.procs"}) fs::remove(folder / name);
   }
   CHECK(!fs::exists(folder));
 }
@@ -126,6 +173,41 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("what a parent was made to pass on is taken back, unless somebody may rely on it") {
+  const FakeGroups fake;
+  const auto parent = fake.top() / "a/b";
+  fake.add("a/b", "cpu memory", "cpu");
+  const auto below = [&](int groups) {
+    write(parent / "cgroup.stat", "nr_descendants " + std::to_string(groups) + "\nnr_dying_descendants 5\n");
+  };
+  const auto passed_on = [&] { return content(parent / "cgroup.subtree_control"); };
+  below(1);
+  SUBCASE("nobody") {
+    {
+      const MemoryGroup group{{}, fake.process()};
+      CHECK(passed_on() == "+memory");
+    }
+    CHECK(passed_on() == "-memory");
+  }
+  SUBCASE("a group that has come since") {
+    {
+      const MemoryGroup group{{}, fake.process()};
+      below(2);
+    }
+    CHECK(passed_on() == "+memory");
+  }
+  SUBCASE("the kernel does not tell how many there are") {
+    fs::remove(parent / "cgroup.stat");
+    { const MemoryGroup group{{}, fake.process()}; }
+    CHECK(passed_on() == "+memory");
+  }
+  SUBCASE("it was passed on before") {
+    fake.add("a/b", "cpu memory", "cpu memory");
+    { const MemoryGroup group{{}, fake.process()}; }
+    CHECK(passed_on() == "cpu memory");
+  }
+}
+
 TEST_CASE("a group that cannot be made is refused with each file that was tried, and why") {
   const FakeGroups fake;
   SUBCASE("no controller") {
@@ -141,6 +223,21 @@ TEST_CASE("a group that cannot be made is refused with each file that was tried,
     fs::create_directories(fake.top() / "cgroup.subtree_control");  // nothing can be written to it
     const auto why = refusal(fake.process());
     CHECK(contains(why, "cgroup.subtree_control\": Is a directory"));
+  }
+  SUBCASE("places that can only be read") {
+    tier::test::SmallDisk disk{"1m"};
+    const fs::path top = disk.path();
+    fs::create_directories(top / "a/b");
+    for (const auto* group : {"a/b", "a", "."}) write(top / group / "cgroup.controllers", "memory");
+    if (!disk.mounted() || !disk.make_read_only()) {
+      MESSAGE("not tested: no file system in memory can be mounted here");
+      return;
+    }
+    write(fake.process() / "mountinfo", "36 24 0:33 / " + top.string() + " ro - cgroup2 cgroup2 ro\n");
+    const auto why = refusal(fake.process());
+    for (const auto& parent : {top / "a/b", top / "a", top})
+      CHECK(contains(why, "mkdir of \"" + (parent / "libtier-").string()));
+    CHECK(contains(why, "Read-only file system"));
   }
   SUBCASE("no groups") {
     write(fake.process() / "mountinfo", "24 1 0:2 / /proc rw - proc proc rw\n");
@@ -169,7 +266,6 @@ TEST_CASE("version 1 is taken where it limits memory, and a group outside what i
   mounted("/");
   MemoryGroup group{32_MiB, fake.process()};
   CHECK(content(group.folder() / "memory.limit_in_bytes") == "33554432");
-  CHECK(content(group.folder() / "memory.memsw.limit_in_bytes") == "33554432");
 }
 
 TEST_CASE(
@@ -187,6 +283,16 @@ TEST_CASE(
     CHECK(ended.peak <= limit);
     CHECK(ended.peak > limit / 2);
   }
+}
+
+TEST_CASE("a group of this system has no more swap than it was given, or says that swap is not counted") {
+  std::optional<MemoryGroup> storage;
+  auto* const group = real_group(storage, 16_MiB);
+  if (group == nullptr) return;
+  const bool first = fs::exists(group->folder() / "memory.limit_in_bytes");
+  const auto swap = group->folder() / (first ? "memory.memsw.limit_in_bytes" : "memory.swap.max");
+  CHECK(group->forbids_swap() == fs::exists(swap));
+  if (group->forbids_swap()) CHECK(content(swap) == (first ? "16777216\n" : "0\n"));
 }
 
 TEST_CASE("a program that needs more than its allowance is killed, and another one has its own peak") {
@@ -226,5 +332,23 @@ TEST_CASE("a group is removed, and what runs in it killed, when its owner is") {
   const fs::path folder = owner.errors.substr(0, owner.errors.find('\n'));
   CAPTURE(folder);
   CHECK(folder.has_relative_path());
-  CHECK(gone_soon(folder));
+  CHECK(soon([&] { return !fs::exists(folder); }));
+}
+
+TEST_CASE("what a parent was made to pass on is taken back when the owner of the group is killed") {
+  constexpr const char* variable = "TIER_TEST_GROUPS";
+  std::optional<FakeGroups> fake;
+  if (std::getenv(variable) == nullptr) {
+    fake.emplace();
+    fake->add("a/b", "memory", "");
+    write(fake->top() / "a/b/cgroup.stat", "nr_descendants 0\n");
+  }
+  const auto owner = tier::test::run_in_child("killed",
+                                              [&] {
+                                                const MemoryGroup group{{}, std::getenv(variable)};
+                                                ::raise(SIGKILL);
+                                              },
+                                              {{variable, fake ? fake->process().string() : ""}});
+  CHECK(owner.signal == SIGKILL);
+  CHECK(soon([&] { return content(fake->top() / "a/b/cgroup.subtree_control") == "-memory"; }));
 }

@@ -2,70 +2,43 @@
 #include "harness/paged_file.hpp"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 #include <algorithm>
-#include <cerrno>
 #include <tier/core/error.hpp>
 
 namespace tier::bench {
 namespace {
 
-[[noreturn]] void fail(const char* call, const std::string& folder, int error = errno) {
-  throw TierError{{error, std::generic_category()}, std::string{call} + " of a file in \"" + folder + "\""};
-}
-
-int open_unnamed(const std::string& folder) {
-  auto path = folder + "/libtier-XXXXXX";
-  const int file = ::mkostemp(path.data(), O_CLOEXEC);
-  if (file < 0) fail("mkostemp", folder);
-  ::unlink(path.c_str());
-  return file;
-}
-
-bool in_memory(int file) noexcept {
-  struct ::statfs status {};
-  return ::fstatfs(file, &status) == 0 && (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
-}
-
 std::size_t page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
 
-PagedFile::File::~File() { ::close(descriptor); }
-
 PagedFile::PagedFile(const std::string& folder, Bytes size, Paging paging)
-    : folder_{folder},
-      size_{round_up(std::max<std::size_t>(size.count, 1), page_size())},
-      paging_{paging},
-      file_{open_unnamed(folder)} {
-  if (in_memory(file_.descriptor))
+    : size_{round_up(std::max<std::size_t>(size.count, 1), page_size())}, paging_{paging}, file_{folder} {
+  if (file_.in_memory())
     throw ConfigError{"files in \"" + folder + "\" are in memory: paging needs a folder on a disk"};
-  // Space is taken now: a store into a mapping could not report a full disk.
-  const int error = ::posix_fallocate(file_.descriptor, 0, static_cast<::off_t>(size_.count));
-  if (error != 0) fail("posix_fallocate", folder, error);
-  void* mapped = ::mmap(nullptr, size_.count, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor, 0);
-  if (mapped == MAP_FAILED) fail("mmap", folder);
+  file_.allocate(size_);  // now: a store into a mapping could not report a full disk
+  void* mapped = ::mmap(nullptr, size_.count, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), 0);
+  if (mapped == MAP_FAILED) file_.fail("mmap");
   data_ = static_cast<std::byte*>(mapped);
 }
 
 PagedFile::~PagedFile() { ::munmap(data_, size_.count); }
 
 void PagedFile::start_cold() {
-  if (::fsync(file_.descriptor) != 0) fail("fsync", folder_);
+  if (::fsync(file_.descriptor()) != 0) file_.fail("fsync");
   advise(MADV_DONTNEED, "madvise(MADV_DONTNEED)");
-  const int error = ::posix_fadvise(file_.descriptor, 0, 0, POSIX_FADV_DONTNEED);
-  if (error != 0) fail("posix_fadvise(POSIX_FADV_DONTNEED)", folder_, error);
+  const int error = ::posix_fadvise(file_.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
+  if (error != 0) file_.fail("posix_fadvise(POSIX_FADV_DONTNEED)", error);
   if (paging_ != Paging::Default) advise(MADV_RANDOM, "madvise(MADV_RANDOM)");
 }
 
 void PagedFile::will_read_through() { advise(MADV_SEQUENTIAL, "madvise(MADV_SEQUENTIAL)"); }
 
 void PagedFile::advise(int advice, const char* call) {
-  if (::madvise(data_, size_.count, advice) != 0) fail(call, folder_);
+  if (::madvise(data_, size_.count, advice) != 0) file_.fail(call);
 }
 
 void PagedFile::will_need(std::size_t offset, std::size_t size) const noexcept {

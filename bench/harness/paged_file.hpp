@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "harness/unnamed_file.hpp"
+
 namespace tier::bench {
 
 /// What the system is told of the accesses to come.
@@ -40,16 +42,11 @@ class PagedFile {
   void will_need(std::size_t offset, std::size_t size) const noexcept;
 
  private:
-  struct File {
-    int descriptor;
-    ~File();
-  };
   void advise(int advice, const char* call);
 
-  std::string folder_;
   Bytes size_;
   Paging paging_;
-  File file_;
+  UnnamedFile file_;
   std::byte* data_ = nullptr;
 };
 

@@ -22,7 +22,7 @@ void disk(benchmark::State& state) {
 
 BENCHMARK(disk)
     ->ArgNames({"block", "writes_%", "depth"})
-    ->ArgsProduct({{4096, 65536}, {0, 50, 100}, {1, 16, 64}})
+    ->ArgsProduct({{4096, 65536}, {0, 50, 100}, {1, 16, 32, 64}})
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
 

@@ -44,7 +44,7 @@ Ended run_program(MemoryGroup& group, std::vector<std::string> arguments, const 
 }  // namespace
 
 Allowance::Allowance(const Experiment& experiment, const std::atomic<bool>& stop)
-    : experiment_{experiment}, stop_{stop} {
+    : experiment_{experiment}, stop_{stop}, forbids_swap_{MemoryGroup{least_for_paging}.forbids_swap()} {
   overhead_ = measure_overhead("os_paging_default", {});
   if (experiment.options.limited)
     overhead_ = std::max(overhead_, measure_overhead("tiered", {"--fast", "100%"}));

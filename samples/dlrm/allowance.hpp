@@ -15,7 +15,7 @@ namespace dlrm {
 /// What all of them may use: the tables' fast memory, at least 16 MiB, and what the program needs besides.
 class Allowance {
  public:
-  /// Measures the latter: the peak of runs with tables of one row.
+  /// Measures the latter: the peak of runs with tables of one row. Sees that limits can be set.
   /// \throws  `tier::bench::NoMemoryGroup` where the system gives no limits
   Allowance(const Experiment& experiment, const std::atomic<bool>& stop);
 
@@ -27,6 +27,8 @@ class Allowance {
 
   [[nodiscard]] tier::Bytes overhead() const { return overhead_; }
   [[nodiscard]] tier::Bytes limit(const std::string& fast) const;
+  /// False where the system does not count swap: what is swapped out of a run comes on top of its limit.
+  [[nodiscard]] bool forbids_swap() const { return forbids_swap_; }
 
  private:
   [[nodiscard]] tier::Bytes measure_overhead(const std::string& name, std::vector<std::string> more) const;
@@ -34,6 +36,7 @@ class Allowance {
   Experiment experiment_;
   const std::atomic<bool>& stop_;
   tier::Bytes overhead_;
+  bool forbids_swap_;
 };
 
 }  // namespace dlrm

@@ -65,7 +65,8 @@ dlrm::RunResult make_run(const dlrm::PlannedRun& planned, const dlrm::Experiment
 void print_allowance(const dlrm::Options& options, const dlrm::Allowance& allowance) {
   fmt::print("os_paging{} may use ", options.limited ? " and the runs in two tiers" : "");
   if (!options.sweep) fmt::print("{}: ", tier::to_human(allowance.limit(options.fast)));
-  fmt::print("the fast memory, and {} for the rest of the program\n", tier::to_human(allowance.overhead()));
+  fmt::print("the fast memory, and {} for the rest of the program{}\n", tier::to_human(allowance.overhead()),
+             allowance.forbids_swap() ? "" : "; swap, which the system does not count, comes on top");
 }
 
 void report(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options,

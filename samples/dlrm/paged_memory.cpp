@@ -2,8 +2,8 @@
 #include "paged_memory.hpp"
 
 #include <unistd.h>
+#include <harness/shares.hpp>
 
-#include <algorithm>
 #include <limits>
 
 namespace dlrm {
@@ -31,12 +31,10 @@ Traffic PagedMemory::traffic() const {
   const auto counts = tier::bench::paging_counts() - start_;
   std::uint64_t accesses = 0;
   for (const auto* table : tables_) accesses += table->accesses();
-  const auto share_without = [&](std::uint64_t some) {
-    return accesses == 0 ? 1 : std::max(0.0, 1 - static_cast<double>(some) / static_cast<double>(accesses));
-  };
   Traffic traffic;
-  traffic.fast_share = share_without(counts.read.count / static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
-  traffic.on_time_share = share_without(counts.waits);
+  const auto pages = counts.read.count / static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  traffic.fast_share = tier::bench::fast_share(pages, accesses);
+  traffic.on_time_share = tier::bench::on_time_share(counts.waits, accesses);
   traffic.bytes_moved = {{"disk>memory", counts.read.count}, {"memory>disk", counts.written.count}};
   traffic.stalled_s = std::numeric_limits<double>::quiet_NaN();
   traffic.read_amplification = traffic.bytes_per_written_row = traffic.stalled_s;

@@ -2,6 +2,7 @@
 #include "report.hpp"
 
 #include <fmt/format.h>
+#include <harness/shares.hpp>
 #include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
 
@@ -125,8 +126,7 @@ RunResult run_from(const Json& json) {
 }  // namespace
 
 double RunResult::stalled_share() const {
-  const double all = static_cast<double>(threads) * learning_s;
-  return all > 0 ? traffic.stalled_s / all : 0;
+  return tier::bench::stalled_share(traffic.stalled_s, threads, learning_s);
 }
 
 std::string to_table(std::span<const RunResult> runs) {

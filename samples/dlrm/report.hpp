@@ -14,9 +14,10 @@
 
 namespace dlrm {
 
-/// What the memory did while the model learned. A run on plain memory moves nothing and hits always.
+/// What the memory did while the model learned. A run on plain memory moves nothing and hits always. The shares are those
+/// of `harness/shares.hpp`.
 struct Traffic {
-  double fast_share = 1;                               ///< 1 - rows fetched / rows gathered and updated
+  double fast_share = 1;                               ///< of rows gathered and updated
   double on_time_share = 1;                            ///< of the accesses: those that did not wait
   std::map<std::string, std::uint64_t> bytes_moved{};  ///< by "FROM>TO"
   std::uint64_t in_place_bytes = 0;                    ///< of rows, used in the slow tier

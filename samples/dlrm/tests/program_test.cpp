@@ -56,6 +56,7 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--tabels", "3"}), "--tabels"));
   CHECK(contains(refusal({"--batch", "many"}), "--batch"));
   CHECK(contains(refusal({"--batch", "0"}), "--batch must be at least 1"));
+  CHECK(contains(refusal({"--dim", "0"}), "--dim must be at least 1"));
   CHECK(contains(refusal({"--optimizer", "adam"}), "adam"));
   CHECK(contains(refusal({"--storage", "int8"}), "int8"));
   CHECK(contains(refusal({"--format", "criteo"}), "--data and --format go together; formats: criteo, avazu"));
