@@ -12,15 +12,13 @@
 #include <optional>
 #include <vector>
 
+#include "large_task.hpp"
 #include "plain_memory.hpp"
 #include "runs.hpp"
 #include "tiered_memory.hpp"
 
 namespace tier::bench {
 namespace {
-
-constexpr std::size_t batches_in_sample = 8;
-constexpr std::size_t lookahead = 2;
 
 /// The model and batches of `tier-dlrm` with its defaults: 8 tables of 100,000 rows of 32 floats, 8 ids of each.
 struct Task {
@@ -38,16 +36,6 @@ struct Task {
     while (batches.size() < batches_in_sample) batches.push_back(*reader.next());
   }
 };
-
-/// Learns from the batches as the program does: those ahead are announced, and their rows asked for.
-template <class Memory>
-void learn(dlrm::Dlrm<Memory>& model, const std::vector<dlrm::Batch>& batches) {
-  for (std::size_t i = 1; i < lookahead; ++i) model.prefetch(batches[i]);
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    if (i + lookahead < batches.size()) model.prefetch(batches[i + lookahead]);
-    benchmark::DoNotOptimize(model.train(batches[i]));
-  }
-}
 
 std::vector<Row> fits_overhead() {
   const Task task;
@@ -109,39 +97,6 @@ Row memory_overhead(std::size_t dim) {
 std::vector<Row> memory_overheads() {
   return {memory_overhead(32), memory_overhead(64), memory_overhead(128)};
 }
-
-/// 4 GB of tables and a log that is never read twice.
-class LargeTask {
- public:
-  explicit LargeTask(std::size_t dim) {
-    dlrm::Options options;
-    options.table_bytes = "4GB";
-    options.dim = dim;
-    options.samples = 2'000'000;
-    omp_set_num_threads(static_cast<int>(dlrm::threads_of(options)));
-    for (auto& log : logs_) log = make_log(options);
-    const auto experiment = make_experiment(options, *logs_[0]);
-    model = experiment.model;
-    for (std::size_t side = 0; side < logs_.size(); ++side)
-      readers_[side].emplace(*logs_[side], experiment.train.learn_from, model.batch, model.rows);
-  }
-  /// The next batches of one side; both get the same.
-  void read(Side side) {
-    auto& batches = read_[index(side)];
-    batches.clear();
-    while (batches.size() < batches_in_sample) batches.push_back(readers_[index(side)]->next().value());
-  }
-  [[nodiscard]] const std::vector<dlrm::Batch>& batches(Side side) const { return read_[index(side)]; }
-
-  dlrm::ModelOptions model;
-
- private:
-  static std::size_t index(Side side) noexcept { return side == Side::Ours ? 0 : 1; }
-
-  std::array<std::unique_ptr<dlrm::Log>, 2> logs_;
-  std::array<std::optional<dlrm::BatchReader>, 2> readers_;
-  std::array<std::vector<dlrm::Batch>, 2> read_;
-};
 
 /// A tenth of the tables fast, the rest in memory as slow as CXL, from which the CPU takes rows where they are.
 Row dlrm_10pct(std::size_t dim) {

@@ -2,12 +2,12 @@
 #include "allowance.hpp"
 
 #include <fmt/format.h>
-#include <harness/memory_group.hpp>
 #include <tier/core/error.hpp>
 
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <utility>
 
 namespace dlrm {
 namespace {
@@ -33,18 +33,13 @@ std::string fate_of(const Ended& ended) {
                            : fmt::format("which ended with status {}", ended.code);
 }
 
-Ended run_program(MemoryGroup& group, std::vector<std::string> arguments, const std::string& name,
-                  const std::vector<std::string>& more, const std::atomic<bool>& stop) {
-  arguments.insert(arguments.begin(), "/proc/self/exe");
-  arguments.insert(arguments.end(), {"--run", name, "--json", "-"});
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return group.run(std::move(arguments), stop);
-}
-
 }  // namespace
 
-Allowance::Allowance(const Experiment& experiment, const std::atomic<bool>& stop)
-    : experiment_{experiment}, stop_{stop}, forbids_swap_{MemoryGroup{least_for_paging}.forbids_swap()} {
+Allowance::Allowance(const Experiment& experiment, const std::atomic<bool>& stop, std::string program)
+    : experiment_{experiment},
+      stop_{stop},
+      program_{std::move(program)},
+      forbids_swap_{MemoryGroup{least_for_paging}.forbids_swap()} {
   overhead_ = measure_overhead("os_paging_default", {});
   if (experiment.options.limited)
     overhead_ = std::max(overhead_, measure_overhead("tiered", {"--fast", "100%"}));
@@ -54,10 +49,19 @@ tier::Bytes Allowance::limit(const std::string& fast) const {
   return std::max(fast_bytes(with_fast(experiment_, fast)), least_for_paging) + overhead_;
 }
 
+Ended Allowance::run_program(MemoryGroup& group, const std::string& name,
+                             std::vector<std::string> more) const {
+  auto arguments = experiment_.options.arguments;
+  arguments.insert(arguments.begin(), program_);
+  arguments.insert(arguments.end(), {"--run", name, "--json", "-"});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return group.run(std::move(arguments), stop_);
+}
+
 tier::Bytes Allowance::measure_overhead(const std::string& name, std::vector<std::string> more) const {
   more.push_back("--one-row");
   MemoryGroup group;
-  const auto ended = run_program(group, experiment_.options.arguments, name, more, stop_);
+  const auto ended = run_program(group, name, std::move(more));
   if (ended.code == 0 || ended.code == interrupted) return ended.peak;
   throw tier::TierError{std::make_error_code(std::errc::no_child_process),
                         fmt::format("the run {} with tables of one row, {}", name, fate_of(ended))};
@@ -66,8 +70,7 @@ tier::Bytes Allowance::measure_overhead(const std::string& name, std::vector<std
 RunResult Allowance::run(const PlannedRun& planned) const {
   const auto most = limit(planned.fast);
   MemoryGroup group{most};
-  const auto ended =
-      run_program(group, experiment_.options.arguments, planned.name, {"--fast", planned.fast}, stop_);
+  const auto ended = run_program(group, planned.name, {"--fast", planned.fast});
   const auto error = std::make_error_code(std::errc::no_child_process);
   if (ended.signal == SIGKILL) {
     throw Killed{

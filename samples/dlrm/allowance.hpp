@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Runs of this program in processes of their own, under one limit of memory.
+#include <harness/memory_group.hpp>
 #include <tier/core/bytes.hpp>
 
 #include <atomic>
@@ -16,8 +17,10 @@ namespace dlrm {
 class Allowance {
  public:
   /// Measures the latter: the peak of runs with tables of one row. Sees that limits can be set.
+  /// \param program  `tier-dlrm`
   /// \throws  `tier::bench::NoMemoryGroup` where the system gives no limits
-  Allowance(const Experiment& experiment, const std::atomic<bool>& stop);
+  Allowance(const Experiment& experiment, const std::atomic<bool>& stop,
+            std::string program = "/proc/self/exe");
 
   /// \throws  `tier::TierError` if the run did not come to its end; the program has said why on stderr.
   RunResult run(const PlannedRun& planned) const;
@@ -31,10 +34,13 @@ class Allowance {
   [[nodiscard]] bool forbids_swap() const { return forbids_swap_; }
 
  private:
+  [[nodiscard]] tier::bench::Ended run_program(tier::bench::MemoryGroup& group, const std::string& name,
+                                               std::vector<std::string> more) const;
   [[nodiscard]] tier::Bytes measure_overhead(const std::string& name, std::vector<std::string> more) const;
 
   Experiment experiment_;
   const std::atomic<bool>& stop_;
+  const std::string program_;
   tier::Bytes overhead_;
   bool forbids_swap_;
 };

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Question: with a tenth of the DLRM's tables in memory and the rest in a file, what keeps it from learning faster? And
+// what would the operating system's paging make of the same memory?
+#include "harness/disk_rates.hpp"
+#include "harness/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allowance.hpp"
+#include "large_task.hpp"
+#include "plain_memory.hpp"
+#include "tiered_memory.hpp"
+
+namespace tier::bench {
+namespace {
+
+using namespace tier::literals;
+
+// The disk is given as many requests as it can use.
+constexpr unsigned depth = 64;
+constexpr Bytes block{4096};
+constexpr std::size_t measured = 4;  // samples of `batches_in_sample`
+constexpr std::size_t most_to_fill = 30;
+
+std::string folder() {
+  const char* const named = std::getenv("TIER_BENCH_DIR");
+  return named != nullptr ? named : ".";
+}
+
+double seconds(FunctionRef<void()> work) {
+  const auto since = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+}
+
+struct Moved {
+  Bytes read, written;
+};
+Moved moved(const dlrm::TieredMemory& memory) {
+  const auto bytes = memory.traffic().bytes_moved;
+  const auto of = [&](const char* tiers) { return bytes.contains(tiers) ? Bytes{bytes.at(tiers)} : Bytes{}; };
+  return {of("file>dram"), of("dram>file")};
+}
+
+/// Learning against its bound: the time of the same on plain memory, or that which the disk takes for the blocks.
+Row against_bound() {
+  LargeTask task{32};
+  const auto tables = bytes_of_tables(task.model);
+  dlrm::TieredMemory tiered_memory{{.fast = {tables.count / 10},
+                                    .slow = tiers::file(folder(), tables / 4 * 5),
+                                    .threads = static_cast<unsigned>(omp_get_max_threads())},
+                                   task.model};
+  dlrm::PlainMemory plain_memory;
+  dlrm::Dlrm tiered{tiered_memory, task.model};
+  dlrm::Dlrm plain{plain_memory, task.model};
+  const auto learn_both = [&] {
+    std::pair<double, double> taken;
+    task.read(Side::Ours);
+    taken.first = seconds([&] { learn(tiered, task.batches(Side::Ours)); });
+    task.read(Side::Baseline);
+    taken.second = seconds([&] { learn(plain, task.batches(Side::Baseline)); });
+    return taken;
+  };
+  // Until all slots are in use, and a row that comes has another leave.
+  auto before = moved(tiered_memory);
+  for (std::size_t i = 0; i < most_to_fill; ++i) {
+    const auto last = std::exchange(before, (learn_both(), moved(tiered_memory)));
+    if (6 * (before.written - last.written).count >= (before.read - last.read).count) break;
+  }
+  double ours = 0, computing = 0;
+  for (std::size_t i = 0; i < measured; ++i) {
+    const auto [tiered_s, plain_s] = learn_both();
+    ours += tiered_s;
+    computing += plain_s;
+  }
+  const auto after = moved(tiered_memory);
+  const Bytes read = after.read - before.read, written = after.written - before.written;
+  const auto rates = measure_disk(folder(), mix_of(read, written, block, depth));
+  const double moving = seconds_for(rates, read, written);
+  const double bound = std::max(computing, moving);
+  const double samples = static_cast<double>(measured * batches_in_sample * task.model.batch);
+  fmt::print(
+      stderr,
+      "learning {:.2f} s; on plain memory {:.2f} s; {} read and {} written, which the disk, {:.0f} MB/s and "
+      "{:.0f} MB/s at once, does in {:.2f} s\n",
+      ours, computing, to_human(read), to_human(written), rates.read * 1e-6, rates.write * 1e-6, moving);
+  return {.id = "dlrm.10pct",
+          .what = "training with 4 GB of tables, a tenth fast, the rest in a file; ratio of times",
+          .value = samples / ours,
+          .unit = "samples/s",
+          .baseline = moving > computing ? "the disk's rate for the blocks" : "plain memory",
+          .baseline_value = samples / bound,
+          .ratio = ours / bound,
+          .reach = "<= 1.2",
+          .reached = ours <= 1.2 * bound};
+}
+
+/// Learning under a limit of memory, against the operating system's paging under the same.
+std::vector<Row> against_paging() {
+  const auto options =
+      dlrm::parse_options({"--limited", "--table-bytes", "4GB", "--samples", "200000", "--fast", "10%",
+                           "--slow", "file:" + folder() + ":5GB", "--paging-seconds", "60"},
+                          std::cout);
+  const auto log = make_log(*options);
+  const std::atomic<bool> stop{false};
+  const dlrm::Allowance allowance{make_experiment(*options, *log), stop, TIER_DLRM};
+  const auto ours = allowance.run({"tiered", options->fast});
+  std::vector<Row> rows;
+  for (const auto& variant : allowance.os_paging(options->fast).variants) {
+    const double ratio = ours.samples_per_s / variant.samples_per_s;
+    const double mark = variant.name == "os_paging_random" ? 3 : 1.5;
+    rows.push_back({.id = "dlrm.10pct",
+                    .what = "training with 4 GB of tables in a file, " +
+                            to_human(allowance.limit(options->fast)) + " of memory for the whole program",
+                    .value = ours.samples_per_s,
+                    .unit = "samples/s",
+                    .baseline = variant.name,
+                    .baseline_value = variant.samples_per_s,
+                    .ratio = ratio,
+                    .reach = fmt::format(">= {}", mark),
+                    .reached = ratio >= mark});
+  }
+  return rows;
+}
+
+std::vector<Row> dlrm_in_a_file() {
+  auto rows = against_paging();
+  rows.push_back(against_bound());
+  return rows;
+}
+
+const bool registered = add_rows("dlrm.10pct.file", dlrm_in_a_file);
+
+}  // namespace
+}  // namespace tier::bench
