@@ -106,10 +106,10 @@ Row against_bound() {
 
 /// Learning under a limit of memory, against the operating system's paging under the same.
 std::vector<Row> against_paging() {
-  const auto options =
-      dlrm::parse_options({"--limited", "--table-bytes", "4GB", "--samples", "200000", "--fast", "10%",
-                           "--slow", "file:" + folder() + ":5GB", "--paging-seconds", "60"},
-                          std::cout);
+  const auto options = dlrm::parse_options(
+      {"--limited", "--table-bytes", "4GB", "--samples", "200000", "--fast", "10%", "--slow",
+       "file:" + folder() + ":5GB", "--paging-seconds", "60", "--reserve", "48MB"},
+      std::cout);
   const auto log = make_log(*options);
   const std::atomic<bool> stop{false};
   const dlrm::Allowance allowance{make_experiment(*options, *log), stop, TIER_DLRM};
