@@ -43,13 +43,22 @@ struct Arguments {
   std::vector<float> out = std::vector<float>(many.size() * dim);
 };
 
+std::span<const float> first(const std::vector<float>& floats, std::size_t ids) {
+  return std::span{floats}.first(ids * dim);
+}
+std::span<float> first(std::vector<float>& floats, std::size_t ids) {
+  return std::span{floats}.first(ids * dim);
+}
+
 struct Shape {
   std::string_view policy;
   bool device;  ///< the slow tier is behind `transfer()`, and blocks move
   bool holds;   ///< rows are prefetched before the call; if not, the thread for that is yet to start
+  bool in_place = false;  ///< the CPU uses rows where they live, unchecked: transfers alone fail
 };
-constexpr std::array shapes{Shape{"hint_aware", true, true}, Shape{"hint_aware", false, false},
-                            Shape{"lru", true, false}, Shape{"first_touch", false, true}};
+constexpr std::array shapes{Shape{"hint_aware", true, true},  Shape{"hint_aware", false, false},
+                            Shape{"lru", true, false},        Shape{"first_touch", false, true},
+                            Shape{"lfu", false, false, true}, Shape{"first_touch", false, false, true}};
 
 /// A manager and a table on it with its model.
 class World {
@@ -57,8 +66,8 @@ class World {
   explicit World(const Shape& shape) : shape_{shape} {
     std::vector<std::unique_ptr<Tier>> tiers;
     tiers.push_back(std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 1_MiB}));
-    auto behind = std::make_unique<MemoryTier>(
-        MemoryTierOptions{"slow", 1_MiB, std::chrono::nanoseconds{5000}, !shape.device});
+    auto behind = std::make_unique<MemoryTier>(MemoryTierOptions{
+        "slow", 1_MiB, std::chrono::nanoseconds{5000}, !shape.device, false, !shape.in_place});
     slow_ = behind.get();
     tiers.push_back(std::move(behind));
     manager_ = Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1});
@@ -83,12 +92,23 @@ class World {
   /// Rows in slots, some of them dirty, and batches that were announced.
   void warm() {
     const auto ids = ids_of(100, 3);
+    if (shape_.in_place) bring(ids_of(180, 3));
     const std::vector<float> gradients(ids.size() * dim, 0.125F);
     table_->update(ids, gradients, RowWiseAdagrad{});
     plain.update(ids, gradients, RowWiseAdagrad{});
     if (shape_.holds) table_->prefetch(std::vector<RowId>{300, 310, 320});
     announced = table_->announce(std::vector<RowId>{330, 340});
     table_->settle();
+  }
+
+  /// Asks for rows until they are in slots, as far as the policy would have them there.
+  void bring(const std::vector<RowId>& ids) {
+    for (int i = 0; i < 3; ++i) {
+      const auto expected = plain.gather(ids);
+      table_->gather(ids, first(arguments.out, ids.size()));
+      CHECK(std::equal(expected.begin(), expected.end(), arguments.out.begin()));
+      table_->settle();
+    }
   }
 
   [[nodiscard]] RowTable<float>& table() { return *table_; }
@@ -118,13 +138,6 @@ struct Call {
   bool all_or_nothing = true;
 };
 
-std::span<const float> first(const std::vector<float>& floats, std::size_t ids) {
-  return std::span{floats}.first(ids * dim);
-}
-std::span<float> first(std::vector<float>& floats, std::size_t ids) {
-  return std::span{floats}.first(ids * dim);
-}
-
 void update(PlainTable& plain, const std::vector<RowId>& ids, const Arguments& a) {
   plain.update(ids, a.gradients, RowWiseAdagrad{});
 }
@@ -153,6 +166,15 @@ std::vector<Call> calls() {
        }},
       {"gather",
        [](World& w) { w.table().gather(w.arguments.many, w.arguments.out); },
+       {},
+       [](const PlainTable& plain, const Arguments& a) { return plain.gather(a.many); }},
+      {"gathers in a row",
+       [](World& w) {
+         for (int i = 0; i < 3; ++i) {
+           w.table().gather(w.arguments.many, w.arguments.out);
+           w.table().settle();
+         }
+       },
        {},
        [](const PlainTable& plain, const Arguments& a) { return plain.gather(a.many); }},
       {"gather_pooled",
@@ -371,6 +393,55 @@ TEST_CASE("a table's rows are in order and it goes on, whichever access fails") 
   }
   MESSAGE(points << " points");
   CHECK(points > 200);
+}
+
+TEST_CASE("a row that cannot be brought is used where it lives, and brought when it can be") {
+  for (const auto policy : {"lfu", "first_touch"}) {
+    CAPTURE(policy);
+    FailingIo io{FailingIo::What::Reads};
+    World world{{policy, false, false, true}};
+    world.construct();
+    fail_nth(world, io, Fails::Reads, FailingIo::never);
+    io.fail_range(0, FailingIo::never);
+    world.bring(world.arguments.many);
+    const auto statistics = world.table().statistics();
+    CHECK(statistics.read_errors == io.failed());
+    CHECK(statistics.read_errors > 100);
+    CHECK(statistics.prefetched_units == 0);
+    const auto& a = world.arguments;
+    world.table().update(a.many, std::span<const float>{a.gradients}, RowWiseAdagrad{});
+    update(world.plain, a.many, a);
+    CHECK(is(world.table(), world.plain));
+    world.table().check_invariants();
+
+    io.heal();
+    world.bring(world.arguments.many);
+    CHECK(world.table().statistics().prefetched_units > 100);
+    CHECK(world.table().statistics().read_errors == statistics.read_errors);
+    go_on(world);
+  }
+}
+
+TEST_CASE("a changed row that others cannot replace, as it cannot be written, stays and is right") {
+  FailingIo io{FailingIo::What::Writes};
+  World world{{"lfu", false, false, true}};
+  world.construct();
+  world.warm();
+  fail_nth(world, io, Fails::Writes, FailingIo::never);
+  io.fail_range(0, FailingIo::never, std::errc::no_space_on_device);
+  world.bring(world.arguments.many);  // more often than those in slots
+  world.bring(world.arguments.many);
+  CHECK(io.failed() > 0);
+  CHECK(world.table().statistics().write_errors == io.failed());
+  CHECK(world.table().statistics().written_units == 0);
+  CHECK(is(world.table(), world.plain));
+  world.table().check_invariants();
+  CHECK_THROWS_AS(world.table().flush(), TierError);
+
+  io.heal();
+  world.table().flush();
+  CHECK(world.table().statistics().written_units > 0);
+  go_on(world);
 }
 
 TEST_CASE("gathers that have been done before allocate nothing, though rows are followed for advice") {

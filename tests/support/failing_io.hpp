@@ -41,8 +41,12 @@ class FailingIo final : public IoFaults {
   [[nodiscard]] std::uint64_t seen() const { return seen_; }
   [[nodiscard]] std::uint64_t reserves_seen() const { return reserves_seen_; }
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
+  /// Where the first access of all began, of whichever direction: the first row of a table that is alone there.
+  [[nodiscard]] std::uint64_t first_offset() const { return first_offset_; }
 
   std::error_code on_io(Direction direction, std::uint64_t offset, std::size_t size) noexcept override {
+    auto unknown = never;
+    first_offset_.compare_exchange_strong(unknown, offset);
     if (what_ != What::Both && (what_ == What::Reads) != (direction == Direction::Read)) return {};
     const bool chosen = seen_.fetch_add(1) == nth_;
     return chosen || (offset < end_ && offset + size > begin_) ? fail(error_) : std::error_code{};
@@ -58,7 +62,7 @@ class FailingIo final : public IoFaults {
   std::errc error_{}, reserve_error_{};
   std::atomic<std::uint64_t> seen_{0}, reserves_seen_{0}, failed_{0};
   std::atomic<std::uint64_t> nth_{never}, nth_reserve_{never};
-  std::atomic<std::uint64_t> begin_{0}, end_{0};
+  std::atomic<std::uint64_t> begin_{0}, end_{0}, first_offset_{never};
 };
 
 }  // namespace tier::test

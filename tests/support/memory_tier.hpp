@@ -65,7 +65,7 @@ class MemoryTier : public Tier {
   }
   std::error_code access_error(Direction direction, std::uint64_t offset,
                                std::size_t size) noexcept override {
-    return fails ? fails(direction, offset, size) : std::error_code{};
+    return fails && checks_accesses_ ? fails(direction, offset, size) : std::error_code{};
   }
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
     for (auto& r : requests) {
