@@ -30,8 +30,8 @@ TEST_CASE("a table's own shares are those of its counts") {
     tier::TableStatistics table;
     table.asked = asked;
     table.updated = updated;
-    table.missed_units = missed;
-    table.prefetched_units = prefetched;
+    table.missed_rows = missed;
+    table.prefetched_rows = prefetched;
     table.waited = waited;
     CHECK(table.fast_share() == fast_share(missed + prefetched, asked + updated));
     CHECK(table.on_time_share() == on_time_share(waited, asked));

@@ -20,7 +20,7 @@ constexpr std::size_t prefetch_stretch = 4096;
 constexpr std::size_t page = 4096;
 
 std::size_t rows_in_chunk(const RowLayout& layout, const CacheShape& shape) {
-  if (layout.block_rows > 1) return shape.buffers;
+  if (layout.block_rows > 1) return std::min(std::size_t{shape.buffers} * layout.block_rows, most_in_chunk);
   return std::clamp(chunk_bytes / layout.row_bytes, fewest_in_chunk, most_in_chunk);
 }
 
@@ -76,7 +76,7 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
       policy_{own_policy_.get()},
       wants_all_{policy_->wanted_uses() == RowUses::All},
       chunk_{rows_in_chunk(layout, shape)},
-      most_moved_{std::max<std::size_t>(chunk_ * (layout.block_rows == 1 ? 1 : 8), shape.staging)},
+      most_moved_{std::max({chunk_, std::size_t{8} * shape.buffers, std::size_t{shape.staging}})},
       storage_{
           manager.place(Bytes{storage_bytes(layout, shape)}, page, Manager::fastest(), name_ + ".slots")},
       home_{layout, std::move(slow), {storage_.address(), buffer_bytes(layout, shape)}},
@@ -164,7 +164,7 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> rows, std::
     auto next = ready;
     const auto pinned = window.pins.size();
     const auto waited_before = window.waited;
-    while (next < rows.size() && window.fetches.size() < chunk_) {
+    while (next < rows.size() && !is_full(window)) {
       const auto waited = window.waited;
       step = place(window, rows[next], addresses[next]);
       if (step != Step::Ready) {
@@ -329,6 +329,9 @@ void RowCache::start_fetch(Window& window, RowId row, SlotId slot) {
   map_[row].store(pending | slot, std::memory_order_relaxed);
   if (!staging) ask([&](RowPolicy& p) { p.on_insert(row, slot); });
   pin(window, slot);
+  const bool same_block =
+      !window.fetches.empty() && window.fetches.back().row / layout_.block_rows == row / layout_.block_rows;
+  window.blocks += !same_block;
   window.fetches.push_back(fetch);
 }
 
@@ -385,7 +388,7 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool
   {
     const MutexLock lock{mutex_};
     full = awaited_ != 0;  // who takes slots now would take them from those that somebody needs now
-    for (; next < rows.size() && window.fetches.size() < chunk_ && !full; ++next) {
+    for (; next < rows.size() && !is_full(window) && !full; ++next) {
       const auto entry = map_[rows[next]].load(std::memory_order_relaxed);
       if (entry != nowhere) {
         auto& state = states_[entry & ~pending];
@@ -413,7 +416,7 @@ void RowCache::promote(Window& window, std::span<const RowId> admitted) {
   {
     const MutexLock lock{mutex_};
     for (const auto row : admitted) {
-      if (window.fetches.size() == chunk_) break;
+      if (is_full(window)) break;
       if (map_[row].load(std::memory_order_relaxed) != nowhere) continue;  // admitted twice
       const auto slot = take_slot(window, row);
       if (slot != no_slot) start_fetch(window, row, slot);

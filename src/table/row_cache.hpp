@@ -51,6 +51,7 @@ struct Window {
   bool force = false;        ///< nobody will make room: take any slot, whatever the policy says
   std::vector<SlotId> pins;
   std::vector<Fetch> fetches;  ///< begun, bytes not yet moved
+  std::size_t blocks = 0;      ///< that these are in, if they are next to each other there
   std::vector<RowIo> moves;
   std::vector<IoRequest> requests;
   std::uint64_t in_place_bytes = 0;  ///< read by the CPU in the slow tier
@@ -273,6 +274,10 @@ class RowCache final : private RowFacts {
   Step place_missing(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
   Step refuse(Window& window, RowId row, std::error_code error) TIER_REQUIRES(mutex_);
   Step read_in_place(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
+  /// That is as much as moves in one go.
+  [[nodiscard]] bool is_full(const Window& window) const noexcept {
+    return window.fetches.size() == chunk_ || (layout_.block_rows > 1 && window.blocks == shape_.buffers);
+  }
   [[nodiscard]] SlotId take_slot(Window& window, RowId row) TIER_REQUIRES(mutex_);
   [[nodiscard]] SlotId any_slot() noexcept TIER_REQUIRES(mutex_);
   void start_fetch(Window& window, RowId row, SlotId slot) TIER_REQUIRES(mutex_);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "table/row_cache.hpp"
 
@@ -46,6 +47,7 @@ bool RowCache::carry_out(Window& window) {
   if (std::any_of(window.fetches.begin(), window.fetches.end(), replaces)) epochs_.synchronize();
   read_rows(window);
   window.fetches.clear();
+  window.blocks = 0;
   return written;
 }
 
@@ -264,26 +266,22 @@ void RowCache::settle_written(SlotId slot, std::error_code error) noexcept {
 
 // Rows that were stuck in staging have gone home: once nobody reads them there, staging is free again.
 void RowCache::free_written_staging() noexcept {
-  const auto first = shape_.slots, last = shape_.slots + shape_.staging;
-  const auto leaves = [this](SlotId slot) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    const auto& state = states_[slot];
-    return state.row < layout_.rows && map_[state.row].load(std::memory_order_relaxed) == slot &&
-           !is_dirty(slot);
-  };
-  std::array<bool, CacheShape::most_staging> left{};
+  SlotId left = no_slot;
   {
     const MutexLock lock{mutex_};
-    for (auto slot = first; slot < last; ++slot) {
-      if (!leaves(slot)) continue;
-      if (states_[slot].pins != 0) continue;  // somebody uses it: the next flush will see to it
-      left[slot - first] = true;
-      map_[states_[slot].row].store(nowhere, std::memory_order_release);
+    for (auto slot = shape_.slots; slot < shape_.slots + shape_.staging; ++slot) {
+      auto& state = states_[slot];
+      const bool is_used =
+          state.row < layout_.rows && map_[state.row].load(std::memory_order_relaxed) == slot;
+      if (!is_used || is_dirty(slot) || state.pins != 0)
+        continue;  // of those in use the next flush will see to
+      map_[state.row].store(nowhere, std::memory_order_release);
+      state.row = std::exchange(left, slot);
     }
   }
   epochs_.synchronize();
   const MutexLock lock{mutex_};
-  for (auto slot = first; slot < last; ++slot)
-    if (left[slot - first]) put_free(slot);
+  while (left != no_slot) put_free(std::exchange(left, states_[left].row));
 }
 
 void RowCache::transfer(Direction direction, Window& window, Cause cause) noexcept {

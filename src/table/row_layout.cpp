@@ -106,13 +106,14 @@ CacheShape CacheShape::of_slots(const RowLayout& layout, RowId slots,
                                 std::size_t policy_bytes_per_slot) noexcept {
   // As large as a quarter of the slots at most: where memory is short, slots do more than a deep queue.
   const auto buffers = slots * layout.row_bytes / (4 * layout.block_bytes);
-  return {.slots = slots,
-          .staging = std::clamp<RowId>(slots / 8, 1, most_staging),
-          .buffers = layout.block_rows == 1
-                         ? 0
-                         : static_cast<RowId>(std::clamp<std::size_t>(buffers, 1, most_buffers)),
-          .log = std::clamp<RowId>(slots - slots / 16, 1, most_logged),  // all in 32 bytes a slot
-          .policy_bytes_per_slot = policy_bytes_per_slot};
+  return {
+      .slots = slots,
+      .staging =
+          std::clamp<RowId>(slots / 8, 1, layout.block_rows == 1 ? most_staging : most_staging_for_blocks),
+      .buffers =
+          layout.block_rows == 1 ? 0 : static_cast<RowId>(std::clamp<std::size_t>(buffers, 1, most_buffers)),
+      .log = std::clamp<RowId>(slots - slots / 16, 1, most_logged),  // all in 32 bytes a slot
+      .policy_bytes_per_slot = policy_bytes_per_slot};
 }
 
 CacheShape CacheShape::of_budget(const RowLayout& layout, Bytes budget,

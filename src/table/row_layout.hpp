@@ -55,9 +55,10 @@ void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table)
 /// The parts of a cache: slots, slot map, what the table and its policy keep for each slot, a log of recent uses, and
 /// staging: slots through which pass the rows that get none, and buffers through which pass blocks.
 struct CacheShape {
-  static constexpr std::size_t slot_metadata = 16;  ///< and a bit
-  static constexpr RowId most_staging = 64;         ///< as deep as a device's queue needs to be
-  static constexpr RowId most_buffers = 128;        ///< the same, and some to be going on with
+  static constexpr std::size_t slot_metadata = 16;        ///< and a bit
+  static constexpr RowId most_staging = 64;               ///< as deep as a device's queue needs to be
+  static constexpr RowId most_staging_for_blocks = 1024;  ///< of whose rows many are in one
+  static constexpr RowId most_buffers = 128;              ///< the same, and some to be going on with
 
   RowId slots = 0;
   RowId staging = 0;

@@ -160,7 +160,7 @@ TEST_CASE("under fire a table's gathers are right or fail, and no change is lost
     failed += burning.failed();
     const auto statistics = burning.statistics();
     if (shape.in_place) {
-      promoted += statistics.prefetched_units;
+      promoted += statistics.prefetched_rows;
       not_promoted += statistics.read_errors;
     } else {
       CHECK(statistics.read_errors > 0);

@@ -407,7 +407,7 @@ TEST_CASE("a row that cannot be brought is used where it lives, and brought when
     const auto statistics = world.table().statistics();
     CHECK(statistics.read_errors == io.failed());
     CHECK(statistics.read_errors > 100);
-    CHECK(statistics.prefetched_units == 0);
+    CHECK(statistics.prefetched_rows == 0);
     const auto& a = world.arguments;
     world.table().update(a.many, std::span<const float>{a.gradients}, RowWiseAdagrad{});
     update(world.plain, a.many, a);
@@ -416,7 +416,7 @@ TEST_CASE("a row that cannot be brought is used where it lives, and brought when
 
     io.heal();
     world.bring(world.arguments.many);
-    CHECK(world.table().statistics().prefetched_units > 100);
+    CHECK(world.table().statistics().prefetched_rows > 100);
     CHECK(world.table().statistics().read_errors == statistics.read_errors);
     go_on(world);
   }
@@ -433,14 +433,14 @@ TEST_CASE("a changed row that others cannot replace, as it cannot be written, st
   world.bring(world.arguments.many);
   CHECK(io.failed() > 0);
   CHECK(world.table().statistics().write_errors == io.failed());
-  CHECK(world.table().statistics().written_units == 0);
+  CHECK(world.table().statistics().written_rows == 0);
   CHECK(is(world.table(), world.plain));
   world.table().check_invariants();
   CHECK_THROWS_AS(world.table().flush(), TierError);
 
   io.heal();
   world.table().flush();
-  CHECK(world.table().statistics().written_units > 0);
+  CHECK(world.table().statistics().written_rows > 0);
   go_on(world);
 }
 
