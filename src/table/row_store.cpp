@@ -7,11 +7,13 @@
 namespace tier::detail {
 
 RowStore::RowStore(const RowLayout& layout, PlacedStorage storage, std::span<std::byte> buffers)
-    : layout_{layout}, storage_{std::move(storage)}, buffers_{buffers} {
+    : layout_{layout},
+      storage_{std::move(storage)},
+      most_blocks_{buffers.size() / layout.block_bytes},
+      buffers_{buffers} {
   const MutexLock lock{mutex_};
-  const auto blocks = buffers_.size() / layout_.block_bytes;
-  blocks_.reserve(blocks);
-  requests_.reserve(blocks);
+  blocks_.reserve(most_blocks_);
+  requests_.reserve(most_blocks_);
 }
 
 std::error_code RowStore::write_blocks(RowId first, std::span<std::byte> memory) noexcept {
@@ -65,7 +67,7 @@ StoreTraffic RowStore::transfer_rows(Direction direction, std::span<RowIo> rows,
 std::size_t RowStore::list_blocks(std::span<RowIo> rows) noexcept {
   blocks_.clear();
   std::size_t end = 0;
-  while (end < rows.size() && blocks_.size() < blocks_.capacity()) {
+  while (end < rows.size() && blocks_.size() < most_blocks_) {
     const auto begin = end;
     const auto index = rows[begin].row / layout_.block_rows;
     while (end < rows.size() && rows[end].row / layout_.block_rows == index) ++end;

@@ -78,6 +78,7 @@ class RowStore {
 
   const RowLayout layout_;
   PlacedStorage storage_;
+  const std::size_t most_blocks_;  // that fit the buffers
   Mutex mutex_;
   const std::span<std::byte> buffers_ TIER_GUARDED_BY(mutex_);
   std::vector<Block> blocks_ TIER_GUARDED_BY(mutex_);  // those in the buffers, in their order
