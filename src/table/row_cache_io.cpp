@@ -87,8 +87,8 @@ void RowCache::list_victims(Window& window, std::span<const Window::Fetch> victi
   auto& moves = window.moves;
   auto room = most_moved_ - victims.size();
   moves.clear();
-  const MutexLock lock{mutex_};
   for (auto victim = victims.begin(); victim != victims.end();) {
+    const MutexLock lock{mutex_};  // for a block at a time: others wait for it
     const auto block = victim->old / layout_.block_rows;
     auto row = block * layout_.block_rows;
     for (const auto end = row + layout_.rows_in(block); row < end; ++row) {

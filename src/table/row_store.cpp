@@ -26,8 +26,8 @@ StoreTraffic RowStore::transfer(Direction direction, std::span<RowIo> rows,
                                 std::vector<IoRequest>& requests) noexcept {
   if (layout_.block_rows == 1) return transfer_rows(direction, rows, requests);
   StoreTraffic traffic;
-  const MutexLock lock{mutex_};
   while (!rows.empty()) {
+    const MutexLock lock{mutex_};  // others may move some in between
     rows = rows.subspan(list_blocks(rows));
     const bool reads = direction == Direction::Read;
     traffic.reads +=
