@@ -68,6 +68,9 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--fast", o.fast, "Fast memory for tables: a size, or a share of their bytes")
       ->take_last()
       ->capture_default_str();
+  app.add_option("--share", o.share, "How tables share it: by need, as the first records tell, or by size")
+      ->check(CLI::IsMember({"need", "size"}))
+      ->capture_default_str();
   app.add_option("--slow", o.slow,
                  "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
   app.add_option("--policy", o.policy,

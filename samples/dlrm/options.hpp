@@ -34,7 +34,8 @@ struct Options {
   std::string table_bytes;  ///< of all tables; instead of rows
 
   std::string fast = "10%";
-  std::string slow;  ///< empty: emulated:cxl of twice the tables
+  std::string share = "need";  ///< how tables share it: by need or size
+  std::string slow;            ///< empty: emulated:cxl of twice the tables
   std::string policy = "hint_aware";
   std::string row_policy;  ///< empty: the policy's namesake where there is one, else hint_aware
   std::size_t slots = 0;   ///< 0: as many as `fast` holds

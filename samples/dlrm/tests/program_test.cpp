@@ -62,6 +62,7 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--data", "x", "--format", "criteo", "--skew", "1"}),
                  "--skew is for the generated log"));
   CHECK(contains(refusal({"--rows", "5", "--table-bytes", "4GiB"}), "not both"));
+  CHECK(contains(refusal({"--share", "luck"}), "--share"));
   CHECK(contains(refusal({"--table-bytes", "4Gib"}), "unknown unit \"Gib\""));
   CHECK(contains(refusal({"--tables", "3", "--rows", "5,6"}), "--rows has 2 numbers for 3 tables"));
   CHECK(contains(refusal({"--rows", "3000000000"}), "a table of 3000000000 rows"));
@@ -86,7 +87,7 @@ TEST_CASE("the help lists every option and is not an error") {
         "--slow",    "--policy",        "--slots",     "--compare", "--json",          "--seed",
         "--threads", "--deterministic", "--optimizer", "--run",     "--paging-folder", "--paging-seconds",
         "--limited", "--sweep",         "--plot",      "--reserve", "--one-row",       "--row-policy",
-        "--storage"}) {
+        "--storage", "--share"}) {
     CHECK_MESSAGE(contains(help.str(), name), name);
   }
 }
@@ -176,7 +177,10 @@ TEST_CASE("results read back from their JSON are the same") {
   variant.traffic.read_amplification = 1.5;
   variant.traffic.bytes_per_written_row = 136.25;
   variant.traffic.bytes_moved["disk>memory"] = 7;
+  variant.traffic.shares = {{"user", 20, 10, 640}, {"movie", 5, 5, 320}};
   auto run = variant;
+  run.fast = "10%";
+  run.share = "size";
   run.name = "os_paging";
   run.checksum = 0xfedcba9876543210;
   run.variants = {variant};
@@ -186,6 +190,8 @@ TEST_CASE("results read back from their JSON are the same") {
   CHECK(again.at(0).checksum == run.checksum);
   CHECK(again.at(0).traffic.read_amplification == 1.5);
   CHECK(again.at(0).traffic.bytes_per_written_row == 136.25);
+  CHECK(again.at(0).traffic.shares == run.traffic.shares);
+  CHECK(to_shares(again) == "os_paging, 10% fast by size: user 640 B (50 %), movie 320 B (100 %)\n");
   CHECK(!again.at(0).variants.at(0).checksum);
   CHECK(std::isnan(again.at(0).traffic.stalled_s));
   CHECK(contains(to_table(again), "  os_paging_random (in part)"));
