@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t batches_in_sample = 8;
 constexpr std::size_t lookahead = 2;
 
-/// The model and batches of `tier-dlrm` with its defaults: 8 tables of 100,000 rows of 32 floats, 8 ids of each.
+/// The model and batches of `tier-dlrm` with small tables: 8 of 100,000 rows of 32 floats, 8 ids of each.
 struct Task {
   std::unique_ptr<dlrm::Log> log;
   dlrm::ModelOptions model;
@@ -30,6 +30,7 @@ struct Task {
 
   Task() {
     dlrm::Options options;
+    options.rows = {100'000};
     omp_set_num_threads(static_cast<int>(dlrm::threads_of(options)));
     log = make_log(options);
     const auto experiment = make_experiment(options, *log);

@@ -51,7 +51,7 @@ std::string folder_of(const std::string& path) {
 }
 
 tier::TierSpec parse_slow(const std::string& text, tier::Bytes tables) {
-  if (text.empty()) return tier::tiers::emulated("cxl", 2 * tables);
+  if (text.empty()) return tier::tiers::emulated("cxl", tables / 4 * 5 + 8_MiB);
   auto tiers = tier::parse_tiers(text);
   if (tiers.size() == 1) return tiers.front();
   throw tier::ConfigError{fmt::format("--slow takes one tier; \"{}\" has {}", text, tiers.size())};

@@ -61,7 +61,7 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--format", "criteo"}), "--data and --format go together; formats: criteo, avazu"));
   CHECK(contains(refusal({"--data", "x", "--format", "criteo", "--skew", "1"}),
                  "--skew is for the generated log"));
-  CHECK(contains(refusal({"--rows", "5", "--table-bytes", "4GiB"}), "not both"));
+  CHECK(contains(refusal({"--rows", "5", "--table-bytes", "4GB"}), "not both"));
   CHECK(contains(refusal({"--share", "luck"}), "--share"));
   CHECK(contains(refusal({"--table-bytes", "4Gib"}), "unknown unit \"Gib\""));
   CHECK(contains(refusal({"--tables", "3", "--rows", "5,6"}), "--rows has 2 numbers for 3 tables"));
@@ -95,6 +95,7 @@ TEST_CASE("the help lists every option and is not an error") {
 TEST_CASE("tables are as long as said, or fill what they are given") {
   CHECK(rows_of_tables(parse({"--rows", "7"}), 3) == std::vector<RowId>{7, 7, 7});
   CHECK(rows_of_tables(parse({"--rows", "7,8"}), 2) == std::vector<RowId>{7, 8});
+  CHECK(rows_of_tables(parse({}), 8) == std::vector<RowId>(8, 3'906'250));  // 4 GB of 32 floats a row
   CHECK(rows_of_tables(parse({"--table-bytes", "1MiB", "--dim", "16"}), 4) == std::vector<RowId>(4, 4096));
   CHECK(rows_of_tables(parse({"--table-bytes", "1MiB", "--dim", "16", "--storage", "half"}), 4) ==
         std::vector<RowId>(4, 8192));
