@@ -20,7 +20,7 @@
 namespace tier::bench {
 namespace {
 
-/// The model and batches of `tier-dlrm` with its defaults: 8 tables of 100,000 rows of 32 floats, 8 ids of each.
+/// The model and batches of `tier-dlrm` with small tables: 8 of 100,000 rows of 32 floats, 8 ids of each.
 struct Task {
   std::unique_ptr<dlrm::Log> log;
   dlrm::ModelOptions model;
@@ -28,6 +28,7 @@ struct Task {
 
   Task() {
     dlrm::Options options;
+    options.rows = {100'000};
     omp_set_num_threads(static_cast<int>(dlrm::threads_of(options)));
     log = make_log(options);
     const auto experiment = make_experiment(options, *log);

@@ -72,7 +72,7 @@ void print_allowance(const dlrm::Options& options, const dlrm::Allowance& allowa
 void report(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options,
             const dlrm::Allowance* allowance) {
   if (options.json == "-") return fmt::print("{}", dlrm::to_json(results));
-  fmt::print("{}", dlrm::to_table(results));
+  fmt::print("{}{}", dlrm::to_table(results), dlrm::to_shares(results));
   if (allowance != nullptr && (options.limited || (!results.empty() && results.back().name == "os_paging")))
     print_allowance(options, *allowance);
   if (!options.json.empty()) dlrm::write_file(options.json, dlrm::to_json(results));

@@ -27,10 +27,10 @@ constexpr const char* default_row_policy = "hint_aware";
 void add_log_options(CLI::App& app, Options& o) {
   app.add_option("--data", o.data, "Click log to learn from; without it a log is generated");
   app.add_option("--format", o.format, fmt::format("Format of --data: {}", log_formats));
-  app.add_option("--rows", o.rows, "Rows of each table: one number for all, or a list a,b,c")
-      ->delimiter(',')
-      ->capture_default_str();
-  app.add_option("--table-bytes", o.table_bytes, "Size of all embeddings, such as 4GiB, instead of --rows");
+  app.add_option("--table-bytes", o.table_bytes, "Size of all embeddings")->capture_default_str();
+  app.add_option("--rows", o.rows,
+                 "Rows of each table, instead of --table-bytes: one number for all, or a list a,b,c")
+      ->delimiter(',');
   app.add_option("--samples", o.samples, "Generated log: records")->capture_default_str();
   app.add_option("--tables", o.tables, "Generated log: tables")->capture_default_str();
   app.add_option("--pooling", o.pooling, "Generated log: ids of each table in a record")
@@ -67,6 +67,9 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--lookahead", o.lookahead, "Batches whose rows are prefetched")->capture_default_str();
   app.add_option("--fast", o.fast, "Fast memory for tables: a size, or a share of their bytes")
       ->take_last()
+      ->capture_default_str();
+  app.add_option("--share", o.share, "How tables share it: by need, as the first records tell, or by size")
+      ->check(CLI::IsMember({"need", "size"}))
       ->capture_default_str();
   app.add_option("--slow", o.slow,
                  "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
@@ -115,7 +118,8 @@ void check_options(const CLI::App& app, const Options& o) {
     check(o.data.empty() || app.count(name) == 0,
           fmt::format("{} is for the generated log, not for --data", name));
   }
-  check(app.count("--rows") == 0 || o.table_bytes.empty(), "give --rows or --table-bytes, not both");
+  check(app.count("--rows") == 0 || app.count("--table-bytes") == 0,
+        "give --rows or --table-bytes, not both");
   const std::pair<const char*, std::size_t> positive[] = {{"--batch", o.batch},
                                                           {"--epochs", o.epochs},
                                                           {"--dim", o.dim},
@@ -129,7 +133,7 @@ void check_options(const CLI::App& app, const Options& o) {
   std::ignore = parse_fast(o.fast, tier::Bytes{1 << 20});
   std::ignore = tier::parse_bytes(o.reserve);
   check(!o.sweep || o.slots == 0, "--sweep is over sizes of fast memory: --slots has no place in it");
-  if (!o.table_bytes.empty()) std::ignore = tier::parse_bytes(o.table_bytes);
+  std::ignore = tier::parse_bytes(o.table_bytes);
 }
 
 }  // namespace
@@ -184,7 +188,7 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
 
 std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables) {
   auto rows = options.rows;
-  if (!options.table_bytes.empty()) {
+  if (rows.empty()) {
     const auto values_bytes = options.dim * tier::value_bytes(options.row_storage());
     rows = {tier::parse_bytes(options.table_bytes).count / (tables * values_bytes)};
   }

@@ -23,18 +23,19 @@ struct Options {
   std::vector<std::size_t> bottom{64};
   std::vector<std::size_t> top{64, 32};
   std::size_t dim = 32;
-  std::string storage = "float";             ///< of the values of rows
-  std::vector<std::uint64_t> rows{100'000};  ///< of each table, or of all
+  std::string storage = "float";      ///< of the values of rows
+  std::string table_bytes = "4GB";    ///< of all embeddings
+  std::vector<std::uint64_t> rows{};  ///< of each table, or of all; instead of `table_bytes` unless empty
 
   // of the generated log
   std::uint64_t samples = 200'000;
   std::size_t tables = 8;
   std::size_t pooling = 8;
   std::string skew = "production";
-  std::string table_bytes;  ///< of all tables; instead of rows
 
   std::string fast = "10%";
-  std::string slow;  ///< empty: emulated:cxl of twice the tables
+  std::string share = "need";  ///< how tables share it: by need or size
+  std::string slow;            ///< empty: emulated:cxl of a quarter more than the tables
   std::string policy = "hint_aware";
   std::string row_policy;  ///< empty: the policy's namesake where there is one, else hint_aware
   std::size_t slots = 0;   ///< 0: as many as `fast` holds

@@ -63,6 +63,7 @@ void add_rows(const RunResult& run, std::vector<Row>& rows) {
 Json to_json(const RunResult& run) {
   Json json{{"name", run.name},
             {"fast", run.fast},
+            {"share", run.share},
             {"samples_per_s", run.samples_per_s},
             {"auc", run.auc},
             {"log_loss", run.log_loss},
@@ -84,6 +85,8 @@ Json to_json(const RunResult& run) {
             {"threads", run.threads},
             {"input_s", run.input_s},
             {"train_loss", run.train_loss}};
+  for (const auto& [table, rows, slots, bytes] : run.traffic.shares)
+    json["shares"].push_back({{"table", table}, {"rows", rows}, {"slots", slots}, {"bytes", bytes}});
   for (const auto& variant : run.variants) json["variants"].push_back(to_json(variant));
   return json;
 }
@@ -96,6 +99,7 @@ RunResult run_from(const Json& json) {
   RunResult run;
   run.name = json.at("name");
   run.fast = json.at("fast");
+  run.share = json.at("share");
   run.samples_per_s = number(json.at("samples_per_s"));
   run.auc = number(json.at("auc"));
   run.log_loss = number(json.at("log_loss"));
@@ -117,6 +121,11 @@ RunResult run_from(const Json& json) {
   run.threads = json.at("threads");
   run.input_s = number(json.at("input_s"));
   run.train_loss = number(json.at("train_loss"));
+  if (json.contains("shares")) {
+    for (const auto& share : json.at("shares"))
+      run.traffic.shares.push_back(
+          {share.at("table"), share.at("rows"), share.at("slots"), share.at("bytes")});
+  }
   if (json.contains("variants")) {
     for (const auto& variant : json.at("variants")) run.variants.push_back(run_from(variant));
   }
@@ -143,6 +152,21 @@ std::string to_table(std::span<const RunResult> runs) {
     for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
+  }
+  return text;
+}
+
+std::string to_shares(std::span<const RunResult> runs) {
+  std::string text;
+  for (const auto& run : runs) {
+    const auto& shares = run.traffic.shares;
+    if (shares.empty()) continue;
+    text += fmt::format("{}, {} fast by {}:", run.name, run.fast, run.share);
+    for (const auto& [table, rows, slots, bytes] : shares) {
+      text += fmt::format(" {} {} ({:.3g} %),", table, tier::to_human(tier::Bytes{bytes}),
+                          100.0 * static_cast<double>(slots) / static_cast<double>(rows));
+    }
+    text.back() = '\n';
   }
   return text;
 }

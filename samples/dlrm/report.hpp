@@ -14,6 +14,16 @@
 
 namespace dlrm {
 
+/// What a table got of fast memory that is too small for all.
+struct TableShare {
+  std::string table;
+  std::uint64_t rows = 0;
+  std::uint64_t slots = 0;  ///< rows that fit
+  std::uint64_t bytes = 0;  ///< with all that they need there
+
+  friend bool operator==(const TableShare&, const TableShare&) = default;
+};
+
 /// What the memory did while the model learned. A run on plain memory moves nothing and hits always. The shares are those
 /// of `harness/shares.hpp`.
 struct Traffic {
@@ -26,11 +36,13 @@ struct Traffic {
   double stalled_s = 0;              ///< summed over threads; NaN: not known
   std::uint64_t peak_bytes = 0;
   std::uint64_t overhead_bytes = 0;  ///< of the peak: metadata, staging, queues
+  std::vector<TableShare> shares{};  ///< of the fast memory; none where tables do not divide it
 };
 
 struct RunResult {
   std::string name;
   std::string fast;          ///< memory that its tables were to have, as an option says it
+  std::string share;         ///< how they were to share it, likewise
   bool complete = true;      ///< learned to its end
   bool out_of_time = false;  ///< not complete because its time was up; then neither tested nor summed up
   std::uint64_t samples = 0;
@@ -52,6 +64,8 @@ struct RunResult {
 
 /// The table that ends a run of the program.
 [[nodiscard]] std::string to_table(std::span<const RunResult> runs);
+/// A line for each run whose tables divide fast memory: what each table got.
+[[nodiscard]] std::string to_shares(std::span<const RunResult> runs);
 /// {"runs": [...]}; numbers that are not finite are null.
 [[nodiscard]] std::string to_json(std::span<const RunResult> runs);
 /// The runs of such a text.   \throws  `tier::TierError` if it is none

@@ -32,7 +32,16 @@ RunResult run_plain(const Experiment& experiment, Progress& progress, const std:
 RunResult run_tiered(const std::string& name, const TieredOptions& options, const TrainOptions& train,
                      const Experiment& experiment, Progress& progress, const std::atomic<bool>& stop) {
   TieredMemory memory{options, experiment.model};
-  return Trainer{memory, experiment.model, train, experiment.log, stop}.run(name, progress);
+  if (experiment.options.share == "need") {
+    BatchReader asked{experiment.log, train.learn_from, experiment.model.batch, experiment.model.rows,
+                      train.epochs};
+    memory.share_by_need(asked);
+  }
+  auto result = Trainer{memory, experiment.model, train, experiment.log, stop}.run(name, progress);
+  auto& shares = result.traffic.shares;
+  for (std::size_t table = 0; table < shares.size(); ++table)
+    shares[table].table = experiment.log.shape().features[table];
+  return result;
 }
 
 /// Where a file lies, if there is one.
@@ -42,7 +51,7 @@ std::string folder_of(const std::string& path) {
 }
 
 tier::TierSpec parse_slow(const std::string& text, tier::Bytes tables) {
-  if (text.empty()) return tier::tiers::emulated("cxl", 2 * tables);
+  if (text.empty()) return tier::tiers::emulated("cxl", tables / 4 * 5 + 8_MiB);
   auto tiers = tier::parse_tiers(text);
   if (tiers.size() == 1) return tiers.front();
   throw tier::ConfigError{fmt::format("--slow takes one tier; \"{}\" has {}", text, tiers.size())};
@@ -190,6 +199,7 @@ RunResult make_run(const std::string& name, const Experiment& experiment, Progre
                    const std::atomic<bool>& stop) {
   auto result = run_by_name(name, experiment, progress, stop);
   result.fast = experiment.options.fast;
+  result.share = experiment.options.share;
   result.threads = threads_of(experiment.options);
   return result;
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "fast_shares.hpp"
+
 namespace dlrm {
 namespace {
 
@@ -30,7 +32,7 @@ tier::Bytes room_for_tensors(const ModelOptions& model) {
 }
 
 tier::Bytes room_for_tables(const TieredOptions& options, const ModelOptions& model) {
-  if (!options.slow)
+  if (!options.slow || (options.slots == 0 && options.fast >= bytes_of_tables(model)))
     return scaled(bytes_of_tables(model), 1.04) + 8_MiB;  // rows may be padded to cache lines
   if (options.slots == 0) return scaled(options.fast, 1.02) + 8_MiB;
   tier::Bytes room;
@@ -60,7 +62,8 @@ tier::Bytes bytes_of_tables(const ModelOptions& model) {
 
 TieredMemory::TieredMemory(const TieredOptions& options, const ModelOptions& model)
     : options_{options},
-      all_tables_{bytes_of_tables(model)},
+      model_{model},
+      shares_{shares_by_size(model.rows, options.fast)},
       runtime_{make_runtime(options, model)},
       context_{std::make_shared<tier::TableContext>(runtime_.manager(), options.threads)} {}
 
@@ -69,22 +72,32 @@ TieredMemory::Tensor TieredMemory::tensor(std::string_view name, std::size_t cou
 }
 
 std::unique_ptr<EmbeddingTable> TieredMemory::table(const TableShape& shape) {
-  auto table = std::make_unique<TieredTable>(context_, shape, options_of(shape));
+  auto options = options_of(shape);
+  if (is_divided()) options.budget = shares_[shape.table];
+  auto table = std::make_unique<TieredTable>(context_, shape, std::move(options));
   tables_.push_back(table.get());
   return table;
 }
 
+void TieredMemory::share_by_need(BatchReader& asked) {
+  if (!is_divided()) return;
+  std::vector<tier::TableOptions> tables;
+  for (std::size_t table = 0; table < model_.rows.size(); ++table)
+    tables.push_back(options_of(shape_of(model_, table)));
+  shares_ = shares_by_need(*runtime_.manager(), std::move(tables), options_.fast, asked);
+}
+
+/// There is less fast memory than tables.
+bool TieredMemory::is_divided() const {
+  return options_.slow && options_.slots == 0 && options_.fast < bytes_of_tables(model_);
+}
+
+// Of a table that has no part of what is divided.
 tier::TableOptions TieredMemory::options_of(const TableShape& shape) const {
-  tier::TableOptions table;
-  table.policy = tier::make_row_policy(options_.row_policy);
-  if (options_.slow && options_.slots > 0) table.slots = options_.slots;
-  if (options_.slow && options_.slots == 0) {
-    const double share = static_cast<double>(shape.size_bytes()) / static_cast<double>(all_tables_.count);
-    // Not a byte less for rounding where there is room for all: then each is whole.
-    table.budget =
-        options_.fast >= all_tables_ ? tier::Bytes{shape.size_bytes()} : scaled(options_.fast, share);
-  }
-  return table;
+  auto options = table_options(shape);
+  options.policy = tier::make_row_policy(options_.row_policy);
+  if (options_.slow && !is_divided()) options.slots = options_.slots > 0 ? options_.slots : shape.rows;
+  return options;
 }
 
 // What tables move and wait for is among the runtime's numbers.
@@ -104,7 +117,19 @@ Traffic TieredMemory::traffic() const {
   for (const auto& tier : statistics.tiers) traffic.peak_bytes += tier.high_water.count;
   traffic.peak_bytes += statistics.metadata.count;
   traffic.overhead_bytes = overhead(statistics).count;
+  traffic.shares = shares();
   return traffic;
+}
+
+std::vector<TableShare> TieredMemory::shares() const {
+  std::vector<TableShare> shares;
+  if (!is_divided()) return shares;
+  for (const auto* table : tables_)
+    shares.push_back({.table = {},
+                      .rows = table->shape().rows,
+                      .slots = table->rows().slots(),
+                      .bytes = table->rows().fast_bytes().count});
+  return shares;
 }
 
 tier::TableStatistics TieredMemory::table_statistics() const {

@@ -18,10 +18,10 @@ namespace dlrm {
 
 /// How a run divides its memory.
 struct TieredOptions {
-  tier::Bytes fast;                      ///< for tables, with all that they need there; shared by their sizes
-  std::size_t slots = 0;                 ///< rows of each table in fast memory, instead of `fast`
-  std::optional<tier::TierSpec> slow{};  ///< none: everything is fast
-  std::string policy = "hint_aware";     ///< of tensors
+  tier::Bytes fast;                       ///< for tables, with all that they need there
+  std::size_t slots = 0;                  ///< rows of each table in fast memory, instead of `fast`
+  std::optional<tier::TierSpec> slow{};   ///< none: everything is fast
+  std::string policy = "hint_aware";      ///< of tensors
   std::string row_policy = "hint_aware";  ///< of tables
   unsigned threads = 0;
 };
@@ -33,9 +33,12 @@ class TieredMemory {
  public:
   using Tensor = tier::Tensor<float>;
 
-  /// One fast tier for the tables' share and all tensors, and the slow one.
+  /// One fast tier for the tables' share and all tensors, and the slow one. Tables share it by their sizes.
   /// \throws  as `tier::Runtime`
   TieredMemory(const TieredOptions& options, const ModelOptions& model);
+
+  /// Has tables share it by need: see `shares_by_need`.   \pre  there are none yet
+  void share_by_need(BatchReader& asked);
 
   Tensor tensor(std::string_view name, std::size_t count);
   std::unique_ptr<EmbeddingTable> table(const TableShape& shape);
@@ -53,12 +56,15 @@ class TieredMemory {
   [[nodiscard]] std::optional<double> hit_share() const { return table_statistics().fast_share(); }
 
  private:
+  [[nodiscard]] bool is_divided() const;
   [[nodiscard]] tier::TableOptions options_of(const TableShape& shape) const;
+  [[nodiscard]] std::vector<TableShare> shares() const;
   [[nodiscard]] tier::TableStatistics table_statistics() const;
   [[nodiscard]] tier::Bytes overhead(const tier::Statistics& statistics) const;
 
   TieredOptions options_;
-  tier::Bytes all_tables_;
+  ModelOptions model_;
+  std::vector<tier::Bytes> shares_;  // of each table
   tier::Runtime runtime_;
   std::shared_ptr<tier::TableContext> context_;
   std::vector<const TieredTable*> tables_;  // the model's, which lives shorter

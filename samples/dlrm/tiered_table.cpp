@@ -9,7 +9,10 @@ namespace {
 
 constexpr std::size_t rows_read_at_once = 4096;
 
-tier::TableOptions complete(tier::TableOptions options, const TableShape& shape) {
+}  // namespace
+
+tier::TableOptions table_options(const TableShape& shape) {
+  tier::TableOptions options;
   options.rows = shape.rows;
   options.dim = shape.dim;
   options.state_columns = shape.learning.row_states();
@@ -19,11 +22,9 @@ tier::TableOptions complete(tier::TableOptions options, const TableShape& shape)
   return options;
 }
 
-}  // namespace
-
 TieredTable::TieredTable(std::shared_ptr<tier::TableContext> context, const TableShape& shape,
                          tier::TableOptions options)
-    : shape_{shape}, rows_{std::move(context), complete(std::move(options), shape)} {}
+    : shape_{shape}, rows_{std::move(context), std::move(options)} {}
 
 void TieredTable::prefetch(const Lookup& lookup) {
   announced_.push_back({&lookup, rows_.prefetch(lookup.ids)});

@@ -10,10 +10,13 @@
 
 namespace dlrm {
 
+/// What libtier has to know of a table, but for its policy and its part of the fast memory.
+tier::TableOptions table_options(const TableShape& shape);
+
 /// A `tier::RowTable`. A batch's scope is open from its gather to its update, so that its rows stay.
 class TieredTable final : public EmbeddingTable {
  public:
-  /// \param options  budget or slots and the row policy; the rest follows from `shape`
+  /// \param options  those of `shape`, with a row policy, and budget or slots
   TieredTable(std::shared_ptr<tier::TableContext> context, const TableShape& shape,
               tier::TableOptions options);
 

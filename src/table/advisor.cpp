@@ -2,6 +2,7 @@
 #include "table/advisor.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/table/cache_advisor.hpp>
 #include <tier/table/row_table.hpp>
 
 namespace tier {
@@ -23,9 +24,7 @@ MissRatioCurve Advisor::advise() const {
 }  // namespace detail
 
 MissRatioCurve advise(Manager& manager, const TableOptions& options, std::span<const RowId> ids) {
-  detail::check_options(options);
-  detail::check_ids(ids, static_cast<RowId>(options.rows), options.name);
-  detail::Advisor advisor{manager, options};
+  CacheAdvisor advisor{manager, options};
   advisor.note(ids);
   return advisor.advise();
 }

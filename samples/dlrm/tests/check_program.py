@@ -67,8 +67,11 @@ def compares_all_runs(folder):
     assert ended.stderr == "" or left_out and ended.stderr.count("\n") == 1, ended.stderr  # no terminal, so no bar
     header, *lines = ended.stdout.splitlines()
     assert header.split()[:2] == ["run", "samples/s"], header
-    printed = IN_PROCESS if left_out else [*IN_PROCESS, "os_paging", *VARIANTS, "os_paging"]  # and what it may use
+    printed = [*IN_PROCESS] if left_out else [*IN_PROCESS, "os_paging", *VARIANTS]
+    printed += ["tiered,", "lru,", "first_touch,"]  # and what their tables got
+    printed += [] if left_out else ["os_paging"]  # and what it may use
     assert [line.split()[0] for line in lines] == printed, ended.stdout
+    assert "lru, 10% fast by need: T0 " in ended.stdout, ended.stdout
 
     found = runs_in(file)
     assert [each["name"] for each in found] == (IN_PROCESS if left_out else [*IN_PROCESS, "os_paging"])
@@ -85,11 +88,15 @@ def compares_all_runs(folder):
     assert found[0]["stalled_share"] == 0 and found[2]["stalled_share"] > 0, found
     moved = [sum(each["bytes_moved"].values()) for each in found]
     assert moved[:2] == [0, 0] and all(moved[2:]), moved
+    for each in found[2:]:
+        assert [share["table"] for share in each["shares"]] == ["T0", "T1", "T2"], each
+        assert 0 < sum(share["bytes"] for share in each["shares"]) <= 3 * 4000 * 17 * 4 // 10, each
     assert set(found[2]["bytes_moved"]) == {"dram>emulated:cxl", "emulated:cxl>dram"}, found[2]
 
     alone = folder / "one.json"
-    assert run("--samples", "2000", "--json", str(alone), *SMALL_LOG).returncode == 0
+    assert run("--samples", "2000", "--share", "size", "--json", str(alone), *SMALL_LOG).returncode == 0
     (again,) = runs_in(alone)
+    assert again["share"] == "size" and len({share["slots"] for share in again["shares"]}) == 1, again
     assert again["name"] == "tiered" and again["checksum"] == found[2]["checksum"], again
 
 
@@ -100,7 +107,7 @@ def limits_what_runs_apart(folder):
     assert part["samples"] == 64 and part["checksum"] == "n/a", part  # the batch it began
     assert "(in part)" in run("--run", "os_paging_random", "--paging-seconds", "0.001", *SMALL_LOG).stdout
 
-    slow = ["--slow", f"file:{folder}:256MiB", "--reserve", "3MiB"]
+    slow = ["--slow", f"file:{folder}:256MiB", "--reserve", "6MiB"]  # under a sanitizer what was freed stays
     large = ["--table-bytes", "64MB", "--fast", "25%", "--samples", "1000", *SMALL_LOG[:2], *SMALL_LOG[4:]]
     file = folder / "limited.json"
     ended = run("--compare", "--limited", "--json", str(file), *slow, *large)

@@ -62,7 +62,8 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--format", "criteo"}), "--data and --format go together; formats: criteo, avazu"));
   CHECK(contains(refusal({"--data", "x", "--format", "criteo", "--skew", "1"}),
                  "--skew is for the generated log"));
-  CHECK(contains(refusal({"--rows", "5", "--table-bytes", "4GiB"}), "not both"));
+  CHECK(contains(refusal({"--rows", "5", "--table-bytes", "4GB"}), "not both"));
+  CHECK(contains(refusal({"--share", "luck"}), "--share"));
   CHECK(contains(refusal({"--table-bytes", "4Gib"}), "unknown unit \"Gib\""));
   CHECK(contains(refusal({"--tables", "3", "--rows", "5,6"}), "--rows has 2 numbers for 3 tables"));
   CHECK(contains(refusal({"--rows", "3000000000"}), "a table of 3000000000 rows"));
@@ -87,7 +88,7 @@ TEST_CASE("the help lists every option and is not an error") {
         "--slow",    "--policy",        "--slots",     "--compare", "--json",          "--seed",
         "--threads", "--deterministic", "--optimizer", "--run",     "--paging-folder", "--paging-seconds",
         "--limited", "--sweep",         "--plot",      "--reserve", "--one-row",       "--row-policy",
-        "--storage"}) {
+        "--storage", "--share"}) {
     CHECK_MESSAGE(contains(help.str(), name), name);
   }
 }
@@ -95,6 +96,7 @@ TEST_CASE("the help lists every option and is not an error") {
 TEST_CASE("tables are as long as said, or fill what they are given") {
   CHECK(rows_of_tables(parse({"--rows", "7"}), 3) == std::vector<RowId>{7, 7, 7});
   CHECK(rows_of_tables(parse({"--rows", "7,8"}), 2) == std::vector<RowId>{7, 8});
+  CHECK(rows_of_tables(parse({}), 8) == std::vector<RowId>(8, 3'906'250));  // 4 GB of 32 floats a row
   CHECK(rows_of_tables(parse({"--table-bytes", "1MiB", "--dim", "16"}), 4) == std::vector<RowId>(4, 4096));
   CHECK(rows_of_tables(parse({"--table-bytes", "1MiB", "--dim", "16", "--storage", "half"}), 4) ==
         std::vector<RowId>(4, 8192));
@@ -177,7 +179,10 @@ TEST_CASE("results read back from their JSON are the same") {
   variant.traffic.read_amplification = 1.5;
   variant.traffic.bytes_per_written_row = 136.25;
   variant.traffic.bytes_moved["disk>memory"] = 7;
+  variant.traffic.shares = {{"user", 20, 10, 640}, {"movie", 5, 5, 320}};
   auto run = variant;
+  run.fast = "10%";
+  run.share = "size";
   run.name = "os_paging";
   run.checksum = 0xfedcba9876543210;
   run.variants = {variant};
@@ -187,6 +192,8 @@ TEST_CASE("results read back from their JSON are the same") {
   CHECK(again.at(0).checksum == run.checksum);
   CHECK(again.at(0).traffic.read_amplification == 1.5);
   CHECK(again.at(0).traffic.bytes_per_written_row == 136.25);
+  CHECK(again.at(0).traffic.shares == run.traffic.shares);
+  CHECK(to_shares(again) == "os_paging, 10% fast by size: user 640 B (50 %), movie 320 B (100 %)\n");
   CHECK(!again.at(0).variants.at(0).checksum);
   CHECK(std::isnan(again.at(0).traffic.stalled_s));
   CHECK(contains(to_table(again), "  os_paging_random (in part)"));

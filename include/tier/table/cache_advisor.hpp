@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  How large a table's cache should be, from a log of ids.
+#include <tier/manager/manager.hpp>
+#include <tier/table/miss_ratio_curve.hpp>
+#include <tier/table/table_options.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tier {
+namespace detail {
+class Advisor;
+}
+
+/// Says before there is a table what its `RowTable::advise` would say after gathers of the same ids. It is given them
+/// piece by piece, so that a log need not fit memory; it follows `TableOptions::sample` of its rows, and takes what is
+/// said there.
+/// \threadsafety  Internally synchronised. Two calls at the same time count in either order.
+class CacheAdvisor {
+ public:
+  /// \param options  of the table to be
+  /// \throws         `ConfigError` for options that no table can have
+  CacheAdvisor(Manager& manager, const TableOptions& options);
+  CacheAdvisor(CacheAdvisor&&) noexcept;
+  CacheAdvisor& operator=(CacheAdvisor&&) noexcept;
+  ~CacheAdvisor();
+
+  /// These are asked for next.
+  /// \throws      `std::out_of_range` naming table, id and bound, before anything changes
+  /// \complexity  a hash an id; for one that is followed a look-up, and log(`TableOptions::sample`)
+  void note(std::span<const RowId> ids);
+  /// \throws  `ConfigError` if `TableOptions::sample` is 0
+  [[nodiscard]] MissRatioCurve advise() const;
+
+ private:
+  std::string table_;
+  RowId rows_;
+  std::unique_ptr<detail::Advisor> advisor_;
+};
+
+}  // namespace tier
