@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "table/row_arithmetic.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tier::detail {
@@ -9,6 +10,8 @@ namespace {
 // Eight floats at any address; in one register, or in two where these are shorter.
 // A typedef, since GCC and Clang disagree on where an alias declares its alignment, and one of them drops it.
 typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));  // NOLINT(modernize-use-using)
+typedef std::uint32_t EightWords
+    __attribute__((vector_size(32), aligned(4), may_alias));  // NOLINT(modernize-use-using)
 constexpr std::size_t lanes = 8;
 
 #define TIER_INLINE inline __attribute__((always_inline))
@@ -46,10 +49,24 @@ TIER_INLINE void adagrad(float* row, float& state, const float* gradient, std::s
   subtract(row, rate / (std::sqrt(state) + epsilon), gradient, n);
 }
 
+TIER_INLINE std::uint32_t largest(const std::uint32_t* values, std::size_t n) noexcept {
+  EightWords most{};
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const EightWords v = *reinterpret_cast<const EightWords*>(values + i);
+    most = v > most ? v : most;
+  }
+  std::uint32_t all = 0;
+  for (; i < n; ++i) all = std::max(all, values[i]);
+  for (std::size_t lane = 0; lane < lanes; ++lane) all = std::max(all, std::uint32_t{most[lane]});
+  return all;
+}
+
 struct Kernels {
   void (*add)(float*, const float*, std::size_t) noexcept;
   void (*subtract)(float*, float, const float*, std::size_t) noexcept;
   void (*adagrad)(float*, float&, const float*, std::size_t, float, float) noexcept;
+  std::uint32_t (*largest)(const std::uint32_t*, std::size_t) noexcept;
 };
 
 void add_portable(float* out, const float* row, std::size_t n) noexcept { add(out, row, n); }
@@ -59,6 +76,9 @@ void subtract_portable(float* row, float factor, const float* gradient, std::siz
 void adagrad_portable(float* row, float& state, const float* gradient, std::size_t n, float rate,
                       float epsilon) noexcept {
   adagrad(row, state, gradient, n, rate, epsilon);
+}
+std::uint32_t largest_portable(const std::uint32_t* values, std::size_t n) noexcept {
+  return largest(values, n);
 }
 
 #if defined(__x86_64__)
@@ -71,13 +91,16 @@ TIER_AVX2 void adagrad_avx2(float* row, float& state, const float* gradient, std
                             float epsilon) noexcept {
   adagrad(row, state, gradient, n, rate, epsilon);
 }
+TIER_AVX2 std::uint32_t largest_avx2(const std::uint32_t* values, std::size_t n) noexcept {
+  return largest(values, n);
+}
 #endif
 
 Kernels best() noexcept {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return {add_avx2, subtract_avx2, adagrad_avx2};
+  if (__builtin_cpu_supports("avx2")) return {add_avx2, subtract_avx2, adagrad_avx2, largest_avx2};
 #endif
-  return {add_portable, subtract_portable, adagrad_portable};
+  return {add_portable, subtract_portable, adagrad_portable, largest_portable};
 }
 
 const Kernels kernels = best();
@@ -91,6 +114,9 @@ void subtract_scaled(float* row, float factor, const float* gradient, std::size_
 void adagrad_step(float* row, float& state, const float* gradient, std::size_t n, float rate,
                   float epsilon) noexcept {
   kernels.adagrad(row, state, gradient, n, rate, epsilon);
+}
+std::uint32_t largest_of(const std::uint32_t* values, std::size_t n) noexcept {
+  return kernels.largest(values, n);
 }
 
 }  // namespace tier::detail

@@ -4,6 +4,7 @@
 #include <tier/copy/parallel_for.hpp>
 #include <tier/policy/row_policy.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -59,33 +60,51 @@ struct DirectRows {
   [[nodiscard]] bool is_late(const std::byte* row) const noexcept { return rows.is_at_home(row, home_bytes); }
 };
 
-/// Prefetches ahead of a loop over ids: map entries first, the rows they lead to later.
+/// The rows of ids, by their positions.
 template <class Find>
+struct ById {
+  Find find;
+  const RowId* ids;
+
+  TIER_PREFETCHES void prefetch_entry(std::size_t i) const noexcept { find.prefetch_entry(ids[i]); }
+  [[nodiscard]] const std::byte* operator()(std::size_t i) const noexcept { return find(ids[i]); }
+};
+
+/// Prefetches ahead of a loop over rows: map entries first, the rows they lead to later. Several at a time, since a CPU that
+/// waits for lines looks further ahead among prefetches than among sums: bags of 8 rows of 512 bytes took a third longer
+/// on Emerald Rapids with one at a time.
+/// \tparam Rows  gives the address of a row by its position, or null; `ById`, or what has no entries
+template <class Rows>
 class Ahead {
  public:
-  TIER_PREFETCHES Ahead(const Find& find, std::span<const RowId> ids, IndexRange range,
-                        std::size_t bytes) noexcept
-      : find_{find}, ids_{ids}, end_{range.end}, bytes_{bytes} {
-    for (auto i = range.begin; i < range.begin + entries && i < end_; ++i) find_.prefetch_entry(ids_[i]);
-    for (auto i = range.begin; i < range.begin + rows && i < end_; ++i) row(i);
+  TIER_PREFETCHES Ahead(const Rows& rows, IndexRange range, std::size_t bytes) noexcept
+      : rows_{rows}, next_{range.begin}, end_{range.end}, bytes_{bytes} {
+    prefetch_entries(next_, next_ + entries_ahead);
+    prefetch_rows(next_, next_ + rows_ahead);
   }
-  /// \param i  the position that is about to be used
-  TIER_PREFETCHES void operator()(std::size_t i) const noexcept {
-    if (i + entries < end_) find_.prefetch_entry(ids_[i + entries]);
-    if (i + rows < end_) row(i + rows);
+  /// \param i  the position that is about to be used; it does not fall
+  TIER_PREFETCHES void operator()(std::size_t i) noexcept {
+    if (i < next_) return;
+    prefetch_entries(next_ + entries_ahead, next_ + entries_ahead + at_once);
+    prefetch_rows(next_ + rows_ahead, next_ + rows_ahead + at_once);
+    next_ += at_once;
   }
 
  private:
-  // Measured on Zen 4 over 2 GiB: rows further ahead gain nothing, nearer ones are late.
-  static constexpr std::size_t rows = 18, entries = 40;
+  // Measured on Zen 4 and Emerald Rapids over 2 GiB: rows further ahead gain nothing, nearer ones are late.
+  static constexpr std::size_t rows_ahead = 18, entries_ahead = 40, at_once = 16;
 
-  TIER_PREFETCHES void row(std::size_t i) const noexcept {
-    if (const auto* const p = find_(ids_[i])) prefetch_row(p, bytes_);
+  TIER_PREFETCHES void prefetch_entries(std::size_t begin, std::size_t end) const noexcept {
+    if constexpr (requires { rows_.prefetch_entry(begin); })
+      for (end = std::min(end, end_); begin < end; ++begin) rows_.prefetch_entry(begin);
+  }
+  TIER_PREFETCHES void prefetch_rows(std::size_t begin, std::size_t end) const noexcept {
+    for (end = std::min(end, end_); begin < end; ++begin)
+      if (const auto* const row = rows_(begin)) prefetch_row(row, bytes_);
   }
 
-  const Find find_;
-  std::span<const RowId> ids_;
-  std::size_t end_, bytes_;
+  const Rows rows_;
+  std::size_t next_, end_, bytes_;
 };
 
 /// Where a gather puts its rows.
@@ -103,7 +122,7 @@ struct Output {
 template <class Values, class Find>
 std::size_t copy_rows(const Values values, const Find find, std::span<const RowId> ids, IndexRange range,
                       const Output out, std::uint32_t* missed) noexcept {
-  const Ahead ahead{find, ids, range, values.bytes()};
+  Ahead ahead{ById{find, ids.data()}, range, values.bytes()};
   std::size_t misses = 0;
   for (auto i = range.begin; i < range.end; ++i) {
     ahead(i);
@@ -124,7 +143,7 @@ template <class Values, class Find>
 std::size_t sum_bags(const Values values, const Find find, std::span<const RowId> ids,
                      std::span<const std::uint32_t> offsets, IndexRange range, const Output out,
                      std::uint32_t* missed) noexcept {
-  const Ahead ahead{find, ids, {offsets[range.begin], offsets[range.end]}, values.bytes()};
+  Ahead ahead{ById{find, ids.data()}, {offsets[range.begin], offsets[range.end]}, values.bytes()};
   std::size_t misses = 0;
   for (auto bag = range.begin; bag < range.end; ++bag) {
     start_sum(out[bag], out.dim);

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "table/row_arithmetic.hpp"
+
 namespace tier::detail {
 namespace {
 
@@ -62,9 +64,7 @@ void check_options(const TableOptions& options) {
 }
 
 void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table) {
-  RowId largest = 0;
-  for (const auto id : ids) largest = std::max(largest, id);
-  if (largest < rows) return;
+  if (ids.empty() || largest_of(ids.data(), ids.size()) < rows) return;
   const auto at = std::find_if(ids.begin(), ids.end(), [&](RowId id) { return id >= rows; });
   throw std::out_of_range{"table '" + table + "': id " + std::to_string(*at) + " at position " +
                           std::to_string(at - ids.begin()) + " is out of range; it has " +

@@ -26,6 +26,10 @@ namespace {
 // Rows for which a second thread pays: a loop on two threads costs about as much as gathering a hundred rows.
 constexpr std::size_t rows_per_part = 1024;
 constexpr std::size_t most_parts = 256;
+// The background computes for one part of the time, of so many, as long as it promotes one of so many uses. It gathers
+// while it looks for more: with less to be found it looks less often.
+constexpr unsigned shortest_rest = 31, longest_rest = 8 * shortest_rest;
+constexpr std::size_t worth_a_look = 32;
 
 /// Of the calling thread: what it has computed, not what it has waited.
 std::chrono::nanoseconds thread_time() noexcept {
@@ -150,7 +154,9 @@ class Table final : public TableCore, private BackgroundWork {
   Mutex scratch_mutex_;
   std::vector<std::unique_ptr<Scratch>> scratches_ TIER_GUARDED_BY(scratch_mutex_);
   Window prefetch_window_;       // of the background thread
-  std::vector<RowId> admitted_;  // the same
+  std::vector<RowId> admitted_;  // the same, as all up to `rest_`
+  std::size_t admitted_of_log_ = 0;
+  unsigned rest_ = shortest_rest;
   std::atomic<bool> stalled_{false}, closing_{false};
   std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, unique_missed_{0}, waited_{0}, waited_ns_{0},
       stalls_{0}, dropped_{0}, direct_{0}, direct_bytes_{0};
@@ -591,7 +597,7 @@ void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
   std::array<std::size_t, most_parts> late_of_part{};
   const auto since = std::chrono::steady_clock::now();
   for_each_group(groups.rows().size(), [&](IndexRange range, std::size_t part) {
-    const Ahead ahead{find, groups.rows(), range, layout_.used_row_bytes()};
+    Ahead ahead{ById{find, groups.rows().data()}, range, layout_.used_row_bytes()};
     for (auto group = range.begin; group < range.end; ++group) {
       ahead(group);
       auto* const row = cache_->find_to_write(find.rows, groups.rows()[group]);
@@ -611,12 +617,11 @@ void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
 
 template <class F>
 void Table::apply(const RowGroups& groups, IndexRange groups_range, const F& row_of, GroupUpdate update) {
-  constexpr std::size_t ahead = 16;
-  const auto bytes = layout_.used_row_bytes();
   for_each_group(groups_range.end - groups_range.begin, [&](IndexRange range, std::size_t part) {
     const auto end = groups_range.begin + range.end;
+    Ahead ahead{row_of, {groups_range.begin + range.begin, end}, layout_.used_row_bytes()};
     for (auto i = groups_range.begin + range.begin; i < end; ++i) {
-      if (i + ahead < end) prefetch_row(row_of(i + ahead), bytes);
+      ahead(i);
       update(row_of(i), groups.occurrences(i), part);
     }
   });
@@ -641,7 +646,7 @@ void Table::flush() {
 
 BatchNumber Table::announce(std::span<const RowId> ids) {
   check_ids(ids);
-  if (is_whole() || ids.empty()) return 0;
+  if (is_whole() || ids.empty() || cache_->is_direct()) return 0;  // no row is fetched or kept for a batch
   Owned record{*this, book_.take()};
   record->groups.build(ids, layout_.rows);
   record->grouped = true;
@@ -720,6 +725,7 @@ bool Table::promote_next() noexcept {
   bool more = false;
   try {
     more = cache_->review(admitted_);
+    admitted_of_log_ += admitted_.size();
     if (!admitted_.empty()) {
       const MutexLock no_update{update_mutex_};
       cache_->promote(prefetch_window_, admitted_);
@@ -727,8 +733,11 @@ bool Table::promote_next() noexcept {
   } catch (const std::bad_alloc&) {  // before anything was begun
     dropped_.fetch_add(1, std::memory_order_relaxed);
   }
-  context_->rest_after(thread_time() - since);
-  return more;
+  context_->rest_after((thread_time() - since) * rest_);
+  if (more) return true;
+  const bool found_some = std::exchange(admitted_of_log_, 0) * worth_a_look >= cache_->shape().log;
+  rest_ = found_some ? shortest_rest : std::min(rest_ * 2, longest_rest);
+  return false;
 }
 
 bool Table::prefetch_next() noexcept {

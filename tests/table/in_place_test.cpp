@@ -6,7 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 using namespace tier;
@@ -96,6 +98,19 @@ TEST_CASE("rows that are used in place come in the background, unless it has to 
     CHECK(table.statistics().bytes_in == ids.size() * 5 * sizeof(float));
     table.check_invariants();
   }
+}
+
+TEST_CASE("a batch whose rows are used in place is not announced: nothing is fetched or kept for it") {
+  const Rig rig{Kind::Direct};
+  auto table = rig.table(1000, 4, 100, "lfu");
+  CHECK(!table.announce({{1, 2}}));
+  CHECK(!table.prefetch({{1, 2}}));
+  table.cancel({});
+  table.settle();
+  const auto statistics = table.statistics();
+  CHECK(statistics.prefetched_rows == 0);
+  CHECK(statistics.hints_dropped == 0);
+  CHECK_THROWS_AS(std::ignore = table.announce({{1, 1000}}), std::out_of_range);
 }
 
 TEST_CASE("rows updated in an emulated tier go through staging, whose transfers wait by themselves") {

@@ -201,6 +201,23 @@ TEST_CASE("an id out of range is named with its table and bound, before anything
   }
 }
 
+TEST_CASE("an id out of range is found wherever it is among how many") {
+  Rig rig{Kind::Whole};
+  auto table = rig.table(100, 1, 10);
+  for (std::size_t count = 1; count <= 40; ++count) {
+    std::vector<RowId> ids(count, 99);
+    std::vector<float> values(count);
+    CHECK_NOTHROW(table.gather(ids, values));
+    for (const RowId bad : {RowId{100}, RowId{1} << 31, ~RowId{0}})
+      for (std::size_t at = 0; at < count; ++at) {
+        ids[at] = bad;
+        CHECK(contains(message_of<std::out_of_range>([&] { table.gather(ids, values); }),
+                       "id " + std::to_string(bad) + " at position " + std::to_string(at) + " "));
+        ids[at] = 0;
+      }
+  }
+}
+
 TEST_CASE("options that no table can have are refused with what is wrong") {
   Rig rig{Kind::Rows};
   const auto refusal = [&](auto change) {

@@ -99,7 +99,7 @@ class RandomCurves {
   MissRatioCurve convex_curve() {
     std::vector<double> saved(2 + below(10));
     double sum = 0;
-    for (auto& s : saved) sum += s = static_cast<double>(below(1000));
+    for (auto& s : saved) sum += s = static_cast<double>(1 + below(999));
     std::sort(saved.begin(), saved.end(), std::greater{});
     MissRatioCurve curve;
     curve.asked = 1 + below(1000);

@@ -70,7 +70,8 @@ class RowPolicy {
   /// \param facts  outlives the policy's use
   virtual void attach(RowId rows, SlotId slots, const RowFacts& facts) = 0;
 
-  /// A batch of these rows, each once, ascending, will be gathered later; usually in the order of the numbers.
+  /// A batch of these rows, each once, ascending, will be gathered later; usually in the order of the numbers. Not told
+  /// where rows are used in place.
   virtual void on_announce(BatchNumber /*batch*/, std::span<const RowId> /*rows*/) {}
   /// An announced batch needs its rows no longer: it has been gathered and updated, or is dropped. A gather outside a
   /// batch scope ends its batch before it misses rows: whoever asks for them does so for the last time.

@@ -91,13 +91,13 @@ class RowTable {
     batch(ids).update(gradients, optimizer);
   }
 
-  /// Says that a batch of these ids will be gathered. Knowledge only: it steers which rows leave.
+  /// Says that a batch of these ids will be gathered. Knowledge only: it steers which rows leave. Ignored where rows are
+  /// used in place (`RowPolicy::uses_in_place`): none is fetched or kept for a batch.
   /// \throws  `std::out_of_range`
   [[nodiscard]] BatchId announce(std::span<const RowId> ids) { return {core_->announce(ids)}; }
   /// Fetches an announced batch in the background, and holds its rows until it has been gathered or cancelled. Takes
   /// only slots that nobody holds, and goes on when some come free; holds are given up before anyone waits. A hint: it
   /// is dropped, and counted, where the thread for it cannot start, in the child of a fork and after the runtime's end.
-  /// Where the policy has rows used in place (`RowPolicy::uses_in_place`) it fetches nothing.
   void prefetch(BatchId batch) { core_->prefetch(batch.number); }
   /// Announces and prefetches.
   BatchId prefetch(std::span<const RowId> ids) {

@@ -53,9 +53,9 @@ class TableContext {
   /// Enqueued already: it is called once more. The thread starts with the first call.
   /// \return  false if nothing is done in the background: the runtime has ended, or this is the child of a fork
   bool enqueue(BackgroundWork& work);
-  /// What is done in the background because there may be a gain in it shall leave the CPUs to the program: it rests
-  /// 31 times as long as it has computed, for all tables together (src/table/README.md has the measurement).
-  void rest_after(std::chrono::nanoseconds worked) noexcept;
+  /// What is done in the background because there may be a gain in it shall leave the CPUs to the program: it rests much
+  /// longer than it has computed, for all tables together (src/table/README.md has the measurement).
+  void rest_after(std::chrono::nanoseconds rest) noexcept;
   /// \return  such work has rested by `now`
   [[nodiscard]] bool is_rested(std::chrono::steady_clock::time_point now) const noexcept {
     return now.time_since_epoch().count() >= rest_until_.load(std::memory_order_relaxed);
