@@ -122,7 +122,7 @@ struct Output {
 template <class Values, class Find>
 std::size_t copy_rows(const Values values, const Find find, std::span<const RowId> ids, IndexRange range,
                       const Output out, std::uint32_t* missed) noexcept {
-  Ahead ahead{ById{find, ids.data()}, range, values.bytes()};
+  Ahead ahead{ById<Find>{find, ids.data()}, range, values.bytes()};
   std::size_t misses = 0;
   for (auto i = range.begin; i < range.end; ++i) {
     ahead(i);
@@ -143,7 +143,7 @@ template <class Values, class Find>
 std::size_t sum_bags(const Values values, const Find find, std::span<const RowId> ids,
                      std::span<const std::uint32_t> offsets, IndexRange range, const Output out,
                      std::uint32_t* missed) noexcept {
-  Ahead ahead{ById{find, ids.data()}, {offsets[range.begin], offsets[range.end]}, values.bytes()};
+  Ahead ahead{ById<Find>{find, ids.data()}, {offsets[range.begin], offsets[range.end]}, values.bytes()};
   std::size_t misses = 0;
   for (auto bag = range.begin; bag < range.end; ++bag) {
     start_sum(out[bag], out.dim);

@@ -597,7 +597,7 @@ void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
   std::array<std::size_t, most_parts> late_of_part{};
   const auto since = std::chrono::steady_clock::now();
   for_each_group(groups.rows().size(), [&](IndexRange range, std::size_t part) {
-    Ahead ahead{ById{find, groups.rows().data()}, range, layout_.used_row_bytes()};
+    Ahead ahead{ById<DirectRows>{find, groups.rows().data()}, range, layout_.used_row_bytes()};
     for (auto group = range.begin; group < range.end; ++group) {
       ahead(group);
       auto* const row = cache_->find_to_write(find.rows, groups.rows()[group]);
