@@ -10,8 +10,8 @@ namespace {
 // Eight floats at any address; in one register, or in two where these are shorter.
 // A typedef, since GCC and Clang disagree on where an alias declares its alignment, and one of them drops it.
 typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));  // NOLINT(modernize-use-using)
-typedef std::uint32_t EightWords
-    __attribute__((vector_size(32), aligned(4), may_alias));  // NOLINT(modernize-use-using)
+// NOLINTNEXTLINE(modernize-use-using)
+typedef std::uint32_t EightWords __attribute__((vector_size(32), aligned(4), may_alias));
 constexpr std::size_t lanes = 8;
 
 #define TIER_INLINE inline __attribute__((always_inline))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Arithmetic on rows and their ids, with the widest registers that the CPU has. The order of operations is fixed, so the
-///        instruction set changes no result.
+/// \file  Arithmetic on rows and their ids, with the widest registers that the CPU has. The order of operations is
+///        fixed, so the instruction set changes no result.
 #include <cstddef>
 #include <cstdint>
 

@@ -26,8 +26,8 @@ namespace {
 // Rows for which a second thread pays: a loop on two threads costs about as much as gathering a hundred rows.
 constexpr std::size_t rows_per_part = 1024;
 constexpr std::size_t most_parts = 256;
-// The background computes for one part of the time, of so many, as long as it promotes one of so many uses. It gathers
-// while it looks for more: with less to be found it looks less often.
+// How many times as long as it has computed the background rests: the shortest where one use of so many was worth
+// promoting, else twice as long as before.
 constexpr unsigned shortest_rest = 31, longest_rest = 8 * shortest_rest;
 constexpr std::size_t worth_a_look = 32;
 
@@ -722,6 +722,7 @@ bool Table::work() noexcept {
 
 bool Table::promote_next() noexcept {
   const auto since = thread_time();
+  const bool log_was_full = cache_->log_is_full();
   bool more = false;
   try {
     more = cache_->review(admitted_);
@@ -735,8 +736,10 @@ bool Table::promote_next() noexcept {
   }
   context_->rest_after((thread_time() - since) * rest_);
   if (more) return true;
-  const bool found_some = std::exchange(admitted_of_log_, 0) * worth_a_look >= cache_->shape().log;
-  rest_ = found_some ? shortest_rest : std::min(rest_ * 2, longest_rest);
+  const auto admitted = std::exchange(admitted_of_log_, 0);
+  if (log_was_full)  // else, after `settle`, few uses say little
+    rest_ =
+        admitted * worth_a_look >= cache_->shape().log ? shortest_rest : std::min(rest_ * 2, longest_rest);
   return false;
 }
 
