@@ -130,7 +130,7 @@ TableStatistics TableContext::statistics() const { return threads_->statistics()
 Arena& TableContext::arena() noexcept { return threads_->arena(); }
 void TableContext::attach(BackgroundWork& work) { threads_->attach(work); }
 bool TableContext::enqueue(BackgroundWork& work) { return threads_->enqueue(work); }
-void TableContext::rest_after(std::chrono::nanoseconds rest) noexcept {
+void TableContext::rest_for(std::chrono::nanoseconds rest) noexcept {
   using Clock = std::chrono::steady_clock;
   // Only the background thread writes it.
   const auto from =

@@ -38,6 +38,9 @@ std::chrono::nanoseconds thread_time() noexcept {
   return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
 }
 
+/// As many floats that each thread has some of, side by side, and no two in one cache line.
+constexpr std::size_t apart(std::size_t floats) noexcept { return round_up(floats, 16) + 16; }
+
 /// A row of a gather that was not there at first sight.
 struct LateRow {
   RowId row;
@@ -498,8 +501,8 @@ void Table::update(std::span<const RowId> ids, std::span<const std::uint32_t> of
   TIER_ASSERT(stride >= dim, "gradients do not overlap");
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
-  scratch.sums.resize(context_->arena().threads() * round_up(dim, 16));
-  const auto wide_row = round_up(dim + layout_.state_columns, 16);
+  const auto sum_stride = apart(dim), wide_row = apart(dim + layout_.state_columns);
+  scratch.sums.resize(context_->arena().threads() * sum_stride);
   scratch.wide_rows.resize(values_.are_floats() ? 0 : context_->arena().threads() * wide_row);
   scratch.bag_of.resize(offsets.empty() ? 0 : ids.size());
   for (std::size_t bag = 0; bag + 1 < offsets.size(); ++bag)
@@ -513,7 +516,7 @@ void Table::update(std::span<const RowId> ids, std::span<const std::uint32_t> of
   change(ids, batch, [&](std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t part) {
     const float* sum = gradient(occurrences.front());
     if (occurrences.size() > 1) {
-      float* const own = scratch.sums.data() + part * round_up(dim, 16);
+      float* const own = scratch.sums.data() + part * sum_stride;
       std::copy_n(sum, dim, own);
       for (const auto occurrence : occurrences.subspan(1)) add_row(own, gradient(occurrence), dim);
       sum = own;
@@ -598,12 +601,14 @@ void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
   const auto since = std::chrono::steady_clock::now();
   for_each_group(groups.rows().size(), [&](IndexRange range, std::size_t part) {
     Ahead ahead{ById<DirectRows>{find, groups.rows().data()}, range, layout_.used_row_bytes()};
+    std::size_t late = 0;  // of its own: threads that count into one cache line wait for each other
     for (auto group = range.begin; group < range.end; ++group) {
       ahead(group);
       auto* const row = cache_->find_to_write(find.rows, groups.rows()[group]);
-      late_of_part[part] += find.is_late(row);
+      late += find.is_late(row);
       update(row, groups.occurrences(group), part);
     }
+    late_of_part[part] = late;
   });
   const auto late = std::accumulate(late_of_part.begin(), late_of_part.end(), std::size_t{0});
   if (late == 0) return;
@@ -734,7 +739,7 @@ bool Table::promote_next() noexcept {
   } catch (const std::bad_alloc&) {  // before anything was begun
     dropped_.fetch_add(1, std::memory_order_relaxed);
   }
-  context_->rest_after((thread_time() - since) * rest_);
+  context_->rest_for((thread_time() - since) * rest_);
   if (more) return true;
   const auto admitted = std::exchange(admitted_of_log_, 0);
   if (log_was_full)  // else, after `settle`, few uses say little

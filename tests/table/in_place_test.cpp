@@ -80,7 +80,7 @@ TEST_CASE("rows that are used in place come in the background, unless it has to 
     auto table = rig.table(1000, 4, 100, "first_touch");
     auto& context = *rig.context;
     CHECK(context.is_rested(steady_clock::now()));
-    if (rests) context.rest_after(std::chrono::hours{1});
+    if (rests) context.rest_for(std::chrono::hours{1});
     CHECK(context.is_rested(steady_clock::now()) == !rests);
     CHECK(context.is_rested(steady_clock::now() + std::chrono::hours{32}));
     std::vector<RowId> ids(94);  // as many as the log holds

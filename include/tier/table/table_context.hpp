@@ -55,7 +55,7 @@ class TableContext {
   bool enqueue(BackgroundWork& work);
   /// What is done in the background because there may be a gain in it shall leave the CPUs to the program: it rests much
   /// longer than it has computed, for all tables together (src/table/README.md has the measurement).
-  void rest_after(std::chrono::nanoseconds rest) noexcept;
+  void rest_for(std::chrono::nanoseconds rest) noexcept;
   /// \return  such work has rested by `now`
   [[nodiscard]] bool is_rested(std::chrono::steady_clock::time_point now) const noexcept {
     return now.time_since_epoch().count() >= rest_until_.load(std::memory_order_relaxed);
