@@ -31,14 +31,20 @@ void TieredTable::prefetch(const Lookup& lookup) {
 }
 
 void TieredTable::cancel(const Lookup& lookup) {
+  if (const auto batch = take_announced(lookup)) rows_.cancel(*batch);
+}
+
+std::optional<tier::BatchId> TieredTable::take_announced(const Lookup& lookup) {
   const auto is_it = [&](const Announced& announced) { return announced.lookup == &lookup; };
   const auto found = std::find_if(announced_.begin(), announced_.end(), is_it);
-  if (found == announced_.end()) return;
-  rows_.cancel(found->batch);
+  if (found == announced_.end()) return {};
+  const auto batch = found->batch;
   announced_.erase(found);
+  return batch;
 }
 
 void TieredTable::gather(const Lookup& lookup, std::span<float> out) {
+  take_announced(lookup);  // the table knows it by its ids
   batch_.reset();
   batch_.emplace(rows_.batch(lookup.ids));
   batch_->gather_pooled(lookup.starts, out);

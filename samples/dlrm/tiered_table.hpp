@@ -35,6 +35,7 @@ class TieredTable final : public EmbeddingTable {
     const Lookup* lookup;
     tier::BatchId batch;
   };
+  std::optional<tier::BatchId> take_announced(const Lookup& lookup);
 
   TableShape shape_;
   tier::RowTable<float> rows_;

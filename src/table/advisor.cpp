@@ -2,11 +2,8 @@
 #include "table/advisor.hpp"
 
 #include <tier/core/error.hpp>
-#include <tier/table/cache_advisor.hpp>
-#include <tier/table/row_table.hpp>
 
-namespace tier {
-namespace detail {
+namespace tier::detail {
 
 Advisor::Advisor(Manager& manager, const TableOptions& options) : table_{options.name} {
   if (options.sample == 0) return;
@@ -21,12 +18,4 @@ MissRatioCurve Advisor::advise() const {
   return miss_ratio_curve(sample_->counts(), sizes_);
 }
 
-}  // namespace detail
-
-MissRatioCurve advise(Manager& manager, const TableOptions& options, std::span<const RowId> ids) {
-  CacheAdvisor advisor{manager, options};
-  advisor.note(ids);
-  return advisor.advise();
-}
-
-}  // namespace tier
+}  // namespace tier::detail

@@ -130,12 +130,11 @@ TableStatistics TableContext::statistics() const { return threads_->statistics()
 Arena& TableContext::arena() noexcept { return threads_->arena(); }
 void TableContext::attach(BackgroundWork& work) { threads_->attach(work); }
 bool TableContext::enqueue(BackgroundWork& work) { return threads_->enqueue(work); }
-void TableContext::rest_for(std::chrono::nanoseconds rest) noexcept {
-  using Clock = std::chrono::steady_clock;
+void TableContext::rest_for(std::chrono::nanoseconds use) noexcept {
   // Only the background thread writes it.
   const auto from =
-      std::max(Clock::now().time_since_epoch().count(), rest_until_.load(std::memory_order_relaxed));
-  rest_until_.store(from + Clock::duration{rest}.count(), std::memory_order_relaxed);
+      std::max(used_ns_.load(std::memory_order_relaxed), rest_until_.load(std::memory_order_relaxed));
+  rest_until_.store(from + use.count(), std::memory_order_relaxed);
 }
 void TableContext::settle(const BackgroundWork& work) noexcept { threads_->settle(work); }
 void TableContext::remove(BackgroundWork& work) noexcept { threads_->remove(work); }

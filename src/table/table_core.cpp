@@ -17,6 +17,7 @@
 
 #include "table/advisor.hpp"
 #include "table/batch_book.hpp"
+#include "table/promotion_pace.hpp"
 #include "table/row_kernels.hpp"
 #include "table/table_plan.hpp"
 
@@ -26,10 +27,6 @@ namespace {
 // Rows for which a second thread pays: a loop on two threads costs about as much as gathering a hundred rows.
 constexpr std::size_t rows_per_part = 1024;
 constexpr std::size_t most_parts = 256;
-// How many times as long as it has computed the background rests: the shortest where one use of so many was worth
-// promoting, else twice as long as before.
-constexpr unsigned shortest_rest = 31, longest_rest = 8 * shortest_rest;
-constexpr std::size_t worth_a_look = 32;
 
 /// Of the calling thread: what it has computed, not what it has waited.
 std::chrono::nanoseconds thread_time() noexcept {
@@ -140,6 +137,7 @@ class Table final : public TableCore, private BackgroundWork {
   void resume() noexcept;
   void end(BatchRecord* record) noexcept;
   void count_unique(BatchRecord& batch) noexcept;
+  void count_use(std::chrono::steady_clock::time_point since) noexcept;
   void count_wait(std::chrono::steady_clock::time_point since) noexcept;
 
   const std::shared_ptr<TableContext> context_;
@@ -157,9 +155,8 @@ class Table final : public TableCore, private BackgroundWork {
   Mutex scratch_mutex_;
   std::vector<std::unique_ptr<Scratch>> scratches_ TIER_GUARDED_BY(scratch_mutex_);
   Window prefetch_window_;       // of the background thread
-  std::vector<RowId> admitted_;  // the same, as all up to `rest_`
-  std::size_t admitted_of_log_ = 0;
-  unsigned rest_ = shortest_rest;
+  std::vector<RowId> admitted_;  // the same
+  PromotionPace pace_;           // the same
   std::atomic<bool> stalled_{false}, closing_{false};
   std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, unique_missed_{0}, waited_{0}, waited_ns_{0},
       stalls_{0}, dropped_{0}, direct_{0}, direct_bytes_{0};
@@ -320,7 +317,8 @@ void Table::gather_direct(std::span<const RowId> ids, std::span<const std::uint3
   if (late != 0)
     cache_->slow().charge(Direction::Read, late * layout_.row_bytes, static_cast<unsigned>(late), since);
   cache_->note_uses(ids, 0);
-  if (cache_->log_is_full() && context_->is_rested(since)) wake();
+  count_use(since);
+  if (cache_->log_is_full() && context_->is_rested()) wake();
 }
 
 // Parts tile the ids, or the bags: a thread's misses go where its own targets are, and are then moved together.
@@ -610,14 +608,16 @@ void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
     }
     late_of_part[part] = late;
   });
-  const auto late = std::accumulate(late_of_part.begin(), late_of_part.end(), std::size_t{0});
-  if (late == 0) return;
-  const auto bytes = late * layout_.row_bytes;
-  direct_.fetch_add(late, std::memory_order_relaxed);
-  unique_missed_.fetch_add(late, std::memory_order_relaxed);
-  direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  cache_->slow().charge(Direction::Read, bytes, static_cast<unsigned>(late), since);
-  cache_->slow().charge(Direction::Write, bytes, static_cast<unsigned>(late), since);
+  if (const auto late = std::accumulate(late_of_part.begin(), late_of_part.end(), std::size_t{0});
+      late != 0) {
+    const auto bytes = late * layout_.row_bytes;
+    direct_.fetch_add(late, std::memory_order_relaxed);
+    unique_missed_.fetch_add(late, std::memory_order_relaxed);
+    direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    cache_->slow().charge(Direction::Read, bytes, static_cast<unsigned>(late), since);
+    cache_->slow().charge(Direction::Write, bytes, static_cast<unsigned>(late), since);
+  }
+  count_use(since);
 }
 
 template <class F>
@@ -731,7 +731,7 @@ bool Table::promote_next() noexcept {
   bool more = false;
   try {
     more = cache_->review(admitted_);
-    admitted_of_log_ += admitted_.size();
+    pace_.admit(admitted_.size());
     if (!admitted_.empty()) {
       const MutexLock no_update{update_mutex_};
       cache_->promote(prefetch_window_, admitted_);
@@ -739,13 +739,9 @@ bool Table::promote_next() noexcept {
   } catch (const std::bad_alloc&) {  // before anything was begun
     dropped_.fetch_add(1, std::memory_order_relaxed);
   }
-  context_->rest_for((thread_time() - since) * rest_);
-  if (more) return true;
-  const auto admitted = std::exchange(admitted_of_log_, 0);
-  if (log_was_full)  // else, after `settle`, few uses say little
-    rest_ =
-        admitted * worth_a_look >= cache_->shape().log ? shortest_rest : std::min(rest_ * 2, longest_rest);
-  return false;
+  context_->rest_for(pace_.rest_after(thread_time() - since));
+  if (!more) pace_.end_log(log_was_full ? cache_->shape().log : 0);
+  return more;
 }
 
 bool Table::prefetch_next() noexcept {
@@ -792,6 +788,10 @@ void Table::after_fork(bool in_child) noexcept {
 void Table::count_unique(BatchRecord& batch) noexcept {
   if (!std::exchange(batch.counted, true))
     unique_.fetch_add(batch.groups.rows().size(), std::memory_order_relaxed);
+}
+
+void Table::count_use(std::chrono::steady_clock::time_point since) noexcept {
+  context_->count_use(std::chrono::steady_clock::now() - since);
 }
 
 void Table::count_wait(std::chrono::steady_clock::time_point since) noexcept {

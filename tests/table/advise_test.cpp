@@ -4,12 +4,12 @@
 #include "rig.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/table/cache_advisor.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -144,9 +144,8 @@ TEST_CASE("a table that follows nothing refuses to advise, and says what to set"
   const auto message = message_of<ConfigError>([&] { std::ignore = table.advise(); });
   CHECK(message.find("'clicks'") != std::string::npos);
   CHECK(message.find("TableOptions::sample") != std::string::npos);
-  const std::vector<RowId> ids{1, 2};
-  CHECK(message_of<ConfigError>([&] { std::ignore = advise(*rig.manager, rig.options(100, 4, 10), ids); }) ==
-        message);
+  const CacheAdvisor advisor{*rig.manager, rig.options(100, 4, 10)};
+  CHECK(message_of<ConfigError>([&] { std::ignore = advisor.advise(); }) == message);
 }
 
 TEST_CASE("a table that was asked for nothing knows only that the whole of it misses nothing") {
@@ -189,17 +188,12 @@ TEST_CASE("a log of ids tells before there is a table what the table would tell"
     const Rig rig{kind};
     auto options = rig.options(5000, 4, 100, "lru");
     options.sample = 300;
-    const auto before = advise(*rig.manager, options, ids);
+    CacheAdvisor before{*rig.manager, options};
+    before.note(ids);
     auto table = sampled_table(rig, 5000, 100, 300);
     gather_in_batches(table, ids);
-    CHECK(same(before, table.advise()));
+    CHECK(same(before.advise(), table.advise()));
   }
-  const Rig rig{Kind::Rows};
-  auto options = rig.options(100, 4, 10);
-  options.sample = 10;
-  const std::vector<RowId> wrong{1, 100};
-  CHECK(message_of<std::out_of_range>([&] { std::ignore = advise(*rig.manager, options, wrong); }) ==
-        "table 'clicks': id 100 at position 1 is out of range; it has 100 rows");
 }
 
 TEST_CASE("after a reset only rows that are new count as used for the first time") {

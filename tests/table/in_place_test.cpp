@@ -79,15 +79,19 @@ TEST_CASE("rows that are used in place come in the background, unless it has to 
     const Rig rig{Kind::Direct};
     auto table = rig.table(1000, 4, 100, "first_touch");
     auto& context = *rig.context;
-    CHECK(context.is_rested(steady_clock::now()));
+    CHECK(context.is_rested());
     if (rests) context.rest_for(std::chrono::hours{1});
-    CHECK(context.is_rested(steady_clock::now()) == !rests);
-    CHECK(context.is_rested(steady_clock::now() + std::chrono::hours{32}));
+    CHECK(context.is_rested() == !rests);
     std::vector<RowId> ids(94);  // as many as the log holds
     for (RowId i = 0; i < ids.size(); ++i) ids[i] = i;
     gather(table, ids);
     if (rests) {
       CHECK(table.statistics().prefetched_rows == 0);
+      context.rest_for(std::chrono::hours{1});  // one rest after another
+      context.count_use(std::chrono::hours{2} - std::chrono::minutes{1});
+      CHECK(!context.is_rested());
+      context.count_use(std::chrono::minutes{1});
+      CHECK(context.is_rested());
       table.settle();  // whoever waits for it has it done
     } else {
       const auto patience = steady_clock::now() + std::chrono::minutes{1};

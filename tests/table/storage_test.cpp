@@ -4,6 +4,7 @@
 #include "support/seed.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/table/cache_advisor.hpp>
 
 #include <doctest/doctest.h>
 
@@ -244,7 +245,9 @@ TEST_CASE("bytes needed, budgets and advice are those of the storage") {
       RowTable<float> floats{rig.context, options(RowStorage::Float)};
       CHECK(2 * table.slots() > 3 * floats.slots());  // not twice as many: the slot map is as large
       const std::vector<RowId> log{1, 2, 3, 1, 2, 3, 8999};
-      const auto curve = advise(*rig.manager, options(storage), log);
+      CacheAdvisor advisor{*rig.manager, options(storage)};
+      advisor.note(log);
+      const auto curve = advisor.advise();
       CHECK(curve.sizes.back().bytes == said.whole);
       CHECK(curve.sizes.front().bytes == said.minimum);
     }

@@ -205,10 +205,5 @@ class [[nodiscard]] RowTable<T>::Batch {
 /// to 64 bytes, or to a block of the device where a tier has direct I/O.
 /// \throws  `ConfigError`
 [[nodiscard]] TableBytes bytes_needed(Manager& manager, const TableOptions& options);
-/// What `RowTable::advise` would say after gathers of these ids: before there is a table, from a log. `CacheAdvisor`
-/// takes them piece by piece.
-/// \throws  `ConfigError`, also if `TableOptions::sample` is 0; `std::out_of_range`
-[[nodiscard]] MissRatioCurve advise(Manager& manager, const TableOptions& options,
-                                    std::span<const RowId> ids);
 
 }  // namespace tier

@@ -53,12 +53,17 @@ class TableContext {
   /// Enqueued already: it is called once more. The thread starts with the first call.
   /// \return  false if nothing is done in the background: the runtime has ended, or this is the child of a fork
   bool enqueue(BackgroundWork& work);
-  /// What is done in the background because there may be a gain in it shall leave the CPUs to the program: it rests much
-  /// longer than it has computed, for all tables together (src/table/README.md has the measurement).
-  void rest_for(std::chrono::nanoseconds rest) noexcept;
-  /// \return  such work has rested by `now`
-  [[nodiscard]] bool is_rested(std::chrono::steady_clock::time_point now) const noexcept {
-    return now.time_since_epoch().count() >= rest_until_.load(std::memory_order_relaxed);
+  /// What is done in the background because there may be a gain in it shall leave the CPUs to the program: it rests until
+  /// tables have been used for much longer than it has computed, for all tables together (src/table/README.md has the
+  /// measurement). Use counts, not the clock, since what can be gained is time of use.
+  void rest_for(std::chrono::nanoseconds use) noexcept;
+  /// Somebody has used rows of a table for so long.
+  void count_use(std::chrono::nanoseconds time) noexcept {
+    used_ns_.fetch_add(time.count(), std::memory_order_relaxed);
+  }
+  /// \return  such work has rested enough
+  [[nodiscard]] bool is_rested() const noexcept {
+    return used_ns_.load(std::memory_order_relaxed) >= rest_until_.load(std::memory_order_relaxed);
   }
   /// Returns when `work()` has said that it is done.
   void settle(const BackgroundWork& work) noexcept;
@@ -70,7 +75,7 @@ class TableContext {
   class Threads;
   std::shared_ptr<Manager> manager_;
   std::shared_ptr<Threads> threads_;
-  std::atomic<std::chrono::steady_clock::rep> rest_until_{0};
+  std::atomic<std::chrono::nanoseconds::rep> used_ns_{0}, rest_until_{0};
 };
 
 }  // namespace tier
