@@ -6,7 +6,8 @@
 using namespace tier::detail;
 using namespace std::chrono_literals;
 
-TEST_CASE("a background that finds little rests longer each time, up to a limit, and less when it finds enough") {
+TEST_CASE(
+    "a background that finds little rests longer each time, up to a limit, and less when it finds enough") {
   PromotionPace pace;
   const auto rest = [&] { return pace.rest_after(1ns).count(); };
   CHECK(rest() == 31);
