@@ -34,7 +34,8 @@ tier::Bytes room_for_tensors(const ModelOptions& model) {
 tier::Bytes room_for_tables(const TieredOptions& options, const ModelOptions& model) {
   if (!options.slow || (options.slots == 0 && options.fast >= bytes_of_tables(model)))
     return scaled(bytes_of_tables(model), 1.04) + 8_MiB;  // rows may be padded to cache lines
-  if (options.slots == 0) return options.fast + 1_MiB;  // what tables take is counted to the byte
+  // What tables take is counted to the byte, but that a tier rounds it up.
+  if (options.slots == 0) return options.fast + tier::Bytes{model.rows.size()} * 8192 + 1_MiB;
   tier::Bytes room;
   for (std::size_t table = 0; table < model.rows.size(); ++table) {
     const auto shape = shape_of(model, table);
