@@ -35,6 +35,7 @@ BatchRecord* BatchBook::take() {
   auto* const record = free_.back();
   free_.pop_back();
   record->number = 0;
+  record->map_version = BatchRecord::not_read;
   record->announced = record->prefetched = record->gathered = record->grouped = record->counted = false;
   record->wanted = record->being_read = record->over = false;
   record->cursor = 0;

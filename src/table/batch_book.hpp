@@ -16,6 +16,8 @@ namespace tier::detail {
 
 /// What is known of one batch. Reused, so that its memory stays.
 struct BatchRecord {
+  static constexpr auto not_read = ~std::uint64_t{0};
+
   BatchNumber number = 0;   ///< what rows are held for; 0: nothing
   bool announced = false;   ///< the policy was told of its rows
   bool prefetched = false;  ///< when it was claimed, each of its rows had been fetched or found
@@ -23,6 +25,8 @@ struct BatchRecord {
   bool grouped = false;  ///< `groups` are those of its ids
   bool counted = false;  ///< its rows are among those that are counted as unique
   RowGroups groups;
+  std::vector<std::uint32_t> entries;    ///< of its ids in the cache's map, if it was gathered in place
+  std::uint64_t map_version = not_read;  ///< when these were read
 
  private:
   friend class BatchBook;

@@ -316,7 +316,7 @@ void RowCache::start_fetch(Window& window, RowId row, SlotId slot) {
   Window::Fetch fetch{row, slot, staging ? no_row : state.row, false, state.hold, {}};
   if (fetch.old != no_row) {
     fetch.write_back = is_dirty(slot);
-    if (!fetch.write_back) map_[fetch.old].store(nowhere, std::memory_order_release);
+    if (!fetch.write_back) set_entry(fetch.old, nowhere);
     ask([&](RowPolicy& p) { p.on_erase(fetch.old, slot); });
     ++counters_.evicted_rows;
     counters_.prefetched_unused += state.prefetched && is_held(state);
@@ -326,7 +326,7 @@ void RowCache::start_fetch(Window& window, RowId row, SlotId slot) {
   state.row = row;
   state.hold = window.hold;
   state.prefetched = window.purpose == Purpose::Prefetch;
-  map_[row].store(pending | slot, std::memory_order_relaxed);
+  set_entry(row, pending | slot);
   if (!staging) ask([&](RowPolicy& p) { p.on_insert(row, slot); });
   pin(window, slot);
   const bool same_block =
@@ -372,7 +372,7 @@ void RowCache::let_go(Window& window, std::size_t kept, bool changed) noexcept {
     if (!is_staging(slot)) {
       if (changed) set_dirty(slot, true);
     } else if (map_[state.row].load(std::memory_order_relaxed) == (pending | slot)) {  // not stuck there
-      map_[state.row].store(nowhere, std::memory_order_relaxed);
+      set_entry(state.row, nowhere);
       put_free(slot);
     }
   }

@@ -87,14 +87,12 @@ class DirectView : public SlotView {
  public:
   DirectView(const SlotView& slots, const std::byte* home) noexcept : SlotView{slots}, home_{home} {}
 
-  [[nodiscard]] const std::byte* find(RowId row) const noexcept {
-    const auto entry = map_[row].load(std::memory_order_acquire);
-    return entry < pending ? slots_ + entry * row_bytes_ : home_ + row * row_bytes_;
+  [[nodiscard]] std::uint32_t entry(RowId row) const noexcept {
+    return map_[row].load(std::memory_order_acquire);  // (1) <- (2)
   }
-  /// `no_slot`: it is where it lives.
-  [[nodiscard]] SlotId slot_of(RowId row) const noexcept {
-    const auto entry = map_[row].load(std::memory_order_relaxed);
-    return entry < pending ? entry : no_slot;
+  /// Where the row is that has this entry.
+  [[nodiscard]] const std::byte* at(std::uint32_t entry, RowId row) const noexcept {
+    return entry < pending ? slots_ + entry * row_bytes_ : home_ + row * row_bytes_;
   }
   [[nodiscard]] bool is_at_home(const std::byte* row, std::size_t home_bytes) const noexcept {
     return static_cast<std::size_t>(row - home_) < home_bytes;
@@ -143,11 +141,15 @@ class RowCache final : private RowFacts {
   [[nodiscard]] bool is_direct() const noexcept { return direct_ && !in_fork_child_; }
   /// \pre  is_direct()
   [[nodiscard]] DirectView direct_view() const noexcept { return {view(), home_.address()}; }
-  /// Where a row is that will be written. By several threads at once.   \pre  nobody moves rows until that has been done
-  [[nodiscard]] std::byte* find_to_write(const DirectView& view, RowId row) noexcept {
-    const auto slot = view.slot_of(row);
-    if (slot != no_slot && !is_dirty(slot)) set_dirty(slot, true);
-    return const_cast<std::byte*>(view.find(row));
+  /// Where the row is that has this entry, and will be written. By several threads at once.
+  /// \pre  nobody moves rows until that has been done
+  [[nodiscard]] std::byte* at_to_write(const DirectView& view, std::uint32_t entry, RowId row) noexcept {
+    if (entry < pending && !is_dirty(entry)) set_dirty(entry, true);
+    return const_cast<std::byte*>(view.at(entry, row));
+  }
+  /// Of the map: what was read since it was this, and is this still, is as it was. Odd: it is changing.
+  [[nodiscard]] std::uint64_t map_version() const noexcept {
+    return map_version_.load(std::memory_order_acquire);
   }
   /// True if `review` has as much to look at as it can have.
   [[nodiscard]] bool log_is_full() const noexcept {
@@ -254,6 +256,13 @@ class RowCache final : private RowFacts {
     return state.hold != 0 && open_[state.hold % max_open_batches] == state.hold;
   }
   void put_free(SlotId slot) noexcept TIER_REQUIRES(mutex_);
+  /// Who reads the new entry, and then the version, finds that it has changed.
+  void set_entry(RowId row, std::uint32_t entry) noexcept TIER_REQUIRES(mutex_) {
+    const auto version = map_version_.load(std::memory_order_relaxed);
+    map_version_.store(version + 1, std::memory_order_relaxed);
+    map_[row].store(entry, std::memory_order_release);  // (2) -> (1)
+    map_version_.store(version + 2, std::memory_order_release);
+  }
 
   /// Asks the policy; if it throws, first touch takes over.
   template <class F>
@@ -316,6 +325,7 @@ class RowCache final : private RowFacts {
   const bool direct_;
   std::byte* slots_ = nullptr;
   std::atomic<std::uint32_t>* map_ = nullptr;  // written under the lock
+  std::atomic<std::uint64_t> map_version_{0};  // the same
   SlotState* states_ = nullptr;                // guarded by the lock
   RowId* log_ = nullptr;                       // guarded by the lock
   std::atomic<std::uint32_t>* dirty_ =

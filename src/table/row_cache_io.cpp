@@ -72,7 +72,7 @@ bool RowCache::write_victims(Window& window) {
       undo(window, *fetch);
     } else {
       ++counters_.written_rows;
-      map_[fetch->old].store(nowhere, std::memory_order_release);
+      set_entry(fetch->old, nowhere);
     }
     ++fetch;
   }
@@ -116,7 +116,7 @@ bool RowCache::may_join(RowId row) const noexcept {
 // The old row stays where it is: nothing is lost.
 void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
   auto& state = states_[fetch.slot];
-  map_[fetch.row].store(nowhere, std::memory_order_relaxed);
+  set_entry(fetch.row, nowhere);
   ask([&](RowPolicy& p) {
     p.on_erase(fetch.row, fetch.slot);
     p.on_insert(fetch.old, fetch.slot);
@@ -155,14 +155,14 @@ void RowCache::read_rows(Window& window) {
     if (is_staging(fetch.slot))
       counters_.in_place_rows += window.purpose != Purpose::Peek;
     else
-      map_[fetch.row].store(fetch.slot, std::memory_order_release);  // (2) -> (1)
+      set_entry(fetch.row, fetch.slot);
   }
   changed_.notify_all();
 }
 
 // A row that cannot be read is in no slot.
 void RowCache::forget(Window& window, const Window::Fetch& fetch) noexcept {
-  map_[fetch.row].store(nowhere, std::memory_order_relaxed);
+  set_entry(fetch.row, nowhere);
   if (!is_staging(fetch.slot)) ask([&](RowPolicy& p) { p.on_erase(fetch.row, fetch.slot); });
   std::erase(window.pins, fetch.slot);
   unpin(fetch.slot, window.serial);
@@ -196,7 +196,7 @@ void RowCache::write_staged(Window& window) noexcept {
     }
     write_error_ = move.error;
     ++counters_.write_errors;
-    map_[state.row].store(slot, std::memory_order_release);  // (2) -> (1)
+    set_entry(state.row, slot);
   }
 }
 
@@ -275,7 +275,7 @@ void RowCache::free_written_staging() noexcept {
           state.row < layout_.rows && map_[state.row].load(std::memory_order_relaxed) == slot;
       if (!is_used || is_dirty(slot) || state.pins != 0)
         continue;  // of those in use the next flush will see to
-      map_[state.row].store(nowhere, std::memory_order_release);
+      set_entry(state.row, nowhere);
       state.row = std::exchange(left, slot);
     }
   }

@@ -52,6 +52,7 @@ struct Scratch {
   std::vector<RowId> rows;
   std::vector<std::byte*> addresses;
   std::vector<std::uint32_t> bag_of;
+  std::vector<std::uint32_t> entries;
   std::vector<float> sums;       // of gradients, for each thread
   std::vector<float> wide_rows;  // narrow rows and their state while they are updated, for each thread
   Window window;
@@ -105,8 +106,8 @@ class Table final : public TableCore, private BackgroundWork {
   void check_ids(std::span<const RowId> ids) const { detail::check_ids(ids, layout_.rows, name_); }
   [[nodiscard]] std::size_t parts_for(std::size_t rows) const noexcept;
 
-  template <class Find>
-  std::size_t pull(const Find& find, std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+  template <class Rows>
+  std::size_t pull(const Rows& rows, std::size_t ids, std::span<const std::uint32_t> offsets,
                    const Output& out, std::uint32_t* missed);
   std::size_t pull_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
                           const Output& out, std::uint32_t* missed);
@@ -114,15 +115,16 @@ class Table final : public TableCore, private BackgroundWork {
                      BatchRecord* batch, Owned* ends);
   static void list_late_rows(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, bool all,
                              std::size_t missed, Scratch& scratch);
-  void gather_direct(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, const Output& out);
+  void gather_direct(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, const Output& out,
+                     std::vector<std::uint32_t>& entries);
   void serve(Scratch& scratch, const Output& out, bool sum);
   void deliver(std::span<const LateRow> late, std::span<std::byte* const> rows, const Output& out, bool sum);
 
   void update_narrow(std::byte* row, RowId id, const float* gradient, RowUpdate update, float* wide) const;
   void change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate update);
-  void change_rows(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
+  void change_rows(BatchRecord& batch, GroupUpdate update);
   void change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate update);
-  void change_direct(const RowGroups& groups, GroupUpdate update);
+  void change_direct(BatchRecord& batch, GroupUpdate update);
   template <class F>
   void apply(const RowGroups& groups, IndexRange groups_range, const F& row_of, GroupUpdate update);
   template <class F>
@@ -292,24 +294,33 @@ void Table::gather(std::span<const RowId> ids, std::span<const std::uint32_t> of
   asked_.fetch_add(ids.size(), std::memory_order_relaxed);
   advisor_.note(ids);
   if (is_whole()) {
-    pull(WholeRows{storage_.address(), layout_.row_bytes}, ids, offsets, output, nullptr);
+    const WholeRows find{storage_.address(), layout_.row_bytes};
+    pull(ById<WholeRows>{find, ids.data()}, ids.size(), offsets, output, nullptr);
     return;
   }
   Owned announced{*this, batch == nullptr ? book_.claim(ids) : nullptr};
   auto* const record = batch != nullptr ? batch : announced.get();
   if (!cache_->is_direct())
     return gather_cached(ids, offsets, output, record, batch == nullptr ? &announced : nullptr);
-  if (record != nullptr) record->gathered = true;
-  gather_direct(ids, offsets, output);
+  if (record == nullptr) {
+    const Borrowed borrowed{*this};
+    return gather_direct(ids, offsets, output, (*borrowed).entries);
+  }
+  record->gathered = true;
+  const auto version = cache_->map_version();
+  gather_direct(ids, offsets, output, record->entries);
+  record->map_version = version;
 }
 
 void Table::gather_direct(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
-                          const Output& out) {
+                          const Output& out, std::vector<std::uint32_t>& entries) {
   const auto since = std::chrono::steady_clock::now();
+  entries.resize(ids.size());
   std::size_t late = 0;
   {
     const EpochGuard guard{cache_->epochs()};
-    late = pull(DirectRows{cache_->direct_view(), layout_.bytes()}, ids, offsets, out, nullptr);
+    const DirectRows rows{cache_->direct_view(), layout_.bytes(), ids.data(), entries.data()};
+    late = pull(rows, ids.size(), offsets, out, nullptr);
   }
   direct_.fetch_add(late, std::memory_order_relaxed);
   direct_bytes_.fetch_add(late * layout_.row_bytes, std::memory_order_relaxed);
@@ -322,18 +333,18 @@ void Table::gather_direct(std::span<const RowId> ids, std::span<const std::uint3
 }
 
 // Parts tile the ids, or the bags: a thread's misses go where its own targets are, and are then moved together.
-template <class Find>
-std::size_t Table::pull(const Find& find, std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
+template <class Rows>
+std::size_t Table::pull(const Rows& rows, std::size_t ids, std::span<const std::uint32_t> offsets,
                         const Output& out, std::uint32_t* missed) {
-  const auto targets = offsets.empty() ? ids.size() : offsets.size() - 1;
-  const auto parts = parts_for(ids.size());
+  const auto targets = offsets.empty() ? ids : offsets.size() - 1;
+  const auto parts = parts_for(ids);
   std::array<std::size_t, most_parts> misses{};
   const auto body = [&](std::size_t part) {
     const auto range = part_of(targets, parts, part);
     auto* const own = missed + (missed == nullptr ? 0 : range.begin);
     misses[part] = values_.visit([&](const auto& values) {
-      return offsets.empty() ? copy_rows(values, find, ids, range, out, own)
-                             : sum_bags(values, find, ids, offsets, range, out, own);
+      return offsets.empty() ? copy_rows(values, rows, range, out, own)
+                             : sum_bags(values, rows, offsets, range, out, own);
     });
   };
   if (parts == 1)
@@ -352,7 +363,7 @@ std::size_t Table::pull(const Find& find, std::span<const RowId> ids, std::span<
 std::size_t Table::pull_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
                                const Output& out, std::uint32_t* missed) {
   const EpochGuard guard{cache_->epochs()};
-  return pull(CachedRows{cache_->view()}, ids, offsets, out, missed);
+  return pull(ById<CachedRows>{{cache_->view()}, ids.data()}, ids.size(), offsets, out, missed);
 }
 
 // What is there is taken without a lock. What is not is fetched, or used where it is.
@@ -551,18 +562,18 @@ void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate u
   if (ids.empty()) return;
   if (!batch->grouped) batch->groups.build(ids, layout_.rows);
   batch->grouped = true;
-  const auto& groups = batch->groups;
   count_unique(*batch);
   const MutexLock one_at_a_time{update_mutex_};
   updated_.fetch_add(ids.size(), std::memory_order_relaxed);
-  change_rows(groups, batch->number, update);
+  change_rows(*batch, update);
   // One that throws is not counted: made again, it leaves what it would have left if it had gone at once.
   changes_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Table::change_rows(const RowGroups& groups, BatchNumber hold, GroupUpdate update) {
+void Table::change_rows(BatchRecord& batch, GroupUpdate update) {
+  const auto& groups = batch.groups;
   if (!is_whole())
-    return cache_->is_direct() ? change_direct(groups, update) : change_cached(groups, hold, update);
+    return cache_->is_direct() ? change_direct(batch, update) : change_cached(groups, batch.number, update);
   auto* const base = storage_.address();
   apply(
       groups, {0, groups.rows().size()},
@@ -592,21 +603,34 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
   unique_missed_.fetch_add(window.missed.size(), std::memory_order_relaxed);
 }
 
-// Under the update's lock, which who moves rows takes: what is found stays there.
-void Table::change_direct(const RowGroups& groups, GroupUpdate update) {
-  const DirectRows find{cache_->direct_view(), layout_.bytes()};
+// Under the update's lock, which who moves rows takes: what is found stays there. What the batch's gather has noted of
+// the map is taken from there, if nothing has changed since: those lines have left the cache by now.
+void Table::change_direct(BatchRecord& batch, GroupUpdate update) {
+  const auto& groups = batch.groups;
+  const auto view = cache_->direct_view();
+  const bool noted = batch.map_version % 2 == 0 && batch.map_version == cache_->map_version();
+  if (!noted) {
+    batch.map_version = BatchRecord::not_read;
+    batch.entries.resize(groups.rows().size());
+  }
   std::array<std::size_t, most_parts> late_of_part{};
   const auto since = std::chrono::steady_clock::now();
-  for_each_group(groups.rows().size(), [&](IndexRange range, std::size_t part) {
-    Ahead ahead{ById<DirectRows>{find, groups.rows().data()}, range, layout_.used_row_bytes()};
+  const auto change = [&](const auto& rows, IndexRange range, std::size_t part) {
+    Ahead ahead{rows, range, layout_.used_row_bytes()};
     std::size_t late = 0;  // of its own: threads that count into one cache line wait for each other
     for (auto group = range.begin; group < range.end; ++group) {
       ahead(group);
-      auto* const row = cache_->find_to_write(find.rows, groups.rows()[group]);
-      late += find.is_late(row);
+      auto* const row = cache_->at_to_write(rows.rows, rows.entry(group), groups.rows()[group]);
+      late += rows.is_late(row);
       update(row, groups.occurrences(group), part);
     }
     late_of_part[part] = late;
+  };
+  for_each_group(groups.rows().size(), [&](IndexRange range, std::size_t part) {
+    if (noted)
+      change(NotedRows{view, layout_.bytes(), groups, batch.entries.data()}, range, part);
+    else
+      change(DirectRows{view, layout_.bytes(), groups.rows().data(), batch.entries.data()}, range, part);
   });
   if (const auto late = std::accumulate(late_of_part.begin(), late_of_part.end(), std::size_t{0});
       late != 0) {

@@ -34,11 +34,20 @@ void write(Manager& manager, const ObjectHandle& object) {
   Manager::leave({&op, 1});
 }
 
-/// The shortest of several calls of `prefetch`, between which `prepare` is called.
+#ifdef TIER_TEST_SANITIZED
+constexpr double slack = 50;
+#else
+constexpr double slack = 1;
+#endif
+constexpr double limit = 20e-6 * slack;
+
+/// The shortest of several calls of `prefetch`, between which `prepare` is called. The mover that is woken may take the
+/// core, for long on a machine that has much to do: there more of them are made.
 double best_of_prefetches(Manager& manager, const ObjectHandle& object,
                           const std::function<void()>& prepare) {
   double best = 1e9;
-  for (int i = 0; i < 25; ++i) {  // the mover that is woken may take the core
+  int calls = 0;
+  for (; calls < 25 || (best >= limit && calls < 1000); ++calls) {
     prepare();
     manager.quiesce();
     const auto start = std::chrono::steady_clock::now();
@@ -47,16 +56,9 @@ double best_of_prefetches(Manager& manager, const ObjectHandle& object,
     manager.quiesce();
     REQUIRE(outcome == Outcome::Done);
   }
-  MESSAGE("best of 25 in us: " << best * 1e6);
+  MESSAGE("best of " << calls << " in us: " << best * 1e6);
   return best;
 }
-
-#ifdef TIER_TEST_SANITIZED
-constexpr double slack = 50;
-#else
-constexpr double slack = 1;
-#endif
-constexpr double limit = 20e-6 * slack;
 
 }  // namespace
 

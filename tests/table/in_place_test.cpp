@@ -104,6 +104,41 @@ TEST_CASE("rows that are used in place come in the background, unless it has to 
   }
 }
 
+TEST_CASE("a batch updates rows where its gather has found them, or where they have gone since") {
+  for (const bool gathers : {true, false}) {
+    for (const bool moves : {true, false}) {
+      CAPTURE(gathers);
+      CAPTURE(moves);
+      const Rig rig{Kind::Direct};
+      auto table = rig.table(1000, 4, 100, "first_touch");
+      PlainTable plain{1000, 4};
+      rig.context->rest_for(std::chrono::hours{1});
+      std::vector<RowId> ids(94);  // as many as the log holds
+      for (RowId i = 0; i < ids.size(); ++i) ids[i] = i * 7 % 50;
+      const std::vector<float> gradients(ids.size() * 4, 0.25F);
+      std::vector<float> out(gradients.size());
+      for (int i = 0; i < 3; ++i) {
+        auto batch = table.batch(ids);
+        const auto moved = table.statistics().prefetched_rows;
+        if (gathers) batch.gather(out);
+        if (gathers) CHECK(same_bits(out, plain.gather(ids)));
+        if (!gathers) gather(table, ids);
+        if (moves) table.settle();
+        CHECK((table.statistics().prefetched_rows != moved) == (moves && i == 0));
+        for (int twice = 0; twice < 2; ++twice) {
+          batch.update(gradients, RowWiseAdagrad{});
+          plain.update(ids, gradients, RowWiseAdagrad{});
+        }
+        CHECK(is(table, plain));
+      }
+      table.flush();
+      CHECK(table.statistics().written_rows == (moves ? 50 : 0));
+      CHECK(is(table, plain));
+      table.check_invariants();
+    }
+  }
+}
+
 TEST_CASE("a batch whose rows are used in place is not announced: nothing is fetched or kept for it") {
   const Rig rig{Kind::Direct};
   auto table = rig.table(1000, 4, 100, "lfu");
