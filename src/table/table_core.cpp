@@ -3,12 +3,11 @@
 #include <tier/core/error.hpp>
 #include <tier/table/row_table.hpp>
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <numeric>
 #include <stdexcept>
 #include <string>
