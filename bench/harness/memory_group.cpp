@@ -111,6 +111,7 @@ void MemoryGroup::make_below(const fs::path& parent, std::optional<Bytes> limit)
 Ended MemoryGroup::run(std::vector<std::string> arguments, const std::atomic<bool>& stop) {
   const std::string processes = folder() / "cgroup.procs";
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
 

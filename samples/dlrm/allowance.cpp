@@ -59,7 +59,7 @@ Ended Allowance::run_program(MemoryGroup& group, const std::string& name,
 }
 
 tier::Bytes Allowance::measure_overhead(const std::string& name, std::vector<std::string> more) const {
-  more.push_back("--one-row");
+  more.emplace_back("--one-row");
   MemoryGroup group;
   const auto ended = run_program(group, name, std::move(more));
   if (ended.code == 0 || ended.code == interrupted) return ended.peak;

@@ -15,7 +15,7 @@ using dnnl::memory;
 using dnnl::prop_kind;
 using Tag = memory::format_tag;
 
-memory::desc array(memory::dims dims, Tag tag) { return {std::move(dims), memory::data_type::f32, tag}; }
+memory::desc array(const memory::dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
 
 memory::dim extent(std::size_t n) { return static_cast<memory::dim>(n); }
 

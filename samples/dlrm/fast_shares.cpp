@@ -33,6 +33,7 @@ std::vector<tier::MissRatioCurve> curves_of(tier::Manager& manager, std::vector<
     }
   }
   std::vector<tier::MissRatioCurve> curves;
+  curves.reserve(advisors.size());
   for (const auto& advisor : advisors) curves.push_back(advisor.advise());
   return curves;
 }
