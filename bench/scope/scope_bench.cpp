@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what does a scope cost when nothing has to move?
+// Question: what does a scope cost when nothing has to move, and how long does a prefetch take to return?
 #include "harness/rows.hpp"
 
 #include <tier/runtime/policies.hpp>
@@ -10,7 +10,11 @@
 #include <benchmark/benchmark.h>
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -100,6 +104,80 @@ std::vector<Row> scope_resident() {
 }
 
 const bool registered = add_rows("scope.resident", scope_resident);
+
+/// A thread that sleeps until it is woken, and then does nothing.
+class Sleeper {
+ public:
+  Sleeper() = default;
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  ~Sleeper() {
+    thread_.request_stop();
+    wake();
+  }
+  void wake() {
+    {
+      const std::lock_guard lock{mutex_};
+      woken_ = true;
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock{mutex_};
+    while (!stop.stop_requested()) {
+      changed_.wait(lock, [&] { return woken_; });
+      woken_ = false;
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = false;
+  std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};  // last: it uses the others
+};
+
+/// How long `prefetch` of 1 GiB takes to return; nothing takes time to move. `others` make room for it.
+Row prefetch_row(std::string what, std::size_t others) {
+  Runtime runtime{
+      {.tiers = {tiers::simulated("redl", 1_GiB), tiers::simulated("cxl", 64_GiB)}, .policy = "lru"}};
+  const auto large = [&](std::size_t parts) {
+    return Tensor<float>{runtime, Shape{(std::size_t{1} << 28) / parts}};
+  };
+  std::vector<Tensor<float>> tensors;
+  tensors.push_back(large(1));
+  for (std::size_t i = 0; i < others; ++i) tensors.push_back(large(others));
+  auto& wanted = tensors.front();
+  Sleeper sleeper;
+  const auto prepare = [&](Side) {
+    for (auto& t : tensors) WriteScope{overwrites(t)};
+    runtime.end_of_step();
+    runtime.manager()->quiesce();
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});  // who is to be woken sleeps
+  };
+  bool all_begun = true;
+  const auto pair = time_pair([&] { all_begun &= prefetch(wanted) == Outcome::Done; },
+                              [&] { sleeper.wake(); }, 101, prepare);
+  const auto us = [](const Timings& t) { return t.median() * 1e6; };
+  return checked_row({.id = "scope.prefetch",
+                      .what = std::move(what),
+                      .value = us(pair.ours),
+                      .unit = "us",
+                      .baseline = "waking a thread",
+                      .baseline_value = us(pair.baseline),
+                      .ratio = us(pair.ours) / us(pair.baseline),
+                      .reach = "<= 20 us",
+                      .reached = all_begun && us(pair.ours) <= 20},
+                     pair);
+}
+
+std::vector<Row> scope_prefetch() {
+  return {prefetch_row("1 GiB, for which one of its size leaves", 1),
+          prefetch_row("1 GiB, for which 1024 leave", 1024)};
+}
+
+const bool prefetch_registered = add_rows("scope.prefetch", scope_prefetch);
 
 Fixture& shared() {
   static Fixture fixture;
