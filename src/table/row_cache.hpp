@@ -83,8 +83,10 @@ class SlotView {
 };
 
 /// Finds every row: in its slot, or where it lives.
-class DirectView : public SlotView {
+class DirectView : private SlotView {
  public:
+  using SlotView::entry_address;
+
   DirectView(const SlotView& slots, const std::byte* home) noexcept : SlotView{slots}, home_{home} {}
 
   [[nodiscard]] std::uint32_t entry(RowId row) const noexcept {

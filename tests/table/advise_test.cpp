@@ -219,9 +219,9 @@ TEST_CASE("gathers side by side count each of their rows once, while others ask 
   auto table = sampled_table(rig, 2000, 200, 100, "hint_aware");
   const auto ids = zipf_log(2000, 500, 0.8, 9);
   constexpr std::uint64_t rounds = 50;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 3; ++t)
-    threads.emplace_back([&] {
+  std::vector<std::thread> threads(3);
+  for (auto& thread : threads)
+    thread = std::thread([&] {
       std::vector<float> out(ids.size() * 4);
       for (std::uint64_t i = 0; i < rounds; ++i) {
         table.gather(ids, out);

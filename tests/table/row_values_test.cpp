@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -157,8 +158,8 @@ TEST_CASE("floats are stored as the nearest value, of two as near the even one, 
     auto values = boundaries(format);
     values.insert(values.end(), random.begin(), random.end());
     for (std::size_t i = 0; i < values.size(); i += 2) values[i] = -values[i];
-    std::vector<unsigned> wanted;
-    for (const auto value : values) wanted.push_back(format.nearest(value));
+    std::vector<unsigned> wanted(values.size());
+    std::ranges::transform(values, wanted.begin(), [&](float value) { return format.nearest(value); });
     for (const auto& kernels : narrow_kernels(format.storage)) {
       const auto stored = nearest(kernels, values);
       CHECK(failures(values.size(), [&](std::size_t i) { return stored[i] == wanted[i]; }) == 0);
