@@ -98,30 +98,32 @@ struct NotedRows {
   [[nodiscard]] bool is_late(const std::byte* row) const noexcept { return rows.is_at_home(row, home_bytes); }
 };
 
-/// Prefetches ahead of a loop over rows: map entries first, the rows they lead to later. Several at a time: with one at
-/// a time, between the sums, bags of 8 rows of 512 bytes took a third longer on Emerald Rapids.
+/// How many rows are prefetched at a time. On Emerald Rapids, over 2 GiB: between copies, 4 or 16 took a tenth longer than
+/// 1; between sums, 1 or 4 longer than 8 or 16, a third longer with bags of 8 rows of 512 bytes.
+constexpr std::size_t before_copies = 1, before_arithmetic = 16;
+
+/// Prefetches ahead of a loop over rows: map entries first, the rows they lead to later.
 /// \tparam Rows  gives the address of a row by its position, or null; it may have entries to prefetch, and rows that have
 ///               to be looked up before
 template <class Rows>
 class Ahead {
  public:
-  TIER_PREFETCHES Ahead(const Rows& rows, IndexRange range, std::size_t bytes) noexcept
-      : rows_{rows}, next_{range.begin}, end_{range.end}, bytes_{bytes} {
+  TIER_PREFETCHES Ahead(const Rows& rows, IndexRange range, std::size_t bytes, std::size_t at_once) noexcept
+      : rows_{rows}, next_{range.begin}, end_{range.end}, bytes_{bytes}, at_once_{at_once} {
     prefetch_entries(next_, next_ + entries_ahead);
     prefetch_rows(next_, next_ + rows_ahead);
   }
   /// \param i  the position that is about to be used; it does not fall
   TIER_PREFETCHES void operator()(std::size_t i) noexcept {
     if (i < next_) return;
-    prefetch_entries(next_ + entries_ahead, next_ + entries_ahead + at_once);
-    prefetch_rows(next_ + rows_ahead, next_ + rows_ahead + at_once);
-    next_ += at_once;
+    prefetch_entries(next_ + entries_ahead, next_ + entries_ahead + at_once_);
+    prefetch_rows(next_ + rows_ahead, next_ + rows_ahead + at_once_);
+    next_ += at_once_;
   }
 
  private:
-  // Measured over 2 GiB: on Zen 4 rows further ahead gain nothing, nearer ones are late; on Emerald Rapids 8 or 16 at
-  // once beat 1 and 4.
-  static constexpr std::size_t rows_ahead = 18, entries_ahead = 40, at_once = 16;
+  // Measured on Zen 4 over 2 GiB: rows further ahead gain nothing, nearer ones are late.
+  static constexpr std::size_t rows_ahead = 18, entries_ahead = 40;
 
   TIER_PREFETCHES void prefetch_entries(std::size_t begin, std::size_t end) const noexcept {
     if constexpr (requires { rows_.prefetch_entry(begin); })
@@ -140,7 +142,7 @@ class Ahead {
   }
 
   const Rows rows_;
-  std::size_t next_, end_, bytes_;
+  std::size_t next_, end_, bytes_, at_once_;
 };
 
 /// Where a gather puts its rows.
@@ -158,7 +160,7 @@ struct Output {
 template <class Values, class Rows>
 std::size_t copy_rows(const Values values, const Rows rows, IndexRange range, const Output out,
                       std::uint32_t* missed) noexcept {
-  Ahead ahead{rows, range, values.bytes()};
+  Ahead ahead{rows, range, values.bytes(), before_copies};
   std::size_t misses = 0;
   for (auto i = range.begin; i < range.end; ++i) {
     ahead(i);
@@ -178,7 +180,7 @@ std::size_t copy_rows(const Values values, const Rows rows, IndexRange range, co
 template <class Values, class Rows>
 std::size_t sum_bags(const Values values, const Rows rows, std::span<const std::uint32_t> offsets,
                      IndexRange range, const Output out, std::uint32_t* missed) noexcept {
-  Ahead ahead{rows, {offsets[range.begin], offsets[range.end]}, values.bytes()};
+  Ahead ahead{rows, {offsets[range.begin], offsets[range.end]}, values.bytes(), before_arithmetic};
   std::size_t misses = 0;
   for (auto bag = range.begin; bag < range.end; ++bag) {
     start_sum(out[bag], out.dim);

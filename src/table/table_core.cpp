@@ -615,7 +615,7 @@ void Table::change_direct(BatchRecord& batch, GroupUpdate update) {
   std::array<std::size_t, most_parts> late_of_part{};
   const auto since = std::chrono::steady_clock::now();
   const auto change = [&](const auto& rows, IndexRange range, std::size_t part) {
-    Ahead ahead{rows, range, layout_.used_row_bytes()};
+    Ahead ahead{rows, range, layout_.used_row_bytes(), before_arithmetic};
     std::size_t late = 0;  // of its own: threads that count into one cache line wait for each other
     for (auto group = range.begin; group < range.end; ++group) {
       ahead(group);
@@ -647,7 +647,7 @@ template <class F>
 void Table::apply(const RowGroups& groups, IndexRange groups_range, const F& row_of, GroupUpdate update) {
   for_each_group(groups_range.end - groups_range.begin, [&](IndexRange range, std::size_t part) {
     const auto end = groups_range.begin + range.end;
-    Ahead ahead{row_of, {groups_range.begin + range.begin, end}, layout_.used_row_bytes()};
+    Ahead ahead{row_of, {groups_range.begin + range.begin, end}, layout_.used_row_bytes(), before_arithmetic};
     for (auto i = groups_range.begin + range.begin; i < end; ++i) {
       ahead(i);
       update(row_of(i), groups.occurrences(i), part);
