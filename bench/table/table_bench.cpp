@@ -202,7 +202,7 @@ class Gathering {
 
 /// Rows of "What to reach": speed against the plain array's. Beside it their bound: of a table that has a map, that array
 /// behind an index; of a whole table, the plain array's loop over the table's own rows. What is missing from the mark and
-/// not from the bound is not ours to mend.
+/// not from the bound is the map's price, or luck with where memory lies.
 template <Kind kind>
 std::vector<Row> table_rows() {
   constexpr Extent extent{2_GiB, 64};
