@@ -184,7 +184,7 @@ TEST_CASE(
   const auto seed = test::seed();
   CAPTURE(seed);
   constexpr RowId rows = 401;  // a part of a block at the end
-  const auto each = steps(2000);
+  const auto each = steps(10'000) / std::size(row_policies);
   std::uint64_t refused = 0, joined = 0;
   for (const auto* policy : row_policies) {
     CAPTURE(policy);
