@@ -157,8 +157,9 @@ TEST_CASE(
     "updates of some rows beside gathers of their neighbours, flushes and writes that fail lose nothing") {
   const auto seed = test::seed();
   CAPTURE(seed);
-  constexpr RowId rows = 240;                                   // gathers have even ones, updates odd ones
-  const auto each = static_cast<int>(steps(48'000) / 160 + 1);  // of tens of rows, beside three threads
+  constexpr RowId rows = 240;  // gathers have even ones, updates odd ones
+  // A step changes tens of rows beside three threads, and takes a hundred times as long as one of a test without.
+  const auto each = static_cast<int>(steps(48'000) / 160 + 1);
   std::atomic<std::uint64_t> refused{0};
   std::uint64_t joined = 0;
   for (const std::string policy : row_policies) {
