@@ -87,21 +87,23 @@ class DirectView : private SlotView {
  public:
   using SlotView::entry_address;
 
-  DirectView(const SlotView& slots, const std::byte* home) noexcept : SlotView{slots}, home_{home} {}
+  DirectView(const SlotView& slots, const std::byte* home) noexcept : SlotView{slots}, bases_{slots_, home} {}
 
   [[nodiscard]] std::uint32_t entry(RowId row) const noexcept {
     return map_[row].load(std::memory_order_acquire);  // (1) <- (2)
   }
-  /// Where the row is that has this entry.
+  /// 1 if the row that has this entry is where it lives, 0 if it is in a slot.
+  [[nodiscard]] static std::uint32_t is_home(std::uint32_t entry) noexcept { return entry / pending; }
+  /// Where the row is that has this entry; without a branch, since no CPU can predict which of the two it is.
   [[nodiscard]] const std::byte* at(std::uint32_t entry, RowId row) const noexcept {
-    return entry < pending ? slots_ + entry * row_bytes_ : home_ + row * row_bytes_;
+    return bases_[is_home(entry)] + (entry + is_home(entry) * (row - entry)) * row_bytes_;
   }
   [[nodiscard]] bool is_at_home(const std::byte* row, std::size_t home_bytes) const noexcept {
-    return static_cast<std::size_t>(row - home_) < home_bytes;
+    return static_cast<std::size_t>(row - bases_[1]) < home_bytes;
   }
 
  private:
-  const std::byte* home_;
+  std::array<const std::byte*, 2> bases_;  // of the slots, of the home
 };
 
 /// The slots of one table in the fastest tier, its home in a slower one, and the movement between them.
@@ -146,7 +148,11 @@ class RowCache final : private RowFacts {
   /// Where the row is that has this entry, and will be written. By several threads at once.
   /// \pre  nobody moves rows until that has been done
   [[nodiscard]] std::byte* at_to_write(const DirectView& view, std::uint32_t entry, RowId row) noexcept {
-    if (entry < pending && !is_dirty(entry)) set_dirty(entry, true);
+    // A branch that is always the same: of a row at home, the bit of slot 0 is looked at, and then not used.
+    const auto home = DirectView::is_home(entry);
+    const auto slot = entry * (1 - home);
+    if ((home | std::uint32_t{is_dirty(slot)}) == 0) [[unlikely]]
+      set_dirty(slot, true);
     return const_cast<std::byte*>(view.at(entry, row));
   }
   /// Of the map: what was read since it was this, and is this still, is as it was. Odd: it is changing.

@@ -11,7 +11,6 @@
 #include <span>
 
 #include "table/row_cache.hpp"
-#include "table/row_groups.hpp"
 #include "table/row_layout.hpp"
 #include "table/row_values.hpp"
 
@@ -78,29 +77,14 @@ struct DirectRows {
   [[nodiscard]] const std::byte* operator()(std::size_t i) const noexcept {
     return rows.at(entries[i], ids[i]);
   }
-  [[nodiscard]] std::uint32_t entry(std::size_t i) const noexcept { return entries[i]; }
-  [[nodiscard]] bool is_late(const std::byte* row) const noexcept { return rows.is_at_home(row, home_bytes); }
-};
-
-/// The rows of groups, by entries that were noted for the ids before they were grouped.
-struct NotedRows {
-  DirectView rows;
-  std::size_t home_bytes;
-  const RowGroups& groups;
-  const std::uint32_t* entries;
-
-  [[nodiscard]] std::uint32_t entry(std::size_t group) const noexcept {
-    return entries[RowGroups::position_of(groups.occurrences(group).front())];
-  }
-  [[nodiscard]] const std::byte* operator()(std::size_t group) const noexcept {
-    return rows.at(entry(group), groups.rows()[group]);
-  }
   [[nodiscard]] bool is_late(const std::byte* row) const noexcept { return rows.is_at_home(row, home_bytes); }
 };
 
 /// How many rows are prefetched at a time. On Emerald Rapids, over 2 GiB: between copies, 4 or 16 took a tenth longer than
 /// 1; between sums, 1 or 4 longer than 8 or 16, a third longer with bags of 8 rows of 512 bytes.
 constexpr std::size_t before_copies = 1, before_arithmetic = 16;
+/// How far ahead. Measured on Zen 4 over 2 GiB: rows further ahead gain nothing, nearer ones are late.
+constexpr std::size_t rows_ahead = 18, entries_ahead = 40;
 
 /// Prefetches ahead of a loop over rows: map entries first, the rows they lead to later.
 /// \tparam Rows  gives the address of a row by its position, or null; it may have entries to prefetch, and rows that have
@@ -122,9 +106,6 @@ class Ahead {
   }
 
  private:
-  // Measured on Zen 4 over 2 GiB: rows further ahead gain nothing, nearer ones are late.
-  static constexpr std::size_t rows_ahead = 18, entries_ahead = 40;
-
   TIER_PREFETCHES void prefetch_entries(std::size_t begin, std::size_t end) const noexcept {
     if constexpr (requires { rows_.prefetch_entry(begin); })
       for (end = std::min(end, end_); begin < end; ++begin) rows_.prefetch_entry(begin);

@@ -127,6 +127,9 @@ class Table final : public TableCore, private BackgroundWork {
   template <class F>
   void apply(const RowGroups& groups, IndexRange groups_range, const F& row_of, GroupUpdate update);
   template <class F>
+  void apply_part(const RowGroups& groups, IndexRange range, const F& row_of, GroupUpdate update,
+                  std::size_t part);
+  template <class F>
   void for_each_group(std::size_t count, const F& use);
 
   bool work() noexcept override;
@@ -603,33 +606,38 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
 }
 
 // Under the update's lock, which who moves rows takes: what is found stays there. What the batch's gather has noted of
-// the map is taken from there, if nothing has changed since: those lines have left the cache by now.
+// the map is taken from there, if nothing has changed since: those lines have left the cache by now. Rows are found
+// before the first is changed: their entries are in no order, and a loop that only finds waits for many at a time.
 void Table::change_direct(BatchRecord& batch, GroupUpdate update) {
+  const Borrowed borrowed{*this};
+  auto& addresses = (*borrowed).addresses;
   const auto& groups = batch.groups;
+  const auto rows = groups.rows();
+  addresses.resize(rows.size());
   const auto view = cache_->direct_view();
   const bool noted = batch.map_version % 2 == 0 && batch.map_version == cache_->map_version();
-  if (!noted) {
-    batch.map_version = BatchRecord::not_read;
-    batch.entries.resize(groups.rows().size());
-  }
+  const auto find = [&](IndexRange range, const auto& entry_of) {
+    std::size_t late = 0;
+    for (auto group = range.begin; group < range.end; ++group) {
+      const auto entry = entry_of(group);
+      addresses[group] = cache_->at_to_write(view, entry, rows[group]);
+      late += DirectView::is_home(entry);
+    }
+    return late;
+  };
   std::array<std::size_t, most_parts> late_of_part{};
   const auto since = std::chrono::steady_clock::now();
-  const auto change = [&](const auto& rows, IndexRange range, std::size_t part) {
-    Ahead ahead{rows, range, layout_.used_row_bytes(), before_arithmetic};
-    std::size_t late = 0;  // of its own: threads that count into one cache line wait for each other
-    for (auto group = range.begin; group < range.end; ++group) {
-      ahead(group);
-      auto* const row = cache_->at_to_write(rows.rows, rows.entry(group), groups.rows()[group]);
-      late += rows.is_late(row);
-      update(row, groups.occurrences(group), part);
-    }
-    late_of_part[part] = late;
-  };
-  for_each_group(groups.rows().size(), [&](IndexRange range, std::size_t part) {
-    if (noted)
-      change(NotedRows{view, layout_.bytes(), groups, batch.entries.data()}, range, part);
-    else
-      change(DirectRows{view, layout_.bytes(), groups.rows().data(), batch.entries.data()}, range, part);
+  for_each_group(rows.size(), [&](IndexRange range, std::size_t part) {
+    const auto noted_entry = [&](std::size_t group) {
+      return batch.entries[RowGroups::position_of(groups.occurrences(group).front())];
+    };
+    const auto entry = [&](std::size_t group) {
+      __builtin_prefetch(view.entry_address(rows[std::min(group + entries_ahead, range.end - 1)]));
+      return view.entry(rows[group]);
+    };
+    late_of_part[part] = noted ? find(range, noted_entry) : find(range, entry);
+    apply_part(
+        groups, range, [&](std::size_t group) { return addresses[group]; }, update, part);
   });
   if (const auto late = std::accumulate(late_of_part.begin(), late_of_part.end(), std::size_t{0});
       late != 0) {
@@ -646,13 +654,19 @@ void Table::change_direct(BatchRecord& batch, GroupUpdate update) {
 template <class F>
 void Table::apply(const RowGroups& groups, IndexRange groups_range, const F& row_of, GroupUpdate update) {
   for_each_group(groups_range.end - groups_range.begin, [&](IndexRange range, std::size_t part) {
-    const auto end = groups_range.begin + range.end;
-    Ahead ahead{row_of, {groups_range.begin + range.begin, end}, layout_.used_row_bytes(), before_arithmetic};
-    for (auto i = groups_range.begin + range.begin; i < end; ++i) {
-      ahead(i);
-      update(row_of(i), groups.occurrences(i), part);
-    }
+    apply_part(groups, {groups_range.begin + range.begin, groups_range.begin + range.end}, row_of, update,
+               part);
   });
+}
+
+template <class F>
+void Table::apply_part(const RowGroups& groups, IndexRange range, const F& row_of, GroupUpdate update,
+                       std::size_t part) {
+  Ahead ahead{row_of, range, layout_.used_row_bytes(), before_arithmetic};
+  for (auto group = range.begin; group < range.end; ++group) {
+    ahead(group);
+    update(row_of(group), groups.occurrences(group), part);
+  }
 }
 
 /// In parallel; calls `use` with ranges that tile `count`.
