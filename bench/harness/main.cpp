@@ -31,7 +31,10 @@ int write_rows(const char* path, std::span<char*> ids) {
   auto rows = nlohmann::ordered_json::array();
   for (const auto& [id, measurement] : tier::bench::registry()) {
     if (!wanted(ids, id)) continue;
-    for (const Row& row : measurement()) rows.push_back(to_json(row));
+    for (Row row : measurement()) {
+      row.id = id;  // by which it was asked for
+      rows.push_back(to_json(row));
+    }
   }
   std::ofstream file{path};
   file << rows.dump(2) << '\n';

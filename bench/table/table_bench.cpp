@@ -10,6 +10,7 @@
 #include <tier/table/row_table.hpp>
 
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -41,6 +42,12 @@ struct Extent {
     return static_cast<RowId>(bytes.count / (dim * sizeof(float)));
   }
 };
+
+/// At least eight times the last-level cache: what is asked for is elsewhere.
+Bytes beyond_caches(Bytes at_least) {
+  const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 where it is not known
+  return std::max(at_least, Bytes{8 * static_cast<std::size_t>(std::max(0L, cache))});
+}
 
 /// Batches of ids, those of a batch anywhere in the table.
 class Asked {
@@ -205,7 +212,7 @@ class Gathering {
 /// not from the bound is the map's price, or luck with where memory lies.
 template <Kind kind>
 std::vector<Row> table_rows() {
-  constexpr Extent extent{2_GiB, 64};
+  const Extent extent{beyond_caches(2_GiB), 64};
   constexpr bool whole = kind == Kind::Whole;
   const PlainRows plain{extent};
   std::vector<Row> rows;
@@ -217,7 +224,7 @@ std::vector<Row> table_rows() {
       const Pair pair = gathering.time(table.gather(), plain.by_id(threads));
       const double mark = whole ? 0.97 : skew == Uniform ? 0.75 : 0.85;
       const double ours = Gathering::ns_per_row(pair.ours), theirs = Gathering::ns_per_row(pair.baseline);
-      const std::string what = std::string{"gather of 256 B rows from 2 GiB, "} +
+      const std::string what = "gather of 256 B rows from " + to_human(extent.bytes) + ", " +
                                (skew == Uniform ? "uniform" : "skewed") +
                                (threads == 1 ? ", one thread" : ", two threads");
       rows.push_back(checked_row({.id = whole ? "table.whole" : "table.cached",
@@ -261,9 +268,8 @@ void gather_with(benchmark::State& state, const Gather& gather, const Extent& ex
   state.SetBytesProcessed(rows * static_cast<std::int64_t>(extent.dim * sizeof(float)));
 }
 
-// 16 times a usual last-level cache.
 Extent extent_of(const benchmark::State& state) {
-  return {512_MiB, static_cast<std::size_t>(state.range(0))};
+  return {beyond_caches(512_MiB), static_cast<std::size_t>(state.range(0))};
 }
 unsigned threads_of(const benchmark::State& state) { return static_cast<unsigned>(state.range(2)); }
 

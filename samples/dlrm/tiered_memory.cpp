@@ -116,7 +116,7 @@ Traffic TieredMemory::traffic() const {
   }
   traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;
   for (const auto& tier : statistics.tiers) traffic.peak_bytes += tier.high_water.count;
-  traffic.peak_bytes += statistics.metadata.count;
+  traffic.peak_bytes += (statistics.metadata + policy_bytes()).count;
   traffic.overhead_bytes = overhead(statistics).count;
   traffic.shares = shares();
   return traffic;
@@ -146,9 +146,16 @@ tier::Bytes TieredMemory::doubled() const {
   return sum;
 }
 
-// Descriptors and heaps, and what tables keep in fast memory beside rows.
+// What row policies keep counts as fast memory, as it does in the tables' budget.
+tier::Bytes TieredMemory::policy_bytes() const {
+  tier::Bytes sum;
+  for (const auto* table : tables_) sum += table->policy_bytes();
+  return sum;
+}
+
+// Descriptors and heaps, and what tables and their policies keep beside rows.
 tier::Bytes TieredMemory::overhead(const tier::Statistics& statistics) const {
-  auto sum = statistics.metadata;
+  auto sum = statistics.metadata + policy_bytes();
   for (const auto* table : tables_) {
     const tier::Bytes rows{table->rows().slots() * table->shape().row_bytes()};
     if (table->rows().fast_bytes() > rows) sum += table->rows().fast_bytes() - rows;

@@ -60,6 +60,7 @@ class TieredMemory {
   [[nodiscard]] tier::TableOptions options_of(const TableShape& shape) const;
   [[nodiscard]] std::vector<TableShare> shares() const;
   [[nodiscard]] tier::TableStatistics table_statistics() const;
+  [[nodiscard]] tier::Bytes policy_bytes() const;
   [[nodiscard]] tier::Bytes overhead(const tier::Statistics& statistics) const;
 
   TieredOptions options_;

@@ -24,7 +24,9 @@ tier::TableOptions table_options(const TableShape& shape) {
 
 TieredTable::TieredTable(std::shared_ptr<tier::TableContext> context, const TableShape& shape,
                          tier::TableOptions options)
-    : shape_{shape}, rows_{std::move(context), std::move(options)} {}
+    : shape_{shape},
+      policy_bytes_per_slot_{options.policy == nullptr ? 0 : options.policy->bytes_per_slot()},
+      rows_{std::move(context), std::move(options)} {}
 
 void TieredTable::prefetch(const Lookup& lookup) {
   announced_.push_back({&lookup, rows_.prefetch(lookup.ids)});

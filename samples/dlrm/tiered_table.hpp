@@ -29,6 +29,10 @@ class TieredTable final : public EmbeddingTable {
 
   [[nodiscard]] const tier::RowTable<float>& rows() const { return rows_; }
   [[nodiscard]] const TableShape& shape() const { return shape_; }
+  /// What its row policy keeps for its slots, in ordinary memory.
+  [[nodiscard]] tier::Bytes policy_bytes() const {
+    return tier::Bytes{rows_.is_whole() ? 0 : rows_.slots() * policy_bytes_per_slot_};
+  }
 
  private:
   struct Announced {
@@ -38,6 +42,7 @@ class TieredTable final : public EmbeddingTable {
   std::optional<tier::BatchId> take_announced(const Lookup& lookup);
 
   TableShape shape_;
+  std::size_t policy_bytes_per_slot_;
   tier::RowTable<float> rows_;
   std::deque<Announced> announced_;                    // not gathered yet
   std::optional<tier::RowTable<float>::Batch> batch_;  // gathered last

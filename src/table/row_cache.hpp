@@ -92,11 +92,11 @@ class DirectView : private SlotView {
   [[nodiscard]] std::uint32_t entry(RowId row) const noexcept {
     return map_[row].load(std::memory_order_acquire);  // (1) <- (2)
   }
-  /// 1 if the row that has this entry is where it lives, 0 if it is in a slot.
-  [[nodiscard]] static std::uint32_t is_home(std::uint32_t entry) noexcept { return entry / pending; }
+  /// 1 for an entry of a row that is used where it lives, 0 for one of a row in a slot.
+  [[nodiscard]] static std::uint32_t home_bit(std::uint32_t entry) noexcept { return entry / pending; }
   /// Where the row is that has this entry; without a branch, since no CPU can predict which of the two it is.
   [[nodiscard]] const std::byte* at(std::uint32_t entry, RowId row) const noexcept {
-    return bases_[is_home(entry)] + (entry + is_home(entry) * (row - entry)) * row_bytes_;
+    return bases_[home_bit(entry)] + (entry + home_bit(entry) * (row - entry)) * row_bytes_;
   }
   [[nodiscard]] bool is_at_home(const std::byte* row, std::size_t home_bytes) const noexcept {
     return static_cast<std::size_t>(row - bases_[1]) < home_bytes;
@@ -148,8 +148,8 @@ class RowCache final : private RowFacts {
   /// Where the row is that has this entry, and will be written. By several threads at once.
   /// \pre  nobody moves rows until that has been done
   [[nodiscard]] std::byte* at_to_write(const DirectView& view, std::uint32_t entry, RowId row) noexcept {
-    // A branch that is always the same: of a row at home, the bit of slot 0 is looked at, and then not used.
-    const auto home = DirectView::is_home(entry);
+    // Hardly ever a slot's first change. Of a row at home, the bit of slot 0 is looked at, and then not used.
+    const auto home = DirectView::home_bit(entry);
     const auto slot = entry * (1 - home);
     if ((home | std::uint32_t{is_dirty(slot)}) == 0) [[unlikely]]
       set_dirty(slot, true);

@@ -28,7 +28,9 @@ void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bo
   for (const auto row :
        is_direct() ? std::span<const RowId>{} : announced) {  // nothing is fetched for a batch
     const auto slot = slot_of(row);
-    if (slot == no_slot || !states_[slot].prefetched || states_[slot].hold != batch) continue;
+    if (slot == no_slot || !states_[slot].prefetched) continue;
+    // One that was used has served, whoever wants it next; one that was not may be held for another batch that will.
+    if (!used && states_[slot].hold != batch) continue;
     states_[slot].prefetched = false;
     counters_.prefetched_unused += !used;
   }

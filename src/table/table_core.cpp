@@ -37,6 +37,10 @@ std::chrono::nanoseconds thread_time() noexcept {
 /// As many floats that each thread has some of, side by side, and no two in one cache line.
 constexpr std::size_t apart(std::size_t floats) noexcept { return round_up(floats, 16) + 16; }
 
+bool span_ids(std::span<const std::uint32_t> offsets, std::span<const RowId> ids) noexcept {
+  return offsets.front() == 0 && offsets.back() == ids.size() && std::ranges::is_sorted(offsets);
+}
+
 /// A row of a gather that was not there at first sight.
 struct LateRow {
   RowId row;
@@ -287,8 +291,7 @@ std::size_t Table::parts_for(std::size_t rows) const noexcept {
 void Table::gather(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, std::span<float> out,
                    std::size_t stride, BatchRecord* batch) {
   const auto targets = offsets.empty() ? ids.size() : offsets.size() - 1;
-  TIER_ASSERT(offsets.empty() || (offsets.front() == 0 && offsets.back() == ids.size()),
-              "offsets span the ids");
+  TIER_ASSERT(offsets.empty() || span_ids(offsets, ids), "offsets ascend from 0 to the number of ids");
   TIER_ASSERT(stride >= layout_.dim && (targets == 0 || out.size() >= (targets - 1) * stride + layout_.dim),
               "the output has a row for each id, or each bag");
   if (batch == nullptr) check_ids(ids);  // else it was checked when the batch was opened
@@ -509,7 +512,10 @@ void Table::update(std::span<const RowId> ids, std::span<const std::uint32_t> of
                    BatchRecord* batch) {
   TIER_ASSERT(batch != nullptr, "an update has a batch");
   const auto dim = layout_.dim;
-  TIER_ASSERT(stride >= dim, "gradients do not overlap");
+  const auto sums = offsets.empty() ? ids.size() : offsets.size() - 1;
+  TIER_ASSERT(offsets.empty() || span_ids(offsets, ids), "offsets ascend from 0 to the number of ids");
+  TIER_ASSERT(stride >= dim && (sums == 0 || gradients.size() >= (sums - 1) * stride + dim),
+              "there is a gradient for each id, or each bag");
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
   const auto sum_stride = apart(dim), wide_row = apart(dim + layout_.state_columns);
@@ -606,8 +612,9 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
 }
 
 // Under the update's lock, which who moves rows takes: what is found stays there. What the batch's gather has noted of
-// the map is taken from there, if nothing has changed since: those lines have left the cache by now. Rows are found
-// before the first is changed: their entries are in no order, and a loop that only finds waits for many at a time.
+// the map is taken from there, if nothing has changed since: those lines have left the cache by now. Each
+// thread finds its rows before it changes the first: their entries are in no order, and a loop that only finds waits for
+// many at a time.
 void Table::change_direct(BatchRecord& batch, GroupUpdate update) {
   const Borrowed borrowed{*this};
   auto& addresses = (*borrowed).addresses;
@@ -621,7 +628,7 @@ void Table::change_direct(BatchRecord& batch, GroupUpdate update) {
     for (auto group = range.begin; group < range.end; ++group) {
       const auto entry = entry_of(group);
       addresses[group] = cache_->at_to_write(view, entry, rows[group]);
-      late += DirectView::is_home(entry);
+      late += DirectView::home_bit(entry);
     }
     return late;
   };

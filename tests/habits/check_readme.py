@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The program in the README is the one that CI compiles, and relative links in the prose lead somewhere."""
+"""The programs in the README are those that CI compiles, and relative links in the prose lead somewhere."""
 import re
 
 import sources
 
-PROGRAM = "samples/readme/readme.cpp"
+PROGRAMS = ["samples/readme/readme.cpp", "samples/readme/rows.cpp"]  # in the README's order
 BLOCK = re.compile(r"^```cpp\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
 def program_problems():
-    block = BLOCK.search((sources.ROOT / "README.md").read_text())
-    compiled = (sources.ROOT / PROGRAM).read_text().split("\n", 1)[1]  # all but the licence line
-    if not block:
-        yield "README.md: no block of C++"
-    elif block[1].strip() != compiled.strip():
-        yield f"README.md: its first block of C++ is not {PROGRAM}"
+    blocks = BLOCK.findall((sources.ROOT / "README.md").read_text())
+    if len(blocks) != len(PROGRAMS):
+        yield f"README.md: {len(blocks)} blocks of C++, and {len(PROGRAMS)} programs that CI compiles"
+    for block, program in zip(blocks, PROGRAMS):
+        compiled = (sources.ROOT / program).read_text().split("\n", 1)[1]  # all but the licence line
+        if block.strip() != compiled.strip():
+            yield f"README.md: one of its blocks of C++ is not {program}"
 
 
 def broken_links():
@@ -29,4 +30,4 @@ def broken_links():
                     yield f"{name}:{number}: {link} does not exist"
 
 
-sources.report([*program_problems(), *broken_links()], "the README's program, and links")
+sources.report([*program_problems(), *broken_links()], "the README's programs, and links")

@@ -115,6 +115,21 @@ TEST_CASE("a cancelled batch lets go of its rows, and they count as prefetched i
   CHECK(table.statistics().waited == 0);
 }
 
+TEST_CASE(
+    "a row that one batch has used was not prefetched in vain, though a later one wanted it too and is "
+    "cancelled") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20);
+  const auto first = range(0, 10), second = range(5, 15);
+  table.prefetch(first);
+  const auto later = table.prefetch(second);
+  table.settle();
+  gather(table, first);
+  table.cancel(later);
+  CHECK(table.statistics().prefetched_rows == 15);
+  CHECK(table.statistics().prefetched_unused == 5);
+}
+
 TEST_CASE("held rows leave, or others are used in the slow tier, before anyone waits: as the policy says") {
   for (const auto kind : {Kind::Rows, Kind::Blocks}) {
     for (const auto policy : {"lru", "hint_aware"}) {

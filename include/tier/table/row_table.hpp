@@ -92,7 +92,9 @@ class RowTable {
   }
 
   /// Says that a batch of these ids will be gathered. Knowledge only: it steers which rows leave. Ignored where rows are
-  /// used in place (`RowPolicy::uses_in_place`): none is fetched or kept for a batch.
+  /// used in place (`RowPolicy::uses_in_place`): none is fetched or kept for a batch. Up to 256 batches are open at once, and
+  /// further ones are dropped, and counted. Each keeps 24 bytes an id, and what the policy notes, in ordinary memory that
+  /// is not part of the budget.
   /// \throws  `std::out_of_range`
   [[nodiscard]] BatchId announce(std::span<const RowId> ids) { return {core_->announce(ids)}; }
   /// Fetches an announced batch in the background, and holds its rows until it has been gathered or cancelled. Takes

@@ -50,15 +50,19 @@ struct TableOptions {
 
 /// A table's counters since it was made, or `reset_statistics()`. A row moves with its state.
 struct TableStatistics {
-  std::uint64_t asked = 0;        ///< rows, each as often as it was asked for
-  std::uint64_t updated = 0;      ///< rows given to updates, each as often as it was given
-  std::uint64_t unique = 0;       ///< rows, once for each batch that was announced or updated
-  std::uint64_t hits = 0;         ///< rows that were there, a whole table's included
-  std::uint64_t waited = 0;       ///< rows that had to be waited for: asked - hits
+  std::uint64_t asked = 0;    ///< rows, each as often as it was asked for
+  std::uint64_t updated = 0;  ///< rows given to updates, each as often as it was given
+  /// Rows, once for each batch that was updated, or that was announced and gathered: who gathers without either does not
+  /// sort its ids, and so does not know.
+  std::uint64_t unique = 0;
+  std::uint64_t hits = 0;  ///< rows that were there, a whole table's included
+  /// Rows that were not: waited for, or used where they live. asked - hits
+  std::uint64_t waited = 0;
   std::uint64_t missed_rows = 0;  ///< fetched, or used in the slow tier, because they were asked for
   /// Of these: once for each gather or update. Rows that a gather uses where they live are not counted.
   std::uint64_t unique_missed_rows = 0;
-  std::uint64_t prefetched_rows = 0;  ///< fetched before they were asked for
+  /// Fetched in the background: before they were asked for, or after, where rows are used in place until they come.
+  std::uint64_t prefetched_rows = 0;
   std::uint64_t prefetched_unused =
       0;  ///< of these: gone again, or cancelled, before their batch was gathered
   std::uint64_t prefetches_stalled =
@@ -74,7 +78,9 @@ struct TableStatistics {
   std::uint64_t bytes_in = 0, bytes_out = 0;
   std::uint64_t bytes_wanted = 0;    ///< of `bytes_in`: of rows that were fetched
   std::uint64_t in_place_bytes = 0;  ///< read or changed by the CPU in the slow tier
-  std::uint64_t waited_ns = 0;       ///< in gathers and updates, summed over threads
+  /// In gathers and updates, for rows to come, summed over threads. What it takes the CPU to use rows where they live is
+  /// not in it: that is spent working, more slowly.
+  std::uint64_t waited_ns = 0;
 
   /// 1 - rows fetched / rows accessed by gathers and updates, and at least 0. A prefetched row is a fetch, not a hit.
   [[nodiscard]] double fast_share() const noexcept;
