@@ -2,6 +2,7 @@
 // Question: what does a training step of the DLRM pay for libtier while all its data fits fast memory, and what when a
 // tenth of it does?
 #include "harness/rows.hpp"
+#include "harness/shares.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -83,17 +84,18 @@ Row memory_overhead(std::size_t dim) {
   learn(tiered, batches);
   learn(plain, batches);
   const auto mib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
-  const double ours = mib(tiered_memory.traffic().peak_bytes - tiered_memory.doubled().count);
-  const double baseline = mib(plain_memory.traffic().peak_bytes);
+  const auto peak = tiered_memory.traffic().peak_bytes, doubled = tiered_memory.doubled().count;
+  const auto plain_peak = plain_memory.traffic().peak_bytes;
+  const double ratio = 1 + overhead_share(peak, doubled, plain_peak);
   return {.id = "memory.overhead",
           .what = fmt::format("peak of a DLRM with 1 GB of tables, a tenth fast, {} values a row", dim),
-          .value = ours,
+          .value = mib(peak - doubled),
           .unit = "MiB",
           .baseline = "plain memory",
-          .baseline_value = baseline,
-          .ratio = ours / baseline,
+          .baseline_value = mib(plain_peak),
+          .ratio = ratio,
           .reach = "<= 1.03",
-          .reached = ours <= 1.03 * baseline};
+          .reached = ratio <= 1.03};
 }
 // A map of 4 bytes a row, and 32 bytes a slot, are 5 % of the narrowest rows and 1.4 % of the widest.
 std::vector<Row> memory_overheads() {

@@ -24,4 +24,8 @@ double stalled_share(double stalled_seconds, std::size_t threads, double wall_se
   return all > 0 ? stalled_seconds / all : 0;
 }
 
+double overhead_share(std::uint64_t peak, std::uint64_t doubled, std::uint64_t plain_peak) noexcept {
+  return (static_cast<double>(peak) - static_cast<double>(doubled)) / static_cast<double>(plain_peak) - 1;
+}
+
 }  // namespace tier::bench

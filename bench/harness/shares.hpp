@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How much of what a program used was in fast memory, and how long it waited for the rest: from its counts.
+/// \file  How much of what a program used was in fast memory, how long it waited for the rest, and how much memory it
+///        took: from its counts.
 #include <cstddef>
 #include <cstdint>
 
@@ -25,5 +26,12 @@ namespace tier::bench {
 /// \param threads          that the program computes on, whether or not they wait
 /// \param wall_seconds     that it took
 [[nodiscard]] double stalled_share(double stalled_seconds, std::size_t threads, double wall_seconds) noexcept;
+
+/// How much more memory a program took than without libtier: (peak - doubled) / plain_peak - 1.
+/// \param peak        the highest sum of bytes in all tiers, staging, metadata and what policies keep included
+/// \param doubled     of these: further copies of what another tier has too, which can be dropped at once
+/// \param plain_peak  the highest sum of live bytes of the same program on plain memory; not 0
+[[nodiscard]] double overhead_share(std::uint64_t peak, std::uint64_t doubled,
+                                    std::uint64_t plain_peak) noexcept;
 
 }  // namespace tier::bench

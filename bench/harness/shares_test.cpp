@@ -8,6 +8,7 @@
 
 using tier::bench::fast_share;
 using tier::bench::on_time_share;
+using tier::bench::overhead_share;
 using tier::bench::stalled_share;
 
 TEST_CASE("what was fetched is not fast, and what was waited for not on time") {
@@ -36,6 +37,12 @@ TEST_CASE("a table's own shares are those of its counts") {
     CHECK(table.fast_share() == fast_share(missed + prefetched, asked + updated));
     CHECK(table.on_time_share() == on_time_share(waited, asked));
   }
+}
+
+TEST_CASE("the overhead is what is taken beyond the plain program, but for copies that can go at once") {
+  CHECK(overhead_share(125, 0, 100) == 0.25);
+  CHECK(overhead_share(135, 10, 100) == 0.25);
+  CHECK(overhead_share(100, 50, 100) == -0.5);
 }
 
 TEST_CASE("stalled time is a share of what all threads had, and not known if it is not known") {

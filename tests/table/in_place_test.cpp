@@ -65,6 +65,7 @@ TEST_CASE(
   CHECK(same_bits(gather(table, {0, 100, 200, 5}), plain.gather({0, 100, 200, 5})));
   const auto statistics = table.statistics();
   CHECK(statistics.in_place_rows == 12);  // of the update, too
+  CHECK(statistics.in_place_bytes == 12 * row_bytes);
   CHECK(statistics.prefetched_rows == 4);
   CHECK(statistics.written_rows == 0);
   table.flush();

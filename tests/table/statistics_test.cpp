@@ -96,6 +96,23 @@ TEST_CASE("a batch's rows are unique once, whether it was announced, gathered, u
   CHECK(unique([&] { table.cancel(table.announce(ids)); }) == 0);
 }
 
+TEST_CASE("a row that leaves for another is counted, and time is waited where rows come and nowhere else") {
+  for (const auto kind : {Kind::Rows, Kind::Blocks}) {
+    Rig rig{kind};
+    auto table = rig.table(1000, 100, 4, "lru");  // a block holds one row
+    use(table, {0, 1, 2, 3});
+    const auto came = table.statistics();
+    CHECK(came.evicted_rows == 0);
+    CHECK(came.waited_ns != 0);
+    use(table, {3, 2, 1, 0});
+    CHECK(table.statistics().waited_ns == came.waited_ns);
+    use(table, {4, 5, 0});
+    CHECK(table.statistics().evicted_rows == 2);
+    CHECK(table.statistics().waited_ns > came.waited_ns);
+    CHECK(table.statistics().in_place_bytes == 0);
+  }
+}
+
 TEST_CASE("a sum of statistics has the sum of each counter, and each has a name") {
   TableStatistics a;
   a.asked = 3;
