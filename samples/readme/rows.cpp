@@ -12,7 +12,7 @@ using tier::tiers::dram, tier::tiers::file;
 int main() {
   tier::Runtime runtime{{.tiers = {dram(64_MiB), file("/var/tmp", 1_GiB)}}};
   tier::TableOptions options;
-  options.rows = 1'000'000;  // of 64 floats and the sum of squares that row-wise Adagrad keeps: 260 MB,
+  options.rows = 1'000'000;  // of 64 floats and the sum of squares that row-wise Adagrad keeps: 260 MB
   options.dim = 64;
   options.state_columns = 1;
   options.budget = 26_MiB;  // a tenth of them in fast memory
