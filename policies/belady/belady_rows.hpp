@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The row whose next use is farthest leaves: the optimum, for who knows the future.
+#include <tier/core/export.hpp>
 #include <tier/policy/row_policy.hpp>
 
 #include <memory>
@@ -9,6 +10,6 @@
 namespace tier {
 
 /// See `<tier/runtime/row_policies.hpp>`, which declares it for programs.
-[[nodiscard]] std::unique_ptr<RowPolicy> make_belady_rows(std::vector<RowId> recorded);
+[[nodiscard]] TIER_EXPORT std::unique_ptr<RowPolicy> make_belady_rows(std::vector<RowId> recorded);
 
 }  // namespace tier

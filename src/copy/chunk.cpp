@@ -41,7 +41,7 @@ Tier* device_of(Path path, const CopyTask& task) noexcept {
 }
 
 std::byte* address(const TierRange& range, std::uint64_t offset) noexcept {
-  return range.tier->base() + range.offset + offset;
+  return (range.memory != nullptr ? range.memory : range.tier->base() + range.offset) + offset;
 }
 
 // More threads than a slow side can serve slow it down (CachedArrays, writes to Optane). What one thread moves at
@@ -157,7 +157,7 @@ void Chunk::copy_in_memory(FunctionRef<void()> let_go) noexcept {
   if (!piece.error) ask_for_error(Direction::Write, piece);
   if (piece.error) return;
   copy_bytes(address(task.to, piece.offset), address(task.from, piece.offset), piece.size,
-             stores_for(task.size, task.warm));
+             stores_for(task.size, task.warm), task.unannounced);
   if (!task.from.tier->charges() && !task.to.tier->charges()) return;
   let_go();
   charge(Direction::Read, piece, start);
@@ -174,7 +174,8 @@ void Chunk::transfer(Direction direction, FunctionRef<void()> let_go) noexcept {
     ask_for_error(in_memory, piece);
     if (piece.error) continue;
     std::byte* memory = address(side(in_memory, piece), piece.offset);
-    in_memory == Direction::Write ? announce_write(memory, piece.size) : announce_read(memory, piece.size);
+    if (!piece.task->task->unannounced)
+      in_memory == Direction::Write ? announce_write(memory, piece.size) : announce_read(memory, piece.size);
     requests[count++] = {side(direction, piece).offset + piece.offset, memory, piece.size};
   }
   let_go();

@@ -36,6 +36,8 @@ enum class Stores { Ordinary, NonTemporal };
 [[nodiscard]] Stores stores_for(std::size_t size, bool warm) noexcept;
 
 /// Copies `n` bytes with the best kernel of this CPU.   \post  The stores come before any later store of this thread.
-void copy_bytes(std::byte* dst, const std::byte* src, std::size_t n, Stores stores) noexcept;
+/// \param unannounced  behind ThreadSanitizer's back
+void copy_bytes(std::byte* dst, const std::byte* src, std::size_t n, Stores stores,
+                bool unannounced = false) noexcept;
 
 }  // namespace tier::detail

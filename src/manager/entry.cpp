@@ -138,6 +138,8 @@ void Entry::enter(std::size_t i) {
   Block& b = *op.block;
   auto& record = *b.record;
   op.entered = true;
+  if (record.place != nullptr && b.address.load(std::memory_order_relaxed) == nullptr) core_.show(b);
+  if (record.place != nullptr && op.use != Use::Read && !record.writable) core_.let_write(b);
   op.address = b.address.load(std::memory_order_acquire);
   if (op.address != nullptr) op.address += op.offset;
   b.note_use(mutated(Mutant::VersionNotRaised) ? Use::Read : op.use, core_.clock_.stamp());
@@ -175,7 +177,7 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     look_again();
     return Way::Again;
   }
-  const bool reachable = core_.addressable(b.record->primary()->tier);
+  const bool reachable = core_.reachable(b, b.record->primary()->tier);
   if (t->kind == TransferKind::Fetch || !reachable) {
     // An overwrite ends it, once: who then meets another one has found no room in between, and a reader and an
     // overwriter that need the same room would end each other's fetches for ever.
@@ -235,8 +237,8 @@ bool Entry::decide(std::size_t i) {
     plan.target = decision.tier < core_.tiers_.size() ? decision.tier : here;
     record.remembered = decision.remember && plan.target == here;
   }
-  if (in_place_ && here != no_tier && core_.addressable(here)) plan.target = here;
-  if (plan.target == no_tier || !core_.addressable(plan.target)) plan.target = 0;
+  if (in_place_ && here != no_tier && core_.reachable(*op.block, here)) plan.target = here;
+  if (plan.target == no_tier || !core_.reachable(*op.block, plan.target)) plan.target = 0;
   return ask;
 }
 
@@ -255,7 +257,7 @@ Entry::Way Entry::admit_settled(std::size_t i) {
     b.state.fetch_and(~word::failed, std::memory_order_acq_rel);
   }
   Region* primary = record.primary();
-  const bool reachable = primary != nullptr && core_.addressable(primary->tier);
+  const bool reachable = primary != nullptr && core_.reachable(b, primary->tier);
   const bool stays = reachable && (primary->tier == 0 || record.remembered);
   if (!stays && decide(i)) return Way::Again;
   const bool pinned = b.pins() > 0;
@@ -304,8 +306,8 @@ bool Entry::find_room(std::size_t i) {
   if (take(wanted)) return true;
   // No scope fails because the policy shunned a tier. A slower one is for what cannot be used where it is, at last.
   const Region* primary = b.record->primary();
-  const bool reachable = primary != nullptr && core_.addressable(primary->tier);
-  for (TierIndex t = 0; t < core_.tiers_.size() && core_.addressable(t); ++t) {
+  const bool reachable = primary != nullptr && core_.reachable(b, primary->tier);
+  for (TierIndex t = 0; t < core_.tiers_.size() && core_.reachable(b, t); ++t) {
     if (t == wanted || (t > wanted && (reachable || !in_place_))) continue;
     plan.target = t;
     if (core_.settle_in(b, t)) return report_.unlocked = true;  // a copy was there
@@ -362,7 +364,7 @@ void Entry::unspare() noexcept {
 /// Marks the block moving: nobody else moves it, or enters it without us. \return  false: look again
 bool Entry::mark(std::size_t i) {
   Block& b = *batch_[i].block;
-  const bool reachable = b.record->primary() != nullptr && core_.addressable(b.record->primary()->tier);
+  const bool reachable = b.record->primary() != nullptr && core_.reachable(b, b.record->primary()->tier);
   const bool pins_hold_addresses = batch_[i].use != Use::Overwrite || reachable;
   plans_[i].retired = (b.state.fetch_and(~word::retired, std::memory_order_acq_rel) & word::retired) != 0;
   if (ManagerCore::start_moving(b, pins_hold_addresses ? 0 : word::pins)) return true;
@@ -450,7 +452,7 @@ Entry::Step Entry::finish_transfers() {
     const Region* primary = b.record->primary();
     const auto state = b.state.load(std::memory_order_acquire);
     const bool usable = (state & (word::failed | word::retired)) == 0 && primary != nullptr &&
-                        core_.addressable(primary->tier);
+                        core_.reachable(b, primary->tier);
     if (usable) {
       ++core_.counts_.fetched_operands;
       core_.counts_.fetched_operand_bytes += batch_[i].size;
@@ -699,6 +701,12 @@ void Entry::throw_unreadable(std::size_t i) {
 }
 
 void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
+  const auto is_advice = [](const Operand& op) { return op.advice; };
+  if (!in_fork_child_ && std::ranges::any_of(batch, is_advice)) return enter_with_advice(batch, context);
+  enter_all(batch, context);
+}
+
+void ManagerCore::enter_all(std::span<Operand> batch, const BatchContext& context) {
   for (auto& op : batch) op.entered |= op.block == nullptr;
   if (std::ranges::all_of(batch, &Operand::entered)) return;
   if (in_fork_child_) return enter_in_child(batch);

@@ -15,15 +15,24 @@ void ManagerCore::before_fork() noexcept {
 void ManagerCore::after_fork(bool in_child) noexcept {
   if (in_child) {
     in_fork_child_ = true;
-    for (auto& [id, b] : by_id_) refresh(*b);
+    for (auto& [id, b] : by_id_) {
+      if (b->record->place != nullptr) leave_to_child(*b);
+      refresh(*b);
+    }
   }
   mutex_.unlock();
   if (!in_child) engine_.resume();
   companions_.after_fork(in_child);
 }
 
+/// Nobody serves faults there: what is not present must not read as zeros.
+void ManagerCore::leave_to_child(const Block& b) noexcept {
+  if (b.address.load(std::memory_order_relaxed) == nullptr) WindowSpace::forbid(b.record->place, b.size);
+}
+
 bool ManagerCore::copied_by_fork(const Block& b) const noexcept {
   const Region* primary = b.record->primary();
+  if (b.record->place != nullptr) return b.address.load(std::memory_order_relaxed) != nullptr;
   return primary != nullptr && tiers_[primary->tier].tier->is_copied_by_fork();
 }
 

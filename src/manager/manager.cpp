@@ -53,9 +53,19 @@ std::shared_ptr<Manager> Manager::make(std::vector<std::unique_ptr<Tier>> tiers,
 
 void Manager::leave(std::span<Operand> batch) noexcept {
   for (auto& op : batch) {
-    if (op.entered && op.block != nullptr) op.block->leave();
+    if (op.block == nullptr) continue;
+    if (op.entered)
+      leave(op);
+    else if (op.advice)
+      op.block->manager->let_go(op);
     op.entered = false;
   }
+}
+
+void Manager::leave(const Operand& operand) noexcept {
+  if (operand.advice)
+    operand.block->manager->advised_.fetch_sub(operand.block->size, std::memory_order_relaxed);
+  operand.block->leave();
 }
 
 ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy,
@@ -75,14 +85,16 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
   for (auto& t : in_order) {
     const Bytes capacity{t->capacity().count / granule_ * granule_};
     RegionHeap heap{capacity, Bytes{granule_}};
-    tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, 0, false});
+    tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, {}, 0, false});
   }
+  advice_limit_ = tiers_.front().heap.capacity().count / 2;
   refresh_wants();
 }
 
 ManagerCore::~ManagerCore() {
   LiveManagers::instance().remove(this);
   quiesce();
+  windows_.reset();  // its threads come to all that is here
   for (auto& tier : tiers_) {
     tier.ranked.clear();
     tier.secondaries.clear();
@@ -316,7 +328,9 @@ void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
   if (hint == Hint::Archive) notes_->prepare();  // a scope that ends will take it back
   MutexLock lock{mutex_};
   drain_own_notes();
-  if (!closed_) apply_hint(hint, *object.object->block, scope);
+  if (closed_) return;
+  for_each_block(*object.object,
+                 [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { apply_hint(hint, b, scope); });
 }
 
 void ManagerCore::hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept {
@@ -329,7 +343,25 @@ Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
   MutexLock lock{mutex_};
   drain_own_notes();
   if (closed_) return Outcome::Gone;
-  Block& b = *object.object->block;
+  Outcome outcome = Outcome::Done;
+  for_each_block(*object.object, [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    if (const auto one = prefetch_block(b); one != Outcome::Done) outcome = one;
+  });
+  check_watermarks();
+  return outcome;
+}
+
+Outcome ManagerCore::prefetch(BlockId id) noexcept {
+  if (in_fork_child_) return Outcome::Gone;
+  MutexLock lock{mutex_};
+  drain_own_notes();
+  Block* const b = closed_ ? nullptr : find(id);
+  const auto outcome = b != nullptr ? prefetch_block(*b) : Outcome::Gone;
+  check_watermarks();
+  return outcome;
+}
+
+Outcome ManagerCore::prefetch_block(Block& b) noexcept {
   HintEvent event{{}, Hint::Prefetch, b.id, 0};
   tell(event, &Observer::on_hint);
   b.record->archived = false;
@@ -337,7 +369,6 @@ Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
   auto outcome = tiers_.front().tier->reserves() ? Outcome::Full : begin_fetch(b, 0, false, Cause::Hint);
   if (outcome == Outcome::Full) outcome = fetch_later(b);
   if (outcome != Outcome::Done) ++counts_.prefetches_refused;
-  check_watermarks();
   return outcome;
 }
 
@@ -463,11 +494,15 @@ void ManagerCore::check_invariants() const {
     require(((state & word::moving) != 0) == (record.transfer != nullptr),
             "(I4) moving exactly while it has a transfer");
     if (record.primary() != nullptr && record.transfer == nullptr) {
-      const auto& t = tiers_[record.primary()->tier];
-      const std::byte* base = t.tier->base();
-      require(b->address.load(std::memory_order_acquire) ==
-                  (base == nullptr ? nullptr : base + t.heap.offset(record.primary()->slot)),
-              "(I5) a settled block's address is its primary's");
+      const Region& primary = *record.primary();
+      const auto* const address = b->address.load(std::memory_order_acquire);
+      const bool has_base = tiers_[primary.tier].tier->base() != nullptr;
+      if (record.place == nullptr)
+        require(address == (has_base ? home(primary) : nullptr),
+                "(I5) a settled block's address is its primary's");
+      else
+        require(address == (primary.pages == Pages::AtHome ? nullptr : record.place),
+                "(I5) a block in a window is at its place or absent");
     }
   }
   for (std::size_t t = 0; t < tiers_.size(); ++t) {

@@ -25,7 +25,8 @@ enum class Mutant : std::uint8_t {
   PinIgnored,
   StaleRegionPublished,
   LastBlockShort,
-  MoverWithoutVersionCheck
+  MoverWithoutVersionCheck,
+  WritesNotHeld
 };
 [[noreturn]] void throw_retired(std::string_view name);
 
@@ -36,7 +37,7 @@ inline bool mutated(Mutant m) noexcept { return active_mutant() == m; }
 constexpr bool mutated(Mutant) noexcept { return false; }
 #endif
 
-class ManagerCore final : public Manager, public PolicyContext {
+class ManagerCore final : public Manager, public PolicyContext, private WindowFaults {
  public:
   ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy,
               ManagerOptions options);
@@ -45,15 +46,21 @@ class ManagerCore final : public Manager, public PolicyContext {
   // Manager.
   ObjectHandle create(Bytes size, std::size_t alignment, std::string_view name) override;
   PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier, std::string_view name) override;
+  ObjectHandle create_window(Bytes size, std::size_t alignment, std::string_view name) override;
   void destroy(Object& object) noexcept override;
   void enter(std::span<Operand> batch, const BatchContext& context) override;
+  void hold(Operand& operand) noexcept override;
+  void let_go(Operand& operand) noexcept override;
+  void release_hold(Block& b) noexcept;
   void kernel_begin(const BatchContext& context, std::span<const Operand> batch) override;
   void kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept override;
   void hint(Hint hint, ObjectRef object, std::uint64_t scope) override;
   void hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept override;
   Outcome prefetch(ObjectRef object) noexcept override;
+  Outcome prefetch(BlockId block) noexcept override;
   void retire(ObjectRef object) noexcept override;
   void revive(ObjectRef object) override;
+  void migrate(std::span<const BlockId> blocks, TierIndex tier) override;
   void end_of_step() override;
   void compact() override;
   void quiesce() noexcept override;
@@ -89,6 +96,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   void last_unpinned(BlockId id) noexcept;
   void transfer_ended(Transfer& transfer, std::error_code error, bool cancelled) noexcept;
   void fetch_now(BlockId id) noexcept;
+  static const std::byte* place_of(const Block& b) noexcept { return b.record->place; }
+  static const Object* object_in(const Block& b) noexcept { return b.record->object; }
 
  private:
   friend class Entry;
@@ -96,8 +105,9 @@ class ManagerCore final : public Manager, public PolicyContext {
   struct TierState {
     std::unique_ptr<Tier> tier;
     RegionHeap heap;
-    RankedBlocks ranked;     // blocks whose primary is here and may move
-    RegionList secondaries;  // further copies, droppable
+    RankedBlocks ranked;       // blocks whose primary is here and may move
+    RegionList secondaries;    // further copies, droppable
+    std::vector<bool> bare{};  // by window unit: free, and without pages
     std::uint64_t high_water = 0;
     bool below_watermark = false;
   };
@@ -119,7 +129,8 @@ class ManagerCore final : public Manager, public PolicyContext {
   void condemn_region(Region* region) noexcept TIER_REQUIRES(mutex_);
   void attach_secondary(Block& b, Region* region, std::uint64_t version) noexcept TIER_REQUIRES(mutex_);
   void detach(Block& b, Region* region) noexcept TIER_REQUIRES(mutex_);
-  void set_primary(Block& b, Region* region) noexcept TIER_REQUIRES(mutex_);
+  void set_primary(Block& b, Region* region, const std::byte* landed = nullptr) noexcept
+      TIER_REQUIRES(mutex_);
   Block& new_block(std::uint64_t size, std::size_t alignment) TIER_REQUIRES(mutex_);
   void recycle(Block& b) noexcept TIER_REQUIRES(mutex_);
   void free_contents(Block& b) noexcept TIER_REQUIRES(mutex_);
@@ -156,6 +167,43 @@ class ManagerCore final : public Manager, public PolicyContext {
   std::string_view name_of(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   static bool start_moving(Block& b, std::uint32_t own_pins = 0) noexcept;
   bool addressable(TierIndex t) const noexcept { return tiers_[t].tier->model().addressable; }
+  void forget(Object& object) noexcept TIER_REQUIRES(mutex_);
+  void abandon(Block& b) noexcept TIER_REQUIRES(mutex_);
+  Outcome prefetch_block(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void retire_block(Block& b) noexcept TIER_REQUIRES(mutex_);
+  template <class F>
+  static void for_each_block(const Object& object, F&& f) {
+    if (object.blocks.empty()) f(*object.block);
+    for (auto* b : object.blocks) f(*b);
+  }
+
+  // Windows (windows.cpp).
+  std::byte* home(const Region& region) const noexcept TIER_REQUIRES(mutex_);
+  bool reachable(const Block& b, TierIndex t) const noexcept TIER_REQUIRES(mutex_);
+  bool shows_in(const Block& b, TierIndex t) const noexcept TIER_REQUIRES(mutex_);
+  bool lends(const Block& b) const noexcept TIER_REQUIRES(mutex_);
+  void show(Block& b, const std::byte* landed = nullptr) noexcept TIER_REQUIRES(mutex_);
+  void make_bare(Region& region) noexcept TIER_REQUIRES(mutex_);
+  bool take_bare(TierIndex t, std::uint64_t offset, std::uint64_t size) noexcept TIER_REQUIRES(mutex_);
+  void give_back_bare(const Region& region) noexcept TIER_REQUIRES(mutex_);
+  std::byte* take_landing(const Block& b, const Region& to, TransferKind kind) noexcept TIER_REQUIRES(mutex_);
+  bool hide(Block& b, Region& region) noexcept TIER_REQUIRES(mutex_);
+  bool hold_writes(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void let_write(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void on_fault(const WindowFault& fault) noexcept override;
+  bool serve(const WindowFault& fault) noexcept;
+  void bring(std::span<Operand> batch, const BatchContext& context) noexcept;
+  bool bring_all(std::span<Operand> few, const BatchContext& context) noexcept;
+  void enter_all(std::span<Operand> batch, const BatchContext& context);
+  void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
+  void fill_hole(std::byte* address) noexcept;
+  void wait_for_room() noexcept;
+  void refuse(const WindowFault& fault, const Operand& operand, const char* why) noexcept;
+  [[noreturn]] void die_of(const WindowFault& fault, const Block* b) const noexcept TIER_REQUIRES(mutex_);
+  WindowSpace& windows() TIER_REQUIRES(mutex_);
+  Block& new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) TIER_REQUIRES(mutex_);
+  void leave_window(Block& b) noexcept TIER_REQUIRES(mutex_);
+  Transfer* begin_migration(BlockId id, TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
 
   // Transfers (transfers.cpp).
   Transfer* begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept
@@ -206,6 +254,7 @@ class ManagerCore final : public Manager, public PolicyContext {
   // Forks (fork.cpp).
   void enter_in_child(std::span<Operand> batch);
   bool copied_by_fork(const Block& b) const noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
+  static void leave_to_child(const Block& b) noexcept;
   void refuse_in_child(std::string_view what) const;
 
   // Waiting and telling (manager.cpp).
@@ -334,9 +383,11 @@ class ManagerCore final : public Manager, public PolicyContext {
   WantedUses policy_uses_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;
   WantedUses watched_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;  // by the policy or an observer
   bool policy_kernels_ TIER_GUARDED_BY(mutex_) = false;
-  Companions companions_;       // told before the lock is taken
-  bool in_fork_child_ = false;  // set before the child's first own instruction
-  CopyEngine engine_;           // last: its movers end before what they report to
+  std::unique_ptr<Landings> landings_ TIER_GUARDED_BY(mutex_);  // from the first window on
+  std::unique_ptr<WindowSpace> windows_;  // from the first window on; its threads come to us
+  Companions companions_;                 // told before the lock is taken
+  bool in_fork_child_ = false;            // set before the child's first own instruction
+  CopyEngine engine_;                     // last: its movers end before what they report to
 };
 
 }  // namespace tier

@@ -23,6 +23,8 @@ Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_co
   region->next = nullptr;
   region->version = 0;
   region->given_up = false;
+  region->pages = Pages::AtHome;
+  region->bare = take_bare(t, state.heap.offset(slot), state.heap.size(slot));
   region->readers = 0;
   const auto error = state.tier->reserve(state.heap.offset(slot), state.heap.size(slot));
   region->reserved = !error;
@@ -65,6 +67,7 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
     RegionEvent event{{}, 0, region->tier, {size}, true};
     tell(event, &Observer::on_region);
   }
+  give_back_bare(*region);
   const auto slot = state.heap.free(region->slot);
   regions_.put(region);
   return slot;
@@ -82,7 +85,11 @@ void ManagerCore::free_region(Region* region) noexcept {
 }
 
 void ManagerCore::stop_reading(Region* region) noexcept {
-  if (--region->readers == 0 && region->given_up) free_region(region);
+  if (--region->readers > 0) return;
+  if (region->given_up)
+    free_region(region);
+  else if (region->block != nullptr && region->block->record->place != nullptr)
+    release_if_dead(*region->block);
 }
 
 void ManagerCore::condemn_region(Region* region) noexcept {
@@ -120,20 +127,26 @@ Region* ManagerCore::unread_copy(Block& b, TierIndex t) noexcept {
 }
 
 /// Makes a region that nobody owns the primary; the old primary, if any, stays a current secondary.
-void ManagerCore::set_primary(Block& b, Region* region) noexcept {
+/// \param landed  where its bytes are, if not in the region yet: for a window alone
+void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed) noexcept {
   unrank(b);
   Region* old = b.record->regions;
+  const bool kept = old != nullptr && hide(b, *old);
   region->block = &b;
   region->next = old;
   b.record->regions = region;
   b.record->remembered = false;
   if (old != nullptr) {
-    old->version = b.version.load(std::memory_order_relaxed);
+    old->version = kept ? b.version.load(std::memory_order_relaxed) : 0;
     tiers_[old->tier].secondaries.push_back(*old);
   }
-  std::byte* base = tiers_[region->tier].tier->base();
-  const auto offset = tiers_[region->tier].heap.offset(region->slot);
-  b.address.store(base == nullptr ? nullptr : base + offset, std::memory_order_release);
+  if (b.record->place == nullptr) {
+    const bool has_base = tiers_[region->tier].tier->base() != nullptr;
+    b.address.store(has_base ? home(*region) : nullptr, std::memory_order_release);
+    region->bare = false;
+  } else if (shows_in(b, region->tier)) {
+    show(b, landed);
+  }
   rank(b);
   refresh(b);
 }
@@ -182,7 +195,8 @@ std::string_view ManagerCore::name_of(const Block& b) const noexcept {
 void ManagerCore::refresh(Block& b) noexcept {
   const auto& record = *b.record;
   const Region* primary = record.primary();
-  const bool asks = door_closed_ || primary == nullptr || record.archived || record.garbage ||
+  const bool unmapped = record.place != nullptr && b.address.load(std::memory_order_relaxed) == nullptr;
+  const bool asks = door_closed_ || primary == nullptr || record.archived || record.garbage || unmapped ||
                     !addressable(primary->tier) || tiers_[primary->tier].tier->charges() ||
                     (primary->tier != 0 && !record.remembered) || (in_fork_child_ && !copied_by_fork(b));
   const bool outside = primary == nullptr || primary->tier != 0;
@@ -274,6 +288,7 @@ void ManagerCore::recycle(Block& b) noexcept {
     if (b.record->group->listed) groups_.erase(GroupList::s_iterator_to(*b.record->group));
     delete b.record->group;
   }
+  if (b.record->window != nullptr) leave_window(b);
   records_.put(b.record);
   b.record = nullptr;
   b.state.store(0, std::memory_order_release);
@@ -287,6 +302,7 @@ void ManagerCore::free_contents(Block& b) noexcept {
     placed_[record.primary()->tier] -= tiers_[record.primary()->tier].heap.size(record.primary()->slot);
     record.counted = false;
   }
+  if (record.primary() != nullptr) std::ignore = hide(b, *record.primary());
   while (Region* region = record.regions) {
     if (region->next != nullptr) {
       Region* secondary = region->next;
@@ -324,6 +340,8 @@ void ManagerCore::release_if_dead(Block& b) noexcept {
   const auto state = b.state.load(std::memory_order_acquire);
   if ((state & word::retired) == 0 || (state & word::pins) != 0 || record.transfer != nullptr || record.kept)
     return;
+  // A device that reads from a window does so at its addresses.
+  if (record.place != nullptr && record.primary() != nullptr && record.primary()->readers > 0) return;
   free_contents(b);
   if (record.dying && record.entering == 0) recycle(b);
 }
@@ -370,9 +388,17 @@ Object& ManagerCore::new_object(Block& b, std::size_t offset, std::size_t size, 
   object->offset = offset;
   object->size = size;
   object->grouped = object->retired = false;
+  object->window = nullptr;
   objects_.push_back(*object);
   if (b.record->group == nullptr) b.record->object = object;
   return *object;
+}
+
+void ManagerCore::forget(Object& object) noexcept {
+  objects_.erase(objects_.iterator_to(object));
+  object.name.clear();
+  object.blocks.clear();
+  objects_pool_.put(&object);
 }
 
 /// The first region of a block: where the policy says, else where there is room.
@@ -578,30 +604,32 @@ void ManagerCore::destroy(Object& object) noexcept {
   if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
-  Block& b = *object.block;
   if (object.grouped) {
     if (!object.retired) leave_part(object);
-    forget_part(*b.record->group);
+    forget_part(*object.block->record->group);
   } else {
-    auto& record = *b.record;
-    record.object = nullptr;
-    record.dying = true;
-    const bool freed = policy_->frees_early() || record.placed || closed_ || record.primary() == nullptr;
-    RetireEvent event{{}, b.id, freed};
-    tell(event, &Observer::on_retire);
-    ask([&](Policy& p) { p.on_retire(event, *this); });
-    if (freed || (b.state.load(std::memory_order_relaxed) & word::retired) != 0) {
-      keep_while_pinned(b);
-      mark_dead(b);
-    } else if (!record.garbage) {
-      record.garbage = true;
-      ++garbage_;
-    }
+    for_each_block(object, [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { abandon(b); });
   }
-  objects_.erase(objects_.iterator_to(object));
-  object.name.clear();
-  objects_pool_.put(&object);
+  forget(object);
   changed();
+}
+
+/// The block has no object any more.
+void ManagerCore::abandon(Block& b) noexcept {
+  auto& record = *b.record;
+  record.object = nullptr;
+  record.dying = true;
+  const bool freed = policy_->frees_early() || record.placed || closed_ || record.primary() == nullptr;
+  RetireEvent event{{}, b.id, freed};
+  tell(event, &Observer::on_retire);
+  ask([&](Policy& p) { p.on_retire(event, *this); });
+  if (freed || (b.state.load(std::memory_order_relaxed) & word::retired) != 0) {
+    keep_while_pinned(b);
+    mark_dead(b);
+  } else if (!record.garbage) {
+    record.garbage = true;
+    ++garbage_;
+  }
 }
 
 /// The rest of the group goes on, so that no policy is told.
@@ -641,8 +669,11 @@ void ManagerCore::retire(ObjectRef ref) noexcept {
   if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
-  Block& b = *ref.object->block;
   if (ref.object->grouped) return retire_part(const_cast<Object&>(*ref.object));
+  for_each_block(*ref.object, [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { retire_block(b); });
+}
+
+void ManagerCore::retire_block(Block& b) noexcept {
   auto& record = *b.record;
   if ((b.state.load(std::memory_order_relaxed) & word::retired) != 0 || record.placed || record.garbage)
     return;

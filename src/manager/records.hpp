@@ -6,17 +6,27 @@
 #include <tier/manager/object.hpp>
 #include <tier/memory/region_heap.hpp>
 
+#include <array>
 #include <bitset>
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
 #include <cstdint>
 #include <vector>
 
+#include "memory/window_space.hpp"
+
 namespace tier {
 
 struct Transfer;
 struct Room;
 struct Group;
+
+/// Where the bytes of a region are.
+enum class Pages : std::uint8_t {
+  AtHome,  ///< in its tier
+  Moved,   ///< its tier's pages are in the block's window
+  Lent     ///< the block's window has pages of the system's, as many as the region gave back
+};
 
 /// One contiguous slice of one tier. While `block` is null a transfer or a room in the making owns it.
 /// As an element of a list it is a secondary that may be dropped.
@@ -25,12 +35,20 @@ struct Region : boost::intrusive::list_base_hook<> {
   Region* next = nullptr;  ///< further copies of the same block
   RegionHeap::Slot slot = RegionHeap::none;
   TierIndex tier = no_tier;
-  bool reserved = false;      ///< the tier was asked to back it
-  bool given_up = false;      ///< free once nobody reads it any more
+  bool reserved = false;  ///< the tier was asked to back it
+  bool given_up = false;  ///< free once nobody reads it any more
+  Pages pages = Pages::AtHome;
+  bool bare = false;          ///< there are no pages in its tier: the system has them
   unsigned readers = 0;       ///< transfers that copy from it, given up by the block or not
   std::uint64_t version = 0;  ///< of the bytes in a secondary; a primary is current by definition
 };
 using RegionList = boost::intrusive::list<Region>;
+
+/// The address space of an object with a window; goes with the last of its blocks.
+struct ObjectWindow {
+  AddressWindow range;
+  std::size_t blocks = 0;
+};
 
 /// The cold part of a block. As an element of a set it is ranked among the blocks whose primary is in its tier.
 struct BlockRecord : boost::intrusive::set_base_hook<> {
@@ -39,6 +57,8 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   Transfer* transfer = nullptr;
   Object* object = nullptr;  ///< the only one, unless `group`
   Group* group = nullptr;
+  ObjectWindow* window = nullptr;
+  std::byte* place = nullptr;  ///< in the window, for ever
   std::uint64_t rank = 0;
   std::size_t alignment = 1;
   bool archived = false;
@@ -47,6 +67,7 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   bool placed = false;      ///< never moves
   bool kept = false;        ///< destroyed while pinned: the manager lives until the last unpin
   bool counted = false;     ///< in the tier's sum of placed bytes
+  bool writable = false;    ///< in its window: stores go through unseen; else the first one is told
   bool remembered = false;  ///< the policy has said that in-place uses need not ask
   unsigned entering = 0;    ///< batches on their way in: the descriptor stays for them
   unsigned spared = 0;      ///< those of them that look for room: it does not leave to make some
@@ -88,6 +109,14 @@ enum class TransferKind : std::uint8_t {
 
 class ManagerCore;
 
+/// Where the bytes of small blocks arrive on their way to a window: fewer, and used again, they cost no page faults.
+struct Landings {
+  static constexpr std::size_t count = 32;
+  alignas(WindowSpace::unit) std::array<std::array<std::byte, WindowSpace::unit>, count> buffers;
+  std::array<std::byte*, count> free;
+  std::size_t free_count = 0;
+};
+
 /// A transfer of one block: the record beside its state. It owns `to_region` until it has ended.
 struct Transfer final : CopyTask {
   Transfer(ManagerCore& core, Block& b, TransferKind k, Cause c) noexcept
@@ -103,10 +132,11 @@ struct Transfer final : CopyTask {
   TierIndex from_tier = no_tier;
   std::uint64_t version = 0;  ///< of the block at the start
   std::uint64_t start_ns = 0;
-  Room* room = nullptr;     ///< the room that waits for the old region
-  unsigned references = 1;  ///< 1 for being in flight, 1 for each thread that waits for it
-  bool awaited = false;     ///< a scope depends on it: not to be cancelled for room
-  bool submitted = false;   ///< to the movers
+  std::byte* landing = nullptr;  ///< where the bytes for a window arrive; null: in `to_region`
+  Room* room = nullptr;          ///< the room that waits for the old region
+  unsigned references = 1;       ///< 1 for being in flight, 1 for each thread that waits for it
+  bool awaited = false;          ///< a scope depends on it: not to be cancelled for room
+  bool submitted = false;        ///< to the movers
   bool ended = false;
 };
 

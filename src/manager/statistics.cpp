@@ -101,6 +101,7 @@ std::string Statistics::to_text() const {
       line("evictions", evictions) + line("dropped without a copy", dropped_clean) + line("forced", forced);
   text += line("prefetches begun", prefetches_begun) + line("prefetches refused", prefetches_refused);
   text += line("transfers cancelled", transfers_cancelled);
+  text += line("window faults", window_faults) + line("window writes held", window_writes_held);
   text += line("hints dropped", hints_dropped) + line("uses dropped", uses_dropped);
   text += padded("stalls", 28) + padded(std::to_string(stalls), 14) + milliseconds(stalled_ns) + "\n";
   text += padded("metadata", 28) + to_human(metadata) + "\n";
@@ -135,6 +136,8 @@ std::string Statistics::to_json() const {
   json["transfers_cancelled"] = transfers_cancelled;
   json["hints_dropped"] = hints_dropped;
   json["uses_dropped"] = uses_dropped;
+  json["window_faults"] = window_faults;
+  json["window_writes_held"] = window_writes_held;
   json["stalls"] = stalls;
   json["stalled_ns"] = stalled_ns;
   json["objects"] = objects;

@@ -14,7 +14,7 @@ void Transfer::finished(std::error_code error, bool cancelled) noexcept {
 /// Describes a transfer of a block that is marked moving; the caller runs or submits it. Takes `to` in any case.
 /// \return  null if there is no memory for the record; the block is settled again and `to` is free
 Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept {
-  auto* t = new (std::nothrow) Transfer{*this, b, kind, cause};
+  auto* t = hold_writes(b) ? new (std::nothrow) Transfer{*this, b, kind, cause} : nullptr;
   if (t == nullptr) {
     b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
     free_region(to);
@@ -29,6 +29,10 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   t->start_ns = now_ns();
   t->from = {tiers_[from->tier].tier.get(), tiers_[from->tier].heap.offset(from->slot)};
   t->to = {tiers_[to->tier].tier.get(), tiers_[to->tier].heap.offset(to->slot)};
+  if (from->pages != Pages::AtHome) t->from.memory = b.record->place;
+  t->unannounced = b.record->place != nullptr;
+  t->to.memory = t->landing = take_landing(b, *to, kind);
+  if (t->landing == nullptr) to->bare = false;
   // A block that was never written has no bytes worth copying.
   t->size = t->version == 0 ? 0 : copied_size(b, from->tier, to->tier);
   if (mutated(Mutant::LastBlockShort) && t->size > granule_) t->size -= granule_;
@@ -77,7 +81,7 @@ void ManagerCore::publish(Transfer& t, Block& b) noexcept {
     return;
   }
   // Pins of a fetch are of those who wait for it; they have no address yet.
-  set_primary(b, to);
+  set_primary(b, to, t.landing);
   if (t.kind == TransferKind::Fetch) return;
   detach(b, old);
   if (t.room != nullptr)
@@ -90,6 +94,13 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   MutexLock lock{mutex_};
   --in_flight_;
   t.ended = true;
+  struct Landed {  // its bytes are in the window now, or nowhere
+    ManagerCore& core;
+    std::byte* landing;
+    ~Landed() TIER_NO_THREAD_SAFETY_ANALYSIS {
+      if (landing != nullptr) core.landings_->free[core.landings_->free_count++] = landing;
+    }
+  } const landed{*this, t.landing};
   stop_reading(t.from_region);
   const auto to_tier = t.to_region->tier;
   if (cancelled) ++counts_.transfers_cancelled;

@@ -15,6 +15,7 @@
 
 #include "memory/io_engine.hpp"
 #include "memory/scratch_file.hpp"
+#include "memory/window_space.hpp"
 
 namespace tier {
 namespace {
@@ -90,7 +91,7 @@ std::optional<Bytes> find_memory_limit() {
   for (std::string line; std::getline(groups, line);) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const auto controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const auto controllers = std::string{","}.append(line, first + 1, second - first - 1).append(",");
     const auto path = line.substr(second + 1);
     std::optional<Bytes> limit;
     if (controllers == ",,") limit = lowest_limit("/sys/fs/cgroup", path, "memory.max");
@@ -150,6 +151,8 @@ Machine discover() {
         {0, read_line("/sys/devices/system/cpu/online"), machine.memory_total, machine.memory_available});
   find_huge_pages(machine);
   machine.io_uring = find_io_uring();
+  machine.userfaultfd.reason = WindowSpace::why_not();
+  machine.userfaultfd.usable = machine.userfaultfd.reason.empty();
   machine.locked_memory_limit = resource_limit(RLIMIT_MEMLOCK);
   machine.file_size_limit = resource_limit(RLIMIT_FSIZE);
   machine.root = ::geteuid() == 0;

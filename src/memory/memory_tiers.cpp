@@ -25,6 +25,7 @@ DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& mode
     base_ = memory_.data();
   else
     io_alignment_ = page_alignment;
+  private_pages_ = model.addressable;
   if (spec.prefault)
     fault_in();
   else

@@ -8,6 +8,8 @@
 
 #include <vector>
 
+#include "pmr/live_heaps.hpp"
+
 namespace tier::detail {
 namespace {
 
@@ -39,6 +41,7 @@ class Forks {
   }
 
   void prepare() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
+    LiveHeaps::instance().before_fork();  // a thread that holds one may be waiting for a manager
     mutex_.lock();
     for (auto& [manager, held] : watched_)
       if ((held = manager.lock())) held->before_fork();
@@ -50,6 +53,7 @@ class Forks {
       if (!in_child) held.reset();
     }
     mutex_.unlock();
+    LiveHeaps::instance().after_fork();
   }
 
   Mutex mutex_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/forks.hpp"
 
+#include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/spec.hpp>
@@ -35,10 +36,8 @@ std::string list(std::span<const std::string> names) {
   return text;
 }
 
-[[maybe_unused]] void abort_if_checked() {
-#if defined(TIER_CHECKED)
-  std::abort();
-#endif
+void abort_if_checked() {
+  if constexpr (detail::checked) std::abort();
 }
 
 std::optional<std::string> variable(const char* name) {

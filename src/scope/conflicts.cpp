@@ -102,12 +102,14 @@ bool has_bytes(Manager& manager) noexcept {
 
 // A check is no reason to fail: what there is no memory to note is not checked.
 void note_accesses(Chain chain, std::span<const Operand> batch) noexcept try {
-  for (const auto& operand : batch) Accesses::instance().note(chain, operand);
+  for (const auto& operand : batch)
+    if (!operand.advice) Accesses::instance().note(chain, operand);
 } catch (const std::bad_alloc&) {
 }
 
 void forget_accesses(Chain chain, std::span<const Operand> batch) noexcept try {
-  for (const auto& operand : batch) Accesses::instance().forget(chain, operand);
+  for (const auto& operand : batch)
+    if (!operand.advice) Accesses::instance().forget(chain, operand);
 } catch (const std::bad_alloc&) {
 }
 

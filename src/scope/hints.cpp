@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/assert.hpp>
 #include <tier/scope/archive_scope.hpp>
 #include <tier/scope/hints.hpp>
 
@@ -18,6 +19,17 @@ Outcome begin_prefetch(ObjectRef object) noexcept {
 
 void retire_object(ObjectRef object) noexcept {
   if (object.object != nullptr) manager_of(object).retire(object);
+}
+
+void migrate(std::span<const BlockRef> blocks, TierIndex tier) {
+  if (blocks.empty()) return;
+  std::vector<BlockId> ids;
+  ids.reserve(blocks.size());
+  for (const auto& block : blocks) {
+    TIER_VERIFY(block.manager == blocks.front().manager, "what migrates at once belongs to one runtime");
+    ids.push_back(block.id);
+  }
+  blocks.front().manager->migrate(ids, tier);
 }
 
 }  // namespace detail

@@ -34,7 +34,7 @@ void Scope::begin_kernel(Manager& manager, std::string_view kernel, std::uint64_
 void Scope::end_kernel() noexcept {
   const auto operands = operands_.all();
   const auto managed = std::ranges::find_if(operands, [](const Operand& o) { return o.block != nullptr; });
-  managed->block->manager->kernel_end(nesting_.id(), now_ns() - told_at_ns_);
+  if (managed != operands.end()) managed->block->manager->kernel_end(nesting_.id(), now_ns() - told_at_ns_);
 }
 
 }  // namespace tier

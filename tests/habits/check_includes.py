@@ -93,6 +93,14 @@ def problems_in(root, names):
     return found
 
 
+def blind_to_config(root, names):
+    """Without the header that CMake makes, no build is a checked one, and nothing says so."""
+    for path in names:
+        text = (root / path).read_text()
+        if re.search(r"^#\s*if.*\bTIER_CHECKED\b", text, re.MULTILINE) and "#include <tier/core/config.hpp>" not in text:
+            yield f"{path}:1: asks for TIER_CHECKED and does not include tier/core/config.hpp"
+
+
 PLANTED = {
     "include/tier/core/a.hpp": "#include <tier/memory/tier.hpp>",
     "include/tier/memory/b.hpp": "#  include <tier/runtime/runtime.hpp>",
@@ -106,6 +114,7 @@ PLANTED = {
     "src/newlayer/j.cpp": "#include <tier/core/bytes.hpp>",
     "include/tier/scope/k.hpp": "#include <tier/tier.hpp>",
     "src/core/l.cpp": '#include "../memory/m.hpp"',
+    "tests/core/o_test.cpp": "#if defined(TIER_CHECKED)",
 }
 SOUND = {
     "policies/lru/lru.hpp": '#include <tier/policy/policy.hpp>\n#include <tier/core/bytes.hpp>',
@@ -116,6 +125,7 @@ SOUND = {
     "src/runtime/factory.cpp": '#include "lru/lru.hpp"\n#include <tier/tensor/tensor.hpp>',
     "include/tier/table/row_table.hpp": "#include <tier/tensor/tensor.hpp>\n#include <tier/scope/scope.hpp>",
     "tests/core/n_test.cpp": "#include <tier/runtime/runtime.hpp>",
+    "src/core/p.cpp": "#include <tier/core/config.hpp>\n#if defined(TIER_CHECKED)",
 }
 
 
@@ -125,7 +135,8 @@ def self_test():
         for name, text in {**PLANTED, **SOUND}.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text + "\n")
-        found = {line.split(":")[0] for line in problems_in(root, map(Path, {**PLANTED, **SOUND}))}
+        names = [Path(name) for name in {**PLANTED, **SOUND}]
+        found = {line.split(":")[0] for line in [*problems_in(root, names), *blind_to_config(root, names)]}
     missed = [f"planted breach not found: {name}" for name in PLANTED if name not in found]
     invented = [f"sound file reported: {name}" for name in SOUND if name in found]
     sources.report(missed + invented, f"{len(PLANTED)} planted breaches and {len(SOUND)} sound files")
@@ -135,4 +146,5 @@ if __name__ == "__main__":
     if "--self-test" in sys.argv[1:]:
         self_test()
     names = sources.cpp_files()
-    sources.report(problems_in(sources.ROOT, names), f"includes of {sum(owner(name) is not None for name in names)} files")
+    problems = [*problems_in(sources.ROOT, names), *blind_to_config(sources.ROOT, names)]
+    sources.report(problems, f"includes of {sum(owner(name) is not None for name in names)} files")

@@ -6,7 +6,7 @@ import sources
 IDENTIFIER = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 # JSON has no comments; the licence itself and prose need none, and test data is what it is.
 EXEMPT_SUFFIXES = {".json", ".md", ".txt", ".csv", ".dat", ".bin", ".gz"}
-EXEMPT_NAMES = {"LICENSE", ".gitignore", ".gitattributes"}
+EXEMPT_NAMES = {"LICENSE", "usage", ".gitignore", ".gitattributes"}
 
 
 def needs_licence(name):

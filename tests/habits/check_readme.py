@@ -1,23 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The programs in the README are those that CI compiles, and relative links in the prose lead somewhere."""
+"""The programs in the README, and the CMakeLists.txt for them, are those that CI builds; relative links in the prose lead
+somewhere. The README's commands are run in tests/package."""
 import re
 
 import sources
 
-PROGRAMS = ["samples/readme/readme.cpp", "samples/readme/rows.cpp"]  # in the README's order
-BLOCK = re.compile(r"^```cpp\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# In the README's order. Of further blocks of CMake, tests/package takes what they say.
+PROGRAMS = ["samples/readme/readme.cpp", "samples/readme/containers.cpp", "samples/readme/rows.cpp"]
+LISTS = "test_package/CMakeLists.txt"
+BLOCK = re.compile(r"^```(cpp|cmake)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
 def program_problems():
     blocks = BLOCK.findall((sources.ROOT / "README.md").read_text())
-    if len(blocks) != len(PROGRAMS):
-        yield f"README.md: {len(blocks)} blocks of C++, and {len(PROGRAMS)} programs that CI compiles"
-    for block, program in zip(blocks, PROGRAMS):
-        compiled = (sources.ROOT / program).read_text().split("\n", 1)[1]  # all but the licence line
-        if block.strip() != compiled.strip():
-            yield f"README.md: one of its blocks of C++ is not {program}"
+    programs = [text for language, text in blocks if language == "cpp"]
+    lists = [text for language, text in blocks if language == "cmake"][:1]
+    if len(programs) != len(PROGRAMS):
+        yield f"README.md: {len(programs)} blocks of C++, and {len(PROGRAMS)} programs that CI compiles"
+    if not lists:
+        yield f"README.md: has no {LISTS}"
+    for block, name in zip([*programs, *lists], [*PROGRAMS, LISTS]):
+        built = (sources.ROOT / name).read_text().split("\n", 1)[1]  # all but the licence line
+        if block.strip() != built.strip():
+            yield f"README.md: one of its blocks is not {name}"
 
 
 def broken_links():
@@ -30,4 +37,4 @@ def broken_links():
                     yield f"{name}:{number}: {link} does not exist"
 
 
-sources.report([*program_problems(), *broken_links()], "the README's programs, and links")
+sources.report([*program_problems(), *broken_links()], "the README's programs and CMakeLists.txt, and links")

@@ -4,12 +4,15 @@
 #include "random_program.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
+#include "support/windows.hpp"
+#include "window_fire.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdio>
 #include <exception>
 
@@ -22,6 +25,7 @@ Mutant& active_mutant() noexcept {
 
 using namespace tier;
 using namespace tier::test;
+using namespace tier::literals;
 
 namespace {
 
@@ -55,8 +59,24 @@ struct Found {
   std::uint64_t after = 0;  ///< steps; 0 where the process crashed
 };
 
+/// Windows under fire, until something is lost.   \return  0, or `limit`
+std::uint64_t windows_until_broken(std::uint64_t seed, std::uint64_t limit) {
+  constexpr std::array sizes{64_KiB, 512_KiB, 2_MiB, 3_MiB};
+  Rig rig{4_MiB, 16_MiB, true};
+  WindowFire fire{rig, sizes, seed};
+  try {
+    fire.run(std::chrono::seconds{20});
+  } catch (const std::logic_error& e) {
+    std::printf("  %s", e.what());
+    return 0;
+  }
+  return limit;
+}
+
+using UntilBroken = std::uint64_t (*)(std::uint64_t seed, std::uint64_t limit);
+
 /// In a process of its own: a mutant may write anywhere.
-Found look_for(Mutant mutant, std::uint64_t seed, std::uint64_t limit) {
+Found look_for(Mutant mutant, UntilBroken until_broken, std::uint64_t seed, std::uint64_t limit) {
   int result[2];
   REQUIRE(::pipe(result) == 0);
   std::fflush(stdout);
@@ -65,7 +85,7 @@ Found look_for(Mutant mutant, std::uint64_t seed, std::uint64_t limit) {
   if (child == 0) {
     ::alarm(seconds_before_it_hangs);
     active_mutant() = mutant;
-    const auto after = steps_until_broken(seed, limit);
+    const auto after = until_broken(seed, limit);
     std::fflush(stdout);
     std::ignore = ::write(result[1], &after, sizeof after);
     ::_exit(0);
@@ -90,18 +110,21 @@ TEST_CASE("each seeded mutant is found, and nothing is found without one") {
   struct Seeded {
     Mutant mutant;
     const char* name;
+    UntilBroken until_broken = steps_until_broken;
   };
-  for (const auto [mutant, name] :
+  for (const auto [mutant, name, until_broken] :
        {Seeded{Mutant::DirtyDecidedAtFetch, "dirty decided at fetch"},
         Seeded{Mutant::VersionNotRaised, "version not raised"}, Seeded{Mutant::PinIgnored, "pin ignored"},
         Seeded{Mutant::StaleRegionPublished, "stale region published"},
         Seeded{Mutant::LastBlockShort, "last block short"},
-        Seeded{Mutant::MoverWithoutVersionCheck, "mover without version check"}}) {
+        Seeded{Mutant::MoverWithoutVersionCheck, "mover without version check"},
+        Seeded{Mutant::WritesNotHeld, "stores to windows not held back", windows_until_broken}}) {
+    if (mutant == Mutant::WritesNotHeld && !has_windows()) continue;
     CAPTURE(std::string{name});
     std::printf("%s:", name);
-    const Found f = look_for(mutant, seed, steps(400'000));
+    const Found f = look_for(mutant, until_broken, seed, steps(400'000));
     std::printf(" after %llu steps\n", static_cast<unsigned long long>(f.after));
     CHECK(f.found);
   }
-  CHECK_FALSE(look_for(Mutant::None, seed, 20'000).found);
+  CHECK_FALSE(look_for(Mutant::None, steps_until_broken, seed, 20'000).found);
 }

@@ -75,6 +75,12 @@ TEST_CASE("io_uring is usable or has a reason, and a file tier follows it") {
   CHECK((description.find("by io_uring") != std::string::npos) == machine.io_uring.usable);
 }
 
+TEST_CASE("userfaultfd is usable or has a reason") {
+  const auto machine = discover();
+  CHECK(machine.userfaultfd.usable == machine.userfaultfd.reason.empty());
+  if (machine.root && machine.kernel >= "6") WARN(machine.userfaultfd.usable);  // a container may forbid it
+}
+
 TEST_CASE("direct I/O on a directory is what a file tier there finds") {
   const test::TemporaryDirectory directory;
   const auto facility = discover_direct_io(directory.path());

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
 #include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>

@@ -3,6 +3,7 @@
 #include "support/test_manager.hpp"
 
 #include <doctest/doctest.h>
+#include <tier/core/config.hpp>
 #include <tier/scope/scope.hpp>
 #include <tier/tensor/tensor.hpp>
 

@@ -50,6 +50,7 @@ class MemoryTier : public Tier {
       base_ = bytes_.get();
     else
       io_alignment_ = 512;
+    private_pages_ = options.addressable;
     reserves_ = options.reserves;
     checks_accesses_ = options.checks;
   }

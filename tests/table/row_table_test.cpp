@@ -3,6 +3,7 @@
 #include "support/child.hpp"
 #include "support/seed.hpp"
 
+#include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
 
 #include <doctest/doctest.h>

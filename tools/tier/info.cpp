@@ -64,6 +64,8 @@ std::vector<Missing> missing_on(const Info& info) {
   const Machine& m = info.machine;
   std::vector<Missing> missing;
   if (!m.io_uring.usable) missing.push_back({"io_uring: file tiers use threads", m.io_uring.reason});
+  if (!m.userfaultfd.usable)
+    missing.push_back({"userfaultfd: no windows, so no MigratingResource", m.userfaultfd.reason});
   if (m.nodes.size() < 2)
     missing.push_back({"a second NUMA node: no CXL or far memory is visible", "the system shows one node"});
   if (m.transparent_huge_pages.empty() || m.transparent_huge_pages == "never")

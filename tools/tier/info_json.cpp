@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "info.hpp"
 
+#include <tier/core/config.hpp>
+
 #include <nlohmann/json.hpp>
 
 namespace tier::tool {
@@ -33,6 +35,7 @@ Json json_of(const Machine& m) {
           {"huge_pages_reserved", m.huge_pages_reserved},
           {"huge_pages_free", m.huge_pages_free},
           {"io_uring", json_of(m.io_uring)},
+          {"userfaultfd", json_of(m.userfaultfd)},
           {"locked_memory_limit", json_of(m.locked_memory_limit)},
           {"file_size_limit", json_of(m.file_size_limit)},
           {"root", m.root}};

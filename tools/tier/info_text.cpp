@@ -42,6 +42,7 @@ std::string text_of(const Machine& m) {
                                           to_human(m.huge_page_size) + ", " +
                                           std::to_string(m.huge_pages_free) + " free");
   text += line("io_uring", yes(m.io_uring));
+  text += line("userfaultfd", yes(m.userfaultfd));
   text += line("locked memory, limit", limit(m.locked_memory_limit));
   text += line("file size, limit", limit(m.file_size_limit));
   return text + line("root", m.root ? "yes" : "no");

@@ -2,6 +2,7 @@
 /// \file  The program `tier`.
 #include "info.hpp"
 
+#include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
 
 #include <CLI/CLI.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 /// \file  Moves bytes between tiers: now, in parallel; or in the background, by priority.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 #include <tier/memory/tier.hpp>
 
 #include <atomic>
@@ -16,6 +17,7 @@ namespace tier {
 struct TierRange {
   Tier* tier = nullptr;
   std::uint64_t offset = 0;
+  std::byte* memory = nullptr;  ///< where its bytes are if not at the tier's base: in a window
 };
 
 enum class Priority : std::uint8_t {
@@ -32,7 +34,7 @@ enum class Priority : std::uint8_t {
 /// Life: idle -> submitted (or run) -> finished; it may then be submitted again, also from inside `finished()`.
 /// `finished()` is called exactly once each time, by whichever thread ends the last chunk, without a lock of the
 /// engine held.
-class CopyTask {
+class TIER_EXPORT CopyTask {
  public:
   virtual ~CopyTask();
   CopyTask(const CopyTask&) = delete;
@@ -43,6 +45,9 @@ class CopyTask {
   std::uint64_t size = 0;
   /// The copy is about to be read by the CPU: use ordinary stores where it fits the cache.
   bool warm = false;
+  /// The program may touch the bytes meanwhile, and the system orders that (a window's write protection): nothing for
+  /// ThreadSanitizer to look at.
+  bool unannounced = false;
   /// Set before `finished()` is told of an error: whether reading `from` failed, or writing `to`.
   Direction failed = Direction::Read;
 
@@ -54,7 +59,7 @@ class CopyTask {
 
  private:
   friend class CopyEngine;
-  struct State;  // chunk counter, flags, links: see copy_engine.cpp
+  struct TIER_INTERNAL State;  // chunk counter, flags, links: see copy_engine.cpp
   alignas(std::max_align_t) std::byte state_[128];
 };
 
@@ -62,7 +67,7 @@ class CopyTask {
 /// mover threads, highest priority first, one chunk at a time, so that what a scope waits for overtakes the rest.
 /// Non-temporal stores where they measure faster, one fence per worker; file tiers by batches of deep-queue I/O.
 /// \threadsafety  Internally synchronised. No call holds a lock while bytes move or while `finished()` runs.
-class CopyEngine {
+class TIER_EXPORT CopyEngine {
  public:
   struct Options {
     unsigned threads = 0;  ///< for synchronous copies; 0: the machine's
@@ -105,7 +110,7 @@ class CopyEngine {
   [[nodiscard]] Counters counters() const noexcept;
 
  private:
-  struct Impl;
+  struct TIER_INTERNAL Impl;
   std::unique_ptr<Impl> impl_;
 };
 
@@ -113,6 +118,6 @@ class CopyEngine {
 /// \param dst, src  same size, any alignment; the ranges do not overlap
 /// \post            every byte is visible to the caller and to whoever synchronises with it
 /// \threadsafety    safe on disjoint `dst`; hold no lock across it
-void copy(std::span<std::byte> dst, std::span<const std::byte> src) noexcept;
+TIER_EXPORT void copy(std::span<std::byte> dst, std::span<const std::byte> src) noexcept;
 
 }  // namespace tier

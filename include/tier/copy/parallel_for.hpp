@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Runs a loop on a private, isolated set of worker threads.
+#include <tier/core/export.hpp>
 #include <tier/core/function_ref.hpp>
 
 #include <cstddef>
@@ -23,7 +24,7 @@ struct IndexRange {
 /// Worker threads of our own, so that the caller never runs somebody else's tasks while it waits.
 /// \threadsafety  Internally synchronised. Callers never wait for each other: one that finds the workers taken does
 ///                its loop alone. A loop may start another, on this arena or a different one.
-class Arena {
+class TIER_EXPORT Arena {
  public:
   /// \param threads  that a loop runs on at most, the caller's included; 0: the machine's
   explicit Arena(unsigned threads = 0);
@@ -43,7 +44,7 @@ class Arena {
   void forget_workers() noexcept;
 
  private:
-  class Workers;
+  class TIER_INTERNAL Workers;
   unsigned threads_;
   std::unique_ptr<Workers> workers_;
 };

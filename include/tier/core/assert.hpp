@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Assertions. `TIER_VERIFY` aborts in every build, `TIER_ASSERT` in checked ones only.
+#include <tier/core/config.hpp>
+#include <tier/core/export.hpp>
 
 namespace tier::detail {
-[[noreturn]] void assertion_failed(const char* condition, const char* message, const char* file,
-                                   int line) noexcept;
+[[noreturn]] TIER_EXPORT void assertion_failed(const char* condition, const char* message, const char* file,
+                                               int line) noexcept;
 }
 
 #define TIER_VERIFY(condition, message) \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Sizes in bytes, their literals and their text form.
+#include <tier/core/export.hpp>
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -40,13 +42,13 @@ constexpr Bytes operator""_TiB(unsigned long long n) { return {std::size_t{n} <<
 /// Reads a size such as `64MiB`, `4GB`, `1.5GiB` or `4096` (bytes): kB, MB, GB, TB are powers of 1000;
 /// KiB, MiB, GiB, TiB are powers of 1024.
 /// \throws  `ConfigError` naming the text and the units allowed; also for a size that does not fit 63 bits.
-Bytes parse_bytes(std::string_view text);
+TIER_EXPORT Bytes parse_bytes(std::string_view text);
 
 /// Text that `parse_bytes` reads back as exactly `size`, in the first of TiB to KiB, TB to kB that divides it: `64MiB`,
 /// `1500`.
-[[nodiscard]] std::string to_string(Bytes size);
+[[nodiscard]] TIER_EXPORT std::string to_string(Bytes size);
 
 /// Rounded for people: `1.50 GiB`.
-[[nodiscard]] std::string to_human(Bytes size);
+[[nodiscard]] TIER_EXPORT std::string to_human(Bytes size);
 
 }  // namespace tier

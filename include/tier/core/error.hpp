@@ -2,6 +2,7 @@
 #pragma once
 /// \file  The three exceptions of the library; `docs/errors.md` says which is thrown when.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 
 #include <array>
 #include <cstdint>
@@ -14,7 +15,7 @@
 namespace tier {
 
 /// No room in any tier that could hold the bytes. Everything is as it was before the call.
-class OutOfTierMemory : public std::bad_alloc {
+class TIER_EXPORT OutOfTierMemory : public std::bad_alloc {
  public:
   /// \param message  copied into the exception and cut to fit, so that neither making it nor `what()` allocates.
   explicit OutOfTierMemory(std::string_view message, std::error_code cause = {}) noexcept;
@@ -30,13 +31,13 @@ class OutOfTierMemory : public std::bad_alloc {
 };
 
 /// A system call or a library below us failed, or data cannot be read. Names the call, the tier and the object.
-class TierError : public std::system_error {
+class TIER_EXPORT TierError : public std::system_error {
  public:
   TierError(std::error_code code, const std::string& what) : std::system_error{code, what} {}
 };
 
 /// A spec, option, environment variable or file is malformed or unknown.
-class ConfigError : public std::invalid_argument {
+class TIER_EXPORT ConfigError : public std::invalid_argument {
  public:
   /// \param problem  what is wrong   \param text  the whole text it stands in   \param position  its offset there
   /// \param allowed  what would have been right; may be empty
@@ -46,6 +47,6 @@ class ConfigError : public std::invalid_argument {
 };
 
 /// `errno` as an error code.
-[[nodiscard]] std::error_code last_system_error() noexcept;
+[[nodiscard]] TIER_EXPORT std::error_code last_system_error() noexcept;
 
 }  // namespace tier

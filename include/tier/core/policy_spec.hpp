@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The text form of a policy and its options: `hint_aware:mode=LM,prefetch=off`; `docs/specs.md`.
+#include <tier/core/export.hpp>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,8 +19,8 @@ struct PolicySpec {
 };
 
 /// \throws  `ConfigError` naming text, position and what is allowed
-PolicySpec parse_policy(std::string_view text);
+TIER_EXPORT PolicySpec parse_policy(std::string_view text);
 /// The text that `parse_policy` reads back as the same spec.
-[[nodiscard]] std::string to_string(const PolicySpec& spec);
+[[nodiscard]] TIER_EXPORT std::string to_string(const PolicySpec& spec);
 
 }  // namespace tier

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  What the spec strings have in common: fields between delimiters, with backslashes; `docs/specs.md`.
+#include <tier/core/export.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -8,7 +10,7 @@
 namespace tier::detail {
 
 /// Takes a spec apart from left to right.
-class SpecReader {
+class TIER_EXPORT SpecReader {
  public:
   explicit SpecReader(std::string_view text) : text_{text} {}
 
@@ -34,6 +36,6 @@ class SpecReader {
 };
 
 /// The text whose `field(special)` is `field`.
-[[nodiscard]] std::string escaped(std::string_view field, std::string_view special);
+[[nodiscard]] TIER_EXPORT std::string escaped(std::string_view field, std::string_view special);
 
 }  // namespace tier::detail

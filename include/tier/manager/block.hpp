@@ -2,6 +2,7 @@
 #pragma once
 /// \file  The unit that moves, and the lock-free way in and out of it.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 #include <tier/policy/policy.hpp>
 
 #include <atomic>
@@ -33,7 +34,7 @@ inline constexpr std::uint64_t slow_exit = waiters | retired;
 ///
 /// Entry is one add whose result decides; movers change the state by compare-exchange that requires no pins, under
 /// the manager's lock. Whoever holds a pin may read `address` and use the bytes.
-struct alignas(64) Block {
+struct alignas(64) TIER_EXPORT Block {
   std::atomic<std::uint64_t> state{0};
   std::atomic<std::byte*> address{nullptr};  ///< of the primary; null where the CPU cannot reach it
   std::atomic<std::uint64_t> version{0};     ///< raised by each scope that writes; 0: never written
@@ -80,7 +81,7 @@ struct alignas(64) Block {
 static_assert(sizeof(Block) == 64);
 
 /// Orders uses without a clock: the manager's epoch, and within an epoch the order on one thread.
-class UseClock {
+class TIER_EXPORT UseClock {
  public:
   [[nodiscard]] std::uint64_t stamp() noexcept {
     thread_local std::uint64_t last = 0;

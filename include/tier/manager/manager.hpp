@@ -3,6 +3,7 @@
 /// \file  The mechanism: objects, blocks, versions, pins, states, transfers, room.
 #include <tier/copy/copy_engine.hpp>
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 #include <tier/manager/block.hpp>
 #include <tier/manager/object.hpp>
 #include <tier/manager/observer.hpp>
@@ -20,7 +21,7 @@
 namespace tier {
 
 /// One object in the batch of a scope.
-struct Operand {
+struct TIER_EXPORT Operand {
   Block* block = nullptr;        ///< null: memory that no runtime manages; nothing to do
   std::byte* address = nullptr;  ///< of the object; valid while entered
   ObjectId object = 0;
@@ -28,6 +29,7 @@ struct Operand {
   std::size_t size = 0;
   Use use = Use::Read;  ///< of the block: overwriting a part of a group block is an update
   bool entered = false;
+  bool advice = false;  ///< of a window: entered if that can be, and not missed otherwise
 
   /// \throws  `TierError` for a retired part of a group, unless it is overwritten: then it gets a new place, or
   ///          `OutOfTierMemory`
@@ -35,10 +37,14 @@ struct Operand {
     const Object& o = *ref.object;
     if (o.grouped) [[unlikely]]
       return of_part(ref, use);
-    return {o.block, nullptr, o.id, o.offset, o.size, use, false};
+    return {o.block, nullptr, o.id, o.offset, o.size, use};
   }
+  /// The block of a window in which an address lies, as advice; nothing where that is no window. Entered, if that takes
+  /// no time; else its descriptor is held until `Manager::enter` or `leave`.
+  /// \pre  What is at the address is allocated.
+  [[nodiscard]] static Operand advice_at(const void* address, Use use) noexcept;
   [[nodiscard]] static Operand of_unmanaged(void* address, std::size_t size, ObjectId id, Use use) noexcept {
-    return {nullptr, static_cast<std::byte*>(address), id, 0, size, use, false};
+    return {nullptr, static_cast<std::byte*>(address), id, 0, size, use};
   }
 
  private:
@@ -85,7 +91,7 @@ struct ManagerOptions {
 
 /// Something with threads and locks of its own that works on a manager's tiers, as tables do. It rests while the
 /// process forks, and stops with the runtime. It may wait for calls of the manager.
-class Companion {
+class TIER_EXPORT Companion {
  public:
   virtual ~Companion() = default;
   /// Comes to rest and holds its locks, so that the child finds everything in order.
@@ -107,7 +113,7 @@ class Companion {
 /// (I5) a settled block's address is its primary's; (I6) every region belongs to a block, a transfer or a room in the
 /// making.
 /// \threadsafety  Internally synchronised.
-class Manager : public std::enable_shared_from_this<Manager> {
+class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
  public:
   /// \param tiers   1 to `max_tiers`, any order; ordered here by latency, those not addressable last
   /// \throws        `ConfigError` if none is addressable, or too many
@@ -123,14 +129,26 @@ class Manager : public std::enable_shared_from_this<Manager> {
   /// Like `create`, in this tier and for ever.
   [[nodiscard]] virtual PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier,
                                             std::string_view name) = 0;
+  /// Like `create`, at an address that never changes while the bytes behind it move, in blocks of 2 MiB and less. The
+  /// program may load and store there at any time, in scopes or not.
+  /// \throws  also `TierError` where the system does not let the process serve its own page faults
+  [[nodiscard]] virtual ObjectHandle create_window(Bytes size, std::size_t alignment,
+                                                   std::string_view name) = 0;
   virtual void destroy(Object& object) noexcept = 0;
 
   // Scopes.
-  /// Enters all operands or none: fetches, makes room, pins.
+  /// Enters all operands or none: fetches, makes room, pins. Of advice, as much as fits.
   /// \throws  `OutOfTierMemory`, `TierError` naming the object that cannot be read; nothing is entered then
   virtual void enter(std::span<Operand> batch, const BatchContext& context) = 0;
+  /// The block's descriptor stays, whatever becomes of its object, until `enter` or `leave` of this operand.
+  virtual void hold(Operand& operand) noexcept = 0;
+  virtual void let_go(Operand& operand) noexcept = 0;
+  /// Enters advice if that takes no time, and leaves room for faults.
+  bool advise(Operand& operand) noexcept;
   /// Leaves what `enter` entered.
   static void leave(std::span<Operand> batch) noexcept;
+  /// Leaves one that was entered.
+  static void leave(const Operand& operand) noexcept;
   [[nodiscard]] UseClock& clock() noexcept { return clock_; }
   /// True if somebody wants kernels told: scopes then call `kernel_begin` and `kernel_end`.
   [[nodiscard]] bool wants_kernels() const noexcept { return wants_kernels_.load(std::memory_order_relaxed); }
@@ -146,11 +164,16 @@ class Manager : public std::enable_shared_from_this<Manager> {
   /// Asks for a fetch to the fastest addressable tier, now. Never waits, never pins.
   /// \return  `Done` (begun, or there already), `Full`, `Pinned`, `Gone`
   virtual Outcome prefetch(ObjectRef object) noexcept = 0;
+  virtual Outcome prefetch(BlockId block) noexcept = 0;
   /// The contents are dead. Pinned: at the last unpin. May be overwritten again afterwards.
   virtual void retire(ObjectRef object) noexcept = 0;
   /// Gives a retired part of a group, which will be overwritten, a place again.
   /// \throws  `OutOfTierMemory`; it is retired still
   virtual void revive(ObjectRef object) = 0;
+
+  /// Moves blocks to a tier, now; what is pinned or gone stays where it is.
+  /// \throws  `OutOfTierMemory`; some blocks may have moved
+  virtual void migrate(std::span<const BlockId> blocks, TierIndex tier) = 0;
 
   // The runtime.
   virtual void end_of_step() = 0;
@@ -189,8 +212,28 @@ class Manager : public std::enable_shared_from_this<Manager> {
 
  protected:
   Manager() = default;
+  /// Of the fastest tier, so that faults find room whatever is advised.
+  std::uint64_t advice_limit_ = 0;
+  std::atomic<std::uint64_t> advised_{0};  // bytes pinned by advice
   UseClock clock_;
   std::atomic<bool> wants_kernels_{false};
 };
+
+/// A block and who has it; null for memory that is in no window.
+struct BlockRef {
+  Manager* manager = nullptr;
+  BlockId id = 0;
+};
+/// The block of a window in which an address lies.
+/// \threadsafety  As `object_of`.
+[[nodiscard]] TIER_EXPORT BlockRef block_of(const void* address) noexcept;
+
+/// The bytes from an address to the end of its block in a window; 0 where there is none.
+/// \threadsafety  As `object_of`.
+[[nodiscard]] TIER_EXPORT std::size_t bytes_to_end_of_block(const void* address) noexcept;
+
+/// The object in whose window an address lies; null elsewhere.
+/// \threadsafety  By any thread, while the object lives.   \complexity  O(1)
+[[nodiscard]] TIER_EXPORT ObjectRef object_of(const void* address) noexcept;
 
 }  // namespace tier

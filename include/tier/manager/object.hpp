@@ -2,6 +2,7 @@
 #pragma once
 /// \file  A datum that the manager knows, and the handle that owns it.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 #include <tier/manager/block.hpp>
 #include <tier/policy/policy.hpp>
 
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tier {
 
@@ -27,6 +29,9 @@ struct Object : boost::intrusive::list_base_hook<> {
   std::uint32_t alignment = 1;   ///< grouped: of its part
   std::uint64_t retired_at = 0;  ///< grouped: the group's `frees` then
   std::string name;
+  std::byte* window = nullptr;  ///< where its bytes are for ever; null: wherever they are now
+  std::vector<Block*>
+      blocks;  ///< with a window: all of them, in order of their addresses; `block` is the first
 };
 
 /// Names an object without owning it; valid as long as its handle lives. Null for memory that no runtime manages.
@@ -39,7 +44,7 @@ struct ObjectRef {
 
 /// Owns one object of a runtime; its end frees the bytes (at the last unpin). Keeps the runtime's core alive.
 /// \threadsafety  A handle is thread-confined; different handles are independent.
-class ObjectHandle {
+class TIER_EXPORT ObjectHandle {
  public:
   ObjectHandle() = default;
   ObjectHandle(std::shared_ptr<Manager> manager, Object* object) noexcept

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  What a higher layer may be told: the policy's events and what came of them.
+#include <tier/core/export.hpp>
 #include <tier/policy/policy.hpp>
 
 namespace tier {
@@ -29,7 +30,7 @@ struct RegionEvent : EventHeader {
 /// Told of everything, in order of `sequence`. Called with the manager's lock held and never inside a wait: return
 /// soon, and call nothing of the runtime.
 /// \threadsafety  Calls are serialised per runtime, from whichever thread brings the event about.
-class Observer {
+class TIER_EXPORT Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_allocation(const AllocationEvent&) noexcept {}

@@ -2,6 +2,7 @@
 #pragma once
 /// \file  What has moved and why, as numbers.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 #include <tier/policy/policy.hpp>
 
 #include <array>
@@ -32,7 +33,7 @@ struct TableCounts {
 };
 
 /// A snapshot of a runtime's counters; all counts are since it began.
-struct Statistics {
+struct TIER_EXPORT Statistics {
   /// Bytes copied from one tier to another for one reason.
   struct Moved {
     TierIndex from = no_tier, to = no_tier;
@@ -49,6 +50,9 @@ struct Statistics {
   std::uint64_t prefetches_begun = 0, prefetches_refused = 0, transfers_cancelled = 0;
   std::uint64_t hints_dropped = 0, uses_dropped = 0;  ///< not told, for want of room in a thread's ring
   std::uint64_t stalls = 0, stalled_ns = 0;           ///< waiting for transfers or room, summed over threads
+  std::uint64_t window_faults = 0;                    ///< accesses to windows whose bytes were not there
+  std::uint64_t window_writes_held =
+      0;  ///< stores to windows that waited for a copy, or that were the first since one
   std::uint64_t objects = 0, blocks = 0;
   Bytes metadata;                   ///< descriptors and heaps
   std::vector<TableCounts> tables;  ///< those that there are, each with the same counters
@@ -71,7 +75,9 @@ struct ObjectStatistics {
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
 };
 /// \param runtime  of the same runtime: it has the tiers' names
-[[nodiscard]] std::string to_text(std::span<const ObjectStatistics> objects, const Statistics& runtime);
-[[nodiscard]] std::string to_json(std::span<const ObjectStatistics> objects, const Statistics& runtime);
+[[nodiscard]] TIER_EXPORT std::string to_text(std::span<const ObjectStatistics> objects,
+                                              const Statistics& runtime);
+[[nodiscard]] TIER_EXPORT std::string to_json(std::span<const ObjectStatistics> objects,
+                                              const Statistics& runtime);
 
 }  // namespace tier

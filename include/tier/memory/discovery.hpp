@@ -2,6 +2,7 @@
 #pragma once
 /// \file  What this machine has and allows, for `tier info`.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -37,6 +38,7 @@ struct Machine {
   std::size_t huge_pages_reserved = 0, huge_pages_free = 0;
 
   Facility io_uring;
+  Facility userfaultfd;                      ///< of system calls too: what windows need
   std::optional<Bytes> locked_memory_limit;  ///< RLIMIT_MEMLOCK
   std::optional<Bytes> file_size_limit;      ///< RLIMIT_FSIZE
   bool root = false;
@@ -44,13 +46,13 @@ struct Machine {
 
 /// Asks the system. What it does not tell stays empty or zero; nothing is thrown but for lack of memory.
 /// \threadsafety  May be called by any thread, as all of this page.
-[[nodiscard]] Machine discover();
+[[nodiscard]] TIER_EXPORT Machine discover();
 
 /// The memory that this process can have at most: the machine's, or what its control groups leave of it. Zero where the
 /// system does not say.
-[[nodiscard]] Bytes memory_bound();
+[[nodiscard]] TIER_EXPORT Bytes memory_bound();
 
 /// Whether files in this directory can be read and written past the page cache.
-[[nodiscard]] Facility discover_direct_io(const std::string& directory);
+[[nodiscard]] TIER_EXPORT Facility discover_direct_io(const std::string& directory);
 
 }  // namespace tier

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Errors that a test injects into a tier.
+#include <tier/core/export.hpp>
 #include <tier/memory/tier.hpp>
 
 #include <cstddef>
@@ -11,7 +12,7 @@ namespace tier {
 
 /// Says which accesses of a tier fail; given to it in its `TierSpec`. An access that fails moves no bytes.
 /// \threadsafety  Called by any thread, by several at once.
-class IoFaults {
+class TIER_EXPORT IoFaults {
  public:
   virtual ~IoFaults() = default;
 

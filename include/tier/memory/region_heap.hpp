@@ -2,6 +2,7 @@
 #pragma once
 /// \file  Carves a tier into regions: two-level segregated fit, with its metadata out of band.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace tier {
 /// the list of its size class and the bitmaps say which lists are not empty; (H4) used() = the sum of live slots.
 /// \threadsafety  Externally synchronised (the manager's lock).
 /// \see  Masmano et al., "TLSF: a new dynamic memory allocator for real-time systems", ECRTS 2004.
-class RegionHeap {
+class TIER_EXPORT RegionHeap {
  public:
   /// Names a slot, live or free; stable until that slot is freed or merged.
   using Slot = std::uint32_t;
@@ -62,7 +63,7 @@ class RegionHeap {
   void check_invariants() const;
 
  private:
-  struct Impl;
+  struct TIER_INTERNAL Impl;
   std::unique_ptr<Impl> impl_;
 };
 

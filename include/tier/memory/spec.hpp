@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The text form of tiers: `dram:512MiB;file:/path:8GiB;emulated:cxl:8GiB`; `docs/specs.md` has the grammar.
+#include <tier/core/export.hpp>
 #include <tier/memory/tiers.hpp>
 
 #include <span>
@@ -11,11 +12,11 @@
 namespace tier {
 
 /// \throws  `ConfigError` naming text, position and what is allowed. Whether a path exists is for `make_tier` to say.
-std::vector<TierSpec> parse_tiers(std::string_view text);
+TIER_EXPORT std::vector<TierSpec> parse_tiers(std::string_view text);
 
 /// The text that `parse_tiers` reads back as the same tiers. Options without a text form are left out: how memory is
 /// faulted in, the I/O engine, faults.
-[[nodiscard]] std::string to_string(const TierSpec& spec);
-[[nodiscard]] std::string to_string(std::span<const TierSpec> specs);
+[[nodiscard]] TIER_EXPORT std::string to_string(const TierSpec& spec);
+[[nodiscard]] TIER_EXPORT std::string to_string(std::span<const TierSpec> specs);
 
 }  // namespace tier

@@ -2,6 +2,7 @@
 #pragma once
 /// \file  One pool of memory: where its bytes are, how fast it is, how to reach what the CPU cannot.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -38,7 +39,7 @@ struct IoRequest {
 
 /// One pool of memory with a capacity and a speed. Knows nothing of objects: offsets in, bytes out.
 /// \threadsafety  Internally synchronised; transfers on disjoint ranges may run side by side.
-class Tier {
+class TIER_EXPORT Tier {
  public:
   Tier(const Tier&) = delete;
   Tier& operator=(const Tier&) = delete;
@@ -59,6 +60,8 @@ class Tier {
   [[nodiscard]] bool charges() const noexcept { return charges_; }
   /// True where `reserve()` asks the system, which takes time.
   [[nodiscard]] bool reserves() const noexcept { return reserves_; }
+  /// True where the memory at `base()` is private pages, which may change places with those of a window.
+  [[nodiscard]] bool has_private_pages() const noexcept { return private_pages_; }
   /// True where the child of a fork finds a copy of its bytes at `base()`. Else it faults there.
   [[nodiscard]] bool is_copied_by_fork() const noexcept { return copied_by_fork_; }
 
@@ -103,6 +106,7 @@ class Tier {
   bool has_bytes_ = true;
   bool charges_ = false;
   bool reserves_ = false;
+  bool private_pages_ = false;
   bool copied_by_fork_ = true;
   bool checks_accesses_ = false;
 };

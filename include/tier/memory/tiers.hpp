@@ -2,6 +2,7 @@
 #pragma once
 /// \file  The kinds of tiers: described by a value, made by a factory.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 #include <tier/memory/io_faults.hpp>
 #include <tier/memory/tier.hpp>
 
@@ -38,24 +39,24 @@ struct TierSpec {
 
 namespace tiers {
 /// Anonymous memory on huge pages.
-[[nodiscard]] TierSpec dram(Bytes size);
+[[nodiscard]] TIER_EXPORT TierSpec dram(Bytes size);
 /// A scratch file, read and written past the page cache; the CPU cannot address it.
-[[nodiscard]] TierSpec file(std::string path, Bytes size);
+[[nodiscard]] TIER_EXPORT TierSpec file(std::string path, Bytes size);
 /// A scratch file mapped into memory; its space is reserved with its regions, so that no store finds the disk full.
-[[nodiscard]] TierSpec mapped(std::string path, Bytes size);
+[[nodiscard]] TIER_EXPORT TierSpec mapped(std::string path, Bytes size);
 /// DRAM that takes as long as the named device: `optane`, `cxl`, `nvme`, `redl`.
-[[nodiscard]] TierSpec emulated(std::string model, Bytes size);
+[[nodiscard]] TIER_EXPORT TierSpec emulated(std::string model, Bytes size);
 /// Addresses without memory behind them, of any size.
-[[nodiscard]] TierSpec simulated(std::string model, Bytes size);
+[[nodiscard]] TIER_EXPORT TierSpec simulated(std::string model, Bytes size);
 }  // namespace tiers
 
 /// \throws  `ConfigError` for an unknown model or a size of zero, `TierError` naming the system call that failed,
 ///          the tier and its path.
 /// \threadsafety  May be called by any thread, as all of this page.
-[[nodiscard]] std::unique_ptr<Tier> make_tier(const TierSpec& spec);
+[[nodiscard]] TIER_EXPORT std::unique_ptr<Tier> make_tier(const TierSpec& spec);
 
 /// The devices that can be emulated and simulated.
-[[nodiscard]] std::vector<std::string_view> model_names();
-[[nodiscard]] std::optional<TierModel> find_model(std::string_view name);
+[[nodiscard]] TIER_EXPORT std::vector<std::string_view> model_names();
+[[nodiscard]] TIER_EXPORT std::optional<TierModel> find_model(std::string_view name);
 
 }  // namespace tier

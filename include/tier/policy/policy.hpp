@@ -2,6 +2,7 @@
 #pragma once
 /// \file  What decides: the events a policy is told, the facts it may ask, the actions it may take.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -27,9 +28,9 @@ enum class Hint : std::uint8_t { WillUse, WillRead, WillWrite, Archive, Prefetch
 /// Why bytes moved.
 enum class Cause : std::uint8_t { Hint, Miss, Forced, Evict, Compact, Plan };
 inline constexpr std::size_t cause_count = 6;
-[[nodiscard]] std::string_view to_string(Cause cause) noexcept;
-[[nodiscard]] std::string_view to_string(Hint hint) noexcept;
-[[nodiscard]] std::string_view to_string(Use use) noexcept;
+[[nodiscard]] TIER_EXPORT std::string_view to_string(Cause cause) noexcept;
+[[nodiscard]] TIER_EXPORT std::string_view to_string(Hint hint) noexcept;
+[[nodiscard]] TIER_EXPORT std::string_view to_string(Use use) noexcept;
 
 /// What became of an action.
 enum class Outcome : std::uint8_t {
@@ -69,7 +70,7 @@ struct BlockFacts {
 };
 
 /// The facts that a policy may ask for and the actions it may take. Valid during a call of the policy only.
-class PolicyContext {
+class TIER_EXPORT PolicyContext {
  public:
   [[nodiscard]] virtual std::size_t tier_count() const noexcept = 0;
   [[nodiscard]] virtual TierFacts tier_facts(TierIndex tier) const noexcept = 0;
@@ -194,7 +195,7 @@ enum class WantedUses : std::uint8_t {
 /// Calls are serialised per runtime and come with the manager's lock held: return soon, call nothing of libtier
 /// but the context. If a call throws, the runtime goes on with first touch and says so once.
 /// \see  docs/policies.md for a guide; src/policy/README.md for CachedArrays' interface in these words
-class Policy {
+class TIER_EXPORT Policy {
  public:
   virtual ~Policy() = default;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  What decides for the rows of a table: which are admitted to its cache, and which leave.
+#include <tier/core/export.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,7 +34,7 @@ enum class RoomFor : std::uint8_t {
 
 /// What a policy may ask of its table's cache. Valid during a call of the policy only.
 /// \threadsafety  As that call.
-class RowFacts {
+class TIER_EXPORT RowFacts {
  public:
   /// The slot that was given to `row` and not taken back; `no_slot`: it is not cached.
   [[nodiscard]] virtual SlotId slot_of(RowId row) const noexcept = 0;
@@ -44,7 +46,7 @@ class RowFacts {
 /// Tells which slots may be given up: not in use, and not held (or held, where somebody must not wait). Valid during
 /// the call that it is given to.
 /// \threadsafety  As that call.
-class SlotFilter {
+class TIER_EXPORT SlotFilter {
  public:
   [[nodiscard]] virtual bool operator()(SlotId slot) const noexcept = 0;
 
@@ -54,7 +56,7 @@ class SlotFilter {
 
 /// Decides which rows, with their state, stay in a table's slots. Decides on residency only: results never depend on it. If a call throws, the table goes on with first touch and says so once.
 /// \threadsafety  Calls are serialised per table; they come with the table's lock held, so return soon.
-class RowPolicy {
+class TIER_EXPORT RowPolicy {
  public:
   virtual ~RowPolicy() = default;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Policies by name: the built-in ones and the program's own.
+#include <tier/core/export.hpp>
 #include <tier/policy/policy.hpp>
 #include <tier/policy/policy_options.hpp>
 
@@ -18,13 +19,13 @@ using PolicyFactory = std::function<std::unique_ptr<Policy>(PolicyOptions)>;
 /// From now on `name` means this policy, in `RuntimeOptions::policy` and in `TIER_POLICY`.
 /// \throws  `ConfigError` if the name is taken, or is not one by `docs/specs.md`
 /// \threadsafety  Internally synchronised, as all of this page.
-void register_policy(const std::string& name, PolicyFactory factory);
+TIER_EXPORT void register_policy(const std::string& name, PolicyFactory factory);
 
 /// All that are known, in alphabetical order.
-[[nodiscard]] std::vector<std::string> policy_names();
+[[nodiscard]] TIER_EXPORT std::vector<std::string> policy_names();
 
 /// \param spec  a name and options, as `hint_aware:mode=LM,prefetch=off`
 /// \throws      `ConfigError` naming what is unknown and what is allowed
-[[nodiscard]] std::unique_ptr<Policy> make_policy(std::string_view spec);
+[[nodiscard]] TIER_EXPORT std::unique_ptr<Policy> make_policy(std::string_view spec);
 
 }  // namespace tier

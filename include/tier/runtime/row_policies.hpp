@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The row policies that the library brings, by name.
+#include <tier/core/export.hpp>
 #include <tier/policy/row_policy.hpp>
 
 #include <memory>
@@ -11,9 +12,9 @@ namespace tier {
 
 /// \throws  `ConfigError` listing the names
 /// \threadsafety  May be called by any thread, as all of this page.
-[[nodiscard]] std::unique_ptr<RowPolicy> make_row_policy(std::string_view name);
+[[nodiscard]] TIER_EXPORT std::unique_ptr<RowPolicy> make_row_policy(std::string_view name);
 /// Those that a name is enough to make, in alphabetical order.
-[[nodiscard]] std::vector<std::string_view> row_policy_names();
+[[nodiscard]] TIER_EXPORT std::vector<std::string_view> row_policy_names();
 
 /// `belady`, the bound that the others are measured against: gives up the row whose next use is farthest, and admits a
 /// row only if its own is nearer. No policy fetches fewer rows for the same gathers, one row at a time; for batches
@@ -24,6 +25,6 @@ namespace tier {
 /// \throws          `ConfigError` if there are 2^32 - 1 ids or more
 /// \see             Belady: A study of replacement algorithms for a virtual-storage computer. IBM Systems Journal 5(2),
 ///                  1966.
-[[nodiscard]] std::unique_ptr<RowPolicy> make_belady_rows(std::vector<RowId> recorded);
+[[nodiscard]] TIER_EXPORT std::unique_ptr<RowPolicy> make_belady_rows(std::vector<RowId> recorded);
 
 }  // namespace tier

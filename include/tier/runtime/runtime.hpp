@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Tiers, a policy and what moves bytes between them, put together.
+#include <tier/core/export.hpp>
 #include <tier/manager/manager.hpp>
 #include <tier/manager/statistics.hpp>
 #include <tier/memory/tiers.hpp>
@@ -30,7 +31,7 @@ struct RuntimeOptions {
 /// Owns what all objects made in it share. Objects keep that alive: those that outlive the runtime can still be used
 /// where they are, and no longer migrate on their own.
 /// \threadsafety  Internally synchronised, but for its end.
-class Runtime {
+class TIER_EXPORT Runtime {
  public:
   /// \throws  `ConfigError` for tiers or a policy that cannot be; `TierError` naming the call that failed and the tier;
   ///          `std::system_error` if a thread cannot start
@@ -70,6 +71,6 @@ class Runtime {
 /// One for the whole process, never destroyed: from the environment where `TIER_TIERS` is set, else half of the
 /// memory that is available as one `dram` tier, faulted in as it is used.
 /// \throws  `ConfigError` naming the variable that is wrong; the next call tries again
-[[nodiscard]] Runtime& default_runtime();
+[[nodiscard]] TIER_EXPORT Runtime& default_runtime();
 
 }  // namespace tier

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Says that objects are not expected to be touched inside.
+#include <tier/core/export.hpp>
 #include <tier/scope/operands.hpp>
 
 #include <boost/container/small_vector.hpp>
@@ -12,7 +13,7 @@ namespace tier {
 /// works, and ends its archiving.
 /// \pre          The objects outlive the scope.
 /// \threadsafety  Made, moved and ended on one thread at a time.
-class [[nodiscard]] ArchiveScope {
+class [[nodiscard]] TIER_EXPORT ArchiveScope {
  public:
   template <ReadOperand... Ts>
   explicit ArchiveScope(Ts&&... objects)

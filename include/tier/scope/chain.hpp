@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Which scopes belong together: a scope and those opened under it form a chain.
+#include <tier/core/export.hpp>
+
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -34,8 +36,8 @@ struct ScopeThread {
   }
 };
 
-inline constinit thread_local ScopeThread* this_scope_thread = nullptr;
-ScopeThread& attach_scope_thread();
+TIER_EXPORT inline constinit thread_local ScopeThread* this_scope_thread = nullptr;
+TIER_EXPORT ScopeThread& attach_scope_thread();
 
 [[nodiscard]] inline ScopeThread& scope_thread() {
   if (this_scope_thread != nullptr) [[likely]]

@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Hints and promises as functions, for code that has no scope at hand.
+#include <tier/core/export.hpp>
 #include <tier/scope/chain.hpp>
 #include <tier/scope/traits.hpp>
+
+#include <span>
+#include <vector>
 
 namespace tier {
 
 namespace detail {
-void give_hint(Hint hint, ObjectRef object);
-Outcome begin_prefetch(ObjectRef object) noexcept;
-void retire_object(ObjectRef object) noexcept;
+TIER_EXPORT void give_hint(Hint hint, ObjectRef object);
+TIER_EXPORT Outcome begin_prefetch(ObjectRef object) noexcept;
+TIER_EXPORT void retire_object(ObjectRef object) noexcept;
+TIER_EXPORT void migrate(std::span<const BlockRef> blocks, TierIndex tier);
+
+template <ScopedInWindows T>
+[[nodiscard]] std::vector<BlockRef> blocks_of(const T& object) {
+  std::vector<BlockRef> blocks;
+  ScopeTraits<T>::for_each_address(object, std::size_t(-1), [&](const void* address) {
+    if (const auto block = block_of(address); block.manager != nullptr) blocks.push_back(block);
+  });
+  return blocks;
+}
 }  // namespace detail
 
 /// The objects will be used soon. Advice: may start nothing.
@@ -37,6 +51,25 @@ void archive(const Ts&... objects) {
 template <Scoped T>
 Outcome prefetch(const T& object) noexcept {
   return detail::begin_prefetch(ScopeTraits<T>::object(object));
+}
+
+/// What is in windows, block by block.   \return  the last refusal, if there was one
+template <ScopedInWindows T>
+Outcome prefetch(const T& object) {
+  Outcome outcome = Outcome::Done;
+  for (const auto block : detail::blocks_of(object)) {
+    const auto one = block.manager->prefetch(block.id);
+    if (one != Outcome::Done) outcome = one;
+  }
+  return outcome;
+}
+
+/// Moves what is in windows to a tier, now, and returns when it is there. What a scope has open, and what is freed
+/// meanwhile, stays where it is.
+/// \throws  `OutOfTierMemory`; some of it may have moved
+template <ScopedInWindows T>
+void migrate(const T& object, TierIndex tier) {
+  detail::migrate(detail::blocks_of(object), tier);
 }
 
 /// Not a hint but a promise: the contents are not needed any more. Where the object is in use, from the end of that

@@ -2,6 +2,8 @@
 #pragma once
 /// \file  What all pinning scopes are: an entered batch of operands at its place in a chain.
 #include <tier/core/assert.hpp>
+#include <tier/core/config.hpp>
+#include <tier/core/export.hpp>
 #include <tier/scope/chain.hpp>
 #include <tier/scope/operand_buffer.hpp>
 #include <tier/scope/operands.hpp>
@@ -14,22 +16,17 @@ namespace tier {
 
 namespace detail {
 /// Checked builds: aborts, naming the object, if an operand conflicts with one open in another chain.
-void note_accesses(Chain chain, std::span<const Operand> batch) noexcept;
-void forget_accesses(Chain chain, std::span<const Operand> batch) noexcept;
+TIER_EXPORT void note_accesses(Chain chain, std::span<const Operand> batch) noexcept;
+TIER_EXPORT void forget_accesses(Chain chain, std::span<const Operand> batch) noexcept;
 /// Checked builds: makes what an `overwrites` operand held unusable.
-void spoil(const Operand& operand) noexcept;
-#if defined(TIER_CHECKED)
-inline constexpr bool checked = true;
-#else
-inline constexpr bool checked = false;
-#endif
+TIER_EXPORT void spoil(const Operand& operand) noexcept;
 }  // namespace detail
 
 /// An open scope of any kind; Read-, Write- and KernelScopes may be moved into one. Its operands stay where they are
 /// until it ends, on whichever thread.
 /// \pre           All operands that a runtime manages belong to the same one.
 /// \threadsafety  Look-ups may run side by side; open, move and end it on one thread at a time.
-class [[nodiscard]] Scope {
+class [[nodiscard]] TIER_EXPORT Scope {
  public:
   Scope(Scope&& other) noexcept
       : nesting_{std::move(other.nesting_)},
@@ -99,6 +96,8 @@ class [[nodiscard]] Scope {
   }
   template <Use role, class Element>
   void add_named(const OperandSet<role, Element>&) noexcept {}
+  template <Use role, class T>
+  void add_named(const OperandsOf<role, T>&) noexcept {}
 
   template <Use role, class... Ts>
   void add_elements(const OperandGroup<role, Ts...>&) noexcept {}
@@ -106,6 +105,12 @@ class [[nodiscard]] Scope {
   void add_elements(const OperandSet<role, T*>& set) {
     for (auto* object : set.elements)
       operands_.add([&] { return ScopeTraits<std::remove_const_t<T>>::operand(*object, role); });
+  }
+  template <Use role, class T>
+  void add_elements(const OperandsOf<role, T>& many) {
+    ScopeTraits<std::remove_const_t<T>>::for_each_address(*many.of, many.count, [&](const void* address) {
+      operands_.add([&] { return Operand::advice_at(address, role); });
+    });
   }
   template <Use role>
   void add_elements(const OperandSet<role, ObjectRef>& set) {
@@ -127,6 +132,10 @@ class [[nodiscard]] Scope {
   [[nodiscard]] static std::uint64_t shapes_of(const OperandSet<role, Element>&) noexcept {
     return 0;
   }
+  template <Use role, class T>
+  [[nodiscard]] static std::uint64_t shapes_of(const OperandsOf<role, T>&) noexcept {
+    return 0;
+  }
   template <OperandList... Lists>
   [[nodiscard]] static std::uint64_t hash_of_shapes(const Lists&... lists) noexcept {
     std::uint64_t hash = 0;
@@ -144,6 +153,8 @@ class [[nodiscard]] Scope {
     if constexpr (role == Use::Overwrite)
       for (auto* object : set.elements) detail::spoil(*find(id_of(*object), true));
   }
+  template <Use role, class T>
+  void spoil(const OperandsOf<role, T>&) noexcept {}
   template <Use role>
   void spoil(const OperandSet<role, ObjectRef>& set) noexcept {
     if constexpr (role == Use::Overwrite)
@@ -155,6 +166,7 @@ class [[nodiscard]] Scope {
   Manager* enter(std::string_view kernel) {
     Manager* manager = nullptr;
     std::uint64_t stamp = 0;
+    bool slow = false;
     for (auto& operand : operands_.all()) {
       if (operand.block == nullptr) continue;
       if (manager == nullptr) {
@@ -162,13 +174,19 @@ class [[nodiscard]] Scope {
         stamp = manager->clock().stamp();
       }
       TIER_ASSERT(operand.block->manager == manager, "the objects of a scope belong to one runtime");
+      if (operand.advice) {  // it has tried before
+        slow |= !operand.entered;
+        continue;
+      }
       if (!operand.block->try_enter(operand.use, stamp)) [[unlikely]] {
-        enter_slowly(*manager, kernel);
+        slow = true;
         break;
       }
       operand.entered = true;
       operand.address = operand.block->address.load(std::memory_order_relaxed) + operand.offset;
     }
+    if (slow) [[unlikely]]
+      enter_slowly(*manager, kernel);
     return manager;
   }
   void end() noexcept {
@@ -181,7 +199,7 @@ class [[nodiscard]] Scope {
   }
   void leave() noexcept {
     for (const auto& operand : operands_.all())
-      if (operand.block != nullptr) operand.block->leave();
+      if (operand.block != nullptr) Manager::leave(operand);
   }
 
   void enter_slowly(Manager& manager, std::string_view kernel);

@@ -42,10 +42,23 @@ struct OperandSet {
   [[nodiscard]] std::size_t size() const noexcept { return elements.size(); }
 };
 
+/// What is in windows, in one role: advice to a scope.
+template <Use role_, class T>
+struct OperandsOf {
+  static constexpr Use role = role_;
+  std::tuple<> named;
+  const T* of;
+  std::size_t count;  ///< of blocks, at most
+
+  [[nodiscard]] std::size_t size() const noexcept { return count; }
+};
+
 namespace detail {
 
 template <class>
 inline constexpr bool is_operand_group = false;
+template <Use role, class T>
+inline constexpr bool is_operand_group<OperandsOf<role, T>> = true;
 template <Use role, class... Ts>
 inline constexpr bool is_operand_group<OperandGroup<role, Ts...>> = true;
 template <Use role, class Element>
@@ -64,6 +77,11 @@ concept WriteSet = ReadSet<R> && !std::is_const_v<std::remove_pointer_t<ElementO
 template <Use role, class R>
 [[nodiscard]] OperandSet<role, ElementOf<R>> set_of(const R& objects) noexcept {
   return {{}, {std::ranges::data(objects), std::ranges::size(objects)}};
+}
+
+template <Use role, class T>
+[[nodiscard]] OperandsOf<role, T> all_of(const T& object) noexcept {
+  return {{}, &object, ScopeTraits<T>::block_count(object)};
 }
 
 }  // namespace detail
@@ -85,6 +103,11 @@ template <detail::ReadSet R>
   return detail::set_of<Use::Read>(objects);
 }
 
+template <WindowOperand<Use::Read> T>
+[[nodiscard]] auto reads(T&& object) noexcept {
+  return detail::all_of<Use::Read>(object);
+}
+
 /// Fetched, read and written.
 template <WriteOperand... Ts>
 [[nodiscard]] Updates<std::remove_cvref_t<Ts>...> updates(Ts&&... objects) noexcept {
@@ -93,6 +116,11 @@ template <WriteOperand... Ts>
 template <detail::WriteSet R>
 [[nodiscard]] auto updates(const R& objects) noexcept {
   return detail::set_of<Use::Update>(objects);
+}
+
+template <WindowOperand<Use::Update> T>
+[[nodiscard]] auto updates(T&& object) noexcept {
+  return detail::all_of<Use::Update>(object);
 }
 
 /// Not fetched: the old contents are gone, also if the scope ends by an exception. Checked builds fill them with

@@ -16,6 +16,9 @@ namespace detail {
 template <class T, Use role>
 concept OperandFor = WriteOperand<T&> ||(role == Use::Read && ReadOperand<T&>);
 
+template <Use role, class T>
+requires WindowOperand<T&, role>
+[[nodiscard]] auto as_list(T& object) noexcept { return all_of<role>(object); }
 /// A named object as a group of its own; a list of operands as it is.
 template <Use role, OperandFor<role> T>
 [[nodiscard]] OperandGroup<role, std::remove_cv_t<T>> as_list(T& object) noexcept {

@@ -26,12 +26,26 @@ concept Scoped = requires(const T& object, Use use) {
   { ScopeTraits<T>::operand(object, use) } -> std::same_as<Operand>;
 };
 
+/// Something in windows that a scope may be opened on: as many blocks as it has. It has no view. For a `T`:
+/// ```
+/// static std::size_t block_count(const T&) noexcept;      at most so many, perhaps fewer by the time of:
+/// static void for_each_address(const T&, std::size_t at_most, auto&& f);   one in each block, which stays allocated
+/// ```
+template <class T>
+concept ScopedInWindows = requires(const T& object) {
+  { ScopeTraits<T>::block_count(object) } -> std::same_as<std::size_t>;
+};
+
 /// A named object, as a scope needs it: `T` is deduced from a forwarding reference.
 template <class T>
 concept ReadOperand = std::is_lvalue_reference_v<T> && Scoped<std::remove_cvref_t<T>>;
 /// The same, and not const.
 template <class T>
 concept WriteOperand = ReadOperand<T> && !std::is_const_v<std::remove_reference_t<T>>;
+/// A named thing in windows; to write, not const.
+template <class T, Use use>
+concept WindowOperand = std::is_lvalue_reference_v<T> && ScopedInWindows<std::remove_cvref_t<T>> &&
+    (use == Use::Read || !std::is_const_v<std::remove_reference_t<T>>);
 
 namespace detail {
 /// The read view for a pointer to const, the write view for any other.

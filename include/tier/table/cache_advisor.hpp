@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  How large a table's cache should be, from a log of ids.
+#include <tier/core/export.hpp>
 #include <tier/manager/manager.hpp>
 #include <tier/table/miss_ratio_curve.hpp>
 #include <tier/table/table_options.hpp>
@@ -18,7 +19,7 @@ class Advisor;
 /// piece by piece, so that a log need not fit memory; it follows `TableOptions::sample` of its rows, and takes what is
 /// said there.
 /// \threadsafety  Internally synchronised. Two calls at the same time count in either order.
-class CacheAdvisor {
+class TIER_EXPORT CacheAdvisor {
  public:
   /// \param options  of the table to be
   /// \throws         `ConfigError` for options that no table can have

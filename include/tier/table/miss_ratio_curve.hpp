@@ -2,6 +2,7 @@
 #pragma once
 /// \file  How large a table's cache should be, and how tables share a budget.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 
 #include <cstdint>
 #include <span>
@@ -18,7 +19,7 @@ struct CacheSize {
 
 /// What caches of each size would have missed of the rows that a table was asked for, row by row, the least recently
 /// used one leaving: a policy that knows more misses less.
-struct MissRatioCurve {
+struct TIER_EXPORT MissRatioCurve {
   /// Ascending, the miss ratio never rising: from the least cache to the whole table, which misses nothing.
   std::vector<CacheSize> sizes;
   std::uint64_t asked = 0;  ///< rows, each as often as it was asked for
@@ -39,6 +40,7 @@ struct MissRatioCurve {
 /// \complexity  steps x (tables + sizes of one)
 /// \see         Fox: Discrete Optimization via Marginal Analysis. Management Science 1966; Qureshi, Patt: Utility-Based
 ///              Cache Partitioning. MICRO 2006 (the look-ahead over steps).
-[[nodiscard]] std::vector<Bytes> share_by_need(std::span<const MissRatioCurve> tables, Bytes budget);
+[[nodiscard]] TIER_EXPORT std::vector<Bytes> share_by_need(std::span<const MissRatioCurve> tables,
+                                                           Bytes budget);
 
 }  // namespace tier

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Optimisers of single rows, for `RowTable::update`.
+#include <tier/core/export.hpp>
+
 #include <span>
 
 namespace tier {
@@ -8,7 +10,7 @@ namespace tier {
 /// row -= rate * gradient. Needs no state.
 /// \pre           `row` and `gradient` are [dim].
 /// \threadsafety  Safe on different rows side by side.
-struct Sgd {
+struct TIER_EXPORT Sgd {
   float rate = 0.01F;
 
   void operator()(std::span<float> row, std::span<float> state,
@@ -19,7 +21,7 @@ struct Sgd {
 /// row -= rate / (sqrt(state[0]) + epsilon) * gradient. Needs one state column.
 /// \pre           `row` and `gradient` are [dim], `state` is [1] or more.
 /// \threadsafety  As `Sgd`.
-struct RowWiseAdagrad {
+struct TIER_EXPORT RowWiseAdagrad {
   float rate = 0.01F;
   float epsilon = 1e-8F;
 

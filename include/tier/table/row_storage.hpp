@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  How the values of rows are stored.
+#include <tier/core/export.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,7 +29,7 @@ struct NarrowKernels;
 /// The values of a stored row, and floats. What tables do with their rows, for rows that a program keeps itself.
 /// \pre           A row is aligned as its values are, and has as many as there are floats.
 /// \threadsafety  Immutable.
-class RowFormat {
+class TIER_EXPORT RowFormat {
  public:
   explicit RowFormat(RowStorage storage) noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  A table of rows, looked up by id, that may be larger than fast memory.
+#include <tier/core/export.hpp>
 #include <tier/table/detail/table_core.hpp>
 #include <tier/table/miss_ratio_curve.hpp>
 #include <tier/table/optimizers.hpp>
@@ -206,6 +207,6 @@ class [[nodiscard]] RowTable<T>::Batch {
 /// What a table with these options takes of the fastest tier of `manager`: to the byte, but that the tier rounds it up,
 /// to 64 bytes, or to a block of the device where a tier has direct I/O.
 /// \throws  `ConfigError`
-[[nodiscard]] TableBytes bytes_needed(Manager& manager, const TableOptions& options);
+[[nodiscard]] TIER_EXPORT TableBytes bytes_needed(Manager& manager, const TableOptions& options);
 
 }  // namespace tier

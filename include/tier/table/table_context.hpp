@@ -2,6 +2,7 @@
 #pragma once
 /// \file  What the tables of one runtime share.
 #include <tier/copy/parallel_for.hpp>
+#include <tier/core/export.hpp>
 #include <tier/manager/manager.hpp>
 #include <tier/table/table_options.hpp>
 
@@ -13,7 +14,7 @@
 namespace tier {
 
 /// Something with work for the thread that prefetches, with locks and counters of its own.
-class BackgroundWork {
+class TIER_EXPORT BackgroundWork {
  public:
   /// Does a part of it.   \return  true if there is more to do now
   virtual bool work() noexcept = 0;
@@ -31,7 +32,7 @@ class BackgroundWork {
 /// prefetches. Tables keep it alive. It rests over a fork and stops at the end of the runtime. Make one for each
 /// runtime: two would compete for the CPUs.
 /// \threadsafety  Internally synchronised.
-class TableContext {
+class TIER_EXPORT TableContext {
  public:
   /// \param threads  of a gather or an update, the caller's included; 0: the machine's
   /// \throws         `std::bad_alloc`
@@ -72,7 +73,7 @@ class TableContext {
   void remove(BackgroundWork& work) noexcept;
 
  private:
-  class Threads;
+  class TIER_INTERNAL Threads;
   std::shared_ptr<Manager> manager_;
   std::shared_ptr<Threads> threads_;
   std::atomic<std::chrono::nanoseconds::rep> used_ns_{0}, rest_until_{0};

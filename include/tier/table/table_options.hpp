@@ -2,6 +2,7 @@
 #pragma once
 /// \file  What a row table is to be, and what it has done.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 #include <tier/manager/statistics.hpp>
 #include <tier/policy/policy.hpp>
 #include <tier/policy/row_policy.hpp>
@@ -49,7 +50,7 @@ struct TableOptions {
 };
 
 /// A table's counters since it was made, or `reset_statistics()`. A row moves with its state.
-struct TableStatistics {
+struct TIER_EXPORT TableStatistics {
   std::uint64_t asked = 0;    ///< rows, each as often as it was asked for
   std::uint64_t updated = 0;  ///< rows given to updates, each as often as it was given
   /// Rows, once for each batch that was updated, or that was announced and gathered: who gathers without either does not

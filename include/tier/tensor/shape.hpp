@@ -2,6 +2,7 @@
 #pragma once
 /// \file  The extents of a tensor, and how its elements lie.
 #include <tier/core/assert.hpp>
+#include <tier/core/export.hpp>
 
 #include <array>
 #include <cstddef>
@@ -16,7 +17,7 @@ inline constexpr std::size_t max_rank = 8;
 
 /// Up to `max_rank` extents, outermost first. Without any it is a scalar's: one element.
 /// \threadsafety  Immutable.
-class Shape {
+class TIER_EXPORT Shape {
  public:
   Shape() = default;
   /// \throws  `ConfigError` for more than `max_rank` extents, or if their product does not fit
@@ -40,13 +41,13 @@ class Shape {
 };
 
 /// Equal for equal shapes, and likely for no others.
-[[nodiscard]] std::uint64_t hash_of(const Shape& shape) noexcept;
+[[nodiscard]] TIER_EXPORT std::uint64_t hash_of(const Shape& shape) noexcept;
 /// `[64, 256, 56, 56]`
-[[nodiscard]] std::string to_string(const Shape& shape);
+[[nodiscard]] TIER_EXPORT std::string to_string(const Shape& shape);
 
 /// Elements from one index to the next, for each dimension.
 using Strides = std::array<std::size_t, max_rank>;
 /// Of rows that follow one another: the last dimension is contiguous.
-[[nodiscard]] Strides row_major(const Shape& shape) noexcept;
+[[nodiscard]] TIER_EXPORT Strides row_major(const Shape& shape) noexcept;
 
 }  // namespace tier

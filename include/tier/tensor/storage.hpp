@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Where the elements of a tensor are: an object of a runtime, or memory that never moves.
+#include <tier/core/export.hpp>
 #include <tier/manager/manager.hpp>
 #include <tier/manager/runtime_ref.hpp>
 
@@ -12,7 +13,7 @@
 namespace tier::detail {
 
 /// Owns an object of a runtime or an allocation from a resource, or refers to memory of the program.
-class TensorStorage {
+class TIER_EXPORT TensorStorage {
  public:
   /// An object.
   TensorStorage(const RuntimeRef& runtime, Bytes size, std::size_t alignment, std::string_view name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  What a row table does whatever its element type. Not for users: see row_table.hpp.
+#include <tier/core/export.hpp>
 #include <tier/core/function_ref.hpp>
 #include <tier/table/miss_ratio_curve.hpp>
 #include <tier/table/table_context.hpp>
@@ -19,7 +20,7 @@ using RowUpdate = FunctionRef<void(float* row, const float* gradient)>;
 enum class RowPart : std::uint8_t { Values, State };
 
 /// \threadsafety  As `RowTable`.
-class TableCore {
+class TIER_EXPORT TableCore {
  public:
   [[nodiscard]] static std::unique_ptr<TableCore> make(std::shared_ptr<TableContext> context,
                                                        TableOptions options);

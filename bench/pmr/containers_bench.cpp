@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Question: what do the standard's containers gain, or pay, when their memory comes from a PoolResource?
+#include <benchmark/benchmark.h>
+#include <malloc.h>
+#include <tier/pmr/pool_resource.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <list>
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "allocators.hpp"
+#include "harness/rows.hpp"
+#include "random.hpp"
+
+namespace tier::bench {
+namespace {
+
+/// Containers as they are without us.
+struct Plain {
+  template <class T>
+  using Allocator = std::allocator<T>;
+  template <class T>
+  [[nodiscard]] Allocator<T> get() const {
+    return {};
+  }
+};
+
+/// Containers over a resource.
+struct Over {
+  std::pmr::memory_resource* resource;
+
+  template <class T>
+  using Allocator = std::pmr::polymorphic_allocator<T>;
+  template <class T>
+  [[nodiscard]] Allocator<T> get() const {
+    return resource;
+  }
+};
+
+template <class Memory>
+void grow_vectors(const Memory& memory) {
+  using Vector = std::vector<std::uint32_t, typename Memory::template Allocator<std::uint32_t>>;
+  Random random{1};
+  for (int i = 0; i < 2'000; ++i) {
+    Vector vector(memory.template get<std::uint32_t>());
+    const auto size = std::size_t{1} << random.below(14);
+    for (std::uint32_t n = 0; n < size; ++n) vector.push_back(n);
+    benchmark::DoNotOptimize(vector.data());
+  }
+}
+
+template <class Memory>
+void build_and_probe_hash_map(const Memory& memory) {
+  using Key = std::uint64_t;
+  using Entry = std::pair<const Key, Key>;
+  std::unordered_map<Key, Key, std::hash<Key>, std::equal_to<>, typename Memory::template Allocator<Entry>>
+      map(memory.template get<Entry>());
+  Random random{2};
+  for (Key i = 0; i < 100'000; ++i) map.emplace(random.below(std::uint64_t{1} << 32), i);
+  Key found = 0;
+  for (Key i = 0; i < 100'000; ++i) found += map.count(random.below(std::uint64_t{1} << 32));
+  benchmark::DoNotOptimize(found);
+}
+
+template <class Memory>
+void churn_list(const Memory& memory) {
+  std::list<std::uint64_t, typename Memory::template Allocator<std::uint64_t>> list(
+      20'000, 1, memory.template get<std::uint64_t>());
+  Random random{3};
+  auto at = list.begin();
+  for (std::uint64_t i = 0; i < 300'000; ++i) {
+    if (at == list.end()) at = list.begin();
+    if (random.below(2) == 0)
+      list.insert(at, i);
+    else
+      at = list.erase(at);
+    if (at != list.end()) ++at;
+  }
+  benchmark::DoNotOptimize(list.size());
+}
+
+template <class Memory>
+void churn_map(const Memory& memory) {
+  using Entry = std::pair<const std::uint64_t, std::uint64_t>;
+  std::map<std::uint64_t, std::uint64_t, std::less<>, typename Memory::template Allocator<Entry>> map(
+      memory.template get<Entry>());
+  Random random{4};
+  for (std::uint64_t i = 0; i < 20'000; ++i) map.emplace(random.below(100'000), i);
+  for (std::uint64_t i = 0; i < 50'000; ++i) {
+    const auto found = map.lower_bound(random.below(100'000));
+    if (found != map.end()) map.erase(found);
+    map.emplace(random.below(100'000), i);
+  }
+  benchmark::DoNotOptimize(map.size());
+}
+
+template <class Memory>
+void replace_strings(const Memory& memory) {
+  using String = std::basic_string<char, std::char_traits<char>, typename Memory::template Allocator<char>>;
+  const String empty(memory.template get<char>());
+  std::vector<String, typename Memory::template Allocator<String>> strings(20'000, empty,
+                                                                           memory.template get<String>());
+  Random random{5};
+  for (int i = 0; i < 200'000; ++i) {
+    String text(8 + random.below(200), 'x', memory.template get<char>());
+    text.append(16, 'y');
+    strings[random.below(strings.size())].swap(text);
+  }
+  benchmark::DoNotOptimize(strings.data());
+}
+
+struct Workload {
+  const char* name;
+  void (*plain)(const Plain&);
+  void (*over)(const Over&);
+};
+
+constexpr std::array workloads{
+    Workload{"vectors grow", &grow_vectors, &grow_vectors},
+    Workload{"unordered_map: build, probe", &build_and_probe_hash_map, &build_and_probe_hash_map},
+    Workload{"list: insert, erase", &churn_list, &churn_list},
+    Workload{"map: insert, erase", &churn_map, &churn_map},
+    Workload{"strings are replaced", &replace_strings, &replace_strings},
+};
+
+double of_plain(const Pair& pair) { return pair.ours.median() / pair.baseline.median(); }
+
+Pair time_over(const Workload& workload, std::pmr::memory_resource& resource) {
+  return time_pair([&] { workload.over({&resource}); }, [&] { workload.plain({}); }, 15);
+}
+
+/// Held to what the same containers take over malloc: the standard library moves the elements of a vector one by one
+/// unless its allocator is `std::allocator`, and no resource can make up for that.
+Row row(const Workload& workload) {
+  const double over_malloc = of_plain(time_over(workload, *std::pmr::new_delete_resource()));
+  std::printf(
+      "pmr.containers: %s: over malloc %.2f, mimalloc %.2f, jemalloc %.2f, oneTBB %.2f of plain std\n",
+      workload.name, over_malloc, of_plain(time_over(workload, mimalloc())),
+      of_plain(time_over(workload, jemalloc())), of_plain(time_over(workload, tbbmalloc())));
+  PoolResource pool{std::pmr::new_delete_resource()};
+  const Pair pair = time_over(workload, pool);
+  return checked_row({.id = "pmr.containers",
+                      .what = workload.name,
+                      .value = pair.ours.median() * 1e3,
+                      .unit = "ms",
+                      .baseline = "plain std",
+                      .baseline_value = pair.baseline.median() * 1e3,
+                      .ratio = of_plain(pair),
+                      .reach = "<= over malloc",
+                      .reached = of_plain(pair) <= over_malloc},
+                     pair);
+}
+
+std::vector<Row> pmr_containers() {
+  require_the_systems_malloc();
+  // So that it takes no pages from the system and returns none, as ours does not: that is what faults cost.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  std::vector<Row> rows;
+  for (const auto& workload : workloads) rows.push_back(row(workload));
+  return rows;
+}
+
+const bool registered = add_rows("pmr.containers", pmr_containers);
+
+}  // namespace
+}  // namespace tier::bench

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "jemalloc.hpp"
+
+#include <jemalloc/jemalloc.h>
+
+/// Read by jemalloc: it keeps what is freed, as all do that it is held against. What faults cost is not asked here.
+const char* malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1";
+
+namespace tier::bench {
+
+void* jemalloc_allocate(std::size_t size, std::size_t alignment) noexcept {
+  return ::mallocx(size, MALLOCX_ALIGN(alignment));
+}
+void jemalloc_free(void* p, std::size_t size, std::size_t alignment) noexcept {
+  ::sdallocx(p, size, MALLOCX_ALIGN(alignment));
+}
+
+}  // namespace tier::bench

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What was allocated together, as scopes and hints see it.
+#include <tier/core/export.hpp>
+#include <tier/core/function_ref.hpp>
+#include <tier/scope/traits.hpp>
+
+#include <concepts>
+#include <cstddef>
+
+namespace tier {
+
+/// Memory that belongs together. Scopes and hints on it cover every block of a window that it has when they begin.
+class TIER_EXPORT AllocationGroup {
+ public:
+  /// How many blocks it has in windows.
+  [[nodiscard]] virtual std::size_t block_count() const noexcept = 0;
+  /// Calls `visit` with an address in each block, at most so often; nothing of it is freed meanwhile.
+  virtual void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const = 0;
+
+ protected:
+  ~AllocationGroup() = default;
+};
+
+namespace detail {
+/// One address in each block of a range, as far as it lies in a window. \return  how many there are, or `at_most`
+TIER_EXPORT std::size_t visit_blocks(const std::byte* begin, std::size_t size, std::size_t at_most,
+                                     FunctionRef<void(const void*)> visit);
+}  // namespace detail
+
+template <std::derived_from<AllocationGroup> T>
+struct ScopeTraits<T> {
+  static std::size_t block_count(const T& group) noexcept { return group.block_count(); }
+  static void for_each_address(const T& group, std::size_t at_most, auto&& visit) {
+    group.for_each_block(at_most, visit);
+  }
+};
+
+}  // namespace tier

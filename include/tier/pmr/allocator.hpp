@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Resources for containers that are not of `std::pmr`.
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace tier {
+
+/// An allocator over a memory resource. Unlike `std::pmr::polymorphic_allocator` it moves with its container, never falls
+/// back to the default resource, and does not pass itself on to what the elements own.
+/// \pre           The resource outlives all containers over it.
+/// \threadsafety  As the resource's.
+template <class T>
+class Allocator {
+ public:
+  using value_type = T;
+
+  /// What a container holds is copied to where that container is: assigning to it does not carry it to another tier.
+  using propagate_on_container_copy_assignment = std::false_type;
+  /// A moved container takes its memory along. The alternative copies each element across resources.
+  using propagate_on_container_move_assignment = std::true_type;
+  /// So does a swapped one: with unequal resources the alternative is undefined.
+  using propagate_on_container_swap = std::true_type;
+  using is_always_equal = std::false_type;
+
+  Allocator(std::pmr::memory_resource* resource) noexcept  // NOLINT: implicit, as the standard's
+      : resource_{resource} {}
+  template <class U>
+  Allocator(const Allocator<U>& other) noexcept : resource_{other.resource()} {}  // NOLINT: likewise
+
+  [[nodiscard]] std::pmr::memory_resource* resource() const noexcept { return resource_; }
+
+  /// \throws  `std::bad_array_new_length`, and what the resource throws
+  [[nodiscard]] T* allocate(std::size_t count) {
+    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length{};
+    return static_cast<T*>(resource_->allocate(count * sizeof(T), alignof(T)));
+  }
+  void deallocate(T* p, std::size_t count) noexcept {
+    resource_->deallocate(p, count * sizeof(T), alignof(T));
+  }
+
+  template <class U>
+  friend bool operator==(const Allocator& a, const Allocator<U>& b) noexcept {
+    return *a.resource() == *b.resource();
+  }
+
+ private:
+  std::pmr::memory_resource* resource_;
+};
+
+}  // namespace tier

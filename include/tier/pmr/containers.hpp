@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Containers of Boost's over memory resources, where they are better than the standard's.
+#include <tier/pmr/allocator.hpp>
+
+#include <boost/container/container_fwd.hpp>
+#include <boost/container/flat_map.hpp>
+#include <boost/container/flat_set.hpp>
+#include <boost/container/small_vector.hpp>
+#include <boost/container/stable_vector.hpp>
+#include <boost/container/vector.hpp>
+#include <cstddef>
+#include <functional>
+#include <utility>
+#if __has_include(<boost/container/devector.hpp>)
+#include <boost/container/devector.hpp>
+#endif
+
+/// All are made with a resource: `containers::vector<float> v{&resource};`
+namespace tier::containers {
+
+/// A vector that leaves new elements of trivial types as they are, instead of zeroing what is about to be overwritten.
+/// Elements move in one piece when it grows.
+template <class T>
+class vector : public boost::container::vector<T, Allocator<T>> {
+  using Base = boost::container::vector<T, Allocator<T>>;
+
+ public:
+  using Base::Base;
+  /// `count` elements, default-initialised: those of trivial types have no value yet.
+  vector(std::size_t count, const Allocator<T>& allocator)
+      : Base(count, boost::container::default_init, allocator) {}
+
+  using Base::resize;
+  /// New elements are default-initialised: those of trivial types have no value yet.
+  void resize(std::size_t count) { Base::resize(count, boost::container::default_init); }
+};
+
+/// With room for `Inline` elements in itself.
+template <class T, std::size_t Inline>
+class small_vector : public boost::container::small_vector<T, Inline, Allocator<T>> {
+  using Base = boost::container::small_vector<T, Inline, Allocator<T>>;
+
+ public:
+  using Base::Base;
+  explicit small_vector(const Allocator<T>& allocator) : Base(typename Base::allocator_type{allocator}) {}
+};
+
+/// A map in one sorted array: what is read more than it is changed.
+template <class Key, class T, class Compare = std::less<Key>>
+using flat_map = boost::container::flat_map<Key, T, Compare, Allocator<std::pair<Key, T>>>;
+template <class Key, class Compare = std::less<Key>>
+using flat_set = boost::container::flat_set<Key, Compare, Allocator<Key>>;
+
+/// A vector whose elements never move.
+template <class T>
+using stable_vector = boost::container::stable_vector<T, Allocator<T>>;
+
+#if __has_include(<boost/container/devector.hpp>)
+/// A vector that grows at both ends; from Boost 1.76 on.
+template <class T>
+using devector = boost::container::devector<T, Allocator<T>>;
+#endif
+
+}  // namespace tier::containers

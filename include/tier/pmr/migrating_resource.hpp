@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Memory that changes tiers and keeps its addresses.
+#include <tier/core/export.hpp>
+#include <tier/manager/runtime_ref.hpp>
+#include <tier/pmr/allocation_group.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <string_view>
+
+namespace tier {
+
+namespace detail {
+class MigratingPool;
+}
+
+/// A general memory resource whose allocations move between the tiers of a runtime while pointers to them stay valid:
+/// containers work on it unmodified, with or without scopes.
+///
+/// An allocation of more than 32 KiB is an object of its own, in blocks of up to 2 MiB that move one by one. Smaller ones
+/// share objects of 64 KiB with others that were allocated about the same time, whatever their sizes. What is known of
+/// allocations lies outside them, so that deallocating brings nothing back. Empty objects go at once.
+/// \threadsafety  Internally synchronised, but for construction and destruction.
+class TIER_EXPORT MigratingResource final : public std::pmr::memory_resource, public AllocationGroup {
+ public:
+  /// \param name  of its objects, for messages and statistics
+  /// \throws      `TierError` where the system does not let the process serve its own page faults
+  explicit MigratingResource(const RuntimeRef& runtime, std::string_view name = "MigratingResource");
+  MigratingResource(const MigratingResource&) = delete;
+  MigratingResource& operator=(const MigratingResource&) = delete;
+  /// Releases.
+  ~MigratingResource();
+
+  /// Frees all that was allocated, deallocated or not.
+  void release() noexcept;
+
+  [[nodiscard]] std::size_t block_count() const noexcept override;
+  void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const override;
+
+ protected:
+  /// \throws  `OutOfTierMemory`; nothing has changed
+  void* do_allocate(std::size_t size, std::size_t alignment) override;
+  void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+ private:
+  std::unique_ptr<detail::MigratingPool, void (*)(detail::MigratingPool*)> pool_;
+};
+
+}  // namespace tier

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Memory in one tier, which stays there.
+#include <tier/core/export.hpp>
+#include <tier/manager/runtime_ref.hpp>
+#include <tier/policy/policy.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <string_view>
+
+namespace tier {
+
+/// Each allocation is memory of its own in one tier, and never moves. It counts against the tier's capacity; making room
+/// for it may move others' objects. An allocation costs about a microsecond and 200 B: put a `PoolResource` over it for
+/// small ones.
+///
+/// Keeps the runtime's core alive. What has not been deallocated when it ends is named on stderr, and freed; a checked
+/// build aborts. In the child of a fork nothing can be allocated.
+/// \threadsafety  Internally synchronised, but for construction and destruction.
+class TIER_EXPORT PlacedResource final : public std::pmr::memory_resource {
+ public:
+  /// \param tier  as the runtime counts them, 0 being the fastest
+  /// \throws      `ConfigError` for a tier that is not there or that the CPU cannot address
+  PlacedResource(const RuntimeRef& runtime, TierIndex tier);
+  /// \param tier  as in a spec: `dram`, `mapped`, `emulated:cxl`; the fastest of that name
+  /// \throws      `ConfigError` naming the runtime's tiers
+  PlacedResource(const RuntimeRef& runtime, std::string_view tier);
+  PlacedResource(const PlacedResource&) = delete;
+  PlacedResource& operator=(const PlacedResource&) = delete;
+  ~PlacedResource() override;
+
+  [[nodiscard]] TierIndex tier() const noexcept;
+
+ private:
+  class Placements;
+
+  /// \throws  `OutOfTierMemory`, or `TierError` in the child of a fork; nothing has changed
+  void* do_allocate(std::size_t size, std::size_t alignment) override;
+  void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+  std::unique_ptr<Placements> placements_;
+};
+
+}  // namespace tier

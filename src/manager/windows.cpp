@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Windows: objects whose addresses never change, and the pages that are there.
+#include "manager_core.hpp"
+
+#include <unistd.h>
+#include <tier/core/assert.hpp>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace tier {
+namespace {
+
+/// Of a large object: a huge page, and small enough that a fault on a device does not wait for much else.
+constexpr std::size_t block_size = std::size_t{2} << 20;
+
+/// What new blocks hold. Never written, so that the system has one page for all of it.
+std::byte* zeros() noexcept {
+  alignas(4096) static std::array<std::byte, block_size> bytes;
+  return bytes.data();
+}
+
+}  // namespace
+
+std::byte* ManagerCore::home(const Region& region) const noexcept {
+  const auto& state = tiers_[region.tier];
+  return state.tier->base() + state.heap.offset(region.slot);
+}
+
+/// True if the CPU can use the block where tier `t` has it.
+bool ManagerCore::reachable(const Block& b, TierIndex t) const noexcept {
+  return addressable(t) && (b.record->place == nullptr || tiers_[t].tier->has_private_pages());
+}
+
+/// True if the block is present as soon as it is in tier `t`.
+bool ManagerCore::shows_in(const Block& b, TierIndex t) const noexcept {
+  return reachable(b, t) && !tiers_[t].tier->charges();
+}
+
+/// Pages of its tier are left where they are huge, and may then be written without our notice. Smaller ones the system
+/// gives and takes back: that interrupts other CPUs less often than to move them, and can be write-protected from the
+/// first instant, which tells whether a block is dirty.
+bool ManagerCore::lends(const Block& b) const noexcept {
+  const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
+  return b.size < block_size || (!fresh && !dirty(b));
+}
+
+/// Makes the primary's bytes present in the window. Where there is no memory for that they stay absent: whoever touches
+/// them asks again.
+/// \param landed  where the bytes are, if not in the region
+void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
+  auto& record = *b.record;
+  Region& region = *record.primary();
+  std::byte* const from = home(region);
+  const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
+  const bool clean = !fresh && !dirty(b);
+  if (lends(b)) {
+    const std::byte* const bytes = fresh ? zeros() : landed != nullptr ? landed : from;
+    if (!windows_->fill(record.place, bytes, b.size, clean)) {
+      WindowSpace::drop(record.place, b.size);
+      if (landed != nullptr) std::memcpy(from, landed, b.size);
+      return;
+    }
+    make_bare(region);
+    region.pages = Pages::Lent;
+  } else {
+    const auto moved = windows_->move(record.place, from, b.size);
+    if (moved < b.size) {
+      TIER_VERIFY(windows_->fill(record.place + moved, from + moved, b.size - moved, false),
+                  "there is no memory for the pages of a window");
+    }
+    make_bare(region);
+    region.pages = Pages::Moved;
+  }
+  record.writable = !clean;
+  if (record.writable) b.version.fetch_add(1, std::memory_order_relaxed);
+  b.address.store(record.place, std::memory_order_release);
+}
+
+/// Gives the pages of the region in its tier back to the system.
+void ManagerCore::make_bare(Region& region) noexcept {
+  if (!region.bare) WindowSpace::drop(home(region), tiers_[region.tier].heap.size(region.slot));
+  region.bare = true;
+}
+
+/// \return  whether a range that is given out has no pages
+bool ManagerCore::take_bare(TierIndex t, std::uint64_t offset, std::uint64_t size) noexcept {
+  auto& bare = tiers_[t].bare;
+  if (bare.empty()) return false;
+  const auto first = offset / WindowSpace::unit, last = (offset + size - 1) / WindowSpace::unit;
+  bool all = true;
+  for (auto i = first; i <= last; ++i) {
+    all = all && bare[i];
+    bare[i] = false;
+  }
+  return all;
+}
+
+void ManagerCore::give_back_bare(const Region& region) noexcept {
+  auto& state = tiers_[region.tier];
+  if (!region.bare || state.bare.empty()) return;
+  const auto begin = state.heap.offset(region.slot), end = begin + state.heap.size(region.slot);
+  for (auto i = round_up(begin, WindowSpace::unit) / WindowSpace::unit; i < end / WindowSpace::unit; ++i)
+    state.bare[i] = true;
+}
+
+/// \return  null: they arrive in their region
+std::byte* ManagerCore::take_landing(const Block& b, const Region& to, TransferKind kind) noexcept {
+  if (b.record->place == nullptr || b.size > WindowSpace::unit || kind != TransferKind::Fetch) return nullptr;
+  if (!shows_in(b, to.tier)) return nullptr;
+  return landings_->free_count > 0 ? landings_->free[--landings_->free_count] : nullptr;
+}
+
+/// Takes a region's pages out of the window.   \return  false if its bytes are gone with them
+bool ManagerCore::hide(Block& b, Region& region) noexcept {
+  if (region.pages == Pages::AtHome) return true;
+  auto& record = *b.record;
+  b.address.store(nullptr, std::memory_order_release);
+  const bool kept =
+      region.pages == Pages::Moved && windows_->move(home(region), record.place, b.size) == b.size;
+  if (kept) region.bare = false;
+  if (!kept) WindowSpace::drop(record.place, b.size);
+  region.pages = Pages::AtHome;
+  record.writable = false;
+  return kept;
+}
+
+/// From here on the first store to the block is told.
+bool ManagerCore::hold_writes(Block& b) noexcept {
+  auto& record = *b.record;
+  if (!record.writable || mutated(Mutant::WritesNotHeld)) return true;
+  if (!windows_->protect(record.place, b.size)) return false;
+  record.writable = false;
+  return true;
+}
+
+/// Lets stores go through again. What is being copied is not published: it is older.
+void ManagerCore::let_write(Block& b) noexcept {
+  auto& record = *b.record;
+  b.version.fetch_add(1, std::memory_order_relaxed);
+  record.writable = true;
+  if (record.transfer != nullptr) engine_.cancel(*record.transfer);
+  windows_->unprotect(record.place, b.size);
+}
+
+// --- faults ----------------------------------------------------------------------------------------------
+
+void ManagerCore::on_fault(const WindowFault& fault) noexcept {
+  const auto self =
+      weak_from_this().lock();  // whoever still touches the window of the last object is too late
+  while (self != nullptr && !serve(fault)) {
+  }
+}
+
+/// \return  false: look again
+bool ManagerCore::serve(const WindowFault& fault) noexcept {
+  Operand operand;
+  {
+    MutexLock lock{mutex_};
+    auto* const b = static_cast<Block*>(WindowSpace::find(fault.address));
+    if (b == nullptr || b->record == nullptr ||
+        (b->state.load(std::memory_order_acquire) & word::retired) != 0)
+      die_of(fault, b);
+    auto& record = *b->record;
+    if (b->address.load(std::memory_order_relaxed) != nullptr) {
+      if (fault.present && !record.writable) {
+        Transfer* const t = record.transfer;
+        if (t != nullptr && t->kind == TransferKind::Fetch) {  // its bytes are wanted: after them
+          ++t->references;
+          wait_for_end(*t, lock);
+          unreference(*t);
+          return false;
+        }
+        ++counts_.window_writes_held;
+        let_write(*b);
+      } else if (!fault.present) {
+        fill_hole(fault.address);
+      }
+      windows_->wake(record.place, b->size);
+      return true;
+    }
+    ++counts_.window_faults;
+    operand = {b, nullptr, 0, 0, b->size, fault.write ? Use::Update : Use::Read, false};
+  }
+  try {
+    enter({&operand, 1}, {0, false, {}, 0});
+  } catch (const OutOfTierMemory&) {  // scopes hold all of it: one of them will end
+    return wait_for_room(), false;
+  } catch (const std::exception& error) {
+    return refuse(fault, operand, error.what()), true;
+  }
+  MutexLock lock{mutex_};  // whoever is woken finds our pin gone
+  windows_->wake(operand.block->record->place, operand.size);
+  leave_locked(*operand.block);
+  return true;
+}
+
+void ManagerCore::wait_for_room() noexcept {
+  MutexLock lock{mutex_};
+  const auto report = survey();
+  if (report.again) return;
+  const auto began = now_ns();
+  wait(lock);
+  count_wait(0, began);
+}
+
+/// A page of the tier's that nobody had touched before it was moved into the window.
+void ManagerCore::fill_hole(std::byte* address) noexcept {
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  auto* const begin = address - reinterpret_cast<std::uintptr_t>(address) % page;
+  std::ignore = windows_->fill(begin, zeros(), page, false);  // there already, if another thread was faster
+}
+
+/// What cannot be read: the access ends with SIGBUS, as one to a mapped file on a broken disk.
+void ManagerCore::refuse(const WindowFault& fault, const Operand& operand, const char* why) noexcept {
+  std::fprintf(stderr, "libtier: an access to %p cannot be served: %s\n", static_cast<void*>(fault.address),
+               why);
+  Block& b = *operand.block;
+  if (!windows_->poison(b.record->place, b.size)) std::abort();
+}
+
+/// An access to what is no object any more ends the program: there is nobody to throw to.
+void ManagerCore::die_of(const WindowFault& fault, const Block* b) const noexcept {
+  const auto name = b != nullptr && b->record != nullptr ? name_of(*b) : std::string_view{"freed memory"};
+  std::fprintf(stderr, "libtier: %s of %p, which is in %s \"%.*s\"\n", fault.write ? "a store" : "a load",
+               static_cast<void*>(fault.address), b != nullptr ? "the retired object" : "a window of",
+               static_cast<int>(name.size()), name.data());
+  std::abort();
+}
+
+// --- advice ----------------------------------------------------------------------------------------------
+
+Operand Operand::advice_at(const void* address, Use use) noexcept {
+  Operand op;
+  op.block = static_cast<Block*>(WindowSpace::find(address));
+  op.use = use == Use::Overwrite ? Use::Update : use;  // the rest of the block is others'
+  op.advice = true;
+  if (op.block == nullptr) return op;
+  op.size = op.block->size;
+  if (!op.block->manager->advise(op)) op.block->manager->hold(op);
+  return op;
+}
+
+bool Manager::advise(Operand& op) noexcept {
+  if (advised_.fetch_add(op.size, std::memory_order_relaxed) + op.size > advice_limit_ ||
+      !op.block->try_enter(op.use, clock_.stamp())) {
+    advised_.fetch_sub(op.size, std::memory_order_relaxed);
+    return false;
+  }
+  op.entered = true;
+  op.address = op.block->address.load(std::memory_order_relaxed);
+  return true;
+}
+
+void ManagerCore::hold(Operand& op) noexcept {
+  MutexLock lock{mutex_};
+  ++op.block->record->entering;
+}
+
+void ManagerCore::let_go(Operand& op) noexcept { release_hold(*std::exchange(op.block, nullptr)); }
+
+void ManagerCore::release_hold(Block& b) noexcept {
+  MutexLock lock{mutex_};
+  if (--b.record->entering == 0 && b.record->dying) release_if_dead(b);
+}
+
+void ManagerCore::enter_with_advice(std::span<Operand> batch, const BatchContext& context) {
+  const auto advice = std::ranges::stable_partition(batch, [](const Operand& op) { return !op.advice; });
+  const std::span<Operand> advised{advice.begin(), advice.end()};
+  try {
+    enter_all(batch.first(batch.size() - advised.size()), context);
+  } catch (...) {
+    leave(advised);
+    throw;
+  }
+  bring(advised, context);
+}
+
+/// Fetches what fits, many blocks at once, so that a device is busy with all of them.
+void ManagerCore::bring(std::span<Operand> advised, const BatchContext& context) noexcept {
+  constexpr std::size_t together = 32;
+  const BatchContext now{context.scope, false, context.kernel,
+                         context.shapes};  // nobody waits for the sake of advice
+  for (bool room = true; !advised.empty();) {
+    const auto few = advised.first(std::min(together, advised.size()));
+    advised = advised.subspan(few.size());
+    room = room && bring_all(few, now);
+    for (auto& op : few)
+      if (!op.entered && op.block != nullptr) let_go(op);
+  }
+}
+
+/// \return  false if there was no room for all of them
+bool ManagerCore::bring_all(std::span<Operand> few, const BatchContext& context) noexcept {
+  const auto rest =
+      std::ranges::partition(few, [](const Operand& op) { return op.block != nullptr && !op.entered; });
+  std::span<Operand> wanted{few.begin(), rest.begin()};
+  const auto all = wanted.size();
+  for (; !wanted.empty(); wanted = wanted.first(wanted.size() / 2)) {
+    std::uint64_t bytes = 0;
+    for (const auto& op : wanted) bytes += op.size;
+    if (advised_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= advice_limit_) try {
+        enter_all(wanted, context);
+        for (auto& op : wanted) release_hold(*op.block);
+        break;
+      } catch (const std::exception&) {  // whoever touches what was not brought hears of it
+      }
+    advised_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+  return wanted.size() == all;
+}
+
+// --- objects ---------------------------------------------------------------------------------------------
+
+WindowSpace& ManagerCore::windows() {
+  if (windows_ == nullptr) {
+    if (!tiers_.front().tier->has_private_pages())
+      throw TierError{
+          std::make_error_code(std::errc::not_supported),
+          "windows need memory in the fastest tier, which is " + std::string{tiers_.front().tier->name()}};
+    auto landings = std::make_unique<Landings>();
+    for (auto& buffer : landings->buffers) landings->free[landings->free_count++] = buffer.data();
+    for (auto& state : tiers_)
+      if (state.tier->has_private_pages())
+        state.bare.resize(round_up(state.heap.capacity().count, WindowSpace::unit) / WindowSpace::unit);
+    windows_ = std::make_unique<WindowSpace>(static_cast<WindowFaults&>(*this));
+    landings_ = std::move(landings);
+    for (const auto& state : tiers_)
+      if (state.tier->has_private_pages()) windows_->accept(state.tier->base(), state.tier->capacity().count);
+  }
+  return *windows_;
+}
+
+ObjectHandle ManagerCore::create_window(Bytes size, std::size_t alignment, std::string_view name) {
+  refuse_in_child("an allocation");
+  TIER_VERIFY(std::has_single_bit(alignment) && alignment <= block_size,
+              "alignment is a power of two up to 2 MiB");
+  const auto whole = round_up(std::max<std::size_t>(size.count, 1), WindowSpace::unit);
+  if (whole < size.count) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
+  MutexLock lock{mutex_};
+  drain_notes();
+  const Inside inside{*this};
+  auto self = shared_from_this();
+  auto window = std::make_unique<ObjectWindow>();
+  window->range =
+      windows().reserve(whole, whole >= block_size ? block_size : std::max(alignment, WindowSpace::unit));
+  Object* object = nullptr;
+  std::vector<Block*> blocks;
+  try {
+    blocks.reserve((whole + block_size - 1) / block_size);
+    for (std::size_t at = 0; at < whole; at += block_size)
+      blocks.push_back(&new_block_at(*window, at, std::min(block_size, whole - at)));
+    object = &new_object(*blocks.front(), 0, size.count, name);
+    for (auto* b : blocks) {
+      b->record->object = object;
+      set_primary(*b, first_place(*b, name, lock));
+    }
+  } catch (...) {
+    if (object != nullptr) forget(*object);
+    for (auto* b : blocks) {
+      free_contents(*b);
+      recycle(*b);
+    }
+    if (blocks.empty()) windows_->release(window->range);
+    if (!blocks.empty()) std::ignore = window.release();
+    throw;
+  }
+  object->window = window->range.address;
+  object->blocks = std::move(blocks);
+  std::ignore = window.release();  // the blocks', from now on
+  clock_.advance();
+  check_watermarks();
+  return {std::move(self), object};
+}
+
+Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {
+  Block& b = new_block(size, size == block_size ? block_size : WindowSpace::unit);
+  b.record->window = &window;
+  b.record->place = window.range.address + offset;
+  ++window.blocks;
+  WindowSpace::tag(b.record->place, size, &b);
+  return b;
+}
+
+/// The block's part of its window has nobody any more.
+void ManagerCore::leave_window(Block& b) noexcept {
+  ObjectWindow* const window = b.record->window;
+  WindowSpace::tag(b.record->place, b.size, nullptr);
+  if (--window->blocks > 0) return;
+  windows_->release(window->range);
+  delete window;
+}
+
+std::size_t bytes_to_end_of_block(const void* address) noexcept {
+  const auto* const b = static_cast<const Block*>(WindowSpace::find(address));
+  if (b == nullptr) return 0;
+  return static_cast<std::size_t>(ManagerCore::place_of(*b) + b->size -
+                                  static_cast<const std::byte*>(address));
+}
+
+BlockRef block_of(const void* address) noexcept {
+  const auto* const b = static_cast<const Block*>(WindowSpace::find(address));
+  return b == nullptr ? BlockRef{} : BlockRef{b->manager, b->id};
+}
+
+ObjectRef object_of(const void* address) noexcept {
+  const auto* const b = static_cast<const Block*>(WindowSpace::find(address));
+  return {b == nullptr ? nullptr : ManagerCore::object_in(*b)};
+}
+
+// --- by request ------------------------------------------------------------------------------------------
+
+/// Room for as many of these blocks as one look finds, which then move together.
+void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
+  TIER_VERIFY(t < tiers_.size(), "no such tier");
+  if (in_fork_child_) return;
+  MutexLock lock{mutex_};
+  drain_own_notes();
+  const Inside inside{*this};
+  constexpr std::size_t together = 16;
+  std::vector<CopyTask*> tasks;
+  tasks.reserve(together);
+  const auto carry_out = [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {
+    without_lock(lock, [&] { engine_.run(tasks); });
+    for (auto* task : tasks) unreference(static_cast<Transfer&>(*task));
+    tasks.clear();
+  };
+  for (const auto id : ids) {
+    try {
+      if (Transfer* const transfer = begin_migration(id, t, lock)) tasks.push_back(transfer);
+    } catch (...) {
+      carry_out();
+      throw;
+    }
+    if (tasks.size() == together) carry_out();
+  }
+  carry_out();
+  check_watermarks();
+}
+
+/// \return  the transfer, which the caller runs; null where there is nothing to copy, or the block is in use
+Transfer* ManagerCore::begin_migration(BlockId id, TierIndex t, MutexLock& lock) {
+  RoomReport report;
+  Block* b = find(id);
+  if (b == nullptr || b->record->primary() == nullptr || b->record->primary()->tier == t) return nullptr;
+  if (b->record->placed || settle_in(*b, t)) return nullptr;
+  Region* const to = make_room(t, b->size, b->record->alignment, id, report, lock);
+  if (to == nullptr) throw_out_of_memory(b->size, name_of(*b), report.cause);
+  b = find(id);  // the lock may have been released
+  if (b == nullptr || b->record->primary() == nullptr || b->record->in(t) != nullptr || !start_moving(*b)) {
+    free_region(to);
+    return nullptr;
+  }
+  const auto kind = t < b->record->primary()->tier ? TransferKind::Fetch : TransferKind::Evict;
+  Transfer* const transfer = begin_transfer(*b, kind, to, Cause::Plan);
+  if (transfer != nullptr) ++transfer->references;
+  return transfer;
+}
+
+}  // namespace tier

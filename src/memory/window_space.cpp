@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/window_space.hpp"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <tier/core/assert.hpp>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <thread>
+
+// Of later kernels than the headers may be: asked for at run time.
+#ifndef UFFD_FEATURE_MOVE
+#define UFFD_FEATURE_MOVE (1ULL << 16)
+struct uffdio_move {
+  __u64 dst, src, len, mode;
+  __s64 move;
+};
+#define UFFDIO_MOVE _IOWR(UFFDIO, 0x05, struct uffdio_move)
+#define UFFDIO_MOVE_MODE_DONTWAKE (1ULL << 0)
+#define UFFDIO_MOVE_MODE_ALLOW_SRC_HOLES (1ULL << 1)
+#endif
+#ifndef UFFD_FEATURE_POISON
+#define UFFD_FEATURE_POISON (1ULL << 14)
+struct uffdio_poison {
+  struct uffdio_range range;
+  __u64 mode;
+  __s64 updated;
+};
+#define UFFDIO_POISON _IOWR(UFFDIO, 0x08, struct uffdio_poison)
+#endif
+
+namespace tier {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+/// Costs nothing until it is used, but sanitizers and limits of the address space leave less than there is.
+constexpr std::size_t area_size = std::size_t{256} << 30;
+constexpr std::size_t max_areas = 64;
+constexpr unsigned servers = 4;  // faults on a device are served side by side. A guess
+
+std::uint64_t address_of(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
+
+/// The areas of all window spaces, for `find`: written under their spaces' locks, read without one.
+struct Listed {
+  std::atomic<std::uint64_t> begin{0};
+  std::atomic<std::uint64_t> size{0};  // 0: free
+  std::atomic<std::atomic<void*>*> tags{nullptr};
+};
+std::array<Listed, max_areas> listed;
+Mutex listing;
+
+std::atomic<void*>* tag_of(const void* address) noexcept {
+  for (auto& area : listed) {
+    const auto size = area.size.load(std::memory_order_acquire);
+    const auto offset = address_of(address) - area.begin.load(std::memory_order_relaxed);
+    if (offset < size) return area.tags.load(std::memory_order_relaxed) + offset / WindowSpace::unit;
+  }
+  return nullptr;
+}
+
+void* map_reserved(std::size_t size) noexcept {
+  void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? nullptr : p;
+}
+
+int open_userfaultfd() {
+  int descriptor = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
+  if (descriptor >= 0) return descriptor;
+  const int error = errno;
+  // The device is for those whom its owner lets; from Linux 6.1 on.
+  const int device = ::open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+  if (device >= 0) {
+    descriptor = ::ioctl(device, _IO(0xAA, 0x00), O_CLOEXEC | O_NONBLOCK);
+    ::close(device);
+    if (descriptor >= 0) return descriptor;
+  }
+  throw TierError{{error, std::generic_category()}, "userfaultfd, which windows need"};
+}
+
+/// From the most that is of use to the least that will do. A descriptor can be asked once.
+/// \return  what it has; 0 if the kernel is too old
+std::uint64_t ask_for_features(int& descriptor) {
+  constexpr std::uint64_t needed = UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+  constexpr std::array<std::uint64_t, 3> sets{needed | UFFD_FEATURE_MOVE | UFFD_FEATURE_POISON,
+                                              needed | UFFD_FEATURE_POISON, needed};
+  for (const auto wanted : sets) {
+    ::uffdio_api api{UFFD_API, wanted, 0};
+    if (::ioctl(descriptor, UFFDIO_API, &api) == 0) return wanted;
+    ::close(descriptor);
+    descriptor = open_userfaultfd();
+  }
+  return 0;
+}
+
+}  // namespace
+
+/// Part of the address space with its windows.
+struct WindowSpace::Area {
+  Area(std::byte* begin, std::size_t bytes)
+      : base{begin}, size{bytes}, heap{Bytes{bytes}, Bytes{WindowSpace::unit}} {}
+  ~Area() {
+    {
+      const MutexLock lock{listing};
+      for (auto& entry : listed)
+        if (entry.tags.load(std::memory_order_relaxed) == tags && tags != nullptr) {
+          entry.size.store(0, std::memory_order_release);
+          entry.tags.store(nullptr, std::memory_order_relaxed);
+        }
+    }
+    if (tags != nullptr) ::munmap(tags, size / WindowSpace::unit * sizeof(*tags));
+    ::munmap(base, size);
+  }
+  Area(const Area&) = delete;
+  Area& operator=(const Area&) = delete;
+
+  bool list() noexcept {
+    tags = static_cast<std::atomic<void*>*>(map_reserved(size / WindowSpace::unit * sizeof(*tags)));
+    if (tags == nullptr) return false;
+    const MutexLock lock{listing};
+    for (auto& entry : listed) {
+      if (entry.tags.load(std::memory_order_relaxed) != nullptr) continue;
+      entry.tags.store(tags, std::memory_order_relaxed);
+      entry.begin.store(address_of(base), std::memory_order_relaxed);
+      entry.size.store(size, std::memory_order_release);
+      return true;
+    }
+    return false;
+  }
+
+  std::byte* base;
+  std::size_t size;
+  RegionHeap heap;
+  std::atomic<void*>* tags = nullptr;  // one a unit
+};
+
+/// The descriptor and the threads that read it. They hold it alive: the last to let go of the space may be one of them.
+struct WindowSpace::Server {
+  explicit Server(WindowFaults& to) : faults{to}, descriptor{open_userfaultfd()} {
+    features = ask_for_features(descriptor);
+    stop_event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (features == 0 || stop_event < 0) {
+      const auto error = last_system_error();
+      close_all();
+      throw TierError{error, features == 0 ? "userfaultfd with write protection" : "eventfd"};
+    }
+  }
+  ~Server() { close_all(); }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  void close_all() noexcept {
+    ::close(descriptor);
+    if (stop_event >= 0) ::close(stop_event);
+  }
+  void stop() noexcept {
+    stopping.store(true, std::memory_order_release);
+    ::eventfd_write(stop_event, 1);
+    for (auto& thread : threads) {
+      if (thread.get_id() == std::this_thread::get_id())
+        thread.detach();
+      else
+        thread.join();
+    }
+  }
+  static void serve(const std::shared_ptr<Server>& self) noexcept;
+  void read_one() noexcept;
+  template <class Request>
+  bool request(unsigned long code, Request& argument) const noexcept {
+    return ::ioctl(descriptor, code, &argument) == 0;
+  }
+
+  WindowFaults& faults;
+  int descriptor;
+  int stop_event = -1;
+  std::uint64_t features = 0;
+  std::atomic<bool> stopping{false};
+  std::vector<std::thread> threads;
+};
+
+void WindowSpace::Server::serve(const std::shared_ptr<Server>& self) noexcept {
+  std::array<::pollfd, 2> waits{{{self->descriptor, POLLIN, 0}, {self->stop_event, POLLIN, 0}}};
+  while (!self->stopping.load(std::memory_order_acquire)) {
+    if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) return;
+    if (waits[0].revents != 0) self->read_one();
+  }
+}
+
+void WindowSpace::Server::read_one() noexcept {
+  ::uffd_msg message;
+  if (::read(descriptor, &message, sizeof message) != sizeof message) return;  // another thread has it
+  if (message.event != UFFD_EVENT_PAGEFAULT) return;
+  const auto flags = message.arg.pagefault.flags;
+  faults.on_fault({reinterpret_cast<std::byte*>(message.arg.pagefault.address),
+                   (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0});
+}
+
+std::string WindowSpace::why_not() {
+  try {
+    int descriptor = open_userfaultfd();
+    const auto features = ask_for_features(descriptor);
+    ::close(descriptor);
+    return features != 0 ? "" : "the kernel's userfaultfd knows no write protection (from Linux 5.7 on)";
+  } catch (const TierError& error) {
+    return error.what();
+  }
+}
+
+WindowSpace::WindowSpace(WindowFaults& faults) : server_{std::make_shared<Server>(faults)} {
+  try {
+    for (unsigned i = 0; i < servers; ++i)
+      server_->threads.emplace_back([server = server_] { Server::serve(server); });
+  } catch (...) {
+    server_->stop();
+    throw;
+  }
+}
+
+WindowSpace::~WindowSpace() {
+  server_->stop();
+  const MutexLock lock{mutex_};
+  areas_.clear();
+}
+
+void WindowSpace::add_area(std::size_t at_least) {
+  const auto whole = round_up(at_least, huge_page);
+  for (auto size = std::max(area_size, whole);; size = std::max(size / 2, whole)) {
+    auto* const base = static_cast<std::byte*>(map_reserved(size));
+    if (base == nullptr && size > whole) continue;
+    if (base == nullptr) break;
+    std::unique_ptr<Area> area;
+    try {
+      area = std::make_unique<Area>(base, size);
+    } catch (...) {
+      ::munmap(base, size);
+      throw;
+    }
+    ::uffdio_register range{
+        {address_of(base), size}, UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP, 0};
+    if (!server_->request(UFFDIO_REGISTER, range))
+      throw OutOfTierMemory{"userfaultfd cannot register address space for windows", last_system_error()};
+    if (!area->list()) break;
+    areas_.push_back(std::move(area));
+    return;
+  }
+  throw OutOfTierMemory{"no address space for a window", std::make_error_code(std::errc::not_enough_memory)};
+}
+
+std::optional<AddressWindow> WindowSpace::carve(std::size_t size, std::size_t alignment) noexcept {
+  for (auto& area : areas_) {
+    const auto slot = area->heap.allocate(Bytes{size}, std::max(alignment, unit), area.get());
+    if (slot != RegionHeap::none) return AddressWindow{area->base + area->heap.offset(slot), size, slot};
+  }
+  return std::nullopt;
+}
+
+AddressWindow WindowSpace::reserve(std::size_t size, std::size_t alignment) {
+  TIER_ASSERT(size % unit == 0 && size > 0, "windows are whole units");
+  const MutexLock lock{mutex_};
+  if (const auto window = carve(size, alignment)) return *window;
+  add_area(size + alignment);
+  if (const auto window = carve(size, alignment)) return *window;
+  throw OutOfTierMemory{"no memory to describe a window"};
+}
+
+void WindowSpace::release(const AddressWindow& window) noexcept {
+  const MutexLock lock{mutex_};
+  for (auto& area : areas_)
+    if (window.address >= area->base && window.address < area->base + area->size)
+      area->heap.free(window.slot);
+}
+
+void WindowSpace::tag(std::byte* begin, std::size_t size, void* tag) noexcept {
+  auto* const first = tag_of(begin);
+  for (std::size_t i = 0; i < size / unit; ++i) first[i].store(tag, std::memory_order_release);
+}
+
+void* WindowSpace::find(const void* address) noexcept {
+  const auto* const tag = tag_of(address);
+  return tag == nullptr ? nullptr : tag->load(std::memory_order_acquire);
+}
+
+bool WindowSpace::fill(std::byte* to, const std::byte* from, std::size_t size, bool protect) noexcept {
+  for (std::size_t done = 0; done < size;) {
+    ::uffdio_copy copy{address_of(to + done), address_of(from + done), size - done,
+                       UFFDIO_COPY_MODE_DONTWAKE | (protect ? UFFDIO_COPY_MODE_WP : 0), 0};
+    if (server_->request(UFFDIO_COPY, copy)) return true;
+    if (copy.copy > 0)
+      done += static_cast<std::size_t>(copy.copy);
+    else if (errno != EAGAIN && errno != EINTR)
+      return false;
+  }
+  return true;
+}
+
+std::size_t WindowSpace::move(std::byte* to, std::byte* from, std::size_t size) noexcept {
+  if ((server_->features & UFFD_FEATURE_MOVE) == 0) return 0;
+  for (std::size_t done = 0;;) {
+    ::uffdio_move move{address_of(to + done), address_of(from + done), size - done,
+                       UFFDIO_MOVE_MODE_DONTWAKE | UFFDIO_MOVE_MODE_ALLOW_SRC_HOLES, 0};
+    if (server_->request(UFFDIO_MOVE, move)) return size;
+    if (move.move > 0)
+      done += static_cast<std::size_t>(move.move);
+    else if (errno != EAGAIN && errno != EINTR)
+      return done;
+  }
+}
+
+void WindowSpace::drop(std::byte* begin, std::size_t size) noexcept { ::madvise(begin, size, MADV_DONTNEED); }
+
+void WindowSpace::forbid(std::byte* begin, std::size_t size) noexcept { ::mprotect(begin, size, PROT_NONE); }
+
+bool WindowSpace::protect(std::byte* begin, std::size_t size) noexcept {
+  ::uffdio_writeprotect range{{address_of(begin), size}, UFFDIO_WRITEPROTECT_MODE_WP};
+  while (!server_->request(UFFDIO_WRITEPROTECT, range))
+    if (errno != EAGAIN && errno != EINTR) return false;
+  return true;
+}
+
+void WindowSpace::unprotect(std::byte* begin, std::size_t size) noexcept {
+  ::uffdio_writeprotect range{{address_of(begin), size}, 0};
+  while (!server_->request(UFFDIO_WRITEPROTECT, range) && (errno == EAGAIN || errno == EINTR)) {
+  }
+}
+
+void WindowSpace::wake(std::byte* begin, std::size_t size) noexcept {
+  ::uffdio_range range{address_of(begin), size};
+  server_->request(UFFDIO_WAKE, range);
+}
+
+bool WindowSpace::poison(std::byte* begin, std::size_t size) noexcept {
+  if ((server_->features & UFFD_FEATURE_POISON) == 0) return false;
+  ::uffdio_poison range{{address_of(begin), size}, 0, 0};
+  return server_->request(UFFDIO_POISON, range);
+}
+
+bool WindowSpace::accept(std::byte* begin, std::size_t size) noexcept {
+  ::uffdio_register range{{address_of(begin), size}, UFFDIO_REGISTER_MODE_WP, 0};
+  return server_->request(UFFDIO_REGISTER, range);
+}
+
+}  // namespace tier

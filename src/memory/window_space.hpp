@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Address space in which blocks have fixed places, whatever pages are behind them.
+#include <tier/core/bytes.hpp>
+#include <tier/core/mutex.hpp>
+#include <tier/memory/region_heap.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tier {
+
+/// An access that the system could not carry out: to a page that is absent, or a store to one that is write-protected.
+struct WindowFault {
+  std::byte* address = nullptr;
+  bool write = false;
+  bool present = false;  ///< the page is there and write-protected
+};
+
+/// A reserved range of addresses.
+struct AddressWindow {
+  std::byte* address = nullptr;
+  std::size_t size = 0;
+  RegionHeap::Slot slot = RegionHeap::none;
+};
+
+/// Serves faults; called by the window space's own threads, several at once.
+class WindowFaults {
+ public:
+  virtual ~WindowFaults() = default;
+  /// Sees to it that the access can be tried again, and calls `wake`.
+  virtual void on_fault(const WindowFault& fault) noexcept = 0;
+};
+
+/// Reserved address space, carved into windows, and what can be done with the pages there. Accesses to a page that is
+/// absent, and stores to one that is protected, wait until whoever serves faults has seen to them: those of system calls
+/// too, where the process may ask for that.
+/// \threadsafety  Internally synchronised; calls on overlapping ranges are the caller's to order.
+class WindowSpace {
+ public:
+  /// Windows begin at multiples of it and their sizes are multiples of it: a page on any system that we support.
+  static constexpr std::size_t unit = std::size_t{64} << 10;
+
+  /// Why this process cannot have one; empty where it can.
+  [[nodiscard]] static std::string why_not();
+  /// \throws  `TierError` naming the system call that is refused
+  explicit WindowSpace(WindowFaults& faults);
+  ~WindowSpace();
+  WindowSpace(const WindowSpace&) = delete;
+  WindowSpace& operator=(const WindowSpace&) = delete;
+
+  /// A window whose pages are all absent.
+  /// \param size       whole units   \param alignment  a power of two up to 2 MiB
+  /// \throws           `OutOfTierMemory` if there is no address space left
+  [[nodiscard]] AddressWindow reserve(std::size_t size, std::size_t alignment) TIER_EXCLUDES(mutex_);
+  /// \pre  its pages are absent and its tags null
+  void release(const AddressWindow& window) noexcept TIER_EXCLUDES(mutex_);
+  /// What `find` gives from now on for the addresses of a part of a window: whole units.
+  static void tag(std::byte* begin, std::size_t size, void* tag) noexcept;
+  /// The tag of an address in any window of this process; null elsewhere.   \complexity  O(1)
+  [[nodiscard]] static void* find(const void* address) noexcept;
+
+  // Each takes whole pages. Who waits for what has become present goes on after `wake`.
+  /// Makes absent pages present with the bytes at `from`, in memory that the system gives.
+  /// \return  false if there is none; pages made present by then stay so
+  bool fill(std::byte* to, const std::byte* from, std::size_t size, bool protect) noexcept;
+  /// Takes the pages of one range of private memory to another, where they are absent: from a window to memory that was
+  /// accepted, or the other way.   \return  the bytes moved; the system may refuse the rest
+  std::size_t move(std::byte* to, std::byte* from, std::size_t size) noexcept;
+  /// Gives pages back to the system: absent in a window, zeros elsewhere.
+  static void drop(std::byte* begin, std::size_t size) noexcept;
+  /// Accesses get SIGSEGV: for the child of a fork, in which nobody serves faults.
+  static void forbid(std::byte* begin, std::size_t size) noexcept;
+  /// From its return on, stores wait.   \return  false if there is no memory for that
+  bool protect(std::byte* begin, std::size_t size) noexcept;
+  /// Those who wait go on.
+  void unprotect(std::byte* begin, std::size_t size) noexcept;
+  /// Those who wait try again.
+  void wake(std::byte* begin, std::size_t size) noexcept;
+  /// Accesses get SIGBUS.   \return  false where the system cannot do that (before Linux 6.6)
+  bool poison(std::byte* begin, std::size_t size) noexcept;
+  /// `move` may take pages there. Not for memory in windows, where it always may.
+  bool accept(std::byte* begin, std::size_t size) noexcept;
+
+ private:
+  struct Area;
+  struct Server;
+  std::optional<AddressWindow> carve(std::size_t size, std::size_t alignment) noexcept TIER_REQUIRES(mutex_);
+  void add_area(std::size_t at_least) TIER_REQUIRES(mutex_);
+
+  std::shared_ptr<Server> server_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Area>> areas_ TIER_GUARDED_BY(mutex_);
+};
+
+}  // namespace tier

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A heap of small allocations that threads share without often meeting.
+#include <tier/core/bytes.hpp>
+#include <tier/core/mutex.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "pmr/depot.hpp"
+#include "pmr/segment_heap.hpp"
+#include "pmr/thread_cache.hpp"
+
+namespace tier::detail {
+
+/// A segment heap behind a lock, and a cache of its free cells for each thread that uses it. Cells may be freed by
+/// any thread. Caches keep the heap alive as an empty shell when it is closed, so that a thread may end later.
+/// \threadsafety  Internally synchronised. The source is called under the heap's lock, which comes after any lock under
+///                which the heap is used; of two heaps of which one is the other's source, the user's comes first.
+class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListHook {
+ public:
+  /// \param uses_depot  what one thread frees serves others without passing through its span: faster, but spans and
+  ///                    segments empty later
+  /// \pre  `source` outlives the heap's closing. Made by `std::allocate_shared`: caches share it.
+  explicit CachedHeap(SegmentSource& source, bool uses_depot = true);
+  ~CachedHeap();
+
+  /// \throws  what the source throws, or `std::bad_alloc`, though what was between threads has been tried; nothing has
+  ///          changed
+  [[nodiscard]] void* allocate(SizeClass c) {
+    if (ThreadCache* cache = ThreadCaches::find(id())) [[likely]]
+      if (void* cell = cache->pop(c)) [[likely]]
+        return cell;
+    return allocate_slowly(c);
+  }
+  /// \pre  It was allocated as this class.
+  void deallocate(void* cell, SizeClass c) noexcept {
+    if (ThreadCache* cache = ThreadCaches::find(id())) [[likely]]
+      if (cache->push(c, cell)) [[likely]]
+        return;
+    deallocate_slowly(cell, c);
+  }
+  /// Gives all segments back, whatever is allocated in them. May run beside other calls: their cells are gone then.
+  void release() noexcept { renew(next_id()); }
+  /// Releases; from then on the source is not called, and nobody may call the heap.
+  void close() noexcept { renew(0); }
+
+  /// Takes what is on its way between threads back into its spans, so that they may empty. What threads keep stays.
+  void trim() noexcept TIER_EXCLUDES(mutex_);
+  /// Takes back what a thread has kept.
+  void give_back(const ThreadCache& cache) noexcept;
+
+  /// Changes when the heap is released: caches made before hold nothing of worth.
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool owns(const void* p) const noexcept;
+  /// Calls `visit(data)` for each segment.   \pre  The caller holds the heap's lock.
+  void for_each_segment(FunctionRef<void(std::byte*)> visit) const TIER_REQUIRES(mutex_) {
+    heap_.for_each_segment(visit);
+  }
+  [[nodiscard]] Bytes segments() const noexcept;
+  /// In cells; those that threads keep, or that are on their way between threads, too.
+  [[nodiscard]] Bytes allocated() const noexcept;
+  /// Under it the source is called.
+  [[nodiscard]] Mutex& mutex() const noexcept { return mutex_; }
+  /// \throws  `std::logic_error` naming the broken invariant; for tests
+  void check_invariants() const;
+
+ private:
+  [[nodiscard]] ThreadCache* cache_of_this_thread() noexcept;
+  [[nodiscard]] void* allocate_slowly(SizeClass c);
+  void deallocate_slowly(void* cell, SizeClass c) noexcept;
+  [[nodiscard]] std::size_t refill(SizeClass c, std::span<void*> cells) TIER_REQUIRES(mutex_);
+  void drain_depot() noexcept TIER_REQUIRES(mutex_);
+  void renew(std::uint64_t id) noexcept;
+  [[nodiscard]] static std::uint64_t next_id() noexcept;
+
+  std::atomic<std::uint64_t> id_{next_id()};  // relaxed: under the lock it is looked at again
+  mutable Mutex mutex_;
+  const bool uses_depot_;
+  SegmentHeap heap_ TIER_GUARDED_BY(mutex_);
+  Depot depot_ TIER_GUARDED_BY(mutex_);
+};
+
+}  // namespace tier::detail

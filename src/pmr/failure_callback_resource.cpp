@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/pmr/failure_callback_resource.hpp>
+
+#include <new>
+
+namespace tier {
+
+void* FailureCallbackResource::do_allocate(std::size_t size, std::size_t alignment) {
+  while (true) {
+    try {
+      return upstream_.allocate(size, alignment);
+    } catch (const std::bad_alloc&) {
+      if (!callback_(Bytes{size})) throw;
+    }
+  }
+}
+
+}  // namespace tier

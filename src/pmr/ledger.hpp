@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What checked builds know of every allocation, to see that it is given back as it was taken.
+#include <tier/core/config.hpp>
+#include <tier/core/mutex.hpp>
+
+#include <cstddef>
+#include <unordered_map>
+
+#include "pmr/metadata.hpp"
+
+namespace tier::detail {
+
+/// The allocations of one resource.
+/// \threadsafety  Internally synchronised.
+class Ledger {
+ public:
+  /// \param resource  its class, for messages
+  explicit Ledger(const char* resource) noexcept : resource_{resource} {}
+
+  /// Ends the program where there is no memory for it.
+  void add(void* p, std::size_t size, std::size_t alignment) noexcept;
+  /// Aborts, naming what is wrong, if the allocation is not here or was another.
+  /// \param within  whether `p` lies in the resource's memory: then what is not here was here before
+  void remove(void* p, std::size_t size, std::size_t alignment, bool within) noexcept;
+  void clear() noexcept;
+
+ private:
+  struct Entry {
+    std::size_t size, alignment;
+  };
+
+  [[noreturn]] void fail(const char* format, ...) const noexcept __attribute__((format(printf, 2, 3)));
+
+  const char* resource_;
+  Mutex mutex_;
+  std::unordered_map<void*, Entry, std::hash<void*>, std::equal_to<>,
+                     MetadataAllocator<std::pair<void* const, Entry>>>
+      entries_ TIER_GUARDED_BY(mutex_);
+};
+
+}  // namespace tier::detail

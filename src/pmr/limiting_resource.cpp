@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/error.hpp>
+#include <tier/pmr/limiting_resource.hpp>
+
+#include <array>
+#include <cstdio>
+
+namespace tier {
+
+/// Bytes taken from the budget, until they are committed or this ends.
+class LimitingResource::Reservation {
+ public:
+  /// \throws  `OutOfTierMemory` if there are not so many left
+  Reservation(std::atomic<std::size_t>& outstanding, std::size_t size, Bytes budget)
+      : outstanding_{outstanding}, size_{size} {
+    auto before = outstanding_.load(std::memory_order_relaxed);
+    do {
+      if (size > budget.count - before) throw_exceeded(size, before, budget);
+    } while (!outstanding_.compare_exchange_weak(before, before + size, std::memory_order_relaxed));
+  }
+  ~Reservation() { outstanding_.fetch_sub(size_, std::memory_order_relaxed); }
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+
+  void commit() noexcept { size_ = 0; }
+
+ private:
+  [[noreturn]] static void throw_exceeded(std::size_t size, std::size_t outstanding, Bytes budget) {
+    std::array<char, 160> what{};
+    std::snprintf(what.data(), what.size(),
+                  "%zu B asked of a LimitingResource, of whose %zu B %zu are outstanding", size, budget.count,
+                  outstanding);
+    throw OutOfTierMemory{what.data()};
+  }
+
+  std::atomic<std::size_t>& outstanding_;
+  std::size_t size_;
+};
+
+void* LimitingResource::do_allocate(std::size_t size, std::size_t alignment) {
+  Reservation reservation{outstanding_, size, budget_};
+  void* const p = upstream_.allocate(size, alignment);
+  reservation.commit();
+  return p;
+}
+
+void LimitingResource::do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
+  upstream_.deallocate(p, size, alignment);
+  outstanding_.fetch_sub(size, std::memory_order_relaxed);
+}
+
+}  // namespace tier

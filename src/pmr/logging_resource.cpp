@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/pmr/logging_resource.hpp>
+
+#include <array>
+
+namespace tier {
+namespace {
+
+constexpr std::array names{"allocate", "fail", "deallocate"};  // of actions, in their order
+
+}  // namespace
+
+LoggingResource::LoggingResource(std::pmr::memory_resource& upstream, std::FILE* to)
+    : LoggingResource{upstream, [to](const Event& event) {
+                        std::fprintf(to, "%s,%p,%zu,%zu\n", names[static_cast<std::size_t>(event.action)],
+                                     event.p, event.size, event.alignment);
+                      }} {}
+
+void* LoggingResource::do_allocate(std::size_t size, std::size_t alignment) {
+  void* p = nullptr;
+  try {
+    p = upstream_.allocate(size, alignment);
+  } catch (...) {
+    sink_({Action::Fail, nullptr, size, alignment});
+    throw;
+  }
+  sink_({Action::Allocate, p, size, alignment});
+  return p;
+}
+
+void LoggingResource::do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
+  sink_({Action::Deallocate, p, size, alignment});
+  upstream_.deallocate(p, size, alignment);
+}
+
+}  // namespace tier

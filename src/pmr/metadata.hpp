@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Memory for what resources know of their allocations. From malloc, not from operator new: a program may build that
+///        on a resource of ours.
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace tier::detail {
+
+/// For the standard's containers.
+template <class T>
+struct MetadataAllocator {
+  using value_type = T;
+
+  MetadataAllocator() = default;
+  template <class U>
+  MetadataAllocator(const MetadataAllocator<U>&) noexcept {}  // NOLINT: implicit, as of any allocator
+
+  [[nodiscard]] T* allocate(std::size_t n) {
+    static_assert(alignof(T) <= alignof(std::max_align_t));
+    if (n > std::size_t(-1) / sizeof(T)) throw std::bad_array_new_length{};
+    if (void* p = std::malloc(n * sizeof(T)))
+      return static_cast<T*>(p);  // NOLINT: a class template, sized above
+    throw std::bad_alloc{};
+  }
+  void deallocate(T* p, std::size_t) noexcept { std::free(p); }
+
+  friend bool operator==(MetadataAllocator, MetadataAllocator) noexcept { return true; }
+};
+
+struct MetadataDelete {
+  template <class T>
+  void operator()(T* p) const noexcept {
+    std::destroy_at(p);
+    std::free(p);
+  }
+};
+template <class T>
+using MetadataPtr = std::unique_ptr<T, MetadataDelete>;
+
+/// \throws  `std::bad_alloc`, and what the constructor throws
+template <class T, class... Args>
+[[nodiscard]] MetadataPtr<T> make_metadata(Args&&... args) {
+  void* p = std::aligned_alloc(alignof(T), sizeof(T));
+  if (p == nullptr) throw std::bad_alloc{};
+  std::unique_ptr<void, decltype(&std::free)> memory{p, &std::free};
+  MetadataPtr<T> made{::new (p) T(std::forward<Args>(args)...)};
+  memory.release();
+  return made;
+}
+
+}  // namespace tier::detail

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/assert.hpp>
+
+#include <algorithm>
+
+#include "pmr/pool.hpp"
+
+namespace tier::detail {
+namespace {
+
+constexpr std::size_t cells_per_segment = segment_size / class_size(0);
+
+unsigned largest_class(const std::pmr::pool_options& options) noexcept {
+  const std::size_t largest = options.largest_required_pool_block;
+  return largest == 0 || largest > largest_small ? class_count - 1 : class_of(largest);
+}
+
+std::size_t slab_segments(const std::pmr::pool_options& options) noexcept {
+  const std::size_t most = UpstreamSegments::largest_slab;
+  const std::size_t cells = options.max_blocks_per_chunk;
+  return cells == 0 ? most : std::clamp<std::size_t>(cells / cells_per_segment, 1, most);
+}
+
+}  // namespace
+
+Pool::Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream, EmptySlabs empty)
+    : upstream_{upstream},
+      largest_class_{largest_class(options)},
+      slab_segments_{slab_segments(options)},
+      segments_{upstream, slab_segments_, empty},
+      heap_{std::allocate_shared<CachedHeap>(MetadataAllocator<CachedHeap>{}, segments_,
+                                             empty == EmptySlabs::Kept)} {}
+
+Pool::~Pool() {
+  release();
+  heap_->close();
+}
+
+std::pmr::pool_options Pool::options() const noexcept {
+  return {slab_segments_ * cells_per_segment, class_size(SizeClass(largest_class_))};
+}
+
+void Pool::release() noexcept {
+  if constexpr (checked) ledger_.clear();
+  heap_->release();
+  const MutexLock lock{heap_->mutex()};
+  for (const auto& [p, large] : large_) upstream_.deallocate(p, large.size, large.alignment);
+  large_ = {};
+}
+
+void Pool::for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) const {
+  const MutexLock lock{heap_->mutex()};
+  heap_->for_each_segment([&](std::byte* segment) { visit(segment, segment_size); });
+  for (const auto& [p, large] : large_) visit(static_cast<std::byte*>(p), large.size);
+}
+
+void* Pool::allocate_large(std::size_t size, std::size_t alignment) {
+  const MutexLock lock{heap_->mutex()};
+  void* const p = upstream_.allocate(size, alignment);
+  try {
+    large_.try_emplace(p, Large{size, alignment});
+  } catch (...) {
+    upstream_.deallocate(p, size, alignment);
+    throw;
+  }
+  return p;
+}
+
+void Pool::deallocate_large(void* p, std::size_t size, std::size_t alignment) noexcept {
+  const MutexLock lock{heap_->mutex()};
+  large_.erase(p);
+  upstream_.deallocate(p, size, alignment);
+}
+
+}  // namespace tier::detail

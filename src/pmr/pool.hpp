@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The inside of a `PoolResource`.
+#include <tier/core/mutex.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <unordered_map>
+
+#include "pmr/cached_heap.hpp"
+#include "pmr/ledger.hpp"
+#include "pmr/metadata.hpp"
+#include "pmr/upstream_segments.hpp"
+
+namespace tier::detail {
+
+/// Small allocations from a heap, large ones from upstream.
+/// \threadsafety  Internally synchronised.
+class Pool {
+ public:
+  Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream,
+       EmptySlabs empty = EmptySlabs::Kept);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  [[nodiscard]] void* allocate(std::size_t size, std::size_t alignment) {
+    const unsigned c = class_of_request(size, alignment);
+    void* const p = c <= largest_class_ ? heap_->allocate(SizeClass(c)) : allocate_large(size, alignment);
+    if constexpr (checked) ledger_.add(p, size, alignment);
+    return p;
+  }
+  void deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
+    if constexpr (checked) ledger_.remove(p, size, alignment, heap_->owns(p));
+    const unsigned c = class_of_request(size, alignment);
+    c <= largest_class_ ? heap_->deallocate(p, SizeClass(c)) : deallocate_large(p, size, alignment);
+  }
+  void release() noexcept;
+  /// Calls `visit(begin, size)` for each segment and each large allocation, none of which goes meanwhile.
+  void for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) const;
+
+  [[nodiscard]] std::pmr::memory_resource& upstream() const noexcept { return upstream_; }
+  [[nodiscard]] std::pmr::pool_options options() const noexcept;
+  [[nodiscard]] const CachedHeap& heap() const noexcept { return *heap_; }
+
+ private:
+  struct Large {
+    std::size_t size, alignment;
+  };
+  using LargeAllocations = std::unordered_map<void*, Large, std::hash<void*>, std::equal_to<>,
+                                              MetadataAllocator<std::pair<void* const, Large>>>;
+
+  /// `class_count` for what no pool has.
+  [[nodiscard]] static unsigned class_of_request(std::size_t size, std::size_t alignment) noexcept {
+    if (alignment <= 16 && size - 1 < largest_small) [[likely]]
+      return class_of(size);
+    return class_of(size, alignment);  // zero bytes, too
+  }
+  [[nodiscard]] void* allocate_large(std::size_t size, std::size_t alignment);
+  void deallocate_large(void* p, std::size_t size, std::size_t alignment) noexcept;
+
+  std::pmr::memory_resource& upstream_;
+  unsigned largest_class_;
+  std::size_t slab_segments_;
+  UpstreamSegments segments_;
+  std::shared_ptr<CachedHeap> heap_;
+  Ledger ledger_{"a pool"};
+  LargeAllocations large_ TIER_GUARDED_BY(heap_->mutex());
+};
+
+}  // namespace tier::detail

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Small allocations from segments of 64 KiB, with all that is known of them elsewhere.
+#include <tier/core/bytes.hpp>
+#include <tier/core/function_ref.hpp>
+
+#include <array>
+#include <boost/intrusive/list.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "pmr/segment_table.hpp"
+#include "pmr/size_classes.hpp"
+
+namespace tier::detail {
+
+/// One segment as its source hands it out.
+struct SegmentMemory {
+  std::byte* data = nullptr;  ///< `segment_size` bytes, so aligned
+  void* owner = nullptr;      ///< the source's own, handed back with the segment
+};
+
+/// Where a heap's segments come from.
+class SegmentSource {
+ public:
+  /// \throws  when there is none to be had
+  [[nodiscard]] virtual SegmentMemory allocate_segment() = 0;
+  virtual void free_segment(SegmentMemory segment) noexcept = 0;
+  /// Takes back all that it has handed out.
+  virtual void free_all() noexcept = 0;
+
+ protected:
+  ~SegmentSource() = default;
+};
+
+/// Segments cut into spans of pages, spans into cells of one class, so that cells of different sizes that are
+/// allocated together lie together. What is free is known from bitmaps beside: neither allocating nor freeing touches a
+/// segment, which may be in slow memory, or nowhere.
+///
+/// Cells come from the fullest spans, spans from segments with the least room, so that what is nearly empty empties.
+/// An empty span's pages serve any class, an empty segment goes back to the source; one is kept.
+///
+/// Invariants: (I1) each page of a segment is free or belongs to one span; (I2) a span counts its free cells, and is
+/// never empty; (I3) unless it is full, it is listed at its fullness or above: cells that are
+/// freed do not move it, looking for the fullest does; (I4) a segment is listed by its longest free run,
+/// and at most one is empty.
+/// \threadsafety  Externally synchronised.
+class SegmentHeap {
+ public:
+  /// \pre  `source` outlives this heap.
+  explicit SegmentHeap(SegmentSource& source) noexcept : source_{source} {}
+  ~SegmentHeap() { release(); }
+  SegmentHeap(const SegmentHeap&) = delete;
+  SegmentHeap& operator=(const SegmentHeap&) = delete;
+
+  /// Takes cells of one class, in no order; a segment more only if there is no other way to give one.
+  /// \pre     `cells` is not empty.
+  /// \return  how many, at least one
+  /// \throws  what the source throws, or `std::bad_alloc`; nothing has changed
+  std::size_t allocate(SizeClass size_class, std::span<void*> cells);
+  /// \pre  They were allocated as this class. A checked build aborts for others, naming what is wrong.
+  void free(SizeClass size_class, std::span<void* const> cells) noexcept;
+  /// Gives every segment back to the source, whatever is allocated in it.
+  void release() noexcept;
+
+  /// Whether `p` lies in a segment.
+  [[nodiscard]] bool owns(const void* p) const noexcept { return table_.find(p) != nullptr; }
+  /// Calls `visit(offset, size)` for each free stretch of the segment at `data`, in no order; neighbours may come apart.
+  void for_each_free(const std::byte* data, FunctionRef<void(std::size_t, std::size_t)> visit) const;
+
+  /// Calls `visit(data)` for each segment, in no order.
+  void for_each_segment(FunctionRef<void(std::byte*)> visit) const {
+    table_.for_each([&](const Segment& segment) { visit(segment.data); });
+  }
+  [[nodiscard]] Bytes segments() const noexcept { return {table_.size() * segment_size}; }
+  /// In cells, as large as they are.
+  [[nodiscard]] Bytes allocated() const noexcept { return allocated_; }
+  /// \throws  `std::logic_error` naming the broken invariant; for tests
+  void check_invariants() const;
+
+ private:
+  template <class T>
+  using List = boost::intrusive::list<T, boost::intrusive::constant_time_size<false>>;
+  static constexpr unsigned fullnesses = 8;
+  /// The spans of a class that have both free and allocated cells.
+  struct Partial {
+    std::array<List<Span>, fullnesses> spans;
+    std::uint32_t listed = 0;  ///< a bit for each list that is not empty
+  };
+
+  [[nodiscard]] Span* fullest(SizeClass size_class) noexcept;
+  [[nodiscard]] Span& make_span(SizeClass size_class);
+  void drop_span(Span& span) noexcept;
+  void list(Span& span) noexcept;
+  void unlist(Span& span) noexcept;
+  std::size_t take(Span& span, std::span<void*> cells) noexcept;
+  void put(Segment& segment, SizeClass size_class, void* cell) noexcept;
+
+  [[nodiscard]] Segment& segment_with(unsigned pages);
+  [[nodiscard]] Segment& add_segment();
+  void drop_segment(Segment& segment) noexcept;
+  void list(Segment& segment) noexcept;
+  void unlist(Segment& segment) noexcept;
+
+  SegmentSource& source_;
+  SegmentTable table_;
+  std::array<Partial, class_count> partial_{};
+  std::array<List<Segment>, pages_per_segment + 1> by_run_{};  // index: the longest free run, in pages
+  std::uint32_t runs_listed_ = 0;                              // a bit for each list that is not empty
+  Bytes allocated_{};
+};
+
+}  // namespace tier::detail

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/pmr/statistics_resource.hpp>
+
+namespace tier {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+}  // namespace
+
+ResourceStatistics StatisticsResource::statistics() const noexcept {
+  return {.allocations = allocations_.load(relaxed),
+          .deallocations = deallocations_.load(relaxed),
+          .failures = failures_.load(relaxed),
+          .allocated = {allocated_.load(relaxed)},
+          .outstanding = {outstanding_.load(relaxed)},
+          .peak = {peak_.load(relaxed)}};
+}
+
+void* StatisticsResource::do_allocate(std::size_t size, std::size_t alignment) {
+  void* p = nullptr;
+  try {
+    p = upstream_.allocate(size, alignment);
+  } catch (...) {
+    failures_.fetch_add(1, relaxed);
+    throw;
+  }
+  allocations_.fetch_add(1, relaxed);
+  allocated_.fetch_add(size, relaxed);
+  const auto outstanding = outstanding_.fetch_add(size, relaxed) + size;
+  auto peak = peak_.load(relaxed);
+  while (outstanding > peak && !peak_.compare_exchange_weak(peak, outstanding, relaxed)) {
+  }
+  return p;
+}
+
+void StatisticsResource::do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
+  outstanding_.fetch_sub(size, relaxed);  // before upstream gives the memory to somebody else
+  deallocations_.fetch_add(1, relaxed);
+  upstream_.deallocate(p, size, alignment);
+}
+
+}  // namespace tier

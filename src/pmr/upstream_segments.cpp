@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <bit>
+
+#include "pmr/upstream_segments.hpp"
+
+namespace tier::detail {
+
+SegmentMemory UpstreamSegments::allocate_segment() {
+  if (empty_ == EmptySlabs::Returned) return allocate_slab();
+  if (free_.empty()) add_slab();
+  std::byte* const segment = free_.back();
+  free_.pop_back();
+  return {segment, nullptr};
+}
+
+void UpstreamSegments::add_slab() {
+  const std::size_t count = std::clamp<std::size_t>(std::bit_floor(segments_ / 8), 1, most_);
+  if (slabs_.size() == slabs_.capacity()) slabs_.reserve(2 * slabs_.size() + 4);
+  free_.reserve(segments_ + count);
+  void* const data = upstream_.allocate(count * segment_size, segment_size);
+  slabs_.push_back({data, count * segment_size});
+  segments_ += count;
+  for (std::size_t i = count; i-- > 0;) free_.push_back(static_cast<std::byte*>(data) + i * segment_size);
+}
+
+/// A slab that is one segment, and tells its segment's owner where it is listed.
+SegmentMemory UpstreamSegments::allocate_slab() {
+  if (unlisted_.empty()) {
+    unlisted_.reserve(slabs_.size() + 1);
+    slabs_.push_back({nullptr, segment_size});
+    unlisted_.push_back(slabs_.size() - 1);
+  }
+  const std::size_t at = unlisted_.back();
+  void* const data = upstream_.allocate(segment_size, segment_size);
+  slabs_[at].data = data;
+  unlisted_.pop_back();
+  return {static_cast<std::byte*>(data), reinterpret_cast<void*>(at)};
+}
+
+void UpstreamSegments::free_segment(SegmentMemory segment) noexcept {
+  if (empty_ == EmptySlabs::Kept) return free_.push_back(segment.data);
+  const auto at = reinterpret_cast<std::size_t>(segment.owner);
+  slabs_[at].data = nullptr;
+  unlisted_.push_back(at);
+  upstream_.deallocate(segment.data, segment_size, segment_size);
+}
+
+void UpstreamSegments::free_all() noexcept {
+  for (const auto& slab : slabs_)
+    if (slab.data != nullptr) upstream_.deallocate(slab.data, slab.bytes, segment_size);
+  slabs_ = {};
+  unlisted_ = {};
+  free_ = {};
+  segments_ = 0;
+}
+
+}  // namespace tier::detail

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Segments cut from what a memory resource gives.
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <vector>
+
+#include "pmr/metadata.hpp"
+#include "pmr/segment_heap.hpp"
+
+namespace tier::detail {
+
+/// What becomes of slabs that nothing is allocated in.
+enum class EmptySlabs : std::uint8_t {
+  Kept,     ///< until all is freed, as the standard's pools do; they grow to an eighth of what there is
+  Returned  ///< at once; each is one segment
+};
+
+/// Takes slabs of one or more segments. What is freed before all is serves again, if it is kept.
+/// \threadsafety  Externally synchronised.
+class UpstreamSegments final : public SegmentSource {
+ public:
+  static constexpr std::size_t largest_slab = 32;  ///< in segments: 2 MiB
+
+  /// \param slab  the most segments to take at once, 1 to `largest_slab`   \pre  `upstream` outlives this.
+  UpstreamSegments(std::pmr::memory_resource& upstream, std::size_t slab, EmptySlabs empty) noexcept
+      : upstream_{upstream}, most_{empty == EmptySlabs::Kept ? slab : 1}, empty_{empty} {}
+  ~UpstreamSegments() { free_all(); }
+  UpstreamSegments(const UpstreamSegments&) = delete;
+  UpstreamSegments& operator=(const UpstreamSegments&) = delete;
+
+  [[nodiscard]] SegmentMemory allocate_segment() override;
+  void free_segment(SegmentMemory segment) noexcept override;
+  void free_all() noexcept override;
+
+ private:
+  struct Slab {
+    void* data;  // null: none, and listed in `unlisted_`
+    std::size_t bytes;
+  };
+
+  void add_slab();
+  [[nodiscard]] SegmentMemory allocate_slab();
+
+  std::pmr::memory_resource& upstream_;
+  std::size_t most_;
+  EmptySlabs empty_;
+  std::size_t segments_ = 0;  // in all slabs
+  std::vector<Slab, MetadataAllocator<Slab>> slabs_;
+  std::vector<std::byte*, MetadataAllocator<std::byte*>> free_;        // with room for every segment
+  std::vector<std::size_t, MetadataAllocator<std::size_t>> unlisted_;  // with room for every slab
+};
+
+}  // namespace tier::detail

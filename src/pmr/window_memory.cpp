@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pmr/window_memory.hpp"
+
+#include <tier/core/assert.hpp>
+#include <tier/core/error.hpp>
+
+#include <tuple>
+
+namespace tier::detail {
+namespace {
+
+constexpr std::size_t largest_alignment = std::size_t{2} << 20;
+
+}  // namespace
+
+void* WindowMemory::do_allocate(std::size_t size, std::size_t alignment) {
+  if (alignment > largest_alignment) throw OutOfTierMemory{"windows are aligned to 2 MiB at most"};
+  ObjectHandle handle = manager_->create_window({size}, alignment, name_);
+  void* const p = handle.ref().object->window;
+  const MutexLock lock{mutex_};
+  handles_.emplace(p, std::move(handle));
+  return p;
+}
+
+void WindowMemory::do_deallocate(void* p, std::size_t, std::size_t) noexcept {
+  ObjectHandle handle;  // ends after the lock
+  const MutexLock lock{mutex_};
+  const auto found = handles_.find(p);
+  TIER_VERIFY(found != handles_.end(),
+              "a pointer is deallocated that was not allocated here, or was deallocated before");
+  handle = std::move(found->second);
+  handles_.erase(found);
+}
+
+}  // namespace tier::detail

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Each allocation an object with a window.
+#include <tier/core/mutex.hpp>
+#include <tier/manager/manager.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <string>
+#include <unordered_map>
+
+#include "pmr/metadata.hpp"
+
+namespace tier::detail {
+
+/// Allocations of the size that moves: slabs and large ones.
+/// \threadsafety  Internally synchronised.
+class WindowMemory final : public std::pmr::memory_resource {
+ public:
+  WindowMemory(std::shared_ptr<Manager> manager, std::string_view name)
+      : manager_{std::move(manager)}, name_{name} {}
+
+ private:
+  using Handles = std::unordered_map<void*, ObjectHandle, std::hash<void*>, std::equal_to<>,
+                                     MetadataAllocator<std::pair<void* const, ObjectHandle>>>;
+
+  void* do_allocate(std::size_t size, std::size_t alignment) override;
+  void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  std::shared_ptr<Manager> manager_;
+  std::string name_;
+  Mutex mutex_;
+  Handles handles_ TIER_GUARDED_BY(mutex_);
+};
+
+}  // namespace tier::detail

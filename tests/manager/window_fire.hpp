@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Threads that read, write and make system calls in windows whose blocks others move all the time.
+#include "manager/rig.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <thread>
+
+namespace tier::test {
+
+inline void migrate(Rig& rig, const ObjectHandle& object, TierIndex tier) {
+  std::vector<BlockId> ids;
+  for (const auto* b : object.ref().object->blocks) ids.push_back(b->id);
+  rig.manager->migrate(ids, tier);
+}
+
+/// Each word of a window holds a count that only grows, by one thread of its own: a reader that sees one shrink has seen
+/// a page that is older than another, and a writer that finds another than it stored last has lost a store.
+class WindowFire {
+ public:
+  using Word = std::uint64_t;
+
+  WindowFire(Rig& rig, std::span<const Bytes> sizes, std::uint64_t seed) : rig_{rig}, seed_{seed} {
+    for (const auto size : sizes) {
+      handles_.push_back(rig.manager->create_window(size, 64, "under fire"));
+      auto* const first = reinterpret_cast<Word*>(handles_.back().ref().object->window);
+      words_.emplace_back(first, size.count / sizeof(Word));
+      std::ranges::fill(words_.back(), 0);
+    }
+  }
+
+  /// \throws  `std::logic_error` that says what was lost
+  void run(std::chrono::duration<double> time) {
+    std::vector<std::future<void>> threads;
+    for (unsigned i = 0; i < writers; ++i) threads.push_back(in_thread([this, i] { write(i); }));
+    for (unsigned i = 0; i < 2; ++i) threads.push_back(in_thread([this, i] { read(i); }));
+    threads.push_back(in_thread([this] { call_the_system(); }));
+    for (unsigned i = 0; i < 2; ++i) threads.push_back(in_thread([this, i] { move(i); }));
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (!over_ && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    over_ = true;
+    for (auto& thread : threads) thread.wait();
+    for (auto& thread : threads) thread.get();
+  }
+  [[nodiscard]] std::uint64_t stores() const { return stores_; }
+  [[nodiscard]] std::uint64_t loads() const { return loads_; }
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  [[nodiscard]] std::uint64_t moves() const { return moves_; }
+
+ private:
+  static constexpr unsigned writers = 2;
+  static constexpr unsigned owners = writers + 1;  // and the thread of system calls
+
+  /// Ends every thread if one finds something wrong.
+  template <class F>
+  void until_over(F&& step) {
+    try {
+      while (!over_) step();
+    } catch (...) {
+      over_ = true;
+      throw;
+    }
+  }
+  static void require(bool holds, const char* what) {
+    if (!holds) throw std::logic_error{what};
+  }
+  static Word load(const Word& word) {
+    return std::atomic_ref{const_cast<Word&>(word)}.load(std::memory_order_relaxed);
+  }
+  static void store(Word& word, Word value) { std::atomic_ref{word}.store(value, std::memory_order_relaxed); }
+
+  /// A stretch of words of which each third is the thread's own.
+  struct Stretch {
+    std::span<Word> words;
+    std::size_t object, first;
+  };
+  Stretch pick(std::mt19937_64& random, std::size_t longest) {
+    const auto object = random() % words_.size();
+    const auto words = words_[object];
+    const auto first = random() % words.size();
+    return {words.subspan(first, std::min<std::size_t>(1 + random() % longest, words.size() - first)), object,
+            first};
+  }
+
+  void write(unsigned self) {
+    std::mt19937_64 random{seed_ + self};
+    std::vector<std::vector<Word>> last;
+    for (const auto words : words_) last.emplace_back(words.size(), 0);
+    std::uint64_t stores = 0;
+    until_over([&] {
+      const auto at = pick(random, 3000);
+      for (std::size_t i = 0; i < at.words.size(); ++i) {
+        if ((at.first + i) % owners != self) continue;
+        auto& mine = last[at.object][at.first + i];
+        require(load(at.words[i]) == mine, "a store is lost");
+        store(at.words[i], ++mine);
+        ++stores;
+      }
+    });
+    stores_ += stores;
+  }
+
+  void read(unsigned self) {
+    std::mt19937_64 random{seed_ + 100 + self};
+    std::vector<std::vector<Word>> seen;
+    for (const auto words : words_) seen.emplace_back(words.size(), 0);
+    std::uint64_t loads = 0;
+    until_over([&] {
+      const auto at = pick(random, 3000);
+      for (std::size_t i = 0; i < at.words.size(); ++i) {
+        if ((at.first + i) % owners == writers) continue;  // system calls store without being atomic
+        auto& before = seen[at.object][at.first + i];
+        const auto now = load(at.words[i]);
+        require(now >= before, "a load has seen an older page than one before");
+        before = now;
+        ++loads;
+      }
+    });
+    loads_ += loads;
+  }
+
+  /// read(2), write(2), their vectored forms and futex(2): the system reads and writes the thread's own words in pages that
+  /// are absent or write-protected.
+  void call_the_system() {
+    std::mt19937_64 random{seed_ + 200};
+    std::array<int, 2> ends{};
+    require(::pipe(ends.data()) == 0, "no pipe");
+    const int in = ends[1], out = ends[0];
+    struct Closing {
+      std::array<int, 2> ends;
+      ~Closing() {
+        ::close(ends[0]);
+        ::close(ends[1]);
+      }
+    } const closing{ends};
+    std::vector<std::vector<Word>> last;
+    for (const auto words : words_) last.emplace_back(words.size(), 0);
+    std::uint64_t calls = 0;
+    until_over([&] {
+      auto at = pick(random, 400);
+      while (at.words.size() > 0 && at.first % owners != writers) {
+        at.words = at.words.subspan(1);
+        ++at.first;
+      }
+      std::vector<::iovec> mine;
+      std::vector<Word> values, back;
+      for (std::size_t i = 0; i < at.words.size(); i += owners) {
+        mine.push_back({&at.words[i], sizeof(Word)});
+        values.push_back(++last[at.object][at.first + i]);
+      }
+      if (mine.empty()) return;
+      back.resize(mine.size());
+      const auto bytes = static_cast<::ssize_t>(mine.size() * sizeof(Word));
+      const auto count = static_cast<int>(mine.size());
+      const auto all = [&](::ssize_t result, const char* what) {
+        if (result != bytes) throw std::logic_error{std::string{what} + ": " + std::strerror(errno)};
+      };
+      all(::write(in, values.data(), values.size() * sizeof(Word)), "write from plain memory");
+      all(::readv(out, mine.data(), count), "readv into a window");
+      all(::writev(in, mine.data(), count), "writev from a window");
+      all(::read(out, back.data(), back.size() * sizeof(Word)), "read into plain memory");
+      require(back == values, "a system call has lost a store");
+      // Nobody waits on it; the address must be readable all the same.
+      const auto woken = ::syscall(SYS_futex, mine.front().iov_base, FUTEX_WAIT, ~0U, nullptr, nullptr, 0);
+      require(woken == -1 && errno == EAGAIN, "futex on a window");
+      calls += 5;
+    });
+    calls_ += calls;
+  }
+
+  void move(unsigned self) {
+    std::mt19937_64 random{seed_ + 300 + self};
+    std::uint64_t moves = 0;
+    until_over([&] {
+      const auto tier = static_cast<TierIndex>(random() % rig_.tiers.size());
+      try {
+        migrate(rig_, handles_[random() % handles_.size()], tier);
+        ++moves;
+      } catch (const OutOfTierMemory&) {  // the faults of others pin what is there
+      }
+    });
+    moves_ += moves;
+  }
+
+  Rig& rig_;
+  std::uint64_t seed_;
+  std::vector<ObjectHandle> handles_;
+  std::vector<std::span<Word>> words_;
+  std::atomic<bool> over_{false};
+  std::atomic<std::uint64_t> stores_{0}, loads_{0}, calls_{0}, moves_{0};
+};
+
+}  // namespace tier::test

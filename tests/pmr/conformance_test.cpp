@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  What every resource does, as the standard words it.
+#include <doctest/doctest.h>
+#include <tier/pmr/boost_resources.hpp>
+#include <tier/pmr/failure_callback_resource.hpp>
+#include <tier/pmr/limiting_resource.hpp>
+#include <tier/pmr/logging_resource.hpp>
+#include <tier/pmr/placed_resource.hpp>
+#include <tier/pmr/pool_resource.hpp>
+#include <tier/pmr/statistics_resource.hpp>
+#include <tier/runtime/runtime.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <list>
+#include <map>
+#include <memory_resource>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "support/sanitized.hpp"
+#include "support/seed.hpp"
+#include "support/upstream_resource.hpp"
+
+namespace tier {
+namespace {
+
+using namespace literals;
+using test::UpstreamResource;
+
+struct PoolRig {
+  UpstreamResource upstream;
+  PoolResource resource{&upstream};
+};
+
+struct SmallPoolRig {  // most of what the tests ask for is larger than its largest pool
+  UpstreamResource upstream;
+  PoolResource resource{std::pmr::pool_options{1, 64}, &upstream};
+};
+
+struct LimitingRig {
+  UpstreamResource upstream;
+  LimitingResource resource{upstream, 1_TiB};
+};
+
+struct StatisticsRig {
+  UpstreamResource upstream;
+  StatisticsResource resource{upstream};
+};
+
+struct LoggingRig {
+  UpstreamResource upstream;
+  LoggingResource resource{upstream, [](const LoggingResource::Event&) {}};
+};
+
+struct FailureCallbackRig {
+  UpstreamResource upstream;
+  FailureCallbackResource resource{upstream, [](Bytes) { return false; }};
+};
+
+struct BoostRig {
+  UpstreamResource upstream;
+  ToBoostResource boost{upstream};
+  FromBoostResource resource{boost};
+};
+
+struct PlacedRig {
+  Runtime runtime{{.tiers = {in_extents(tiers::emulated("cxl", 1_GiB))}, .movers = 0}};
+  PlacedResource resource{runtime, "emulated:cxl"};
+
+  static TierSpec in_extents(TierSpec spec) {
+    spec.prefault = false;
+    return spec;
+  }
+};
+
+struct PoolOnPlacedRig {
+  PlacedRig placed;
+  PoolResource resource{&placed.resource};
+};
+
+#define TIER_RESOURCES_WITH_UPSTREAM \
+  PoolRig, SmallPoolRig, LimitingRig, StatisticsRig, LoggingRig, FailureCallbackRig, BoostRig
+#define TIER_RESOURCE_RIGS TIER_RESOURCES_WITH_UPSTREAM, PlacedRig, PoolOnPlacedRig
+
+/// An allocation that is full of its own byte.
+class Filled {
+ public:
+  Filled(std::pmr::memory_resource& resource, std::size_t size, std::size_t alignment, unsigned char byte)
+      : p_{static_cast<unsigned char*>(resource.allocate(size, alignment))},
+        size_{size},
+        alignment_{alignment},
+        byte_{byte} {
+    CHECK(p_ != nullptr);
+    CHECK(reinterpret_cast<std::uintptr_t>(p_) % alignment == 0);
+    std::fill_n(p_, size, byte);
+  }
+  void free(std::pmr::memory_resource& resource) const {
+    CHECK(std::all_of(p_, p_ + size_, [&](unsigned char byte) { return byte == byte_; }));
+    resource.deallocate(p_, size_, alignment_);
+  }
+
+ private:
+  unsigned char* p_;
+  std::size_t size_, alignment_;
+  unsigned char byte_;
+};
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_{seed} {}
+  std::uint64_t below(std::uint64_t n) { return engine_() % n; }
+  Filled allocation(std::pmr::memory_resource& resource) {
+    const auto size = below(std::uint64_t{1} << below(18));
+    const auto alignment = std::size_t{1} << below(below(20) == 0 ? 22 : 7);
+    return {resource, size, alignment, static_cast<unsigned char>(below(256))};
+  }
+  Filled take(std::vector<Filled>& allocations) {
+    std::swap(allocations[below(allocations.size())], allocations.back());
+    const Filled taken = allocations.back();
+    allocations.pop_back();
+    return taken;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// Containers in containers, built, copied and taken apart.   \return  whether they held what they should
+[[nodiscard]] bool use_containers(std::pmr::memory_resource& resource) {
+  std::pmr::map<int, std::pmr::vector<std::pmr::string>> lists{&resource};
+  std::pmr::unordered_map<std::pmr::string, int> numbers{&resource};
+  std::pmr::list<int> order{&resource};
+  for (int i = 0; i < 300; ++i) {
+    std::pmr::string text(static_cast<std::size_t>(i), 'x', &resource);
+    lists[i % 7].push_back(text);
+    numbers.emplace(text, i);
+    order.push_front(i);
+  }
+  const auto copy = std::pmr::map<int, std::pmr::vector<std::pmr::string>>{lists, &resource};
+  lists.clear();
+  order.remove_if([](int i) { return i % 2 == 0; });
+  return copy.at(3).back().get_allocator().resource() == &resource && copy.at(3).front().size() == 3 &&
+         numbers.at(std::pmr::string(17, 'x')) == 17 && order.size() == 150;
+}
+
+/// Lives from a static initialiser to the end of the program, which it ends otherwise if its containers are not right.
+template <class Rig>
+class AtBothEnds {
+ public:
+  AtBothEnds() { use(); }
+  ~AtBothEnds() {
+    use();
+    rig_.resource.deallocate(kept_, 100);
+  }
+  AtBothEnds(const AtBothEnds&) = delete;
+  AtBothEnds& operator=(const AtBothEnds&) = delete;
+
+  void use() {
+    if (!use_containers(rig_.resource)) std::abort();
+    std::thread{[&] { std::ignore = use_containers(rig_.resource); }}.join();
+  }
+
+ private:
+  Rig rig_;
+  void* kept_ = rig_.resource.allocate(100);
+};
+
+template <class... Rigs>
+const std::tuple<AtBothEnds<Rigs>...> of_all_rigs;
+[[maybe_unused]] const auto& from_start_to_end = of_all_rigs<TIER_RESOURCE_RIGS>;
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("allocations are aligned, as large as asked for, and apart", Rig, TIER_RESOURCE_RIGS) {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  Random random{seed};
+  Rig rig;
+  std::vector<Filled> live;
+  for (int i = 0; i < 5'000; ++i)
+    if (random.below(2) == 0 || live.empty())
+      live.push_back(random.allocation(rig.resource));
+    else
+      random.take(live).free(rig.resource);
+  while (!live.empty()) random.take(live).free(rig.resource);
+}
+
+TEST_CASE_TEMPLATE("no bytes are an allocation, too", Rig, TIER_RESOURCE_RIGS) {
+  Rig rig;
+  for (std::size_t alignment = 1; alignment <= std::size_t{2} << 20; alignment *= 2) {
+    const Filled a{rig.resource, 0, alignment, 0}, b{rig.resource, 0, alignment, 0};
+    b.free(rig.resource);
+    a.free(rig.resource);
+  }
+}
+
+TEST_CASE_TEMPLATE("an allocation is aligned for every type unless asked otherwise", Rig,
+                   TIER_RESOURCE_RIGS) {
+  Rig rig;
+  for (std::size_t size = 1; size < 300; ++size) {
+    void* const p = rig.resource.allocate(size);
+    CHECK(reinterpret_cast<std::uintptr_t>(p) % alignof(std::max_align_t) == 0);
+    rig.resource.deallocate(p, size);
+  }
+}
+
+TEST_CASE_TEMPLATE("a resource equals itself alone", Rig, TIER_RESOURCE_RIGS) {
+  Rig one, other;
+  const std::pmr::memory_resource &a = one.resource, &b = other.resource;
+  CHECK(a == a);
+  CHECK(a.is_equal(a));
+  CHECK(a != b);
+  CHECK(a != *std::pmr::new_delete_resource());
+  CHECK_FALSE(std::pmr::new_delete_resource()->is_equal(a));
+}
+
+TEST_CASE_TEMPLATE("containers in containers draw from the resource, and give all back", Rig,
+                   TIER_RESOURCE_RIGS) {
+  Rig rig;
+  CHECK(use_containers(rig.resource));
+}
+
+TEST_CASE_TEMPLATE("containers move, copy and swap as the standard has it", Rig, TIER_RESOURCE_RIGS) {
+  Rig rig;
+  using Vector = std::pmr::vector<int>;
+  Vector vector{{1, 2, 3}, &rig.resource};
+  const int* const data = vector.data();
+  Vector moved{std::move(vector)};
+  CHECK(moved.data() == data);
+  CHECK(moved.get_allocator().resource() == &rig.resource);
+  const Vector copy{moved};  // to the default resource: allocators do not propagate
+  CHECK(copy.get_allocator().resource() == std::pmr::get_default_resource());
+  Vector assigned{&rig.resource};
+  assigned = std::move(moved);
+  CHECK(assigned.data() == data);
+  Vector elsewhere;
+  elsewhere = std::move(assigned);  // across resources the elements move
+  CHECK(elsewhere.data() != data);
+  CHECK(elsewhere == copy);
+}
+
+TEST_CASE_TEMPLATE("a resource may be the default one", Rig, TIER_RESOURCE_RIGS) {
+  Rig rig;
+  auto* const before = std::pmr::set_default_resource(&rig.resource);
+  {
+    const std::pmr::vector<int> vector(1000);
+    CHECK(vector.get_allocator().resource() == &rig.resource);
+    CHECK(use_containers(rig.resource));
+  }
+  std::pmr::set_default_resource(before);
+}
+
+TEST_CASE_TEMPLATE("an exception from upstream reaches the caller, and nothing is lost", Rig,
+                   TIER_RESOURCES_WITH_UPSTREAM) {
+  for (std::size_t n = 0;; ++n) {
+    Rig rig;
+    rig.upstream.fail_after(n);
+    bool right = true;
+    try {
+      right = use_containers(rig.resource);
+    } catch (const std::bad_alloc&) {
+    }
+    const bool failed = rig.upstream.failed();
+    CHECK(right);
+    rig.upstream.succeed();
+    CHECK(use_containers(rig.resource));
+    if (!failed) break;
+  }
+}
+
+TEST_CASE_TEMPLATE("threads deallocate what others have allocated", Rig, TIER_RESOURCE_RIGS) {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  Rig rig;
+  std::mutex mutex;
+  std::vector<Filled> shared;
+  const auto work = [&](unsigned number) {
+    Random random{seed + number};
+    for (int i = 0; i < 3'000; ++i) {
+      const auto made = random.allocation(rig.resource);
+      std::unique_lock lock{mutex};
+      shared.push_back(made);
+      if (random.below(5) == 0) continue;
+      const auto taken = random.take(shared);
+      lock.unlock();
+      taken.free(rig.resource);
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < 4; ++i) threads.emplace_back(work, i);
+  }
+  for (const auto& allocation : shared) allocation.free(rig.resource);
+}
+
+TEST_CASE("resources work from static initialisers on, and when the program ends") {
+  CHECK(&from_start_to_end != nullptr);  // it would not have come so far, and will not end well
+}
+
+}  // namespace tier

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  The standard's containers on memory that changes tiers.
+#include <doctest/doctest.h>
+#include <tier/core/error.hpp>
+#include <tier/pmr/container_scopes.hpp>
+#include <tier/pmr/group_resource.hpp>
+#include <tier/pmr/migrating_resource.hpp>
+#include <tier/scope/scope.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "pmr/both_containers.hpp"
+#include "support/sanitized.hpp"
+#include "support/seed.hpp"
+#include "support/steps.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/test_manager.hpp"
+#include "support/windows.hpp"
+
+namespace tier {
+namespace {
+
+using namespace literals;
+using test::make_manager;
+
+struct Slow {
+  const char* name;
+  std::function<TierSpec(const std::string& directory, Bytes size)> spec;
+};
+const std::vector<Slow>& slow_tiers() {
+  static const std::vector<Slow> all{
+      {"emulated:cxl", [](const std::string&, Bytes size) { return tiers::emulated("cxl", size); }},
+      {"mapped", [](const std::string& directory, Bytes size) { return tiers::mapped(directory, size); }},
+      {"file", [](const std::string& directory, Bytes size) { return tiers::file(directory, size); }},
+      {"dram", [](const std::string&, Bytes size) { return tiers::dram(size); }}};
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("containers of five times the fast tier hold what they should, with no scope") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  for (const auto& slow : slow_tiers()) {
+    CAPTURE(std::string{slow.name});
+    const auto manager = make_manager({tiers::dram(1_MiB), slow.spec(directory.path(), 64_MiB)});
+    {
+      MigratingResource memory{manager};
+      using Record = std::array<std::uint64_t, 128>;
+      constexpr std::uint64_t keys = 100;
+      std::pmr::unordered_map<std::uint64_t, std::pmr::vector<Record>> lists{&memory};
+      std::mt19937_64 random{seed};
+      std::uint64_t sum = 0;
+      for (int i = 0; i < 5000; ++i) {
+        Record record;
+        record.fill(random());
+        lists[record[0] % keys].push_back(record);
+        sum += record[0];
+      }
+      CHECK(manager->statistics().tiers[1].used > 4_MiB);
+      CHECK(manager->statistics().tiers[0].used <= 1_MiB);
+      for (const auto& [key, list] : lists)
+        for (const auto& record : list) {
+          if (std::ranges::any_of(record, [&](auto word) { return word != record[0]; }) ||
+              record[0] % keys != key)
+            FAIL("a record is not as it was stored");
+          sum -= record[0];
+        }
+      CHECK(sum == 0);
+      manager->check_invariants();
+    }
+    CHECK(manager->statistics().tiers[0].used + manager->statistics().tiers[1].used == 0_B);
+  }
+}
+
+TEST_CASE("containers do as those of std, while other threads move what they hold") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  const auto steps = test::steps(test::thread_sanitized ? 100'000 : 1'000'000) / slow_tiers().size();
+  for (const auto& slow : slow_tiers()) {
+    CAPTURE(std::string{slow.name});
+    const auto manager = make_manager({tiers::dram(8_MiB), slow.spec(directory.path(), 128_MiB)});
+    MigratingResource memory{manager};
+    GroupResource group{memory};
+    test::BothContainers in_memory{memory}, in_group{group};
+    std::atomic<bool> over{false};
+    const auto move_all_the_time = [&](std::uint64_t own) {
+      std::mt19937_64 random{seed + own};
+      while (!over) {
+        const auto all = detail::blocks_of(memory);
+        std::vector<BlockRef> some;
+        for (std::uint64_t n = random() % 8; n > 0 && !all.empty(); --n)
+          some.push_back(all[random() % all.size()]);
+        try {
+          detail::migrate(some, static_cast<TierIndex>(random() % 2));
+        } catch (const OutOfTierMemory&) {
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds{200});  // the containers are to get on, too
+      }
+    };
+    std::vector<std::future<void>> movers;
+    for (std::uint64_t i = 0; i < 2; ++i)
+      movers.push_back(std::async(std::launch::async, move_all_the_time, i));
+    std::mt19937_64 random{seed};
+    try {
+      for (std::uint64_t i = 0; i < steps; ++i) {
+        (i % 2 == 0 ? in_memory : in_group).step(random());
+        if (i % 50'000 == 0) in_memory.compare();
+      }
+      in_memory.compare();
+      in_group.compare();
+    } catch (const std::logic_error& error) {
+      FAIL_CHECK(error.what());
+    }
+    over = true;
+    for (auto& mover : movers) mover.get();
+    manager->quiesce();
+    manager->check_invariants();
+  }
+}
+
+TEST_CASE("a scope on a container or its group brings what it holds, and keeps it there") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  for (const auto& slow : slow_tiers()) {
+    CAPTURE(std::string{slow.name});
+    const auto manager = make_manager({tiers::dram(16_MiB), slow.spec(directory.path(), 64_MiB)});
+    MigratingResource memory{manager};
+    GroupResource group{memory};
+    std::pmr::unordered_map<int, int> map{&group};
+    std::pmr::vector<int> numbers(500'000, 7, &memory);
+    for (int i = 0; i < 30'000; ++i) map[i] = i;
+    migrate(memory, 1);
+    CHECK(manager->statistics().tiers[0].used == 0_B);
+    const auto faults = [&] { return manager->statistics().window_faults; };
+    const auto before = faults();
+    {
+      const ReadScope hot{group};
+      CHECK(std::ranges::all_of(map, [](const auto& entry) { return entry.first == entry.second; }));
+      CHECK(faults() == before);
+      migrate(group, 1);  // pinned
+      CHECK(map.at(100) == 100);
+      CHECK(faults() == before);
+    }
+    {
+      const ReadScope in{numbers, map};
+      CHECK(std::ranges::all_of(numbers, [](int i) { return i == 7; }));
+      CHECK(faults() == before);
+    }
+    migrate(memory, 1);
+    CHECK(prefetch(numbers) == Outcome::Done);
+    manager->quiesce();
+    CHECK(manager->statistics().tiers[0].used >= Bytes{numbers.size() * sizeof(int)});
+    {
+      WriteScope out{numbers};
+      std::ranges::fill(numbers, 8);
+    }
+    migrate(numbers, 1);
+    CHECK(std::ranges::all_of(numbers, [](int i) { return i == 8; }));
+    manager->check_invariants();
+  }
+}
+
+TEST_CASE("a scope on more than fits brings some of it and never throws") {
+  if (!test::has_windows()) return;
+  const auto manager = make_manager({tiers::dram(4_MiB), tiers::emulated("cxl", 64_MiB)});
+  MigratingResource memory{manager};
+  std::pmr::vector<std::pmr::vector<int>> lists{&memory};
+  for (int i = 0; i < 1000; ++i) lists.emplace_back(5'000, i);
+  {
+    const ReadScope all{memory};
+    for (int i = 0; i < 1000; ++i) CHECK(lists[static_cast<std::size_t>(i)].back() == i);
+  }
+  manager->check_invariants();
+}
+
+TEST_CASE("objects are found by any address, and empty ones go at once") {
+  if (!test::has_windows()) return;
+  const auto manager = make_manager({tiers::dram(32_MiB)});
+  MigratingResource memory{manager, "index"};
+  {
+    std::pmr::vector<std::uint64_t> large(1'000'000, &memory);
+    std::pmr::string small(100, 'x', &memory);
+    CHECK(object_of(&large.back()).object != nullptr);
+    CHECK(object_of(&large.back()) == object_of(&large.front()));
+    CHECK(object_of(&small[50]).object != nullptr);
+    CHECK_FALSE(object_of(&small[50]) == object_of(&large.front()));
+    CHECK(object_of(&large.back()).object->name == "index");
+  }
+  CHECK(manager->statistics().tiers[0].used <= 64_KiB);  // one empty segment is kept
+  memory.release();
+  CHECK(manager->statistics().tiers[0].used == 0_B);
+}
+
+TEST_CASE(
+    "space returns to the tiers: after many random frees what is mapped is at most 1.25 of what lives") {
+  if (!test::has_windows()) return;
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  const auto manager = make_manager({tiers::dram(64_MiB), tiers::emulated("cxl", 256_MiB)});
+  MigratingResource memory{manager};
+  std::mt19937_64 random{seed};
+  struct Allocation {
+    void* p;
+    std::size_t size;
+  };
+  const auto run = [&] {
+    const auto any_size = [&] { return std::size_t{1} << (4 + random() % 8) | random() % 2048; };
+    std::vector<Allocation> live;
+    std::uint64_t bytes = 0;
+    const auto allocate = [&] {
+      const auto size = any_size();
+      bytes += size;
+      return Allocation{memory.allocate(size), size};
+    };
+    for (int i = 0; i < 40'000; ++i) live.push_back(allocate());
+    for (std::uint64_t i = 0; i < test::steps(test::sanitized ? 1'000'000 : 10'000'000); ++i) {
+      auto& one = live[random() % live.size()];
+      bytes -= one.size;
+      memory.deallocate(one.p, one.size);
+      one = allocate();
+    }
+    const auto statistics = manager->statistics();
+    const auto mapped = statistics.tiers[0].used + statistics.tiers[1].used;
+    const double ratio = static_cast<double>(mapped.count) / static_cast<double>(bytes);
+    MESSAGE("mapped / live " << ratio);
+    CHECK(ratio <= 1.25);
+    for (const auto& one : live) memory.deallocate(one.p, one.size);
+  };
+  std::jthread{run}.join();  // with what it had in its cache
+  CHECK(manager->statistics().tiers[0].used <= 64_KiB);
+}
+
+}  // namespace tier

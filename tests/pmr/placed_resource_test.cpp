@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctest/doctest.h>
+#include <tier/core/config.hpp>
+#include <tier/core/error.hpp>
+#include <tier/pmr/placed_resource.hpp>
+#include <tier/pmr/pool_resource.hpp>
+#include <tier/runtime/runtime.hpp>
+
+#include <csignal>
+#include <memory_resource>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "support/child.hpp"
+
+namespace tier {
+namespace {
+
+using namespace literals;
+
+Runtime make_runtime() {
+  return Runtime{
+      {.tiers = {tiers::dram(2_MiB), tiers::emulated("cxl", 4_MiB), tiers::file("/var/tmp", 1_MiB)}}};
+}
+
+std::uint64_t used(const Runtime& runtime, TierIndex tier) {
+  return runtime.statistics().tiers.at(tier).used.count;
+}
+
+std::string message_of(auto&& fails) {
+  try {
+    fails();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a placed resource takes memory in its tier, counted there, and gives it back") {
+  const auto runtime = make_runtime();
+  for (TierIndex tier = 0; tier < 2; ++tier) {
+    PlacedResource placed{runtime, tier};
+    CHECK(placed.tier() == tier);
+    auto* const p = static_cast<std::byte*>(placed.allocate((1_MiB).count, 4096));
+    auto* const base = runtime.manager()->tier(tier).base();
+    CHECK(p >= base);
+    CHECK(p + (1_MiB).count <= base + runtime.manager()->tier(tier).capacity().count);
+    CHECK(used(runtime, tier) >= (1_MiB).count);
+    CHECK(used(runtime, 1 - tier) == 0);
+    placed.deallocate(p, (1_MiB).count, 4096);
+    CHECK(used(runtime, tier) == 0);
+  }
+}
+
+TEST_CASE("a tier is named as in a spec") {
+  const auto runtime = make_runtime();
+  CHECK(PlacedResource{runtime, "dram"}.tier() == 0);
+  CHECK(PlacedResource{runtime, "emulated:cxl"}.tier() == 1);
+}
+
+TEST_CASE("a tier that is not there, or that the CPU cannot address, is refused by name") {
+  const auto runtime = make_runtime();
+  CHECK(message_of([&] {
+          PlacedResource{runtime, "tape"};
+        }) == "no such tier at position 0 of \"tape\"; allowed: dram, emulated:cxl");
+  CHECK(message_of([&] {
+          PlacedResource{runtime, "file"};
+        }) == "the CPU cannot address this tier at position 0 of \"file\"; allowed: dram, emulated:cxl");
+  CHECK(message_of([&] {
+          PlacedResource{runtime, 3};
+        }) == "no such tier at position 0 of \"3\"; allowed: 0 to 2");
+  CHECK(message_of([&] { PlacedResource{runtime, 2}; }).starts_with("the CPU cannot address this tier"));
+}
+
+TEST_CASE("a tier without room throws OutOfTierMemory, and everything is as it was") {
+  const auto runtime = make_runtime();
+  PlacedResource placed{runtime, "dram"};
+  void* const p = placed.allocate((1_MiB).count);
+  const auto before = used(runtime, 0);
+  CHECK_THROWS_AS(std::ignore = placed.allocate((2_MiB).count), OutOfTierMemory);
+  CHECK(used(runtime, 0) == before);
+  placed.deallocate(p, (1_MiB).count);
+}
+
+TEST_CASE("a pool over a placed resource puts existing containers in a tier") {
+  const auto runtime = make_runtime();
+  PlacedResource placed{runtime, "emulated:cxl"};
+  PoolResource pool{&placed};
+  std::pmr::vector<std::pmr::string> texts{&pool};
+  for (int i = 0; i < 1000; ++i)
+    texts.emplace_back(std::to_string(i) + " is longer than what a string holds itself");
+  CHECK(texts[999].starts_with("999 is"));
+  CHECK(used(runtime, 1) > 0);
+  CHECK(used(runtime, 0) == 0);
+}
+
+TEST_CASE("placed memory outlives its runtime") {
+  std::optional<Runtime> runtime{std::in_place,
+                                 RuntimeOptions{.tiers = {tiers::dram(1_MiB)}, .on_survivors = [](auto) {}}};
+  PlacedResource placed{*runtime, 0};
+  auto* const p = static_cast<char*>(placed.allocate(100));
+  runtime.reset();
+  *p = 'x';
+  CHECK(*p == 'x');
+  placed.deallocate(p, 100);
+}
+
+TEST_CASE("a placed resource that ends before its allocations says so") {
+  const auto ended = test::run_in_child("leak", [] {
+    const auto runtime = make_runtime();
+    PlacedResource placed{runtime, "dram"};
+    std::ignore = placed.allocate(100);
+    std::ignore = placed.allocate(28);
+  });
+  CHECK(ended.errors.find("a PlacedResource in dram ends before 2 of its allocations, 128 B") !=
+        std::string::npos);
+#if defined(TIER_CHECKED)
+  CHECK(ended.signal == SIGABRT);
+#else
+  CHECK(ended.code == 0);
+#endif
+}
+
+}  // namespace tier
