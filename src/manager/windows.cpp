@@ -270,8 +270,9 @@ void ManagerCore::release_hold(Block& b) noexcept {
 }
 
 void ManagerCore::enter_with_advice(std::span<Operand> batch, const BatchContext& context) {
-  const auto advice = std::ranges::stable_partition(batch, [](const Operand& op) { return !op.advice; });
-  const std::span<Operand> advised{advice.begin(), advice.end()};
+  const std::span<Operand> advised{
+      std::stable_partition(batch.begin(), batch.end(), [](const Operand& op) { return !op.advice; }),
+      batch.end()};
   try {
     enter_all(batch.first(batch.size() - advised.size()), context);
   } catch (...) {
@@ -297,9 +298,9 @@ void ManagerCore::bring(std::span<Operand> advised, const BatchContext& context)
 
 /// \return  false if there was no room for all of them
 bool ManagerCore::bring_all(std::span<Operand> few, const BatchContext& context) noexcept {
-  const auto rest =
-      std::ranges::partition(few, [](const Operand& op) { return op.block != nullptr && !op.entered; });
-  std::span<Operand> wanted{few.begin(), rest.begin()};
+  std::span<Operand> wanted{few.begin(), std::partition(few.begin(), few.end(), [](const Operand& op) {
+                              return op.block != nullptr && !op.entered;
+                            })};
   const auto all = wanted.size();
   for (; !wanted.empty(); wanted = wanted.first(wanted.size() / 2)) {
     std::uint64_t bytes = 0;

@@ -62,7 +62,7 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListH
   /// In cells; those that threads keep, or that are on their way between threads, too.
   [[nodiscard]] Bytes allocated() const noexcept;
   /// Under it the source is called.
-  [[nodiscard]] Mutex& mutex() const noexcept { return mutex_; }
+  [[nodiscard]] Mutex& mutex() const noexcept TIER_RETURN_CAPABILITY(mutex_) { return mutex_; }
   /// \throws  `std::logic_error` naming the broken invariant; for tests
   void check_invariants() const;
 

@@ -13,6 +13,7 @@
 #define TIER_CAPABILITY(x) TIER_THREAD_ATTRIBUTE(capability(x))
 #define TIER_SCOPED_CAPABILITY TIER_THREAD_ATTRIBUTE(scoped_lockable)
 #define TIER_GUARDED_BY(x) TIER_THREAD_ATTRIBUTE(guarded_by(x))
+#define TIER_RETURN_CAPABILITY(x) TIER_THREAD_ATTRIBUTE(lock_returned(x))
 #define TIER_REQUIRES(...) TIER_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define TIER_ACQUIRE(...) TIER_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define TIER_TRY_ACQUIRE(...) TIER_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
