@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include <tuple>
 #include <vector>
 
 #include "pmr/live_heaps.hpp"
@@ -35,6 +36,7 @@ class Forks {
   };
 
   Forks() {
+    std::ignore = LiveHeaps::instance();  // whose handlers cannot be registered from one of ours
     const int error = pthread_atfork([] { instance().prepare(); }, [] { instance().resume(false); },
                                      [] { instance().resume(true); });
     if (error != 0) throw TierError{{error, std::generic_category()}, "pthread_atfork"};
