@@ -47,6 +47,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   ObjectHandle create(Bytes size, std::size_t alignment, std::string_view name) override;
   PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier, std::string_view name) override;
   ObjectHandle create_window(Bytes size, std::size_t alignment, std::string_view name) override;
+  ObjectHandle reserve_window(Bytes most, std::size_t alignment, std::string_view name) override;
+  void grow(ObjectRef object, Bytes size) override;
   void destroy(Object& object) noexcept override;
   void enter(std::span<Operand> batch, const BatchContext& context) override;
   void hold(Operand& operand) noexcept override;
@@ -59,7 +61,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Outcome prefetch(ObjectRef object) noexcept override;
   Outcome prefetch(BlockId block) noexcept override;
   void retire(ObjectRef object) noexcept override;
+  void retire(BlockId block) noexcept override;
   void revive(ObjectRef object) override;
+  void revive(BlockId block) override;
   void migrate(std::span<const BlockId> blocks, TierIndex tier) override;
   void end_of_step() override;
   void compact() override;
@@ -196,13 +200,18 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool bring_all(std::span<Operand> few, const BatchContext& context) noexcept;
   void enter_all(std::span<Operand> batch, const BatchContext& context);
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
-  void fill_hole(std::byte* address) noexcept;
+  void fill_hole(std::byte* address, bool protect) noexcept;
   void wait_for_room() noexcept;
   void refuse(const WindowFault& fault, const Operand& operand, const char* why) noexcept;
   [[noreturn]] void die_of(const WindowFault& fault, const Block* b) const noexcept TIER_REQUIRES(mutex_);
   WindowSpace& windows() TIER_REQUIRES(mutex_);
+  ObjectHandle make_window(std::size_t size, std::size_t most, std::size_t alignment, std::string_view name);
   Block& new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) TIER_REQUIRES(mutex_);
+  std::vector<Block*> new_blocks(ObjectWindow& window, std::size_t begin, std::size_t end,
+                                 std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
+  void discard(std::span<Block* const> blocks) noexcept TIER_REQUIRES(mutex_);
   void leave_window(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void let_go(ObjectWindow& window) noexcept TIER_REQUIRES(mutex_);
   Transfer* begin_migration(BlockId id, TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
 
   // Transfers (transfers.cpp).

@@ -658,6 +658,26 @@ void ManagerCore::revive(ObjectRef ref) {
   forget_part(old);
 }
 
+void ManagerCore::revive(BlockId id) {
+  refuse_in_child("an allocation");
+  MutexLock lock{mutex_};
+  drain_notes();
+  const Inside inside{*this};
+  Block& b = *find(id);
+  auto& record = *b.record;
+  if (record.primary() == nullptr) {
+    Region* const place = first_place(b, name_of(b), lock);
+    b.version.store(0, std::memory_order_relaxed);
+    set_primary(b, place);
+  } else if (record.garbage) {  // early freeing is off. Else pins or a transfer have kept the bytes
+    record.garbage = false;
+    --garbage_;
+  }
+  b.state.fetch_and(~(word::retired | word::failed), std::memory_order_acq_rel);
+  refresh(b);
+  check_watermarks();
+}
+
 Operand Operand::of_part(ObjectRef ref, Use use) {
   const Object& o = *ref.object;
   if (o.retired && use != Use::Overwrite) throw_retired(o.name);
@@ -671,6 +691,13 @@ void ManagerCore::retire(ObjectRef ref) noexcept {
   drain_notes();
   if (ref.object->grouped) return retire_part(const_cast<Object&>(*ref.object));
   for_each_block(*ref.object, [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { retire_block(b); });
+}
+
+void ManagerCore::retire(BlockId id) noexcept {
+  if (in_fork_child_) return;
+  MutexLock lock{mutex_};
+  drain_notes();
+  if (Block* const b = find(id)) retire_block(*b);
 }
 
 void ManagerCore::retire_block(Block& b) noexcept {

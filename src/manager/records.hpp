@@ -47,7 +47,7 @@ using RegionList = boost::intrusive::list<Region>;
 /// The address space of an object with a window; goes with the last of its blocks.
 struct ObjectWindow {
   AddressWindow range;
-  std::size_t blocks = 0;
+  std::size_t blocks = 0;  ///< and whoever makes them
 };
 
 /// The cold part of a block. As an element of a set it is ranked among the blocks whose primary is in its tier.

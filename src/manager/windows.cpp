@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -179,7 +180,7 @@ bool ManagerCore::serve(const WindowFault& fault) noexcept {
         ++counts_.window_writes_held;
         let_write(*b);
       } else if (!fault.present) {
-        fill_hole(fault.address);
+        fill_hole(fault.address, !record.writable);
       }
       windows_->wake(record.place, b->size);
       return true;
@@ -209,11 +210,12 @@ void ManagerCore::wait_for_room() noexcept {
   count_wait(0, began);
 }
 
-/// A page of the tier's that nobody had touched before it was moved into the window.
-void ManagerCore::fill_hole(std::byte* address) noexcept {
+/// A page of the tier's that nobody had touched before it was moved into the window. While writes are held it must be
+/// protected, as the pages that there are: a store into it would not be told.
+void ManagerCore::fill_hole(std::byte* address, bool protect) noexcept {
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   auto* const begin = address - reinterpret_cast<std::uintptr_t>(address) % page;
-  std::ignore = windows_->fill(begin, zeros(), page, false);  // there already, if another thread was faster
+  std::ignore = windows_->fill(begin, zeros(), page, protect);  // there already, if another thread was faster
 }
 
 /// What cannot be read: the access ends with SIGBUS, as one to a mapped file on a broken disk.
@@ -338,45 +340,86 @@ WindowSpace& ManagerCore::windows() {
 }
 
 ObjectHandle ManagerCore::create_window(Bytes size, std::size_t alignment, std::string_view name) {
+  return make_window(size.count, size.count, alignment, name);
+}
+
+ObjectHandle ManagerCore::reserve_window(Bytes most, std::size_t alignment, std::string_view name) {
+  return make_window(WindowSpace::unit, most.count, alignment, name);
+}
+
+ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::size_t alignment,
+                                      std::string_view name) {
   refuse_in_child("an allocation");
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= block_size,
               "alignment is a power of two up to 2 MiB");
-  const auto whole = round_up(std::max<std::size_t>(size.count, 1), WindowSpace::unit);
-  if (whole < size.count) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
+  const auto whole = round_up(std::max<std::size_t>(most, 1), WindowSpace::unit);
+  if (whole < most) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
+  const auto end = std::min(whole, round_up(std::max<std::size_t>(size, 1), WindowSpace::unit));
   MutexLock lock{mutex_};
   drain_notes();
   const Inside inside{*this};
   auto self = shared_from_this();
-  auto window = std::make_unique<ObjectWindow>();
+  const auto let_go_of = [this](ObjectWindow* w) TIER_NO_THREAD_SAFETY_ANALYSIS { let_go(*w); };
+  std::unique_ptr<ObjectWindow, decltype(let_go_of)> window{new ObjectWindow{{}, 1}, let_go_of};
   window->range =
       windows().reserve(whole, whole >= block_size ? block_size : std::max(alignment, WindowSpace::unit));
+  auto blocks = new_blocks(*window, 0, end, name, lock);
   Object* object = nullptr;
-  std::vector<Block*> blocks;
   try {
-    blocks.reserve((whole + block_size - 1) / block_size);
-    for (std::size_t at = 0; at < whole; at += block_size)
-      blocks.push_back(&new_block_at(*window, at, std::min(block_size, whole - at)));
-    object = &new_object(*blocks.front(), 0, size.count, name);
-    for (auto* b : blocks) {
-      b->record->object = object;
-      set_primary(*b, first_place(*b, name, lock));
-    }
+    object = &new_object(*blocks.front(), 0, size, name);
   } catch (...) {
-    if (object != nullptr) forget(*object);
-    for (auto* b : blocks) {
-      free_contents(*b);
-      recycle(*b);
-    }
-    if (blocks.empty()) windows_->release(window->range);
-    if (!blocks.empty()) std::ignore = window.release();
+    discard(blocks);
     throw;
   }
+  for (auto* b : blocks) b->record->object = object;
   object->window = window->range.address;
   object->blocks = std::move(blocks);
-  std::ignore = window.release();  // the blocks', from now on
   clock_.advance();
   check_watermarks();
   return {std::move(self), object};
+}
+
+void ManagerCore::grow(ObjectRef ref, Bytes size) {
+  refuse_in_child("an allocation");
+  MutexLock lock{mutex_};
+  drain_notes();
+  const Inside inside{*this};
+  Object& object = const_cast<Object&>(*ref.object);
+  ObjectWindow& window = *object.block->record->window;
+  TIER_VERIFY(size.count <= window.range.size, "an object grows no further than its window");
+  auto end = object.size;
+  while (end < size.count) end = std::min(window.range.size, end + std::min(end, block_size));
+  const auto blocks = new_blocks(window, object.size, end, object.name, lock);
+  try {
+    object.blocks.insert(object.blocks.end(), blocks.begin(), blocks.end());
+  } catch (...) {
+    discard(blocks);
+    throw;
+  }
+  for (auto* b : blocks) b->record->object = &object;
+  object.size = end;
+  clock_.advance();
+  check_watermarks();
+}
+
+/// Blocks, each in a tier, for a part of a window; all of them or none.
+std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t begin, std::size_t end,
+                                            std::string_view name, MutexLock& lock) {
+  std::vector<Block*> blocks;
+  try {
+    constexpr std::size_t smaller = std::bit_width(block_size / WindowSpace::unit);
+    blocks.reserve((end - begin) / block_size + smaller);
+    for (std::size_t at = begin, size = 0; at < end; at += size) {
+      size = std::min({block_size, at == 0 ? block_size : at, end - at});
+      Block& b = new_block_at(window, at, size);
+      blocks.push_back(&b);
+      set_primary(b, first_place(b, name, lock));
+    }
+  } catch (...) {
+    discard(blocks);
+    throw;
+  }
+  return blocks;
 }
 
 Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {
@@ -388,13 +431,24 @@ Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::
   return b;
 }
 
+/// Of blocks that no object has yet.
+void ManagerCore::discard(std::span<Block* const> blocks) noexcept {
+  for (auto* b : blocks) {
+    free_contents(*b);
+    recycle(*b);
+  }
+}
+
 /// The block's part of its window has nobody any more.
 void ManagerCore::leave_window(Block& b) noexcept {
-  ObjectWindow* const window = b.record->window;
   WindowSpace::tag(b.record->place, b.size, nullptr);
-  if (--window->blocks > 0) return;
-  windows_->release(window->range);
-  delete window;
+  let_go(*b.record->window);
+}
+
+void ManagerCore::let_go(ObjectWindow& window) noexcept {
+  if (--window.blocks > 0) return;
+  if (window.range.address != nullptr) windows_->release(window.range);
+  delete &window;
 }
 
 std::size_t bytes_to_end_of_block(const void* address) noexcept {

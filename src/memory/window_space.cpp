@@ -16,6 +16,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <thread>
 
 // Of later kernels than the headers may be: asked for at run time.
@@ -231,8 +232,8 @@ WindowSpace::~WindowSpace() {
   areas_.clear();
 }
 
-void WindowSpace::add_area(std::size_t at_least) {
-  const auto whole = round_up(at_least, huge_page);
+void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
+  const auto whole = round_up(wanted + alignment, huge_page);
   for (auto size = std::max(area_size, whole);; size = std::max(size / 2, whole)) {
     auto* const base = static_cast<std::byte*>(map_reserved(size));
     if (base == nullptr && size > whole) continue;
@@ -252,7 +253,9 @@ void WindowSpace::add_area(std::size_t at_least) {
     areas_.push_back(std::move(area));
     return;
   }
-  throw OutOfTierMemory{"no address space for a window", std::make_error_code(std::errc::not_enough_memory)};
+  std::array<char, 100> text{};
+  std::snprintf(text.data(), text.size(), "no address space for a window of %zu bytes", wanted);
+  throw OutOfTierMemory{text.data(), std::make_error_code(std::errc::not_enough_memory)};
 }
 
 std::optional<AddressWindow> WindowSpace::carve(std::size_t size, std::size_t alignment) noexcept {
@@ -267,7 +270,7 @@ AddressWindow WindowSpace::reserve(std::size_t size, std::size_t alignment) {
   TIER_ASSERT(size % unit == 0 && size > 0, "windows are whole units");
   const MutexLock lock{mutex_};
   if (const auto window = carve(size, alignment)) return *window;
-  add_area(size + alignment);
+  add_area(size, alignment);
   if (const auto window = carve(size, alignment)) return *window;
   throw OutOfTierMemory{"no memory to describe a window"};
 }

@@ -90,7 +90,7 @@ class WindowSpace {
   struct Area;
   struct Server;
   std::optional<AddressWindow> carve(std::size_t size, std::size_t alignment) noexcept TIER_REQUIRES(mutex_);
-  void add_area(std::size_t at_least) TIER_REQUIRES(mutex_);
+  void add_area(std::size_t wanted, std::size_t alignment) TIER_REQUIRES(mutex_);
 
   std::shared_ptr<Server> server_;
   Mutex mutex_;

@@ -8,7 +8,7 @@ namespace tier {
 
 GroupResource::GroupResource(std::pmr::memory_resource& upstream)
     : pool_{detail::make_metadata<detail::Pool>(std::pmr::pool_options{}, upstream,
-                                                detail::EmptySlabs::Returned)
+                                                detail::EmptySlabs::Returned, "a GroupResource")
                 .release(),
             [](detail::Pool* pool) { detail::MetadataDelete{}(pool); }} {}
 

@@ -33,13 +33,23 @@ void Ledger::clear() noexcept {
   entries_.clear();
 }
 
+void Ledger::report_leaks() noexcept {
+  const MutexLock lock{mutex_};
+  if (entries_.empty()) return;
+  std::size_t bytes = 0;
+  for (const auto& [p, entry] : entries_) bytes += entry.size;
+  std::fprintf(stderr, "libtier: %s gives back its memory before %zu of its allocations, %zu B\n",
+               resource_.c_str(), entries_.size(), bytes);
+  entries_.clear();
+}
+
 void Ledger::fail(const char* format, ...) const noexcept {
   std::array<char, 200> what{};
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(what.data(), what.size(), format, arguments);
   va_end(arguments);
-  assertion_failed(resource_, what.data(), __FILE__, __LINE__);
+  assertion_failed(resource_.c_str(), what.data(), __FILE__, __LINE__);
 }
 
 }  // namespace tier::detail

@@ -5,6 +5,8 @@
 #include <tier/core/mutex.hpp>
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "pmr/metadata.hpp"
@@ -15,8 +17,8 @@ namespace tier::detail {
 /// \threadsafety  Internally synchronised.
 class Ledger {
  public:
-  /// \param resource  its class, for messages
-  explicit Ledger(const char* resource) noexcept : resource_{resource} {}
+  /// \param resource  for messages
+  explicit Ledger(std::string_view resource) : resource_{resource} {}
 
   /// Ends the program where there is no memory for it.
   void add(void* p, std::size_t size, std::size_t alignment) noexcept;
@@ -24,6 +26,8 @@ class Ledger {
   /// \param within  whether `p` lies in the resource's memory: then what is not here was here before
   void remove(void* p, std::size_t size, std::size_t alignment, bool within) noexcept;
   void clear() noexcept;
+  /// Says on stderr what is outstanding, and forgets it.
+  void report_leaks() noexcept;
 
  private:
   struct Entry {
@@ -32,7 +36,7 @@ class Ledger {
 
   [[noreturn]] void fail(const char* format, ...) const noexcept __attribute__((format(printf, 2, 3)));
 
-  const char* resource_;
+  std::string resource_;
   Mutex mutex_;
   std::unordered_map<void*, Entry, std::hash<void*>, std::equal_to<>,
                      MetadataAllocator<std::pair<void* const, Entry>>>

@@ -10,7 +10,8 @@ namespace tier {
 class detail::MigratingPool {
  public:
   MigratingPool(const RuntimeRef& runtime, std::string_view name)
-      : windows_{runtime.manager(), name}, pool_{{}, windows_, EmptySlabs::Returned} {}
+      : windows_{runtime.manager(), name},
+        pool_{{}, windows_, EmptySlabs::Returned, "MigratingResource \"" + std::string{name} + '"'} {}
 
   [[nodiscard]] Pool& pool() noexcept { return pool_; }
 

@@ -23,13 +23,15 @@ std::size_t slab_segments(const std::pmr::pool_options& options) noexcept {
 
 }  // namespace
 
-Pool::Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream, EmptySlabs empty)
+Pool::Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream, EmptySlabs empty,
+           std::string_view name)
     : upstream_{upstream},
       largest_class_{largest_class(options)},
       slab_segments_{slab_segments(options)},
       segments_{upstream, slab_segments_, empty},
       heap_{std::allocate_shared<CachedHeap>(MetadataAllocator<CachedHeap>{}, segments_,
-                                             empty == EmptySlabs::Kept)} {}
+                                             empty == EmptySlabs::Kept)},
+      ledger_{name} {}
 
 Pool::~Pool() {
   release();
@@ -41,7 +43,7 @@ std::pmr::pool_options Pool::options() const noexcept {
 }
 
 void Pool::release() noexcept {
-  if constexpr (checked) ledger_.clear();
+  if constexpr (checked) ledger_.report_leaks();
   heap_->release();
   const MutexLock lock{heap_->mutex()};
   for (const auto& [p, large] : large_) upstream_.deallocate(p, large.size, large.alignment);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <memory_resource>
+#include <string_view>
 #include <unordered_map>
 
 #include "pmr/cached_heap.hpp"
@@ -19,8 +20,9 @@ namespace tier::detail {
 /// \threadsafety  Internally synchronised.
 class Pool {
  public:
-  Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream,
-       EmptySlabs empty = EmptySlabs::Kept);
+  /// \param name  for messages
+  Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream, EmptySlabs empty,
+       std::string_view name);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -65,7 +67,7 @@ class Pool {
   std::size_t slab_segments_;
   UpstreamSegments segments_;
   std::shared_ptr<CachedHeap> heap_;
-  Ledger ledger_{"a pool"};
+  Ledger ledger_;
   LargeAllocations large_ TIER_GUARDED_BY(heap_->mutex());
 };
 

@@ -8,8 +8,10 @@
 namespace tier {
 
 PoolResource::PoolResource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream)
-    : pool_{detail::make_metadata<detail::Pool>(options, *upstream).release(),
-            [](detail::Pool* pool) { detail::MetadataDelete{}(pool); }} {}
+    : pool_{
+          detail::make_metadata<detail::Pool>(options, *upstream, detail::EmptySlabs::Kept, "a PoolResource")
+              .release(),
+          [](detail::Pool* pool) { detail::MetadataDelete{}(pool); }} {}
 
 PoolResource::~PoolResource() = default;
 

@@ -7,14 +7,13 @@
 #include <tuple>
 
 namespace tier::detail {
-namespace {
 
-constexpr std::size_t largest_alignment = std::size_t{2} << 20;
-
-}  // namespace
+void check_window_alignment(std::size_t alignment) {
+  if (alignment > largest_window_alignment) throw OutOfTierMemory{"windows are aligned to 2 MiB at most"};
+}
 
 void* WindowMemory::do_allocate(std::size_t size, std::size_t alignment) {
-  if (alignment > largest_alignment) throw OutOfTierMemory{"windows are aligned to 2 MiB at most"};
+  check_window_alignment(alignment);
   ObjectHandle handle = manager_->create_window({size}, alignment, name_);
   void* const p = handle.ref().object->window;
   const MutexLock lock{mutex_};

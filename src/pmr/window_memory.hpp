@@ -14,6 +14,10 @@
 
 namespace tier::detail {
 
+inline constexpr std::size_t largest_window_alignment = std::size_t{2} << 20;
+/// \throws  `OutOfTierMemory` for more than windows have
+void check_window_alignment(std::size_t alignment);
+
 /// Allocations of the size that moves: slabs and large ones.
 /// \threadsafety  Internally synchronised.
 class WindowMemory final : public std::pmr::memory_resource {

@@ -3,10 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
+#include <string>
+#include <tuple>
 
 #include "manager/rig.hpp"
 #include "manager/window_fire.hpp"
+#include "support/child.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 #include "support/windows.hpp"
@@ -125,4 +129,150 @@ TEST_CASE("windows under fire: no store is lost, no load sees the past, no syste
                           << fire.moves() << " moves");
     CHECK(std::min({fire.stores(), fire.loads(), fire.calls(), fire.moves()}) > 0);
   }
+}
+
+TEST_CASE("an object grows in its window, block by block, and keeps what it holds") {
+  if (!test::has_windows()) return;
+  for (const bool addressable : {true, false}) {
+    CAPTURE(addressable);
+    Rig rig{4_MiB, 64_MiB, addressable};
+    {
+      const auto handle = rig.manager->reserve_window(10_MiB + 1_B, 64, "growing");
+      const auto& object = *handle.ref().object;
+      CHECK(object.size == (64_KiB).count);
+      CHECK(rig.used(0) == 64_KiB);
+      char value = 1;
+      for (const Bytes size : {64_KiB, 65_KiB, 1_MiB, 5_MiB, 10_MiB, 10_MiB + 1_B}) {
+        const auto before = object.size;
+        rig.manager->grow(handle.ref(), size);
+        CHECK(object.size >= size.count);
+        CHECK(object.size - before <= std::max(before, size.count + (2_MiB).count - before));
+        std::memset(object.window + before, value++, object.size - before);
+        CHECK(object_of(object.window + object.size - 1) == handle.ref());
+      }
+      CHECK(object.size == (10_MiB + 64_KiB).count);
+      std::size_t at = 0;
+      for (const auto* b : object.blocks) {
+        CHECK(b->size <= (2_MiB).count);
+        CHECK(at % b->size == 0);
+        at += b->size;
+      }
+      CHECK(at == object.size);
+      migrate(rig, handle, 1);
+      CHECK(rig.used(0) == 0_B);
+      CHECK(object.window[0] == std::byte{0});
+      CHECK(object.window[(64_KiB).count] == std::byte{2});
+      CHECK(object.window[(10_MiB).count - 1] == std::byte{5});
+      CHECK(object.window[(10_MiB).count] == std::byte{6});
+      rig.settle();
+    }
+    rig.settle();
+    CHECK(rig.used(0) + rig.used(1) == 0_B);
+    CHECK(rig.manager->statistics().blocks == 0);
+  }
+}
+
+TEST_CASE("an object that finds no room to grow is as it was") {
+  if (!test::has_windows()) return;
+  Rig rig{2_MiB, 4_MiB, true};
+  const auto handle = rig.manager->reserve_window(64_MiB, 64, "growing");
+  rig.manager->grow(handle.ref(), 1_MiB);
+  std::memset(handle.ref().object->window, 7, (1_MiB).count);
+  const auto blocks = rig.manager->statistics().blocks;
+  CHECK_THROWS_AS(rig.manager->grow(handle.ref(), 32_MiB), OutOfTierMemory);
+  CHECK(handle.ref().object->size == (1_MiB).count);
+  CHECK(handle.ref().object->blocks.size() == blocks);
+  CHECK(rig.manager->statistics().blocks == blocks);
+  CHECK(object_of(handle.ref().object->window + (1_MiB).count).object == nullptr);
+  rig.settle();
+  CHECK(rig.used(0) + rig.used(1) == 1_MiB);
+  rig.manager->grow(handle.ref(), 2_MiB);
+  CHECK(handle.ref().object->window[(1_MiB).count - 1] == std::byte{7});
+  CHECK_THROWS_AS(std::ignore = rig.manager->reserve_window({std::size_t{1} << 62}, 64, "too large"),
+                  OutOfTierMemory);
+  rig.settle();
+}
+
+TEST_CASE("a retired block of an object has no bytes anywhere, and may be revived") {
+  if (!test::has_windows()) return;
+  for (const bool early : {true, false}) {
+    CAPTURE(early);
+    Rig rig{8_MiB, 16_MiB, false};
+    rig.policy->early = early;
+    Windowed object{rig, 6_MiB};
+    object.fill(3);
+    const auto id = object.handle.ref().object->blocks[1]->id;
+    auto* const there = object.bytes.data() + (2_MiB).count;
+    migrate(rig, object.handle, 1);
+    object.fill(4);
+    for (int round = 0; round < 3; ++round) {
+      rig.manager->retire(id);
+      if (early) CHECK(rig.used(0) == 4_MiB);
+      migrate(rig, object.handle, 1);
+      rig.settle();
+      rig.manager->revive(id);
+      rig.manager->revive(id);
+      *there = std::byte{5};
+      migrate(rig, object.handle, 1);
+      CHECK(*there == std::byte{5});
+      std::memset(there, 4, (2_MiB).count);
+      CHECK(object.all_are(4));
+      rig.settle();
+    }
+  }
+}
+
+TEST_CASE(
+    "a block that is retired while a scope has it keeps its bytes until then, or if it is revived before") {
+  if (!test::has_windows()) return;
+  Rig rig{8_MiB, 16_MiB, true};
+  Windowed object{rig, 4_MiB};
+  object.fill(3);
+  const auto id = object.handle.ref().object->blocks[1]->id;
+  for (const bool revived : {true, false}) {
+    CAPTURE(revived);
+    auto operand = Operand::advice_at(&object.bytes.back(), Use::Read);
+    REQUIRE(operand.entered);
+    rig.manager->retire(id);
+    CHECK(object.bytes.back() == std::byte{3});
+    if (revived) rig.manager->revive(id);
+    Manager::leave({&operand, 1});
+    CHECK(rig.used(0) == (revived ? 4_MiB : 2_MiB));
+    if (revived) CHECK(object.all_are(3));
+    rig.settle();
+  }
+}
+
+TEST_CASE("whoever touches a retired block in a window ends the program, which says what it was") {
+  if (!test::has_windows()) return;
+  const auto ended = test::run_in_child("touch", [] {
+    Rig rig{8_MiB, 16_MiB, true};
+    Windowed object{rig, 4_MiB, "the index"};
+    object.fill(3);
+    rig.manager->retire(object.handle.ref().object->blocks[1]->id);
+    object.bytes.back() = std::byte{4};
+  });
+  CHECK(ended.signal == SIGABRT);
+  CAPTURE(ended.errors);
+  CHECK(ended.errors.find("libtier: a store of ") != std::string::npos);
+  CHECK(ended.errors.find("which is in the retired object \"the index\"") != std::string::npos);
+}
+
+TEST_CASE("a store into a page that nobody had touched is not lost while its block is copied") {
+  if (!test::has_windows()) return;
+  Rig rig{4_MiB, 16_MiB, true};  // its memory is untouched: there are no pages
+  Windowed object{rig, 2_MiB};
+  object.bytes.back() = std::byte{1};
+  int chunks = 0;
+  rig.slow().fails = [&](Direction direction, std::uint64_t, std::uint64_t) {
+    if (direction == Direction::Write && ++chunks == 3) object.bytes[5] = std::byte{2};  // of the first chunk
+    return std::error_code{};
+  };
+  migrate(rig, object.handle, 1);
+  CHECK(chunks >= 3);
+  rig.slow().fails = nullptr;
+  migrate(rig, object.handle, 1);
+  CHECK(object.bytes[5] == std::byte{2});
+  CHECK(object.bytes.back() == std::byte{1});
+  rig.settle();
 }

@@ -9,6 +9,7 @@
 #include <memory_resource>
 #include <numeric>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -147,5 +148,15 @@ class BothContainers {
   PlainContainers plain_;
   PmrContainers ours_;
 };
+
+/// Random steps on all of them in turns, compared now and then.   \throws  `std::logic_error` where they differ
+inline void step_and_compare(std::span<BothContainers* const> all, std::uint64_t steps, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    all[i % all.size()]->step(random());
+    if (i % 50'000 == 0) all.front()->compare();
+  }
+  for (const auto* both : all) both->compare();
+}
 
 }  // namespace tier::test

@@ -8,14 +8,12 @@
 #include <tier/scope/scope.hpp>
 
 #include <array>
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <future>
 #include <thread>
 #include <vector>
 
 #include "pmr/both_containers.hpp"
+#include "pmr/movers.hpp"
+#include "pmr/slow_tiers.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
@@ -28,19 +26,7 @@ namespace {
 
 using namespace literals;
 using test::make_manager;
-
-struct Slow {
-  const char* name;
-  std::function<TierSpec(const std::string& directory, Bytes size)> spec;
-};
-const std::vector<Slow>& slow_tiers() {
-  static const std::vector<Slow> all{
-      {"emulated:cxl", [](const std::string&, Bytes size) { return tiers::emulated("cxl", size); }},
-      {"mapped", [](const std::string& directory, Bytes size) { return tiers::mapped(directory, size); }},
-      {"file", [](const std::string& directory, Bytes size) { return tiers::file(directory, size); }},
-      {"dram", [](const std::string&, Bytes size) { return tiers::dram(size); }}};
-  return all;
-}
+using test::slow_tiers;
 
 }  // namespace
 
@@ -93,37 +79,10 @@ TEST_CASE("containers do as those of std, while other threads move what they hol
     MigratingResource memory{manager};
     GroupResource group{memory};
     test::BothContainers in_memory{memory}, in_group{group};
-    std::atomic<bool> over{false};
-    const auto move_all_the_time = [&](std::uint64_t own) {
-      std::mt19937_64 random{seed + own};
-      while (!over) {
-        const auto all = detail::blocks_of(memory);
-        std::vector<BlockRef> some;
-        for (std::uint64_t n = random() % 8; n > 0 && !all.empty(); --n)
-          some.push_back(all[random() % all.size()]);
-        try {
-          detail::migrate(some, static_cast<TierIndex>(random() % 2));
-        } catch (const OutOfTierMemory&) {
-        }
-        std::this_thread::sleep_for(std::chrono::microseconds{200});  // the containers are to get on, too
-      }
-    };
-    std::vector<std::future<void>> movers;
-    for (std::uint64_t i = 0; i < 2; ++i)
-      movers.push_back(std::async(std::launch::async, move_all_the_time, i));
-    std::mt19937_64 random{seed};
-    try {
-      for (std::uint64_t i = 0; i < steps; ++i) {
-        (i % 2 == 0 ? in_memory : in_group).step(random());
-        if (i % 50'000 == 0) in_memory.compare();
-      }
-      in_memory.compare();
-      in_group.compare();
-    } catch (const std::logic_error& error) {
-      FAIL_CHECK(error.what());
+    {
+      const test::Movers movers{memory, seed};
+      test::step_and_compare(std::array{&in_memory, &in_group}, steps, seed);
     }
-    over = true;
-    for (auto& mover : movers) mover.get();
     manager->quiesce();
     manager->check_invariants();
   }

@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "support/child.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
 #include "support/upstream_resource.hpp"
@@ -184,40 +183,5 @@ TEST_CASE("after random frees and allocations a pool has at most a quarter more 
   MESSAGE("bytes from upstream / requested: " << overhead);
   CHECK(overhead <= 1.25);
 }
-
-#if defined(TIER_CHECKED)
-TEST_CASE("a checked build aborts, and says why, when a pool is given back what it has not handed out so") {
-  const auto message_of = [](const char* label, auto&& breach) {
-    const auto ended = test::run_in_child(label, [&] {
-      PoolResource pool;
-      breach(pool, pool.allocate(100), pool.allocate(2 * largest));
-    });
-    CHECK(ended.signal == SIGABRT);
-    return ended.errors;
-  };
-  const auto contains = [](const std::string& text, const char* part) {
-    CAPTURE(text);
-    return text.find(part) != std::string::npos;
-  };
-  CHECK(contains(message_of("size", [](auto& pool, void* p, void*) { pool.deallocate(p, 101); }),
-                 "deallocated as 101 B aligned to 16, but was allocated as 100 B aligned to 16"));
-  CHECK(contains(message_of("alignment", [](auto& pool, void* p, void*) { pool.deallocate(p, 100, 8); }),
-                 "as 100 B aligned to 8, but"));
-  CHECK(contains(message_of("twice",
-                            [](auto& pool, void* p, void*) {
-                              pool.deallocate(p, 100);
-                              pool.deallocate(p, 100);
-                            }),
-                 "is deallocated twice"));
-  CHECK(contains(message_of("large, twice",
-                            [](auto& pool, void*, void* p) {
-                              pool.deallocate(p, 2 * largest);
-                              pool.deallocate(p, 2 * largest);
-                            }),
-                 "was deallocated before"));
-  CHECK(contains(message_of("foreign", [](auto& pool, void*, void*) { pool.deallocate(&pool, 100); }),
-                 "was not allocated here"));
-}
-#endif
 
 }  // namespace tier

@@ -134,6 +134,13 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// \throws  also `TierError` where the system does not let the process serve its own page faults
   [[nodiscard]] virtual ObjectHandle create_window(Bytes size, std::size_t alignment,
                                                    std::string_view name) = 0;
+  /// Like `create_window`, with one block of 64 KiB and addresses for more, which `grow` puts blocks at.
+  [[nodiscard]] virtual ObjectHandle reserve_window(Bytes most, std::size_t alignment,
+                                                    std::string_view name) = 0;
+  /// Adds blocks until the object has at least so many bytes: each as large as all before it, up to 2 MiB.
+  /// \pre     It was made by `reserve_window` for so many; nobody else grows or destroys it meanwhile.
+  /// \throws  as `create_window`; nothing has changed
+  virtual void grow(ObjectRef object, Bytes size) = 0;
   virtual void destroy(Object& object) noexcept = 0;
 
   // Scopes.
@@ -167,9 +174,14 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   virtual Outcome prefetch(BlockId block) noexcept = 0;
   /// The contents are dead. Pinned: at the last unpin. May be overwritten again afterwards.
   virtual void retire(ObjectRef object) noexcept = 0;
+  /// One block of an object that has several. Whoever touches it in a window until it is revived ends the program.
+  virtual void retire(BlockId block) noexcept = 0;
   /// Gives a retired part of a group, which will be overwritten, a place again.
   /// \throws  `OutOfTierMemory`; it is retired still
   virtual void revive(ObjectRef object) = 0;
+  /// Gives a retired block a place again, as if it were new.
+  /// \throws  `OutOfTierMemory`; it is retired still
+  virtual void revive(BlockId block) = 0;
 
   /// Moves blocks to a tier, now; what is pinned or gone stays where it is.
   /// \throws  `OutOfTierMemory`; some blocks may have moved

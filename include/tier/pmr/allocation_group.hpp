@@ -17,6 +17,8 @@ class TIER_EXPORT AllocationGroup {
   [[nodiscard]] virtual std::size_t block_count() const noexcept = 0;
   /// Calls `visit` with an address in each block, at most so often; nothing of it is freed meanwhile.
   virtual void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const = 0;
+  /// Whether a scope or hint on any container in it covers all of it.
+  [[nodiscard]] virtual bool is_one_unit() const noexcept { return false; }
 
  protected:
   ~AllocationGroup() = default;

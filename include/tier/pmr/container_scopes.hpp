@@ -16,8 +16,8 @@ concept PmrContainer = std::ranges::range<const T> && requires(const T& containe
   { container.get_allocator().resource() } -> std::convertible_to<std::pmr::memory_resource*>;
 };
 
-/// A contiguous container is covered element by element, but for what its elements own; any other by the group of its
-/// resource: all that was allocated through the same `GroupResource`, or the same `MigratingResource`.
+/// A contiguous container is covered element by element, but for what its elements own; any other, and each in an
+/// `ArenaResource`, by the group of its resource: all that was allocated through the same one.
 /// \pre  Nobody changes the container meanwhile.
 template <PmrContainer T>
 struct ScopeTraits<T> {
@@ -27,13 +27,15 @@ struct ScopeTraits<T> {
     return count;
   }
   static void for_each_address(const T& container, std::size_t at_most, auto&& visit) {
-    if constexpr (std::ranges::contiguous_range<const T>) {
-      const auto bytes = std::as_bytes(std::span{std::ranges::data(container), std::ranges::size(container)});
-      detail::visit_blocks(bytes.data(), bytes.size(), at_most, visit);
-    } else {
-      const auto* const group = dynamic_cast<const AllocationGroup*>(container.get_allocator().resource());
-      if (group != nullptr) group->for_each_block(at_most, visit);
-    }
+    const auto* const group = dynamic_cast<const AllocationGroup*>(container.get_allocator().resource());
+    if constexpr (std::ranges::contiguous_range<const T>)
+      if (group == nullptr || !group->is_one_unit()) {
+        const auto bytes =
+            std::as_bytes(std::span{std::ranges::data(container), std::ranges::size(container)});
+        detail::visit_blocks(bytes.data(), bytes.size(), at_most, visit);
+        return;
+      }
+    if (group != nullptr) group->for_each_block(at_most, visit);
   }
 };
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Memory that changes tiers as one, and keeps its addresses.
+#include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
+#include <tier/manager/runtime_ref.hpp>
+#include <tier/pmr/allocation_group.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <string_view>
+
+namespace tier {
+
+namespace detail {
+class ArenaPool;
+}
+
+struct ArenaOptions {
+  std::string_view name = "ArenaResource";  ///< of its object, for messages and statistics
+  /// Deallocating does nothing, as in `std::pmr::monotonic_buffer_resource`: what is built once and let go as a whole lies
+  /// as it was allocated.
+  bool monotonic = false;
+};
+
+/// A memory resource whose allocations are all in one object: a scope or hint on it, or on any container in it, covers
+/// everything. Pointers stay valid while it moves.
+///
+/// It grows in blocks, from 64 KiB to 2 MiB, up to a maximum that costs address space alone. What is deallocated serves
+/// again; blocks in which nothing is allocated go back to the tiers at once. What is known of allocations lies outside
+/// them, so that deallocating brings nothing back. A checked build aborts when what is deallocated was not allocated here,
+/// or in another size or alignment, and tells on stderr what was not deallocated when it releases, unless it is monotonic.
+/// \threadsafety  Internally synchronised, but for construction and destruction. The child of a fork can use what is there,
+///                but not make it grow.
+class TIER_EXPORT ArenaResource final : public std::pmr::memory_resource, public AllocationGroup {
+ public:
+  /// \param maximum  of all allocations with what lies between them; rounded up to 64 KiB
+  ArenaResource(const RuntimeRef& runtime, Bytes maximum, const ArenaOptions& options = {});
+  ArenaResource(const ArenaResource&) = delete;
+  ArenaResource& operator=(const ArenaResource&) = delete;
+  /// Releases.
+  ~ArenaResource() override;
+
+  /// Frees all that was allocated, deallocated or not. The next allocation begins a new object.
+  void release() noexcept;
+  [[nodiscard]] Bytes maximum() const noexcept;
+
+  [[nodiscard]] std::size_t block_count() const noexcept override;
+  void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const override;
+  [[nodiscard]] bool is_one_unit() const noexcept override { return true; }
+
+ protected:
+  /// \throws  `OutOfTierMemory`, naming the arena and its maximum where that is reached; `TierError` where the system does
+  ///          not let the process serve its own page faults, and in the child of a fork; nothing has changed
+  void* do_allocate(std::size_t size, std::size_t alignment) override;
+  void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+ private:
+  std::unique_ptr<detail::ArenaPool, void (*)(detail::ArenaPool*)> pool_;
+};
+
+}  // namespace tier

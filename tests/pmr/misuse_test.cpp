@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  What resources say of what is deallocated wrongly, or not at all.
+#include <doctest/doctest.h>
+#include <tier/core/config.hpp>
+
+#include <csignal>
+#include <functional>
+#include <string>
+#include <tuple>
+
+#include "pmr/rigs.hpp"
+#include "support/child.hpp"
+#include "support/test_manager.hpp"
+
+namespace tier {
+namespace {
+
+using namespace test::rigs;
+
+#define TIER_CHECKED_RIGS \
+  PoolRig, GroupOnHeapRig, PlacedRig, MigratingRig, GroupRig, ReusingArenaRig, MonotonicArenaRig
+
+/// How each names itself.
+template <class Rig>
+std::string name_of() {
+  using Resource = decltype(Rig::resource);
+  if constexpr (std::is_same_v<Resource, PoolResource>) return "a PoolResource";
+  if constexpr (std::is_same_v<Resource, GroupResource>) return "a GroupResource";
+  if constexpr (std::is_same_v<Resource, MigratingResource>) return "MigratingResource \"MigratingResource\"";
+  if constexpr (std::is_same_v<Resource, ArenaResource>) return "ArenaResource \"ArenaResource\"";
+  return "PlacedResource";
+}
+
+constexpr std::size_t large = 100'000;
+
+struct Breach {
+  const char* label;
+  std::function<void(std::pmr::memory_resource&, void* small, void* large)> commit;
+  const char* message;
+};
+
+const std::vector<Breach>& breaches() {
+  static const std::vector<Breach> all{
+      {"size", [](auto& resource, void* p, void*) { resource.deallocate(p, 101); },
+       "deallocated as 101 B aligned to 16, but was allocated as 100 B aligned to 16"},
+      {"no size", [](auto& resource, void* p, void*) { resource.deallocate(p, 0); }, "deallocated as 0 B"},
+      {"size of a large one", [](auto& resource, void*, void* p) { resource.deallocate(p, 100); },
+       "deallocated as 100 B aligned to 16, but was allocated as 100000 B"},
+      {"alignment", [](auto& resource, void* p, void*) { resource.deallocate(p, 100, 8); },
+       "as 100 B aligned to 8, but"},
+      {"twice",
+       [](auto& resource, void* p, void*) {
+         resource.deallocate(p, 100);
+         resource.deallocate(p, 100);
+       },
+       "deallocated"},
+      {"large, twice",
+       [](auto& resource, void*, void* p) {
+         resource.deallocate(p, large);
+         resource.deallocate(p, large);
+       },
+       "was deallocated before"},
+      {"within", [](auto& resource, void*, void* p) { resource.deallocate(static_cast<char*>(p) + 16, 100); },
+       "deallocated"},
+      {"foreign", [](auto& resource, void*, void*) { resource.deallocate(&resource, 100); },
+       "was not allocated here"}};
+  return all;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE(
+    "a checked build aborts, and says why and whose it is, when what is deallocated was not allocated so",
+    Rig, TIER_CHECKED_RIGS) {
+  if (!detail::checked || !can_have<Rig>()) return;
+  for (const auto& breach : breaches()) {
+    CAPTURE(std::string{breach.label});
+    const auto ended = test::run_in_child(breach.label, [&] {
+      Rig rig;
+      breach.commit(rig.resource, rig.resource.allocate(100), rig.resource.allocate(large));
+    });
+    CAPTURE(ended.errors);
+    CHECK(ended.signal == SIGABRT);
+    CHECK(contains(ended.errors, breach.message));
+    CHECK(contains(ended.errors, '(' + name_of<Rig>() + ')'));
+  }
+}
+
+TEST_CASE("in every build a large allocation that is deallocated twice ends the program") {
+  if (!test::has_windows()) return;
+  const auto twice = []<class Rig>(Rig&& rig) {
+    void* const p = rig.resource.allocate(large);
+    rig.resource.deallocate(p, large);
+    rig.resource.deallocate(p, large);
+  };
+  CHECK(test::run_in_child("migrating", [&] { twice(MigratingRig{}); }).signal == SIGABRT);
+  CHECK(test::run_in_child("arena", [&] { twice(ReusingArenaRig{}); }).signal == SIGABRT);
+}
+
+TEST_CASE("a checked build tells of what a resource gives back before it was deallocated, and goes on") {
+  if (!detail::checked || !test::has_windows()) return;
+  const auto leak = [](auto& resource) {
+    for (int round = 0; round < 2; ++round) {
+      std::ignore = resource.allocate(100);
+      std::ignore = resource.allocate(large);
+      resource.deallocate(resource.allocate(10), 10);
+      if (round == 0) resource.release();
+    }
+  };
+  const auto says = [&](const char* label, const std::string& who, FunctionRef<void()> part) {
+    const auto ended = test::run_in_child(label, part);
+    CAPTURE(ended.errors);
+    const auto line = "libtier: " + who + " gives back its memory before 2 of its allocations, 100100 B\n";
+    CHECK(ended.code == 0);
+    const auto first = ended.errors.find(line);
+    CHECK(first != std::string::npos);                               // in release()
+    CHECK(ended.errors.find(line, first + 1) != std::string::npos);  // at its end
+  };
+  const auto manager = test::make_manager({tiers::dram(16_MiB)});
+  says("pool", "a PoolResource", [&] {
+    PoolResource resource;
+    leak(resource);
+  });
+  says("group", "a GroupResource", [&] {
+    GroupResource resource{*std::pmr::new_delete_resource()};
+    leak(resource);
+  });
+  says("migrating", "MigratingResource \"index\"", [&] {
+    MigratingResource resource{manager, "index"};
+    leak(resource);
+  });
+  says("arena", "ArenaResource \"index\"", [&] {
+    ArenaResource resource{manager, 16_MiB, {.name = "index"}};
+    leak(resource);
+  });
+  const auto silent = test::run_in_child("monotonic", [&] {
+    ArenaResource resource{manager, 16_MiB, {.name = "index", .monotonic = true}};
+    leak(resource);
+  });
+  CHECK(silent.code == 0);
+  CHECK_FALSE(contains(silent.errors, "index"));
+}
+
+}  // namespace tier

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Threads that move what a resource has, at random, for as long as they live.
+#include <tier/core/error.hpp>
+#include <tier/scope/hints.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace tier::test {
+
+/// \threadsafety  Made and ended on one thread.
+class Movers {
+ public:
+  template <ScopedInWindows T>
+  Movers(const T& memory, std::uint64_t seed) {
+    for (std::uint64_t i = 0; i < 2; ++i)
+      threads_.emplace_back([this, &memory, own = seed + i] { move_all_the_time(memory, own); });
+  }
+  ~Movers() {
+    over_ = true;
+    for (auto& thread : threads_) thread.join();
+  }
+  Movers(const Movers&) = delete;
+  Movers& operator=(const Movers&) = delete;
+
+ private:
+  void move_all_the_time(const auto& memory, std::uint64_t seed) const {
+    std::mt19937_64 random{seed};
+    while (!over_) {
+      const auto all = detail::blocks_of(memory);
+      std::vector<BlockRef> some;
+      for (std::uint64_t n = random() % 8; n > 0 && !all.empty(); --n)
+        some.push_back(all[random() % all.size()]);
+      try {
+        detail::migrate(some, static_cast<TierIndex>(random() % 2));
+      } catch (const OutOfTierMemory&) {
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds{200});  // the containers are to get on, too
+    }
+  }
+
+  std::atomic<bool> over_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tier::test

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  What resources do where the system refuses them something: a message, or another way. Each in a process of its
+///        own, as docs/containers.md lists them.
+#include <doctest/doctest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <tier/core/error.hpp>
+#include <tier/pmr/arena_resource.hpp>
+#include <tier/pmr/migrating_resource.hpp>
+#include <tier/pmr/placed_resource.hpp>
+#include <tier/pmr/pool_resource.hpp>
+#include <tier/scope/hints.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "pmr/both_containers.hpp"
+#include "pmr/movers.hpp"
+#include "pmr/slow_tiers.hpp"
+#include "support/child.hpp"
+#include "support/sanitized.hpp"
+#include "support/seed.hpp"
+#include "support/steps.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/test_manager.hpp"
+#include "support/windows.hpp"
+
+namespace tier {
+namespace {
+
+using namespace literals;
+using test::make_manager;
+
+void limit(decltype(RLIMIT_AS) resource, std::size_t value) {
+  ::rlimit now{};
+  ::getrlimit(resource, &now);
+  now.rlim_cur = std::min<rlim_t>(value, now.rlim_max);
+  if (::setrlimit(resource, &now) != 0) std::perror("setrlimit");
+}
+
+std::size_t mapped_bytes() {
+  std::size_t pages = 0;
+  std::ifstream{"/proc/self/statm"} >> pages;
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::size_t mappings() {
+  std::ifstream maps{"/proc/self/maps"};
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);) ++count;
+  return count;
+}
+
+/// From now on the process may have no userfaultfd, neither by the system call nor from the device.
+void forbid_userfaultfd() {
+  constexpr std::uint32_t new_from_device = 0xAA00;  // USERFAULTFD_IOC_NEW
+  constexpr auto load = [](std::size_t at) {
+    return ::sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(at)};
+  };
+  constexpr auto unless = [](std::uint32_t value, std::uint8_t skip) {
+    return ::sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, skip, value};
+  };
+  std::array filter{load(offsetof(::seccomp_data, nr)),
+                    unless(SYS_userfaultfd, 1),
+                    ::sock_filter{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+                    unless(SYS_ioctl, 3),
+                    load(offsetof(::seccomp_data, args) + sizeof(std::uint64_t)),
+                    unless(new_from_device, 1),
+                    ::sock_filter{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+                    ::sock_filter{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
+  const ::sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    std::perror("seccomp");
+}
+
+/// What a child finds wrong it says, and its parent looks for that.
+void expect(bool right, const char* what) {
+  if (!right) std::fprintf(stderr, "WRONG: %s\n", what);
+}
+template <class Error>
+void expect_error(auto&& f, const char* part) {
+  try {
+    f();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return expect(std::strstr(error.what(), part) != nullptr, part);
+  }
+  expect(false, "nothing was thrown");
+}
+void check(const test::Ended& ended) {
+  CAPTURE(ended.errors);
+  CHECK(ended.code == 0);
+  CHECK(ended.errors.find("WRONG") == std::string::npos);
+}
+
+/// Containers that change tiers, against those of std.
+void use(const std::shared_ptr<Manager>& manager) {
+  MigratingResource memory{manager};
+  ArenaResource arena{manager, 256_MiB};
+  test::BothContainers in_memory{memory}, in_arena{arena};
+  const test::Movers movers{memory, 1}, more_movers{arena, 2};
+  test::step_and_compare(std::array{&in_memory, &in_arena}, test::steps(10'000), 3);
+}
+
+}  // namespace
+
+TEST_CASE("without address space an allocation throws, and the next that fits does not") {
+  if (!test::has_windows()) return;
+  check(test::run_in_child("addresses", [] {
+    const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)});
+    limit(RLIMIT_AS, mapped_bytes() + (96_MiB).count);
+    MigratingResource memory{manager};
+    ArenaResource arena{manager, 1_TiB}, small_arena{manager, 8_MiB};
+    expect_error<OutOfTierMemory>([&] { std::ignore = memory.allocate((1_GiB).count); },
+                                  "no address space for a window of 1073741824 bytes");
+    expect_error<OutOfTierMemory>([&] { std::ignore = arena.allocate(1); },
+                                  "no address space for a window of 1099511627776 bytes");
+    for (int round = 0; round < 3; ++round) {
+      void* const p = memory.allocate((4_MiB).count);
+      std::memset(p, 1, (4_MiB).count);
+      memory.deallocate(p, (4_MiB).count);
+      std::pmr::vector<int> numbers(100'000, 7, &small_arena);
+      expect(numbers.back() == 7, "the arena's memory");
+    }
+  }));
+}
+
+TEST_CASE("without a file descriptor to spare an allocation throws, and goes once there is one") {
+  if (!test::has_windows()) return;
+  check(test::run_in_child("descriptors", [] {
+    const auto manager = make_manager({tiers::dram(16_MiB)});
+    MigratingResource memory{manager};
+    ::rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    limit(RLIMIT_NOFILE, 0);
+    expect_error<TierError>([&] { std::ignore = memory.allocate(100); }, "userfaultfd");
+    expect_error<TierError>([&] { std::ignore = memory.allocate(100); }, "Too many open files");
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    void* const p = memory.allocate(100);
+    limit(RLIMIT_NOFILE, 0);  // one for all windows of a runtime: it is had now
+    std::pmr::vector<int> numbers(1'000'000, 7, &memory);
+    expect(numbers.back() == 7, "the memory");
+    memory.deallocate(p, 100);
+  }));
+}
+
+TEST_CASE("windows need no locked memory") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  check(test::run_in_child("locked", [&] {
+    limit(RLIMIT_MEMLOCK, 0);
+    use(make_manager({tiers::dram(8_MiB), tiers::file(directory.path(), 256_MiB)}));
+  }));
+}
+
+TEST_CASE("without huge pages windows have small ones") {
+  if (!test::has_windows()) return;
+  check(test::run_in_child("huge pages", [] {
+    if (::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) std::perror("prctl");
+    use(make_manager({tiers::dram(8_MiB), tiers::dram(256_MiB)}));
+  }));
+}
+
+TEST_CASE("where userfaultfd is forbidden an allocation in a window throws, and other resources go on") {
+  check(test::run_in_child("forbidden", [] {
+    forbid_userfaultfd();
+    const auto manager = make_manager({tiers::dram(16_MiB)});
+    MigratingResource memory{manager};
+    ArenaResource arena{manager, 1_MiB};
+    for (int round = 0; round < 2; ++round) {
+      expect_error<TierError>([&] { std::ignore = memory.allocate(100); },
+                              "userfaultfd, which windows need: Operation not permitted");
+      expect_error<TierError>([&] { std::ignore = arena.allocate(100); },
+                              "userfaultfd, which windows need: Operation not permitted");
+    }
+    expect(!WindowSpace::why_not().empty(), "why not");
+    PlacedResource placed{manager, 0};
+    PoolResource pool{&placed};
+    std::pmr::vector<int> numbers(1'000, 7, &pool);
+    expect(numbers.back() == 7, "the pool's memory");
+    manager->check_invariants();
+  }));
+}
+
+TEST_CASE("mappings stay few, whatever is allocated and moves") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  for (const auto& slow : test::slow_tiers()) {
+    CAPTURE(std::string{slow.name});
+    const auto before = mappings();
+    const auto manager = make_manager({tiers::dram(64_MiB), slow.spec(directory.path(), 512_MiB)});
+    MigratingResource memory{manager};
+    struct Allocation {
+      void* p;
+      std::size_t size;
+    };
+    std::vector<Allocation> live;
+    std::mt19937_64 random{seed};
+    const auto allocate = [&] {
+      const std::size_t size = random() % 100 == 0 ? 40'000 + random() % 200'000 : 1 + random() % 1000;
+      void* const p = memory.allocate(size);
+      if (random() % 4 == 0) std::memset(p, 1, size);
+      return Allocation{p, size};
+    };
+    std::size_t most = 0;
+    {
+      const test::Movers movers{memory, seed};
+      for (int i = 0; i < 100'000; ++i) live.push_back(allocate());
+      for (std::uint64_t i = 0; i < test::steps(20'000); ++i) {
+        auto& one = live[random() % live.size()];
+        if (random() % 8 == 0) {
+          memory.deallocate(one.p, one.size);
+          one = allocate();
+        } else {
+          *static_cast<char*>(one.p) = 2;
+        }
+        if (i % 1000 == 0) most = std::max(most, mappings());
+      }
+    }
+    MESSAGE(std::string{slow.name} << ": " << most << " mappings, " << before << " before, for "
+                                   << live.size() << " allocations");
+    CHECK(most < 1000);
+    for (const auto& one : live) memory.deallocate(one.p, one.size);
+  }
+}
+
+}  // namespace tier

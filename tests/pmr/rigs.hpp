@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Every resource with what it needs, for the suites that all pass.
+#include <tier/pmr/arena_resource.hpp>
+#include <tier/pmr/boost_resources.hpp>
+#include <tier/pmr/failure_callback_resource.hpp>
+#include <tier/pmr/group_resource.hpp>
+#include <tier/pmr/limiting_resource.hpp>
+#include <tier/pmr/logging_resource.hpp>
+#include <tier/pmr/migrating_resource.hpp>
+#include <tier/pmr/placed_resource.hpp>
+#include <tier/pmr/pool_resource.hpp>
+#include <tier/pmr/statistics_resource.hpp>
+#include <tier/runtime/runtime.hpp>
+
+#include <memory_resource>
+
+#include "support/upstream_resource.hpp"
+#include "support/windows.hpp"
+
+namespace tier::test::rigs {
+
+using namespace literals;
+
+struct PoolRig {
+  UpstreamResource upstream;
+  PoolResource resource{&upstream};
+};
+
+struct SmallPoolRig {  // most of what the tests ask for is larger than its largest pool
+  UpstreamResource upstream;
+  PoolResource resource{std::pmr::pool_options{1, 64}, &upstream};
+};
+
+struct LimitingRig {
+  UpstreamResource upstream;
+  LimitingResource resource{upstream, 1_TiB};
+};
+
+struct StatisticsRig {
+  UpstreamResource upstream;
+  StatisticsResource resource{upstream};
+};
+
+struct LoggingRig {
+  UpstreamResource upstream;
+  LoggingResource resource{upstream, [](const LoggingResource::Event&) {}};
+};
+
+struct FailureCallbackRig {
+  UpstreamResource upstream;
+  FailureCallbackResource resource{upstream, [](Bytes) { return false; }};
+};
+
+struct BoostRig {
+  UpstreamResource upstream;
+  ToBoostResource boost{upstream};
+  FromBoostResource resource{boost};
+};
+
+/// A slow tier that takes memory as it is used.
+inline TierSpec in_extents(Bytes size) {
+  auto spec = tiers::emulated("cxl", size);
+  spec.prefault = false;
+  return spec;
+}
+
+struct PlacedRig {
+  Runtime runtime{{.tiers = {in_extents(1_GiB)}, .movers = 0}};
+  PlacedResource resource{runtime, "emulated:cxl"};
+};
+
+struct PoolOnPlacedRig {
+  PlacedRig placed;
+  PoolResource resource{&placed.resource};
+};
+
+struct MigratingRig {
+  static constexpr bool needs_windows = true;
+  Runtime runtime{{.tiers = {tiers::dram(32_MiB), in_extents(256_MiB)}}};
+  MigratingResource resource{runtime};
+};
+
+struct GroupRig {
+  static constexpr bool needs_windows = true;
+  MigratingRig migrating;
+  GroupResource resource{migrating.resource};
+};
+
+struct GroupOnHeapRig {
+  UpstreamResource upstream;
+  GroupResource resource{upstream};
+};
+
+template <bool monotonic>
+struct ArenaRig {
+  static constexpr bool needs_windows = true;
+  Runtime runtime{{.tiers = {tiers::dram(32_MiB), in_extents(2_GiB)}}};
+  ArenaResource resource{runtime, 4_GiB, {.monotonic = monotonic}};
+};
+using ReusingArenaRig = ArenaRig<false>;
+using MonotonicArenaRig = ArenaRig<true>;
+
+/// \return  false where the rig cannot be, which is said
+template <class Rig>
+[[nodiscard]] bool can_have() {
+  if constexpr (requires { Rig::needs_windows; }) return has_windows();
+  return true;
+}
+
+}  // namespace tier::test::rigs

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The kinds of slow tiers that windows are tested over.
+#include <tier/memory/tiers.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tier::test {
+
+struct SlowTier {
+  const char* name;
+  std::function<TierSpec(const std::string& directory, Bytes size)> spec;
+};
+inline const std::vector<SlowTier>& slow_tiers() {
+  static const std::vector<SlowTier> all{
+      {"emulated:cxl", [](const std::string&, Bytes size) { return tiers::emulated("cxl", size); }},
+      {"mapped", [](const std::string& directory, Bytes size) { return tiers::mapped(directory, size); }},
+      {"file", [](const std::string& directory, Bytes size) { return tiers::file(directory, size); }},
+      {"dram", [](const std::string&, Bytes size) { return tiers::dram(size); }}};
+  return all;
+}
+
+}  // namespace tier::test
