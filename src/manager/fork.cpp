@@ -32,7 +32,8 @@ void ManagerCore::leave_to_child(const Block& b) noexcept {
 
 bool ManagerCore::copied_by_fork(const Block& b) const noexcept {
   const Region* primary = b.record->primary();
-  if (b.record->place != nullptr) return b.address.load(std::memory_order_relaxed) != nullptr;
+  if (b.record->place != nullptr)
+    return b.address.load(std::memory_order_relaxed) != nullptr && windows_->is_copied_by_fork();
   return primary != nullptr && tiers_[primary->tier].tier->is_copied_by_fork();
 }
 

@@ -444,6 +444,7 @@ Statistics ManagerCore::statistics() const {
           s.moved.push_back({from, to, static_cast<Cause>(cause), bytes, count});
   s.objects = objects_.size();
   s.blocks = by_id_.size();
+  if (windows_ != nullptr) s.windows = windows_->mode();
   s.hints_dropped = hints_dropped_.load(std::memory_order_relaxed);
   s.uses_dropped = uses_dropped_.load(std::memory_order_relaxed);
   s.metadata += Bytes{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes()};

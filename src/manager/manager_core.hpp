@@ -187,6 +187,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool shows_in(const Block& b, TierIndex t) const noexcept TIER_REQUIRES(mutex_);
   bool lends(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   void show(Block& b, const std::byte* landed = nullptr) noexcept TIER_REQUIRES(mutex_);
+  bool stays_put(const Block& b) const noexcept;
+  void stay(Block& b, Region& region) noexcept TIER_REQUIRES(mutex_);
   void make_bare(Region& region) noexcept TIER_REQUIRES(mutex_);
   bool take_bare(TierIndex t, std::uint64_t offset, std::uint64_t size) noexcept TIER_REQUIRES(mutex_);
   void give_back_bare(const Region& region) noexcept TIER_REQUIRES(mutex_);
@@ -205,6 +207,11 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void refuse(const WindowFault& fault, const Operand& operand, const char* why) noexcept;
   [[noreturn]] void die_of(const WindowFault& fault, const Block* b) const noexcept TIER_REQUIRES(mutex_);
   WindowSpace& windows() TIER_REQUIRES(mutex_);
+  std::unique_ptr<WindowSpace> served_windows() TIER_REQUIRES(mutex_);
+  std::unique_ptr<WindowSpace> paged_windows() const TIER_REQUIRES(mutex_);
+  void take_space(const ObjectWindow& window, std::size_t begin, std::size_t end) TIER_REQUIRES(mutex_);
+  void give_space_back(const ObjectWindow& window, std::size_t begin, std::size_t end) noexcept
+      TIER_REQUIRES(mutex_);
   ObjectHandle make_window(std::size_t size, std::size_t most, std::size_t alignment, std::string_view name);
   Block& new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) TIER_REQUIRES(mutex_);
   std::vector<Block*> new_blocks(ObjectWindow& window, std::size_t begin, std::size_t end,

@@ -303,6 +303,7 @@ void ManagerCore::free_contents(Block& b) noexcept {
     record.counted = false;
   }
   if (record.primary() != nullptr) std::ignore = hide(b, *record.primary());
+  if (stays_put(b)) WindowSpace::drop(record.place, b.size);
   while (Region* region = record.regions) {
     if (region->next != nullptr) {
       Region* secondary = region->next;

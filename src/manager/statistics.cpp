@@ -101,6 +101,7 @@ std::string Statistics::to_text() const {
       line("evictions", evictions) + line("dropped without a copy", dropped_clean) + line("forced", forced);
   text += line("prefetches begun", prefetches_begun) + line("prefetches refused", prefetches_refused);
   text += line("transfers cancelled", transfers_cancelled);
+  if (windows) text += padded("windows", 28) + std::string{to_string(*windows)} + "\n";
   text += line("window faults", window_faults) + line("window writes held", window_writes_held);
   text += line("hints dropped", hints_dropped) + line("uses dropped", uses_dropped);
   text += padded("stalls", 28) + padded(std::to_string(stalls), 14) + milliseconds(stalled_ns) + "\n";
@@ -136,6 +137,7 @@ std::string Statistics::to_json() const {
   json["transfers_cancelled"] = transfers_cancelled;
   json["hints_dropped"] = hints_dropped;
   json["uses_dropped"] = uses_dropped;
+  if (windows) json["windows"] = to_string(*windows);
   json["window_faults"] = window_faults;
   json["window_writes_held"] = window_writes_held;
   json["stalls"] = stalls;

@@ -33,8 +33,8 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   t->unannounced = b.record->place != nullptr;
   t->to.memory = t->landing = take_landing(b, *to, kind);
   if (t->landing == nullptr) to->bare = false;
-  // A block that was never written has no bytes worth copying.
-  t->size = t->version == 0 ? 0 : copied_size(b, from->tier, to->tier);
+  // A block that was never written has no bytes worth copying; where the system pages there is nothing to copy.
+  t->size = t->version == 0 || stays_put(b) ? 0 : copied_size(b, from->tier, to->tier);
   if (mutated(Mutant::LastBlockShort) && t->size > granule_) t->size -= granule_;
   t->warm = kind == TransferKind::Fetch && t->size <= (std::size_t{256} << 10);
   b.record->transfer = t;

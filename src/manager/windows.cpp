@@ -33,14 +33,20 @@ std::byte* ManagerCore::home(const Region& region) const noexcept {
   return state.tier->base() + state.heap.offset(region.slot);
 }
 
+/// True if the system pages the block's window: its bytes are at their place whatever tier counts them as its own.
+bool ManagerCore::stays_put(const Block& b) const noexcept {
+  return b.record->place != nullptr && windows_->mode() == WindowMode::Restricted;
+}
+
 /// True if the CPU can use the block where tier `t` has it.
 bool ManagerCore::reachable(const Block& b, TierIndex t) const noexcept {
+  if (stays_put(b)) return true;
   return addressable(t) && (b.record->place == nullptr || tiers_[t].tier->has_private_pages());
 }
 
 /// True if the block is present as soon as it is in tier `t`.
 bool ManagerCore::shows_in(const Block& b, TierIndex t) const noexcept {
-  return reachable(b, t) && !tiers_[t].tier->charges();
+  return stays_put(b) || (reachable(b, t) && !tiers_[t].tier->charges());
 }
 
 /// Pages of its tier are left where they are huge, and may then be written without our notice. Smaller ones the system
@@ -57,6 +63,7 @@ bool ManagerCore::lends(const Block& b) const noexcept {
 void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   auto& record = *b.record;
   Region& region = *record.primary();
+  if (stays_put(b)) return stay(b, region);
   std::byte* const from = home(region);
   const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
   const bool clean = !fresh && !dirty(b);
@@ -83,9 +90,20 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   b.address.store(record.place, std::memory_order_release);
 }
 
+/// The region counts the bytes, and the system is told where they should be.
+void ManagerCore::stay(Block& b, Region& region) noexcept {
+  auto& record = *b.record;
+  make_bare(region);
+  region.pages = Pages::Lent;
+  windows_->want(record.place, b.size, region.tier == 0);
+  if (!std::exchange(record.writable, true)) b.version.fetch_add(1, std::memory_order_relaxed);
+  b.address.store(record.place, std::memory_order_release);
+}
+
 /// Gives the pages of the region in its tier back to the system.
 void ManagerCore::make_bare(Region& region) noexcept {
-  if (!region.bare) WindowSpace::drop(home(region), tiers_[region.tier].heap.size(region.slot));
+  if (!region.bare && tiers_[region.tier].tier->has_private_pages())
+    WindowSpace::drop(home(region), tiers_[region.tier].heap.size(region.slot));
   region.bare = true;
 }
 
@@ -113,13 +131,14 @@ void ManagerCore::give_back_bare(const Region& region) noexcept {
 /// \return  null: they arrive in their region
 std::byte* ManagerCore::take_landing(const Block& b, const Region& to, TransferKind kind) noexcept {
   if (b.record->place == nullptr || b.size > WindowSpace::unit || kind != TransferKind::Fetch) return nullptr;
+  if (stays_put(b)) return nullptr;
   if (!shows_in(b, to.tier)) return nullptr;
   return landings_->free_count > 0 ? landings_->free[--landings_->free_count] : nullptr;
 }
 
 /// Takes a region's pages out of the window.   \return  false if its bytes are gone with them
 bool ManagerCore::hide(Block& b, Region& region) noexcept {
-  if (region.pages == Pages::AtHome) return true;
+  if (region.pages == Pages::AtHome || stays_put(b)) return true;
   auto& record = *b.record;
   b.address.store(nullptr, std::memory_order_release);
   const bool kept =
@@ -134,7 +153,7 @@ bool ManagerCore::hide(Block& b, Region& region) noexcept {
 /// From here on the first store to the block is told.
 bool ManagerCore::hold_writes(Block& b) noexcept {
   auto& record = *b.record;
-  if (!record.writable || mutated(Mutant::WritesNotHeld)) return true;
+  if (!record.writable || stays_put(b) || mutated(Mutant::WritesNotHeld)) return true;
   if (!windows_->protect(record.place, b.size)) return false;
   record.writable = false;
   return true;
@@ -321,22 +340,39 @@ bool ManagerCore::bring_all(std::span<Operand> few, const BatchContext& context)
 // --- objects ---------------------------------------------------------------------------------------------
 
 WindowSpace& ManagerCore::windows() {
-  if (windows_ == nullptr) {
-    if (!tiers_.front().tier->has_private_pages())
-      throw TierError{
-          std::make_error_code(std::errc::not_supported),
-          "windows need memory in the fastest tier, which is " + std::string{tiers_.front().tier->name()}};
-    auto landings = std::make_unique<Landings>();
-    for (auto& buffer : landings->buffers) landings->free[landings->free_count++] = buffer.data();
-    for (auto& state : tiers_)
-      if (state.tier->has_private_pages())
-        state.bare.resize(round_up(state.heap.capacity().count, WindowSpace::unit) / WindowSpace::unit);
-    windows_ = std::make_unique<WindowSpace>(static_cast<WindowFaults&>(*this));
-    landings_ = std::move(landings);
-    for (const auto& state : tiers_)
-      if (state.tier->has_private_pages()) windows_->accept(state.tier->base(), state.tier->capacity().count);
-  }
+  if (windows_ != nullptr) return *windows_;
+  const bool has_memory = tiers_.front().tier->has_private_pages();
+  const bool full =
+      options_.windows ? *options_.windows == WindowMode::Full : has_memory && WindowSpace::why_not().empty();
+  if (full && !has_memory)
+    throw TierError{
+        std::make_error_code(std::errc::not_supported),
+        "full windows need memory in the fastest tier, which is " + std::string{tiers_.front().tier->name()}};
+  for (auto& state : tiers_)
+    if (state.tier->has_private_pages())
+      state.bare.resize(round_up(state.heap.capacity().count, WindowSpace::unit) / WindowSpace::unit);
+  windows_ = full ? served_windows() : paged_windows();
   return *windows_;
+}
+
+std::unique_ptr<WindowSpace> ManagerCore::served_windows() {
+  auto landings = std::make_unique<Landings>();
+  for (auto& buffer : landings->buffers) landings->free[landings->free_count++] = buffer.data();
+  auto windows = std::make_unique<WindowSpace>(static_cast<WindowFaults&>(*this));
+  landings_ = std::move(landings);
+  for (const auto& state : tiers_)
+    if (state.tier->has_private_pages()) windows->accept(state.tier->base(), state.tier->capacity().count);
+  return windows;
+}
+
+std::unique_ptr<WindowSpace> ManagerCore::paged_windows() const {
+  std::string directory;
+  Bytes most;
+  for (const auto& state : tiers_) {
+    if (!state.tier->directory().empty()) directory = state.tier->directory();
+    most += state.tier->capacity();
+  }
+  return std::make_unique<WindowSpace>(std::move(directory), most);
 }
 
 ObjectHandle ManagerCore::create_window(Bytes size, std::size_t alignment, std::string_view name) {
@@ -406,6 +442,7 @@ void ManagerCore::grow(ObjectRef ref, Bytes size) {
 std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t begin, std::size_t end,
                                             std::string_view name, MutexLock& lock) {
   std::vector<Block*> blocks;
+  take_space(window, begin, end);
   try {
     constexpr std::size_t smaller = std::bit_width(block_size / WindowSpace::unit);
     blocks.reserve((end - begin) / block_size + smaller);
@@ -417,9 +454,21 @@ std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t be
     }
   } catch (...) {
     discard(blocks);
+    give_space_back(window, begin, end);
     throw;
   }
   return blocks;
+}
+
+void ManagerCore::take_space(const ObjectWindow& window, std::size_t begin, std::size_t end) {
+  if (windows_->mode() == WindowMode::Full) return;
+  if (const auto error = windows_->take_space(window.range.address + begin, end - begin))
+    throw OutOfTierMemory{"no disk space for a window", error};
+}
+
+void ManagerCore::give_space_back(const ObjectWindow& window, std::size_t begin, std::size_t end) noexcept {
+  if (windows_->mode() == WindowMode::Restricted)
+    windows_->give_space_back(window.range.address + begin, end - begin);
 }
 
 Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {
@@ -447,7 +496,10 @@ void ManagerCore::leave_window(Block& b) noexcept {
 
 void ManagerCore::let_go(ObjectWindow& window) noexcept {
   if (--window.blocks > 0) return;
-  if (window.range.address != nullptr) windows_->release(window.range);
+  if (window.range.address != nullptr) {
+    give_space_back(window, 0, window.range.size);
+    windows_->release(window.range);
+  }
   delete &window;
 }
 

@@ -14,6 +14,7 @@ namespace tier {
 /// A tier whose space on disk is taken with its regions.
 class ScratchTier : public Tier {
  public:
+  std::string_view directory() const noexcept final { return path_; }
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override;
   void release(std::uint64_t offset, std::uint64_t size) noexcept override;
 

@@ -18,6 +18,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <thread>
+#include <utility>
+
+#include "memory/scratch_file.hpp"
 
 // Of later kernels than the headers may be: asked for at run time.
 #ifndef UFFD_FEATURE_MOVE
@@ -69,8 +72,10 @@ std::atomic<void*>* tag_of(const void* address) noexcept {
   return nullptr;
 }
 
-void* map_reserved(std::size_t size) noexcept {
-  void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+void* map_reserved(std::size_t size, const ScratchFile* file = nullptr) noexcept {
+  const int kind = file != nullptr ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE,
+                   file != nullptr ? file->descriptor() : -1, 0);
   return p == MAP_FAILED ? nullptr : p;
 }
 
@@ -107,8 +112,8 @@ std::uint64_t ask_for_features(int& descriptor) {
 
 /// Part of the address space with its windows.
 struct WindowSpace::Area {
-  Area(std::byte* begin, std::size_t bytes)
-      : base{begin}, size{bytes}, heap{Bytes{bytes}, Bytes{WindowSpace::unit}} {}
+  Area(std::byte* begin, std::size_t bytes, std::unique_ptr<ScratchFile> behind)
+      : base{begin}, size{bytes}, heap{Bytes{bytes}, Bytes{WindowSpace::unit}}, file{std::move(behind)} {}
   ~Area() {
     {
       const MutexLock lock{listing};
@@ -141,6 +146,7 @@ struct WindowSpace::Area {
   std::byte* base;
   std::size_t size;
   RegionHeap heap;
+  std::unique_ptr<ScratchFile> file;   // null: memory
   std::atomic<void*>* tags = nullptr;  // one a unit
 };
 
@@ -226,29 +232,33 @@ WindowSpace::WindowSpace(WindowFaults& faults) : server_{std::make_shared<Server
   }
 }
 
+WindowSpace::WindowSpace(std::string directory, Bytes most) : directory_{std::move(directory)}, most_{most} {}
+
 WindowSpace::~WindowSpace() {
-  server_->stop();
+  if (server_ != nullptr) server_->stop();
   const MutexLock lock{mutex_};
   areas_.clear();
 }
 
 void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
   const auto whole = round_up(wanted + alignment, huge_page);
-  for (auto size = std::max(area_size, whole);; size = std::max(size / 2, whole)) {
-    auto* const base = static_cast<std::byte*>(map_reserved(size));
+  const auto most = directory_.empty() ? area_size : round_up(most_.count, huge_page);
+  for (auto size = std::max(most, whole);; size = std::max(size / 2, whole)) {
+    std::unique_ptr<ScratchFile> file;
+    if (!directory_.empty())
+      file =
+          std::make_unique<ScratchFile>(directory_, Bytes{size}, ScratchFile::Mode::Buffered, "of windows");
+    auto* const base = static_cast<std::byte*>(map_reserved(size, file.get()));
     if (base == nullptr && size > whole) continue;
     if (base == nullptr) break;
     std::unique_ptr<Area> area;
     try {
-      area = std::make_unique<Area>(base, size);
+      area = std::make_unique<Area>(base, size, std::move(file));
     } catch (...) {
       ::munmap(base, size);
       throw;
     }
-    ::uffdio_register range{
-        {address_of(base), size}, UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP, 0};
-    if (!server_->request(UFFDIO_REGISTER, range))
-      throw OutOfTierMemory{"userfaultfd cannot register address space for windows", last_system_error()};
+    prepare(*area);
     if (!area->list()) break;
     areas_.push_back(std::move(area));
     return;
@@ -256,6 +266,21 @@ void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
   std::array<char, 100> text{};
   std::snprintf(text.data(), text.size(), "no address space for a window of %zu bytes", wanted);
   throw OutOfTierMemory{text.data(), std::make_error_code(std::errc::not_enough_memory)};
+}
+
+void WindowSpace::prepare(const Area& area) const {
+  if (area.file != nullptr) ::madvise(area.base, area.size, MADV_DONTFORK);  // a child's stores would be ours
+  if (mode() == WindowMode::Restricted) return;
+  ::uffdio_register range{
+      {address_of(area.base), area.size}, UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP, 0};
+  if (!server_->request(UFFDIO_REGISTER, range))
+    throw OutOfTierMemory{"userfaultfd cannot register address space for windows", last_system_error()};
+}
+
+WindowSpace::Area* WindowSpace::area_of(const std::byte* address) const noexcept {
+  for (const auto& area : areas_)
+    if (address >= area->base && address < area->base + area->size) return area.get();
+  return nullptr;
 }
 
 std::optional<AddressWindow> WindowSpace::carve(std::size_t size, std::size_t alignment) noexcept {
@@ -277,9 +302,7 @@ AddressWindow WindowSpace::reserve(std::size_t size, std::size_t alignment) {
 
 void WindowSpace::release(const AddressWindow& window) noexcept {
   const MutexLock lock{mutex_};
-  for (auto& area : areas_)
-    if (window.address >= area->base && window.address < area->base + area->size)
-      area->heap.free(window.slot);
+  area_of(window.address)->heap.free(window.slot);
 }
 
 void WindowSpace::tag(std::byte* begin, std::size_t size, void* tag) noexcept {
@@ -290,6 +313,31 @@ void WindowSpace::tag(std::byte* begin, std::size_t size, void* tag) noexcept {
 void* WindowSpace::find(const void* address) noexcept {
   const auto* const tag = tag_of(address);
   return tag == nullptr ? nullptr : tag->load(std::memory_order_acquire);
+}
+
+std::error_code WindowSpace::take_space(std::byte* begin, std::size_t size) noexcept {
+  const MutexLock lock{mutex_};
+  Area& area = *area_of(begin);
+  return area.file != nullptr ? area.file->allocate(static_cast<std::uint64_t>(begin - area.base), size)
+                              : std::error_code{};
+}
+
+void WindowSpace::give_space_back(std::byte* begin, std::size_t size) noexcept {
+  drop(begin, size);
+  const MutexLock lock{mutex_};
+  Area& area = *area_of(begin);
+  if (area.file != nullptr) area.file->punch(static_cast<std::uint64_t>(begin - area.base), size);
+}
+
+/// What is to go is written first, which begins here: then the system has clean pages to give up.
+void WindowSpace::want(std::byte* begin, std::size_t size, bool in_memory) noexcept {
+  const MutexLock lock{mutex_};
+  const Area& area = *area_of(begin);
+  if (area.file == nullptr) return;
+  if (!in_memory)
+    ::sync_file_range(area.file->descriptor(), begin - area.base, static_cast<::off64_t>(size),
+                      SYNC_FILE_RANGE_WRITE);
+  ::madvise(begin, size, in_memory ? MADV_WILLNEED : MADV_COLD);
 }
 
 bool WindowSpace::fill(std::byte* to, const std::byte* from, std::size_t size, bool protect) noexcept {

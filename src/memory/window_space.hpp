@@ -4,12 +4,14 @@
 #include <tier/core/bytes.hpp>
 #include <tier/core/mutex.hpp>
 #include <tier/memory/region_heap.hpp>
+#include <tier/memory/window_mode.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace tier {
@@ -45,13 +47,23 @@ class WindowSpace {
   /// Windows begin at multiples of it and their sizes are multiples of it: a page on any system that we support.
   static constexpr std::size_t unit = std::size_t{64} << 10;
 
-  /// Why this process cannot have one; empty where it can.
+  /// Why this process cannot have one whose faults it serves; empty where it can.
   [[nodiscard]] static std::string why_not();
+  /// Pages are absent until somebody gives them: mode full.
   /// \throws  `TierError` naming the system call that is refused
   explicit WindowSpace(WindowFaults& faults);
+  /// The system gives pages: mode restricted.
+  /// \param directory  of the file behind the windows; empty: memory   \param most  bytes that windows can have
+  WindowSpace(std::string directory, Bytes most);
   ~WindowSpace();
   WindowSpace(const WindowSpace&) = delete;
   WindowSpace& operator=(const WindowSpace&) = delete;
+
+  [[nodiscard]] WindowMode mode() const noexcept {
+    return server_ != nullptr ? WindowMode::Full : WindowMode::Restricted;
+  }
+  /// False where the child of a fork has no windows.
+  [[nodiscard]] bool is_copied_by_fork() const noexcept { return directory_.empty(); }
 
   /// A window whose pages are all absent.
   /// \param size       whole units   \param alignment  a power of two up to 2 MiB
@@ -64,7 +76,15 @@ class WindowSpace {
   /// The tag of an address in any window of this process; null elsewhere.   \complexity  O(1)
   [[nodiscard]] static void* find(const void* address) noexcept;
 
-  // Each takes whole pages. Who waits for what has become present goes on after `wake`.
+  // In mode restricted, of whole units.
+  /// Takes disk space, so that no access fails for want of it. Nothing where windows lie in memory.
+  std::error_code take_space(std::byte* begin, std::size_t size) noexcept TIER_EXCLUDES(mutex_);
+  /// Gives pages and disk space back.
+  void give_space_back(std::byte* begin, std::size_t size) noexcept TIER_EXCLUDES(mutex_);
+  /// Tells the system whether to have the pages in memory; it need not listen.
+  void want(std::byte* begin, std::size_t size, bool in_memory) noexcept TIER_EXCLUDES(mutex_);
+
+  // In mode full. Each takes whole pages. Who waits for what has become present goes on after `wake`.
   /// Makes absent pages present with the bytes at `from`, in memory that the system gives.
   /// \return  false if there is none; pages made present by then stay so
   bool fill(std::byte* to, const std::byte* from, std::size_t size, bool protect) noexcept;
@@ -90,9 +110,14 @@ class WindowSpace {
   struct Area;
   struct Server;
   std::optional<AddressWindow> carve(std::size_t size, std::size_t alignment) noexcept TIER_REQUIRES(mutex_);
+  void prepare(const Area& area) const;
   void add_area(std::size_t wanted, std::size_t alignment) TIER_REQUIRES(mutex_);
 
-  std::shared_ptr<Server> server_;
+  Area* area_of(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
+
+  std::shared_ptr<Server> server_;  // null: restricted
+  std::string directory_;
+  Bytes most_;
   Mutex mutex_;
   std::vector<std::unique_ptr<Area>> areas_ TIER_GUARDED_BY(mutex_);
 };

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* tiers_variable = "TIER_TIERS";
 constexpr const char* policy_variable = "TIER_POLICY";
+constexpr const char* windows_variable = "TIER_WINDOWS";
 
 std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
   auto policy = make_policy(options.policy);  // first: it costs nothing if it fails
@@ -24,7 +25,8 @@ std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
   return Manager::make(std::move(tiers), std::move(policy),
                        {.threads = options.threads,
                         .movers = options.movers,
-                        .report_waits_after = options.report_waits_after});
+                        .report_waits_after = options.report_waits_after,
+                        .windows = options.windows});
 }
 
 std::string list(std::span<const std::string> names) {
@@ -55,6 +57,12 @@ auto read_variable(const char* name, F&& f) {
   }
 }
 
+WindowMode window_mode(const std::string& name) {
+  for (const auto mode : {WindowMode::Full, WindowMode::Restricted})
+    if (name == to_string(mode)) return mode;
+  throw ConfigError{std::string{windows_variable} + ": \"" + name + "\" is neither full nor restricted"};
+}
+
 RuntimeOptions options_of_environment() {
   RuntimeOptions options;
   const auto tiers = variable(tiers_variable);
@@ -66,6 +74,7 @@ RuntimeOptions options_of_environment() {
     options.policy = *policy;
     static_cast<void>(read_variable(policy_variable, [&] { return make_policy(*policy); }));
   }
+  if (const auto windows = variable(windows_variable)) options.windows = window_mode(*windows);
   return options;
 }
 

@@ -65,7 +65,7 @@ std::vector<Missing> missing_on(const Info& info) {
   std::vector<Missing> missing;
   if (!m.io_uring.usable) missing.push_back({"io_uring: file tiers use threads", m.io_uring.reason});
   if (!m.userfaultfd.usable)
-    missing.push_back({"userfaultfd: no windows, so no MigratingResource", m.userfaultfd.reason});
+    missing.push_back({"userfaultfd: windows are restricted, the system pages them", m.userfaultfd.reason});
   if (m.nodes.size() < 2)
     missing.push_back({"a second NUMA node: no CXL or far memory is visible", "the system shows one node"});
   if (m.transparent_huge_pages.empty() || m.transparent_huge_pages == "never")

@@ -9,10 +9,12 @@
 #include <tier/manager/observer.hpp>
 #include <tier/manager/statistics.hpp>
 #include <tier/memory/tier.hpp>
+#include <tier/memory/window_mode.hpp>
 #include <tier/policy/policy.hpp>
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -87,6 +89,7 @@ struct ManagerOptions {
   unsigned threads = 0;  ///< for synchronous copies; 0: the machine's
   unsigned movers = 1;   ///< background threads
   std::chrono::milliseconds report_waits_after{10'000};
+  std::optional<WindowMode> windows{};  ///< none: full where the system permits it
 };
 
 /// Something with threads and locks of its own that works on a manager's tiers, as tables do. It rests while the

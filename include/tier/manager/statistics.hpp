@@ -3,10 +3,12 @@
 /// \file  What has moved and why, as numbers.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
+#include <tier/memory/window_mode.hpp>
 #include <tier/policy/policy.hpp>
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +52,7 @@ struct TIER_EXPORT Statistics {
   std::uint64_t prefetches_begun = 0, prefetches_refused = 0, transfers_cancelled = 0;
   std::uint64_t hints_dropped = 0, uses_dropped = 0;  ///< not told, for want of room in a thread's ring
   std::uint64_t stalls = 0, stalled_ns = 0;           ///< waiting for transfers or room, summed over threads
+  std::optional<WindowMode> windows;                  ///< none: no window has been asked for
   std::uint64_t window_faults = 0;                    ///< accesses to windows whose bytes were not there
   std::uint64_t window_writes_held =
       0;  ///< stores to windows that waited for a copy, or that were the first since one

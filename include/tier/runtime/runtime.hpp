@@ -5,12 +5,14 @@
 #include <tier/manager/manager.hpp>
 #include <tier/manager/statistics.hpp>
 #include <tier/memory/tiers.hpp>
+#include <tier/memory/window_mode.hpp>
 #include <tier/runtime/policies.hpp>
 
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +26,7 @@ struct RuntimeOptions {
   unsigned threads = 0;               ///< for copies that somebody waits for; 0: the machine's
   unsigned movers = 1;                ///< background threads
   std::chrono::milliseconds report_waits_after{10'000};
+  std::optional<WindowMode> windows{};  ///< none: full where the system permits it, else restricted
   /// Told of objects that outlive the runtime, once they have been named on stderr. By default checked builds abort.
   std::function<void(std::span<const std::string> names)> on_survivors{};
 };
@@ -38,7 +41,7 @@ class TIER_EXPORT Runtime {
   explicit Runtime(RuntimeOptions options);
   /// `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`
   [[nodiscard]] static Runtime from_spec(std::string_view tiers, std::string_view policy = "hint_aware");
-  /// From `TIER_TIERS`, and `TIER_POLICY` where that is set.
+  /// From `TIER_TIERS`, and `TIER_POLICY` and `TIER_WINDOWS` where they are set.
   /// \throws  `ConfigError` naming the variable that is missing or wrong
   [[nodiscard]] static Runtime from_environment();
 

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The two ways in which memory at addresses that never change gets its bytes.
+#include <cstdint>
+#include <string_view>
+
+namespace tier {
+
+enum class WindowMode : std::uint8_t {
+  /// The process serves its own page faults, those of system calls too (userfaultfd): windows over any tier, whose blocks
+  /// move whenever that pays.
+  Full,
+  /// The system pages, for processes without that privilege: windows lie in a scratch file beside those of the slowest
+  /// tier with one, else in memory. What is to be in the fastest tier is read ahead, what is not is given up first;
+  /// nothing moves but by scopes, hints and requests. An emulated tier charges nothing for what is used in a window.
+  Restricted
+};
+
+[[nodiscard]] constexpr std::string_view to_string(WindowMode mode) noexcept {
+  return mode == WindowMode::Full ? "full" : "restricted";
+}
+
+}  // namespace tier
