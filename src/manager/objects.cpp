@@ -388,7 +388,7 @@ Object& ManagerCore::new_object(Block& b, std::size_t offset, std::size_t size, 
   object->block = &b;
   object->offset = offset;
   object->size = size;
-  object->grouped = object->retired = false;
+  object->grouped = object->cut = object->retired = false;
   object->window = nullptr;
   objects_.push_back(*object);
   if (b.record->group == nullptr) b.record->object = object;

@@ -263,6 +263,7 @@ Operand Operand::advice_at(const void* address, Use use) noexcept {
   op.advice = true;
   if (op.block == nullptr) return op;
   op.size = op.block->size;
+  if (const auto* object = ManagerCore::object_in(*op.block)) op.object = object->id;
   if (!op.block->manager->advise(op)) op.block->manager->hold(op);
   return op;
 }
@@ -410,6 +411,7 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
   for (auto* b : blocks) b->record->object = object;
   object->window = window->range.address;
   object->blocks = std::move(blocks);
+  object->cut = object->blocks.size() > 1;
   clock_.advance();
   check_watermarks();
   return {std::move(self), object};
@@ -434,6 +436,7 @@ void ManagerCore::grow(ObjectRef ref, Bytes size) {
   }
   for (auto* b : blocks) b->record->object = &object;
   object.size = end;
+  object.cut = object.blocks.size() > 1;
   clock_.advance();
   check_watermarks();
 }

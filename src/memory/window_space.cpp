@@ -295,6 +295,8 @@ AddressWindow WindowSpace::reserve(std::size_t size, std::size_t alignment) {
   TIER_ASSERT(size % unit == 0 && size > 0, "windows are whole units");
   const MutexLock lock{mutex_};
   if (const auto window = carve(size, alignment)) return *window;
+  free_resting();
+  if (const auto window = carve(size, alignment)) return *window;
   add_area(size, alignment);
   if (const auto window = carve(size, alignment)) return *window;
   throw OutOfTierMemory{"no memory to describe a window"};
@@ -302,7 +304,18 @@ AddressWindow WindowSpace::reserve(std::size_t size, std::size_t alignment) {
 
 void WindowSpace::release(const AddressWindow& window) noexcept {
   const MutexLock lock{mutex_};
-  area_of(window.address)->heap.free(window.slot);
+  if constexpr (detail::checked)
+    free(std::exchange(resting_[released_++ % most_resting], window));
+  else
+    free(window);
+}
+
+void WindowSpace::free_resting() noexcept {
+  for (auto& window : resting_) free(std::exchange(window, {}));
+}
+
+void WindowSpace::free(const AddressWindow& window) noexcept {
+  if (window.address != nullptr) area_of(window.address)->heap.free(window.slot);
 }
 
 void WindowSpace::tag(std::byte* begin, std::size_t size, void* tag) noexcept {

@@ -2,10 +2,12 @@
 #pragma once
 /// \file  Address space in which blocks have fixed places, whatever pages are behind them.
 #include <tier/core/bytes.hpp>
+#include <tier/core/config.hpp>
 #include <tier/core/mutex.hpp>
 #include <tier/memory/region_heap.hpp>
 #include <tier/memory/window_mode.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -113,6 +115,12 @@ class WindowSpace {
   void prepare(const Area& area) const;
   void add_area(std::size_t wanted, std::size_t alignment) TIER_REQUIRES(mutex_);
 
+  void free(const AddressWindow& window) noexcept TIER_REQUIRES(mutex_);
+  void free_resting() noexcept TIER_REQUIRES(mutex_);
+
+  /// In checked builds the addresses of the last windows released serve no others yet: who still uses them is found out.
+  static constexpr std::size_t most_resting = 256;
+
   Area* area_of(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
 
   std::shared_ptr<Server> server_;  // null: restricted
@@ -120,6 +128,8 @@ class WindowSpace {
   Bytes most_;
   Mutex mutex_;
   std::vector<std::unique_ptr<Area>> areas_ TIER_GUARDED_BY(mutex_);
+  std::array<AddressWindow, detail::checked ? most_resting : 0> resting_ TIER_GUARDED_BY(mutex_);
+  std::size_t released_ TIER_GUARDED_BY(mutex_) = 0;  // so far
 };
 
 }  // namespace tier

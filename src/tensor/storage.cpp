@@ -15,8 +15,11 @@ ObjectId next_unmanaged_id() noexcept {
 }  // namespace
 
 TensorStorage::TensorStorage(const RuntimeRef& runtime, Bytes size, std::size_t alignment,
-                             std::string_view name)
-    : handle_{runtime.manager()->create(size, alignment, name)}, size_{size}, alignment_{alignment} {}
+                             std::string_view name, bool in_window)
+    : handle_{in_window ? runtime.manager()->create_window(size, alignment, name)
+                        : runtime.manager()->create(size, alignment, name)},
+      size_{size},
+      alignment_{alignment} {}
 
 TensorStorage::TensorStorage(std::pmr::memory_resource& resource, Bytes size, std::size_t alignment)
     : resource_{&resource},
@@ -49,7 +52,7 @@ TensorStorage& TensorStorage::operator=(TensorStorage&& other) noexcept {
 }
 
 TensorStorage TensorStorage::another(std::string_view name) const {
-  if (handle_) return {RuntimeRef{handle_.manager()}, size_, alignment_, name};
+  if (handle_) return {RuntimeRef{handle_.manager()}, size_, alignment_, name, window() != nullptr};
   return {resource_ != nullptr ? *resource_ : *std::pmr::new_delete_resource(), size_, alignment_};
 }
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "manager/rig.hpp"
 #include "manager/window_fire.hpp"
@@ -243,20 +245,66 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("whoever touches a retired block in a window ends the program, which says what it was") {
+TEST_CASE("whoever uses what is gone from a window ends the program, which says what it was") {
   if (!test::has_windows()) return;
-  const auto ended = test::run_in_child("touch", [] {
-    Rig rig{8_MiB, 16_MiB, true};
-    Windowed object{rig, 4_MiB, "the index"};
-    object.fill(3);
-    rig.manager->retire(object.handle.ref().object->blocks[1]->id);
-    object.bytes.back() = std::byte{4};
-  });
-  CHECK(ended.signal == SIGABRT);
-  CAPTURE(ended.errors);
-  CHECK(ended.errors.find("libtier: a store of ") != std::string::npos);
-  CHECK(ended.errors.find("which is in the retired object \"the index\"") != std::string::npos);
+  struct Use {
+    const char* label;
+    std::function<void(Rig&, Windowed&)> end;
+    const char* message;
+  };
+  const std::vector<Use> uses {
+    {"a retired block",
+     [](Rig& rig, Windowed& object) { rig.manager->retire(object.handle.ref().object->blocks[1]->id); },
+     "which is in the retired object \"the index\""},
+        {"a retired object", [](Rig& rig, Windowed& object) { rig.manager->retire(object.handle.ref()); },
+         "which is in the retired object \"the index\""},
+        {"a retired object in the slow tier",
+         [](Rig& rig, Windowed& object) {
+           migrate(rig, object.handle, 1);
+           rig.manager->retire(object.handle.ref());
+         },
+         "which is in the retired object \"the index\""},
+        {"an object that was assigned to", [](Rig&, Windowed& object) { object.handle = ObjectHandle{}; },
+         "which is in a window of \"freed memory\""},
+#if defined(TIER_CHECKED)
+        {"an object after which others came",
+         [](Rig& rig, Windowed& object) {
+           object.handle.reset();
+           for (int i = 0; i < 100; ++i) Windowed{rig, 4_MiB}.fill(5);
+         },
+         "which is in a window of \"freed memory\""},
+#endif
+  };
+  for (const auto& use : uses)
+    for (const bool write : {true, false}) {
+      const auto label = std::string{use.label} + (write ? ", a store" : ", a load");
+      const auto ended = test::run_in_child(label, [&] {
+        Rig rig{16_MiB, 16_MiB, true};
+        Windowed object{rig, 4_MiB, "the index"};
+        object.fill(3);
+        use.end(rig, object);
+        volatile auto* const last = reinterpret_cast<char*>(&object.bytes.back());
+        if (write)
+          *last = 4;
+        else
+          std::ignore = char{*last};
+      });
+      CAPTURE(label);
+      CAPTURE(ended.errors);
+      CHECK(ended.signal == SIGABRT);
+      CHECK(ended.errors.find(write ? "libtier: a store of " : "libtier: a load of ") != std::string::npos);
+      CHECK(ended.errors.find(use.message) != std::string::npos);
+    }
 }
+
+#if defined(TIER_CHECKED)
+TEST_CASE("addresses that rest after their objects serve when there are no others") {
+  if (!test::has_windows()) return;
+  Rig rig{4_MiB, 4_MiB, true};
+  constexpr Bytes most{std::size_t{200} << 30};  // of address space at a time
+  for (int i = 0; i < 100; ++i) CHECK(rig.manager->reserve_window(most, 64, "large").ref().object->size > 0);
+}
+#endif
 
 TEST_CASE("a store into a page that nobody had touched is not lost while its block is copied") {
   if (!test::has_windows()) return;

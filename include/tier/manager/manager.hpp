@@ -247,6 +247,18 @@ struct BlockRef {
 /// \threadsafety  As `object_of`.
 [[nodiscard]] TIER_EXPORT std::size_t bytes_to_end_of_block(const void* address) noexcept;
 
+/// Calls `visit` with one address in each block of a range, as far as it lies in a window.   \return  how often
+std::size_t for_each_block(const std::byte* begin, const std::byte* end, std::size_t at_most, auto&& visit) {
+  std::size_t count = 0;
+  for (; begin < end && count < at_most; ++count) {
+    const auto rest = bytes_to_end_of_block(begin);
+    if (rest == 0) break;
+    visit(begin);
+    begin += rest;
+  }
+  return count;
+}
+
 /// The object in whose window an address lies; null elsewhere.
 /// \threadsafety  By any thread, while the object lives.   \complexity  O(1)
 [[nodiscard]] TIER_EXPORT ObjectRef object_of(const void* address) noexcept;

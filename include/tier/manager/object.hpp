@@ -25,6 +25,7 @@ struct Object : boost::intrusive::list_base_hook<> {
   std::size_t offset = 0;  ///< in the block
   std::size_t size = 0;
   bool grouped = false;
+  bool cut = false;              ///< its window has several blocks
   bool retired = false;          ///< grouped: its part of the block is gone, or goes with the last pin
   std::uint32_t alignment = 1;   ///< grouped: of its part
   std::uint64_t retired_at = 0;  ///< grouped: the group's `frees` then

@@ -21,12 +21,13 @@ class MigratingPool;
 ///
 /// An allocation of more than 32 KiB is an object of its own, in blocks of up to 2 MiB that move one by one. Smaller ones
 /// share objects of 64 KiB with others that were allocated about the same time, whatever their sizes. What is known of
-/// allocations lies outside them, so that deallocating brings nothing back. Empty objects go at once.
+/// allocations lies outside them, so that deallocating brings nothing back. Empty objects go at once. A checked build aborts
+/// when what is deallocated was not allocated here, or in another size or alignment, and tells on stderr what was not
+/// deallocated when it releases.
 /// \threadsafety  Internally synchronised, but for construction and destruction.
 class TIER_EXPORT MigratingResource final : public std::pmr::memory_resource, public AllocationGroup {
  public:
   /// \param name  of its objects, for messages and statistics
-  /// \throws      `TierError` where the system does not let the process serve its own page faults
   explicit MigratingResource(const RuntimeRef& runtime, std::string_view name = "MigratingResource");
   MigratingResource(const MigratingResource&) = delete;
   MigratingResource& operator=(const MigratingResource&) = delete;
@@ -40,7 +41,8 @@ class TIER_EXPORT MigratingResource final : public std::pmr::memory_resource, pu
   void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const override;
 
  protected:
-  /// \throws  `OutOfTierMemory`; nothing has changed
+  /// \throws  `OutOfTierMemory`, or `TierError` where the system does not let the process serve its own page faults;
+  ///          nothing has changed
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }

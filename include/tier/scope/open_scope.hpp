@@ -60,13 +60,28 @@ class [[nodiscard]] TIER_EXPORT Scope {
     return detail::view_of(object, *operand);
   }
 
+  /// The same of a part of an object. Aborts if nothing of the object is in this scope.
+  template <PartReference T>
+  [[nodiscard]] auto in(const T& part) const noexcept {
+    const auto object = ScopeTraits<T>::object(part);
+    TIER_VERIFY(find(object.id(), false) != nullptr, "the object is not in this scope");
+    return ScopeTraits<T>::view(part);
+  }
+  template <PartReference T>
+  requires(ScopeTraits<T>::is_writable) [[nodiscard]] auto out(const T& part) const noexcept {
+    const auto object = ScopeTraits<T>::object(part);
+    TIER_VERIFY(find(object.id(), true) != nullptr, "the object is not in this scope for writing");
+    return ScopeTraits<T>::view(part);
+  }
+
  protected:
   /// Enters all or nothing; named operands come first.
   template <OperandList... Lists>
   explicit Scope(std::string_view kernel, const Lists&... lists)
-      : operands_{(std::size_t{0} + ... + lists.size())} {
+      : operands_{(std::size_t{0} + ... + (lists.size() + further_blocks(lists)))} {
     (add_named(lists), ...);
     (add_elements(lists), ...);
+    (add_further(lists), ...);
     Manager* const manager = enter(kernel);
     if (manager != nullptr && manager->wants_kernels()) [[unlikely]]
       begin_kernel(*manager, kernel, hash_of_shapes(lists...));
@@ -98,6 +113,29 @@ class [[nodiscard]] TIER_EXPORT Scope {
   void add_named(const OperandSet<role, Element>&) noexcept {}
   template <Use role, class T>
   void add_named(const OperandsOf<role, T>&) noexcept {}
+
+  /// Of named objects in windows, beyond the first of each: advice.
+  template <Use role, class... Ts>
+  [[nodiscard]] static std::size_t further_blocks(const OperandGroup<role, Ts...>& group) noexcept {
+    std::size_t count = 0;
+    group.for_each([&]<class T>(T& object) {
+      using Traits = ScopeTraits<std::remove_const_t<T>>;
+      if constexpr (requires { Traits::further_blocks(object); }) count += Traits::further_blocks(object);
+    });
+    return count;
+  }
+  [[nodiscard]] static std::size_t further_blocks(const auto&) noexcept { return 0; }
+  template <Use role, class... Ts>
+  void add_further(const OperandGroup<role, Ts...>& group) {
+    group.for_each([this]<class T>(T& object) {
+      using Traits = ScopeTraits<std::remove_const_t<T>>;
+      if constexpr (requires { Traits::further_blocks(object); })
+        Traits::for_each_further_address(object, [&](const void* address) {
+          operands_.add([&] { return Operand::advice_at(address, role); });
+        });
+    });
+  }
+  void add_further(const auto&) noexcept {}
 
   template <Use role, class... Ts>
   void add_elements(const OperandGroup<role, Ts...>&) noexcept {}

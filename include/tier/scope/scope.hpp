@@ -29,9 +29,9 @@ template <Use role, OperandList T>
   return list;
 }
 template <class T>
-concept NamedOrList = std::is_lvalue_reference_v<T> || OperandList<T>;
+concept NamedOrList = std::is_lvalue_reference_v<T> || OperandList<T> || PartReference<T>;
 template <Use role, NamedOrList T>
-using ListOf = decltype(as_list<role>(std::declval<T>()));
+using ListOf = decltype(as_list<role>(std::declval<std::remove_reference_t<T>&>()));
 
 /// Remembers the named objects, for structured bindings.
 template <class... Lists>
@@ -70,10 +70,9 @@ class [[nodiscard]] ReadScope : public detail::TypedScope<Lists...> {
   explicit ReadScope(Args&&... operands)
       : detail::TypedScope<Lists...>{{}, detail::as_list<Use::Read>(operands)...} {}
 
-  template <Scoped T>
-  [[nodiscard]] auto operator[](const T& object) const noexcept {
-    return this->in(object);
-  }
+  template <class T>
+  requires Scoped<T> || PartReference<T>
+  [[nodiscard]] auto operator[](const T& object) const noexcept { return this->in(object); }
 };
 template <class First, class... Rest>
 ReadScope(First&&, Rest&&...)
@@ -93,6 +92,10 @@ class [[nodiscard]] WriteScope : public detail::TypedScope<Lists...> {
   template <Scoped T>
   [[nodiscard]] auto operator[](T& object) const noexcept {
     return this->out(object);
+  }
+  template <PartReference T>
+  [[nodiscard]] auto operator[](const T& part) const noexcept {
+    return this->out(part);
   }
 };
 template <class First, class... Rest>

@@ -15,6 +15,8 @@ namespace tier {
 /// static ReadView view(const T&, const Operand&);       of the operand while it is entered
 /// static WriteView view(T&, const Operand&);
 /// static std::uint64_t shape_hash(const T&) noexcept;   optional: tells policies kernels on other shapes apart
+/// static std::size_t further_blocks(const T&) noexcept; optional: where a window is cut into blocks, beyond the first
+/// static void for_each_further_address(const T&, auto&& f);   one in each of them
 /// ```
 template <class T>
 struct ScopeTraits;
@@ -26,11 +28,13 @@ concept Scoped = requires(const T& object, Use use) {
   { ScopeTraits<T>::operand(object, use) } -> std::same_as<Operand>;
 };
 
-/// Something in windows that a scope may be opened on: as many blocks as it has. It has no view. For a `T`:
+/// Something in windows that a scope may be opened on: as many blocks as it has. For a `T`:
 /// ```
 /// static std::size_t block_count(const T&) noexcept;      at most so many, perhaps fewer by the time of:
 /// static void for_each_address(const T&, std::size_t at_most, auto&& f);   one in each block, which stays allocated
 /// ```
+/// What refers to a part of a named object may be a temporary, and has views of its own: `static constexpr bool
+/// is_reference = true`, `is_writable`, `object(const T&)` as above, and `view(const T&)`.
 template <class T>
 concept ScopedInWindows = requires(const T& object) {
   { ScopeTraits<T>::block_count(object) } -> std::same_as<std::size_t>;
@@ -42,10 +46,18 @@ concept ReadOperand = std::is_lvalue_reference_v<T> && Scoped<std::remove_cvref_
 /// The same, and not const.
 template <class T>
 concept WriteOperand = ReadOperand<T> && !std::is_const_v<std::remove_reference_t<T>>;
-/// A named thing in windows; to write, not const.
+/// Refers to a part of something named.
+template <class T>
+concept PartReference = ScopedInWindows<T> && requires {
+  requires ScopeTraits<T>::is_reference;
+};
+/// A named thing in windows, or a reference to a part of one; to write, not const.
 template <class T, Use use>
-concept WindowOperand = std::is_lvalue_reference_v<T> && ScopedInWindows<std::remove_cvref_t<T>> &&
-    (use == Use::Read || !std::is_const_v<std::remove_reference_t<T>>);
+concept WindowOperand = ScopedInWindows<std::remove_cvref_t<T>> &&
+    ((PartReference<std::remove_cvref_t<T>> &&
+      (use == Use::Read || requires { requires ScopeTraits<std::remove_cvref_t<T>>::is_writable; })) ||
+     (!PartReference<std::remove_cvref_t<T>> && std::is_lvalue_reference_v<T> &&
+      (use == Use::Read || !std::is_const_v<std::remove_reference_t<T>>)));
 
 namespace detail {
 /// The read view for a pointer to const, the write view for any other.

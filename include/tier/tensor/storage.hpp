@@ -15,8 +15,9 @@ namespace tier::detail {
 /// Owns an object of a runtime or an allocation from a resource, or refers to memory of the program.
 class TIER_EXPORT TensorStorage {
  public:
-  /// An object.
-  TensorStorage(const RuntimeRef& runtime, Bytes size, std::size_t alignment, std::string_view name);
+  /// An object, with a window or without.
+  TensorStorage(const RuntimeRef& runtime, Bytes size, std::size_t alignment, std::string_view name,
+                bool in_window = false);
   /// An allocation.
   TensorStorage(std::pmr::memory_resource& resource, Bytes size, std::size_t alignment);
   /// Memory of the program.
@@ -29,6 +30,10 @@ class TIER_EXPORT TensorStorage {
   /// from the heap.
   [[nodiscard]] TensorStorage another(std::string_view name) const;
   [[nodiscard]] ObjectRef object() const noexcept { return handle_.ref(); }
+  /// Null without a window.
+  [[nodiscard]] std::byte* window() const noexcept {
+    return handle_ ? handle_.ref().object->window : nullptr;
+  }
   [[nodiscard]] Operand operand(Use use) const {
     return handle_ ? Operand::of(handle_.ref(), use) : Operand::of_unmanaged(address_, size_.count, id_, use);
   }

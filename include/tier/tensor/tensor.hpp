@@ -5,6 +5,7 @@
 #include <tier/scope/scope.hpp>
 #include <tier/tensor/shape.hpp>
 #include <tier/tensor/storage.hpp>
+#include <tier/tensor/tensor_rows.hpp>
 #include <tier/tensor/tensor_view.hpp>
 
 #include <cstddef>
@@ -32,6 +33,12 @@ class Tensor {
   /// \throws      `OutOfTierMemory`, also if the bytes of the shape cannot be counted
   Tensor(const RuntimeRef& runtime, const Shape& shape, std::string_view name = {})
       : Tensor{{runtime, bytes_of(shape), alignment, name}, shape} {}
+  /// Likewise, with a window: the elements are where they are for ever, in blocks of up to 2 MiB that move one by one.
+  /// Scopes, which may cover `rows`, are advice: they bring and keep what fits in half of the fastest tier. What does not
+  /// fit is fetched when it is touched.
+  /// \throws  also `TierError` where the system does not let the process serve its own page faults
+  Tensor(const RuntimeRef& runtime, const Shape& shape, Windowed, std::string_view name = {})
+      : Tensor{{runtime, bytes_of(shape), alignment, name, true}, shape} {}
   /// Likewise, on memory that does not move.   \pre  `resource` outlives the tensor
   Tensor(std::pmr::memory_resource& resource, const Shape& shape)
       : Tensor{{resource, bytes_of(shape), alignment}, shape} {}
@@ -58,6 +65,14 @@ class Tensor {
     return {std::move(storage_), shape};
   }
 
+  /// The rows (indices of the first dimension) from `begin` up to `end`, of a tensor with a window: for scopes and hints,
+  /// as in `ReadScope in{x.rows(0, 8)}`, `in[x.rows(0, 8)]`.
+  /// \throws  `std::out_of_range`, or `ConfigError` if there is no window
+  [[nodiscard]] TensorRows<const T> rows(std::size_t begin, std::size_t end) const {
+    return rows_of<const T>(begin, end);
+  }
+  [[nodiscard]] TensorRows<T> rows(std::size_t begin, std::size_t end) { return rows_of<T>(begin, end); }
+
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] std::size_t rank() const noexcept { return shape_.rank(); }
   [[nodiscard]] std::size_t extent(std::size_t i) const noexcept { return shape_[i]; }
@@ -71,6 +86,12 @@ class Tensor {
 
   Tensor(detail::TensorStorage storage, const Shape& shape)
       : storage_{std::move(storage)}, shape_{shape}, strides_{row_major(shape)} {}
+  template <class U>
+  TensorRows<U> rows_of(std::size_t begin, std::size_t end) const {
+    detail::check_rows(shape_, begin, end, object());
+    auto* const first = reinterpret_cast<U*>(storage_.window()) + begin * strides_[0];
+    return {object(), {first, detail::with_rows(shape_, end - begin), strides_}};
+  }
   static Bytes bytes_of(const Shape& shape) {
     std::size_t size = 0;
     if (__builtin_mul_overflow(shape.count(), sizeof(T), &size) || size > PTRDIFF_MAX)
@@ -88,6 +109,16 @@ template <class T>
 struct ScopeTraits<Tensor<T>> {
   static ObjectRef object(const Tensor<T>& tensor) noexcept { return tensor.object(); }
   static Operand operand(const Tensor<T>& tensor, Use use) { return tensor.storage_.operand(use); }
+  static std::size_t further_blocks(const Tensor<T>& tensor) noexcept {
+    const Object* const object = tensor.object().object;
+    return object != nullptr && object->cut ? object->blocks.size() - 1 : 0;
+  }
+  static void for_each_further_address(const Tensor<T>& tensor, auto&& visit) {
+    const Object* const object = tensor.object().object;
+    if (object == nullptr || !object->cut) return;
+    for_each_block(object->window + object->block->size, object->window + object->size, std::size_t(-1),
+                   visit);
+  }
   static std::uint64_t shape_hash(const Tensor<T>& tensor) noexcept { return hash_of(tensor.shape_); }
   static TensorView<const T> view(const Tensor<T>& tensor, const Operand& operand) noexcept {
     return {reinterpret_cast<const T*>(operand.address), tensor.shape_, tensor.strides_};

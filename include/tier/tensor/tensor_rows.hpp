@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Some rows of a tensor with a window, for scopes and hints on them alone.
+#include <tier/scope/traits.hpp>
+#include <tier/tensor/tensor_view.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+
+namespace tier {
+
+/// Asks for a tensor with a window.
+struct Windowed {};
+inline constexpr Windowed windowed{};
+
+namespace detail {
+/// \throws  `std::out_of_range` naming the tensor and its shape; `ConfigError` if there is no window
+TIER_EXPORT void check_rows(const Shape& shape, std::size_t begin, std::size_t end, ObjectRef object);
+/// The shape of so many rows.
+[[nodiscard]] TIER_EXPORT Shape with_rows(const Shape& shape, std::size_t rows);
+}  // namespace detail
+
+/// What `Tensor::rows` gives: `T` is const if the tensor is. A scope on it covers the blocks that these rows lie in, as
+/// advice; its view has these rows alone.
+/// \pre           The tensor lives.
+/// \threadsafety  Immutable.
+template <class T>
+class TensorRows {
+ public:
+  TensorRows(ObjectRef object, const TensorView<T>& view) noexcept : object_{object}, view_{view} {}
+
+  [[nodiscard]] std::size_t count() const noexcept { return view_.count(); }
+  [[nodiscard]] const Shape& shape() const noexcept { return view_.shape(); }
+
+ private:
+  friend struct ScopeTraits<TensorRows>;
+
+  ObjectRef object_;
+  TensorView<T> view_;
+};
+
+template <class T>
+struct ScopeTraits<TensorRows<T>> {
+  static constexpr bool is_reference = true;
+  static constexpr bool is_writable = !std::is_const_v<T>;
+
+  static ObjectRef object(const TensorRows<T>& rows) noexcept { return rows.object_; }
+  static std::size_t block_count(const TensorRows<T>& rows) noexcept {
+    std::size_t count = 0;
+    for_each_address(rows, std::size_t(-1), [&](const void*) { ++count; });
+    return count;
+  }
+  static void for_each_address(const TensorRows<T>& rows, std::size_t at_most, auto&& visit) {
+    const auto bytes = std::as_bytes(rows.view_.elements());
+    for_each_block(bytes.data(), bytes.data() + bytes.size(), at_most, visit);
+  }
+  static TensorView<T> view(const TensorRows<T>& rows) noexcept { return rows.view_; }
+};
+
+}  // namespace tier

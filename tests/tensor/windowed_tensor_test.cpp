@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Tensors that are cut into blocks, and scopes on some of their rows.
+#include <doctest/doctest.h>
+#include <tier/core/error.hpp>
+#include <tier/tensor/tensor.hpp>
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/seed.hpp"
+#include "support/steps.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/test_manager.hpp"
+#include "support/windows.hpp"
+
+namespace tier {
+namespace {
+
+using namespace literals;
+using test::make_manager;
+
+constexpr std::size_t columns = 1024;                                             // 4 KiB a row
+constexpr std::size_t rows_of_block = (2_MiB).count / (columns * sizeof(float));  // 512
+
+template <class T>
+concept CanUpdate = requires(T& tensor) {
+  updates(tensor.rows(0, 1));
+};
+static_assert(CanUpdate<Tensor<float>> && !CanUpdate<const Tensor<float>>);
+
+template <class Error>
+std::string message_of(auto&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+}  // namespace
+
+TEST_CASE("a scope on rows fetches and keeps the blocks of these rows alone") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  for (const auto& slow : {tiers::emulated("cxl", 64_MiB), tiers::file(directory.path(), 64_MiB)}) {
+    const auto manager = make_manager({tiers::dram(16_MiB), slow});
+    Tensor<float> x{manager, {16 * rows_of_block, columns}, windowed, "x"};
+    CHECK(manager->statistics().blocks == 16);
+    for (std::size_t block = 0; block < 16; ++block) {
+      const auto rows = x.rows(block * rows_of_block, (block + 1) * rows_of_block);
+      WriteScope out{rows};
+      std::ranges::fill(out[rows].elements(), static_cast<float>(block));
+    }
+    migrate(x.rows(0, x.extent(0)), 1);
+    const auto used = [&] { return manager->statistics().tiers[0].used; };
+    CHECK(used() == 0_B);
+    const auto faults = manager->statistics().window_faults;
+    {
+      const auto few =
+          x.rows(rows_of_block - 1, 2 * rows_of_block + 1);  // a whole block, and a row of both neighbours
+      const ReadScope in{x.rows(rows_of_block - 1, 2 * rows_of_block + 1)};
+      CHECK(used() == 6_MiB);
+      const auto view = in[few];
+      CHECK(view.extent(0) == rows_of_block + 2);
+      CHECK(view(0, columns - 1) == 0);
+      CHECK(view(1, 0) == 1);
+      CHECK(view(rows_of_block + 1, 5) == 2);
+      migrate(few, 1);  // what is pinned stays
+      CHECK(used() == 6_MiB);
+      CHECK(view(7, 7) == 1);
+    }
+    CHECK(manager->statistics().window_faults == faults);
+    {
+      KernelScope k{"add", reads(x.rows(0, 1)), updates(x.rows(5 * rows_of_block, 5 * rows_of_block + 1))};
+      k.out(x.rows(5 * rows_of_block, 5 * rows_of_block + 1))(0, 3) += k.in(x.rows(0, 1))(0, 0) + 1;
+    }
+    CHECK(used() == 8_MiB);
+    CHECK(manager->statistics().window_faults == faults);
+    migrate(x.rows(0, x.extent(0)), 1);
+    CHECK(prefetch(x.rows(5 * rows_of_block, 5 * rows_of_block + 1)) == Outcome::Done);
+    manager->quiesce();
+    CHECK(used() == 2_MiB);
+    const ReadScope in{x.rows(5 * rows_of_block, 5 * rows_of_block + 1)};
+    CHECK(in[x.rows(5 * rows_of_block, 5 * rows_of_block + 1)](0, 3) == 6);
+    CHECK(manager->statistics().window_faults == faults);
+    manager->check_invariants();
+  }
+}
+
+TEST_CASE("a tensor of five times the fast tier holds what was stored last, by rows or as a whole") {
+  if (!test::has_windows()) return;
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  const auto manager = make_manager({tiers::dram(8_MiB), tiers::emulated("cxl", 128_MiB)});
+  constexpr std::size_t rows = 20 * rows_of_block + 77;
+  Tensor<float> x{manager, {rows, columns}, windowed};
+  std::vector<float> model(rows, 0);  // each row of one value
+  {
+    WriteScope out{overwrites(x)};
+    std::ranges::fill(out[x].elements(), 0.F);
+  }
+  std::mt19937_64 random{seed};
+  for (std::uint64_t step = 0; step < test::steps(300); ++step) {
+    const auto begin = random() % rows, end = std::min(rows, begin + random() % (3 * rows_of_block));
+    if (random() % 2 == 0) {
+      WriteScope out{updates(x.rows(begin, end))};
+      if (begin == end) continue;
+      const auto view = out[x.rows(begin, end)];
+      for (std::size_t row = begin; row < end; row += 1 + random() % 50) {
+        model[row] = static_cast<float>(random() % 1000);
+        std::fill_n(&view(row - begin, 0), columns, model[row]);
+      }
+    } else if (begin < end) {
+      const ReadScope in{x.rows(begin, end)};
+      const auto view = in[x.rows(begin, end)];
+      for (std::size_t row = begin; row < end; row += 1 + random() % 20)
+        if (view(row - begin, random() % columns) != model[row]) FAIL("a row is not as it was stored");
+    }
+  }
+  const auto as_stored = [&](const Tensor<float>& tensor) {
+    const ReadScope in{tensor};
+    const auto view = in[tensor];
+    for (std::size_t row = 0; row < rows; ++row)
+      if (view(row, 0) != model[row] || view(row, columns - 1) != model[row]) return false;
+    return true;
+  };
+  CHECK(as_stored(x));
+  const auto copy = x.clone("copy");
+  CHECK(copy.object().object->window != nullptr);
+  CHECK(as_stored(copy));
+  const auto moved = std::move(x).reshaped({rows, columns});
+  CHECK(as_stored(moved));
+  CHECK(manager->statistics().tiers[0].used <= 8_MiB);
+  manager->quiesce();
+  manager->check_invariants();
+}
+
+TEST_CASE("a scope on a whole tensor with a window covers all blocks of it that fit") {
+  if (!test::has_windows()) return;
+  const auto manager = make_manager({tiers::dram(32_MiB), tiers::emulated("cxl", 64_MiB)});
+  Tensor<float> x{manager, {5 * rows_of_block, columns}, windowed, "x"};
+  Tensor<float> plain{manager, {10}};
+  migrate(x.rows(0, x.extent(0)), 1);
+  const auto faults = manager->statistics().window_faults;
+  {
+    KernelScope k{"sum", reads(x), overwrites(plain)};
+    const auto& [all, sum] = k;
+    sum(0) = all(0, 0) + all(5 * rows_of_block - 1, 0);
+    migrate(x.rows(0, x.extent(0)), 1);
+    CHECK(manager->statistics().tiers[0].used >= 10_MiB);
+  }
+  CHECK(manager->statistics().window_faults == faults);
+}
+
+TEST_CASE("rows that are not there, or of a tensor without a window, are refused by name") {
+  const auto manager = make_manager({tiers::dram(8_MiB)});
+  const Tensor<float> plain{manager, {10, 3}, "weights"};
+  CHECK(message_of<ConfigError>([&] { std::ignore = plain.rows(0, 1); }) ==
+        "\"weights\" has no window, so that scopes cover all of it: make it with tier::windowed");
+  float element = 0;
+  CHECK_THROWS_AS(std::ignore = Tensor<float>::wrap(&element, {1}).rows(0, 1), ConfigError);
+  if (!test::has_windows()) return;
+  const Tensor<float> x{manager, {10, 3}, windowed, "weights"};
+  CHECK(message_of<std::out_of_range>([&] { std::ignore = x.rows(4, 11); }) ==
+        "rows 4 to 11 of \"weights\", whose shape is [10, 3]");
+  CHECK_THROWS_AS(std::ignore = x.rows(5, 4), std::out_of_range);
+  CHECK(x.rows(10, 10).count() == 0);
+  CHECK(x.rows(2, 5).shape() == Shape{3, 3});
+  const Tensor<float> scalar{manager, {}, windowed};
+  CHECK_THROWS_AS(std::ignore = scalar.rows(0, 0), std::out_of_range);
+}
+
+}  // namespace tier
