@@ -204,8 +204,10 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
   void fill_hole(std::byte* address, bool protect) noexcept;
   void wait_for_room() noexcept;
-  void refuse(const WindowFault& fault, const Operand& operand, const char* why) noexcept;
-  [[noreturn]] void die_of(const WindowFault& fault, const Block* b) const noexcept TIER_REQUIRES(mutex_);
+  std::uint64_t now() const noexcept override { return ended_.load(std::memory_order_acquire); }
+  static bool is_dead(const Block* b) noexcept;
+  void refuse(const WindowFault& fault, const char* why) noexcept;
+  void die_of(const WindowFault& fault, const Block* b) const noexcept TIER_REQUIRES(mutex_);
   WindowSpace& windows() TIER_REQUIRES(mutex_);
   std::unique_ptr<WindowSpace> served_windows() TIER_REQUIRES(mutex_);
   std::unique_ptr<WindowSpace> paged_windows() const TIER_REQUIRES(mutex_);
@@ -400,6 +402,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   WantedUses watched_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;  // by the policy or an observer
   bool policy_kernels_ TIER_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Landings> landings_ TIER_GUARDED_BY(mutex_);  // from the first window on
+  std::atomic<std::uint64_t> ended_{0};                         // blocks whose contents are gone
   std::unique_ptr<WindowSpace> windows_;  // from the first window on; its threads come to us
   Companions companions_;                 // told before the lock is taken
   bool in_fork_child_ = false;            // set before the child's first own instruction

@@ -350,6 +350,7 @@ void ManagerCore::release_if_dead(Block& b) noexcept {
 void ManagerCore::mark_dead(Block& b) noexcept {
   b.version.fetch_add(1, std::memory_order_relaxed);  // what is in flight is not published
   if (b.record->transfer != nullptr) engine_.cancel(*b.record->transfer);
+  ended_.fetch_add(1, std::memory_order_release);
   b.state.fetch_or(word::retired, std::memory_order_acq_rel);
   release_if_dead(b);
 }

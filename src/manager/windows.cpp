@@ -183,9 +183,7 @@ bool ManagerCore::serve(const WindowFault& fault) noexcept {
   {
     MutexLock lock{mutex_};
     auto* const b = static_cast<Block*>(WindowSpace::find(fault.address));
-    if (b == nullptr || b->record == nullptr ||
-        (b->state.load(std::memory_order_acquire) & word::retired) != 0)
-      die_of(fault, b);
+    if (is_dead(b)) return die_of(fault, b), true;
     auto& record = *b->record;
     if (b->address.load(std::memory_order_relaxed) != nullptr) {
       if (fault.present && !record.writable) {
@@ -212,7 +210,7 @@ bool ManagerCore::serve(const WindowFault& fault) noexcept {
   } catch (const OutOfTierMemory&) {  // scopes hold all of it: one of them will end
     return wait_for_room(), false;
   } catch (const std::exception& error) {
-    return refuse(fault, operand, error.what()), true;
+    return refuse(fault, error.what()), true;
   }
   MutexLock lock{mutex_};  // whoever is woken finds our pin gone
   windows_->wake(operand.block->record->place, operand.size);
@@ -237,16 +235,28 @@ void ManagerCore::fill_hole(std::byte* address, bool protect) noexcept {
   std::ignore = windows_->fill(begin, zeros(), page, protect);  // there already, if another thread was faster
 }
 
-/// What cannot be read: the access ends with SIGBUS, as one to a mapped file on a broken disk.
-void ManagerCore::refuse(const WindowFault& fault, const Operand& operand, const char* why) noexcept {
-  std::fprintf(stderr, "libtier: an access to %p cannot be served: %s\n", static_cast<void*>(fault.address),
-               why);
-  Block& b = *operand.block;
-  if (!windows_->poison(b.record->place, b.size)) std::abort();
+bool ManagerCore::is_dead(const Block* b) noexcept {
+  return b == nullptr || b->record == nullptr ||
+         (b->state.load(std::memory_order_acquire) & word::retired) != 0;
 }
 
-/// An access to what is no object any more ends the program: there is nobody to throw to.
+/// What cannot be read: the access ends with SIGBUS, as one to a mapped file on a broken disk.
+void ManagerCore::refuse(const WindowFault& fault, const char* why) noexcept {
+  MutexLock lock{mutex_};
+  const auto* const b = static_cast<const Block*>(WindowSpace::find(fault.address));
+  if (is_dead(b)) return die_of(fault, b);
+  std::fprintf(stderr, "libtier: an access to %p cannot be served: %s\n", static_cast<void*>(fault.address),
+               why);
+  if (!windows_->poison(b->record->place, b->size)) std::abort();
+}
+
+/// An access to what is no object any more ends the program: there is nobody to throw to. Unless the thread may have gone
+/// on long ago: if it waits after all, it comes again.
 void ManagerCore::die_of(const WindowFault& fault, const Block* b) const noexcept {
+  if (fault.since != now()) {
+    const auto into = reinterpret_cast<std::uintptr_t>(fault.address) % WindowSpace::unit;
+    return windows_->wake(fault.address - into, WindowSpace::unit);
+  }
   const auto name = b != nullptr && b->record != nullptr ? name_of(*b) : std::string_view{"freed memory"};
   std::fprintf(stderr, "libtier: %s of %p, which is in %s \"%.*s\"\n", fault.write ? "a store" : "a load",
                static_cast<void*>(fault.address), b != nullptr ? "the retired object" : "a window of",
@@ -493,6 +503,7 @@ void ManagerCore::discard(std::span<Block* const> blocks) noexcept {
 
 /// The block's part of its window has nobody any more.
 void ManagerCore::leave_window(Block& b) noexcept {
+  ended_.fetch_add(1, std::memory_order_release);
   WindowSpace::tag(b.record->place, b.size, nullptr);
   let_go(*b.record->window);
 }

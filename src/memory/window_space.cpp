@@ -204,11 +204,12 @@ void WindowSpace::Server::serve(const std::shared_ptr<Server>& self) noexcept {
 
 void WindowSpace::Server::read_one() noexcept {
   ::uffd_msg message;
+  const auto now = faults.now();
   if (::read(descriptor, &message, sizeof message) != sizeof message) return;  // another thread has it
   if (message.event != UFFD_EVENT_PAGEFAULT) return;
   const auto flags = message.arg.pagefault.flags;
   faults.on_fault({reinterpret_cast<std::byte*>(message.arg.pagefault.address),
-                   (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0});
+                   (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0, now});
 }
 
 std::string WindowSpace::why_not() {

@@ -22,7 +22,8 @@ namespace tier {
 struct WindowFault {
   std::byte* address = nullptr;
   bool write = false;
-  bool present = false;  ///< the page is there and write-protected
+  bool present = false;     ///< the page is there and write-protected
+  std::uint64_t since = 0;  ///< what `WindowFaults::now` was before it was read
 };
 
 /// A reserved range of addresses.
@@ -36,6 +37,9 @@ struct AddressWindow {
 class WindowFaults {
  public:
   virtual ~WindowFaults() = default;
+  /// A count of objects that have ended. A fault read before the last of them may be of a thread that has gone on since,
+  /// woken with others, and has let go of the object.
+  [[nodiscard]] virtual std::uint64_t now() const noexcept = 0;
   /// Sees to it that the access can be tried again, and calls `wake`.
   virtual void on_fault(const WindowFault& fault) noexcept = 0;
 };
@@ -114,14 +118,12 @@ class WindowSpace {
   std::optional<AddressWindow> carve(std::size_t size, std::size_t alignment) noexcept TIER_REQUIRES(mutex_);
   void prepare(const Area& area) const;
   void add_area(std::size_t wanted, std::size_t alignment) TIER_REQUIRES(mutex_);
-
+  Area* area_of(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
   void free(const AddressWindow& window) noexcept TIER_REQUIRES(mutex_);
   void free_resting() noexcept TIER_REQUIRES(mutex_);
 
   /// In checked builds the addresses of the last windows released serve no others yet: who still uses them is found out.
   static constexpr std::size_t most_resting = 256;
-
-  Area* area_of(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
 
   std::shared_ptr<Server> server_;  // null: restricted
   std::string directory_;

@@ -74,8 +74,9 @@ class Rig {
     policy = scripted.get();
     manager = Manager::make(std::move(owned), std::move(scripted), options.manager);
   }
-  Rig(Bytes fast, Bytes slow, bool addressable)
-      : Rig{RigOptions{{fast_tier(fast), slow_tier(slow, addressable)}}} {}
+  Rig(Bytes fast, Bytes slow, bool addressable, std::optional<WindowMode> windows = {})
+      : Rig{RigOptions{.tiers = {fast_tier(fast), slow_tier(slow, addressable)},
+                       .manager = {.threads = 1, .movers = 1, .windows = windows}}} {}
 
   MemoryTier& fast() { return *tiers[0]; }
   MemoryTier& slow() { return *tiers[1]; }

@@ -36,15 +36,27 @@ struct Windowed {
   std::span<std::byte> bytes;
 };
 
+/// What windows can be like here.
+struct Shape {
+  WindowMode mode;
+  bool addressable;  // the slow tier
+};
+std::vector<Shape> shapes() {
+  std::vector<Shape> all;
+  for (const auto mode : window_modes())
+    for (const bool addressable : {true, false}) all.push_back({mode, addressable});
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("what is in a window keeps its address and its bytes, wherever it goes") {
-  if (!test::has_windows()) return;
-  for (const bool addressable : {true, false}) {
+  for (const auto& [mode, addressable] : shapes()) {
+    CAPTURE(to_string(mode));
     CAPTURE(addressable);
     for (const Bytes size : {Bytes{1}, 64_KiB, 1_MiB, 2_MiB, 5_MiB}) {
       CAPTURE(size.count);
-      Rig rig{16_MiB, 16_MiB, addressable};
+      Rig rig{16_MiB, 16_MiB, addressable, mode};
       Windowed object{rig, size};
       object.fill(7);
       for (const TierIndex there : {TierIndex{1}, TierIndex{0}, TierIndex{1}}) {
@@ -62,10 +74,10 @@ TEST_CASE("what is in a window keeps its address and its bytes, wherever it goes
 }
 
 TEST_CASE("windows of five times the fast tier hold what was stored last, with no scope") {
-  if (!test::has_windows()) return;
-  for (const bool addressable : {true, false}) {
+  for (const auto& [mode, addressable] : shapes()) {
+    CAPTURE(to_string(mode));
     CAPTURE(addressable);
-    Rig rig{4_MiB, 64_MiB, addressable};
+    Rig rig{4_MiB, 64_MiB, addressable, mode};
     std::vector<Windowed> objects;
     for (char i = 0; i < 20; ++i) {
       objects.emplace_back(rig, 1_MiB);
@@ -115,15 +127,14 @@ TEST_CASE("the object of any address in a window is found") {
 }
 
 TEST_CASE("windows under fire: no store is lost, no load sees the past, no system call fails") {
-  if (!test::has_windows()) return;
   const auto seed = test::seed();
   CAPTURE(seed);
   const std::array sizes{64_KiB, 64_KiB, 128_KiB, 512_KiB, 1_MiB, 2_MiB, 2_MiB, 4_MiB, 5_MiB};
-  const std::array shapes{true, false};
-  const auto each = seconds("TIER_FIRE_SECONDS") / static_cast<double>(shapes.size());
-  for (const bool addressable : shapes) {
+  const auto each = seconds("TIER_FIRE_SECONDS") / static_cast<double>(shapes().size());
+  for (const auto& [mode, addressable] : shapes()) {
+    CAPTURE(to_string(mode));
     CAPTURE(addressable);
-    Rig rig{8_MiB, 32_MiB, addressable};
+    Rig rig{8_MiB, 32_MiB, addressable, mode};
     WindowFire fire{rig, sizes, seed};
     CHECK_NOTHROW(fire.run(each));
     rig.settle();
@@ -131,6 +142,54 @@ TEST_CASE("windows under fire: no store is lost, no load sees the past, no syste
                           << fire.moves() << " moves");
     CHECK(std::min({fire.stores(), fire.loads(), fire.calls(), fire.moves()}) > 0);
   }
+}
+
+TEST_CASE("system calls reach into windows without privilege, while what is in them moves") {
+  for (const auto mode : window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto ended = run_in_child("calls " + std::string{to_string(mode)}, [mode] {
+      constexpr ::uid_t nobody = 65534;
+      const auto drop_privilege = [] {
+        if (::setresuid(nobody, nobody, nobody) != 0) std::perror("setresuid");
+      };
+      if (mode == WindowMode::Restricted) drop_privilege();
+      Rig rig{8_MiB, 32_MiB, false, mode};
+      WindowFire fire{rig, std::array{64_KiB, 512_KiB, 2_MiB, 5_MiB}, 1};
+      if (mode == WindowMode::Full) drop_privilege();  // what was granted stays
+      try {
+        fire.run(std::chrono::seconds{1});
+      } catch (const std::exception& error) {
+        std::fputs(error.what(), stderr);
+      }
+      std::fputs(fire.calls() > 0 && ::geteuid() == nobody ? "done" : "not done", stderr);
+    });
+    if (::geteuid() != 0) {
+      MESSAGE("SKIPPED: only root can give up privilege");
+      continue;
+    }
+    CHECK(ended.errors == "done");
+    CHECK(ended.code == 0);
+  }
+}
+
+TEST_CASE("where the system pages, no access to a window is served, and statistics say so") {
+  Rig rig{4_MiB, 64_MiB, false, WindowMode::Restricted};
+  CHECK(!rig.manager->statistics().windows);
+  Windowed a{rig, 4_MiB}, b{rig, 4_MiB};
+  a.fill(1);
+  b.fill(2);
+  CHECK(rig.where(a.handle) == 1);
+  CHECK(a.all_are(1));
+  CHECK(rig.where(a.handle) == 1);
+  migrate(rig, b.handle, 1);
+  migrate(rig, a.handle, 0);
+  CHECK(rig.where(a.handle) == 0);
+  const auto statistics = rig.manager->statistics();
+  CHECK(statistics.windows == WindowMode::Restricted);
+  CHECK(statistics.window_faults == 0);
+  CHECK(statistics.to_text().find("restricted") != std::string::npos);
+  CHECK(statistics.to_json().find("\"windows\": \"restricted\"") != std::string::npos);
+  CHECK(rig.slow().transfers == 0);
 }
 
 TEST_CASE("an object grows in its window, block by block, and keeps what it holds") {

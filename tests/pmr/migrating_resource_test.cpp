@@ -31,13 +31,13 @@ using test::slow_tiers;
 }  // namespace
 
 TEST_CASE("containers of five times the fast tier hold what they should, with no scope") {
-  if (!test::has_windows()) return;
   const test::TemporaryDirectory directory;
   const auto seed = test::seed();
   CAPTURE(seed);
-  for (const auto& slow : slow_tiers()) {
+  for (const auto& [slow, mode] : test::slow_tiers_and_modes()) {
     CAPTURE(std::string{slow.name});
-    const auto manager = make_manager({tiers::dram(1_MiB), slow.spec(directory.path(), 64_MiB)});
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(1_MiB), slow.spec(directory.path(), 64_MiB)}, mode);
     {
       MigratingResource memory{manager};
       using Record = std::array<std::uint64_t, 128>;
@@ -68,14 +68,15 @@ TEST_CASE("containers of five times the fast tier hold what they should, with no
 }
 
 TEST_CASE("containers do as those of std, while other threads move what they hold") {
-  if (!test::has_windows()) return;
   const test::TemporaryDirectory directory;
   const auto seed = test::seed();
   CAPTURE(seed);
-  const auto steps = test::steps(test::thread_sanitized ? 100'000 : 1'000'000) / slow_tiers().size();
-  for (const auto& slow : slow_tiers()) {
+  const auto steps =
+      test::steps(test::thread_sanitized ? 100'000 : 1'000'000) / test::slow_tiers_and_modes().size();
+  for (const auto& [slow, mode] : test::slow_tiers_and_modes()) {
     CAPTURE(std::string{slow.name});
-    const auto manager = make_manager({tiers::dram(8_MiB), slow.spec(directory.path(), 128_MiB)});
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(8_MiB), slow.spec(directory.path(), 128_MiB)}, mode);
     MigratingResource memory{manager};
     GroupResource group{memory};
     test::BothContainers in_memory{memory}, in_group{group};

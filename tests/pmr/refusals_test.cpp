@@ -174,10 +174,22 @@ TEST_CASE("without huge pages windows have small ones") {
   }));
 }
 
-TEST_CASE("where userfaultfd is forbidden an allocation in a window throws, and other resources go on") {
+TEST_CASE("where userfaultfd is forbidden the system pages windows") {
+  const test::TemporaryDirectory directory;
+  check(test::run_in_child("paged", [&] {
+    forbid_userfaultfd();
+    for (const auto& slow : test::slow_tiers()) {
+      const auto manager = make_manager({tiers::dram(8_MiB), slow.spec(directory.path(), 256_MiB)});
+      use(manager);
+      expect(manager->statistics().windows == WindowMode::Restricted, "the mode");
+    }
+  }));
+}
+
+TEST_CASE("where userfaultfd is forbidden full windows are refused, and other resources go on") {
   check(test::run_in_child("forbidden", [] {
     forbid_userfaultfd();
-    const auto manager = make_manager({tiers::dram(16_MiB)});
+    const auto manager = make_manager({tiers::dram(16_MiB)}, WindowMode::Full);
     MigratingResource memory{manager};
     ArenaResource arena{manager, 1_MiB};
     for (int round = 0; round < 2; ++round) {

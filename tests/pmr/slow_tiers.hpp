@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "support/windows.hpp"
+
 namespace tier::test {
 
 struct SlowTier {
@@ -19,6 +21,17 @@ inline const std::vector<SlowTier>& slow_tiers() {
       {"mapped", [](const std::string& directory, Bytes size) { return tiers::mapped(directory, size); }},
       {"file", [](const std::string& directory, Bytes size) { return tiers::file(directory, size); }},
       {"dram", [](const std::string&, Bytes size) { return tiers::dram(size); }}};
+  return all;
+}
+
+struct SlowTierAndMode {
+  SlowTier slow;
+  WindowMode mode;
+};
+inline std::vector<SlowTierAndMode> slow_tiers_and_modes() {
+  std::vector<SlowTierAndMode> all;
+  for (const auto mode : window_modes())
+    for (const auto& slow : slow_tiers()) all.push_back({slow, mode});
   return all;
 }
 

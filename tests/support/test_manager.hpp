@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,12 @@ class FetchingPolicy final : public Policy {
 };
 
 /// Over these tiers.
-[[nodiscard]] inline std::shared_ptr<Manager> make_manager(const std::vector<TierSpec>& specs) {
+[[nodiscard]] inline std::shared_ptr<Manager> make_manager(const std::vector<TierSpec>& specs,
+                                                           std::optional<WindowMode> windows = {}) {
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& spec : specs) tiers.push_back(make_tier(spec));
-  return Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1});
+  return Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(),
+                       {.threads = 1, .windows = windows});
 }
 
 /// Writes down kernels and hints.

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 namespace tier::test {
 
@@ -14,6 +15,12 @@ namespace tier::test {
   static const std::string reason = WindowSpace::why_not();
   if (!reason.empty()) MESSAGE("SKIPPED: no windows here: " << reason);
   return reason.empty();
+}
+
+/// Both, or the one that needs no privilege.
+[[nodiscard]] inline std::vector<WindowMode> window_modes() {
+  if (!has_windows()) return {WindowMode::Restricted};
+  return {WindowMode::Full, WindowMode::Restricted};
 }
 
 }  // namespace tier::test
