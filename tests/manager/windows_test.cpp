@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Objects whose addresses never change.
 #include <doctest/doctest.h>
+#include <tier/core/config.hpp>
 
 #include <algorithm>
 #include <csignal>
