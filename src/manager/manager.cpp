@@ -94,6 +94,10 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
 ManagerCore::~ManagerCore() {
   LiveManagers::instance().remove(this);
   quiesce();
+  if (!in_fork_child_) {
+    const MutexLock lock{mutex_};
+    reclaim_garbage();  // windows are memory of their own
+  }
   windows_.reset();  // its threads come to all that is here
   for (auto& tier : tiers_) {
     tier.ranked.clear();

@@ -26,7 +26,7 @@ class TIER_EXPORT GroupResource final : public std::pmr::memory_resource, public
   GroupResource(const GroupResource&) = delete;
   GroupResource& operator=(const GroupResource&) = delete;
   /// Releases.
-  ~GroupResource();
+  ~GroupResource() override;
 
   /// Gives all memory back to upstream, deallocated or not.
   void release() noexcept;

@@ -32,7 +32,7 @@ class TIER_EXPORT MigratingResource final : public std::pmr::memory_resource, pu
   MigratingResource(const MigratingResource&) = delete;
   MigratingResource& operator=(const MigratingResource&) = delete;
   /// Releases.
-  ~MigratingResource();
+  ~MigratingResource() override;
 
   /// Frees all that was allocated, deallocated or not.
   void release() noexcept;
