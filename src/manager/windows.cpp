@@ -26,6 +26,12 @@ std::byte* zeros() noexcept {
   return bytes.data();
 }
 
+/// Something of which there may be more later, unlike a privilege.
+bool is_shortage(const std::error_code& error) noexcept {
+  return error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system ||
+         error == std::errc::not_enough_memory;
+}
+
 }  // namespace
 
 std::byte* ManagerCore::home(const Region& region) const noexcept {
@@ -353,16 +359,19 @@ bool ManagerCore::bring_all(std::span<Operand> few, const BatchContext& context)
 WindowSpace& ManagerCore::windows() {
   if (windows_ != nullptr) return *windows_;
   const bool has_memory = tiers_.front().tier->has_private_pages();
-  const bool full =
-      options_.windows ? *options_.windows == WindowMode::Full : has_memory && WindowSpace::why_not().empty();
-  if (full && !has_memory)
+  if (options_.windows == WindowMode::Full && !has_memory)
     throw TierError{
         std::make_error_code(std::errc::not_supported),
         "full windows need memory in the fastest tier, which is " + std::string{tiers_.front().tier->name()}};
   for (auto& state : tiers_)
     if (state.tier->has_private_pages())
       state.bare.resize(round_up(state.heap.capacity().count, WindowSpace::unit) / WindowSpace::unit);
-  windows_ = full ? served_windows() : paged_windows();
+  if (has_memory && options_.windows != WindowMode::Restricted) try {
+      windows_ = served_windows();
+    } catch (const TierError& error) {
+      if (options_.windows == WindowMode::Full || is_shortage(error.code())) throw;
+    }
+  if (windows_ == nullptr) windows_ = paged_windows();
   return *windows_;
 }
 
