@@ -118,9 +118,24 @@ TEST_CASE("the environment composes a runtime, and its mistakes name the variabl
       in_environment({{"TIER_TIERS", "dram:1MiB"}, {"TIER_POLICY", "clock"}}, "wrong policy");
   CHECK(contains(wrong_policy.errors, "TIER_POLICY: "));
   CHECK(contains(wrong_policy.errors, "clock"));
+  const auto wrong_windows =
+      in_environment({{"TIER_TIERS", "dram:1MiB"}, {"TIER_WINDOWS", "half"}}, "wrong windows");
+  CHECK(contains(wrong_windows.errors, "TIER_WINDOWS: \"half\" is neither full nor restricted"));
   if (std::getenv("TIER_TIERS") == nullptr) {
     CHECK(contains(in_environment({}, "unset").errors, "TIER_TIERS is not set"));
   }
+}
+
+TEST_CASE("the environment says what windows are to be like") {
+  const auto ended =
+      run_in_child("restricted",
+                   [] {
+                     auto runtime = Runtime::from_environment();
+                     const Tensor<float> x{runtime, large, windowed, "x"};
+                     std::fputs(std::string{to_string(runtime.statistics().windows.value())}.c_str(), stderr);
+                   },
+                   {{"TIER_TIERS", "dram:8MiB"}, {"TIER_WINDOWS", "restricted"}});
+  CHECK(ended.errors == "restricted");
 }
 
 TEST_CASE("the default runtime is made once, from the environment or of memory, and never destroyed") {
@@ -313,6 +328,31 @@ TEST_CASE("what lies in a mapped file is the parent's alone: in the child of a f
   });
   CHECK(contains(ended.errors, "good good "));
   CHECK(ended.code == 0);
+}
+
+TEST_CASE("restricted windows in a file are the parent's alone, those in memory are copied by a fork") {
+  const auto ended = run_in_child("forks", [] {
+    for (const auto& slow : {tiers::mapped("/var/tmp", 16_MiB), tiers::emulated("cxl", 16_MiB)}) {
+      Runtime runtime{{.tiers = {tiers::dram(8_MiB), slow}, .windows = WindowMode::Restricted}};
+      Tensor<float> x{runtime, large, windowed, "windowed"};
+      fill(x, 2);
+      const auto child = ::fork();
+      if (child == 0) {
+        bool reached = false;
+        try {
+          reached = last(x) == 2;
+          fill(x, 3);
+        } catch (const TierError& error) {
+          std::fputs(contains(error.what(), "\"windowed\"") ? "refused " : "bad ", stderr);
+        }
+        std::fputs(reached ? "reached " : "", stderr);
+        std::_Exit(0);
+      }
+      ::waitpid(child, nullptr, 0);
+      std::fputs(last(x) == 2 ? "good " : "bad ", stderr);
+    }
+  });
+  CHECK(ended.errors == "refused good reached good ");
 }
 
 TEST_CASE("forks while other threads migrate find every manager at rest") {
