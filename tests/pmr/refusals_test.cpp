@@ -77,27 +77,33 @@ std::size_t mappings() {
   return count;
 }
 
-/// From now on the process may have no userfaultfd, neither by the system call nor from the device.
-void forbid_userfaultfd() {
-  constexpr std::uint32_t new_from_device = 0xAA00;  // USERFAULTFD_IOC_NEW
-  constexpr auto load = [](std::size_t at) {
-    return ::sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(at)};
-  };
-  constexpr auto unless = [](std::uint32_t value, std::uint8_t skip) {
-    return ::sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, skip, value};
-  };
-  std::array filter{load(offsetof(::seccomp_data, nr)),
-                    unless(SYS_userfaultfd, 1),
-                    ::sock_filter{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+constexpr ::sock_filter load_low(std::size_t at) {
+  return {BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(at)};
+}
+constexpr ::sock_filter unless(std::uint32_t value, std::uint8_t skip) {
+  return {BPF_JMP | BPF_JEQ | BPF_K, 0, skip, value};
+}
+constexpr ::sock_filter end_with(std::uint32_t what) { return {BPF_RET | BPF_K, 0, 0, what}; }
+
+/// From now on the process may not make a system call, nor an ioctl.
+void forbid(std::uint32_t call, std::uint32_t request) {
+  std::array filter{load_low(offsetof(::seccomp_data, nr)),
+                    unless(call, 1),
+                    end_with(SECCOMP_RET_ERRNO | EPERM),
                     unless(SYS_ioctl, 3),
-                    load(offsetof(::seccomp_data, args) + sizeof(std::uint64_t)),
-                    unless(new_from_device, 1),
-                    ::sock_filter{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
-                    ::sock_filter{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
+                    load_low(offsetof(::seccomp_data, args) + sizeof(std::uint64_t)),
+                    unless(request, 1),
+                    end_with(SECCOMP_RET_ERRNO | EPERM),
+                    end_with(SECCOMP_RET_ALLOW)};
   const ::sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
     std::perror("seccomp");
+}
+/// Neither by the system call nor from the device.
+void forbid_userfaultfd() {
+  constexpr std::uint32_t new_from_device = 0xAA00;  // USERFAULTFD_IOC_NEW
+  forbid(SYS_userfaultfd, new_from_device);
 }
 
 /// What a child finds wrong it says, and its parent looks for that.
@@ -189,6 +195,17 @@ TEST_CASE("without huge pages windows have small ones") {
   check(test::run_in_child("huge pages", [] {
     if (::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) std::perror("prctl");
     use(make_manager({tiers::dram(8_MiB), tiers::dram(256_MiB)}));
+  }));
+}
+
+TEST_CASE("where pages cannot be moved (before Linux 6.8) they are copied") {
+  if (!test::has_windows()) return;
+  check(test::run_in_child("unmoved", [] {
+    constexpr std::uint32_t no_call = ~0U, uffdio_move = 0xC028AA05;
+    forbid(no_call, uffdio_move);
+    const auto manager = make_manager({tiers::dram(8_MiB), tiers::dram(256_MiB)});
+    use(manager);
+    expect(manager->statistics().windows == WindowMode::Full, "the mode");
   }));
 }
 
