@@ -90,11 +90,11 @@ TEST_CASE("containers do as those of std, while other threads move what they hol
 }
 
 TEST_CASE("a scope on a container or its group brings what it holds, and keeps it there") {
-  if (!test::has_windows()) return;
   const test::TemporaryDirectory directory;
-  for (const auto& slow : slow_tiers()) {
+  for (const auto& [slow, mode] : test::slow_tiers_and_modes()) {
     CAPTURE(std::string{slow.name});
-    const auto manager = make_manager({tiers::dram(16_MiB), slow.spec(directory.path(), 64_MiB)});
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(16_MiB), slow.spec(directory.path(), 64_MiB)}, mode);
     MigratingResource memory{manager};
     GroupResource group{memory};
     std::pmr::unordered_map<int, int> map{&group};
