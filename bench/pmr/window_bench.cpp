@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Question: what does it cost to move memory whose addresses stay, beyond the copy of its bytes?
+#include <tier/core/error.hpp>
+#include <tier/pmr/container_scopes.hpp>
+#include <tier/pmr/migrating_resource.hpp>
+#include <tier/runtime/runtime.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <memory_resource>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "harness/rows.hpp"
+#include "random.hpp"
+
+namespace tier::bench {
+namespace {
+
+using namespace literals;
+
+using Words = std::pmr::vector<std::uint64_t>;
+
+/// A thread that reads here and there, all the time, and finds what was written.
+class Reader {
+ public:
+  explicit Reader(const std::uint64_t* words, std::size_t count)
+      : thread_{[this, words, count](const std::stop_token& stop) {
+          Random random{1};
+          while (!stop.stop_requested()) {
+            const auto i = random.below(count);
+            if (std::atomic_ref{const_cast<std::uint64_t&>(words[i])}.load(std::memory_order_relaxed) != i)
+              wrong_ = true;
+          }
+        }} {}
+  ~Reader() {
+    thread_.request_stop();
+    thread_.join();
+    if (wrong_) std::fputs("window.migrate: a reader has seen what was not there\n", stderr);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+ private:
+  std::atomic<bool> wrong_{false};
+  std::jthread thread_;
+};
+
+class Copy final : public CopyTask {
+ public:
+  Copy(TierRange from_range, TierRange to_range, std::size_t bytes) {
+    from = from_range;
+    to = to_range;
+    size = bytes;
+  }
+
+ private:
+  void finished(std::error_code error, bool) noexcept override {
+    if (error) std::abort();
+  }
+};
+
+/// The same bytes between two ranges, by the engine that migrations use.
+class PlainCopies {
+ public:
+  explicit PlainCopies(std::size_t size)
+      : size_{size}, one_{make_tier(tiers::dram(Bytes{size}))}, other_{make_tier(tiers::dram(Bytes{size}))} {
+    auto* const words = reinterpret_cast<std::uint64_t*>(one_->base());
+    std::iota(words, words + size / sizeof(*words), 0);
+    there_and_back();  // now the other has them, too
+  }
+  [[nodiscard]] const std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(one_->base()); }
+  void there_and_back() {
+    copy(*one_, *other_);
+    copy(*other_, *one_);
+  }
+
+ private:
+  void copy(Tier& from, Tier& to) {
+    Copy task{{&from, 0}, {&to, 0}, size_};
+    CopyTask* const tasks[]{&task};
+    engine_.run(tasks);
+  }
+
+  std::size_t size_;
+  std::unique_ptr<Tier> one_, other_;
+  CopyEngine engine_{{.threads = 0, .movers = 0}};
+};
+
+Row row(Bytes size) {
+  Runtime runtime{{.tiers = {tiers::dram(size + 32_MiB), tiers::dram(size + 32_MiB)},
+                   .policy = "first_touch",
+                   .windows = WindowMode::Full}};
+  MigratingResource memory{runtime};
+  Words words(size.count / sizeof(std::uint64_t), &memory);
+  std::iota(words.begin(), words.end(), 0);
+  PlainCopies plain{size.count};
+  const auto moved = [&] { return runtime.statistics().bytes_moved(0, 1); };
+  const auto before = moved();
+  constexpr int repeats = 31;
+  std::unique_ptr<Reader> reader;
+  const auto pair = time_pair(
+      [&] {
+        migrate(words, 1);
+        migrate(words, 0);
+      },
+      [&] { plain.there_and_back(); }, repeats,
+      [&](Side side) {
+        reader = std::make_unique<Reader>(side == Side::Ours ? words.data() : plain.words(), words.size());
+      });
+  reader.reset();
+  const bool all_moved = moved() - before >= repeats * size.count;
+  if (!all_moved) std::puts("window.migrate: some blocks stayed where they were");
+  const auto ms = [](const Timings& t) { return t.median() * 1e3; };
+  const double ratio = ms(pair.ours) / ms(pair.baseline);
+  return checked_row({.id = "window.migrate",
+                      .what = to_human(size) + ", there and back, while another thread reads it",
+                      .value = ms(pair.ours),
+                      .unit = "ms",
+                      .baseline = "our copy of as many bytes",
+                      .baseline_value = ms(pair.baseline),
+                      .ratio = ratio,
+                      .reach = "<= 1.10",
+                      .reached = all_moved && ratio <= 1.10},
+                     pair);
+}
+
+std::vector<Row> window_migrate() {
+  try {
+    return {row(16_MiB), row(64_MiB), row(256_MiB)};
+  } catch (const TierError& error) {
+    std::printf("window.migrate: skipped: %s\n", error.what());
+    return {};
+  }
+}
+
+const bool registered = add_rows("window.migrate", window_migrate);
+
+}  // namespace
+}  // namespace tier::bench
