@@ -47,12 +47,18 @@ struct Pipe {
   std::array<int, 2> sides{-1, -1};
 };
 
-/// What a new process does before it is the program; async-signal-safe.   \param processes  of the group
+/// Async-signal-safe.
+bool enter(const char* processes) {
+  const int file = ::open(processes, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  return file >= 0 && ::write(file, "0", 1) == 1;
+}
+
+/// What a new process does before it is the program; async-signal-safe.
+/// \param processes  of the group; empty: it stays in its parent's
 [[noreturn]] void become(const char* processes, char** argv, int output, int failure) {
   ::setpgid(0, 0);  // the terminal's Ctrl-C reaches the caller, who passes it on
   ::dup2(output, STDOUT_FILENO);
-  const int file = ::open(processes, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (file >= 0 && ::write(file, "0", 1) == 1) ::execv(argv[0], argv);
+  if (*processes == '\0' || enter(processes)) ::execv(argv[0], argv);
   const int error = errno;
   std::ignore = ::write(failure, &error, sizeof error);
   ::_exit(127);
@@ -81,7 +87,46 @@ std::string read_output(int output, pid_t program, const std::atomic<bool>& stop
   }
 }
 
+/// \param processes  of its group; empty: the caller's
+Ended start(std::vector<std::string> arguments, const std::string& processes, const std::atomic<bool>& stop) {
+  std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
+  for (auto& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+
+  Pipe output, failure;
+  const auto child = ::fork();
+  if (child == 0) become(processes.c_str(), argv.data(), output.write_side(), failure.write_side());
+  if (child < 0) fail("fork");
+  output.close_write();
+  failure.close_write();
+  const int error = error_at_start(failure.read_side());
+  auto text = read_output(output.read_side(), child, stop);
+  int status = 0;
+  rusage usage{};
+  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  if (error != 0) {
+    fail("starting \"" + arguments[0] +
+             (processes.empty() ? "\"" : "\" in the group of \"" + processes + "\""),
+         {error, std::generic_category()});
+  }
+  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+          .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+          .peak = {static_cast<std::size_t>(usage.ru_maxrss) << 10},
+          .output = std::move(text)};
+}
+
 }  // namespace
+
+std::string Ended::fate() const {
+  return signal != 0 ? "ended by signal " + std::to_string(signal)
+                     : "ended with status " + std::to_string(code);
+}
+
+Ended run_program(std::vector<std::string> arguments, const std::atomic<bool>& stop) {
+  return start(std::move(arguments), {}, stop);
+}
 
 MemoryGroup::MemoryGroup(std::optional<Bytes> limit, const fs::path& process)
     : groups_{find_control_groups(process)} {
@@ -109,33 +154,9 @@ void MemoryGroup::make_below(const fs::path& parent, std::optional<Bytes> limit)
 }
 
 Ended MemoryGroup::run(std::vector<std::string> arguments, const std::atomic<bool>& stop) {
-  const std::string processes = folder() / "cgroup.procs";
-  std::vector<char*> argv;
-  argv.reserve(arguments.size() + 1);
-  for (auto& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-
-  Pipe output, failure;
-  const auto child = ::fork();
-  if (child == 0) become(processes.c_str(), argv.data(), output.write_side(), failure.write_side());
-  if (child < 0) fail("fork");
-  output.close_write();
-  failure.close_write();
-  const int error = error_at_start(failure.read_side());
-  auto text = read_output(output.read_side(), child, stop);
-  int status = 0;
-  rusage usage{};
-  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
-  }
-  if (error != 0) {
-    fail("starting \"" + arguments[0] + "\" in the group of \"" + processes + "\"",
-         {error, std::generic_category()});
-  }
-  const Bytes resident{static_cast<std::size_t>(usage.ru_maxrss) << 10};
-  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-          .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-          .peak = peak().value_or(resident),
-          .output = std::move(text)};
+  auto ended = start(std::move(arguments), folder() / "cgroup.procs", stop);
+  ended.peak = peak().value_or(ended.peak);
+  return ended;
 }
 
 std::optional<Bytes> MemoryGroup::peak() const {

@@ -22,7 +22,13 @@ struct Ended {
   /// count that (version 2 before Linux 5.19), the program's alone.
   Bytes peak{};
   std::string output{};  ///< what it wrote to stdout
+
+  /// `ended with status 2`, `ended by signal 9`
+  [[nodiscard]] std::string fate() const;
 };
+
+/// Runs a program as `MemoryGroup::run` does, in the caller's group; the peak is that of its resident memory.
+Ended run_program(std::vector<std::string> arguments, const std::atomic<bool>& stop = false);
 
 /// A group below that of the calling process, or below one of its parents. It is removed at the end of this object,
 /// and at the end of the process however that comes; what still runs in it is killed, and a parent that was made to pass

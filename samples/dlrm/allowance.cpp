@@ -27,12 +27,6 @@ class Killed : public tier::TierError {
 };
 constexpr int interrupted = 128 + SIGINT;  // the program's exit status
 
-/// How it ended, for a message.
-std::string fate_of(const Ended& ended) {
-  return ended.signal != 0 ? fmt::format("which ended by signal {}", ended.signal)
-                           : fmt::format("which ended with status {}", ended.code);
-}
-
 }  // namespace
 
 Allowance::Allowance(const Experiment& experiment, const std::atomic<bool>& stop, std::string program)
@@ -64,7 +58,7 @@ tier::Bytes Allowance::measure_overhead(const std::string& name, std::vector<std
   const auto ended = run_program(group, name, std::move(more));
   if (ended.code == 0 || ended.code == interrupted) return ended.peak;
   throw tier::TierError{std::make_error_code(std::errc::no_child_process),
-                        fmt::format("the run {} with tables of one row, {}", name, fate_of(ended))};
+                        fmt::format("the run {} with tables of one row, which {}", name, ended.fate())};
 }
 
 RunResult Allowance::run(const PlannedRun& planned) const {
@@ -80,7 +74,7 @@ RunResult Allowance::run(const PlannedRun& planned) const {
             planned.name, tier::to_human(most))};
   }
   if (ended.code != 0 && ended.code != interrupted)
-    throw tier::TierError{error, fmt::format("the run {}, {}", planned.name, fate_of(ended))};
+    throw tier::TierError{error, fmt::format("the run {}, which {}", planned.name, ended.fate())};
   auto results = from_json(ended.output);
   if (results.empty()) {  // interrupted before it began
     results.emplace_back().name = planned.name;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "embedding.hpp"
 
-#include "logs/hashing.hpp"
+#include "common/hashing.hpp"
 
 namespace dlrm {
+
+using sample::mix;
+using sample::unit;
+
 namespace {
 
 constexpr double initial_spread =

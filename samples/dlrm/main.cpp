@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "allowance.hpp"
+#include "common/text_table.hpp"
 #include "runs.hpp"
 
 namespace {
@@ -75,7 +76,7 @@ void report(const std::vector<dlrm::RunResult>& results, const dlrm::Options& op
   fmt::print("{}{}", dlrm::to_table(results), dlrm::to_shares(results));
   if (allowance != nullptr && (options.limited || (!results.empty() && results.back().name == "os_paging")))
     print_allowance(options, *allowance);
-  if (!options.json.empty()) dlrm::write_file(options.json, dlrm::to_json(results));
+  if (!options.json.empty()) sample::write_file(options.json, dlrm::to_json(results));
 }
 
 void report_sweep(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options) {

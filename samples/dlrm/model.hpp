@@ -11,11 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "common/hashing.hpp"
 #include "dense_kernels.hpp"
 #include "embedding.hpp"
-#include "logs/hashing.hpp"
 
 namespace dlrm {
+
+using sample::hash_text;
+using sample::mix;
+using sample::unit;
 
 struct ModelOptions {
   std::size_t batch = 0;            ///< samples

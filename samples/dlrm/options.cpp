@@ -8,11 +8,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <thread>
 
+#include "common/tier_options.hpp"
 #include "logs/log.hpp"
 
 namespace dlrm {
@@ -130,7 +130,7 @@ void check_options(const CLI::App& app, const Options& o) {
   for (const auto width : o.bottom) check(width > 0, "--bottom: a layer must have a width of at least 1");
   for (const auto width : o.top) check(width > 0, "--top: a layer must have a width of at least 1");
   check(o.samples >= 10, "--samples must be at least 10, of which one tenth is held out");
-  std::ignore = parse_fast(o.fast, tier::Bytes{1 << 20});
+  std::ignore = sample::parse_fast(o.fast, tier::Bytes{1 << 20});
   std::ignore = tier::parse_bytes(o.reserve);
   check(!o.sweep || o.slots == 0, "--sweep is over sizes of fast memory: --slots has no place in it");
   std::ignore = tier::parse_bytes(o.table_bytes);
@@ -206,18 +206,6 @@ std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables) {
 std::size_t threads_of(const Options& options) {
   if (options.threads > 0) return options.threads;
   return options.deterministic ? 2 : std::max(1U, std::thread::hardware_concurrency());
-}
-
-tier::Bytes parse_fast(std::string_view text, tier::Bytes all) {
-  if (!text.ends_with('%')) return tier::parse_bytes(text);
-  double percent = 0;
-  const auto* last = text.data() + text.size() - 1;
-  const auto [end, error] = std::from_chars(text.data(), last, percent);
-  if (error != std::errc{} || end != last || !(percent > 0 && percent <= 100)) {
-    throw tier::ConfigError{"bad share of the tables", text, 0,
-                            "more than 0%, at most 100%, or a size such as 64MiB"};
-  }
-  return {static_cast<std::size_t>(static_cast<double>(all.count) * percent / 100)};
 }
 
 }  // namespace dlrm

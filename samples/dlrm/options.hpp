@@ -76,7 +76,4 @@ std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables);
 /// That compute, in every run: as given, else two if all is to be the same everywhere, else the machine's.
 std::size_t threads_of(const Options& options);
 
-/// \param text  a size, or a share of `all` such as `10%`   \throws  `ConfigError`
-tier::Bytes parse_fast(std::string_view text, tier::Bytes all);
-
 }  // namespace dlrm

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  A progress bar with loss, speed and hits.
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "common/terminal_line.hpp"
 
 namespace dlrm {
 
@@ -21,19 +21,6 @@ struct ProgressState {
 /// One line of text, without an end of line.
 [[nodiscard]] std::string progress_line(std::string_view name, const ProgressState& state);
 
-/// Draws on a terminal, a few times a second. Where the output is no terminal it says nothing.
-class Progress {
- public:
-  explicit Progress(std::FILE* out);
-  /// True at most five times a second: then gather a state and `draw`.
-  [[nodiscard]] bool due();
-  void draw(std::string_view name, const ProgressState& state);
-  void clear();
-
- private:
-  std::FILE* out_;
-  bool terminal_;
-  std::chrono::steady_clock::time_point drawn_;
-};
+using Progress = sample::TerminalLine;
 
 }  // namespace dlrm

@@ -8,15 +8,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "common/text_table.hpp"
+
 namespace dlrm {
 namespace {
 
-using Row = std::vector<std::string>;
+using Row = sample::TextRow;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* no_checksum = "n/a";
@@ -142,18 +143,7 @@ std::string to_table(std::span<const RunResult> runs) {
   std::vector<Row> rows{{"run", "samples/s", "AUC", "log loss", "fast", "on time", "moved", "stalled",
                          "stalled share", "peak", "checksum"}};
   for (const auto& run : runs) add_rows(run, rows);
-  std::string text;
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-  }
-  return text;
+  return sample::to_lines(rows);
 }
 
 std::string to_shares(std::span<const RunResult> runs) {
@@ -185,13 +175,6 @@ std::vector<RunResult> from_json(std::string_view text) try {
 } catch (const nlohmann::json::exception& error) {
   throw tier::TierError{std::make_error_code(std::errc::invalid_argument),
                         fmt::format("results of a run: {}", error.what())};
-}
-
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file{path, std::ios::binary};
-  file << text;
-  file.close();
-  if (!file) throw tier::TierError{tier::last_system_error(), fmt::format("writing \"{}\"", path.string())};
 }
 
 }  // namespace dlrm

@@ -3,7 +3,6 @@
 /// \file  What a run has to say: as a table and as JSON.
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
@@ -70,7 +69,5 @@ struct RunResult {
 [[nodiscard]] std::string to_json(std::span<const RunResult> runs);
 /// The runs of such a text.   \throws  `tier::TierError` if it is none
 [[nodiscard]] std::vector<RunResult> from_json(std::string_view text);
-/// \throws  `tier::TierError` if the file cannot be written.
-void write_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace dlrm

@@ -8,10 +8,10 @@
 #include <tier/runtime/row_policies.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <tuple>
 
+#include "common/tier_options.hpp"
 #include "logs/generated_log.hpp"
 #include "paged_memory.hpp"
 #include "plain_memory.hpp"
@@ -21,6 +21,8 @@ namespace dlrm {
 namespace {
 
 using namespace tier::literals;
+using sample::parse_fast;
+using sample::parse_slow;
 
 constexpr std::uint64_t held_out_one_in = 10;
 
@@ -44,23 +46,8 @@ RunResult run_tiered(const std::string& name, const TieredOptions& options, cons
   return result;
 }
 
-/// Where a file lies, if there is one.
-std::string folder_of(const std::string& path) {
-  const std::filesystem::path file{path};
-  return std::filesystem::is_directory(file) ? path : file.parent_path().string();
-}
-
-tier::TierSpec parse_slow(const std::string& text, tier::Bytes tables) {
-  if (text.empty()) return tier::tiers::emulated("cxl", tables / 4 * 5 + 8_MiB);
-  auto tiers = tier::parse_tiers(text);
-  if (tiers.size() == 1) return tiers.front();
-  throw tier::ConfigError{fmt::format("--slow takes one tier; \"{}\" has {}", text, tiers.size())};
-}
-
 std::string paging_folder(const Options& options) {
-  if (!options.paging_folder.empty()) return options.paging_folder;
-  const auto slow = parse_slow(options.slow, 1_MiB);
-  return slow.path.empty() ? "/var/tmp" : folder_of(slow.path);
+  return options.paging_folder.empty() ? sample::paging_folder(options.slow) : options.paging_folder;
 }
 
 RunResult run_paged(const std::string& name, const Experiment& experiment, Progress& progress,

@@ -10,6 +10,8 @@
 #include <array>
 #include <cerrno>
 
+#include "common/text_table.hpp"
+
 extern char** environ;
 
 namespace dlrm {
@@ -103,7 +105,7 @@ std::string to_sweep_table(std::span<const RunResult> runs) {
 
 bool plot_sweep(std::span<const RunResult> runs, const fs::path& name) {
   auto file = name.string() + ".gnuplot";
-  write_file(file, script(runs, name));
+  sample::write_file(file, script(runs, name));
   std::string program = "gnuplot";
   const std::array argv{program.data(), file.data(), static_cast<char*>(nullptr)};
   pid_t child = 0;

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <deque>
 
-#include "checksum.hpp"
+#include "common/checksum.hpp"
 #include "metrics.hpp"
 #include "model.hpp"
 #include "progress.hpp"
@@ -54,7 +54,7 @@ class Trainer {
   const std::atomic<bool>& stop_;
   Dlrm<Memory> model_;
   std::deque<Batch> window_;  // the batch to train on, then those announced
-  Checksum checksum_;
+  sample::Checksum checksum_;
 };
 
 template <class Memory>
@@ -89,11 +89,11 @@ void Trainer<Memory>::learn(RunResult& result, Progress& progress) {
     }
     result.samples += batch.used;
     if (progress.due()) {
-      progress.draw(result.name, {.samples = result.samples,
-                                  .total = total,
-                                  .seconds = seconds(Clock::now() - start),
-                                  .loss = smooth_loss,
-                                  .fast_share = memory_.hit_share()});
+      progress.draw(progress_line(result.name, {.samples = result.samples,
+                                                .total = total,
+                                                .seconds = seconds(Clock::now() - start),
+                                                .loss = smooth_loss,
+                                                .fast_share = memory_.hit_share()}));
     }
   }
   progress.clear();

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "logs/hashing.hpp"
+#include "common/hashing.hpp"
 
 namespace dlrm {
+
+using sample::hash_text;
+
 namespace {
 
 const std::vector<std::string> avazu_fields{"id",         "click",        "hour",         "C1",

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "logs/hashing.hpp"
+#include "common/hashing.hpp"
 
 namespace dlrm {
+
+using sample::mix;
 
 BagsLog::BagsLog(const std::filesystem::path& path, std::uint64_t seed)
     : shape_{.dense = 1, .features = {"bag", "item"}}, lines_{path}, seed_{seed} {

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "logs/hashing.hpp"
+#include "common/hashing.hpp"
 
 namespace dlrm {
+
+using sample::hash_text;
+
 namespace {
 
 LogShape criteo_shape() {

@@ -6,6 +6,10 @@
 #include <cmath>
 
 namespace dlrm {
+
+using sample::mix;
+using sample::unit;
+
 namespace {
 
 constexpr std::size_t dense_features = 13;  // as many as Criteo's logs have

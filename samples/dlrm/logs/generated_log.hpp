@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  A click log of any size, made up as it is read.
-#include "logs/access_skew.hpp"
+#include "common/access_skew.hpp"
 #include "logs/log.hpp"
 
 namespace dlrm {
@@ -30,7 +30,7 @@ class GeneratedLog final : public Log {
 
   GeneratedLogOptions options_;
   LogShape shape_;
-  std::vector<AccessSkew> tables_;
+  std::vector<sample::AccessSkew> tables_;
   std::uint64_t next_ = 0;
   BadLines none_;
 };

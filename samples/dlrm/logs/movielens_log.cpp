@@ -5,9 +5,13 @@
 
 #include <boost/tokenizer.hpp>
 
-#include "logs/hashing.hpp"
+#include "common/hashing.hpp"
 
 namespace dlrm {
+
+using sample::hash_text;
+using sample::mix;
+
 namespace {
 
 constexpr double first_rating = 789'652'009;  // 1995

@@ -11,13 +11,14 @@
 #include <limits>
 #include <numeric>
 
+#include "common/hashing.hpp"
 #include "logs/generated_log.hpp"
-#include "logs/hashing.hpp"
 #include "runs.hpp"
 #include "table/lru_model.hpp"
 #include "tiered_table.hpp"
 
 using namespace dlrm;
+using sample::mix;
 using namespace tier::literals;
 
 namespace {

@@ -10,11 +10,12 @@
 #include <fstream>
 #include <string>
 
-#include "logs/access_skew.hpp"
+#include "common/access_skew.hpp"
 #include "logs/generated_log.hpp"
 #include "tests/data_folder.hpp"
 
 using namespace dlrm;
+using namespace sample;
 
 namespace {
 

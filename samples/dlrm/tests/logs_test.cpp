@@ -8,14 +8,16 @@
 #include <random>
 #include <set>
 
+#include "common/hashing.hpp"
 #include "logs/bags_log.hpp"
-#include "logs/hashing.hpp"
 #include "logs/log.hpp"
 #include "logs/movielens_log.hpp"
 #include "support/fuzz.hpp"
 #include "tests/temporary_folder.hpp"
 
 using namespace dlrm;
+using sample::hash_text;
+using sample::mix;
 
 namespace {
 

@@ -9,10 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "common/text_table.hpp"
+#include "common/tier_options.hpp"
 #include "runs.hpp"
 #include "tests/temporary_folder.hpp"
 
 using namespace dlrm;
+using sample::parse_fast;
+using sample::write_file;
 
 namespace {
 
@@ -69,7 +73,7 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--rows", "3000000000"}), "a table of 3000000000 rows"));
   CHECK(contains(refusal({"--table-bytes", "10"}), "a table of 0 rows"));
   CHECK(contains(refusal({"--skew", "steep"}), "unknown skew"));
-  CHECK(contains(refusal({"--fast", "0%"}), "bad share of the tables at position 0 of \"0%\""));
+  CHECK(contains(refusal({"--fast", "0%"}), "bad share that is fast at position 0 of \"0%\""));
   CHECK(contains(refusal({"--fast", "64Mib"}), "unknown unit"));
   CHECK(contains(refusal({"--policy", "psychic"}), "unknown policy \"psychic\""));
   CHECK(contains(refusal({"--row-policy", "psychic"}), "unknown row policy"));

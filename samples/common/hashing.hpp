@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace dlrm {
+namespace sample {
 
 /// A categorical value as an id; the batch reader reduces it to the rows of its table.
 inline std::uint64_t hash_text(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
@@ -30,4 +30,4 @@ constexpr std::uint64_t mix(std::uint64_t first, std::uint64_t second, Rest... r
 /// In [0, 1).
 constexpr double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-}  // namespace dlrm
+}  // namespace sample

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "logs/access_skew.hpp"
+#include "common/access_skew.hpp"
 
 #include <tier/core/error.hpp>
 
@@ -9,7 +9,7 @@
 #include <cmath>
 #include <iterator>
 
-namespace dlrm {
+namespace sample {
 namespace {
 
 double parse_exponent(std::string_view text) {
@@ -96,4 +96,4 @@ std::uint64_t AccessSkew::zipf_rank(double u) const {
   return std::min(static_cast<std::uint64_t>(x) - 1, rows_ - 1);
 }
 
-}  // namespace dlrm
+}  // namespace sample

@@ -5,9 +5,9 @@
 #include <memory>
 #include <span>
 
-#include "logs/hashing.hpp"
+#include "common/hashing.hpp"
 
-namespace dlrm {
+namespace sample {
 
 /// XXH3 of all bytes added, in order.
 class Checksum {
@@ -24,4 +24,4 @@ class Checksum {
   std::unique_ptr<XXH3_state_t, Free> state_;  // made by the library, which aligns it
 };
 
-}  // namespace dlrm
+}  // namespace sample

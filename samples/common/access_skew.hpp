@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "logs/hashing.hpp"
+#include "common/hashing.hpp"
 
-namespace dlrm {
+namespace sample {
 
 /// The histogram of a production log: of the rows touched, which share was touched `above < n <= 2 above` times, and
 /// which share of all accesses went to them. From github.com/facebookresearch/dlrm_datasets (MIT), commit 6f46ba7,
@@ -65,4 +65,4 @@ class AccessSkew {
   Permutation scatter_;        // from ranks to rows
 };
 
-}  // namespace dlrm
+}  // namespace sample

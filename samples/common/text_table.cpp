@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "common/text_table.hpp"
+
+#include <fmt/format.h>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <fstream>
+
+namespace sample {
+
+std::string to_lines(std::span<const TextRow> rows) {
+  std::string text;
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file{path, std::ios::binary};
+  file << text;
+  file.close();
+  if (!file) throw tier::TierError{tier::last_system_error(), fmt::format("writing \"{}\"", path.string())};
+}
+
+}  // namespace sample

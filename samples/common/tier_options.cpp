@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "common/tier_options.hpp"
+
+#include <fmt/format.h>
+#include <tier/core/error.hpp>
+#include <tier/memory/spec.hpp>
+
+#include <charconv>
+#include <filesystem>
+
+namespace sample {
+
+using namespace tier::literals;
+
+tier::Bytes parse_fast(std::string_view text, tier::Bytes all) {
+  if (!text.ends_with('%')) return tier::parse_bytes(text);
+  double percent = 0;
+  const auto* last = text.data() + text.size() - 1;
+  const auto [end, error] = std::from_chars(text.data(), last, percent);
+  if (error != std::errc{} || end != last || !(percent > 0 && percent <= 100)) {
+    throw tier::ConfigError{"bad share that is fast", text, 0,
+                            "more than 0%, at most 100%, or a size such as 64MiB"};
+  }
+  return {static_cast<std::size_t>(static_cast<double>(all.count) * percent / 100)};
+}
+
+tier::TierSpec parse_slow(const std::string& text, tier::Bytes bytes) {
+  if (text.empty()) return tier::tiers::emulated("cxl", bytes / 4 * 5 + 8_MiB);
+  auto tiers = tier::parse_tiers(text);
+  if (tiers.size() == 1) return tiers.front();
+  throw tier::ConfigError{fmt::format("--slow takes one tier; \"{}\" has {}", text, tiers.size())};
+}
+
+std::string paging_folder(const std::string& slow) {
+  const std::filesystem::path file{parse_slow(slow, 1_MiB).path};
+  if (file.empty()) return "/var/tmp";
+  return std::filesystem::is_directory(file) ? file.string() : file.parent_path().string();
+}
+
+}  // namespace sample

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  How programs are told of their tiers: `--fast SIZE|PERCENT --slow SPEC`.
+#include <tier/core/bytes.hpp>
+#include <tier/memory/tiers.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace sample {
+
+/// \param text  a size, or a share of `all` such as `10%`   \throws  `ConfigError`
+[[nodiscard]] tier::Bytes parse_fast(std::string_view text, tier::Bytes all);
+
+/// \param text   one tier; empty: emulated CXL memory with a quarter more than `bytes`   \throws  `ConfigError`
+[[nodiscard]] tier::TierSpec parse_slow(const std::string& text, tier::Bytes bytes);
+
+/// Where the operating system's paging, to compare with, has its files.   \param slow  as `parse_slow` takes it
+/// \return  the folder of a slow tier that is a file, else `/var/tmp`
+[[nodiscard]] std::string paging_folder(const std::string& slow);
+
+}  // namespace sample

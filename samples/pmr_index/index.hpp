@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  An inverted index of the standard's containers. Nothing here knows of tiers.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory_resource>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace pmr_index {
+
+/// A document in which a word is, and where in the word's positions those of that document begin.
+struct Posting {
+  std::uint32_t document;
+  std::uint32_t first;
+};
+
+/// What is known of one word, by ascending document.
+struct PostingList {
+  explicit PostingList(std::pmr::memory_resource* resource) : postings{resource}, positions{resource} {}
+
+  /// Where the word is in the document of `postings[i]`.
+  [[nodiscard]] std::span<const std::uint32_t> positions_in(std::size_t i) const {
+    const std::size_t end = i + 1 < postings.size() ? postings[i + 1].first : positions.size();
+    return std::span{positions}.subspan(postings[i].first, end - postings[i].first);
+  }
+
+  std::pmr::vector<Posting> postings;
+  std::pmr::vector<std::uint32_t> positions;
+};
+
+/// A word of a document that is being added.
+struct Occurrence {
+  std::uint32_t word;  ///< that of the source of documents
+  std::uint32_t document, position;
+  friend auto operator<=>(const Occurrence&, const Occurrence&) = default;
+};
+
+class Index {
+ public:
+  /// \param lists       for what is known of words: nearly all of the index
+  /// \param dictionary  for words and where their lists are
+  Index(std::pmr::memory_resource* lists, std::pmr::memory_resource* dictionary)
+      : words_{dictionary}, lists_{dictionary}, lengths_{dictionary}, resource_{lists} {}
+
+  /// \param word_of      the word behind an `Occurrence::word`
+  /// \param occurrences  sorted; all words of some documents, which follow those that were added before
+  /// \param lengths      of these documents, in words
+  template <class WordOf>
+  void add(std::span<const Occurrence> occurrences, std::span<const std::uint32_t> lengths, WordOf word_of);
+
+  /// Null: no document has it.
+  [[nodiscard]] const PostingList* find(std::string_view word) const {
+    const auto found = words_.find(word);
+    return found == words_.end() ? nullptr : &lists_[found->second];
+  }
+  [[nodiscard]] std::span<const std::uint32_t> lengths() const noexcept { return lengths_; }
+  /// Of a document, in words.
+  [[nodiscard]] double mean_length() const noexcept {
+    return static_cast<double>(length_) / static_cast<double>(std::max<std::size_t>(1, lengths_.size()));
+  }
+  /// By word, in how many documents it is.
+  template <class Visit>
+  void for_each_word(Visit visit) const {
+    for (const auto& [word, list] : words_) visit(std::string_view{word}, lists_[list].postings.size());
+  }
+
+ private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  static void append(PostingList& list, std::span<const Occurrence> occurrences);
+
+  std::pmr::unordered_map<std::pmr::string, std::size_t, Hash, std::equal_to<>> words_;
+  std::pmr::deque<PostingList> lists_;
+  std::pmr::vector<std::uint32_t> lengths_;
+  std::pmr::memory_resource* resource_;
+  std::uint64_t length_ = 0;  // of all documents
+};
+
+template <class WordOf>
+void Index::add(std::span<const Occurrence> occurrences, std::span<const std::uint32_t> lengths,
+                WordOf word_of) {
+  lengths_.insert(lengths_.end(), lengths.begin(), lengths.end());
+  length_ = std::accumulate(lengths.begin(), lengths.end(), length_);
+  while (!occurrences.empty()) {
+    std::size_t same = 1;
+    while (same < occurrences.size() && occurrences[same].word == occurrences[0].word) ++same;
+    const std::string_view word = word_of(occurrences[0].word);
+    auto found = words_.find(word);
+    if (found == words_.end()) {
+      found = words_.emplace(word, lists_.size()).first;
+      lists_.emplace_back(resource_);
+    }
+    append(lists_[found->second], occurrences.first(same));
+    occurrences = occurrences.subspan(same);
+  }
+}
+
+inline void Index::append(PostingList& list, std::span<const Occurrence> occurrences) {
+  for (const auto& [word, document, position] : occurrences) {
+    if (list.postings.empty() || list.postings.back().document != document)
+      list.postings.push_back({document, static_cast<std::uint32_t>(list.positions.size())});
+    list.positions.push_back(position);
+  }
+}
+
+}  // namespace pmr_index

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  tier-relocate: a hash table changes tiers while pointers into it are held.
+#include <fmt/format.h>
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <tier/core/error.hpp>
+#include <tier/pmr/container_scopes.hpp>
+#include <tier/pmr/copy_in.hpp>
+#include <tier/pmr/migrating_resource.hpp>
+#include <tier/pmr/placed_resource.hpp>
+#include <tier/runtime/runtime.hpp>
+#include <tier/scope/hints.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/hashing.hpp"
+#include "common/text_table.hpp"
+#include "common/tier_options.hpp"
+
+namespace {
+
+using namespace tier::literals;
+
+constexpr tier::TierIndex fast = 0, slow = 1;
+
+/// As large as a customer's record, so that a table of 1 GiB has some millions.
+struct Record {
+  std::array<std::uint64_t, 14> words{};
+  friend bool operator==(const Record&, const Record&) = default;
+};
+using Table = std::pmr::unordered_map<std::uint64_t, Record>;
+constexpr std::size_t element_bytes = 136;  // a node of libstdc++'s, and its bucket
+
+struct Options {
+  std::string size = "1GiB";
+  std::string slow;
+};
+
+Record record_of(std::uint64_t key) {
+  Record record;
+  for (std::size_t i = 0; i < record.words.size(); ++i) record.words[i] = sample::mix(key, i);
+  return record;
+}
+
+void fill(Table& table, tier::Bytes size) {
+  const auto count = size.count / element_bytes;
+  table.reserve(count);
+  for (std::uint64_t key = 0; key < count; ++key) table.emplace(key, record_of(key));
+}
+
+/// Elements all over the table, which must be the same and at the same addresses whatever moves.
+class HeldPointers {
+ public:
+  HeldPointers(const Table& table, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) pointers_.push_back(&*table.find(sample::mix(i) % table.size()));
+  }
+  void check(const Table& table) const {
+    for (const auto* element : pointers_) {
+      if (&*table.find(element->first) != element || element->second != record_of(element->first))
+        throw tier::TierError{
+            std::make_error_code(std::errc::bad_address),
+            fmt::format("the element with key {} is not what and where it was", element->first)};
+    }
+  }
+
+ private:
+  std::vector<const Table::value_type*> pointers_;
+};
+
+double seconds_of(auto&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The nodes that have memory: `0-1,3`.
+std::vector<int> memory_nodes() {
+  std::ifstream file{"/sys/devices/system/node/has_memory"};
+  std::vector<int> nodes;
+  int first = 0, last = 0;
+  char separator = 0;
+  while (file >> first) {
+    last = first;
+    if (file.get(separator) && separator == '-') file >> last >> std::ws, file.get(separator);
+    for (; first <= last; ++first) nodes.push_back(first);
+  }
+  return nodes;
+}
+
+/// By the kernel; a page that is busy is asked for again.
+void move_pages_to(std::vector<void*>& pages, int node) {
+  const std::vector<int> nodes(pages.size(), node);
+  std::vector<int> status(pages.size());
+  constexpr int attempts = 3;
+  for (int i = 0; i < attempts; ++i) {
+    if (::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nodes.data(), status.data(), MPOL_MF_MOVE) <
+        0)
+      throw tier::TierError{tier::last_system_error(), "move_pages"};
+    if (std::ranges::all_of(status, [&](int s) { return s == node; })) return;
+  }
+  throw tier::TierError{
+      std::make_error_code(std::errc::device_or_resource_busy),
+      fmt::format("{} of {} pages did not move to node {}: move_pages",
+                  std::ranges::count_if(status, [&](int s) { return s != node; }), pages.size(), node)};
+}
+
+/// \return  the seconds there and back, of as many bytes of plain memory
+std::pair<double, double> time_move_pages(std::size_t size, const std::vector<int>& nodes) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<std::byte> memory(size, std::byte{1});
+  std::vector<void*> pages;
+  for (std::size_t at = 0; at < size; at += page) pages.push_back(memory.data() + at);
+  move_pages_to(pages, nodes[0]);
+  const auto there = seconds_of([&] { move_pages_to(pages, nodes[1]); });
+  return {there, seconds_of([&] { move_pages_to(pages, nodes[0]); })};
+}
+
+sample::TextRow row(const std::string& what, tier::Bytes size, double there, double back) {
+  const auto rate = static_cast<double>(size.count) * 1e-9;
+  return {what, fmt::format("{:.3f} s", there), fmt::format("{:.3f} s", back),
+          fmt::format("{:.2f}, {:.2f} GB/s", rate / there, rate / back)};
+}
+
+/// On its own, without windows.
+bool can_hold_containers(const tier::TierSpec& spec) {
+  if (spec.kind == tier::TierKind::Emulated) return tier::find_model(spec.model)->addressable;
+  return spec.kind != tier::TierKind::File;
+}
+
+/// A copy of the table, element by element, in memory of that tier.
+double time_rebuilding(tier::Runtime& runtime, const Table& table, tier::TierIndex to) {
+  tier::PlacedResource placed{runtime, to};
+  return seconds_of([&] {
+    const auto copy = tier::copy_in(placed, table);
+    if (copy.size() != table.size()) throw std::bad_alloc{};
+  });
+}
+
+int run(const Options& options) {
+  const auto size = tier::parse_bytes(options.size);
+  const auto room = size / 8 * 10 + 64_MiB;
+  // Room for the table and a copy that is made of it.
+  tier::Runtime runtime{{.tiers = {tier::tiers::dram(room * 2), sample::parse_slow(options.slow, room * 2)}}};
+  tier::MigratingResource resource{runtime};
+  Table table{&resource};
+  fill(table, size);
+  const HeldPointers held{table, 16};
+  held.check(table);
+  const auto bytes = runtime.statistics().tiers[fast].used;
+  fmt::print("{} elements in {}\n", table.size(), tier::to_human(bytes));
+
+  std::vector<sample::TextRow> rows{{"", "to the slow tier", "back", ""}};
+  const auto there = seconds_of([&] { tier::migrate(table, slow); });
+  const auto moved = runtime.statistics().bytes_moved(fast, slow);
+  const auto back = seconds_of([&] { tier::migrate(table, fast); });
+  rows.push_back(row("tier::migrate", {moved}, there, back));
+  held.check(table);
+  tier::migrate(table, slow);
+  held.check(table);  // where it is
+  for (std::uint64_t key = 0; key < table.size(); ++key)
+    if (table.at(key) != record_of(key))
+      throw tier::TierError{std::make_error_code(std::errc::io_error), "the table"};
+  tier::migrate(table, fast);
+
+  std::string skipped;
+  const auto nodes = memory_nodes();
+  if (nodes.size() > 1) {
+    const auto [to, from] = time_move_pages(bytes.count, nodes);
+    rows.push_back(row("move_pages(2)", bytes, to, from));
+  } else {
+    skipped += "skipped: move_pages(2), since this machine has one node of memory\n";
+  }
+  if (can_hold_containers(sample::parse_slow(options.slow, size))) {
+    const auto to = time_rebuilding(runtime, table, slow);
+    rows.push_back(row("rebuilding", bytes, to, time_rebuilding(runtime, table, fast)));
+  } else {
+    skipped += "skipped: rebuilding, since no container can lie in the slow tier\n";
+  }
+  fmt::print("{}{}{} of {} moved each way; pointers held meanwhile are good\n", sample::to_lines(rows),
+             skipped, tier::to_human(tier::Bytes{moved}), tier::to_human(bytes));
+  return 0;
+}
+
+int fail(const std::exception& error, int status) {
+  fmt::print(stderr, "tier-relocate: {}\n", error.what());
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  Options options;
+  CLI::App app{"Relocates a hash table (std::pmr::unordered_map) to the slow tier and back.",
+               "tier-relocate"};
+  app.add_option("--size", options.size, "Of the table")->capture_default_str();
+  app.add_option("--slow", options.slow,
+                 "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw tier::ConfigError{fmt::format("{} (tier-relocate --help lists the options)", error.what())};
+  }
+  return run(options);
+} catch (const tier::ConfigError& error) {
+  return fail(error, 2);
+} catch (const std::exception& error) {
+  return fail(error, 1);
+}

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tier-index finds the same in every run, small and large runs alike, and says what is wrong with its options;
+tier-relocate keeps pointers good.
+
+    check_program.py TIER_INDEX TIER_RELOCATE TIER
+"""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+INDEX, RELOCATE, TIER = sys.argv[1:]
+SKIPPED = 77
+SMALL = ["--documents", "12000", "--queries", "400", "--fast", "8MiB"]  # a fifth; less has no room for two large blocks
+RUNS = ["std", "scopes", "no_scopes", "os_paging"]
+LEFT_OUT = "os_paging is left out: "  # and why: the system lets us limit no memory
+FIELDS = {
+    "name": str,
+    "build_s": float,
+    "queries_per_s": float,
+    "checksum": str,
+    "words": int,
+    "documents": int,
+    "queries": int,
+    "memory": dict,
+    "bytes_moved": dict,
+    "container_bytes": int,
+    "peak_bytes": int,
+    "mappings": int,
+}
+MAX_MAP_COUNT = 1000  # of a system that allows few mappings; its usual setting is 65,530
+
+
+def run(*arguments, program=INDEX):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=250)
+
+
+def runs_in(file):
+    return json.loads(file.read_text())["runs"]
+
+
+def check_fields(each):
+    for field, kind in FIELDS.items():
+        assert type(each[field]) is kind, (field, each)
+    for phase in ("build_faults", "query_faults"):
+        assert set(each[phase]) == {"minor", "major", "window"}, each
+    assert re.fullmatch("[0-9a-f]{16}", each["checksum"]), each
+    assert each["build_s"] > 0 and each["queries_per_s"] > 0 and each["words"] > 0, each
+    assert each["documents"] == 12000 and each["queries"] == 400, each
+
+
+def compares_all_runs(folder):
+    file = folder / "all.json"
+    ended = run("--repeat", "2", "--json", str(file), "--paging-folder", "/var/tmp", "--paging-seconds", "10", *SMALL)
+    assert ended.returncode == 0, ended
+    left_out = LEFT_OUT in ended.stderr or "was given up" in ended.stderr
+    found = runs_in(file)
+    names = [each["name"] for each in found]
+    assert names == RUNS or left_out and names == RUNS[:3], names
+    if left_out:
+        print("not tested: os_paging: " + ended.stderr)
+    for each in found:
+        check_fields(each)
+        assert each["checksum"] == found[0]["checksum"], (each, found[0])
+        assert len(each["repeats"]) == 2, each
+    std, scopes, without = found[:3]
+    assert std["container_bytes"] > 5_000_000, std
+    for each in (scopes, without):
+        assert each["memory"]["dram"] <= 8 << 20, each
+        assert each["memory"]["emulated:cxl"] > each["memory"]["dram"], each
+        assert each["bytes_moved"]["emulated:cxl>dram"] > 2 * each["memory"]["dram"], each
+        assert each["build_faults"]["window"] > 0, each
+        assert each["mappings"] < MAX_MAP_COUNT, each
+    assert scopes["query_faults"]["window"] < without["query_faults"]["window"], (scopes, without)
+    header, *lines = ended.stdout.splitlines()
+    assert header.split()[:3] == ["run", "build", "queries/s"], header
+    assert [line.split()[0] for line in lines if line[0] not in " *"] == names, ended.stdout
+    return std["checksum"]
+
+
+def runs_on_files(folder, checksum):
+    for kind in ("mapped", "file"):
+        file = folder / f"{kind}.json"
+        slow = f"{kind}:{folder}:256MiB"
+        ended = run("--runs", "scopes,no_scopes", "--slow", slow, "--json", str(file), *SMALL)
+        assert ended.returncode == 0, ended
+        found = runs_in(file)
+        assert [each["name"] for each in found] == RUNS[:3], found
+        assert {each["checksum"] for each in found} == {checksum}, (checksum, found)
+        assert all(each["memory"][kind] > each["memory"]["dram"] for each in found[1:]), found
+
+
+def answers_do_not_depend_on_speed(checksum):
+    for more in (["--batch", "1"], ["--prefetch"], ["--policy", "lru"]):
+        alone = run("--run", "scopes", "--json", "-", *more, *SMALL)
+        (each,) = json.loads(alone.stdout)["runs"]
+        assert each["checksum"] == checksum, (more, each)
+    (other,) = json.loads(run("--run", "std", "--seed", "2", "--json", "-", *SMALL).stdout)["runs"]
+    assert other["checksum"] != checksum, other
+
+
+def indexes_text(folder):
+    texts = folder / "texts"
+    texts.mkdir()
+    words = [f"w{i}" for i in range(4000)]
+    (texts / "a.txt").write_text(". ".join(" ".join(words[i : i + 9]) for i in range(0, 4000, 3)))
+    (texts / "b.txt").write_text("Some MORE words, here! " * 5)
+    (texts / "c.dat").write_text("unread")
+    small = ["--run", "std", "--json", "-", "--documents", "100", "--queries", "50"]
+    (whole,) = json.loads(run("--text", str(texts), *small).stdout)["runs"]
+    (part,) = json.loads(run("--text", str(texts / "a.txt"), *small).stdout)["runs"]
+    assert whole["words"] > 0 and whole["checksum"] != part["checksum"], (whole, part)
+
+
+def names_what_is_wrong(folder):
+    empty = folder / "empty.txt"
+    empty.write_text("... \n")
+    (folder / "none").mkdir()
+    for arguments, part in [
+        (["--txet", "x"], "--txet"),
+        (["--text", "/nonexistent/file"], "--text /nonexistent/file: there is no such file or folder"),
+        (["--text", str(empty), "--run", "std"], "there are no words in it"),
+        (["--text", str(folder / "none"), "--run", "std"], "no files *.txt"),
+        (["--documents", "5"], "--documents must be from 100"),
+        (["--queries", "0"], "--queries must be at least 1"),
+        (["--repeat", "0"], "--repeat must be at least 1"),
+        (["--batch", "0"], "--batch must be at least 1"),
+        (["--skew", "steep"], "unknown skew"),
+        (["--fast", "0%"], 'bad share that is fast at position 0 of "0%"'),
+        (["--fast", "64Mib"], '"Mib"'),
+        (["--slow", "tape:/x:1GiB"], "tape"),
+        (["--slow", "dram:1GiB;dram:1GiB"], "--slow takes one tier"),
+        (["--policy", "psychic"], 'unknown policy "psychic"'),
+        (["--runs", "walk"], "walk"),
+        (["--run", "scopes", "--fast", "10%"], "--fast 10% is a share of what the run std takes; give a size"),
+    ]:
+        ended = run(*arguments)
+        assert ended.returncode == 2, (arguments, ended)
+        assert ended.stderr.startswith("tier-index: ") and part in ended.stderr, (part, ended.stderr)
+        assert ended.stdout == "", ended.stdout
+    assert run("--help").returncode == 0
+
+
+def keeps_what_ran_before_a_run_fails():
+    ended = run("--runs", "scopes", "--slow", "emulated:cxl:1MiB", *SMALL)  # too small for the index
+    assert ended.returncode == 1 and "the run scopes, which ended with status 1" in ended.stderr, ended
+    assert ended.stdout.splitlines()[1].startswith("std "), ended.stdout
+
+
+def relocates(folder):
+    for slow in ([], ["--slow", f"file:{folder}:256MiB"]):
+        ended = run("--size", "24MiB", *slow, program=RELOCATE)
+        assert ended.returncode == 0, ended
+        lines = ended.stdout.splitlines()
+        assert "pointers held meanwhile are good" in lines[-1], ended.stdout
+        moved, of = re.match(r"([0-9.]+ MiB) of ([0-9.]+ MiB) moved each way", lines[-1]).groups()
+        assert moved == of, ended.stdout
+        rows = [line.split()[0] for line in lines]
+        assert "tier::migrate" in rows, ended.stdout
+        assert ("move_pages(2)" in rows) != ("skipped: move_pages(2)" in ended.stdout), ended.stdout
+        assert ("rebuilding" in rows) == (not slow), ended.stdout
+        assert ("skipped: rebuilding" in ended.stdout) == bool(slow), ended.stdout
+    ended = run("--size", "much", program=RELOCATE)
+    assert ended.returncode == 2 and ended.stderr.startswith("tier-relocate: "), ended
+
+
+def why_no_windows():
+    userfaultfd = json.loads(run("info", "--json", program=TIER).stdout)["machine"]["userfaultfd"]
+    return "" if userfaultfd["usable"] else userfaultfd["reason"]
+
+
+with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+    indexes_text(Path(name))
+    names_what_is_wrong(Path(name))
+    if WHY_NOT := why_no_windows():
+        print("skipped: no windows here: " + WHY_NOT)
+        sys.exit(SKIPPED)
+    CHECKSUM = compares_all_runs(Path(name))
+    runs_on_files(Path(name), CHECKSUM)
+    answers_do_not_depend_on_speed(CHECKSUM)
+    keeps_what_ran_before_a_run_fails()
+    relocates(Path(name))
