@@ -196,8 +196,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool hide(Block& b, Region& region) noexcept TIER_REQUIRES(mutex_);
   bool hold_writes(Block& b) noexcept TIER_REQUIRES(mutex_);
   void let_write(Block& b) noexcept TIER_REQUIRES(mutex_);
-  void on_fault(const WindowFault& fault) noexcept override;
-  bool serve(const WindowFault& fault) noexcept;
+  bool on_fault(const WindowFault& fault, bool may_wait) noexcept override;
+  enum class Served : std::uint8_t { Yes, Again, WouldWait };
+  Served serve(const WindowFault& fault, bool may_wait) noexcept;
   void bring(std::span<Operand> batch, const BatchContext& context) noexcept;
   bool bring_all(std::span<Operand> few, const BatchContext& context) noexcept;
   void enter_all(std::span<Operand> batch, const BatchContext& context);

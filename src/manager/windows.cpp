@@ -176,29 +176,30 @@ void ManagerCore::let_write(Block& b) noexcept {
 
 // --- faults ----------------------------------------------------------------------------------------------
 
-void ManagerCore::on_fault(const WindowFault& fault) noexcept {
+bool ManagerCore::on_fault(const WindowFault& fault, bool may_wait) noexcept {
   const auto self =
       weak_from_this().lock();  // whoever still touches the window of the last object is too late
-  while (self != nullptr && !serve(fault)) {
-  }
+  auto served = self == nullptr ? Served::Yes : Served::Again;
+  while (served == Served::Again) served = serve(fault, may_wait);
+  return served == Served::Yes;
 }
 
-/// \return  false: look again
-bool ManagerCore::serve(const WindowFault& fault) noexcept {
+ManagerCore::Served ManagerCore::serve(const WindowFault& fault, bool may_wait) noexcept {
   Operand operand;
   {
     MutexLock lock{mutex_};
     auto* const b = static_cast<Block*>(WindowSpace::find(fault.address));
-    if (is_dead(b)) return die_of(fault, b), true;
+    if (is_dead(b)) return die_of(fault, b), Served::Yes;
     auto& record = *b->record;
     if (b->address.load(std::memory_order_relaxed) != nullptr) {
       if (fault.present && !record.writable) {
         Transfer* const t = record.transfer;
         if (t != nullptr && t->kind == TransferKind::Fetch) {  // its bytes are wanted: after them
+          if (!may_wait) return Served::WouldWait;
           ++t->references;
           wait_for_end(*t, lock);
           unreference(*t);
-          return false;
+          return Served::Again;
         }
         ++counts_.window_writes_held;
         let_write(*b);
@@ -206,22 +207,23 @@ bool ManagerCore::serve(const WindowFault& fault) noexcept {
         fill_hole(fault.address, !record.writable);
       }
       windows_->wake(record.place, b->size);
-      return true;
+      return Served::Yes;
     }
+    if (!may_wait) return Served::WouldWait;
     ++counts_.window_faults;
     operand = {b, nullptr, 0, 0, b->size, fault.write ? Use::Update : Use::Read, false};
   }
   try {
     enter({&operand, 1}, {0, false, {}, 0});
   } catch (const OutOfTierMemory&) {  // scopes hold all of it: one of them will end
-    return wait_for_room(), false;
+    return wait_for_room(), Served::Again;
   } catch (const std::exception& error) {
-    return refuse(fault, error.what()), true;
+    return refuse(fault, error.what()), Served::Yes;
   }
   MutexLock lock{mutex_};  // whoever is woken finds our pin gone
   windows_->wake(operand.block->record->place, operand.size);
   leave_locked(*operand.block);
-  return true;
+  return Served::Yes;
 }
 
 void ManagerCore::wait_for_room() noexcept {

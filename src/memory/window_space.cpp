@@ -17,6 +17,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <deque>
+#include <new>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -50,7 +53,9 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 /// Costs nothing until it is used, but sanitizers and limits of the address space leave less than there is.
 constexpr std::size_t area_size = std::size_t{256} << 30;
 constexpr std::size_t max_areas = 64;
-constexpr unsigned servers = 4;  // faults on a device are served side by side. A guess
+constexpr unsigned waiting_servers = 4;  // faults on a device are served side by side. A guess
+/// One is there for the copies that those wait for, which may touch pages that nobody had touched.
+constexpr unsigned servers = waiting_servers + 1;
 
 std::uint64_t address_of(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 
@@ -181,6 +186,9 @@ struct WindowSpace::Server {
   }
   static void serve(const std::shared_ptr<Server>& self) noexcept;
   void read_one() noexcept;
+  void put_off(const WindowFault& fault) noexcept TIER_EXCLUDES(mutex);
+  void serve_put_off() noexcept TIER_EXCLUDES(mutex);
+  std::optional<WindowFault> next_put_off() noexcept TIER_EXCLUDES(mutex);
   template <class Request>
   bool request(unsigned long code, Request& argument) const noexcept {
     return ::ioctl(descriptor, code, &argument) == 0;
@@ -192,6 +200,10 @@ struct WindowSpace::Server {
   std::uint64_t features = 0;
   std::atomic<bool> stopping{false};
   std::vector<std::thread> threads;
+  Mutex mutex;
+  std::deque<WindowFault> later
+      TIER_GUARDED_BY(mutex);  // if there are any, as many servers as may are waiting
+  unsigned waiting TIER_GUARDED_BY(mutex) = 0;
 };
 
 void WindowSpace::Server::serve(const std::shared_ptr<Server>& self) noexcept {
@@ -208,8 +220,47 @@ void WindowSpace::Server::read_one() noexcept {
   if (::read(descriptor, &message, sizeof message) != sizeof message) return;  // another thread has it
   if (message.event != UFFD_EVENT_PAGEFAULT) return;
   const auto flags = message.arg.pagefault.flags;
-  faults.on_fault({reinterpret_cast<std::byte*>(message.arg.pagefault.address),
-                   (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0, now});
+  const WindowFault fault{reinterpret_cast<std::byte*>(message.arg.pagefault.address),
+                          (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0,
+                          now};
+  if (faults.on_fault(fault, false)) return;
+  put_off(fault);
+  serve_put_off();
+}
+
+void WindowSpace::Server::put_off(const WindowFault& fault) noexcept {
+  const MutexLock lock{mutex};
+  try {
+    later.push_back(fault);
+  } catch (const std::bad_alloc&) {  // whoever waits comes again
+    ::uffdio_range range{address_of(fault.address) & ~(std::uint64_t{unit} - 1), unit};
+    request(UFFDIO_WAKE, range);
+  }
+}
+
+/// Unless as many threads as may are at it: one of them takes what was put off.
+void WindowSpace::Server::serve_put_off() noexcept {
+  {
+    const MutexLock lock{mutex};
+    if (waiting == waiting_servers) return;
+    ++waiting;
+  }
+  while (const auto fault = next_put_off()) {
+    if (stopping.load(std::memory_order_acquire)) return;  // those who would serve it may be gone
+    faults.on_fault(*fault, true);
+  }
+}
+
+/// \return  nothing if there is none; the thread then waits for nothing any more
+std::optional<WindowFault> WindowSpace::Server::next_put_off() noexcept {
+  const MutexLock lock{mutex};
+  if (later.empty()) {
+    --waiting;
+    return std::nullopt;
+  }
+  const auto fault = later.front();
+  later.pop_front();
+  return fault;
 }
 
 std::string WindowSpace::why_not() {

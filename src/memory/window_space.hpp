@@ -41,7 +41,9 @@ class WindowFaults {
   /// woken with others, and has let go of the object.
   [[nodiscard]] virtual std::uint64_t now() const noexcept = 0;
   /// Sees to it that the access can be tried again, and calls `wake`.
-  virtual void on_fault(const WindowFault& fault) noexcept = 0;
+  /// \param may_wait  for copies, which may touch windows themselves; the manager's lock is no such wait
+  /// \return          false if it would have to wait, and may not: nothing was done
+  virtual bool on_fault(const WindowFault& fault, bool may_wait) noexcept = 0;
 };
 
 /// Reserved address space, carved into windows, and what can be done with the pages there. Accesses to a page that is

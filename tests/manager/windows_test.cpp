@@ -385,3 +385,34 @@ TEST_CASE("a store into a page that nobody had touched is not lost while its blo
   CHECK(object.bytes.back() == std::byte{1});
   rig.settle();
 }
+
+TEST_CASE("faults that wait for a copy do not keep the copy from the pages that it touches") {
+  if (!test::has_windows()) return;
+  const auto ended = run_in_child("many faults", [] {
+    ::alarm(5);  // those who wait for each other would do so for ever
+    Rig rig{2_MiB, 16_MiB, false};
+    rig.policy->placement = {1, true};
+    const Windowed wanted{rig, 2_MiB};
+    rig.policy->placement = {0, true};
+    const Windowed leaving{rig, 2_MiB};
+    leaving.bytes.back() = std::byte{2};  // its other pages nobody has touched
+    std::vector<std::future<void>> readers;
+    std::atomic<int> seen{0};
+    const auto faults = rig.manager->statistics().window_faults;
+    rig.slow().fails = [&](Direction direction, std::uint64_t, std::uint64_t) {
+      if (direction == Direction::Write && readers.empty()) {
+        for (int i = 0; i < 8; ++i)
+          readers.push_back(in_thread([&] { seen += wanted.bytes[5] == std::byte{0} ? 1 : 0; }));
+        while (rig.manager->statistics().window_faults < faults + 4) std::this_thread::yield();
+      }
+      return std::error_code{};
+    };
+    migrate(rig, leaving.handle, 1);
+    for (auto& reader : readers) reader.get();
+    rig.slow().fails = nullptr;
+    const bool kept = seen == 8 && leaving.bytes[5] == std::byte{0} && leaving.bytes.back() == std::byte{2};
+    rig.settle();
+    std::fputs(kept ? "kept" : "lost", stderr);
+  });
+  CHECK(ended.errors == "kept");
+}
