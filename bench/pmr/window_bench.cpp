@@ -4,6 +4,7 @@
 #include <tier/pmr/container_scopes.hpp>
 #include <tier/pmr/migrating_resource.hpp>
 #include <tier/runtime/runtime.hpp>
+#include <tier/scope/hints.hpp>
 
 #include <array>
 #include <atomic>
