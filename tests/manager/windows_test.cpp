@@ -392,6 +392,8 @@ TEST_CASE("faults that wait for a copy do not keep the copy from the pages that 
   if (!test::has_windows()) return;
   const auto ended = run_in_child("many faults", [] {
     ::alarm(5);  // those who wait for each other would do so for ever
+    std::vector<std::future<void>> readers;
+    std::atomic<int> seen{0};
     Rig rig{2_MiB, 16_MiB, false};
     const Windowed wanted{rig, 2_MiB};
     wanted.fill(3);
@@ -399,8 +401,6 @@ TEST_CASE("faults that wait for a copy do not keep the copy from the pages that 
     REQUIRE(::madvise(rig.fast().contents(), Bytes{2_MiB}.count, MADV_DONTNEED) == 0);
     const Windowed leaving{rig, 2_MiB};
     leaving.bytes.back() = std::byte{2};  // its other pages nobody has touched
-    std::vector<std::future<void>> readers;
-    std::atomic<int> seen{0};
     const auto faults = rig.manager->statistics().window_faults;
     rig.slow().fails = [&](Direction direction, std::uint64_t, std::uint64_t) {
       if (direction == Direction::Write && readers.empty()) {
@@ -412,7 +412,6 @@ TEST_CASE("faults that wait for a copy do not keep the copy from the pages that 
     };
     migrate(rig, leaving.handle, 1);
     for (auto& reader : readers) reader.get();
-    rig.slow().fails = nullptr;
     const bool kept = seen == 8 && leaving.bytes[5] == std::byte{0} && leaving.bytes.back() == std::byte{2};
     rig.settle();
     std::fputs(kept ? "kept" : "lost", stderr);
