@@ -24,7 +24,7 @@ using namespace tier::test;
 
 namespace {
 
-constexpr RowId rows = 400;
+constexpr RowId rows = 200;
 constexpr std::size_t dim = 8;
 
 std::vector<RowId> ids_of(std::size_t count, RowId step) {
@@ -35,10 +35,10 @@ std::vector<RowId> ids_of(std::size_t count, RowId step) {
 
 /// What calls are given, made before anything fails.
 struct Arguments {
-  std::vector<RowId> few{395, 350, 5,  351, 350,
-                         380, 5,   10, 396, 12};  // there are slots for all of them at once
-  std::vector<RowId> many = ids_of(300, 7);       // not for these
-  std::vector<std::uint32_t> offsets{0, 5, 5, 120, 300};
+  std::vector<RowId> few{195, 150, 5,  151, 150,
+                         180, 5,   10, 196, 12};  // there are slots for all of them at once
+  std::vector<RowId> many = ids_of(150, 7);       // not for these
+  std::vector<std::uint32_t> offsets{0, 5, 5, 60, 150};
   std::vector<float> gradients = std::vector<float>(many.size() * dim, 0.5F);
   std::vector<float> out = std::vector<float>(many.size() * dim);
 };
@@ -80,7 +80,7 @@ class World {
     options.rows = rows;
     options.dim = dim;
     options.state_columns = 1;
-    options.slots = 140;
+    options.slots = 70;
     options.policy = make_row_policy(shape_.policy);
     options.name = "a name of some length";
     options.sample = 50;
@@ -91,13 +91,13 @@ class World {
   }
   /// Rows in slots, some of them dirty, and batches that were announced.
   void warm() {
-    const auto ids = ids_of(100, 3);
-    if (shape_.in_place) bring(ids_of(180, 3));
+    const auto ids = ids_of(50, 3);
+    if (shape_.in_place) bring(ids_of(90, 3));
     const std::vector<float> gradients(ids.size() * dim, 0.125F);
     table_->update(ids, gradients, RowWiseAdagrad{});
     plain.update(ids, gradients, RowWiseAdagrad{});
-    if (shape_.holds) table_->prefetch(std::vector<RowId>{300, 310, 320});
-    announced = table_->announce(std::vector<RowId>{330, 340});
+    if (shape_.holds) table_->prefetch(std::vector<RowId>{160, 165, 170});
+    announced = table_->announce(std::vector<RowId>{175, 185});
     table_->settle();
   }
 
@@ -182,10 +182,10 @@ std::vector<Call> calls() {
        {},
        [](const PlainTable& plain, const Arguments& a) { return plain.pooled(a.many, a.offsets); }},
       {"read_rows",
-       [](World& w) { w.table().read_rows(0, first(w.arguments.out, 300)); },
+       [](World& w) { w.table().read_rows(0, first(w.arguments.out, 150)); },
        {},
        [](const PlainTable& plain, const Arguments&) {
-         return std::vector<float>(plain.values().begin(), plain.values().begin() + 300 * dim);
+         return std::vector<float>(plain.values().begin(), plain.values().begin() + 150 * dim);
        }},
       {"a batch",
        [](World& w) {
@@ -406,7 +406,7 @@ TEST_CASE("a row that cannot be brought is used where it lives, and brought when
     world.bring(world.arguments.many);
     const auto statistics = world.table().statistics();
     CHECK(statistics.read_errors == io.failed());
-    CHECK(statistics.read_errors > 100);
+    CHECK(statistics.read_errors > 50);
     CHECK(statistics.prefetched_rows == 0);
     const auto& a = world.arguments;
     world.table().update(a.many, std::span<const float>{a.gradients}, RowWiseAdagrad{});
@@ -416,7 +416,7 @@ TEST_CASE("a row that cannot be brought is used where it lives, and brought when
 
     io.heal();
     world.bring(world.arguments.many);
-    CHECK(world.table().statistics().prefetched_rows > 100);
+    CHECK(world.table().statistics().prefetched_rows > 50);
     CHECK(world.table().statistics().read_errors == statistics.read_errors);
     go_on(world);
   }
