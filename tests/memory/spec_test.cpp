@@ -116,7 +116,8 @@ TEST_CASE("a spec that is not one is refused with its position and what is allow
   CHECK(message_of(std::string_view{"file:/a\0b:1GiB", 14}).starts_with("a NUL at position 7"));
 }
 
-TEST_CASE("damaged text is read as what its own text says, or refused with a message") {
+TEST_CASE("damaged text is read as what its own text says, or refused with a message" *
+          doctest::test_suite("fuzz")) {
   const std::vector<std::string> examples{"dram:512MiB;file:/path:8GiB;emulated:cxl:8GiB",
                                           "mapped:a file:4GB;simulated:redl:1TiB",
                                           "dram:1.5GiB",

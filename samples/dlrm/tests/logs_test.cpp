@@ -233,7 +233,8 @@ TEST_CASE("a bag is asked about an item of its own and about another one") {
   for (std::size_t i = 0; i < again.size(); ++i) CHECK(again[i].ids == records[i].ids);
 }
 
-TEST_CASE("damaged logs are read as far as they are whole, and every other line is counted") {
+TEST_CASE("damaged logs are read as far as they are whole, and every other line is counted" *
+          doctest::test_suite("fuzz")) {
   const TemporaryFolder folder;
   const std::string ratings = "userId,movieId,rating,timestamp\n1,2,3.5,4\n7,1,4.0,300\n8,3,5,200\n";
   const std::vector<std::pair<std::string, std::string>> logs{
