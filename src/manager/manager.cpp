@@ -87,6 +87,7 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     RegionHeap heap{capacity, Bytes{granule_}};
     tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, {}, 0, false});
   }
+  window_block_ = largest_block(options_.window_blocks, tiers_.front().heap.capacity());
   advice_limit_ = tiers_.front().heap.capacity().count / 2;
   refresh_wants();
 }

@@ -210,6 +210,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void refuse(const WindowFault& fault, const char* why) noexcept;
   void die_of(const WindowFault& fault, const Block* b) const noexcept TIER_REQUIRES(mutex_);
   WindowSpace& windows() TIER_REQUIRES(mutex_);
+  [[nodiscard]] static std::size_t largest_block(Bytes asked, Bytes fastest) noexcept;
   std::unique_ptr<WindowSpace> served_windows() TIER_REQUIRES(mutex_);
   std::unique_ptr<WindowSpace> paged_windows() const TIER_REQUIRES(mutex_);
   void take_space(const ObjectWindow& window, std::size_t begin, std::size_t end) TIER_REQUIRES(mutex_);
@@ -362,7 +363,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::size_t io_alignment_ = 1;  // the largest of all tiers
   std::size_t granule_ = 64;
-  bool reserves_ = false;  // a region of some tier takes time to be given out
+  std::size_t window_block_ = 0;  // the most in a block of a window
+  bool reserves_ = false;         // a region of some tier takes time to be given out
 
   Pool<Block> blocks_ TIER_GUARDED_BY(mutex_);
   Pool<BlockRecord> records_ TIER_GUARDED_BY(mutex_);

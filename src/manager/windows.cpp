@@ -17,12 +17,12 @@
 namespace tier {
 namespace {
 
-/// Of a large object: a huge page, and small enough that a fault on a device does not wait for much else.
-constexpr std::size_t block_size = std::size_t{2} << 20;
+/// The most in a block: small enough that a fault on a device does not wait for much else.
+constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 /// What new blocks hold. Never written, so that the system has one page for all of it.
 std::byte* zeros() noexcept {
-  alignas(4096) static std::array<std::byte, block_size> bytes;
+  alignas(4096) static std::array<std::byte, huge_page> bytes;
   return bytes.data();
 }
 
@@ -60,7 +60,7 @@ bool ManagerCore::shows_in(const Block& b, TierIndex t) const noexcept {
 /// first instant, which tells whether a block is dirty.
 bool ManagerCore::lends(const Block& b) const noexcept {
   const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
-  return b.size < block_size || (!fresh && !dirty(b));
+  return b.size < huge_page || (!fresh && !dirty(b));
 }
 
 /// Makes the primary's bytes present in the window. Where there is no memory for that they stay absent: whoever touches
@@ -274,14 +274,22 @@ void ManagerCore::die_of(const WindowFault& fault, const Block* b) const noexcep
 
 // --- advice ----------------------------------------------------------------------------------------------
 
-Operand Operand::advice_at(const void* address, Use use) noexcept {
+Operand Operand::advice_at(const void* address, Use use, std::span<const std::byte> range) noexcept {
   Operand op;
   op.block = static_cast<Block*>(WindowSpace::find(address));
-  op.use = use == Use::Overwrite ? Use::Update : use;  // the rest of the block is others'
+  op.use = use;
   op.advice = true;
   if (op.block == nullptr) return op;
   op.size = op.block->size;
-  if (const auto* object = ManagerCore::object_in(*op.block)) op.object = object->id;
+  const auto* const object = ManagerCore::object_in(*op.block);
+  if (object != nullptr) op.object = object->id;
+  if (use == Use::Overwrite) {
+    const auto* const begin = ManagerCore::place_of(*op.block);
+    const auto* const end = object != nullptr
+                                ? std::min<const std::byte*>(begin + op.size, object->window + object->size)
+                                : begin + op.size;
+    if (range.data() > begin || range.data() + range.size() < end) op.use = Use::Update;
+  }
   if (!op.block->manager->advise(op)) op.block->manager->hold(op);
   return op;
 }
@@ -377,6 +385,15 @@ WindowSpace& ManagerCore::windows() {
   return *windows_;
 }
 
+/// In a small tier several have room, lest those in use push each other out.
+std::size_t ManagerCore::largest_block(Bytes asked, Bytes fastest) noexcept {
+  TIER_VERIFY(asked.count == 0 || (std::has_single_bit(asked.count) && asked.count >= WindowSpace::unit &&
+                                   asked.count <= huge_page),
+              "blocks of windows have a power of two of bytes, from 64 KiB to 2 MiB");
+  if (asked.count != 0) return asked.count;
+  return std::clamp(std::bit_floor(fastest.count / 32), WindowSpace::unit, huge_page);
+}
+
 std::unique_ptr<WindowSpace> ManagerCore::served_windows() {
   auto landings = std::make_unique<Landings>();
   for (auto& buffer : landings->buffers) landings->free[landings->free_count++] = buffer.data();
@@ -408,7 +425,7 @@ ObjectHandle ManagerCore::reserve_window(Bytes most, std::size_t alignment, std:
 ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::size_t alignment,
                                       std::string_view name) {
   refuse_in_child("an allocation");
-  TIER_VERIFY(std::has_single_bit(alignment) && alignment <= block_size,
+  TIER_VERIFY(std::has_single_bit(alignment) && alignment <= huge_page,
               "alignment is a power of two up to 2 MiB");
   const auto whole = round_up(std::max<std::size_t>(most, 1), WindowSpace::unit);
   if (whole < most) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
@@ -420,7 +437,7 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
   const auto let_go_of = [this](ObjectWindow* w) TIER_NO_THREAD_SAFETY_ANALYSIS { let_go(*w); };
   std::unique_ptr<ObjectWindow, decltype(let_go_of)> window{new ObjectWindow{{}, 1}, let_go_of};
   window->range =
-      windows().reserve(whole, whole >= block_size ? block_size : std::max(alignment, WindowSpace::unit));
+      windows().reserve(whole, whole >= huge_page ? huge_page : std::max(alignment, WindowSpace::unit));
   auto blocks = new_blocks(*window, 0, end, name, lock);
   Object* object = nullptr;
   try {
@@ -447,7 +464,7 @@ void ManagerCore::grow(ObjectRef ref, Bytes size) {
   ObjectWindow& window = *object.block->record->window;
   TIER_VERIFY(size.count <= window.range.size, "an object grows no further than its window");
   auto end = object.size;
-  while (end < size.count) end = std::min(window.range.size, end + std::min(end, block_size));
+  while (end < size.count) end = std::min(window.range.size, end + std::min(end, window_block_));
   const auto blocks = new_blocks(window, object.size, end, object.name, lock);
   try {
     object.blocks.insert(object.blocks.end(), blocks.begin(), blocks.end());
@@ -468,10 +485,10 @@ std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t be
   std::vector<Block*> blocks;
   take_space(window, begin, end);
   try {
-    constexpr std::size_t smaller = std::bit_width(block_size / WindowSpace::unit);
-    blocks.reserve((end - begin) / block_size + smaller);
+    constexpr std::size_t smaller = std::bit_width(huge_page / WindowSpace::unit);
+    blocks.reserve((end - begin) / window_block_ + smaller);
     for (std::size_t at = begin, size = 0; at < end; at += size) {
-      size = std::min({block_size, at == 0 ? block_size : at, end - at});
+      size = std::min({window_block_, at == 0 ? window_block_ : at, end - at});
       Block& b = new_block_at(window, at, size);
       blocks.push_back(&b);
       set_primary(b, first_place(b, name, lock));
@@ -496,7 +513,7 @@ void ManagerCore::give_space_back(const ObjectWindow& window, std::size_t begin,
 }
 
 Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {
-  Block& b = new_block(size, size == block_size ? block_size : WindowSpace::unit);
+  Block& b = new_block(size, size == huge_page ? huge_page : WindowSpace::unit);
   b.record->window = &window;
   b.record->place = window.range.address + offset;
   ++window.blocks;

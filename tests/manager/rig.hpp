@@ -75,8 +75,9 @@ class Rig {
     manager = Manager::make(std::move(owned), std::move(scripted), options.manager);
   }
   Rig(Bytes fast, Bytes slow, bool addressable, std::optional<WindowMode> windows = {})
-      : Rig{RigOptions{.tiers = {fast_tier(fast), slow_tier(slow, addressable)},
-                       .manager = {.threads = 1, .movers = 1, .windows = windows}}} {}
+      : Rig{RigOptions{
+            .tiers = {fast_tier(fast), slow_tier(slow, addressable)},
+            .manager = {.threads = 1, .movers = 1, .windows = windows, .window_blocks = Bytes{2 << 20}}}} {}
 
   MemoryTier& fast() { return *tiers[0]; }
   MemoryTier& slow() { return *tiers[1]; }
@@ -137,6 +138,16 @@ class Rig {
   ScriptedPolicy* policy = nullptr;
   std::shared_ptr<Manager> manager;
 };
+
+/// Whether it comes to hold within ten seconds.
+inline bool eventually(auto&& holds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
 
 /// An open scope on one object.
 class Entered {

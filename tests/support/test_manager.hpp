@@ -23,11 +23,12 @@ class FetchingPolicy final : public Policy {
 
 /// Over these tiers.
 [[nodiscard]] inline std::shared_ptr<Manager> make_manager(const std::vector<TierSpec>& specs,
-                                                           std::optional<WindowMode> windows = {}) {
+                                                           std::optional<WindowMode> windows = {},
+                                                           Bytes window_blocks = {}) {
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& spec : specs) tiers.push_back(make_tier(spec));
   return Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(),
-                       {.threads = 1, .windows = windows});
+                       {.threads = 1, .windows = windows, .window_blocks = window_blocks});
 }
 
 /// Writes down kernels and hints.

@@ -30,6 +30,11 @@ concept CanUpdate = requires(T& tensor) {
   updates(tensor.rows(0, 1));
 };
 static_assert(CanUpdate<Tensor<float>> && !CanUpdate<const Tensor<float>>);
+template <class T>
+concept CanOverwrite = requires(T& tensor) {
+  overwrites(tensor.rows(0, 1));
+};
+static_assert(CanOverwrite<Tensor<float>> && !CanOverwrite<const Tensor<float>>);
 
 template <class Error>
 std::string message_of(auto&& f) {
@@ -47,7 +52,7 @@ TEST_CASE("a scope on rows fetches and keeps the blocks of these rows alone") {
   if (!test::has_windows()) return;
   const test::TemporaryDirectory directory;
   for (const auto& slow : {tiers::emulated("cxl", 64_MiB), tiers::file(directory.path(), 64_MiB)}) {
-    const auto manager = make_manager({tiers::dram(16_MiB), slow});
+    const auto manager = make_manager({tiers::dram(16_MiB), slow}, {}, 2_MiB);
     Tensor<float> x{manager, {16 * rows_of_block, columns}, windowed, "x"};
     CHECK(manager->statistics().blocks == 16);
     for (std::size_t block = 0; block < 16; ++block) {
@@ -95,7 +100,7 @@ TEST_CASE("a tensor of five times the fast tier holds what was stored last, by r
   if (!test::has_windows()) return;
   const auto seed = test::seed();
   CAPTURE(seed);
-  const auto manager = make_manager({tiers::dram(8_MiB), tiers::emulated("cxl", 128_MiB)});
+  const auto manager = make_manager({tiers::dram(8_MiB), tiers::emulated("cxl", 128_MiB)}, {}, 2_MiB);
   constexpr std::size_t rows = 20 * rows_of_block + 77;
   Tensor<float> x{manager, {rows, columns}, windowed};
   std::vector<float> model(rows, 0);  // each row of one value
@@ -141,7 +146,7 @@ TEST_CASE("a tensor of five times the fast tier holds what was stored last, by r
 
 TEST_CASE("a scope on a whole tensor with a window covers all blocks of it that fit") {
   if (!test::has_windows()) return;
-  const auto manager = make_manager({tiers::dram(32_MiB), tiers::emulated("cxl", 64_MiB)});
+  const auto manager = make_manager({tiers::dram(32_MiB), tiers::emulated("cxl", 64_MiB)}, {}, 2_MiB);
   Tensor<float> x{manager, {5 * rows_of_block, columns}, windowed, "x"};
   Tensor<float> plain{manager, {10}};
   migrate(x.rows(0, x.extent(0)), 1);
@@ -154,6 +159,60 @@ TEST_CASE("a scope on a whole tensor with a window covers all blocks of it that 
     CHECK(manager->statistics().tiers[0].used >= 10_MiB);
   }
   CHECK(manager->statistics().window_faults == faults);
+}
+
+TEST_CASE("what is overwritten is not fetched, but for what others have of the same blocks") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  const auto manager = make_manager({tiers::dram(32_MiB), tiers::file(directory.path(), 64_MiB)}, {}, 2_MiB);
+  constexpr std::size_t rows = 4 * rows_of_block + 3;
+  Tensor<float> x{manager, {rows, columns}, windowed, "x"};
+  const auto fetched = [&] { return manager->statistics().bytes_moved(1, 0); };
+  const auto evict = [&] {
+    {
+      WriteScope out{x};
+      std::ranges::fill(out[x].elements(), 1.F);
+    }
+    migrate(x.rows(0, rows), 1);
+  };
+  evict();
+  auto before = fetched();
+  {
+    WriteScope out{overwrites(x)};
+    std::ranges::fill(out[x].elements(), 2.F);
+  }
+  CHECK(fetched() == before);
+  evict();
+  before = fetched();
+  const auto few = x.rows(rows_of_block - 1, 3 * rows_of_block), end = x.rows(rows - 4, rows);
+  {
+    KernelScope k{"write", overwrites(few), overwrites(end)};
+    std::ranges::fill(k.out(few).elements(), 3.F);
+    std::ranges::fill(k.out(end).elements(), 4.F);
+  }
+  CHECK(fetched() == before + 2 * (2_MiB).count);  // the block before, and the last but one
+  const ReadScope in{x};
+  CHECK(in[x](rows_of_block - 2, 5) == 1);
+  CHECK(in[x](rows_of_block - 1, 0) == 3);
+  CHECK(in[x](3 * rows_of_block - 1, columns - 1) == 3);
+  CHECK(in[x](3 * rows_of_block, 0) == 1);
+  CHECK(in[x](rows - 5, 0) == 1);
+  CHECK(in[x](rows - 1, 0) == 4);
+}
+
+TEST_CASE(
+    "a scope on a tensor with a window opens where nothing has room, and others are where they were named") {
+  if (!test::has_windows()) return;
+  const auto manager = make_manager({tiers::dram(4_MiB), tiers::emulated("cxl", 64_MiB)}, {}, 2_MiB);
+  Tensor<float> plain{manager, {rows_of_block, columns}, "plain"},
+      other{manager, {rows_of_block, columns}, "other"};
+  Tensor<float> x{manager, {rows_of_block, columns}, windowed, "x"};
+  KernelScope holds{"hold", overwrites(plain, other)};
+  std::ranges::fill(holds.out(other).elements(), 5.F);
+  const ReadScope in{x, other};
+  const auto& [xs, others] = in;
+  CHECK(xs.elements().data() == in[x].elements().data());
+  CHECK(others(7, 7) == 5);
 }
 
 TEST_CASE("rows that are not there, or of a tensor without a window, are refused by name") {

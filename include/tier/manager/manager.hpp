@@ -43,8 +43,15 @@ struct TIER_EXPORT Operand {
   }
   /// The block of a window in which an address lies, as advice; nothing where that is no window. Entered, if that takes
   /// no time; else its descriptor is held until `Manager::enter` or `leave`.
+  /// \param range  what is used; where it is not all that there is in the block, `Overwrite` becomes `Update`
   /// \pre  What is at the address is allocated.
-  [[nodiscard]] static Operand advice_at(const void* address, Use use) noexcept;
+  [[nodiscard]] static Operand advice_at(const void* address, Use use,
+                                         std::span<const std::byte> range = {}) noexcept;
+  /// The first block of an object with a window, as advice: what of it is not there when it is touched comes then.
+  [[nodiscard]] static Operand of_window(ObjectRef ref, Use use) noexcept {
+    const Object& o = *ref.object;
+    return advice_at(o.window, use, {o.window, o.size});
+  }
   [[nodiscard]] static Operand of_unmanaged(void* address, std::size_t size, ObjectId id, Use use) noexcept {
     return {nullptr, static_cast<std::byte*>(address), id, 0, size, use};
   }
@@ -90,6 +97,7 @@ struct ManagerOptions {
   unsigned movers = 1;   ///< background threads
   std::chrono::milliseconds report_waits_after{10'000};
   std::optional<WindowMode> windows{};  ///< none: full where the system permits it
+  Bytes window_blocks{0};  ///< the largest: a power of two, 64 KiB to 2 MiB; 0: a 32nd of the fastest tier
 };
 
 /// Something with threads and locks of its own that works on a manager's tiers, as tables do. It rests while the
@@ -132,7 +140,7 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// Like `create`, in this tier and for ever.
   [[nodiscard]] virtual PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier,
                                             std::string_view name) = 0;
-  /// Like `create`, at an address that never changes while the bytes behind it move, in blocks of 2 MiB and less. The
+  /// Like `create`, at an address that never changes while the bytes behind it move, in blocks of up to 2 MiB. The
   /// program may load and store there at any time, in scopes or not.
   /// \throws  also `TierError` where the system does not let the process serve its own page faults
   [[nodiscard]] virtual ObjectHandle create_window(Bytes size, std::size_t alignment,
@@ -140,7 +148,7 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// Like `create_window`, with one block of 64 KiB and addresses for more, which `grow` puts blocks at.
   [[nodiscard]] virtual ObjectHandle reserve_window(Bytes most, std::size_t alignment,
                                                     std::string_view name) = 0;
-  /// Adds blocks until the object has at least so many bytes: each as large as all before it, up to 2 MiB.
+  /// Adds blocks until the object has at least so many bytes: each as large as all before it, up to the largest that there are.
   /// \pre     It was made by `reserve_window` for so many; nobody else grows or destroys it meanwhile.
   /// \throws  as `create_window`; nothing has changed
   virtual void grow(ObjectRef object, Bytes size) = 0;

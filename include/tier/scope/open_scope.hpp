@@ -89,7 +89,11 @@ class [[nodiscard]] TIER_EXPORT Scope {
     if constexpr (detail::checked) (spoil(lists), ...);
   }
 
-  [[nodiscard]] const Operand& operand(std::size_t i) const noexcept { return operands_.all()[i]; }
+  /// \pre  The object is in this scope.
+  template <class T>
+  [[nodiscard]] const Operand& operand_of(const T& object) const noexcept {
+    return *find(id_of(object), false);
+  }
 
  private:
   template <class T>
@@ -130,9 +134,13 @@ class [[nodiscard]] TIER_EXPORT Scope {
     group.for_each([this]<class T>(T& object) {
       using Traits = ScopeTraits<std::remove_const_t<T>>;
       if constexpr (requires { Traits::further_blocks(object); })
-        Traits::for_each_further_address(object, [&](const void* address) {
-          operands_.add([&] { return Operand::advice_at(address, role); });
-        });
+        if (Traits::further_blocks(object) > 0) {
+          const std::span<const std::byte> bytes = Traits::further_bytes(object);
+          for_each_block(bytes.data(), bytes.data() + bytes.size(), std::size_t(-1),
+                         [&](const void* address) {
+                           operands_.add([&] { return Operand::advice_at(address, role, bytes); });
+                         });
+        }
     });
   }
   void add_further(const auto&) noexcept {}
@@ -146,8 +154,11 @@ class [[nodiscard]] TIER_EXPORT Scope {
   }
   template <Use role, class T>
   void add_elements(const OperandsOf<role, T>& many) {
-    ScopeTraits<std::remove_const_t<T>>::for_each_address(*many.of, many.count, [&](const void* address) {
-      operands_.add([&] { return Operand::advice_at(address, role); });
+    using Traits = ScopeTraits<std::remove_const_t<T>>;
+    std::span<const std::byte> bytes;
+    if constexpr (PartReference<std::remove_const_t<T>>) bytes = Traits::bytes(*many.of);
+    Traits::for_each_address(*many.of, many.count, [&](const void* address) {
+      operands_.add([&] { return Operand::advice_at(address, role, bytes); });
     });
   }
   template <Use role>
@@ -184,20 +195,30 @@ class [[nodiscard]] TIER_EXPORT Scope {
   template <Use role, class... Ts>
   void spoil(const OperandGroup<role, Ts...>& group) noexcept {
     if constexpr (role == Use::Overwrite)
-      group.for_each([this](auto& object) { detail::spoil(*find(id_of(object), true)); });
+      group.for_each([this](auto& object) { spoil_object(id_of(object)); });
   }
   template <Use role, class T>
   void spoil(const OperandSet<role, T*>& set) noexcept {
     if constexpr (role == Use::Overwrite)
-      for (auto* object : set.elements) detail::spoil(*find(id_of(*object), true));
+      for (auto* object : set.elements) spoil_object(id_of(*object));
   }
   template <Use role, class T>
-  void spoil(const OperandsOf<role, T>&) noexcept {}
+  void spoil(const OperandsOf<role, T>& many) noexcept {
+    if constexpr (role == Use::Overwrite)
+      spoil_object(ScopeTraits<std::remove_const_t<T>>::object(*many.of).id());
+  }
   template <Use role>
   void spoil(const OperandSet<role, ObjectRef>& set) noexcept {
     if constexpr (role == Use::Overwrite)
       for (const auto ref : set.elements)
-        if (ref.object != nullptr) detail::spoil(*find(ref.id(), true));
+        if (ref.object != nullptr) spoil_object(ref.id());
+  }
+  /// Of what is in windows, the blocks that are entered to be overwritten.
+  void spoil_object(ObjectId id) noexcept {
+    for (const auto& operand : operands_.all())
+      if (operand.object == id && operand.use != Use::Read &&
+          (!operand.advice || (operand.entered && operand.use == Use::Overwrite)))
+        detail::spoil(operand);
   }
 
   /// \return  the operands' manager; null if no runtime manages one of them

@@ -134,4 +134,9 @@ template <detail::WriteSet R>
   return detail::set_of<Use::Overwrite>(objects);
 }
 
+/// Of a part, only blocks that lie in it as a whole; the others are updated.
+template <WindowOperand<Use::Overwrite> T>
+requires PartReference<std::remove_cvref_t<T>>
+[[nodiscard]] auto overwrites(T&& part) noexcept { return detail::all_of<Use::Overwrite>(part); }
+
 }  // namespace tier

@@ -46,7 +46,7 @@ class TypedScope : public Scope {
   /// The view of the i-th named operand.   \pre  The object is where it was when the scope was opened.
   template <std::size_t i>
   [[nodiscard]] View<i> get() const noexcept {
-    return view_of(*std::get<i>(named_), operand(i));
+    return view_of(*std::get<i>(named_), this->operand_of(*std::get<i>(named_)));
   }
 
  protected:

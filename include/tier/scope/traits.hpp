@@ -16,7 +16,7 @@ namespace tier {
 /// static WriteView view(T&, const Operand&);
 /// static std::uint64_t shape_hash(const T&) noexcept;   optional: tells policies kernels on other shapes apart
 /// static std::size_t further_blocks(const T&) noexcept; optional: where a window is cut into blocks, beyond the first
-/// static void for_each_further_address(const T&, auto&& f);   one in each of them
+/// static std::span<const std::byte> further_bytes(const T&) noexcept;   what is in them
 /// ```
 template <class T>
 struct ScopeTraits;
@@ -34,7 +34,7 @@ concept Scoped = requires(const T& object, Use use) {
 /// static void for_each_address(const T&, std::size_t at_most, auto&& f);   one in each block, which stays allocated
 /// ```
 /// What refers to a part of a named object may be a temporary, and has views of its own: `static constexpr bool
-/// is_reference = true`, `is_writable`, `object(const T&)` as above, and `view(const T&)`.
+/// is_reference = true`, `is_writable`, `object(const T&)` as above, `bytes(const T&)` and `view(const T&)`.
 template <class T>
 concept ScopedInWindows = requires(const T& object) {
   { ScopeTraits<T>::block_count(object) } -> std::same_as<std::size_t>;

@@ -35,6 +35,7 @@ class TIER_EXPORT TensorStorage {
     return handle_ ? handle_.ref().object->window : nullptr;
   }
   [[nodiscard]] Operand operand(Use use) const {
+    if (window() != nullptr) return Operand::of_window(handle_.ref(), use);
     return handle_ ? Operand::of(handle_.ref(), use) : Operand::of_unmanaged(address_, size_.count, id_, use);
   }
 

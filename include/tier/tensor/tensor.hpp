@@ -113,18 +113,23 @@ struct ScopeTraits<Tensor<T>> {
     const Object* const object = tensor.object().object;
     return object != nullptr && object->cut ? object->blocks.size() - 1 : 0;
   }
-  static void for_each_further_address(const Tensor<T>& tensor, auto&& visit) {
-    const Object* const object = tensor.object().object;
-    if (object == nullptr || !object->cut) return;
-    for_each_block(object->window + object->block->size, object->window + object->size, std::size_t(-1),
-                   visit);
+  static std::span<const std::byte> further_bytes(const Tensor<T>& tensor) noexcept {
+    const Object& object = *tensor.object().object;
+    return {object.window + object.block->size, object.window + object.size};
   }
   static std::uint64_t shape_hash(const Tensor<T>& tensor) noexcept { return hash_of(tensor.shape_); }
   static TensorView<const T> view(const Tensor<T>& tensor, const Operand& operand) noexcept {
-    return {reinterpret_cast<const T*>(operand.address), tensor.shape_, tensor.strides_};
+    return {first<const T>(tensor, operand), tensor.shape_, tensor.strides_};
   }
   static TensorView<T> view(Tensor<T>& tensor, const Operand& operand) noexcept {
-    return {reinterpret_cast<T*>(operand.address), tensor.shape_, tensor.strides_};
+    return {first<T>(tensor, operand), tensor.shape_, tensor.strides_};
+  }
+
+ private:
+  template <class U>
+  static U* first(const Tensor<T>& tensor, const Operand& operand) noexcept {
+    auto* const window = tensor.storage_.window();
+    return reinterpret_cast<U*>(window != nullptr ? window : operand.address);
   }
 };
 

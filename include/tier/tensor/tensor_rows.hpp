@@ -52,8 +52,11 @@ struct ScopeTraits<TensorRows<T>> {
     return count;
   }
   static void for_each_address(const TensorRows<T>& rows, std::size_t at_most, auto&& visit) {
-    const auto bytes = std::as_bytes(rows.view_.elements());
-    for_each_block(bytes.data(), bytes.data() + bytes.size(), at_most, visit);
+    const auto all = bytes(rows);
+    for_each_block(all.data(), all.data() + all.size(), at_most, visit);
+  }
+  static std::span<const std::byte> bytes(const TensorRows<T>& rows) noexcept {
+    return std::as_bytes(rows.view_.elements());
   }
   static TensorView<T> view(const TensorRows<T>& rows) noexcept { return rows.view_; }
 };
