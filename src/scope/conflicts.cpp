@@ -25,7 +25,10 @@ struct Access {
 
 std::string name_of(const Operand& operand) {
   const auto id = std::to_string(operand.object);
-  if (operand.block == nullptr) return "memory of the program";
+  if (operand.whole)
+    if (const auto& name = object_of(operand.address).object->name; !name.empty())
+      return "\"" + name + "\" (object " + id + ")";
+  if (operand.block == nullptr) return operand.whole ? "object " + id : "memory of the program";
   for (const auto& object : operand.block->manager->object_statistics())
     if (object.id == operand.object && !object.name.empty())
       return "\"" + object.name + "\" (object " + id + ")";
@@ -81,7 +84,9 @@ class Accesses {
   static void unlock() TIER_NO_THREAD_SAFETY_ANALYSIS { instance().mutex_.unlock(); }
 
   using Key = std::pair<const Manager*, ObjectId>;
+  /// Advice that was not followed knows no manager; no other window is at its address, and no id is as low without one.
   static Key key(const Operand& operand) noexcept {
+    if (operand.whole) return {nullptr, reinterpret_cast<std::uintptr_t>(operand.address)};
     return {operand.block != nullptr ? operand.block->manager : nullptr, operand.object};
   }
   static std::vector<Access>::iterator find(std::vector<Access>& list, Chain chain) {
@@ -103,13 +108,13 @@ bool has_bytes(Manager& manager) noexcept {
 // A check is no reason to fail: what there is no memory to note is not checked.
 void note_accesses(Chain chain, std::span<const Operand> batch) noexcept try {
   for (const auto& operand : batch)
-    if (!operand.advice) Accesses::instance().note(chain, operand);
+    if (!operand.advice || operand.whole) Accesses::instance().note(chain, operand);
 } catch (const std::bad_alloc&) {
 }
 
 void forget_accesses(Chain chain, std::span<const Operand> batch) noexcept try {
   for (const auto& operand : batch)
-    if (!operand.advice) Accesses::instance().forget(chain, operand);
+    if (!operand.advice || operand.whole) Accesses::instance().forget(chain, operand);
 } catch (const std::bad_alloc&) {
 }
 

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Tensors that are cut into blocks, and scopes on some of their rows.
 #include <doctest/doctest.h>
+#include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
 #include <tier/tensor/tensor.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "support/child.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 #include "support/temporary_directory.hpp"
@@ -214,6 +219,67 @@ TEST_CASE(
   CHECK(xs.elements().data() == in[x].elements().data());
   CHECK(others(7, 7) == 5);
 }
+
+#if defined(TIER_CHECKED)
+TEST_CASE(
+    "a checked build reports conflicting scopes on tensors with windows, whether they have room or not") {
+  if (!test::has_windows()) return;
+  for (const auto fast : {1_MiB, 64_MiB}) {
+    CAPTURE(fast.count);
+    const auto ended = [&](bool first_writes, bool second_writes, bool same) {
+      const auto label = std::to_string(fast.count) + (first_writes ? " w" : " r") +
+                         (second_writes ? "w" : "r") + (same ? " same" : "");
+      return test::run_in_child(label, [&] {
+        const auto manager = make_manager({tiers::dram(fast), tiers::emulated("cxl", 64_MiB)}, {}, 2_MiB);
+        Tensor<float> x{manager, {rows_of_block, columns}, windowed, "the weights"};
+        Tensor<float> y{manager, {rows_of_block, columns}, windowed, "others"};
+        const auto open = [](Tensor<float>& tensor, bool writes) -> Scope {
+          if (writes) return WriteScope{tensor};
+          return ReadScope{tensor};
+        };
+        {
+          const auto mine = open(x, first_writes);
+          std::thread{[&] { const auto theirs = open(same ? x : y, second_writes); }}.join();
+        }
+        std::thread{[&] { const auto after = open(x, true); }}.join();
+      });
+    };
+    for (const auto& [first, second] :
+         {std::pair{false, true}, std::pair{true, false}, std::pair{true, true}}) {
+      const auto conflict = ended(first, second, true);
+      CHECK(conflict.signal == SIGABRT);
+      CHECK(conflict.errors.find("conflicting access to \"the weights\"") != std::string::npos);
+    }
+    CHECK(ended(false, false, true).errors == "");  // and the end of it is noted
+    CHECK(ended(true, true, false).errors == "");
+  }
+}
+
+TEST_CASE("a checked build fills what will be overwritten of a window with NaNs, and nothing else") {
+  if (!test::has_windows()) return;
+  const auto manager = make_manager({tiers::dram(32_MiB)}, {}, 2_MiB);
+  Tensor<float> x{manager, {3 * rows_of_block, columns}, windowed};
+  const auto fill = [&] {
+    WriteScope out{x};
+    std::ranges::fill(out[x].elements(), 1.F);
+  };
+  const auto are_nan = [](auto elements) {
+    return std::ranges::all_of(elements, [](float f) { return std::isnan(f); });
+  };
+  fill();
+  CHECK(are_nan(WriteScope{overwrites(x)}[x].elements()));
+  fill();
+  {
+    const auto part = x.rows(rows_of_block / 2, 2 * rows_of_block);
+    WriteScope out{overwrites(part)};
+    CHECK(are_nan(out[x.rows(rows_of_block, 2 * rows_of_block)].elements()));
+  }
+  const ReadScope in{x};
+  const auto all = in[x];
+  CHECK(std::ranges::all_of(all.elements().first(rows_of_block * columns), [](float f) { return f == 1; }));
+  CHECK(std::ranges::all_of(all.elements().last(rows_of_block * columns), [](float f) { return f == 1; }));
+}
+#endif
 
 TEST_CASE("rows that are not there, or of a tensor without a window, are refused by name") {
   const auto manager = make_manager({tiers::dram(8_MiB)});

@@ -32,6 +32,8 @@ struct TIER_EXPORT Operand {
   Use use = Use::Read;  ///< of the block: overwriting a part of a group block is an update
   bool entered = false;
   bool advice = false;  ///< of a window: entered if that can be, and not missed otherwise
+  bool whole =
+      false;  ///< advice that stands for all of its object, whose window is at `address`, entered or not
 
   /// \throws  `TierError` for a retired part of a group, unless it is overwritten: then it gets a new place, or
   ///          `OutOfTierMemory`
@@ -47,10 +49,13 @@ struct TIER_EXPORT Operand {
   /// \pre  What is at the address is allocated.
   [[nodiscard]] static Operand advice_at(const void* address, Use use,
                                          std::span<const std::byte> range = {}) noexcept;
-  /// The first block of an object with a window, as advice: what of it is not there when it is touched comes then.
+  /// The first block of an object with a window, as advice that stands for all of it.
   [[nodiscard]] static Operand of_window(ObjectRef ref, Use use) noexcept {
     const Object& o = *ref.object;
-    return advice_at(o.window, use, {o.window, o.size});
+    auto op = advice_at(o.window, use, {o.window, o.size});
+    op.address = o.window;
+    op.whole = true;
+    return op;
   }
   [[nodiscard]] static Operand of_unmanaged(void* address, std::size_t size, ObjectId id, Use use) noexcept {
     return {nullptr, static_cast<std::byte*>(address), id, 0, size, use};
@@ -148,7 +153,7 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// Like `create_window`, with one block of 64 KiB and addresses for more, which `grow` puts blocks at.
   [[nodiscard]] virtual ObjectHandle reserve_window(Bytes most, std::size_t alignment,
                                                     std::string_view name) = 0;
-  /// Adds blocks until the object has at least so many bytes: each as large as all before it, up to the largest that there are.
+  /// Adds blocks until the object has at least so many bytes: each as large as all before it, up to the limit.
   /// \pre     It was made by `reserve_window` for so many; nobody else grows or destroys it meanwhile.
   /// \throws  as `create_window`; nothing has changed
   virtual void grow(ObjectRef object, Bytes size) = 0;

@@ -119,17 +119,10 @@ struct ScopeTraits<Tensor<T>> {
   }
   static std::uint64_t shape_hash(const Tensor<T>& tensor) noexcept { return hash_of(tensor.shape_); }
   static TensorView<const T> view(const Tensor<T>& tensor, const Operand& operand) noexcept {
-    return {first<const T>(tensor, operand), tensor.shape_, tensor.strides_};
+    return {reinterpret_cast<const T*>(operand.address), tensor.shape_, tensor.strides_};
   }
   static TensorView<T> view(Tensor<T>& tensor, const Operand& operand) noexcept {
-    return {first<T>(tensor, operand), tensor.shape_, tensor.strides_};
-  }
-
- private:
-  template <class U>
-  static U* first(const Tensor<T>& tensor, const Operand& operand) noexcept {
-    auto* const window = tensor.storage_.window();
-    return reinterpret_cast<U*>(window != nullptr ? window : operand.address);
+    return {reinterpret_cast<T*>(operand.address), tensor.shape_, tensor.strides_};
   }
 };
 
