@@ -3,6 +3,7 @@
 /// \file  A manager over tiers in memory, whose every transfer a test can hold up or make fail, under a policy that
 ///        does what the test says.
 #include "copy/fake_tiers.hpp"
+#include "support/eventually.hpp"
 #include "support/memory_tier.hpp"
 
 #include <tier/core/error.hpp>
@@ -138,16 +139,6 @@ class Rig {
   ScriptedPolicy* policy = nullptr;
   std::shared_ptr<Manager> manager;
 };
-
-/// Whether it comes to hold within ten seconds.
-inline bool eventually(auto&& holds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{10};
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 /// An open scope on one object.
 class Entered {
