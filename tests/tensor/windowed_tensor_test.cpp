@@ -220,6 +220,39 @@ TEST_CASE(
   CHECK(others(7, 7) == 5);
 }
 
+TEST_CASE("the view of a tensor with a window is that of all of it, whichever blocks were there") {
+  if (!test::has_windows()) return;
+  for (const auto fast : {4_MiB, 8_MiB, 64_MiB}) {
+    CAPTURE(fast.count);
+    const auto manager = make_manager({tiers::dram(fast), tiers::emulated("cxl", 64_MiB)}, {}, 2_MiB);
+    constexpr std::size_t blocks = 4;
+    Tensor<float> x{manager, {blocks * rows_of_block, columns}, windowed, "x"};
+    const float* const begin = WriteScope{x}[x].elements().data();
+    for (std::size_t block = 0; block < blocks; ++block) {
+      CAPTURE(block);
+      migrate(x.rows(0, x.extent(0)), 1);
+      prefetch(x.rows(block * rows_of_block, (block + 1) * rows_of_block));
+      manager->quiesce();
+      const ReadScope in{x};
+      CHECK(in[x].elements().data() == begin);
+      const auto& [view] = in;
+      CHECK(view.elements().data() == begin);
+    }
+  }
+}
+
+TEST_CASE("all of a tensor of which some rows alone are in a scope is not in it") {
+  if (!test::has_windows()) return;
+  const auto ended = test::run_in_child("rows", [] {
+    const auto manager = make_manager({tiers::dram(4_MiB), tiers::emulated("cxl", 64_MiB)}, {}, 2_MiB);
+    const Tensor<float> x{manager, {rows_of_block, columns}, windowed, "x"};
+    const ReadScope in{x.rows(3, 5)};
+    std::ignore = in[x];
+  });
+  CHECK(ended.signal == SIGABRT);
+  CHECK(ended.errors.find("the object is not in this scope") != std::string::npos);
+}
+
 #if defined(TIER_CHECKED)
 TEST_CASE(
     "a checked build reports conflicting scopes on tensors with windows, whether they have room or not") {

@@ -8,6 +8,7 @@
 #include <tier/scope/operand_buffer.hpp>
 #include <tier/scope/operands.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -48,14 +49,14 @@ class [[nodiscard]] TIER_EXPORT Scope {
   /// The object's view for reading. Aborts, in every build, if the object is not in this scope.
   template <Scoped T>
   [[nodiscard]] auto in(const T& object) const noexcept {
-    const auto* operand = find(id_of(object), false);
+    const auto* operand = find(id_of(object), Use::Read);
     TIER_VERIFY(operand != nullptr, "the object is not in this scope");
     return detail::view_of(object, *operand);
   }
   /// The object's view for writing. Aborts, in every build, if the object is not in this scope or only read there.
   template <Scoped T>
   [[nodiscard]] auto out(T& object) const noexcept {
-    const auto* operand = find(id_of(object), true);
+    const auto* operand = find(id_of(object), Use::Update);
     TIER_VERIFY(operand != nullptr, "the object is not in this scope for writing");
     return detail::view_of(object, *operand);
   }
@@ -64,13 +65,13 @@ class [[nodiscard]] TIER_EXPORT Scope {
   template <PartReference T>
   [[nodiscard]] auto in(const T& part) const noexcept {
     const auto object = ScopeTraits<T>::object(part);
-    TIER_VERIFY(find(object.id(), false) != nullptr, "the object is not in this scope");
+    TIER_VERIFY(has_of(object.id(), Use::Read), "the object is not in this scope");
     return ScopeTraits<T>::view(part);
   }
   template <PartReference T>
   requires(ScopeTraits<T>::is_writable) [[nodiscard]] auto out(const T& part) const noexcept {
     const auto object = ScopeTraits<T>::object(part);
-    TIER_VERIFY(find(object.id(), true) != nullptr, "the object is not in this scope for writing");
+    TIER_VERIFY(has_of(object.id(), Use::Update), "the object is not in this scope for writing");
     return ScopeTraits<T>::view(part);
   }
 
@@ -92,7 +93,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
   /// \pre  The object is in this scope.
   template <class T>
   [[nodiscard]] const Operand& operand_of(const T& object) const noexcept {
-    return *find(id_of(object), false);
+    return *find(id_of(object), Use::Read);
   }
 
  private:
@@ -101,10 +102,19 @@ class [[nodiscard]] TIER_EXPORT Scope {
     const ObjectRef managed = ScopeTraits<T>::object(object);
     return managed.object != nullptr ? managed.id() : ScopeTraits<T>::operand(object, Use::Read).object;
   }
-  [[nodiscard]] const Operand* find(ObjectId id, bool writing) const noexcept {
+  /// What stands for all of the object, and permits `use`.
+  [[nodiscard]] const Operand* find(ObjectId id, Use use) const noexcept {
     for (const auto& operand : operands_.all())
-      if (operand.object == id && (!writing || operand.use != Use::Read)) return &operand;
+      if (operand.object == id && (use == Use::Read || operand.use != Use::Read) &&
+          (!operand.advice || operand.whole))
+        return &operand;
     return nullptr;
+  }
+  /// Whether some part of the object is here, and permits `use`.
+  [[nodiscard]] bool has_of(ObjectId id, Use use) const noexcept {
+    return std::ranges::any_of(operands_.all(), [&](const Operand& operand) {
+      return operand.object == id && (use == Use::Read || operand.use != Use::Read);
+    });
   }
 
   template <Use role, class... Ts>
