@@ -77,20 +77,4 @@ class Team {
   std::vector<std::thread> helpers_;
 };
 
-/// A task of a benchmark: its end needs no telling, since it is run synchronously.
-class PlainTask final : public CopyTask {
- public:
-  PlainTask(TierRange to_range, TierRange from_range, std::size_t bytes) {
-    to = to_range;
-    from = from_range;
-    size = bytes;
-  }
-
- private:
-  void finished(std::error_code error, bool cancelled) noexcept override;
-};
-
-/// One copy by the engine, as the manager does it.
-void run_copy(CopyEngine& engine, TierRange to, TierRange from, std::size_t size, bool warm = false);
-
 }  // namespace tier::bench

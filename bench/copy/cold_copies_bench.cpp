@@ -202,15 +202,4 @@ void Team::copy_part(unsigned index) const noexcept {
   loop_->copy(dst_ + index * part, src_ + index * part, part);
 }
 
-void PlainTask::finished(std::error_code error, bool cancelled) noexcept {
-  TIER_VERIFY(!error && !cancelled, "a benchmark's copy failed");
-}
-
-void run_copy(CopyEngine& engine, TierRange to, TierRange from, std::size_t size, bool warm) {
-  PlainTask task{to, from, size};
-  task.warm = warm;
-  CopyTask* const tasks[] = {&task};
-  engine.run(tasks);
-}
-
 }  // namespace tier::bench

@@ -2,6 +2,7 @@
 // Questions: from which size on do our copies run at the speed of memory, cold and warm? What does the second thread
 // bring? How fast are the other directions, by the device's speed?
 #include "copy/cold_copies.hpp"
+#include "harness/engine_copies.hpp"
 
 #include <tier/copy/copy_engine.hpp>
 #include <tier/memory/tiers.hpp>

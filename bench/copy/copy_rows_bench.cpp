@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Question: does a large copy run at the speed of memory, whoever carries it out?
 #include "copy/cold_copies.hpp"
+#include "harness/engine_copies.hpp"
 #include "harness/rows.hpp"
 
 #include <algorithm>

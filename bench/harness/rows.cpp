@@ -107,6 +107,14 @@ Row checked_row(Row row, const Pair& pair) {
   return row;
 }
 
+Row timed_row(Row row, const Pair& pair, double units, FunctionRef<bool(const Row&)> reached) {
+  row.value = pair.ours.median() * units;
+  row.baseline_value = pair.baseline.median() * units;
+  row.ratio = row.value / row.baseline_value;
+  row.reached = reached(row);
+  return checked_row(std::move(row), pair);
+}
+
 double seconds_per_fault() {
   static const double cost = measure_fault();
   return cost;

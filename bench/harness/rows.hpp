@@ -61,6 +61,11 @@ Pair time_pair(
 /// A row from a pair: prints the pair, and counts the mark as missed where the faults differ.
 /// \param row  with everything but what the pair decides: `reached` says whether the mark is met by the medians
 Row checked_row(Row row, const Pair& pair);
+/// Likewise where the pair's medians are what is held against each other.
+/// \param row      without `value`, `baseline_value`, `ratio` and `reached`
+/// \param units    of the row, in a second
+/// \param reached  whether the mark is met
+Row timed_row(Row row, const Pair& pair, double units, FunctionRef<bool(const Row&)> reached);
 
 /// What one page fault on fresh anonymous memory costs here, in seconds; measured once.
 double seconds_per_fault();

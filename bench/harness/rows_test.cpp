@@ -59,3 +59,15 @@ TEST_CASE("a mark that the medians miss stays missed") {
   missed.reached = false;
   CHECK_FALSE(checked_row(missed, pair_of(1, 0, 0)).reached);
 }
+
+TEST_CASE("a row of times has the medians in its unit, and is met where the caller says so") {
+  const Pair pair{.ours = {{3, 4, 5}, 0}, .baseline = {{1, 2, 3}, 0}};
+  const auto row = [&](double mark) {
+    return tier::bench::timed_row(met(), pair, 1e3, [&](const Row& r) { return r.ratio <= mark; });
+  };
+  CHECK(row(2).value == 4000);
+  CHECK(row(2).baseline_value == 2000);
+  CHECK(row(2).ratio == 2);
+  CHECK(row(2).reached);
+  CHECK_FALSE(row(1.9).reached);
+}

@@ -147,16 +147,12 @@ Row row(const Workload& workload) {
       of_plain(time_over(workload, jemalloc())), of_plain(time_over(workload, tbbmalloc())));
   PoolResource pool{std::pmr::new_delete_resource()};
   const Pair pair = time_over(workload, pool);
-  return checked_row({.id = "pmr.containers",
-                      .what = workload.name,
-                      .value = pair.ours.median() * 1e3,
-                      .unit = "ms",
-                      .baseline = "plain std",
-                      .baseline_value = pair.baseline.median() * 1e3,
-                      .ratio = of_plain(pair),
-                      .reach = "<= over malloc",
-                      .reached = of_plain(pair) <= over_malloc},
-                     pair);
+  return timed_row({.id = "pmr.containers",
+                    .what = workload.name,
+                    .unit = "ms",
+                    .baseline = "plain std",
+                    .reach = "<= over malloc"},
+                   pair, 1e3, [&](const Row& r) { return r.ratio <= over_malloc; });
 }
 
 std::vector<Row> pmr_containers() {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "harness/engine_copies.hpp"
 #include "harness/rows.hpp"
 #include "random.hpp"
 
@@ -49,20 +50,6 @@ class Reader {
   std::jthread thread_;
 };
 
-class Copy final : public CopyTask {
- public:
-  Copy(TierRange from_range, TierRange to_range, std::size_t bytes) {
-    from = from_range;
-    to = to_range;
-    size = bytes;
-  }
-
- private:
-  void finished(std::error_code error, bool) noexcept override {
-    if (error) std::abort();
-  }
-};
-
 /// The same bytes between two ranges, by the engine that migrations use.
 class PlainCopies {
  public:
@@ -79,11 +66,7 @@ class PlainCopies {
   }
 
  private:
-  void copy(Tier& from, Tier& to) {
-    Copy task{{&from, 0}, {&to, 0}, size_};
-    CopyTask* const tasks[]{&task};
-    engine_.run(tasks);
-  }
+  void copy(Tier& from, Tier& to) { run_copy(engine_, {&to, 0}, {&from, 0}, size_); }
 
   std::size_t size_;
   std::unique_ptr<Tier> one_, other_;
@@ -114,18 +97,12 @@ Row row(Bytes size) {
   reader.reset();
   const bool all_moved = moved() - before >= repeats * size.count;
   if (!all_moved) std::puts("window.migrate: some blocks stayed where they were");
-  const auto ms = [](const Timings& t) { return t.median() * 1e3; };
-  const double ratio = ms(pair.ours) / ms(pair.baseline);
-  return checked_row({.id = "window.migrate",
-                      .what = to_human(size) + ", there and back, while another thread reads it",
-                      .value = ms(pair.ours),
-                      .unit = "ms",
-                      .baseline = "our copy of as many bytes",
-                      .baseline_value = ms(pair.baseline),
-                      .ratio = ratio,
-                      .reach = "<= 1.10",
-                      .reached = all_moved && ratio <= 1.10},
-                     pair);
+  return timed_row({.id = "window.migrate",
+                    .what = to_human(size) + ", there and back, while another thread reads it",
+                    .unit = "ms",
+                    .baseline = "our copy of as many bytes",
+                    .reach = "<= 1.10"},
+                   pair, 1e3, [&](const Row& r) { return all_moved && r.ratio <= 1.10; });
 }
 
 std::vector<Row> window_migrate() {

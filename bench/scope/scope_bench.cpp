@@ -57,17 +57,12 @@ void on_threads(int threads, const Work& work) {
 }
 
 Row row(std::string what, const Pair& pair, double operands, double mark, const char* reach) {
-  const auto ns = [&](const Timings& t) { return t.median() / repeats / operands * 1e9; };
-  return checked_row({.id = "scope.resident",
-                      .what = std::move(what),
-                      .value = ns(pair.ours),
-                      .unit = "ns",
-                      .baseline = "atomic add and subtract",
-                      .baseline_value = ns(pair.baseline),
-                      .ratio = ns(pair.ours) / ns(pair.baseline),
-                      .reach = reach,
-                      .reached = ns(pair.ours) <= mark},
-                     pair);
+  return timed_row({.id = "scope.resident",
+                    .what = std::move(what),
+                    .unit = "ns",
+                    .baseline = "atomic add and subtract",
+                    .reach = reach},
+                   pair, 1e9 / repeats / operands, [&](const Row& r) { return r.value <= mark; });
 }
 
 std::vector<Row> scope_resident() {
@@ -159,17 +154,12 @@ Row prefetch_row(std::string what, std::size_t others) {
   bool all_begun = true;
   const auto pair = time_pair([&] { all_begun &= prefetch(wanted) == Outcome::Done; },
                               [&] { sleeper.wake(); }, 101, prepare);
-  const auto us = [](const Timings& t) { return t.median() * 1e6; };
-  return checked_row({.id = "scope.prefetch",
-                      .what = std::move(what),
-                      .value = us(pair.ours),
-                      .unit = "us",
-                      .baseline = "waking a thread",
-                      .baseline_value = us(pair.baseline),
-                      .ratio = us(pair.ours) / us(pair.baseline),
-                      .reach = "<= 20 us",
-                      .reached = all_begun && us(pair.ours) <= 20},
-                     pair);
+  return timed_row({.id = "scope.prefetch",
+                    .what = std::move(what),
+                    .unit = "us",
+                    .baseline = "waking a thread",
+                    .reach = "<= 20 us"},
+                   pair, 1e6, [&](const Row& r) { return all_begun && r.value <= 20; });
 }
 
 std::vector<Row> scope_prefetch() {

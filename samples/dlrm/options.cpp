@@ -12,6 +12,7 @@
 #include <limits>
 #include <thread>
 
+#include "common/command_line.hpp"
 #include "common/tier_options.hpp"
 #include "logs/log.hpp"
 
@@ -173,15 +174,7 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
   add_memory_options(app, options);
   add_run_options(app, options);
   options.arguments = arguments;
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::CallForHelp&) {
-    out << app.help();
-    return {};
-  } catch (const CLI::ParseError& error) {
-    throw tier::ConfigError{fmt::format("{} (tier-dlrm --help lists the options)", error.what())};
-  }
+  if (!sample::parse(app, std::move(arguments), out)) return {};
   check_options(app, options);
   return options;
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <harness/shares.hpp>
 #include <tier/core/bytes.hpp>
-#include <tier/core/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "common/runs_json.hpp"
 #include "common/text_table.hpp"
 
 namespace dlrm {
@@ -162,19 +162,11 @@ std::string to_shares(std::span<const RunResult> runs) {
 }
 
 std::string to_json(std::span<const RunResult> runs) {
-  auto list = Json::array();
-  for (const auto& run : runs) list.push_back(to_json(run));
-  return Json{{"runs", std::move(list)}}.dump(2) + '\n';
+  return sample::runs_to_text(runs, [](const RunResult& run) { return to_json(run); });
 }
 
-std::vector<RunResult> from_json(std::string_view text) try {
-  std::vector<RunResult> runs;
-  const auto document = Json::parse(text);
-  for (const auto& run : document.at("runs")) runs.push_back(run_from(run));
-  return runs;
-} catch (const nlohmann::json::exception& error) {
-  throw tier::TierError{std::make_error_code(std::errc::invalid_argument),
-                        fmt::format("results of a run: {}", error.what())};
+std::vector<RunResult> from_json(std::string_view text) {
+  return sample::runs_from_text<RunResult>(text, run_from);
 }
 
 }  // namespace dlrm

@@ -6,10 +6,10 @@
 #include <tier/runtime/policies.hpp>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <filesystem>
 
 #include "common/access_skew.hpp"
+#include "common/command_line.hpp"
 #include "common/tier_options.hpp"
 
 namespace pmr_index {
@@ -102,15 +102,7 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
   add_memory_options(app, options);
   add_run_options(app, options);
   options.arguments = arguments;
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::CallForHelp&) {
-    out << app.help();
-    return {};
-  } catch (const CLI::ParseError& error) {
-    throw tier::ConfigError{fmt::format("{} (tier-index --help lists the options)", error.what())};
-  }
+  if (!sample::parse(app, std::move(arguments), out)) return {};
   check_options(options);
   return options;
 }

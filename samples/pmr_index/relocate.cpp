@@ -19,11 +19,13 @@
 #include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/hashing.hpp"
 #include "common/text_table.hpp"
 #include "common/tier_options.hpp"
@@ -206,13 +208,7 @@ int main(int argc, char** argv) try {
   app.add_option("--size", options.size, "Of the table")->capture_default_str();
   app.add_option("--slow", options.slow,
                  "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    throw tier::ConfigError{fmt::format("{} (tier-relocate --help lists the options)", error.what())};
-  }
+  if (!sample::parse(app, {argv + 1, argv + argc}, std::cout)) return 0;
   return run(options);
 } catch (const tier::ConfigError& error) {
   return fail(error, 2);

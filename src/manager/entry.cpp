@@ -166,6 +166,7 @@ void Entry::stop_and_take_over(std::size_t i, Transfer& t) {
   });
   if (mutated(Mutant::MoverWithoutVersionCheck))
     return;  // what is left is the mover's own look at the version
+  while (t.delivering) core_.wait(lock_);
   if (!t.ended && t.block == &b) core_.orphan(t);
 }
 

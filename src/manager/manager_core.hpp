@@ -230,6 +230,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       TIER_REQUIRES(mutex_);
   void publish(Transfer& t, Block& b) noexcept TIER_REQUIRES(mutex_);
   void orphan(Transfer& t) noexcept TIER_REQUIRES(mutex_);
+  void deliver(Transfer& t, MutexLock& lock) noexcept TIER_REQUIRES(mutex_);
   void unreference(Transfer& t) noexcept TIER_REQUIRES(mutex_);
   void discard_target(Transfer& t, std::error_code error) noexcept TIER_REQUIRES(mutex_);
   bool relocate(Block& b, Region* to, Cause cause, MutexLock& lock) TIER_REQUIRES(mutex_);

@@ -133,6 +133,8 @@ struct Transfer final : CopyTask {
   std::uint64_t version = 0;  ///< of the block at the start
   std::uint64_t start_ns = 0;
   std::byte* landing = nullptr;  ///< where the bytes for a window arrive; null: in `to_region`
+  bool delivering = false;       ///< on their way from there to the window: not to be given up
+  bool delivered = false;        ///< in the window, which does not show yet that they count
   Room* room = nullptr;          ///< the room that waits for the old region
   unsigned references = 1;       ///< 1 for being in flight, 1 for each thread that waits for it
   bool awaited = false;          ///< a scope depends on it: not to be cancelled for room

@@ -65,6 +65,18 @@ void ManagerCore::discard_target(Transfer& t, std::error_code error) noexcept {
   t.to_region = nullptr;
 }
 
+/// Takes what has landed to its place in the window before it counts: without the lock, as many threads may be at it.
+void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
+  const Block& b = *t.block;
+  if (t.version == 0 || t.from_region->pages != Pages::AtHome) return;
+  t.delivering = true;
+  without_lock(lock, [&] {
+    t.delivered = windows_->fill(b.record->place, t.landing, b.size, true);
+    if (!t.delivered) WindowSpace::drop(b.record->place, b.size);
+  });
+  t.delivering = false;
+}
+
 /// The copy is whole and of the block's version: it becomes the primary, or a further current copy.
 void ManagerCore::publish(Transfer& t, Block& b) noexcept {
   Region* to = std::exchange(t.to_region, nullptr);
@@ -81,7 +93,7 @@ void ManagerCore::publish(Transfer& t, Block& b) noexcept {
     return;
   }
   // Pins of a fetch are of those who wait for it; they have no address yet.
-  set_primary(b, to, t.landing);
+  set_primary(b, to, t.delivered ? b.record->place : t.landing);
   if (t.kind == TransferKind::Fetch) return;
   detach(b, old);
   if (t.room != nullptr)
@@ -92,6 +104,7 @@ void ManagerCore::publish(Transfer& t, Block& b) noexcept {
 
 void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancelled) noexcept {
   MutexLock lock{mutex_};
+  if (!error && !cancelled && t.landing != nullptr && t.block != nullptr) deliver(t, lock);
   --in_flight_;
   t.ended = true;
   struct Landed {  // its bytes are in the window now, or nowhere
@@ -121,6 +134,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
         if (error) t.room->fetch = 0;
         if (error) t.room->cause = error;
       }
+      if (t.delivered) WindowSpace::drop(record.place, b->size);
       if (error && t.failed == Direction::Read && !dead)
         b->state.fetch_or(word::failed, std::memory_order_acq_rel);
       discard_target(t, error);

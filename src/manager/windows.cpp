@@ -65,7 +65,7 @@ bool ManagerCore::lends(const Block& b) const noexcept {
 
 /// Makes the primary's bytes present in the window. Where there is no memory for that they stay absent: whoever touches
 /// them asks again.
-/// \param landed  where the bytes are, if not in the region
+/// \param landed  where the bytes are, if not in the region; in their place, they are protected
 void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   auto& record = *b.record;
   Region& region = *record.primary();
@@ -75,7 +75,7 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   const bool clean = !fresh && !dirty(b);
   if (lends(b)) {
     const std::byte* const bytes = fresh ? zeros() : landed != nullptr ? landed : from;
-    if (!windows_->fill(record.place, bytes, b.size, clean)) {
+    if (landed != record.place && !windows_->fill(record.place, bytes, b.size, clean)) {
       WindowSpace::drop(record.place, b.size);
       if (landed != nullptr) std::memcpy(from, landed, b.size);
       return;
@@ -91,7 +91,7 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
     make_bare(region);
     region.pages = Pages::Moved;
   }
-  record.writable = !clean;
+  record.writable = !clean && landed != record.place;
   if (record.writable) b.version.fetch_add(1, std::memory_order_relaxed);
   b.address.store(record.place, std::memory_order_release);
 }

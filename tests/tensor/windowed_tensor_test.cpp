@@ -241,6 +241,46 @@ TEST_CASE("the view of a tensor with a window is that of all of it, whichever bl
   }
 }
 
+TEST_CASE("what is overwritten while it is fetched has the new elements, whoever looks") {
+  if (!test::has_windows()) return;
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  const test::TemporaryDirectory directory;
+  for (const auto& slow : {tiers::emulated("cxl", 64_MiB), tiers::file(directory.path(), 64_MiB)}) {
+    const auto manager = make_manager({tiers::dram(16_MiB), slow}, {}, 64_KiB);
+    constexpr std::size_t blocks = 32, rows = blocks * 16;  // of 4 KiB
+    Tensor<float> x{manager, {rows, columns}, windowed, "x"};
+    std::mt19937_64 random{seed};
+    float last = 0;
+    {
+      WriteScope out{overwrites(x)};
+      std::ranges::fill(out[x].elements(), last);
+    }
+    const auto is_whole = [&](const Tensor<float>& tensor) {
+      const ReadScope in{tensor};
+      const auto view = in[tensor];
+      for (std::size_t row = 0; row < rows; ++row)
+        if (view(row, random() % columns) != last) return false;
+      return true;
+    };
+    for (std::uint64_t round = 0; round < test::steps(300); ++round) {
+      migrate(x.rows(0, rows), 1);
+      prefetch(x.rows(0, rows));
+      for (auto spin = random() % 20'000; spin > 0; --spin) asm volatile("");
+      if (random() % 4 == 0) {
+        if (!is_whole(x)) FAIL("not as stored, after " << round << " rounds");
+        continue;
+      }
+      ++last;
+      WriteScope out{overwrites(x)};
+      std::ranges::fill(out[x].elements(), last);
+    }
+    CHECK(is_whole(x));
+    manager->quiesce();
+    manager->check_invariants();
+  }
+}
+
 TEST_CASE("all of a tensor of which some rows alone are in a scope is not in it") {
   if (!test::has_windows()) return;
   const auto ended = test::run_in_child("rows", [] {
