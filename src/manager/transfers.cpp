@@ -65,13 +65,17 @@ void ManagerCore::discard_target(Transfer& t, std::error_code error) noexcept {
   t.to_region = nullptr;
 }
 
-/// Takes what has landed to its place in the window before it counts: without the lock, as many threads may be at it.
+/// Takes what has been fetched to its place in the window before it counts: without the lock, as many threads may be at
+/// it. What is published as it was fetched is clean.
 void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
+  if (t.block == nullptr || t.kind != TransferKind::Fetch || t.version == 0) return;
   const Block& b = *t.block;
-  if (t.version == 0 || t.from_region->pages != Pages::AtHome) return;
+  if (b.record->place == nullptr || stays_put(b) || !shows_in(b, t.to_region->tier)) return;
+  if (t.from_region->pages != Pages::AtHome) return;
+  const auto* const bytes = t.landing != nullptr ? t.landing : home(*t.to_region);
   t.delivering = true;
   without_lock(lock, [&] {
-    t.delivered = windows_->fill(b.record->place, t.landing, b.size, true);
+    t.delivered = windows_->fill(b.record->place, bytes, b.size, true);
     if (!t.delivered) WindowSpace::drop(b.record->place, b.size);
   });
   t.delivering = false;
@@ -104,7 +108,7 @@ void ManagerCore::publish(Transfer& t, Block& b) noexcept {
 
 void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancelled) noexcept {
   MutexLock lock{mutex_};
-  if (!error && !cancelled && t.landing != nullptr && t.block != nullptr) deliver(t, lock);
+  if (!error && !cancelled) deliver(t, lock);
   --in_flight_;
   t.ended = true;
   struct Landed {  // its bytes are in the window now, or nowhere
