@@ -11,6 +11,10 @@
 
 namespace tier::bench {
 
+/// The least that a program which pages may use for its pages. Those on their way from and to the disk cannot be given up:
+/// with 4 MiB the system, which reads ahead, has been seen to kill the program for want of others.
+inline constexpr Bytes least_for_paging{16 << 20};
+
 /// What the system is told of the accesses to come.
 enum class Paging : std::uint8_t {
   Default,  ///< nothing: it reads ahead as it sees fit

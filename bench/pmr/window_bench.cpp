@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/engine_copies.hpp"
+#include "harness/node_pages.hpp"
 #include "harness/rows.hpp"
 #include "random.hpp"
 
@@ -105,7 +106,29 @@ Row row(Bytes size) {
                    pair, 1e3, [&](const Row& r) { return all_moved && r.ratio <= 1.10; });
 }
 
+/// For comparison: no mark.
+void print_move_pages(Bytes size) {
+  const auto nodes = memory_nodes();
+  if (nodes.size() < 2)
+    return void(std::puts("window.migrate: move_pages(2) skipped: this machine has one node of memory"));
+  NodePages pages{size};
+  pages.move_to(nodes[0]);
+  const auto pair = time_pair(
+      [&] {
+        pages.move_to(nodes[1]);
+        pages.move_to(nodes[0]);
+      },
+      [] {});
+  std::printf("window.migrate: %s, there and back by move_pages(2): %.3f ms, spread %.2f\n",
+              to_human(size).c_str(), pair.ours.median() * 1e3, pair.ours.spread());
+}
+
 std::vector<Row> window_migrate() {
+  try {
+    print_move_pages(256_MiB);
+  } catch (const TierError& error) {
+    std::printf("window.migrate: move_pages(2) skipped: %s\n", error.what());
+  }
   try {
     return {row(16_MiB), row(64_MiB), row(256_MiB)};
   } catch (const TierError& error) {

@@ -2,6 +2,7 @@
 #include "allowance.hpp"
 
 #include <fmt/format.h>
+#include <harness/paged_file.hpp>
 #include <tier/core/error.hpp>
 
 #include <algorithm>
@@ -13,13 +14,8 @@ namespace dlrm {
 namespace {
 
 using tier::bench::Ended;
+using tier::bench::least_for_paging;
 using tier::bench::MemoryGroup;
-
-using namespace tier::literals;
-
-// Pages on their way from and to the disk cannot be given up. With 4 MiB the system, which reads ahead, has been seen to
-// kill the program for want of others.
-constexpr auto least_for_paging = 16_MiB;
 
 /// The run needed more than its limit.
 class Killed : public tier::TierError {

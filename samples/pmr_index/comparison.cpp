@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <harness/memory_group.hpp>
+#include <harness/paged_file.hpp>
 #include <tier/core/error.hpp>
 
 #include <algorithm>
@@ -15,11 +16,10 @@ namespace pmr_index {
 namespace {
 
 using tier::bench::Ended;
+using tier::bench::least_for_paging;
 using tier::bench::MemoryGroup;
 using namespace tier::literals;
 
-// Pages on their way from and to the disk cannot be given up: with less, the system has been seen to kill programs.
-constexpr auto least_for_paging = 16_MiB;
 constexpr const char* this_program = "/proc/self/exe";
 
 /// A run that is left out.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  tier-relocate: a hash table changes tiers while pointers into it are held.
 #include <fmt/format.h>
-#include <linux/mempolicy.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <harness/node_pages.hpp>
 #include <tier/core/error.hpp>
 #include <tier/pmr/container_scopes.hpp>
 #include <tier/pmr/copy_in.hpp>
@@ -15,10 +13,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <fstream>
 #include <iostream>
 #include <string>
 #include <unordered_map>
@@ -86,46 +82,12 @@ double seconds_of(auto&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The nodes that have memory: `0-1,3`.
-std::vector<int> memory_nodes() {
-  std::ifstream file{"/sys/devices/system/node/has_memory"};
-  std::vector<int> nodes;
-  int first = 0, last = 0;
-  char separator = 0;
-  while (file >> first) {
-    last = first;
-    if (file.get(separator) && separator == '-') file >> last >> std::ws, file.get(separator);
-    for (; first <= last; ++first) nodes.push_back(first);
-  }
-  return nodes;
-}
-
-/// By the kernel; a page that is busy is asked for again.
-void move_pages_to(std::vector<void*>& pages, int node) {
-  const std::vector<int> nodes(pages.size(), node);
-  std::vector<int> status(pages.size());
-  constexpr int attempts = 3;
-  for (int i = 0; i < attempts; ++i) {
-    if (::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nodes.data(), status.data(), MPOL_MF_MOVE) <
-        0)
-      throw tier::TierError{tier::last_system_error(), "move_pages"};
-    if (std::ranges::all_of(status, [&](int s) { return s == node; })) return;
-  }
-  throw tier::TierError{
-      std::make_error_code(std::errc::device_or_resource_busy),
-      fmt::format("{} of {} pages did not move to node {}: move_pages",
-                  std::ranges::count_if(status, [&](int s) { return s != node; }), pages.size(), node)};
-}
-
 /// \return  the seconds there and back, of as many bytes of plain memory
-std::pair<double, double> time_move_pages(std::size_t size, const std::vector<int>& nodes) {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  std::vector<std::byte> memory(size, std::byte{1});
-  std::vector<void*> pages;
-  for (std::size_t at = 0; at < size; at += page) pages.push_back(memory.data() + at);
-  move_pages_to(pages, nodes[0]);
-  const auto there = seconds_of([&] { move_pages_to(pages, nodes[1]); });
-  return {there, seconds_of([&] { move_pages_to(pages, nodes[0]); })};
+std::pair<double, double> time_move_pages(tier::Bytes size, const std::vector<int>& nodes) {
+  tier::bench::NodePages pages{size};
+  pages.move_to(nodes[0]);
+  const auto there = seconds_of([&] { pages.move_to(nodes[1]); });
+  return {there, seconds_of([&] { pages.move_to(nodes[0]); })};
 }
 
 sample::TextRow row(const std::string& what, tier::Bytes size, double there, double back) {
@@ -176,9 +138,9 @@ int run(const Options& options) {
   tier::migrate(table, fast);
 
   std::string skipped;
-  const auto nodes = memory_nodes();
+  const auto nodes = tier::bench::memory_nodes();
   if (nodes.size() > 1) {
-    const auto [to, from] = time_move_pages(bytes.count, nodes);
+    const auto [to, from] = time_move_pages(bytes, nodes);
     rows.push_back(row("move_pages(2)", bytes, to, from));
   } else {
     skipped += "skipped: move_pages(2), since this machine has one node of memory\n";

@@ -113,6 +113,24 @@ std::uint64_t ask_for_features(int& descriptor) {
   return 0;
 }
 
+/// How many bytes from here on have no page, neither in memory nor swapped out: all there is to know is in `pagemap`.
+std::size_t absent_bytes(const std::byte* begin, std::size_t size) noexcept {
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  static const int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  constexpr std::uint64_t present_or_swapped = std::uint64_t{3} << 62;
+  std::size_t absent = 0;
+  for (std::array<std::uint64_t, 512> entries{}; absent < size;) {
+    const auto wanted = std::min(entries.size(), (size - absent + page - 1) / page);
+    const auto read = ::pread(pagemap, entries.data(), wanted * sizeof(entries[0]),
+                              static_cast<::off_t>(address_of(begin + absent) / page * sizeof(entries[0])));
+    for (std::size_t i = 0; i < wanted; ++i, absent += page)
+      if (read < static_cast<::ssize_t>((i + 1) * sizeof(entries[0])) ||
+          (entries[i] & present_or_swapped) != 0)
+        return absent;
+  }
+  return size;
+}
+
 }  // namespace
 
 /// Part of the address space with its windows.
@@ -424,10 +442,17 @@ std::size_t WindowSpace::move(std::byte* to, std::byte* from, std::size_t size) 
     ::uffdio_move move{address_of(to + done), address_of(from + done), size - done,
                        UFFDIO_MOVE_MODE_DONTWAKE | UFFDIO_MOVE_MODE_ALLOW_SRC_HOLES, 0};
     if (server_->request(UFFDIO_MOVE, move)) return size;
-    if (move.move > 0)
+    if (move.move > 0) {
       done += static_cast<std::size_t>(move.move);
-    else if (errno != EAGAIN && errno != EINTR)
+    } else if (errno == EEXIST) {
+      // Linux 6.18 says so of what it has just moved, where it had to split a huge page since somebody waits for one.
+      const auto moved = absent_bytes(from + done, size - done);
+      if (moved == 0) return done;
+      done += moved;
+    } else if (errno != EAGAIN && errno != EINTR) {
       return done;
+    }
+    if (done == size) return size;
   }
 }
 

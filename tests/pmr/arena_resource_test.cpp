@@ -20,6 +20,7 @@
 #include "pmr/slow_tiers.hpp"
 #include "support/child.hpp"
 #include "support/eventually.hpp"
+#include "support/message_of.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
@@ -41,15 +42,6 @@ std::shared_ptr<Manager> small_manager() {
 }
 Bytes used(const Manager& manager, std::size_t tier) { return manager.statistics().tiers[tier].used; }
 Bytes used(const Manager& manager) { return used(manager, 0) + used(manager, 1); }
-
-std::string message_of(auto&& f) {
-  try {
-    f();
-  } catch (const OutOfTierMemory& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 }  // namespace
 
@@ -209,7 +201,7 @@ TEST_CASE("an arena that is full says its name and its maximum, and goes on with
     const auto before = used(*manager);
     for (const std::size_t size :
          {(400_KiB).count, (1_MiB).count + 1, std::size_t{1} << 40, ~std::size_t{0}}) {
-      const auto message = message_of([&] { std::ignore = arena.allocate(size); });
+      const auto message = test::message_of<OutOfTierMemory>([&] { std::ignore = arena.allocate(size); });
       CAPTURE(message);
       CHECK(message.starts_with("no room for " + std::to_string(size) +
                                 " bytes aligned to 16 in the arena \"index\": "));
@@ -219,7 +211,7 @@ TEST_CASE("an arena that is full says its name and its maximum, and goes on with
     CHECK(used(*manager) == before);
     std::ignore = arena.allocate((300_KiB).count);
     int count = 0;
-    CHECK(message_of([&] {
+    CHECK(test::message_of<OutOfTierMemory>([&] {
             for (;; ++count) std::ignore = arena.allocate(1000);
           }).find("\"index\"") != std::string::npos);
     CHECK(count < 100);
@@ -237,7 +229,8 @@ TEST_CASE("an arena for which the tiers have no room is as it was") {
     std::memset(first, 9, (1_MiB).count);
     const auto before = used(*manager);
     for (int i = 0; i < 3; ++i) {
-      const auto message = message_of([&] { std::ignore = arena.allocate((32_MiB).count); });
+      const auto message =
+          test::message_of<OutOfTierMemory>([&] { std::ignore = arena.allocate((32_MiB).count); });
       CAPTURE(message);
       CHECK(message.find("(index)") != std::string::npos);
       CHECK(used(*manager) == before);

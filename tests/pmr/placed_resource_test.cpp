@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/child.hpp"
+#include "support/message_of.hpp"
 
 namespace tier {
 namespace {
@@ -27,15 +28,6 @@ Runtime make_runtime() {
 
 std::uint64_t used(const Runtime& runtime, TierIndex tier) {
   return runtime.statistics().tiers.at(tier).used.count;
-}
-
-std::string message_of(auto&& fails) {
-  try {
-    fails();
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return {};
 }
 
 }  // namespace
@@ -64,16 +56,18 @@ TEST_CASE("a tier is named as in a spec") {
 
 TEST_CASE("a tier that is not there, or that the CPU cannot address, is refused by name") {
   const auto runtime = make_runtime();
-  CHECK(message_of([&] {
+  CHECK(test::message_of<ConfigError>([&] {
           PlacedResource{runtime, "tape"};
         }) == "no such tier at position 0 of \"tape\"; allowed: dram, emulated:cxl");
-  CHECK(message_of([&] {
+  CHECK(test::message_of<ConfigError>([&] {
           PlacedResource{runtime, "file"};
         }) == "the CPU cannot address this tier at position 0 of \"file\"; allowed: dram, emulated:cxl");
-  CHECK(message_of([&] {
+  CHECK(test::message_of<ConfigError>([&] {
           PlacedResource{runtime, 3};
         }) == "no such tier at position 0 of \"3\"; allowed: 0 to 2");
-  CHECK(message_of([&] { PlacedResource{runtime, 2}; }).starts_with("the CPU cannot address this tier"));
+  CHECK(test::message_of<ConfigError>([&] {
+          PlacedResource{runtime, 2};
+        }).starts_with("the CPU cannot address this tier"));
 }
 
 TEST_CASE("a tier without room throws OutOfTierMemory, and everything is as it was") {

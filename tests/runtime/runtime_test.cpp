@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/child.hpp"
+#include "support/message_of.hpp"
 #include "support/sanitized.hpp"
 
 #include <doctest/doctest.h>
@@ -45,14 +46,6 @@ RuntimeOptions small(std::string policy = "lru") {
 }
 const Shape large{192, 1024};  // 768 KiB of floats
 
-std::string message_of(auto&& f) {
-  try {
-    f();
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no ConfigError";
-}
 std::unique_ptr<Policy> never_called(PolicyOptions) { return nullptr; }
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
@@ -76,19 +69,25 @@ TEST_CASE("a runtime works under each built-in policy, composed in code or from 
 }
 
 TEST_CASE("an unknown policy is refused with the names of those that are known, the program's own included") {
-  const auto message = message_of([] { Runtime{small("clock:hands=2")}; });
+  const auto message = test::message_of<ConfigError>([] { Runtime{small("clock:hands=2")}; });
   CHECK(contains(message, "unknown policy \"clock\""));
   CHECK(contains(message, "first_touch, hint_aware, lru"));
 }
 
 TEST_CASE("unknown tiers, options and units are refused with what is allowed") {
-  CHECK(contains(message_of([] { std::ignore = Runtime::from_spec("tape:1GiB"); }), "tape"));
-  CHECK(contains(message_of([] { std::ignore = Runtime::from_spec("dram:1MiB", "hint_aware:mood=LM"); }),
+  CHECK(
+      contains(test::message_of<ConfigError>([] { std::ignore = Runtime::from_spec("tape:1GiB"); }), "tape"));
+  CHECK(contains(test::message_of<ConfigError>(
+                     [] { std::ignore = Runtime::from_spec("dram:1MiB", "hint_aware:mood=LM"); }),
                  "mood"));
-  CHECK(contains(message_of([] { std::ignore = Runtime::from_spec("dram:1MiB", "lru:size=3"); }), "size"));
-  CHECK(contains(message_of([] { std::ignore = Runtime::from_spec("dram:1XiB"); }), "XiB"));
-  CHECK(contains(message_of([] { std::ignore = Runtime::from_spec("file:/var/tmp:1MiB"); }), "CPU"));
-  CHECK(contains(message_of([] { Runtime{RuntimeOptions{}}; }), "at least one tier"));
+  CHECK(contains(
+      test::message_of<ConfigError>([] { std::ignore = Runtime::from_spec("dram:1MiB", "lru:size=3"); }),
+      "size"));
+  CHECK(
+      contains(test::message_of<ConfigError>([] { std::ignore = Runtime::from_spec("dram:1XiB"); }), "XiB"));
+  CHECK(contains(
+      test::message_of<ConfigError>([] { std::ignore = Runtime::from_spec("file:/var/tmp:1MiB"); }), "CPU"));
+  CHECK(contains(test::message_of<ConfigError>([] { Runtime{RuntimeOptions{}}; }), "at least one tier"));
 }
 
 TEST_CASE("the environment composes a runtime, and its mistakes name the variable") {
@@ -414,9 +413,11 @@ TEST_CASE("a program's own policy is one class and one line") {
   for (const auto& object : objects) CHECK(object.tier == (object.name == "cold" ? 1 : 0));
 
   CHECK(std::ranges::count(policy_names(), "scripted") == 1);
-  CHECK(contains(message_of([] { register_policy("scripted", never_called); }), "registered already"));
-  CHECK(contains(message_of([] { register_policy("lru", never_called); }), "registered already"));
-  CHECK(contains(message_of([] { register_policy("a:b", never_called); }), "a:b"));
+  CHECK(contains(test::message_of<ConfigError>([] { register_policy("scripted", never_called); }),
+                 "registered already"));
+  CHECK(contains(test::message_of<ConfigError>([] { register_policy("lru", never_called); }),
+                 "registered already"));
+  CHECK(contains(test::message_of<ConfigError>([] { register_policy("a:b", never_called); }), "a:b"));
 }
 
 TEST_CASE("statistics tell what has moved, as numbers, as text and as JSON") {

@@ -3,6 +3,7 @@
 /// \file  How long a randomised test goes on: its usual length, a long form, or what the environment asks for.
 #include "sanitized.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -15,10 +16,10 @@ namespace tier::test {
   return text != nullptr && std::string_view{text} != "" && std::string_view{text} != "0";
 }
 
-/// `TIER_STEPS`, or a million under `TIER_LONG=1`, or the usual number.
+/// `TIER_STEPS`, or a million and no fewer than usual under `TIER_LONG=1`, or the usual number.
 [[nodiscard]] inline std::uint64_t steps(std::uint64_t usual) {
   if (const char* text = std::getenv("TIER_STEPS")) return std::strtoull(text, nullptr, 0);
-  return long_form() ? 1'000'000 : usual;
+  return long_form() ? std::max<std::uint64_t>(1'000'000, usual) : usual;
 }
 
 /// What the environment variable says, or minutes under `TIER_LONG=1`, or longest where a sanitizer watches.

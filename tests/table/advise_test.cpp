@@ -2,6 +2,7 @@
 /// \file  What a table says about the size of its cache, against tables of that size.
 #include "lru_model.hpp"
 #include "rig.hpp"
+#include "support/message_of.hpp"
 
 #include <tier/core/error.hpp>
 #include <tier/table/cache_advisor.hpp>
@@ -39,16 +40,6 @@ double miss_ratio(const MissRatioCurve& curve, std::uint64_t slots) {
                                           [&](const auto& size) { return size.slots <= slots; });
   REQUIRE(above != curve.sizes.begin());
   return std::prev(above)->miss_ratio;
-}
-
-template <class E, class F>
-std::string message_of(const F& call) {
-  try {
-    call();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 bool same(const MissRatioCurve& a, const MissRatioCurve& b) {
@@ -135,17 +126,18 @@ TEST_CASE("the least size for a wanted share of hits is the first that has it") 
   for (const auto& size : curve.sizes) CHECK(&curve.largest_in(size.bytes) == &size);
   CHECK(curve.largest_in(1_GiB).slots == 1000);
   for (const double share : {-0.1, 1.1, std::nan("")})
-    CHECK(message_of<ConfigError>([&] { std::ignore = curve.least_for(share); }).find("hit share") == 2);
+    CHECK(test::message_of<ConfigError>([&] { std::ignore = curve.least_for(share); }).find("hit share") ==
+          2);
 }
 
 TEST_CASE("a table that follows nothing refuses to advise, and says what to set") {
   const Rig rig{Kind::Rows};
   auto table = rig.table(100, 4, 10);
-  const auto message = message_of<ConfigError>([&] { std::ignore = table.advise(); });
+  const auto message = test::message_of<ConfigError>([&] { std::ignore = table.advise(); });
   CHECK(message.find("'clicks'") != std::string::npos);
   CHECK(message.find("TableOptions::sample") != std::string::npos);
   const CacheAdvisor advisor{*rig.manager, rig.options(100, 4, 10)};
-  CHECK(message_of<ConfigError>([&] { std::ignore = advisor.advise(); }) == message);
+  CHECK(test::message_of<ConfigError>([&] { std::ignore = advisor.advise(); }) == message);
 }
 
 TEST_CASE("a table that was asked for nothing knows only that the whole of it misses nothing") {

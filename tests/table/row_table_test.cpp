@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rig.hpp"
 #include "support/child.hpp"
+#include "support/message_of.hpp"
 #include "support/seed.hpp"
 
 #include <tier/core/config.hpp>
@@ -26,16 +27,6 @@ std::vector<RowId> range(RowId first, RowId last) {
   std::vector<RowId> ids(last - first);
   std::iota(ids.begin(), ids.end(), first);
   return ids;
-}
-
-template <class E, class F>
-std::string message_of(const F& call) {
-  try {
-    call();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
@@ -225,16 +216,16 @@ TEST_CASE("an id out of range is named with its table and bound, before anything
       CHECK(contains(message, "id 100 at position 2"));
       CHECK(contains(message, "100 rows"));
     };
-    check(message_of<std::out_of_range>([&] { table.gather(ids, values); }));
-    check(message_of<std::out_of_range>([&] { table.scatter(ids, values); }));
-    check(message_of<std::out_of_range>([&] { table.update(ids, values, Sgd{}); }));
-    check(message_of<std::out_of_range>([&] { std::ignore = table.batch(ids); }));
-    check(message_of<std::out_of_range>([&] { std::ignore = table.announce(ids); }));
-    check(message_of<std::out_of_range>([&] { table.prefetch(ids); }));
+    check(test::message_of<std::out_of_range>([&] { table.gather(ids, values); }));
+    check(test::message_of<std::out_of_range>([&] { table.scatter(ids, values); }));
+    check(test::message_of<std::out_of_range>([&] { table.update(ids, values, Sgd{}); }));
+    check(test::message_of<std::out_of_range>([&] { std::ignore = table.batch(ids); }));
+    check(test::message_of<std::out_of_range>([&] { std::ignore = table.announce(ids); }));
+    check(test::message_of<std::out_of_range>([&] { table.prefetch(ids); }));
     CHECK(values == std::vector<float>(12, 9.0F));
     CHECK(same_bits(all_rows(table), before));
     std::vector<float> two(8);
-    CHECK(contains(message_of<std::out_of_range>([&] { table.read_rows(99, two); }), "rows 99 to 100"));
+    CHECK(contains(test::message_of<std::out_of_range>([&] { table.read_rows(99, two); }), "rows 99 to 100"));
     table.check_invariants();
   }
 }
@@ -249,7 +240,7 @@ TEST_CASE("an id out of range is found wherever it is among how many") {
     for (const RowId bad : {RowId{100}, RowId{1} << 31, ~RowId{0}})
       for (std::size_t at = 0; at < count; ++at) {
         ids[at] = bad;
-        CHECK(contains(message_of<std::out_of_range>([&] { table.gather(ids, values); }),
+        CHECK(contains(test::message_of<std::out_of_range>([&] { table.gather(ids, values); }),
                        "id " + std::to_string(bad) + " at position " + std::to_string(at) + " "));
         ids[at] = 0;
       }
@@ -259,7 +250,7 @@ TEST_CASE("an id out of range is found wherever it is among how many") {
 TEST_CASE("options that no table can have are refused with what is wrong") {
   Rig rig{Kind::Rows};
   const auto refusal = [&](auto change) {
-    return message_of<ConfigError>([&] {
+    return test::message_of<ConfigError>([&] {
       auto options = rig.options(100, 4, 10);
       change(options);
       RowTable<float>{rig.context, std::move(options)};
@@ -282,7 +273,7 @@ TEST_CASE("options that no table can have are refused with what is wrong") {
   tiers.push_back(
       std::make_unique<MemoryTier>(MemoryTierOptions{"only", 1_MiB, std::chrono::nanoseconds{10}, true}));
   const auto manager = Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1});
-  CHECK(contains(message_of<ConfigError>([&] {
+  CHECK(contains(test::message_of<ConfigError>([&] {
                    RowTable<float>{manager, rig.options(100, 4, 10)};
                  }),
                  "there is no slower tier"));
@@ -377,7 +368,7 @@ TEST_CASE("a row that cannot be read is named, and read again when it can be") {
         return broken && direction == Direction::Read ? std::make_error_code(std::errc::io_error)
                                                       : std::error_code{};
       };
-      const auto message = message_of<TierError>([&] { gather(table, {700}); });
+      const auto message = test::message_of<TierError>([&] { gather(table, {700}); });
       CHECK(contains(message, "table 'clicks' row 700"));
       CHECK(contains(message, "tier slow"));
       std::vector<float> out(32);
@@ -439,7 +430,8 @@ TEST_CASE("first contents that cannot be written are an error of the constructor
   rig.slow->fails = [](Direction, std::uint64_t, std::uint64_t) {
     return std::make_error_code(std::errc::io_error);
   };
-  CHECK(contains(message_of<TierError>([&] { std::ignore = rig.table(100, 4, 10); }), "first contents"));
+  CHECK(
+      contains(test::message_of<TierError>([&] { std::ignore = rig.table(100, 4, 10); }), "first contents"));
   CHECK(used() == before);
 }
 

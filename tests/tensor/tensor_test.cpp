@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/message_of.hpp"
 #include "support/test_manager.hpp"
 
 #include <doctest/doctest.h>
@@ -57,15 +58,6 @@ static_assert(!std::is_copy_constructible_v<Tensor<float>> && !std::is_copy_assi
 static_assert(std::is_nothrow_move_constructible_v<Tensor<float>>);
 static_assert(std::is_convertible_v<TensorView<float>, TensorView<const float>>);
 static_assert(!std::is_convertible_v<TensorView<const float>, TensorView<float>>);
-
-std::string message_of(auto&& f) {
-  try {
-    f();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 }  // namespace
 
@@ -126,7 +118,7 @@ TEST_CASE("reshaping a view or a tensor keeps the elements, and refuses another 
   {
     ReadScope in{t};
     CHECK(in[t].reshaped({3, 4})(2, 1) == 9);
-    CHECK(message_of([&] { std::ignore = in[t].reshaped({5}); }).find("[2, 6] cannot become [5]") !=
+    CHECK(test::message_of([&] { std::ignore = in[t].reshaped({5}); }).find("[2, 6] cannot become [5]") !=
           std::string::npos);
   }
   CHECK_THROWS_AS(std::ignore = std::move(t).reshaped({7}), ConfigError);
@@ -190,18 +182,20 @@ TEST_CASE("a tensor frees what it owns once, however it moves") {
 TEST_CASE("a shape that is too large or has too many dimensions is refused by name") {
   const auto manager = test::make_manager({tiers::dram(1_MiB)});
   const auto huge = std::numeric_limits<std::size_t>::max();
-  CHECK(message_of([&] {
+  CHECK(test::message_of([&] {
           std::ignore = Shape{huge, 2};
         }).find("more elements than 64 bits") != std::string::npos);
   CHECK((Shape{huge, 0}).count() == 0);
-  CHECK(message_of([&] { std::ignore = Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; }).find("9 dimensions") !=
+  CHECK(test::message_of([&] { std::ignore = Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; }).find("9 dimensions") !=
         std::string::npos);
   const auto bytes = [&] { Tensor<double>{manager, {huge / 4}}; };
   CHECK_THROWS_AS(bytes(), OutOfTierMemory);
-  CHECK(message_of(bytes).find("more bytes") != std::string::npos);
+  CHECK(test::message_of(bytes).find("more bytes") != std::string::npos);
   CHECK_THROWS_AS((Tensor<double>{manager, {huge / 32}}), OutOfTierMemory);
   CHECK_THROWS_AS((Tensor<float>{manager, {1, 300'000}, "large"}), OutOfTierMemory);
-  CHECK(message_of([&] { Tensor<float>{manager, {300'000}, "large"}; }).find("large") != std::string::npos);
+  CHECK(test::message_of([&] {
+          Tensor<float>{manager, {300'000}, "large"};
+        }).find("large") != std::string::npos);
   CHECK(manager->statistics().objects == 0);
   manager->check_invariants();
 }

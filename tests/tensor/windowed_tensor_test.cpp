@@ -6,6 +6,7 @@
 #include <tier/tensor/tensor.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <random>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "support/child.hpp"
+#include "support/message_of.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 #include "support/temporary_directory.hpp"
@@ -40,16 +42,6 @@ concept CanOverwrite = requires(T& tensor) {
   overwrites(tensor.rows(0, 1));
 };
 static_assert(CanOverwrite<Tensor<float>> && !CanOverwrite<const Tensor<float>>);
-
-template <class Error>
-std::string message_of(auto&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 }  // namespace
 
@@ -281,6 +273,36 @@ TEST_CASE("what is overwritten while it is fetched has the new elements, whoever
   }
 }
 
+TEST_CASE("huge pages that change tiers while somebody waits for them arrive whole") {
+  if (!test::has_windows()) return;
+  const auto manager = make_manager({tiers::dram(48_MiB), tiers::dram(48_MiB)}, {}, 2_MiB);
+  constexpr std::size_t rows = 8 * rows_of_block;
+  Tensor<float> x{manager, {rows, columns}, windowed, "x"};
+  const auto elements = [&] {
+    WriteScope out{overwrites(x)};
+    return out[x].elements();
+  }();
+  for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
+  std::atomic<bool> wrong{false};
+  std::jthread reader{[&](const std::stop_token& stop) {
+    while (!stop.stop_requested())
+      for (std::size_t i = 0; i < elements.size(); i += 509)
+        wrong = wrong || elements[i] != static_cast<float>(i);
+  }};
+  for (std::uint64_t round = 0; round < test::steps(200); ++round) {
+    migrate(x.rows(0, rows), 1);
+    migrate(x.rows(0, rows), 0);
+    elements[0] = 0;  // so that it is dirty
+  }
+  reader = {};
+  CHECK_FALSE(wrong);
+  std::size_t same = 0;
+  for (std::size_t i = 0; i < elements.size(); ++i) same += elements[i] == static_cast<float>(i);
+  CHECK(same == elements.size());
+  manager->quiesce();
+  manager->check_invariants();
+}
+
 TEST_CASE("all of a tensor of which some rows alone are in a scope is not in it") {
   if (!test::has_windows()) return;
   const auto ended = test::run_in_child("rows", [] {
@@ -357,13 +379,13 @@ TEST_CASE("a checked build fills what will be overwritten of a window with NaNs,
 TEST_CASE("rows that are not there, or of a tensor without a window, are refused by name") {
   const auto manager = make_manager({tiers::dram(8_MiB)});
   const Tensor<float> plain{manager, {10, 3}, "weights"};
-  CHECK(message_of<ConfigError>([&] { std::ignore = plain.rows(0, 1); }) ==
+  CHECK(test::message_of<ConfigError>([&] { std::ignore = plain.rows(0, 1); }) ==
         "\"weights\" has no window, so that scopes cover all of it: make it with tier::windowed");
   float element = 0;
   CHECK_THROWS_AS(std::ignore = Tensor<float>::wrap(&element, {1}).rows(0, 1), ConfigError);
   if (!test::has_windows()) return;
   const Tensor<float> x{manager, {10, 3}, windowed, "weights"};
-  CHECK(message_of<std::out_of_range>([&] { std::ignore = x.rows(4, 11); }) ==
+  CHECK(test::message_of<std::out_of_range>([&] { std::ignore = x.rows(4, 11); }) ==
         "rows 4 to 11 of \"weights\", whose shape is [10, 3]");
   CHECK_THROWS_AS(std::ignore = x.rows(5, 4), std::out_of_range);
   CHECK(x.rows(10, 10).count() == 0);

@@ -14,7 +14,8 @@ from pathlib import Path
 
 INDEX, RELOCATE, TIER = sys.argv[1:]
 SKIPPED = 77
-SMALL = ["--documents", "12000", "--queries", "400", "--fast", "8MiB"]  # a fifth; less has no room for two large blocks
+SMALL = ["--documents", "12000", "--queries", "400"]
+ALONE = ["--fast", "4MiB", *SMALL]  # what a run alone has to be told
 RUNS = ["std", "scopes", "no_scopes", "os_paging"]
 LEFT_OUT = "os_paging is left out: "  # and why: the system lets us limit no memory
 FIELDS = {
@@ -73,7 +74,7 @@ def compares_all_runs(folder):
     std, scopes, without = found[:3]
     assert std["container_bytes"] > 5_000_000, std
     for each in (scopes, without):
-        assert each["memory"]["dram"] <= 8 << 20, each
+        assert each["memory"]["dram"] <= std["container_bytes"] / 10, (each, std)
         assert each["memory"]["emulated:cxl"] > each["memory"]["dram"], each
         assert each["bytes_moved"]["emulated:cxl>dram"] > 2 * each["memory"]["dram"], each
         assert each["build_faults"]["window"] > 0, each
@@ -99,7 +100,7 @@ def runs_on_files(folder, checksum):
 
 def answers_do_not_depend_on_speed(checksum):
     for more in (["--batch", "1"], ["--prefetch"], ["--policy", "lru"]):
-        alone = run("--run", "scopes", "--json", "-", *more, *SMALL)
+        alone = run("--run", "scopes", "--json", "-", *more, *ALONE)
         (each,) = json.loads(alone.stdout)["runs"]
         assert each["checksum"] == checksum, (more, each)
     (other,) = json.loads(run("--run", "std", "--seed", "2", "--json", "-", *SMALL).stdout)["runs"]
