@@ -6,6 +6,7 @@
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/hints.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -75,14 +76,17 @@ class PlainCopies {
 };
 
 Row row(Bytes size) {
-  Runtime runtime{{.tiers = {tiers::dram(size + 32_MiB), tiers::dram(size + 32_MiB)},
+  Runtime runtime{{.tiers = {tiers::dram(size + 64_MiB), tiers::dram(size + 64_MiB)},
                    .policy = "first_touch",
                    .windows = WindowMode::Full}};
   MigratingResource memory{runtime};
   Words words(size.count / sizeof(std::uint64_t), &memory);
   std::iota(words.begin(), words.end(), 0);
   PlainCopies plain{size.count};
-  const auto moved = [&] { return runtime.statistics().bytes_moved(0, 1); };
+  const auto moved = [&] {
+    const auto statistics = runtime.statistics();
+    return std::min(statistics.bytes_moved(0, 1), statistics.bytes_moved(1, 0));
+  };
   const auto before = moved();
   constexpr int repeats = 31;
   std::unique_ptr<Reader> reader;

@@ -71,7 +71,7 @@ void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
   if (t.block == nullptr || t.kind != TransferKind::Fetch || t.version == 0) return;
   const Block& b = *t.block;
   if (b.record->place == nullptr || stays_put(b) || !shows_in(b, t.to_region->tier)) return;
-  if (t.from_region->pages != Pages::AtHome) return;
+  if (t.from_region->pages != Pages::AtHome || tiers_[t.from_tier].tier->has_private_pages()) return;
   const auto* const bytes = t.landing != nullptr ? t.landing : home(*t.to_region);
   t.delivering = true;
   without_lock(lock, [&] {

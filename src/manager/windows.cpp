@@ -55,12 +55,15 @@ bool ManagerCore::shows_in(const Block& b, TierIndex t) const noexcept {
   return stays_put(b) || (reachable(b, t) && !tiers_[t].tier->charges());
 }
 
-/// Pages of its tier are left where they are huge, and may then be written without our notice. Smaller ones the system
-/// gives and takes back: that interrupts other CPUs less often than to move them, and can be write-protected from the
-/// first instant, which tells whether a block is dirty.
+/// Huge pages of its tier are moved, and may then be written without our notice. Smaller ones the system gives and takes
+/// back: that interrupts other CPUs less often than to move them, and can be write-protected from the first instant, which
+/// tells whether a block is dirty. That is worth a copy of a huge page, too, where it may save writing to a device.
 bool ManagerCore::lends(const Block& b) const noexcept {
+  if (b.size < huge_page) return true;
   const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
-  return b.size < huge_page || (!fresh && !dirty(b));
+  if (fresh || dirty(b)) return false;
+  const Region* const copy = b.record->primary()->next;
+  return copy == nullptr || !tiers_[copy->tier].tier->has_private_pages();
 }
 
 /// Makes the primary's bytes present in the window. Where there is no memory for that they stay absent: whoever touches
@@ -91,7 +94,7 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
     make_bare(region);
     region.pages = Pages::Moved;
   }
-  record.writable = !clean && landed != record.place;
+  record.writable = region.pages == Pages::Moved || (!clean && landed != record.place);
   if (record.writable) b.version.fetch_add(1, std::memory_order_relaxed);
   b.address.store(record.place, std::memory_order_release);
 }
@@ -163,6 +166,30 @@ bool ManagerCore::hold_writes(Block& b) noexcept {
   if (!windows_->protect(record.place, b.size)) return false;
   record.writable = false;
   return true;
+}
+
+/// Of blocks that are about to move, side by side in their windows all at once: each time other CPUs are interrupted.
+void ManagerCore::hold_writes(std::span<const BlockId> ids) noexcept {
+  std::byte *begin = nullptr, *end = nullptr;
+  std::size_t first = 0;
+  const auto hold = [&](std::size_t last) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    if (begin == end || !windows_->protect(begin, static_cast<std::size_t>(end - begin))) return;
+    for (; first < last; ++first) find(ids[first])->record->writable = false;
+  };
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const Block* const b = find(ids[i]);
+    const bool held = b == nullptr || !b->record->writable || b->pins() > 0 || stays_put(*b) ||
+                      mutated(Mutant::WritesNotHeld);
+    if (!held && b->record->place == end) {
+      end += b->size;
+      continue;
+    }
+    hold(i);
+    begin = end = held ? nullptr : b->record->place;
+    first = i;
+    if (!held) end += b->size;
+  }
+  hold(ids.size());
 }
 
 /// Lets stores go through again. What is being copied is not published: it is older.
@@ -571,24 +598,34 @@ void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
   MutexLock lock{mutex_};
   drain_own_notes();
   const Inside inside{*this};
-  constexpr std::size_t together = 16;
+  constexpr std::size_t together = 64;
+  const auto most = tiers_[t].heap.capacity().count / 4;  // what is on its way cannot make room
+  std::uint64_t on_their_way = 0;
   std::vector<CopyTask*> tasks;
   tasks.reserve(together);
   const auto carry_out = [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {
     without_lock(lock, [&] { engine_.run(tasks); });
     for (auto* task : tasks) unreference(static_cast<Transfer&>(*task));
     tasks.clear();
+    on_their_way = 0;
   };
-  for (const auto id : ids) {
+  for (; !ids.empty(); ids = ids.subspan(std::min(together, ids.size()))) {
+    const auto few = ids.first(std::min(together, ids.size()));
+    hold_writes(few);
     try {
-      if (Transfer* const transfer = begin_migration(id, t, lock)) tasks.push_back(transfer);
+      for (const auto id : few) {
+        if (on_their_way > most) carry_out();
+        if (Transfer* const transfer = begin_migration(id, t, lock)) {
+          tasks.push_back(transfer);
+          on_their_way += transfer->size;
+        }
+      }
     } catch (...) {
       carry_out();
       throw;
     }
-    if (tasks.size() == together) carry_out();
+    carry_out();
   }
-  carry_out();
   check_watermarks();
 }
 

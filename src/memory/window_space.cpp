@@ -341,6 +341,8 @@ void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
 void WindowSpace::prepare(const Area& area) const {
   if (area.file != nullptr) ::madvise(area.base, area.size, MADV_DONTFORK);  // a child's stores would be ours
   if (mode() == WindowMode::Restricted) return;
+  // Else whoever waits for a page there gets a table of small pages, and a huge one that comes is split.
+  ::madvise(area.base, area.size, MADV_HUGEPAGE);
   ::uffdio_register range{
       {address_of(area.base), area.size}, UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP, 0};
   if (!server_->request(UFFDIO_REGISTER, range))
