@@ -170,26 +170,22 @@ bool ManagerCore::hold_writes(Block& b) noexcept {
 
 /// Of blocks that are about to move, side by side in their windows all at once: each time other CPUs are interrupted.
 void ManagerCore::hold_writes(std::span<const BlockId> ids) noexcept {
-  std::byte *begin = nullptr, *end = nullptr;
-  std::size_t first = 0;
-  const auto hold = [&](std::size_t last) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    if (begin == end || !windows_->protect(begin, static_cast<std::size_t>(end - begin))) return;
-    for (; first < last; ++first) find(ids[first])->record->writable = false;
+  const auto to_be_held = [&](const Block* b) {
+    return b != nullptr && b->record->writable && b->pins() == 0 && !stays_put(*b) &&
+           !mutated(Mutant::WritesNotHeld);
   };
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const Block* const b = find(ids[i]);
-    const bool held = b == nullptr || !b->record->writable || b->pins() > 0 || stays_put(*b) ||
-                      mutated(Mutant::WritesNotHeld);
-    if (!held && b->record->place == end) {
-      end += b->size;
-      continue;
+  while (!ids.empty()) {
+    const Block* const first = find(ids.front());
+    std::size_t count = 0, size = 0;
+    for (const Block* b = first; to_be_held(b) && b->record->place == first->record->place + size;
+         b = count < ids.size() ? find(ids[count]) : nullptr) {
+      size += b->size;
+      ++count;
     }
-    hold(i);
-    begin = end = held ? nullptr : b->record->place;
-    first = i;
-    if (!held) end += b->size;
+    if (count > 0 && windows_->protect(first->record->place, size))
+      for (const auto id : ids.first(count)) find(id)->record->writable = false;
+    ids = ids.subspan(std::max<std::size_t>(count, 1));
   }
-  hold(ids.size());
 }
 
 /// Lets stores go through again. What is being copied is not published: it is older.
