@@ -195,7 +195,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::byte* take_landing(const Block& b, const Region& to, TransferKind kind) noexcept TIER_REQUIRES(mutex_);
   bool hide(Block& b, Region& region) noexcept TIER_REQUIRES(mutex_);
   bool hold_writes(Block& b) noexcept TIER_REQUIRES(mutex_);
-  void hold_writes(std::span<const BlockId> ids) noexcept TIER_REQUIRES(mutex_);
+  void hold_writes(std::span<const BlockId> ids, TierIndex to) noexcept TIER_REQUIRES(mutex_);
   void let_write(Block& b) noexcept TIER_REQUIRES(mutex_);
   bool on_fault(const WindowFault& fault, bool may_wait) noexcept override;
   enum class Served : std::uint8_t { Yes, Again, WouldWait };

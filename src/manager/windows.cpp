@@ -76,9 +76,10 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   std::byte* const from = home(region);
   const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
   const bool clean = !fresh && !dirty(b);
-  if (lends(b)) {
+  const bool in_place = landed == record.place;
+  if (in_place || lends(b)) {
     const std::byte* const bytes = fresh ? zeros() : landed != nullptr ? landed : from;
-    if (landed != record.place && !windows_->fill(record.place, bytes, b.size, clean)) {
+    if (!in_place && !windows_->fill(record.place, bytes, b.size, clean)) {
       WindowSpace::drop(record.place, b.size);
       if (landed != nullptr) std::memcpy(from, landed, b.size);
       return;
@@ -94,7 +95,7 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
     make_bare(region);
     region.pages = Pages::Moved;
   }
-  record.writable = region.pages == Pages::Moved || (!clean && landed != record.place);
+  record.writable = region.pages == Pages::Moved || (!clean && !in_place);
   if (record.writable) b.version.fetch_add(1, std::memory_order_relaxed);
   b.address.store(record.place, std::memory_order_release);
 }
@@ -168,11 +169,11 @@ bool ManagerCore::hold_writes(Block& b) noexcept {
   return true;
 }
 
-/// Of blocks that are about to move, side by side in their windows all at once: each time other CPUs are interrupted.
-void ManagerCore::hold_writes(std::span<const BlockId> ids) noexcept {
+/// Of blocks that are about to move there, side by side in their windows all at once: each time other CPUs are interrupted.
+void ManagerCore::hold_writes(std::span<const BlockId> ids, TierIndex to) noexcept {
   const auto to_be_held = [&](const Block* b) {
-    return b != nullptr && b->record->writable && b->pins() == 0 && !stays_put(*b) &&
-           !mutated(Mutant::WritesNotHeld);
+    return b != nullptr && b->record->writable && !stays_put(*b) && b->record->primary()->tier != to &&
+           b->pins() == 0 && !mutated(Mutant::WritesNotHeld);
   };
   while (!ids.empty()) {
     const Block* const first = find(ids.front());
@@ -607,7 +608,7 @@ void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
   };
   for (; !ids.empty(); ids = ids.subspan(std::min(together, ids.size()))) {
     const auto few = ids.first(std::min(together, ids.size()));
-    hold_writes(few);
+    hold_writes(few, t);
     try {
       for (const auto id : few) {
         if (on_their_way > most) carry_out();
