@@ -175,13 +175,13 @@ void print_resident() {
                     resident_share(*resource, threads));
 }
 
-/// Ours against one rival after the other, in pairs; prints all, and returns the last.
+/// Ours against one rival after the other, in pairs, each as fresh as the other; prints all, and returns the last.
 template <class Workload>
 Row row(const char* what, Team& team) {
-  PoolResource pool{std::pmr::new_delete_resource()};
-  Workload ours{pool, team};
   Row last;
   for (const auto& [name, resource] : rivals(team.size() == 1)) {
+    PoolResource pool{std::pmr::new_delete_resource()};
+    Workload ours{pool, team};
     Workload theirs{*resource, team};
     const Pair pair = time_pair([&] { ours.run(); }, [&] { theirs.run(); }, 15);
     const double ratio = ns(ours, pair.ours) / ns(theirs, pair.baseline);

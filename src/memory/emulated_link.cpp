@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/emulated_link.hpp"
 
+#include <tier/core/relax.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <thread>
@@ -10,14 +12,6 @@ namespace {
 
 using Clock = EmulatedLink::Clock;
 using std::chrono::nanoseconds;
-
-void relax() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 }  // namespace
 
@@ -60,7 +54,7 @@ void wait_until(Clock::time_point when) noexcept {
   constexpr std::chrono::microseconds brief{
       1};  // the end of a wait, in which a pause instruction is too long
   if (when - Clock::now() > late + late / 2) std::this_thread::sleep_until(when - late);
-  while (when - Clock::now() > brief) relax();
+  while (when - Clock::now() > brief) detail::relax();
   while (Clock::now() < when) {
   }
 }

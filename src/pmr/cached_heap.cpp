@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <new>
 #include <tuple>
 
 #include "pmr/cached_heap.hpp"
@@ -7,7 +9,7 @@
 
 namespace tier::detail {
 
-CachedHeap::CachedHeap(SegmentSource& source, bool uses_depot) : uses_depot_{uses_depot}, heap_{source} {
+CachedHeap::CachedHeap(SegmentSource& source, bool sharded) : sharded_{sharded}, heap_{source} {
   LiveHeaps::instance().add(*this);
 }
 
@@ -25,60 +27,87 @@ ThreadCache* CachedHeap::cache_of_this_thread() noexcept {
 
 void* CachedHeap::allocate_slowly(SizeClass c) {
   ThreadCache* cache = cache_of_this_thread();
-  MutexLock lock{mutex_};
+  MutexLock lock{mutex_, Wait::Spinning};
   if (cache != nullptr && !cache->is_void()) {
     cache->grow(c);
-    cache->filled(c, refill(c, cache->room(c)));
+    cache->filled(c, refill(c, cache->room(c), cache->shard()));
     return cache->pop(c);
   }
   void* cell = nullptr;
-  std::ignore = refill(c, {&cell, 1});
+  std::ignore = refill(c, {&cell, 1}, 0);
   return cell;
 }
 
-std::size_t CachedHeap::refill(SizeClass c, std::span<void*> cells) {
-  if (const auto taken = depot_.take(c, cells); taken > 0) return taken;
+std::size_t CachedHeap::refill(SizeClass c, std::span<void*> cells, Shard shard) {
+  if (const auto& depot = depots_[shard]; depot != nullptr)
+    if (const auto taken = depot->take(c, cells); taken > 0) return taken;
   try {
-    return heap_.allocate(c, cells);
+    return heap_.allocate(c, cells, shard);
   } catch (...) {
-    if (depot_.empty()) throw;
+    if (depots_are_empty()) throw;
   }
-  drain_depot();  // what it has of other classes may be a span's last, or a segment's
-  return heap_.allocate(c, cells);
+  drain_depots();  // what they have of other classes may be a span's last, or a segment's
+  return heap_.allocate(c, cells, shard);
 }
 
-void CachedHeap::drain_depot() noexcept {
-  depot_.drain([&](SizeClass c, std::span<void* const> cells)
-                   TIER_NO_THREAD_SAFETY_ANALYSIS { heap_.free(c, cells); });
+Depot* CachedHeap::depot(Shard shard) noexcept {
+  auto& depot = depots_[shard];
+  if (depot == nullptr) try {
+      depot = make_metadata<Depot>();
+    } catch (const std::bad_alloc&) {
+    }
+  return depot.get();
+}
+
+bool CachedHeap::depots_are_empty() const noexcept {
+  return std::ranges::all_of(depots_, [](const auto& depot) { return depot == nullptr || depot->empty(); });
+}
+
+void CachedHeap::drain_depots() noexcept {
+  for (const auto& depot : depots_)
+    if (depot != nullptr)
+      depot->drain([&](SizeClass c, std::span<void* const> cells)
+                       TIER_NO_THREAD_SAFETY_ANALYSIS { heap_.free(c, cells); });
 }
 
 void CachedHeap::trim() noexcept {
   const MutexLock lock{mutex_};
-  drain_depot();
+  drain_depots();
 }
 
 void CachedHeap::deallocate_slowly(void* cell, SizeClass c) noexcept {
   ThreadCache* cache = cache_of_this_thread();
   if (cache != nullptr && (cache->push(c, cell) || (cache->grow(c) && cache->push(c, cell)))) return;
-  MutexLock lock{mutex_};
+  MutexLock lock{mutex_, Wait::Spinning};
   if (cache == nullptr) return heap_.free(c, {&cell, 1});
   if (cache->is_void()) return;
   const auto oldest = cache->oldest(c);
-  if (!uses_depot_ || !depot_.put(c, oldest)) heap_.free(c, oldest);
+  Depot* const depot = sharded_ ? this->depot(heap_.shard_of(oldest.front())) : nullptr;
+  if (depot == nullptr || !depot->put(c, oldest)) heap_.free(c, oldest);
   cache->drop(c, oldest.size());
   std::ignore = cache->push(c, cell);  // there is room now
+}
+
+ThreadPlace CachedHeap::add_thread() noexcept {
+  const MutexLock lock{mutex_};
+  const auto shards = std::span{threads_}.first(sharded_ ? most_shards : 1);
+  const auto least = std::ranges::min_element(shards);
+  ++*least;
+  return {id(), static_cast<Shard>(least - shards.begin())};
 }
 
 void CachedHeap::give_back(const ThreadCache& cache) noexcept {
   MutexLock lock{mutex_};
   if (cache.is_void()) return;
+  --threads_[cache.shard()];
   for (unsigned c = 0; c < class_count; ++c) heap_.free(SizeClass(c), cache.cells(SizeClass(c)));
 }
 
 void CachedHeap::renew(std::uint64_t id) noexcept {
   MutexLock lock{mutex_};
   id_.store(id, std::memory_order_relaxed);
-  depot_.clear();
+  threads_ = {};
+  depots_ = {};
   heap_.release();
 }
 

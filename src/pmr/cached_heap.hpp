@@ -4,11 +4,13 @@
 #include <tier/core/bytes.hpp>
 #include <tier/core/mutex.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
 #include "pmr/depot.hpp"
+#include "pmr/metadata.hpp"
 #include "pmr/segment_heap.hpp"
 #include "pmr/thread_cache.hpp"
 
@@ -20,10 +22,10 @@ namespace tier::detail {
 ///                which the heap is used; of two heaps of which one is the other's source, the user's comes first.
 class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListHook {
  public:
-  /// \param uses_depot  what one thread frees serves others without passing through its span: faster, but spans and
-  ///                    segments empty later
+  /// \param sharded  threads allocate from different pages as long as there are shards, and what one frees serves others
+  ///                 without passing through its span: faster, but spans and segments empty later
   /// \pre  `source` outlives the heap's closing. Made by `std::allocate_shared`: caches share it.
-  explicit CachedHeap(SegmentSource& source, bool uses_depot = true);
+  explicit CachedHeap(SegmentSource& source, bool sharded = true);
   ~CachedHeap();
 
   /// \throws  what the source throws, or `std::bad_alloc`, though what was between threads has been tried; nothing has
@@ -48,7 +50,9 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListH
 
   /// Takes what is on its way between threads back into its spans, so that they may empty. What threads keep stays.
   void trim() noexcept TIER_EXCLUDES(mutex_);
-  /// Takes back what a thread has kept.
+  /// A place for one thread more, in the shard that has fewest.
+  [[nodiscard]] ThreadPlace add_thread() noexcept;
+  /// Takes back what a thread has kept, and its place.
   void give_back(const ThreadCache& cache) noexcept;
 
   /// Changes when the heap is released: caches made before hold nothing of worth.
@@ -70,16 +74,21 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListH
   [[nodiscard]] ThreadCache* cache_of_this_thread() noexcept;
   [[nodiscard]] void* allocate_slowly(SizeClass c);
   void deallocate_slowly(void* cell, SizeClass c) noexcept;
-  [[nodiscard]] std::size_t refill(SizeClass c, std::span<void*> cells) TIER_REQUIRES(mutex_);
-  void drain_depot() noexcept TIER_REQUIRES(mutex_);
+  [[nodiscard]] std::size_t refill(SizeClass c, std::span<void*> cells, Shard shard) TIER_REQUIRES(mutex_);
+  /// That of a shard.   \return  null if there is none, and no memory for it
+  [[nodiscard]] Depot* depot(Shard shard) noexcept TIER_REQUIRES(mutex_);
+  [[nodiscard]] bool depots_are_empty() const noexcept TIER_REQUIRES(mutex_);
+  void drain_depots() noexcept TIER_REQUIRES(mutex_);
   void renew(std::uint64_t id) noexcept;
   [[nodiscard]] static std::uint64_t next_id() noexcept;
 
   std::atomic<std::uint64_t> id_{next_id()};  // relaxed: under the lock it is looked at again
-  mutable Mutex mutex_;
-  const bool uses_depot_;
+  alignas(64) mutable Mutex mutex_;           // not beside the id, which every call reads
+  const bool sharded_;
   SegmentHeap heap_ TIER_GUARDED_BY(mutex_);
-  Depot depot_ TIER_GUARDED_BY(mutex_);
+  std::array<unsigned, most_shards> threads_ TIER_GUARDED_BY(mutex_){};  // in each shard
+  std::array<MetadataPtr<Depot>, most_shards> depots_
+      TIER_GUARDED_BY(mutex_){};  // of each shard that used one
 };
 
 }  // namespace tier::detail

@@ -20,10 +20,13 @@ struct MetadataAllocator {
   MetadataAllocator(const MetadataAllocator<U>&) noexcept {}  // NOLINT: implicit, as of any allocator
 
   [[nodiscard]] T* allocate(std::size_t n) {
-    static_assert(alignof(T) <= alignof(std::max_align_t));
     if (n > std::size_t(-1) / sizeof(T)) throw std::bad_array_new_length{};
-    if (void* p = std::malloc(n * sizeof(T)))
-      return static_cast<T*>(p);  // NOLINT: a class template, sized above
+    void* p = nullptr;
+    if constexpr (alignof(T) > alignof(std::max_align_t))
+      p = std::aligned_alloc(alignof(T), n * sizeof(T));
+    else
+      p = std::malloc(n * sizeof(T));  // NOLINT: a class template, sized above
+    if (p != nullptr) return static_cast<T*>(p);
     throw std::bad_alloc{};
   }
   void deallocate(T* p, std::size_t) noexcept { std::free(p); }

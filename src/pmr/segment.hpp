@@ -15,6 +15,10 @@ using ListHook = boost::intrusive::list_base_hook<boost::intrusive::link_mode<bo
 
 struct Segment;
 
+/// Spans that the same threads fill. Those of different shards lie on different pages.
+using Shard = std::uint8_t;
+inline constexpr unsigned most_shards = 8;
+
 /// Pages of a segment that are cut into cells of one class. One cache line.
 struct alignas(64) Span : ListHook {
   static constexpr unsigned words = most_cells_in_span / 64;
@@ -25,6 +29,7 @@ struct alignas(64) Span : ListHook {
   SizeClass size_class = 0;
   std::uint8_t first_page = 0;
   std::uint8_t fullness = 0;  ///< the list it is in
+  Shard shard = 0;            ///< whose list
 
   [[nodiscard]] const SpanShape& shape() const noexcept { return span_shapes[size_class]; }
   [[nodiscard]] unsigned used() const noexcept { return shape().cells - free_count; }

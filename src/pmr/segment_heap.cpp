@@ -34,13 +34,13 @@ void require(bool condition, const char* broken) {
 
 // Cells.
 
-std::size_t SegmentHeap::allocate(SizeClass size_class, std::span<void*> cells) {
+std::size_t SegmentHeap::allocate(SizeClass size_class, std::span<void*> cells, Shard shard) {
   std::size_t taken = 0;
   while (taken < cells.size()) {
-    Span* span = fullest(size_class);
+    Span* span = fullest(size_class, shard);
     if (span == nullptr) {
       if (taken > 0) break;
-      span = &make_span(size_class);
+      span = &make_span(size_class, shard);
     }
     taken += take(*span, cells.subspan(taken));
   }
@@ -88,6 +88,12 @@ void SegmentHeap::put(Segment& segment, SizeClass size_class, void* cell) noexce
   if (span.used() == 0) drop_span(span);
 }
 
+Shard SegmentHeap::shard_of(void* cell) const noexcept {
+  Segment* segment = table_.find(cell);
+  TIER_ASSERT(segment != nullptr, "a cell is freed that is not this heap's");
+  return segment->span_at(static_cast<std::size_t>(static_cast<std::byte*>(cell) - segment->data)).shard;
+}
+
 void SegmentHeap::release() noexcept {
   if (table_.size() == 0) return;
   partial_ = {};
@@ -117,8 +123,9 @@ void SegmentHeap::for_each_free(const std::byte* data,
 
 // Spans.
 
-Span* SegmentHeap::fullest(SizeClass size_class) noexcept {
-  auto& partial = partial_[size_class];
+Span* SegmentHeap::fullest(SizeClass size_class, Shard shard) noexcept {
+  if (partial_[shard] == nullptr) return nullptr;
+  auto& partial = (*partial_[shard])[size_class];
   while (partial.listed != 0) {
     Span& span = partial.spans[static_cast<unsigned>(std::bit_width(partial.listed)) - 1].front();
     if (span.fullness == span.shape().fullness(span.used())) return &span;
@@ -128,19 +135,44 @@ Span* SegmentHeap::fullest(SizeClass size_class) noexcept {
   return nullptr;
 }
 
-Span& SegmentHeap::make_span(SizeClass size_class) {
+/// One of the emptiest of another shard, where fewest cells are others'.
+Span* SegmentHeap::take_over(SizeClass size_class, Shard shard) noexcept {
+  for (unsigned i = 1; i < most_shards; ++i) {
+    const auto& theirs = partial_[(shard + i) % most_shards];
+    if (theirs == nullptr || (*theirs)[size_class].listed == 0) continue;
+    auto& partial = (*theirs)[size_class];
+    Span& span = partial.spans[static_cast<unsigned>(std::countr_zero(partial.listed))].front();
+    unlist(span);
+    span.shard = shard;
+    list(span);
+    return &span;
+  }
+  return nullptr;
+}
+
+Span& SegmentHeap::make_span(SizeClass size_class, Shard shard) {
+  if (partial_[shard] == nullptr) partial_[shard] = make_metadata<Partials>();
   const unsigned pages = span_shapes[size_class].pages;
-  Segment& segment = segment_with(pages);
-  const unsigned first = find_run(segment.free_pages, pages);
-  Span& span = segment.spans[first];
-  span.segment = &segment;
+  Segment* segment = segment_with(pages);
+  if (segment == nullptr) {
+    try {
+      segment = &add_segment();
+    } catch (...) {
+      if (Span* theirs = take_over(size_class, shard)) return *theirs;
+      throw;
+    }
+  }
+  const unsigned first = find_run(segment->free_pages, pages);
+  Span& span = segment->spans[first];
+  span.segment = segment;
   span.size_class = size_class;
   span.first_page = static_cast<std::uint8_t>(first);
+  span.shard = shard;
   fill(span);
-  unlist(segment);
-  segment.free_pages = static_cast<Segment::PageMask>(segment.free_pages & ~pages_of(span));
-  list(segment);
-  std::fill_n(segment.span_of_page.begin() + first, pages, span.first_page);
+  unlist(*segment);
+  segment->free_pages = static_cast<Segment::PageMask>(segment->free_pages & ~pages_of(span));
+  list(*segment);
+  std::fill_n(segment->span_of_page.begin() + first, pages, span.first_page);
   list(span);
   return span;
 }
@@ -155,14 +187,14 @@ void SegmentHeap::drop_span(Span& span) noexcept {
 }
 
 void SegmentHeap::list(Span& span) noexcept {
-  auto& partial = partial_[span.size_class];
+  auto& partial = (*partial_[span.shard])[span.size_class];
   span.fullness = static_cast<std::uint8_t>(span.shape().fullness(span.used()));
   partial.spans[span.fullness].push_front(span);
   partial.listed |= bit(span.fullness);
 }
 
 void SegmentHeap::unlist(Span& span) noexcept {
-  auto& partial = partial_[span.size_class];
+  auto& partial = (*partial_[span.shard])[span.size_class];
   auto& spans = partial.spans[span.fullness];
   spans.erase(spans.iterator_to(span));
   if (spans.empty()) partial.listed &= ~bit(span.fullness);
@@ -170,10 +202,11 @@ void SegmentHeap::unlist(Span& span) noexcept {
 
 // Segments.
 
-Segment& SegmentHeap::segment_with(unsigned pages) {
+/// The one with the least room of those with enough, or null.
+Segment* SegmentHeap::segment_with(unsigned pages) noexcept {
   const std::uint32_t fitting = runs_listed_ >> pages << pages;
-  if (fitting == 0) return add_segment();
-  return by_run_[static_cast<unsigned>(std::countr_zero(fitting))].front();
+  if (fitting == 0) return nullptr;
+  return &by_run_[static_cast<unsigned>(std::countr_zero(fitting))].front();
 }
 
 Segment& SegmentHeap::add_segment() {
@@ -230,8 +263,10 @@ void SegmentHeap::check_invariants() const {
             "(I4) a segment is listed by its free run");
     empty += segment.is_empty();
   });
-  for (const auto& partial : partial_)
-    for (const auto& list : partial.spans) listed += list.size();
+  for (const auto& partials : partial_)
+    if (partials != nullptr)
+      for (const auto& partial : *partials)
+        for (const auto& list : partial.spans) listed += list.size();
   for (const auto& list : by_run_) run_listed += list.size();
   require(spans == listed, "(I3) every span with free cells is listed");
   require(empty <= 1 && run_listed == table_.size(), "(I4) every segment is listed, at most one is empty");

@@ -39,10 +39,11 @@ class SegmentSource {
 /// segment, which may be in slow memory, or nowhere.
 ///
 /// Cells come from the fullest spans, spans from segments with the least room, so that what is nearly empty empties.
-/// An empty span's pages serve any class, an empty segment goes back to the source; one is kept.
+/// An empty span's pages serve any class, an empty segment goes back to the source; one is kept. Threads that allocate
+/// from different shards write to different pages, as long as the source has more.
 ///
 /// Invariants: (I1) each page of a segment is free or belongs to one span; (I2) a span counts its free cells, and is
-/// never empty; (I3) unless it is full, it is listed at its fullness or above: cells that are
+/// never empty; (I3) unless it is full, it is listed in its shard at its fullness or above: cells that are
 /// freed do not move it, looking for the fullest does; (I4) a segment is listed by its longest free run,
 /// and at most one is empty.
 /// \threadsafety  Externally synchronised.
@@ -54,13 +55,16 @@ class SegmentHeap {
   SegmentHeap(const SegmentHeap&) = delete;
   SegmentHeap& operator=(const SegmentHeap&) = delete;
 
-  /// Takes cells of one class, in no order; a segment more only if there is no other way to give one.
+  /// Takes cells of one class, in no order; a segment more only if the shard has no other way to give one, another shard's
+  /// span only if there is none.
   /// \pre     `cells` is not empty.
   /// \return  how many, at least one
   /// \throws  what the source throws, or `std::bad_alloc`; nothing has changed
-  std::size_t allocate(SizeClass size_class, std::span<void*> cells);
+  std::size_t allocate(SizeClass size_class, std::span<void*> cells, Shard shard = 0);
   /// \pre  They were allocated as this class. A checked build aborts for others, naming what is wrong.
   void free(SizeClass size_class, std::span<void* const> cells) noexcept;
+  /// The one that the cell's span is in.   \pre  It is this heap's, and allocated.
+  [[nodiscard]] Shard shard_of(void* cell) const noexcept;
   /// Gives every segment back to the source, whatever is allocated in it.
   void release() noexcept;
 
@@ -88,16 +92,18 @@ class SegmentHeap {
     std::array<List<Span>, fullnesses> spans;
     std::uint32_t listed = 0;  ///< a bit for each list that is not empty
   };
+  using Partials = std::array<Partial, class_count>;
 
-  [[nodiscard]] Span* fullest(SizeClass size_class) noexcept;
-  [[nodiscard]] Span& make_span(SizeClass size_class);
+  [[nodiscard]] Span* fullest(SizeClass size_class, Shard shard) noexcept;
+  [[nodiscard]] Span* take_over(SizeClass size_class, Shard shard) noexcept;
+  [[nodiscard]] Span& make_span(SizeClass size_class, Shard shard);
   void drop_span(Span& span) noexcept;
   void list(Span& span) noexcept;
   void unlist(Span& span) noexcept;
   std::size_t take(Span& span, std::span<void*> cells) noexcept;
   void put(Segment& segment, SizeClass size_class, void* cell) noexcept;
 
-  [[nodiscard]] Segment& segment_with(unsigned pages);
+  [[nodiscard]] Segment* segment_with(unsigned pages) noexcept;
   [[nodiscard]] Segment& add_segment();
   void drop_segment(Segment& segment) noexcept;
   void list(Segment& segment) noexcept;
@@ -105,7 +111,7 @@ class SegmentHeap {
 
   SegmentSource& source_;
   SegmentTable table_;
-  std::array<Partial, class_count> partial_{};
+  std::array<MetadataPtr<Partials>, most_shards> partial_{};   // by shard, where it has had spans
   std::array<List<Segment>, pages_per_segment + 1> by_run_{};  // index: the longest free run, in pages
   std::uint32_t runs_listed_ = 0;                              // a bit for each list that is not empty
   Bytes allocated_{};

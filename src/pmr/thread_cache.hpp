@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "pmr/segment.hpp"
 #include "pmr/size_classes.hpp"
 
 namespace tier::detail {
@@ -24,10 +25,17 @@ inline constexpr unsigned all_magazines = [] {
   return total;
 }();
 
+/// What a heap knows a thread by.
+struct ThreadPlace {
+  std::uint64_t heap = 0;  ///< the id that it had then
+  Shard shard = 0;
+};
+
 /// A few free cells of each class, last in first out. Cells are pointers here: their memory is never touched.
 /// \threadsafety  Confined to its thread.
 class ThreadCache {
  public:
+  /// Takes its place among the heap's threads.
   explicit ThreadCache(std::shared_ptr<CachedHeap> heap) noexcept;
   /// Gives all cells back.
   ~ThreadCache();
@@ -35,7 +43,9 @@ class ThreadCache {
   ThreadCache& operator=(const ThreadCache&) = delete;
 
   /// As the heap's was when this was made.
-  [[nodiscard]] std::uint64_t heap_id() const noexcept { return heap_id_; }
+  [[nodiscard]] std::uint64_t heap_id() const noexcept { return place_.heap; }
+  /// Where its thread's cells come from.
+  [[nodiscard]] Shard shard() const noexcept { return place_.shard; }
   /// The heap was released since: these cells are gone.
   [[nodiscard]] bool is_void() const noexcept;
 
@@ -79,7 +89,7 @@ class ThreadCache {
   };
 
   std::shared_ptr<CachedHeap> heap_;
-  std::uint64_t heap_id_;
+  ThreadPlace place_;
   std::array<Magazine, class_count> magazines_;
   std::array<void*, all_magazines> cells_;  // uninitialised: what is not used is not touched
 };

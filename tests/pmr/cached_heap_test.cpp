@@ -9,6 +9,7 @@
 #include <latch>
 #include <mutex>
 #include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -109,6 +110,36 @@ TEST_CASE("threads free what others have allocated, and no two hold the same cel
   f.heap->check_invariants();
   CHECK(f.heap->allocated() == Bytes{0});
   CHECK(f.source.out().size() <= 1);
+}
+
+TEST_CASE("threads allocate from different pages, and a place that a thread leaves is taken again") {
+  Fixture f;
+  constexpr SizeClass c = 3;
+  constexpr std::size_t count = 500;
+  const auto page_of = [](void* cell) { return reinterpret_cast<std::uintptr_t>(cell) / page_size; };
+  std::barrier turn{2};
+  std::set<std::uintptr_t> pages[2];
+  std::vector<void*> cells[2];
+  const auto work = [&](unsigned number) {
+    for (std::size_t i = 0; i < count; ++i) {
+      cells[number].push_back(f.heap->allocate(c));
+      pages[number].insert(page_of(cells[number].back()));
+      turn.arrive_and_wait();
+    }
+    for (void* cell : cells[number]) f.heap->deallocate(cell, c);
+    turn.arrive_and_wait();
+  };
+  std::thread other{work, 1};
+  work(0);
+  other.join();
+  for (const auto page : pages[1]) CHECK_FALSE(pages[0].contains(page));
+  for (int i = 0; i < 20; ++i)  // one at a time beside this thread: none is the first of its shard
+    in_thread([&] {
+      void* const cell = f.heap->allocate(c);
+      CHECK(pages[1].contains(page_of(cell)));
+      f.heap->deallocate(cell, c);
+    });
+  f.heap->check_invariants();
 }
 
 TEST_CASE("a thread that ends gives back what it has kept, but not if the heap is closed") {

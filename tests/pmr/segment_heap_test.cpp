@@ -88,7 +88,7 @@ class Player {
     const auto c = static_cast<SizeClass>(random_() % class_count);
     std::array<void*, 40> batch{};
     const std::span wanted{batch.data(), 1 + random_() % batch.size()};
-    const auto got = heap_.allocate(c, wanted);
+    const auto got = heap_.allocate(c, wanted, static_cast<Shard>(random_() % most_shards));
     REQUIRE(got > 0);
     REQUIRE(got <= wanted.size());
     for (void* cell : wanted.first(got)) {
@@ -124,8 +124,8 @@ class Player {
   bool growing_ = true;
 };
 
-/// Replaces random allocations and tells how much more memory there is than was asked for.
-double overhead_after(std::size_t live, std::uint64_t replacements, auto&& random_size) {
+/// Replaces random allocations, from random shards, and tells how much more memory there is than was asked for.
+double overhead_after(std::size_t live, std::uint64_t replacements, unsigned shards, auto&& random_size) {
   SegmentDouble source{std::size_t{1} << 16};
   SegmentHeap heap{source};
   std::mt19937_64 random{42};
@@ -138,7 +138,7 @@ double overhead_after(std::size_t live, std::uint64_t replacements, auto&& rando
   const auto allocate = [&](Allocation& a) {
     a.size = random_size(random);
     requested += a.size;
-    heap.allocate(class_of(a.size), {&a.cell, 1});
+    heap.allocate(class_of(a.size), {&a.cell, 1}, static_cast<Shard>(random() % shards));
   };
   for (auto& a : allocations) allocate(a);
   for (std::uint64_t i = 0; i < replacements; ++i) {
@@ -195,6 +195,35 @@ TEST_CASE("an empty span serves any class, an empty segment goes back but for on
   CHECK(source.out().size() == 1);
 }
 
+TEST_CASE("shards lie on different pages until the source has no more") {
+  SegmentDouble source{1};
+  SegmentHeap heap{source};
+  constexpr SizeClass c = 3;
+  const std::size_t pages = segment_size / page_size, in_page = span_shapes[c].cells;
+  REQUIRE(span_shapes[c].pages == 1);
+  std::map<std::uintptr_t, Shard> shard_of_page;
+  std::vector<void*> cells;
+  const auto allocate = [&](Shard shard) {
+    void* cell = nullptr;
+    heap.allocate(c, {&cell, 1}, shard);
+    CHECK(heap.shard_of(cell) == shard);
+    cells.push_back(cell);
+    return reinterpret_cast<std::uintptr_t>(cell) / page_size;
+  };
+  for (std::size_t i = 0; i < (pages / 2 - 1) * in_page;
+       ++i) {  // nearly half of what there is, by two in turns
+    const auto shard = static_cast<Shard>(i % 2);
+    CHECK(shard_of_page.try_emplace(allocate(shard), shard).first->second == shard);
+  }
+  while (cells.size() < pages * in_page) allocate(2);  // all, the last cells from pages of the others
+  heap.check_invariants();
+  CHECK_THROWS_AS(allocate(2), std::bad_alloc);
+  heap.check_invariants();
+  heap.free(c, cells);
+  heap.check_invariants();
+  CHECK(heap.allocated() == Bytes{0});
+}
+
 TEST_CASE("a heap whose source fails gives what it has, and is as it was") {
   SegmentDouble source{16};
   SegmentHeap heap{source};
@@ -212,12 +241,17 @@ TEST_CASE("a heap whose source fails gives what it has, and is as it was") {
 
 TEST_CASE("after random frees and allocations a heap has at most a quarter more memory than was asked for") {
   const std::uint64_t replacements = test::sanitized ? 1'000'000 : 10'000'000;
+  unsigned shards = 1;
   const auto check = [&](auto&& random_size) {
-    const double overhead = overhead_after(100'000, replacements, random_size);
+    const double overhead = overhead_after(100'000, replacements, shards, random_size);
     MESSAGE("bytes of segments / requested: " << overhead);
     CHECK(overhead <= 1.25);
   };
   SUBCASE("16 B to 1 KiB") {
+    check([](auto& random) { return 16 + random() % 1009; });
+  }
+  SUBCASE("16 B to 1 KiB, from all shards") {
+    shards = most_shards;
     check([](auto& random) { return 16 + random() % 1009; });
   }
   SUBCASE("16 B to 1 KiB, small ones as often as large ones") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Mutexes that Clang's thread-safety analysis understands.
+#include <tier/core/relax.hpp>
+
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -23,10 +25,20 @@
 
 namespace tier {
 
+/// How a thread waits for a lock: asleep, or spinning for a few microseconds first, which pays where the lock is held for
+/// less time than falling asleep and waking take.
+enum class Wait { Sleeping, Spinning };
+
 /// `std::mutex` with annotations: the standard's often carries none.
 class TIER_CAPABILITY("mutex") Mutex {
  public:
-  void lock() TIER_ACQUIRE() { mutex_.lock(); }
+  void lock(Wait wait = Wait::Sleeping) TIER_ACQUIRE() {
+    constexpr int spins = 100;  // a few microseconds
+    if (wait == Wait::Spinning)
+      for (int i = 0; i < spins; ++i, detail::relax())
+        if (mutex_.try_lock()) return;
+    mutex_.lock();
+  }
   [[nodiscard]] bool try_lock() TIER_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   void unlock() TIER_RELEASE() { mutex_.unlock(); }
 
@@ -38,7 +50,9 @@ class TIER_CAPABILITY("mutex") Mutex {
 /// Holds a `Mutex`; may be released and taken again, for the stretch in which bytes move.
 class TIER_SCOPED_CAPABILITY MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex) TIER_ACQUIRE(mutex) : mutex_{mutex} { mutex_.lock(); }
+  explicit MutexLock(Mutex& mutex, Wait wait = Wait::Sleeping) TIER_ACQUIRE(mutex) : mutex_{mutex} {
+    mutex_.lock(wait);
+  }
   ~MutexLock() TIER_RELEASE() {
     if (held_) mutex_.unlock();
   }
