@@ -62,12 +62,6 @@ void Manager::leave(std::span<Operand> batch) noexcept {
   }
 }
 
-void Manager::leave(const Operand& operand) noexcept {
-  if (operand.advice)
-    operand.block->manager->advised_.fetch_sub(operand.block->size, std::memory_order_relaxed);
-  operand.block->leave();
-}
-
 ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy,
                          ManagerOptions options)
     : policy_{std::move(policy)},

@@ -46,10 +46,11 @@ struct alignas(64) TIER_EXPORT Block {
 
   /// Takes a pin if that needs nothing else. (1) acquires what the publisher released.
   [[nodiscard]] bool try_enter(Use use, std::uint64_t stamp) noexcept {
+    last_use.store(stamp, std::memory_order_relaxed);  // before the add, which waits for the line anyway
     const auto old = state.fetch_add(word::pin, std::memory_order_acquire);  // (1) <- (2)
     if (old & (word::slow_entry | word::watched)) [[unlikely]]
       return enter_watched(old, use, stamp);
-    note_use(use, stamp);
+    if (use != Use::Read) version.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
 

@@ -32,8 +32,7 @@ struct TIER_EXPORT Operand {
   Use use = Use::Read;  ///< of the block: overwriting a part of a group block is an update
   bool entered = false;
   bool advice = false;  ///< of a window: entered if that can be, and not missed otherwise
-  bool whole =
-      false;  ///< advice that stands for all of its object, whose window is at `address`, entered or not
+  bool whole = false;   ///< advice for all of its object, whose window is at `address`, entered or not
 
   /// \throws  `TierError` for a retired part of a group, unless it is overwritten: then it gets a new place, or
   ///          `OutOfTierMemory`
@@ -171,7 +170,11 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// Leaves what `enter` entered.
   static void leave(std::span<Operand> batch) noexcept;
   /// Leaves one that was entered.
-  static void leave(const Operand& operand) noexcept;
+  static void leave(const Operand& operand) noexcept {
+    if (operand.advice)
+      operand.block->manager->advised_.fetch_sub(operand.block->size, std::memory_order_relaxed);
+    operand.block->leave();
+  }
   [[nodiscard]] UseClock& clock() noexcept { return clock_; }
   /// True if somebody wants kernels told: scopes then call `kernel_begin` and `kernel_end`.
   [[nodiscard]] bool wants_kernels() const noexcept { return wants_kernels_.load(std::memory_order_relaxed); }
