@@ -175,7 +175,7 @@ void print_resident() {
                     resident_share(*resource, threads));
 }
 
-/// Ours against one rival after the other, in pairs, each as fresh as the other; prints all, and returns the last.
+/// Ours against one rival after the other, in pairs, with a new pool for each; prints all, and returns the last.
 template <class Workload>
 Row row(const char* what, Team& team) {
   Row last;

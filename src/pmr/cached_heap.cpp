@@ -27,7 +27,7 @@ ThreadCache* CachedHeap::cache_of_this_thread() noexcept {
 
 void* CachedHeap::allocate_slowly(SizeClass c) {
   ThreadCache* cache = cache_of_this_thread();
-  MutexLock lock{mutex_, Wait::Spinning};
+  MutexLock lock{mutex_, LockWait::Spinning};
   if (cache != nullptr && !cache->is_void()) {
     cache->grow(c);
     cache->filled(c, refill(c, cache->room(c), cache->shard()));
@@ -63,11 +63,14 @@ bool CachedHeap::depots_are_empty() const noexcept {
   return std::ranges::all_of(depots_, [](const auto& depot) { return depot == nullptr || depot->empty(); });
 }
 
+void CachedHeap::drain_depot(Shard shard) noexcept {
+  if (const auto& depot = depots_[shard]; depot != nullptr)
+    depot->drain([&](SizeClass c, std::span<void* const> cells)
+                     TIER_NO_THREAD_SAFETY_ANALYSIS { heap_.free(c, cells); });
+}
+
 void CachedHeap::drain_depots() noexcept {
-  for (const auto& depot : depots_)
-    if (depot != nullptr)
-      depot->drain([&](SizeClass c, std::span<void* const> cells)
-                       TIER_NO_THREAD_SAFETY_ANALYSIS { heap_.free(c, cells); });
+  for (unsigned shard = 0; shard < most_shards; ++shard) drain_depot(static_cast<Shard>(shard));
 }
 
 void CachedHeap::trim() noexcept {
@@ -78,7 +81,7 @@ void CachedHeap::trim() noexcept {
 void CachedHeap::deallocate_slowly(void* cell, SizeClass c) noexcept {
   ThreadCache* cache = cache_of_this_thread();
   if (cache != nullptr && (cache->push(c, cell) || (cache->grow(c) && cache->push(c, cell)))) return;
-  MutexLock lock{mutex_, Wait::Spinning};
+  MutexLock lock{mutex_, LockWait::Spinning};
   if (cache == nullptr) return heap_.free(c, {&cell, 1});
   if (cache->is_void()) return;
   const auto oldest = cache->oldest(c);
@@ -88,7 +91,7 @@ void CachedHeap::deallocate_slowly(void* cell, SizeClass c) noexcept {
   std::ignore = cache->push(c, cell);  // there is room now
 }
 
-ThreadPlace CachedHeap::add_thread() noexcept {
+ThreadSeat CachedHeap::add_thread() noexcept {
   const MutexLock lock{mutex_};
   const auto shards = std::span{threads_}.first(sharded_ ? most_shards : 1);
   const auto least = std::ranges::min_element(shards);
@@ -97,9 +100,10 @@ ThreadPlace CachedHeap::add_thread() noexcept {
 }
 
 void CachedHeap::give_back(const ThreadCache& cache) noexcept {
-  MutexLock lock{mutex_};
+  if (cache.is_void()) return;  // for ever; and this thread may hold the lock, and have come here for memory
+  const MutexLock lock{mutex_};
   if (cache.is_void()) return;
-  --threads_[cache.shard()];
+  if (--threads_[cache.shard()] == 0) drain_depot(cache.shard());
   for (unsigned c = 0; c < class_count; ++c) heap_.free(SizeClass(c), cache.cells(SizeClass(c)));
 }
 

@@ -22,7 +22,7 @@ namespace tier::detail {
 ///                which the heap is used; of two heaps of which one is the other's source, the user's comes first.
 class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListHook {
  public:
-  /// \param sharded  threads allocate from different pages as long as there are shards, and what one frees serves others
+  /// \param sharded  threads take cells from different pages as long as there are shards, and what one frees serves others
   ///                 without passing through its span: faster, but spans and segments empty later
   /// \pre  `source` outlives the heap's closing. Made by `std::allocate_shared`: caches share it.
   explicit CachedHeap(SegmentSource& source, bool sharded = true);
@@ -50,10 +50,10 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListH
 
   /// Takes what is on its way between threads back into its spans, so that they may empty. What threads keep stays.
   void trim() noexcept TIER_EXCLUDES(mutex_);
-  /// A place for one thread more, in the shard that has fewest.
-  [[nodiscard]] ThreadPlace add_thread() noexcept;
-  /// Takes back what a thread has kept, and its place.
-  void give_back(const ThreadCache& cache) noexcept;
+  /// A seat for one thread more, in the shard that has fewest.
+  [[nodiscard]] ThreadSeat add_thread() noexcept TIER_EXCLUDES(mutex_);
+  /// Takes back what a thread has kept, and its seat.
+  void give_back(const ThreadCache& cache) noexcept TIER_EXCLUDES(mutex_);
 
   /// Changes when the heap is released: caches made before hold nothing of worth.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_.load(std::memory_order_relaxed); }
@@ -78,6 +78,7 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListH
   /// That of a shard.   \return  null if there is none, and no memory for it
   [[nodiscard]] Depot* depot(Shard shard) noexcept TIER_REQUIRES(mutex_);
   [[nodiscard]] bool depots_are_empty() const noexcept TIER_REQUIRES(mutex_);
+  void drain_depot(Shard shard) noexcept TIER_REQUIRES(mutex_);
   void drain_depots() noexcept TIER_REQUIRES(mutex_);
   void renew(std::uint64_t id) noexcept;
   [[nodiscard]] static std::uint64_t next_id() noexcept;
@@ -85,7 +86,7 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListH
   std::atomic<std::uint64_t> id_{next_id()};  // relaxed: under the lock it is looked at again
   alignas(64) mutable Mutex mutex_;           // not beside the id, which every call reads
   const bool sharded_;
-  SegmentHeap heap_ TIER_GUARDED_BY(mutex_);
+  alignas(64) SegmentHeap heap_ TIER_GUARDED_BY(mutex_);  // nor on the line that waiters look at
   std::array<unsigned, most_shards> threads_ TIER_GUARDED_BY(mutex_){};  // in each shard
   std::array<MetadataPtr<Depot>, most_shards> depots_
       TIER_GUARDED_BY(mutex_){};  // of each shard that used one

@@ -16,6 +16,8 @@ namespace tier::detail {
 /// \threadsafety  Externally synchronised.
 class Depot {
  public:
+  Depot() noexcept {}  // NOLINT: defaulted, it would clear the cells where it is value-initialised
+
   /// \return  false if there is no room: nothing was taken then
   [[nodiscard]] bool put(SizeClass c, std::span<void* const> cells) noexcept {
     if (counts_[c] + cells.size() > capacity(c)) return false;

@@ -35,6 +35,7 @@ void require(bool condition, const char* broken) {
 // Cells.
 
 std::size_t SegmentHeap::allocate(SizeClass size_class, std::span<void*> cells, Shard shard) {
+  shard = with_lists(shard);
   std::size_t taken = 0;
   while (taken < cells.size()) {
     Span* span = fullest(size_class, shard);
@@ -85,13 +86,18 @@ void SegmentHeap::put(Segment& segment, SizeClass size_class, void* cell) noexce
   TIER_ASSERT((word & mask) == 0, "a cell is freed twice");
   word |= mask;
   if (span.free_count++ == 0) list(span);
-  if (span.used() == 0) drop_span(span);
+  if (span.used() == 0) return drop_span(span);
+  if (span.fullness >= half && span.shape().fullness(span.used()) < half) {
+    unlist(span);
+    list(span);
+  }
 }
 
-Shard SegmentHeap::shard_of(void* cell) const noexcept {
+Shard SegmentHeap::shard_of(const void* cell) const noexcept {
   Segment* segment = table_.find(cell);
-  TIER_ASSERT(segment != nullptr, "a cell is freed that is not this heap's");
-  return segment->span_at(static_cast<std::size_t>(static_cast<std::byte*>(cell) - segment->data)).shard;
+  if (segment == nullptr) return 0;
+  return segment->span_at(static_cast<std::size_t>(static_cast<const std::byte*>(cell) - segment->data))
+      .shard;
 }
 
 void SegmentHeap::release() noexcept {
@@ -123,8 +129,20 @@ void SegmentHeap::for_each_free(const std::byte* data,
 
 // Spans.
 
+/// The shard, or another where there is no memory for its lists.
+Shard SegmentHeap::with_lists(Shard shard) {
+  auto& lists = partial_[shard];
+  if (lists == nullptr) try {
+      lists = make_metadata<Partials>();
+    } catch (const std::bad_alloc&) {
+      const auto other = std::ranges::find_if(partial_, [](const auto& p) { return p != nullptr; });
+      if (other == partial_.end()) throw;
+      return static_cast<Shard>(other - partial_.begin());
+    }
+  return shard;
+}
+
 Span* SegmentHeap::fullest(SizeClass size_class, Shard shard) noexcept {
-  if (partial_[shard] == nullptr) return nullptr;
   auto& partial = (*partial_[shard])[size_class];
   while (partial.listed != 0) {
     Span& span = partial.spans[static_cast<unsigned>(std::bit_width(partial.listed)) - 1].front();
@@ -135,13 +153,15 @@ Span* SegmentHeap::fullest(SizeClass size_class, Shard shard) noexcept {
   return nullptr;
 }
 
-/// One of the emptiest of another shard, where fewest cells are others'.
-Span* SegmentHeap::take_over(SizeClass size_class, Shard shard) noexcept {
+/// A span of another shard, one that is listed as emptiest there, if that is at most so full.
+Span* SegmentHeap::take_over(SizeClass size_class, Shard shard, unsigned fullness) noexcept {
   for (unsigned i = 1; i < most_shards; ++i) {
     const auto& theirs = partial_[(shard + i) % most_shards];
-    if (theirs == nullptr || (*theirs)[size_class].listed == 0) continue;
+    if (theirs == nullptr) continue;
     auto& partial = (*theirs)[size_class];
-    Span& span = partial.spans[static_cast<unsigned>(std::countr_zero(partial.listed))].front();
+    const auto emptiest = static_cast<unsigned>(std::countr_zero(partial.listed));
+    if (emptiest > fullness) continue;  // 32 where there is none
+    Span& span = partial.spans[emptiest].front();
     unlist(span);
     span.shard = shard;
     list(span);
@@ -151,14 +171,14 @@ Span* SegmentHeap::take_over(SizeClass size_class, Shard shard) noexcept {
 }
 
 Span& SegmentHeap::make_span(SizeClass size_class, Shard shard) {
-  if (partial_[shard] == nullptr) partial_[shard] = make_metadata<Partials>();
   const unsigned pages = span_shapes[size_class].pages;
   Segment* segment = segment_with(pages);
   if (segment == nullptr) {
+    if (Span* theirs = take_over(size_class, shard, half - 1)) return *theirs;
     try {
       segment = &add_segment();
     } catch (...) {
-      if (Span* theirs = take_over(size_class, shard)) return *theirs;
+      if (Span* theirs = take_over(size_class, shard, fullnesses)) return *theirs;
       throw;
     }
   }
@@ -253,8 +273,10 @@ void SegmentHeap::check_invariants() const {
       for (const auto word : span.free) free += static_cast<unsigned>(std::popcount(word));
       require(free == span.free_count && span.used() > 0,
               "(I2) a span counts its free cells and is never empty");
-      require(span.free_count == 0 || span.fullness >= span.shape().fullness(span.used()),
-              "(I3) a span is listed at its fullness or above");
+      const auto fullness = span.free_count == 0 ? 0 : span.shape().fullness(span.used());
+      require(
+          span.free_count == 0 || (span.fullness >= fullness && (fullness >= half || span.fullness < half)),
+          "(I3) a span is listed at its fullness or above, in the same half");
       spans += span.free_count != 0;
       allocated += span.used() * std::size_t{span.shape().cell};
     }

@@ -40,12 +40,12 @@ class SegmentSource {
 ///
 /// Cells come from the fullest spans, spans from segments with the least room, so that what is nearly empty empties.
 /// An empty span's pages serve any class, an empty segment goes back to the source; one is kept. Threads that allocate
-/// from different shards write to different pages, as long as the source has more.
+/// from different shards do so from different pages, except where those of another are at most half full.
 ///
 /// Invariants: (I1) each page of a segment is free or belongs to one span; (I2) a span counts its free cells, and is
-/// never empty; (I3) unless it is full, it is listed in its shard at its fullness or above: cells that are
-/// freed do not move it, looking for the fullest does; (I4) a segment is listed by its longest free run,
-/// and at most one is empty.
+/// never empty; (I3) unless it is full, it is listed in its shard at its fullness or above, but in the same half: cells
+/// that are freed move it only into the lower half, looking for the fullest does; (I4) a segment is listed by its longest
+/// free run, and at most one is empty.
 /// \threadsafety  Externally synchronised.
 class SegmentHeap {
  public:
@@ -55,16 +55,16 @@ class SegmentHeap {
   SegmentHeap(const SegmentHeap&) = delete;
   SegmentHeap& operator=(const SegmentHeap&) = delete;
 
-  /// Takes cells of one class, in no order; a segment more only if the shard has no other way to give one, another shard's
-  /// span only if there is none.
+  /// Takes cells of one class, in no order; a segment more only if the shard has no other way to give one, and no other
+  /// shard a span that is at most half full; another's span in any case before failing.
   /// \pre     `cells` is not empty.
   /// \return  how many, at least one
   /// \throws  what the source throws, or `std::bad_alloc`; nothing has changed
   std::size_t allocate(SizeClass size_class, std::span<void*> cells, Shard shard = 0);
   /// \pre  They were allocated as this class. A checked build aborts for others, naming what is wrong.
   void free(SizeClass size_class, std::span<void* const> cells) noexcept;
-  /// The one that the cell's span is in.   \pre  It is this heap's, and allocated.
-  [[nodiscard]] Shard shard_of(void* cell) const noexcept;
+  /// The one that the cell's span is in; any for what is not in this heap.
+  [[nodiscard]] Shard shard_of(const void* cell) const noexcept;
   /// Gives every segment back to the source, whatever is allocated in it.
   void release() noexcept;
 
@@ -86,7 +86,7 @@ class SegmentHeap {
  private:
   template <class T>
   using List = boost::intrusive::list<T, boost::intrusive::constant_time_size<false>>;
-  static constexpr unsigned fullnesses = 8;
+  static constexpr unsigned fullnesses = 8, half = fullnesses / 2;
   /// The spans of a class that have both free and allocated cells.
   struct Partial {
     std::array<List<Span>, fullnesses> spans;
@@ -94,8 +94,9 @@ class SegmentHeap {
   };
   using Partials = std::array<Partial, class_count>;
 
+  [[nodiscard]] Shard with_lists(Shard shard);
   [[nodiscard]] Span* fullest(SizeClass size_class, Shard shard) noexcept;
-  [[nodiscard]] Span* take_over(SizeClass size_class, Shard shard) noexcept;
+  [[nodiscard]] Span* take_over(SizeClass size_class, Shard shard, unsigned fullness) noexcept;
   [[nodiscard]] Span& make_span(SizeClass size_class, Shard shard);
   void drop_span(Span& span) noexcept;
   void list(Span& span) noexcept;

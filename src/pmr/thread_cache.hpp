@@ -26,7 +26,7 @@ inline constexpr unsigned all_magazines = [] {
 }();
 
 /// What a heap knows a thread by.
-struct ThreadPlace {
+struct ThreadSeat {
   std::uint64_t heap = 0;  ///< the id that it had then
   Shard shard = 0;
 };
@@ -35,7 +35,7 @@ struct ThreadPlace {
 /// \threadsafety  Confined to its thread.
 class ThreadCache {
  public:
-  /// Takes its place among the heap's threads.
+  /// Takes its seat among the heap's threads.
   explicit ThreadCache(std::shared_ptr<CachedHeap> heap) noexcept;
   /// Gives all cells back.
   ~ThreadCache();
@@ -43,9 +43,9 @@ class ThreadCache {
   ThreadCache& operator=(const ThreadCache&) = delete;
 
   /// As the heap's was when this was made.
-  [[nodiscard]] std::uint64_t heap_id() const noexcept { return place_.heap; }
+  [[nodiscard]] std::uint64_t heap_id() const noexcept { return seat_.heap; }
   /// Where its thread's cells come from.
-  [[nodiscard]] Shard shard() const noexcept { return place_.shard; }
+  [[nodiscard]] Shard shard() const noexcept { return seat_.shard; }
   /// The heap was released since: these cells are gone.
   [[nodiscard]] bool is_void() const noexcept;
 
@@ -89,7 +89,7 @@ class ThreadCache {
   };
 
   std::shared_ptr<CachedHeap> heap_;
-  ThreadPlace place_;
+  ThreadSeat seat_;
   std::array<Magazine, class_count> magazines_;
   std::array<void*, all_magazines> cells_;  // uninitialised: what is not used is not touched
 };

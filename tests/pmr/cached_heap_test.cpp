@@ -112,33 +112,107 @@ TEST_CASE("threads free what others have allocated, and no two hold the same cel
   CHECK(f.source.out().size() <= 1);
 }
 
-TEST_CASE("threads allocate from different pages, and a place that a thread leaves is taken again") {
-  Fixture f;
-  constexpr SizeClass c = 3;
-  constexpr std::size_t count = 500;
-  const auto page_of = [](void* cell) { return reinterpret_cast<std::uintptr_t>(cell) / page_size; };
+namespace {
+
+constexpr SizeClass small_class = 3;
+
+std::uintptr_t page_of(void* cell) { return reinterpret_cast<std::uintptr_t>(cell) / page_size; }
+
+/// Two threads allocate in turns.   \return  on which pages each
+std::array<std::set<std::uintptr_t>, 2> pages_of_two(CachedHeap& heap) {
   std::barrier turn{2};
-  std::set<std::uintptr_t> pages[2];
-  std::vector<void*> cells[2];
-  const auto work = [&](unsigned number) {
-    for (std::size_t i = 0; i < count; ++i) {
-      cells[number].push_back(f.heap->allocate(c));
-      pages[number].insert(page_of(cells[number].back()));
+  std::array<std::set<std::uintptr_t>, 2> pages;
+  const auto work = [&](std::size_t number) {
+    std::vector<void*> cells(500);
+    for (auto& cell : cells) {
+      cell = heap.allocate(small_class);
+      pages[number].insert(page_of(cell));
       turn.arrive_and_wait();
     }
-    for (void* cell : cells[number]) f.heap->deallocate(cell, c);
-    turn.arrive_and_wait();
+    for (void* cell : cells) heap.deallocate(cell, small_class);
+    turn.arrive_and_wait();  // both have their seats until here
   };
   std::thread other{work, 1};
   work(0);
   other.join();
-  for (const auto page : pages[1]) CHECK_FALSE(pages[0].contains(page));
-  for (int i = 0; i < 20; ++i)  // one at a time beside this thread: none is the first of its shard
+  return pages;
+}
+
+bool share_pages(const std::array<std::set<std::uintptr_t>, 2>& pages) {
+  return std::ranges::any_of(pages[0], [&](auto page) { return pages[1].contains(page); });
+}
+
+}  // namespace
+
+TEST_CASE("threads take cells from different pages, but not of a heap without shards") {
+  Fixture f;
+  CHECK_FALSE(share_pages(pages_of_two(*f.heap)));
+  f.heap->check_invariants();
+  SegmentDouble source{16};
+  const auto together = std::allocate_shared<CachedHeap>(MetadataAllocator<CachedHeap>{}, source, false);
+  CHECK(share_pages(pages_of_two(*together)));
+  together->close();
+}
+
+TEST_CASE("a seat that a thread leaves is taken again") {
+  Fixture f;
+  void* const first = f.heap->allocate(small_class);  // this thread has a shard to itself
+  void* kept = nullptr;
+  in_thread([&] { kept = f.heap->allocate(small_class); });
+  CHECK(page_of(kept) != page_of(first));
+  for (int i = 0; i < 20; ++i)
     in_thread([&] {
-      void* const cell = f.heap->allocate(c);
-      CHECK(pages[1].contains(page_of(cell)));
-      f.heap->deallocate(cell, c);
+      void* const cell = f.heap->allocate(small_class);
+      CHECK(page_of(cell) == page_of(kept));
+      f.heap->deallocate(cell, small_class);
     });
+}
+
+TEST_CASE("what a thread has freed serves others, though it goes on") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  Fixture f;
+  constexpr std::size_t count = 64'000;  // 4 MB
+  std::vector<void*> cells(count);
+  std::latch freed{1}, ended{1};
+  std::thread other{[&] {
+    for (auto& cell : cells) cell = f.heap->allocate(small_class);
+    std::ranges::shuffle(cells, std::mt19937_64{seed});
+    for (std::size_t i = 0; i < count * 9 / 10; ++i) f.heap->deallocate(cells[i], small_class);
+    freed.count_down();
+    ended.wait();
+    for (std::size_t i = count * 9 / 10; i < count; ++i) f.heap->deallocate(cells[i], small_class);
+  }};
+  freed.wait();
+  const auto before = f.heap->segments();
+  std::vector<void*> ours(count * 8 / 10);
+  for (auto& cell : ours) cell = f.heap->allocate(small_class);
+  CHECK(f.heap->segments() <= before + Bytes{segment_size});
+  ended.count_down();
+  other.join();
+  for (void* cell : ours) f.heap->deallocate(cell, small_class);
+  f.heap->check_invariants();
+}
+
+TEST_CASE("what one thread allocates and another frees serves the first again") {
+  Fixture f;
+  std::barrier turn{2};
+  std::vector<void*> cells(1000);  // a segment of them
+  constexpr int rounds = 200;
+  std::thread consumer{[&] {
+    for (int i = 0; i < rounds; ++i) {
+      turn.arrive_and_wait();
+      for (void* cell : cells) f.heap->deallocate(cell, small_class);
+      turn.arrive_and_wait();
+    }
+  }};
+  for (int i = 0; i < rounds; ++i) {
+    for (auto& cell : cells) cell = f.heap->allocate(small_class);
+    turn.arrive_and_wait();
+    turn.arrive_and_wait();
+  }
+  consumer.join();
+  CHECK(f.heap->segments() <= Bytes{3 * segment_size});
   f.heap->check_invariants();
 }
 

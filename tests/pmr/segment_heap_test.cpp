@@ -138,7 +138,7 @@ double overhead_after(std::size_t live, std::uint64_t replacements, unsigned sha
   const auto allocate = [&](Allocation& a) {
     a.size = random_size(random);
     requested += a.size;
-    heap.allocate(class_of(a.size), {&a.cell, 1}, static_cast<Shard>(random() % shards));
+    heap.allocate(class_of(a.size), {&a.cell, 1}, static_cast<Shard>(shards == 1 ? 0 : random() % shards));
   };
   for (auto& a : allocations) allocate(a);
   for (std::uint64_t i = 0; i < replacements; ++i) {
@@ -195,7 +195,7 @@ TEST_CASE("an empty span serves any class, an empty segment goes back but for on
   CHECK(source.out().size() == 1);
 }
 
-TEST_CASE("shards lie on different pages until the source has no more") {
+TEST_CASE("shards take different pages as long as there are some, and others' spans before failing") {
   SegmentDouble source{1};
   SegmentHeap heap{source};
   constexpr SizeClass c = 3;
@@ -214,6 +214,10 @@ TEST_CASE("shards lie on different pages until the source has no more") {
        ++i) {  // nearly half of what there is, by two in turns
     const auto shard = static_cast<Shard>(i % 2);
     CHECK(shard_of_page.try_emplace(allocate(shard), shard).first->second == shard);
+  }
+  while (shard_of_page.size() < pages) {  // free pages first
+    const auto page = allocate(2);
+    CHECK(shard_of_page.try_emplace(page, Shard{2}).first->second == 2);
   }
   while (cells.size() < pages * in_page) allocate(2);  // all, the last cells from pages of the others
   heap.check_invariants();

@@ -27,16 +27,18 @@ namespace tier {
 
 /// How a thread waits for a lock: asleep, or spinning for a few microseconds first, which pays where the lock is held for
 /// less time than falling asleep and waking take.
-enum class Wait { Sleeping, Spinning };
+enum class LockWait { Sleeping, Spinning };
 
 /// `std::mutex` with annotations: the standard's often carries none.
 class TIER_CAPABILITY("mutex") Mutex {
  public:
-  void lock(Wait wait = Wait::Sleeping) TIER_ACQUIRE() {
-    constexpr int spins = 100;  // a few microseconds
-    if (wait == Wait::Spinning)
-      for (int i = 0; i < spins; ++i, detail::relax())
+  void lock(LockWait wait = LockWait::Sleeping) TIER_ACQUIRE() {
+    constexpr int longest = 64;  // pauses: 127 in all
+    if (wait == LockWait::Spinning)
+      for (int pauses = 1; pauses <= longest; pauses *= 2) {
         if (mutex_.try_lock()) return;
+        for (int i = 0; i < pauses; ++i) detail::relax();
+      }
     mutex_.lock();
   }
   [[nodiscard]] bool try_lock() TIER_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
@@ -50,7 +52,7 @@ class TIER_CAPABILITY("mutex") Mutex {
 /// Holds a `Mutex`; may be released and taken again, for the stretch in which bytes move.
 class TIER_SCOPED_CAPABILITY MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex, Wait wait = Wait::Sleeping) TIER_ACQUIRE(mutex) : mutex_{mutex} {
+  explicit MutexLock(Mutex& mutex, LockWait wait = LockWait::Sleeping) TIER_ACQUIRE(mutex) : mutex_{mutex} {
     mutex_.lock(wait);
   }
   ~MutexLock() TIER_RELEASE() {

@@ -4,12 +4,12 @@
 
 namespace tier::detail {
 
-/// Tells the processor that this is such a loop: it saves power, and leaves it sooner.
+/// Tells the processor that it runs a loop which waits for another thread: it saves power, and leaves the loop sooner.
 inline void relax() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  asm volatile("yield");
+  asm volatile("isb");  // `yield` does nothing on most
 #endif
 }
 

@@ -44,7 +44,8 @@ struct alignas(64) TIER_EXPORT Block {
   Manager* manager = nullptr;
   BlockRecord* record = nullptr;  ///< the cold part
 
-  /// Takes a pin if that needs nothing else. (1) acquires what the publisher released.
+  /// Takes a pin if that needs nothing else; also where it does not, this counts as a use. (1) acquires what the
+  /// publisher released.
   [[nodiscard]] bool try_enter(Use use, std::uint64_t stamp) noexcept {
     last_use.store(stamp, std::memory_order_relaxed);  // before the add, which waits for the line anyway
     const auto old = state.fetch_add(word::pin, std::memory_order_acquire);  // (1) <- (2)

@@ -24,7 +24,7 @@ namespace detail {
 
 /// The scopes open on one thread. Outlives the thread, since a scope opened here may end elsewhere: the owner
 /// counts plainly, others through the atomic. Never freed; the next new thread takes it over once it counts none.
-/// No two share a cache line.
+/// No two share a cache line of 64 B.
 struct alignas(64) ScopeThread {
   std::uint64_t next_id = 0;    ///< the thread's number above, a count below: unique in the process
   std::uint64_t chain = 0;      ///< of the innermost scope
