@@ -168,7 +168,8 @@ TEST_CASE(
     "a pool over a pool: its caches of before a release are given up while it asks the other for memory") {
   PoolResource below;
   PoolResource above{{.max_blocks_per_chunk = 0, .largest_required_pool_block = 1024}, &below};
-  std::ignore = above.allocate(16);  // from a slab that is large below: there is no cache of that one yet
+  above.deallocate(above.allocate(16),
+                   16);  // from a slab that is large below: there is no cache of that one yet
   above.release();
   void* const p = above.allocate(2048);  // small below, large above, whose lock is held
   above.deallocate(p, 2048);
