@@ -15,10 +15,9 @@ void ManagerCore::before_fork() noexcept {
 void ManagerCore::after_fork(bool in_child) noexcept {
   if (in_child) {
     in_fork_child_ = true;
-    for (auto& [id, b] : by_id_) {
+    for (auto& [id, b] : by_id_)
       if (b->record->place != nullptr) leave_to_child(*b);
-      refresh(*b);
-    }
+    for (auto& [id, b] : by_id_) refresh(*b);
   }
   mutex_.unlock();
   if (!in_child) engine_.resume();
@@ -27,7 +26,7 @@ void ManagerCore::after_fork(bool in_child) noexcept {
 
 /// Nobody serves faults there: what is not present must not read as zeros.
 void ManagerCore::leave_to_child(const Block& b) noexcept {
-  if (b.address.load(std::memory_order_relaxed) == nullptr) WindowSpace::forbid(b.record->place, b.size);
+  if (b.address.load(std::memory_order_relaxed) == nullptr) windows_->forbid(b.record->place, b.size);
 }
 
 bool ManagerCore::copied_by_fork(const Block& b) const noexcept {

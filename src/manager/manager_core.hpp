@@ -276,7 +276,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   // Forks (fork.cpp).
   void enter_in_child(std::span<Operand> batch);
   bool copied_by_fork(const Block& b) const noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
-  static void leave_to_child(const Block& b) noexcept;
+  void leave_to_child(const Block& b) noexcept;
   void refuse_in_child(std::string_view what) const;
 
   // Waiting and telling (manager.cpp).

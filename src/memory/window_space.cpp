@@ -460,7 +460,13 @@ std::size_t WindowSpace::move(std::byte* to, std::byte* from, std::size_t size) 
 
 void WindowSpace::drop(std::byte* begin, std::size_t size) noexcept { ::madvise(begin, size, MADV_DONTNEED); }
 
-void WindowSpace::forbid(std::byte* begin, std::size_t size) noexcept { ::mprotect(begin, size, PROT_NONE); }
+void WindowSpace::forbid(std::byte* begin, std::size_t size) noexcept {
+  if (is_forbidden_ || ::mprotect(begin, size, PROT_NONE) == 0) return;
+  is_forbidden_ = true;  // no mapping is left to split: an area is one, and better gone than read as zeros
+  for (const auto& area : areas_)
+    TIER_VERIFY(::mprotect(area->base, area->size, PROT_NONE) == 0,
+                "windows can be closed to the child of a fork");
+}
 
 bool WindowSpace::protect(std::byte* begin, std::size_t size) noexcept {
   ::uffdio_writeprotect range{{address_of(begin), size}, UFFDIO_WRITEPROTECT_MODE_WP};

@@ -71,7 +71,7 @@ class WindowSpace {
     return server_ != nullptr ? WindowMode::Full : WindowMode::Restricted;
   }
   /// False where the child of a fork has no windows.
-  [[nodiscard]] bool is_copied_by_fork() const noexcept { return directory_.empty(); }
+  [[nodiscard]] bool is_copied_by_fork() const noexcept { return directory_.empty() && !is_forbidden_; }
 
   /// A window whose pages are all absent.
   /// \param size       whole units   \param alignment  a power of two up to 2 MiB
@@ -101,8 +101,9 @@ class WindowSpace {
   std::size_t move(std::byte* to, std::byte* from, std::size_t size) noexcept;
   /// Gives pages back to the system: absent in a window, zeros elsewhere.
   static void drop(std::byte* begin, std::size_t size) noexcept;
-  /// Accesses get SIGSEGV: for the child of a fork, in which nobody serves faults.
-  static void forbid(std::byte* begin, std::size_t size) noexcept;
+  /// Accesses get SIGSEGV; those to any window, if the process has no mapping left to tell this one apart by.
+  /// \pre  in the child of a fork, in which nobody serves faults and there is no other thread
+  void forbid(std::byte* begin, std::size_t size) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
   /// From its return on, stores wait.   \return  false if there is no memory for that
   bool protect(std::byte* begin, std::size_t size) noexcept;
   /// Those who wait go on.
@@ -134,6 +135,7 @@ class WindowSpace {
   std::vector<std::unique_ptr<Area>> areas_ TIER_GUARDED_BY(mutex_);
   std::array<AddressWindow, detail::checked ? most_resting : 0> resting_ TIER_GUARDED_BY(mutex_);
   std::size_t released_ TIER_GUARDED_BY(mutex_) = 0;  // so far
+  bool is_forbidden_ = false;                         // all of it, in the child of a fork
 };
 
 }  // namespace tier

@@ -2,8 +2,10 @@
 #include "support/child.hpp"
 #include "support/message_of.hpp"
 #include "support/sanitized.hpp"
+#include "support/windows.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <tier/core/config.hpp>
@@ -327,6 +329,68 @@ TEST_CASE("what lies in a mapped file is the parent's alone: in the child of a f
   });
   CHECK(contains(ended.errors, "good good "));
   CHECK(ended.code == 0);
+}
+
+TEST_CASE(
+    "what is absent from a window faults in the child of a fork, also where there are no mappings left") {
+  if (!test::has_windows()) return;
+  if (test::sanitized) {
+    MESSAGE("SKIPPED: a sanitizer ends a process that has no mappings left");
+    return;
+  }
+  const auto ended = run_in_child("forks", [] {
+    Runtime runtime{
+        {.tiers = {tiers::dram(16_MiB), tiers::emulated("cxl", 16_MiB)}, .windows = WindowMode::Full}};
+    std::vector<Tensor<float>> x;
+    for (int i = 0; i < 40; ++i)
+      fill(x.emplace_back(runtime, Shape{1 << 14}, windowed, "windowed"), static_cast<float>(i + 1));
+    for (std::size_t i = 1; i < x.size(); i += 2) migrate(x[i].rows(0, 1 << 14), TierIndex{1});
+    std::vector<const float*> at;
+    for (const auto& tensor : x) at.push_back(ReadScope{tensor}[tensor].data());
+    for (std::size_t i = 1; i < x.size(); i += 2) migrate(x[i].rows(0, 1 << 14), TierIndex{1});
+    const auto in_child = [](auto&& work) {
+      const auto child = ::fork();
+      if (child == 0) {
+        ::signal(SIGSEGV, SIG_DFL);
+        std::_Exit(work());
+      }
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+    };
+    const auto try_all = [&] {
+      int faults = 0, reached = 0, refused = 0;
+      for (std::size_t i = 1; i < x.size(); i += 2)
+        faults +=
+            in_child([&] { return *const_cast<const volatile float*>(at[i]) == 0 ? 1 : 2; }) == -SIGSEGV;
+      for (std::size_t i = 0; i < x.size(); i += 2) {
+        const int got = in_child([&] {
+          try {
+            return last(x[i]) == static_cast<float>(i + 1) ? 1 : 3;
+          } catch (const TierError&) {
+            return 2;
+          }
+        });
+        reached += got == 1;
+        refused += got == 2;
+      }
+      std::fprintf(stderr, "%d faults, %d reached, %d refused; ", faults, reached, refused);
+    };
+    try_all();
+    std::vector<void*> mappings;  // no two of them can be one
+    for (int i = 0;; ++i) {
+      void* p = ::mmap(nullptr, 4096, i % 2 == 0 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (p == MAP_FAILED) break;
+      mappings.push_back(p);
+    }
+    for (int i = 0; i < 20; ++i, mappings.pop_back()) ::munmap(mappings.back(), 4096);
+    try_all();
+    for (void* p : mappings) ::munmap(p, 4096);
+    bool intact = true;
+    for (std::size_t i = 0; i < x.size(); ++i) intact &= last(x[i]) == static_cast<float>(i + 1);
+    std::fputs(intact ? "intact" : "broken", stderr);
+  });
+  CHECK(ended.errors == "20 faults, 20 reached, 0 refused; 20 faults, 0 reached, 20 refused; intact");
 }
 
 TEST_CASE("restricted windows in a file are the parent's alone, those in memory are copied by a fork") {
