@@ -36,6 +36,7 @@ class WindowFire {
       auto* const first = reinterpret_cast<Word*>(handles_.back().ref().object->window);
       words_.emplace_back(first, size.count / sizeof(Word));
       std::ranges::fill(words_.back(), 0);
+      last_.emplace_back(words_.back().size(), 0);
     }
   }
 
@@ -52,6 +53,8 @@ class WindowFire {
     over_ = true;
     for (auto& thread : threads) thread.wait();
     for (auto& thread : threads) thread.get();
+    for (std::size_t object = 0; object < words_.size(); ++object)  // what was lost since its owner last came by
+      require(std::ranges::equal(words_[object], last_[object]), "a store is lost, as the end shows");
   }
   [[nodiscard]] std::uint64_t stores() const { return stores_; }
   [[nodiscard]] std::uint64_t loads() const { return loads_; }
@@ -95,14 +98,12 @@ class WindowFire {
 
   void write(unsigned self) {
     std::mt19937_64 random{seed_ + self};
-    std::vector<std::vector<Word>> last;
-    for (const auto words : words_) last.emplace_back(words.size(), 0);
     std::uint64_t stores = 0;
     until_over([&] {
       const auto at = pick(random, 3000);
       for (std::size_t i = 0; i < at.words.size(); ++i) {
         if ((at.first + i) % owners != self) continue;
-        auto& mine = last[at.object][at.first + i];
+        auto& mine = last_[at.object][at.first + i];
         require(load(at.words[i]) == mine, "a store is lost");
         store(at.words[i], ++mine);
         ++stores;
@@ -144,8 +145,6 @@ class WindowFire {
         ::close(ends[1]);
       }
     } const closing{ends};
-    std::vector<std::vector<Word>> last;
-    for (const auto words : words_) last.emplace_back(words.size(), 0);
     std::uint64_t calls = 0;
     until_over([&] {
       auto at = pick(random, 400);
@@ -157,7 +156,7 @@ class WindowFire {
       std::vector<Word> values, back;
       for (std::size_t i = 0; i < at.words.size(); i += owners) {
         mine.push_back({&at.words[i], sizeof(Word)});
-        values.push_back(++last[at.object][at.first + i]);
+        values.push_back(++last_[at.object][at.first + i]);
       }
       if (mine.empty()) return;
       back.resize(mine.size());
@@ -197,6 +196,7 @@ class WindowFire {
   std::uint64_t seed_;
   std::vector<ObjectHandle> handles_;
   std::vector<std::span<Word>> words_;
+  std::vector<std::vector<Word>> last_;  // what its owner stored in each word, and nobody else looks at
   std::atomic<bool> over_{false};
   std::atomic<std::uint64_t> stores_{0}, loads_{0}, calls_{0}, moves_{0};
 };

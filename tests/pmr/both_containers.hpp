@@ -149,14 +149,19 @@ class BothContainers {
   PmrContainers ours_;
 };
 
-/// Random steps on all of them in turns, compared now and then.   \throws  `std::logic_error` where they differ
+/// Random steps on all of them in turns, compared eight times on the way or more often, and at the end.
+/// \throws  `std::logic_error` where they differ
 inline void step_and_compare(std::span<BothContainers* const> all, std::uint64_t steps, std::uint64_t seed) {
   std::mt19937_64 random{seed};
+  const auto between = std::clamp<std::uint64_t>(steps / 8, 1, 50'000);
+  const auto compare_all = [&] {
+    for (const auto* both : all) both->compare();
+  };
   for (std::uint64_t i = 0; i < steps; ++i) {
     all[i % all.size()]->step(random());
-    if (i % 50'000 == 0) all.front()->compare();
+    if (i % between == between - 1) compare_all();
   }
-  for (const auto* both : all) both->compare();
+  compare_all();
 }
 
 }  // namespace tier::test

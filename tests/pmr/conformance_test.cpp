@@ -30,7 +30,8 @@ using namespace test::rigs;
   PoolRig, SmallPoolRig, LimitingRig, StatisticsRig, LoggingRig, FailureCallbackRig, BoostRig, GroupOnHeapRig
 #define TIER_RESOURCE_RIGS                                                                           \
   TIER_RESOURCES_WITH_UPSTREAM, PlacedRig, PoolOnPlacedRig, MigratingRig, GroupRig, ReusingArenaRig, \
-      MonotonicArenaRig
+      MonotonicArenaRig, RestrictedMigratingRig, RestrictedGroupRig, RestrictedReusingArenaRig,      \
+      RestrictedMonotonicArenaRig
 
 /// An allocation that is full of its own byte.
 class Filled {
@@ -98,7 +99,7 @@ template <class Rig>
 class AtBothEnds {
  public:
   AtBothEnds() {
-    if (!needs_windows || WindowSpace::why_not().empty()) begin();
+    if (!wants_full_windows<Rig> || WindowSpace::why_not().empty()) begin();
   }
   ~AtBothEnds() {
     if (!rig_) return;
@@ -114,8 +115,6 @@ class AtBothEnds {
   }
 
  private:
-  static constexpr bool needs_windows = requires { Rig::needs_windows; };
-
   void begin() {
     rig_.emplace();
     use();

@@ -18,7 +18,8 @@ namespace {
 using namespace test::rigs;
 
 #define TIER_CHECKED_RIGS \
-  PoolRig, GroupOnHeapRig, PlacedRig, MigratingRig, GroupRig, ReusingArenaRig, MonotonicArenaRig
+  PoolRig, GroupOnHeapRig, PlacedRig, MigratingRig, GroupRig, ReusingArenaRig, MonotonicArenaRig, \
+      RestrictedMigratingRig, RestrictedGroupRig, RestrictedReusingArenaRig, RestrictedMonotonicArenaRig
 
 /// How each names itself.
 template <class Rig>
@@ -91,12 +92,15 @@ TEST_CASE_TEMPLATE(
 }
 
 TEST_CASE("in every build a large allocation that is deallocated twice ends the program") {
-  if (!test::has_windows()) return;
   const auto twice = []<class Rig>(Rig&& rig) {
     void* const p = rig.resource.allocate(large);
     rig.resource.deallocate(p, large);
     rig.resource.deallocate(p, large);
   };
+  CHECK(test::run_in_child("restricted", [&] { twice(RestrictedMigratingRig{}); }).signal == SIGABRT);
+  CHECK(test::run_in_child("restricted arena", [&] { twice(RestrictedReusingArenaRig{}); }).signal ==
+        SIGABRT);
+  if (!test::has_windows()) return;
   CHECK(test::run_in_child("migrating", [&] { twice(MigratingRig{}); }).signal == SIGABRT);
   CHECK(test::run_in_child("arena", [&] { twice(ReusingArenaRig{}); }).signal == SIGABRT);
 }

@@ -75,37 +75,53 @@ struct PoolOnPlacedRig {
   PoolResource resource{&placed.resource};
 };
 
-struct MigratingRig {
-  static constexpr bool needs_windows = true;
-  Runtime runtime{{.tiers = {tiers::dram(32_MiB), in_extents(256_MiB)}}};
+template <WindowMode mode>
+struct MigratingRigIn {
+  static constexpr bool needs_full_windows = mode == WindowMode::Full;
+  Runtime runtime{{.tiers = {tiers::dram(32_MiB), in_extents(256_MiB)}, .windows = mode}};
   MigratingResource resource{runtime};
 };
+using MigratingRig = MigratingRigIn<WindowMode::Full>;
+using RestrictedMigratingRig = MigratingRigIn<WindowMode::Restricted>;
 
-struct GroupRig {
-  static constexpr bool needs_windows = true;
-  MigratingRig migrating;
+template <WindowMode mode>
+struct GroupRigIn {
+  static constexpr bool needs_full_windows = mode == WindowMode::Full;
+  MigratingRigIn<mode> migrating;
   GroupResource resource{migrating.resource};
 };
+using GroupRig = GroupRigIn<WindowMode::Full>;
+using RestrictedGroupRig = GroupRigIn<WindowMode::Restricted>;
 
 struct GroupOnHeapRig {
   UpstreamResource upstream;
   GroupResource resource{upstream};
 };
 
-template <bool monotonic>
+template <bool monotonic, WindowMode mode>
 struct ArenaRig {
-  static constexpr bool needs_windows = true;
-  Runtime runtime{{.tiers = {tiers::dram(32_MiB), in_extents(2_GiB)}}};
+  static constexpr bool needs_full_windows = mode == WindowMode::Full;
+  Runtime runtime{{.tiers = {tiers::dram(32_MiB), in_extents(2_GiB)}, .windows = mode}};
   ArenaResource resource{runtime, 4_GiB, {.monotonic = monotonic}};
 };
-using ReusingArenaRig = ArenaRig<false>;
-using MonotonicArenaRig = ArenaRig<true>;
+using ReusingArenaRig = ArenaRig<false, WindowMode::Full>;
+using MonotonicArenaRig = ArenaRig<true, WindowMode::Full>;
+using RestrictedReusingArenaRig = ArenaRig<false, WindowMode::Restricted>;
+using RestrictedMonotonicArenaRig = ArenaRig<true, WindowMode::Restricted>;
+
+/// The others need nothing that a system may refuse.
+template <class Rig>
+constexpr bool wants_full_windows = [] {
+  if constexpr (requires { Rig::needs_full_windows; })
+    return Rig::needs_full_windows;
+  else
+    return false;
+}();
 
 /// \return  false where the rig cannot be, which is said
 template <class Rig>
 [[nodiscard]] bool can_have() {
-  if constexpr (requires { Rig::needs_windows; }) return has_windows();
-  return true;
+  return !wants_full_windows<Rig> || has_windows();
 }
 
 }  // namespace tier::test::rigs
