@@ -30,25 +30,18 @@ using Words = std::pmr::vector<std::uint64_t>;
 /// A thread that reads here and there, all the time, and finds what was written.
 class Reader {
  public:
-  explicit Reader(const std::uint64_t* words, std::size_t count)
-      : thread_{[this, words, count](const std::stop_token& stop) {
+  /// \param wrong  set if it finds anything else
+  Reader(const std::uint64_t* words, std::size_t count, std::atomic<bool>& wrong)
+      : thread_{[words, count, &wrong](const std::stop_token& stop) {
           Random random{1};
           while (!stop.stop_requested()) {
             const auto i = random.below(count);
             if (std::atomic_ref{const_cast<std::uint64_t&>(words[i])}.load(std::memory_order_relaxed) != i)
-              wrong_ = true;
+              wrong = true;
           }
         }} {}
-  ~Reader() {
-    thread_.request_stop();
-    thread_.join();
-    if (wrong_) std::fputs("window.migrate: a reader has seen what was not there\n", stderr);
-  }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
 
  private:
-  std::atomic<bool> wrong_{false};
   std::jthread thread_;
 };
 
@@ -89,6 +82,7 @@ Row row(Bytes size) {
   };
   const auto before = moved();
   constexpr int repeats = 31;
+  std::atomic<bool> wrong = false;
   std::unique_ptr<Reader> reader;
   const auto pair = time_pair(
       [&] {
@@ -97,17 +91,19 @@ Row row(Bytes size) {
       },
       [&] { plain.there_and_back(); }, repeats,
       [&](Side side) {
-        reader = std::make_unique<Reader>(side == Side::Ours ? words.data() : plain.words(), words.size());
+        reader =
+            std::make_unique<Reader>(side == Side::Ours ? words.data() : plain.words(), words.size(), wrong);
       });
   reader.reset();
   const bool all_moved = moved() - before >= repeats * size.count;
+  if (wrong) std::puts("window.migrate: a reader has seen what was not there");
   if (!all_moved) std::puts("window.migrate: some blocks stayed where they were");
   return timed_row({.id = "window.migrate",
                     .what = to_human(size) + ", there and back, while another thread reads it",
                     .unit = "ms",
                     .baseline = "our copy of as many bytes",
                     .reach = "<= 1.10"},
-                   pair, 1e3, [&](const Row& r) { return all_moved && r.ratio <= 1.10; });
+                   pair, 1e3, [&](const Row& r) { return all_moved && !wrong && r.ratio <= 1.10; });
 }
 
 /// For comparison: no mark.

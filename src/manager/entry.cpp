@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace tier {
 
@@ -591,7 +592,7 @@ bool Entry::too_large() const {
 
 /// Operands that the CPU can reach in a slower tier are used there, others fetched no further than need be.
 bool Entry::fall_back() {
-  if (in_place_) return false;
+  if (in_place_ || context_.advice) return false;
   in_place_ = true;
   if (core_.tiers_.size() < 2 || !core_.addressable(1)) return false;
   return std::ranges::any_of(batch_, [&](const Operand& op) TIER_NO_THREAD_SAFETY_ANALYSIS {
@@ -744,7 +745,8 @@ void ManagerCore::enter_all(std::span<Operand> batch, const BatchContext& contex
     for (std::size_t i = 0; i < managed.size(); ++i) used[i] = entry.used_in(i);
   } catch (...) {
     hand_back();
-    leave(batch);  // what entered without a lock
+    for (auto& op : batch)  // that entered without a lock; advice that did not stays held
+      if (std::exchange(op.entered, false) && op.block != nullptr) Manager::leave(op);
     MutexLock lock{mutex_};
     std::ignore = needless_keeper();
     throw;

@@ -357,8 +357,8 @@ void ManagerCore::enter_with_advice(std::span<Operand> batch, const BatchContext
 /// Fetches what fits, many blocks at once, so that a device is busy with all of them.
 void ManagerCore::bring(std::span<Operand> advised, const BatchContext& context) noexcept {
   constexpr std::size_t together = 32;
-  const BatchContext now{context.scope, false, context.kernel,
-                         context.shapes};  // nobody waits for the sake of advice
+  const BatchContext now{context.scope, false, context.kernel, context.shapes,
+                         true};  // nobody waits for the sake of advice
   for (bool room = true; !advised.empty();) {
     const auto few = advised.first(std::min(together, advised.size()));
     advised = advised.subspan(few.size());

@@ -329,7 +329,13 @@ void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
       throw;
     }
     prepare(*area);
-    if (!area->list()) break;
+    if (!area->list()) {
+      if (area->tags == nullptr) break;
+      throw OutOfTierMemory{
+          "windows have no more than 64 ranges of addresses in a process, one for each runtime and more "
+          "where it outgrows the first",
+          std::make_error_code(std::errc::not_enough_memory)};
+    }
     areas_.push_back(std::move(area));
     return;
   }

@@ -37,11 +37,14 @@ class detail::ArenaPool {
     const MutexLock lock{mutex()};
     return window_.for_each_block(at_most, visit);
   }
+  [[nodiscard]] std::shared_ptr<void> cover() const {
+    return detail::cover(pool_.heap().shared_from_this(), covered_);
+  }
 
  private:
   ArenaPool(const RuntimeRef& runtime, Bytes maximum, const ArenaOptions& options, const std::string& name)
       : monotonic_{options.monotonic},
-        window_{runtime.manager(), options.name, maximum},
+        window_{runtime.manager(), options.name, maximum, *covered_},
         pool_{{}, memory_, EmptySlabs::Returned, name},
         ledger_{name} {}
 
@@ -49,6 +52,8 @@ class detail::ArenaPool {
   [[nodiscard]] Mutex& mutex() const noexcept { return pool_.heap().mutex(); }
 
   bool monotonic_;
+  std::shared_ptr<CoveredBlocks> covered_ =
+      std::allocate_shared<CoveredBlocks>(MetadataAllocator<CoveredBlocks>{});
   ArenaWindow window_;
   ArenaMemory memory_{window_};
   Pool pool_;
@@ -98,6 +103,8 @@ std::size_t ArenaResource::block_count() const noexcept {
 void ArenaResource::for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const {
   pool_->for_each_block(at_most, visit);
 }
+
+std::shared_ptr<void> ArenaResource::cover() const { return pool_->cover(); }
 
 void* ArenaResource::do_allocate(std::size_t size, std::size_t alignment) {
   return pool_->allocate(size, alignment);

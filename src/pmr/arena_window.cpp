@@ -21,8 +21,9 @@ Bytes whole_units(Bytes maximum) noexcept {
 
 }  // namespace
 
-ArenaWindow::ArenaWindow(std::shared_ptr<Manager> manager, std::string_view name, Bytes maximum)
-    : manager_{std::move(manager)}, name_{name}, maximum_{whole_units(maximum)} {}
+ArenaWindow::ArenaWindow(std::shared_ptr<Manager> manager, std::string_view name, Bytes maximum,
+                         CoveredBlocks& covered)
+    : manager_{std::move(manager)}, name_{name}, maximum_{whole_units(maximum)}, covered_{covered} {}
 
 void ArenaWindow::use(std::size_t offset, std::size_t size) {
   const auto before = parts_.size();
@@ -51,6 +52,7 @@ void ArenaWindow::leave(std::size_t offset, std::size_t size) noexcept {
 }
 
 void ArenaWindow::clear() noexcept {
+  if (handle_) covered_.gives(at(0), handle_.size_bytes().count);
   parts_.clear();
   handle_.reset();
 }
@@ -106,6 +108,7 @@ void ArenaWindow::count(Range range, std::size_t offset, std::size_t size, bool 
   for (auto i = range.first; i < range.last; ++i) {
     Part& part = parts_[i];
     const auto bytes = std::min(offset + size, part.begin + part.block->size) - std::max(offset, part.begin);
+    if (used && part.used == 0) covered_.took(at(part.begin), part.block->size);
     part.used = used ? part.used + bytes : part.used - bytes;
   }
 }
@@ -114,6 +117,7 @@ void ArenaWindow::retire_unused(Range range) noexcept {
   for (auto i = range.first; i < range.last; ++i) {
     Part& part = parts_[i];
     if (part.used > 0 || part.retired) continue;
+    covered_.gives(at(part.begin), part.block->size);
     manager_->retire(part.block->id);
     part.retired = true;
   }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pmr/covered_blocks.hpp"
 #include "pmr/metadata.hpp"
 
 namespace tier::detail {
@@ -19,7 +20,8 @@ namespace tier::detail {
 /// \threadsafety  Externally synchronised.
 class ArenaWindow {
  public:
-  ArenaWindow(std::shared_ptr<Manager> manager, std::string_view name, Bytes maximum);
+  /// \param covered  outlives this: told of blocks in which something lies
+  ArenaWindow(std::shared_ptr<Manager> manager, std::string_view name, Bytes maximum, CoveredBlocks& covered);
 
   /// From now on something lies there.   \pre  Within the maximum.
   /// \throws  what the manager throws; nothing has changed
@@ -60,6 +62,7 @@ class ArenaWindow {
   std::shared_ptr<Manager> manager_;
   std::string name_;
   Bytes maximum_;
+  CoveredBlocks& covered_;
   ObjectHandle handle_;
   std::vector<Part, MetadataAllocator<Part>> parts_;  // one for each block, in order
 };

@@ -8,7 +8,7 @@ namespace tier {
 void* FailureCallbackResource::do_allocate(std::size_t size, std::size_t alignment) {
   while (true) {
     try {
-      return upstream_.allocate(size, alignment);
+      return upstream_resource()->allocate(size, alignment);
     } catch (const std::bad_alloc&) {
       if (!callback_(Bytes{size})) throw;
     }

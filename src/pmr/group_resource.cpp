@@ -24,6 +24,8 @@ void GroupResource::for_each_block(std::size_t at_most, FunctionRef<void(const v
   detail::for_each_block(*pool_, at_most, visit);
 }
 
+std::shared_ptr<void> GroupResource::cover() const { return pool_->cover(); }
+
 void* GroupResource::do_allocate(std::size_t size, std::size_t alignment) {
   return pool_->allocate(size, alignment);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
 #include <tier/pmr/limiting_resource.hpp>
 
@@ -39,14 +40,15 @@ class LimitingResource::Reservation {
 
 void* LimitingResource::do_allocate(std::size_t size, std::size_t alignment) {
   Reservation reservation{outstanding_, size, budget_};
-  void* const p = upstream_.allocate(size, alignment);
+  void* const p = upstream_resource()->allocate(size, alignment);
   reservation.commit();
   return p;
 }
 
 void LimitingResource::do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
-  upstream_.deallocate(p, size, alignment);
-  outstanding_.fetch_sub(size, std::memory_order_relaxed);
+  upstream_resource()->deallocate(p, size, alignment);
+  [[maybe_unused]] const auto before = outstanding_.fetch_sub(size, std::memory_order_relaxed);
+  TIER_ASSERT(size <= before, "more is deallocated through a LimitingResource than was allocated");
 }
 
 }  // namespace tier

@@ -19,7 +19,7 @@ LoggingResource::LoggingResource(std::pmr::memory_resource& upstream, std::FILE*
 void* LoggingResource::do_allocate(std::size_t size, std::size_t alignment) {
   void* p = nullptr;
   try {
-    p = upstream_.allocate(size, alignment);
+    p = upstream_resource()->allocate(size, alignment);
   } catch (...) {
     sink_({Action::Fail, nullptr, size, alignment});
     throw;
@@ -30,7 +30,7 @@ void* LoggingResource::do_allocate(std::size_t size, std::size_t alignment) {
 
 void LoggingResource::do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
   sink_({Action::Deallocate, p, size, alignment});
-  upstream_.deallocate(p, size, alignment);
+  upstream_resource()->deallocate(p, size, alignment);
 }
 
 }  // namespace tier

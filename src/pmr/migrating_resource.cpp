@@ -34,6 +34,8 @@ void MigratingResource::for_each_block(std::size_t at_most, FunctionRef<void(con
   detail::for_each_block(pool_->pool(), at_most, visit);
 }
 
+std::shared_ptr<void> MigratingResource::cover() const { return pool_->pool().cover(); }
+
 void* MigratingResource::do_allocate(std::size_t size, std::size_t alignment) {
   return pool_->pool().allocate(size, alignment);
 }

@@ -25,10 +25,11 @@ std::size_t slab_segments(const std::pmr::pool_options& options) noexcept {
 
 Pool::Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream, EmptySlabs empty,
            std::string_view name)
-    : upstream_{upstream},
+    : covered_{std::allocate_shared<CoveredBlocks>(MetadataAllocator<CoveredBlocks>{})},
+      upstream_{upstream, *covered_},
       largest_class_{largest_class(options)},
       slab_segments_{slab_segments(options)},
-      segments_{upstream, slab_segments_, empty},
+      segments_{upstream_, slab_segments_, empty},
       heap_{std::allocate_shared<CachedHeap>(MetadataAllocator<CachedHeap>{}, segments_,
                                              empty == EmptySlabs::Kept)},
       ledger_{name} {}

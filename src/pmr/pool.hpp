@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "pmr/cached_heap.hpp"
+#include "pmr/covered_blocks.hpp"
 #include "pmr/ledger.hpp"
 #include "pmr/metadata.hpp"
 #include "pmr/upstream_segments.hpp"
@@ -39,10 +40,14 @@ class Pool {
     c <= largest_class_ ? heap_->deallocate(p, SizeClass(c)) : deallocate_large(p, size, alignment);
   }
   void release() noexcept;
+  /// Until what is returned ends, on any thread and perhaps after the pool, what comes from upstream is pinned.
+  [[nodiscard]] std::shared_ptr<void> cover() { return detail::cover(heap_, covered_); }
   /// Calls `visit(begin, size)` for each segment and each large allocation, none of which goes meanwhile.
   void for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) const;
 
-  [[nodiscard]] std::pmr::memory_resource& upstream() const noexcept { return upstream_; }
+  [[nodiscard]] std::pmr::memory_resource& upstream() const noexcept {
+    return *upstream_.upstream_resource();
+  }
   [[nodiscard]] std::pmr::pool_options options() const noexcept;
   [[nodiscard]] const CachedHeap& heap() const noexcept { return *heap_; }
 
@@ -62,7 +67,8 @@ class Pool {
   [[nodiscard]] void* allocate_large(std::size_t size, std::size_t alignment);
   void deallocate_large(void* p, std::size_t size, std::size_t alignment) noexcept;
 
-  std::pmr::memory_resource& upstream_;
+  std::shared_ptr<CoveredBlocks> covered_;
+  CoveringResource upstream_;
   unsigned largest_class_;
   std::size_t slab_segments_;
   UpstreamSegments segments_;

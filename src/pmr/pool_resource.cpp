@@ -2,8 +2,8 @@
 #include <tier/core/assert.hpp>
 #include <tier/pmr/pool_resource.hpp>
 
+#include "pmr/group_pool.hpp"
 #include "pmr/metadata.hpp"
-#include "pmr/pool.hpp"
 
 namespace tier {
 
@@ -20,6 +20,14 @@ void PoolResource::release() { pool_->release(); }
 std::pmr::memory_resource* PoolResource::upstream_resource() const noexcept { return &pool_->upstream(); }
 
 std::pmr::pool_options PoolResource::options() const noexcept { return pool_->options(); }
+
+std::size_t PoolResource::block_count() const noexcept { return detail::block_count(*pool_); }
+
+void PoolResource::for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const {
+  detail::for_each_block(*pool_, at_most, visit);
+}
+
+std::shared_ptr<void> PoolResource::cover() const { return pool_->cover(); }
 
 void* PoolResource::do_allocate(std::size_t size, std::size_t alignment) {
   return pool_->allocate(size, alignment);

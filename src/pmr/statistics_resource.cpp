@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/assert.hpp>
 #include <tier/pmr/statistics_resource.hpp>
 
 namespace tier {
@@ -20,7 +21,7 @@ ResourceStatistics StatisticsResource::statistics() const noexcept {
 void* StatisticsResource::do_allocate(std::size_t size, std::size_t alignment) {
   void* p = nullptr;
   try {
-    p = upstream_.allocate(size, alignment);
+    p = upstream_resource()->allocate(size, alignment);
   } catch (...) {
     failures_.fetch_add(1, relaxed);
     throw;
@@ -35,9 +36,11 @@ void* StatisticsResource::do_allocate(std::size_t size, std::size_t alignment) {
 }
 
 void StatisticsResource::do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
-  outstanding_.fetch_sub(size, relaxed);  // before upstream gives the memory to somebody else
+  // Before upstream gives the memory to somebody else.
+  [[maybe_unused]] const auto before = outstanding_.fetch_sub(size, relaxed);
+  TIER_ASSERT(size <= before, "more is deallocated through a StatisticsResource than was allocated");
   deallocations_.fetch_add(1, relaxed);
-  upstream_.deallocate(p, size, alignment);
+  upstream_resource()->deallocate(p, size, alignment);
 }
 
 }  // namespace tier

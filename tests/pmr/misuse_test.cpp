@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 #include <tier/core/config.hpp>
 
+#include <array>
 #include <csignal>
 #include <functional>
+#include <memory_resource>
 #include <string>
 #include <tuple>
 
@@ -17,7 +19,7 @@ namespace {
 
 using namespace test::rigs;
 
-#define TIER_CHECKED_RIGS \
+#define TIER_CHECKED_RIGS                                                                         \
   PoolRig, GroupOnHeapRig, PlacedRig, MigratingRig, GroupRig, ReusingArenaRig, MonotonicArenaRig, \
       RestrictedMigratingRig, RestrictedGroupRig, RestrictedReusingArenaRig, RestrictedMonotonicArenaRig
 
@@ -88,6 +90,20 @@ TEST_CASE_TEMPLATE(
     CHECK(ended.signal == SIGABRT);
     CHECK(contains(ended.errors, breach.message));
     CHECK(contains(ended.errors, '(' + name_of<Rig>() + ')'));
+  }
+}
+
+TEST_CASE("a checked build aborts when more goes back through a resource that counts than came") {
+  if (!detail::checked) return;
+  std::pmr::monotonic_buffer_resource careless;
+  LimitingResource limited{careless, 1_KiB};
+  StatisticsResource counted{careless};
+  for (std::pmr::memory_resource* resource : std::array<std::pmr::memory_resource*, 2>{&limited, &counted}) {
+    const char* const name = resource == &limited ? "a LimitingResource" : "a StatisticsResource";
+    const auto ended = test::run_in_child(name, [&] { resource->deallocate(resource->allocate(100), 101); });
+    CAPTURE(ended.errors);
+    CHECK(ended.signal == SIGABRT);
+    CHECK(contains(ended.errors, std::string{"more is deallocated through "} + name + " than was allocated"));
   }
 }
 

@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <list>
 #include <random>
 #include <string>
 #include <tuple>
@@ -155,6 +156,22 @@ TEST_CASE("without address space an allocation throws, and the next that fits do
       std::pmr::vector<int> numbers(100'000, 7, &small_arena);
       expect(numbers.back() == 7, "the arena's memory");
     }
+  }));
+}
+
+TEST_CASE("more runtimes than windows have ranges of addresses are told so, and one fewer makes room") {
+  if (!test::has_windows()) return;
+  if (test::sanitized) return void(MESSAGE("SKIPPED: a sanitizer leaves too few addresses"));
+  check(test::run_in_child("ranges", [] {
+    std::list<MigratingResource> memories;
+    const auto add = [&] {
+      memories.emplace_back(make_manager({tiers::dram(1_MiB)}));
+      std::memset(memories.back().allocate(100), 1, 100);
+    };
+    for (int i = 0; i < 64; ++i) add();
+    expect_error<OutOfTierMemory>(add, "windows have no more than 64 ranges of addresses in a process");
+    memories.pop_front();
+    std::memset(memories.back().allocate(100), 1, 100);
   }));
 }
 

@@ -70,6 +70,7 @@ struct BatchContext {
   bool root = true;  ///< no open scope above it: it may wait for pins
   std::string_view kernel{};
   std::uint64_t shapes = 0;  ///< hash of the operands' shapes; for `kernel_begin` alone
+  bool advice = false;       ///< of use only where the policy wants it: in no slower tier for want of room
 };
 
 /// Memory in one tier that never moves: for tables and other machinery that manages its own residency. It counts

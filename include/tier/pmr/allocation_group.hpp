@@ -7,16 +7,22 @@
 
 #include <concepts>
 #include <cstddef>
+#include <memory>
+#include <memory_resource>
 
 namespace tier {
 
-/// Memory that belongs together. Scopes and hints on it cover every block of a window that it has when they begin.
+/// Memory that belongs together. Scopes and hints on it cover every block of a window that it has when they begin, scopes
+/// also those that it gets before they end.
 class TIER_EXPORT AllocationGroup {
  public:
   /// How many blocks it has in windows.
   [[nodiscard]] virtual std::size_t block_count() const noexcept = 0;
   /// Calls `visit` with an address in each block, at most so often; nothing of it is freed meanwhile.
   virtual void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const = 0;
+  /// Until what is returned ends, blocks that come to the group are pinned, as far as a scope would pin them; on any thread,
+  /// perhaps after the group. Null: they are not.
+  [[nodiscard]] virtual std::shared_ptr<void> cover() const { return nullptr; }
   /// Whether a scope or hint on any container in it covers all of it.
   [[nodiscard]] virtual bool is_one_unit() const noexcept { return false; }
 
@@ -25,6 +31,8 @@ class TIER_EXPORT AllocationGroup {
 };
 
 namespace detail {
+/// The group that is, or is behind, a memory resource; null if there is none.
+[[nodiscard]] TIER_EXPORT const AllocationGroup* group_of(const std::pmr::memory_resource* resource) noexcept;
 /// One address in each block of a range, as far as it lies in a window. \return  how many there are, or `at_most`
 TIER_EXPORT std::size_t visit_blocks(const std::byte* begin, std::size_t size, std::size_t at_most,
                                      FunctionRef<void(const void*)> visit);
@@ -36,6 +44,7 @@ struct ScopeTraits<T> {
   static void for_each_address(const T& group, std::size_t at_most, auto&& visit) {
     group.for_each_block(at_most, visit);
   }
+  static std::shared_ptr<void> cover(const T& group) { return group.cover(); }
 };
 
 }  // namespace tier

@@ -48,6 +48,7 @@ class TIER_EXPORT ArenaResource final : public std::pmr::memory_resource, public
 
   [[nodiscard]] std::size_t block_count() const noexcept override;
   void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const override;
+  [[nodiscard]] std::shared_ptr<void> cover() const override;
   [[nodiscard]] bool is_one_unit() const noexcept override { return true; }
 
  protected:

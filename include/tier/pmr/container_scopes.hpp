@@ -4,6 +4,7 @@
 #include <tier/pmr/allocation_group.hpp>
 
 #include <concepts>
+#include <memory>
 #include <memory_resource>
 #include <ranges>
 #include <span>
@@ -27,15 +28,21 @@ struct ScopeTraits<T> {
     return count;
   }
   static void for_each_address(const T& container, std::size_t at_most, auto&& visit) {
-    const auto* const group = dynamic_cast<const AllocationGroup*>(container.get_allocator().resource());
-    if constexpr (std::ranges::contiguous_range<const T>)
-      if (group == nullptr || !group->is_one_unit()) {
-        const auto bytes =
-            std::as_bytes(std::span{std::ranges::data(container), std::ranges::size(container)});
-        detail::visit_blocks(bytes.data(), bytes.size(), at_most, visit);
-        return;
-      }
-    if (group != nullptr) group->for_each_block(at_most, visit);
+    const auto* const group = detail::group_of(container.get_allocator().resource());
+    if (covers_group(group)) return group->for_each_block(at_most, visit);
+    if constexpr (std::ranges::contiguous_range<const T>) {
+      const auto bytes = std::as_bytes(std::span{std::ranges::data(container), std::ranges::size(container)});
+      detail::visit_blocks(bytes.data(), bytes.size(), at_most, visit);
+    }
+  }
+  static std::shared_ptr<void> cover(const T& container) {
+    const auto* const group = detail::group_of(container.get_allocator().resource());
+    return covers_group(group) ? group->cover() : nullptr;
+  }
+
+ private:
+  static bool covers_group(const AllocationGroup* group) noexcept {
+    return group != nullptr && (!std::ranges::contiguous_range<const T> || group->is_one_unit());
   }
 };
 

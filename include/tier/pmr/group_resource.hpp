@@ -34,6 +34,7 @@ class TIER_EXPORT GroupResource final : public std::pmr::memory_resource, public
 
   [[nodiscard]] std::size_t block_count() const noexcept override;
   void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const override;
+  [[nodiscard]] std::shared_ptr<void> cover() const override;
 
  protected:
   /// \throws  what upstream throws, or `std::bad_alloc`; nothing has changed

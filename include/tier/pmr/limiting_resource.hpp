@@ -3,6 +3,7 @@
 /// \file  A resource that refuses to exceed a budget.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
+#include <tier/pmr/forwarding_resource.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -12,13 +13,12 @@ namespace tier {
 
 /// Caps the bytes outstanding at once from an upstream resource, as they are asked for.
 /// \threadsafety  Internally synchronised if `upstream` is: the only state is one atomic count.
-class TIER_EXPORT LimitingResource final : public std::pmr::memory_resource {
+class TIER_EXPORT LimitingResource final : public ForwardingResource {
  public:
   /// \pre  `upstream` outlives this resource.
   LimitingResource(std::pmr::memory_resource& upstream, Bytes budget) noexcept
-      : upstream_{upstream}, budget_{budget} {}
+      : ForwardingResource{upstream}, budget_{budget} {}
 
-  [[nodiscard]] std::pmr::memory_resource* upstream_resource() const noexcept { return &upstream_; }
   [[nodiscard]] Bytes budget() const noexcept { return budget_; }
   /// A snapshot: another thread may change it before you look.
   [[nodiscard]] Bytes outstanding() const noexcept { return {outstanding_.load(std::memory_order_relaxed)}; }
@@ -29,11 +29,7 @@ class TIER_EXPORT LimitingResource final : public std::pmr::memory_resource {
   /// \throws  `OutOfTierMemory` beyond the budget, and what upstream throws; nothing has changed
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
-  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
-    return this == &other;
-  }
 
-  std::pmr::memory_resource& upstream_;
   Bytes budget_;
   std::atomic<std::size_t> outstanding_{0};  // never above budget_.count; orders nothing else
 };

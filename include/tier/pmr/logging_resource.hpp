@@ -7,12 +7,13 @@
 #include <functional>
 #include <memory_resource>
 #include <tier/core/export.hpp>
+#include <tier/pmr/forwarding_resource.hpp>
 
 namespace tier {
 
 /// Tells a function of each allocation and deallocation that passes to and from an upstream resource.
 /// \threadsafety  Internally synchronised if `upstream` and the function are.
-class TIER_EXPORT LoggingResource final : public std::pmr::memory_resource {
+class TIER_EXPORT LoggingResource final : public ForwardingResource {
  public:
   enum class Action : std::uint8_t { Allocate, Fail, Deallocate };
   struct Event {
@@ -25,21 +26,15 @@ class TIER_EXPORT LoggingResource final : public std::pmr::memory_resource {
   /// \param sink  told after an allocation and before a deallocation
   /// \pre         `upstream` outlives this resource; `sink` does not throw, and does not use this resource.
   LoggingResource(std::pmr::memory_resource& upstream, Sink sink)
-      : upstream_{upstream}, sink_{std::move(sink)} {}
+      : ForwardingResource{upstream}, sink_{std::move(sink)} {}
   /// Writes lines as `allocate,0x7f10a2c0,100,16`: what is done (`allocate`, `fail`, `deallocate`), address, size and
   /// alignment in bytes.
   LoggingResource(std::pmr::memory_resource& upstream, std::FILE* to);
 
-  [[nodiscard]] std::pmr::memory_resource* upstream_resource() const noexcept { return &upstream_; }
-
  private:
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
-  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
-    return this == &other;
-  }
 
-  std::pmr::memory_resource& upstream_;
   Sink sink_;
 };
 

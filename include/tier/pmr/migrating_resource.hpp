@@ -39,6 +39,7 @@ class TIER_EXPORT MigratingResource final : public std::pmr::memory_resource, pu
 
   [[nodiscard]] std::size_t block_count() const noexcept override;
   void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const override;
+  [[nodiscard]] std::shared_ptr<void> cover() const override;
 
  protected:
   /// \throws  `OutOfTierMemory`, or `TierError` where the system does not let the process serve its own page faults;

@@ -2,6 +2,7 @@
 #pragma once
 /// \file  Small allocations fast, from any number of threads, over any resource.
 #include <tier/core/export.hpp>
+#include <tier/pmr/allocation_group.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -19,10 +20,10 @@ class Pool;
 /// `options().largest_required_pool_block`, or aligned to more than 4 KiB, comes from upstream as it is asked for. What
 /// is known of allocations lies outside them: upstream may be slow memory, and deallocating touches none of it. A checked
 /// build aborts when what is deallocated was not allocated here, or in another size or alignment, and tells on stderr what
-/// was not deallocated when it releases.
+/// was not deallocated when it releases. Where upstream has windows, scopes and hints on it cover all that it has.
 /// \threadsafety  Internally synchronised, but for construction and destruction. Upstream is called by one thread at a
 ///                time. In the child of a fork it goes on, if upstream does.
-class TIER_EXPORT PoolResource : public std::pmr::memory_resource {
+class TIER_EXPORT PoolResource : public std::pmr::memory_resource, public AllocationGroup {
  public:
   PoolResource() : PoolResource{std::pmr::pool_options{}} {}
   explicit PoolResource(std::pmr::memory_resource* upstream) : PoolResource{{}, upstream} {}
@@ -42,6 +43,10 @@ class TIER_EXPORT PoolResource : public std::pmr::memory_resource {
   [[nodiscard]] std::pmr::memory_resource* upstream_resource() const noexcept;
   /// As they are used: rounded up to what there are pools for.
   [[nodiscard]] std::pmr::pool_options options() const noexcept;
+
+  [[nodiscard]] std::size_t block_count() const noexcept override;
+  void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const override;
+  [[nodiscard]] std::shared_ptr<void> cover() const override;
 
  protected:
   /// \throws  what upstream throws, or `std::bad_alloc`; nothing has changed

@@ -3,6 +3,7 @@
 /// \file  A resource that counts what passes through it.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
+#include <tier/pmr/forwarding_resource.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -23,23 +24,18 @@ struct ResourceStatistics {
 
 /// Counts the allocations and bytes that pass to and from an upstream resource.
 /// \threadsafety  Internally synchronised if `upstream` is: counts are atomic, each on its own.
-class TIER_EXPORT StatisticsResource final : public std::pmr::memory_resource {
+class TIER_EXPORT StatisticsResource final : public ForwardingResource {
  public:
   /// \pre  `upstream` outlives this resource.
-  explicit StatisticsResource(std::pmr::memory_resource& upstream) noexcept : upstream_{upstream} {}
+  explicit StatisticsResource(std::pmr::memory_resource& upstream) noexcept : ForwardingResource{upstream} {}
 
-  [[nodiscard]] std::pmr::memory_resource* upstream_resource() const noexcept { return &upstream_; }
   /// A snapshot: while other threads allocate, its counts may be of different moments.
   [[nodiscard]] ResourceStatistics statistics() const noexcept;
 
  private:
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
-  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
-    return this == &other;
-  }
 
-  std::pmr::memory_resource& upstream_;
   // Relaxed: they order nothing else.
   std::atomic<std::uint64_t> allocations_{0}, deallocations_{0}, failures_{0};
   std::atomic<std::size_t> allocated_{0}, outstanding_{0}, peak_{0};

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tier {
 
@@ -32,12 +34,14 @@ class [[nodiscard]] TIER_EXPORT Scope {
   Scope(Scope&& other) noexcept
       : nesting_{std::move(other.nesting_)},
         operands_{std::move(other.operands_)},
+        covers_{std::move(other.covers_)},
         told_at_ns_{other.told_at_ns_} {}
   Scope& operator=(Scope&& other) noexcept {
     if (this == &other) return *this;
     end();
     nesting_ = std::move(other.nesting_);
     operands_ = std::move(other.operands_);
+    covers_ = std::move(other.covers_);
     told_at_ns_ = other.told_at_ns_;
     return *this;
   }
@@ -167,6 +171,8 @@ class [[nodiscard]] TIER_EXPORT Scope {
     using Traits = ScopeTraits<std::remove_const_t<T>>;
     std::span<const std::byte> bytes;
     if constexpr (PartReference<std::remove_const_t<T>>) bytes = Traits::bytes(*many.of);
+    if constexpr (requires { Traits::cover(*many.of); })
+      if (auto cover = Traits::cover(*many.of)) covers_.push_back(std::move(cover));
     Traits::for_each_address(*many.of, many.count, [&](const void* address) {
       operands_.add([&] { return Operand::advice_at(address, role, bytes); });
     });
@@ -277,6 +283,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
 
   detail::Nesting nesting_;
   detail::OperandBuffer operands_;
+  std::vector<std::shared_ptr<void>> covers_;  // of groups: what comes to them
   std::uint64_t told_at_ns_ = 0;  // of the kernel's beginning, if somebody was; waits for its end then
 };
 

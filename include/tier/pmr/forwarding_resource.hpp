@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What stands before another memory resource.
+#include <tier/core/export.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+
+namespace tier {
+
+/// Passes on what is asked of it; the base of resources that do one thing more. Scopes and hints see through it: on a
+/// container over it they cover the group of what is upstream.
+/// \threadsafety  As upstream's.
+class TIER_EXPORT ForwardingResource : public std::pmr::memory_resource {
+ public:
+  /// \pre  `upstream` outlives this resource.
+  explicit ForwardingResource(std::pmr::memory_resource& upstream) noexcept : upstream_{upstream} {}
+
+  [[nodiscard]] std::pmr::memory_resource* upstream_resource() const noexcept { return &upstream_; }
+
+ protected:
+  void* do_allocate(std::size_t size, std::size_t alignment) override;
+  void do_deallocate(void* p, std::size_t size, std::size_t alignment) override;
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+ private:
+  std::pmr::memory_resource& upstream_;
+};
+
+}  // namespace tier

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/pmr/forwarding_resource.hpp>
+
+namespace tier {
+
+void* ForwardingResource::do_allocate(std::size_t size, std::size_t alignment) {
+  return upstream_.allocate(size, alignment);
+}
+
+void ForwardingResource::do_deallocate(void* p, std::size_t size, std::size_t alignment) {
+  upstream_.deallocate(p, size, alignment);
+}
+
+}  // namespace tier

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Scopes on groups: what they cover besides what is there when they begin.
+#include <doctest/doctest.h>
+#include <tier/core/error.hpp>
+#include <tier/pmr/arena_resource.hpp>
+#include <tier/pmr/container_scopes.hpp>
+#include <tier/pmr/failure_callback_resource.hpp>
+#include <tier/pmr/group_resource.hpp>
+#include <tier/pmr/limiting_resource.hpp>
+#include <tier/pmr/logging_resource.hpp>
+#include <tier/pmr/migrating_resource.hpp>
+#include <tier/pmr/pool_resource.hpp>
+#include <tier/pmr/statistics_resource.hpp>
+#include <tier/scope/scope.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <list>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "support/eventually.hpp"
+#include "support/sanitized.hpp"
+#include "support/seed.hpp"
+#include "support/steps.hpp"
+#include "support/test_manager.hpp"
+#include "support/windows.hpp"
+
+namespace tier {
+namespace {
+
+using namespace literals;
+
+std::shared_ptr<Manager> manager_in(WindowMode mode) {
+  return test::make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode);
+}
+
+Bytes used(const Manager& manager, TierIndex tier) { return manager.statistics().tiers[tier].used; }
+
+/// Calls a function with a resource of each kind that is a group, and with its name.
+template <class F>
+void for_each_group(const std::shared_ptr<Manager>& manager, F&& f) {
+  {
+    MigratingResource memory{manager};
+    f("migrating", memory);
+  }
+  {
+    MigratingResource memory{manager};
+    GroupResource group{memory};
+    f("group", group);
+  }
+  {
+    MigratingResource memory{manager};
+    PoolResource pool{&memory};
+    f("pool", pool);
+  }
+  for (const bool monotonic : {false, true}) {
+    ArenaResource arena{manager, 1_GiB, {.monotonic = monotonic}};
+    f(monotonic ? "monotonic arena" : "arena", arena);
+  }
+}
+
+constexpr std::size_t large = 300'000, small = 100;
+
+/// An allocation that is full of its own byte.
+class Filled {
+ public:
+  Filled(std::pmr::memory_resource& resource, std::size_t size, int byte)
+      : resource_{resource}, size_{size}, bytes_{static_cast<char*>(resource.allocate(size))}, byte_{byte} {
+    std::memset(bytes_, byte, size);
+  }
+  ~Filled() {
+    CHECK(std::all_of(bytes_, bytes_ + size_, [this](char c) { return c == static_cast<char>(byte_); }));
+    resource_.deallocate(bytes_, size_);
+  }
+  Filled(const Filled&) = delete;
+  Filled& operator=(const Filled&) = delete;
+
+ private:
+  std::pmr::memory_resource& resource_;
+  std::size_t size_;
+  char* bytes_;
+  int byte_;
+};
+
+}  // namespace
+
+TEST_CASE("what a group gets while scopes are open on it stays until the last of them ends") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = manager_in(mode);
+    for_each_group(manager, [&](const char* kind, auto& group) {
+      CAPTURE(std::string{kind});
+      {
+        std::optional<Filled> early, late, last;
+        {
+          const ReadScope nothing{group};
+          early.emplace(group, large, 1);
+          std::optional<Scope> outer{ReadScope{group}};
+          {
+            const ReadScope inner{group};
+            late.emplace(group, large, 2);
+          }
+          last.emplace(group, small, 3);
+          Scope moved{std::move(*outer)};
+          outer.reset();
+          migrate(group, 1);
+          CHECK(used(*manager, 1) == 0_B);
+        }
+        migrate(group, 1);
+        CHECK(test::eventually([&] { return used(*manager, 0) == 0_B; }));
+        CHECK(used(*manager, 1) >= Bytes{2 * large});
+      }
+      group.release();
+      CHECK(test::eventually([&] { return used(*manager, 1) == 0_B; }));
+    });
+    manager->check_invariants();
+  }
+}
+
+TEST_CASE(
+    "what is freed while scopes are open on its group goes at once, unless it was there when they began") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = manager_in(mode);
+    for_each_group(manager, [&](const char* kind, auto& group) {
+      CAPTURE(std::string{kind});
+      if (std::string_view{kind} == "monotonic arena") return;
+      const ReadScope open{group};
+      std::optional<Filled> kept{std::in_place, group, large, 1};
+      const auto before = used(*manager, 0);
+      for (int round = 0; round < 100; ++round) const Filled freed{group, 10 * large, 2};
+      CHECK(test::eventually([&] { return used(*manager, 0) <= before + 256_KiB; }));
+      kept.reset();
+    });
+    manager->check_invariants();
+  }
+}
+
+TEST_CASE("a scope on a group may end after it") {
+  if (!test::has_windows()) return;
+  const auto manager = manager_in(WindowMode::Full);
+  std::optional<Scope> open;
+  for_each_group(manager, [&](const char* kind, auto& group) {
+    CAPTURE(std::string{kind});
+    open.emplace(ReadScope{group});
+    const Filled in_it{group, large, 1};
+  });
+  open.reset();
+  CHECK(test::eventually([&] { return used(*manager, 0) == 0_B; }));
+  manager->check_invariants();
+}
+
+TEST_CASE("a scope on more than fits leaves room for faults, also when it comes later") {
+  if (!test::has_windows()) return;
+  const auto manager = manager_in(WindowMode::Full);
+  for_each_group(manager, [&](const char* kind, auto& group) {
+    CAPTURE(std::string{kind});
+    std::list<Filled> all;
+    const ReadScope open{group};
+    for (int i = 0; i < 100; ++i) all.emplace_back(group, large, i);
+    CHECK(used(*manager, 1) >= 10_MiB);
+  });
+  manager->check_invariants();
+}
+
+TEST_CASE("a scope on a group that does not fit beside what is pinned brings as much as does") {
+  if (!test::has_windows()) return;
+  const auto manager = manager_in(WindowMode::Full);
+  MigratingResource memory{manager};
+  std::list<Filled> all;
+  for (int i = 0; i < 60; ++i) all.emplace_back(memory, large / 4, i);
+  migrate(memory, 1);
+  const auto object = manager->create(13_MiB, 64, "pinned");
+  const std::array objects{object.ref()};
+  const WriteScope out{overwrites(objects)};
+  const ReadScope in{memory};
+  CHECK(used(*manager, 0) >= 14_MiB);
+  manager->check_invariants();
+}
+
+TEST_CASE("a scope on a container covers the group behind resources that pass on what is asked of them") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = manager_in(mode);
+    MigratingResource memory{manager};
+    GroupResource group{memory};
+    LimitingResource limited{group, 1_GiB};
+    StatisticsResource counted{limited};
+    LoggingResource logged{counted, [](const auto&) {}};
+    FailureCallbackResource helped{logged, [](Bytes) { return false; }};
+    std::pmr::list<int> list(10'000, 7, &helped);
+    {
+      const ReadScope in{list};
+      list.resize(20'000, 7);
+      migrate(memory, 1);
+      CHECK(used(*manager, 1) == 0_B);
+    }
+    migrate(list, 1);
+    CHECK(test::eventually([&] { return used(*manager, 0) == 0_B; }));
+    CHECK(std::ranges::all_of(list, [](int i) { return i == 7; }));
+  }
+}
+
+TEST_CASE("threads open scopes on a group while others allocate in it, and move it") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  const auto steps = test::steps(test::thread_sanitized ? 100 : 1'000);
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = manager_in(mode);
+    for_each_group(manager, [&](const char* kind, auto& group) {
+      CAPTURE(std::string{kind});
+      if (std::string_view{kind} == "monotonic arena") return;  // it keeps all that it ever had
+      std::vector<std::future<void>> threads;
+      for (unsigned thread = 0; thread < 4; ++thread)
+        threads.push_back(std::async(std::launch::async, [&, thread] {
+          std::mt19937_64 random{seed + thread};
+          std::list<Filled> mine;
+          for (std::uint64_t i = 0; i < steps; ++i) switch (random() % 8) {
+              case 0: {
+                const ReadScope open{group};
+                mine.emplace_back(group, 1 + random() % large, static_cast<int>(i % 100));
+                break;
+              }
+              case 1:
+                try {
+                  migrate(group, random() % 2);
+                } catch (const OutOfTierMemory&) {  // what is pinned is in the way
+                }
+                break;
+              default:
+                mine.emplace_back(group, 1 + random() % small, static_cast<int>(i % 100));
+                if (mine.size() > 20) mine.erase(std::next(mine.begin(), static_cast<int>(random() % 20)));
+            }
+        }));
+      for (auto& thread : threads) thread.get();
+      group.release();
+      CHECK(test::eventually([&] { return used(*manager, 0) + used(*manager, 1) == 0_B; }));
+    });
+    manager->check_invariants();
+  }
+}
+
+}  // namespace tier
