@@ -101,6 +101,10 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void transfer_ended(Transfer& transfer, std::error_code error, bool cancelled) noexcept;
   void fetch_now(BlockId id) noexcept;
   static const std::byte* place_of(const Block& b) noexcept { return b.record->place; }
+  /// Whether an address with its tag is in no block: the last of a window need not fill it.
+  static bool is_behind(const Block& b, const std::byte* address) noexcept {
+    return address >= b.record->place + b.size;
+  }
   static const Object* object_in(const Block& b) noexcept { return b.record->object; }
 
  private:

@@ -214,6 +214,7 @@ ManagerCore::Served ManagerCore::serve(const WindowFault& fault, bool may_wait) 
     MutexLock lock{mutex_};
     auto* const b = static_cast<Block*>(WindowSpace::find(fault.address));
     if (is_dead(b)) return die_of(fault, b), Served::Yes;
+    if (is_behind(*b, fault.address)) return die_of(fault, b), Served::Yes;
     auto& record = *b->record;
     if (b->address.load(std::memory_order_relaxed) != nullptr) {
       if (fault.present && !record.writable) {
@@ -262,7 +263,7 @@ void ManagerCore::wait_for_room() noexcept {
 /// A page of the tier's that nobody had touched before it was moved into the window. While writes are held it must be
 /// protected, as the pages that there are: a store into it would not be told.
 void ManagerCore::fill_hole(std::byte* address, bool protect) noexcept {
-  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto page = WindowSpace::page();
   auto* const begin = address - reinterpret_cast<std::uintptr_t>(address) % page;
   std::ignore = windows_->fill(begin, zeros(), page, protect);  // there already, if another thread was faster
 }
@@ -290,9 +291,11 @@ void ManagerCore::die_of(const WindowFault& fault, const Block* b) const noexcep
     return windows_->wake(fault.address - into, WindowSpace::unit);
   }
   const auto name = b != nullptr && b->record != nullptr ? name_of(*b) : std::string_view{"freed memory"};
-  std::fprintf(stderr, "libtier: %s of %p, which is in %s \"%.*s\"\n", fault.write ? "a store" : "a load",
-               static_cast<void*>(fault.address), b != nullptr ? "the retired object" : "a window of",
-               static_cast<int>(name.size()), name.data());
+  const char* const where = b == nullptr ? "in a window of"
+                            : is_dead(b) ? "in the retired object"
+                                         : "behind the object";
+  std::fprintf(stderr, "libtier: %s of %p, which is %s \"%.*s\"\n", fault.write ? "a store" : "a load",
+               static_cast<void*>(fault.address), where, static_cast<int>(name.size()), name.data());
   std::abort();
 }
 
@@ -453,7 +456,9 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
               "alignment is a power of two up to 2 MiB");
   const auto whole = round_up(std::max<std::size_t>(most, 1), WindowSpace::unit);
   if (whole < most) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
-  const auto end = std::min(whole, round_up(std::max<std::size_t>(size, 1), WindowSpace::unit));
+  // The last block ends soon after what it holds: up to 64 KiB more would be twice the bytes of many an object.
+  const auto end =
+      std::min(whole, round_up(std::max<std::size_t>(size, 1), std::max(WindowSpace::page(), io_alignment_)));
   MutexLock lock{mutex_};
   drain_notes();
   const Inside inside{*this};
@@ -537,7 +542,8 @@ void ManagerCore::give_space_back(const ObjectWindow& window, std::size_t begin,
 }
 
 Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {
-  Block& b = new_block(size, size == huge_page ? huge_page : WindowSpace::unit);
+  const auto alignment = size % WindowSpace::unit != 0 ? WindowSpace::page() : WindowSpace::unit;
+  Block& b = new_block(size, size == huge_page ? huge_page : alignment);
   b.record->window = &window;
   b.record->place = window.range.address + offset;
   ++window.blocks;
@@ -571,9 +577,9 @@ void ManagerCore::let_go(ObjectWindow& window) noexcept {
 
 std::size_t bytes_to_end_of_block(const void* address) noexcept {
   const auto* const b = static_cast<const Block*>(WindowSpace::find(address));
-  if (b == nullptr) return 0;
-  return static_cast<std::size_t>(ManagerCore::place_of(*b) + b->size -
-                                  static_cast<const std::byte*>(address));
+  const auto* const at = static_cast<const std::byte*>(address);
+  if (b == nullptr || ManagerCore::is_behind(*b, at)) return 0;
+  return static_cast<std::size_t>(ManagerCore::place_of(*b) + b->size - at);
 }
 
 BlockRef block_of(const void* address) noexcept {

@@ -115,7 +115,7 @@ std::uint64_t ask_for_features(int& descriptor) {
 
 /// How many bytes from here on have no page, neither in memory nor swapped out: all there is to know is in `pagemap`.
 std::size_t absent_bytes(const std::byte* begin, std::size_t size) noexcept {
-  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto page = WindowSpace::page();
   static const int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   constexpr std::uint64_t present_or_swapped = std::uint64_t{3} << 62;
   std::size_t absent = 0;
@@ -396,9 +396,14 @@ void WindowSpace::free(const AddressWindow& window) noexcept {
   if (window.address != nullptr) area_of(window.address)->heap.free(window.slot);
 }
 
+std::size_t WindowSpace::page() noexcept {
+  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 void WindowSpace::tag(std::byte* begin, std::size_t size, void* tag) noexcept {
   auto* const first = tag_of(begin);
-  for (std::size_t i = 0; i < size / unit; ++i) first[i].store(tag, std::memory_order_release);
+  for (std::size_t i = 0; i * unit < size; ++i) first[i].store(tag, std::memory_order_release);
 }
 
 void* WindowSpace::find(const void* address) noexcept {

@@ -54,6 +54,8 @@ class WindowSpace {
  public:
   /// Windows begin at multiples of it and their sizes are multiples of it: a page on any system that we support.
   static constexpr std::size_t unit = std::size_t{64} << 10;
+  /// Of the system, in bytes.
+  [[nodiscard]] static std::size_t page() noexcept;
 
   /// Why this process cannot have one whose faults it serves; empty where it can.
   [[nodiscard]] static std::string why_not();
@@ -79,12 +81,12 @@ class WindowSpace {
   [[nodiscard]] AddressWindow reserve(std::size_t size, std::size_t alignment) TIER_EXCLUDES(mutex_);
   /// \pre  its pages are absent and its tags null
   void release(const AddressWindow& window) noexcept TIER_EXCLUDES(mutex_);
-  /// What `find` gives from now on for the addresses of a part of a window: whole units.
+  /// What `find` gives from now on for the addresses of a part of a window, and of the rest of its last unit.
   static void tag(std::byte* begin, std::size_t size, void* tag) noexcept;
   /// The tag of an address in any window of this process; null elsewhere.   \complexity  O(1)
   [[nodiscard]] static void* find(const void* address) noexcept;
 
-  // In mode restricted, of whole units.
+  // In mode restricted, of whole pages.
   /// Takes disk space, so that no access fails for want of it. Nothing where windows lie in memory.
   std::error_code take_space(std::byte* begin, std::size_t size) noexcept TIER_EXCLUDES(mutex_);
   /// Gives pages and disk space back.

@@ -61,7 +61,7 @@ struct Found {
 
 /// Windows under fire, until something is lost.   \return  0, or `limit`
 std::uint64_t windows_until_broken(std::uint64_t seed, std::uint64_t limit) {
-  constexpr std::array sizes{64_KiB, 512_KiB, 2_MiB, 3_MiB};
+  constexpr std::array sizes{36_KiB, 512_KiB, 2_MiB, 3_MiB};
   Rig rig{4_MiB, 16_MiB, true};
   WindowFire fire{rig, sizes, seed};
   try {

@@ -58,7 +58,7 @@ TEST_CASE("what is in a window keeps its address and its bytes, wherever it goes
   for (const auto& [mode, addressable] : shapes()) {
     CAPTURE(to_string(mode));
     CAPTURE(addressable);
-    for (const Bytes size : {Bytes{1}, 64_KiB, 1_MiB, 2_MiB, 5_MiB}) {
+    for (const Bytes size : {Bytes{1}, 33_KiB, 64_KiB, 1_MiB, 2_MiB - 5_KiB, 5_MiB, 5_MiB + 1_B}) {
       CAPTURE(size.count);
       Rig rig{16_MiB, 16_MiB, addressable, mode};
       Windowed object{rig, size};
@@ -154,7 +154,7 @@ TEST_CASE("the object of any address in a window is found") {
 TEST_CASE("windows under fire: no store is lost, no load sees the past, no system call fails") {
   const auto seed = test::seed();
   CAPTURE(seed);
-  const std::array sizes{64_KiB, 64_KiB, 128_KiB, 512_KiB, 1_MiB, 2_MiB, 2_MiB, 4_MiB, 5_MiB};
+  const std::array sizes{64_KiB, 36_KiB, 100_KiB, 512_KiB, 1_MiB, 2_MiB, 2_MiB, 4_MiB, 5_MiB + 12_KiB};
   const auto each = seconds("TIER_FIRE_SECONDS") / static_cast<double>(shapes().size());
   for (const auto& [mode, addressable] : shapes()) {
     CAPTURE(to_string(mode));
@@ -179,7 +179,7 @@ TEST_CASE("system calls reach into windows without privilege, while what is in t
       };
       if (mode == WindowMode::Restricted) drop_privilege();
       Rig rig{8_MiB, 32_MiB, false, mode};
-      WindowFire fire{rig, std::array{64_KiB, 512_KiB, 2_MiB, 5_MiB}, 1};
+      WindowFire fire{rig, std::array{64_KiB, 500_KiB, 2_MiB, 5_MiB}, 1};
       if (mode == WindowMode::Full) drop_privilege();  // what was granted stays
       try {
         fire.run(std::chrono::seconds{1});
@@ -381,6 +381,28 @@ TEST_CASE("whoever uses what is gone from a window ends the program, which says 
       CHECK(ended.errors.find(write ? "libtier: a store of " : "libtier: a load of ") != std::string::npos);
       CHECK(ended.errors.find(use.message) != std::string::npos);
     }
+}
+
+TEST_CASE(
+    "a window takes whole pages of its tier, and whoever goes on behind them ends the program, which says "
+    "so") {
+  if (!test::has_windows()) return;
+  const auto page = Bytes{WindowSpace::page()};
+  for (const Bytes size : {Bytes{1}, 64_KiB + 1_B, 4_MiB + 5 * page}) {
+    CAPTURE(size.count);
+    const auto ended = test::run_in_child(std::to_string(size.count), [&] {
+      Rig rig{16_MiB, 16_MiB, true};
+      Windowed object{rig, size, "the index"};
+      const auto whole = (size.count + page.count - 1) / page.count * page.count;
+      if (rig.used(0) != Bytes{whole}) std::fputs("other pages", stderr);
+      std::memset(object.bytes.data(), 1, whole);
+      std::memset(object.bytes.data() + whole, 1, 1);
+    });
+    CAPTURE(ended.errors);
+    CHECK(ended.signal == SIGABRT);
+    CHECK(ended.errors.starts_with("libtier: a store of "));
+    CHECK(ended.errors.find("which is behind the object \"the index\"") != std::string::npos);
+  }
 }
 
 #if defined(TIER_CHECKED)

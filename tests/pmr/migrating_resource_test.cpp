@@ -8,6 +8,8 @@
 #include <tier/scope/scope.hpp>
 
 #include <array>
+#include <cmath>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -170,41 +172,55 @@ TEST_CASE("objects are found by any address, and empty ones go at once") {
 
 TEST_CASE(
     "space returns to the tiers: after many random frees what is mapped is at most 1.25 of what lives") {
-  if (!test::has_windows()) return;
-  const auto seed = test::seed();
-  CAPTURE(seed);
-  const auto manager = make_manager({tiers::dram(64_MiB), tiers::emulated("cxl", 256_MiB)});
-  MigratingResource memory{manager};
-  std::mt19937_64 random{seed};
-  struct Allocation {
-    void* p;
-    std::size_t size;
+  struct Sizes {
+    const char* name;
+    std::size_t least, most;  // as often between any two powers of two
+    std::size_t live;
+    std::uint64_t steps;
   };
-  const auto run = [&] {
-    const auto any_size = [&] { return std::size_t{1} << (4 + random() % 8) | random() % 2048; };
-    std::vector<Allocation> live;
-    std::uint64_t bytes = 0;
-    const auto allocate = [&] {
-      const auto size = any_size();
-      bytes += size;
-      return Allocation{memory.allocate(size), size};
-    };
-    for (int i = 0; i < 40'000; ++i) live.push_back(allocate());
-    for (std::uint64_t i = 0; i < test::steps(test::sanitized ? 1'000'000 : 10'000'000); ++i) {
-      auto& one = live[random() % live.size()];
-      bytes -= one.size;
-      memory.deallocate(one.p, one.size);
-      one = allocate();
+  constexpr std::array all{Sizes{"16 B to 4 KiB", 16, 4 << 10, 40'000, 10'000'000},
+                           Sizes{"16 B to 1 MiB", 16, 1 << 20, 500, 50'000},
+                           Sizes{"32 to 128 KiB", 32 << 10, 128 << 10, 500, 50'000},
+                           Sizes{"33 KiB", 33 << 10, 33 << 10, 500, 50'000}};
+  for (const auto mode : test::window_modes())
+    for (const auto& sizes : all) {
+      CAPTURE(to_string(mode));
+      CAPTURE(std::string{sizes.name});
+      const auto seed = test::seed();
+      CAPTURE(seed);
+      const auto manager = make_manager({tiers::dram(64_MiB), tiers::emulated("cxl", 256_MiB)}, mode);
+      MigratingResource memory{manager};
+      std::mt19937_64 random{seed};
+      std::uniform_real_distribution<double> magnitude{std::log2(sizes.least), std::log2(sizes.most)};
+      struct Allocation {
+        void* p;
+        std::size_t size;
+      };
+      const auto run = [&] {
+        std::vector<Allocation> live;
+        std::uint64_t bytes = 0;
+        const auto allocate = [&] {
+          const auto size = static_cast<std::size_t>(std::exp2(magnitude(random)));
+          bytes += size;
+          return Allocation{memory.allocate(size), size};
+        };
+        for (std::size_t i = 0; i < sizes.live; ++i) live.push_back(allocate());
+        for (std::uint64_t i = 0; i < test::steps(sizes.steps / (test::sanitized ? 10 : 1)); ++i) {
+          auto& one = live[random() % live.size()];
+          bytes -= one.size;
+          memory.deallocate(one.p, one.size);
+          one = allocate();
+        }
+        const auto statistics = manager->statistics();
+        const auto mapped = statistics.tiers[0].used + statistics.tiers[1].used;
+        const double ratio = static_cast<double>(mapped.count) / static_cast<double>(bytes);
+        MESSAGE(std::string{sizes.name} << ": mapped / live " << ratio);
+        CHECK(ratio <= 1.25);
+        for (const auto& one : live) memory.deallocate(one.p, one.size);
+      };
+      std::jthread{run}.join();  // with what it had in its cache
+      CHECK(manager->statistics().tiers[0].used <= 64_KiB);
     }
-    const auto statistics = manager->statistics();
-    const auto mapped = statistics.tiers[0].used + statistics.tiers[1].used;
-    const double ratio = static_cast<double>(mapped.count) / static_cast<double>(bytes);
-    MESSAGE("mapped / live " << ratio);
-    CHECK(ratio <= 1.25);
-    for (const auto& one : live) memory.deallocate(one.p, one.size);
-  };
-  std::jthread{run}.join();  // with what it had in its cache
-  CHECK(manager->statistics().tiers[0].used <= 64_KiB);
 }
 
 }  // namespace tier
