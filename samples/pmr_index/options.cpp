@@ -37,6 +37,10 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--slow", o.slow,
                  "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
   app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
+  app.add_option("--windows", o.windows,
+                 "Whether the program serves its page faults or the system does: full or "
+                 "restricted [full where the system permits it]")
+      ->check(CLI::IsMember({"full", "restricted"}));
   app.add_option("--paging-folder", o.paging_folder,
                  "Where os_paging has its file [the slow tier's folder, else /var/tmp]");
   app.add_option("--paging-seconds", o.paging_seconds,

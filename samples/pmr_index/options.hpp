@@ -24,6 +24,7 @@ struct Options {
   std::string fast = "10%";
   std::string slow;  ///< empty: emulated:cxl
   std::string policy = "hint_aware";
+  std::string windows;        ///< full or restricted; empty: full where the system permits it
   std::string paging_folder;  ///< empty: that of a slow tier that is a file, else /var/tmp
 
   unsigned paging_seconds = 120;  ///< that each variant of os_paging may take

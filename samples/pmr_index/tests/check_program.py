@@ -98,6 +98,22 @@ def runs_on_files(folder, checksum):
         assert all(each["memory"][kind] > each["memory"]["dram"] for each in found[1:]), found
 
 
+def runs_where_the_system_pages(folder):
+    file = folder / "restricted.json"
+    for slow in ([], ["--slow", f"file:{folder}:256MiB"]):
+        ended = run(
+            "--windows", "restricted", "--runs", "scopes,no_scopes", "--repeat", "2", "--json", str(file), *slow, *SMALL
+        )
+        assert ended.returncode == 0, ended
+        found = runs_in(file)
+        assert [each["name"] for each in found] == RUNS[:3], found
+        for each in found:
+            check_fields(each)
+            assert each["checksum"] == found[0]["checksum"], (each, found[0])
+            assert each["build_faults"]["window"] + each["query_faults"]["window"] == 0, each
+            assert each["mappings"] < MAX_MAP_COUNT, each
+
+
 def answers_do_not_depend_on_speed(checksum):
     for more in (["--batch", "1"], ["--prefetch"], ["--policy", "lru"]):
         alone = run("--run", "scopes", "--json", "-", *more, *ALONE)
@@ -138,6 +154,7 @@ def names_what_is_wrong(folder):
         (["--fast", "64Mib"], '"Mib"'),
         (["--slow", "tape:/x:1GiB"], "tape"),
         (["--slow", "dram:1GiB;dram:1GiB"], "--slow takes one tier"),
+        (["--windows", "open"], "open not in {full,restricted}"),
         (["--policy", "psychic"], 'unknown policy "psychic"'),
         (["--runs", "walk"], "walk"),
         (["--run", "scopes", "--fast", "10%"], "--fast 10% is a share of what the run std takes; give a size"),
@@ -180,8 +197,9 @@ def why_no_windows():
 with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
     indexes_text(Path(name))
     names_what_is_wrong(Path(name))
+    runs_where_the_system_pages(Path(name))
     if WHY_NOT := why_no_windows():
-        print("skipped: no windows here: " + WHY_NOT)
+        print("skipped: what full windows do: " + WHY_NOT)
         sys.exit(SKIPPED)
     CHECKSUM = compares_all_runs(Path(name))
     runs_on_files(Path(name), CHECKSUM)
