@@ -53,7 +53,8 @@ class WindowFire {
     over_ = true;
     for (auto& thread : threads) thread.wait();
     for (auto& thread : threads) thread.get();
-    for (std::size_t object = 0; object < words_.size(); ++object)  // what was lost since its owner last came by
+    for (std::size_t object = 0; object < words_.size();
+         ++object)  // what was lost since its owner last came by
       require(std::ranges::equal(words_[object], last_[object]), "a store is lost, as the end shows");
   }
   [[nodiscard]] std::uint64_t stores() const { return stores_; }
