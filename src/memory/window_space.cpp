@@ -382,10 +382,12 @@ AddressWindow WindowSpace::reserve(std::size_t size, std::size_t alignment) {
 
 void WindowSpace::release(const AddressWindow& window) noexcept {
   const MutexLock lock{mutex_};
-  if constexpr (detail::checked)
+  if constexpr (detail::checked) {
+    if (mode() == WindowMode::Restricted) ::mprotect(window.address, window.size, PROT_NONE);
     free(std::exchange(resting_[released_++ % most_resting], window));
-  else
+  } else {
     free(window);
+  }
 }
 
 void WindowSpace::free_resting() noexcept {
@@ -393,7 +395,11 @@ void WindowSpace::free_resting() noexcept {
 }
 
 void WindowSpace::free(const AddressWindow& window) noexcept {
-  if (window.address != nullptr) area_of(window.address)->heap.free(window.slot);
+  if (window.address == nullptr) return;
+  if (detail::checked && mode() == WindowMode::Restricted &&
+      ::mprotect(window.address, window.size, PROT_READ | PROT_WRITE) != 0)
+    return;  // no mapping is left to part it from those that rest still: it rests for ever
+  area_of(window.address)->heap.free(window.slot);
 }
 
 std::size_t WindowSpace::page() noexcept {

@@ -127,7 +127,8 @@ class WindowSpace {
   void free(const AddressWindow& window) noexcept TIER_REQUIRES(mutex_);
   void free_resting() noexcept TIER_REQUIRES(mutex_);
 
-  /// In checked builds the addresses of the last windows released serve no others yet: who still uses them is found out.
+  /// In checked builds the addresses of the last windows released serve no others yet: who still uses them is found out,
+  /// in mode restricted by SIGSEGV.
   static constexpr std::size_t most_resting = 256;
 
   std::shared_ptr<Server> server_;  // null: restricted

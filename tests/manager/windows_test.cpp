@@ -17,6 +17,7 @@
 #include "manager/rig.hpp"
 #include "manager/window_fire.hpp"
 #include "support/child.hpp"
+#include "support/sanitized.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 #include "support/windows.hpp"
@@ -406,6 +407,28 @@ TEST_CASE(
 }
 
 #if defined(TIER_CHECKED)
+TEST_CASE(
+    "where the system pages, whoever uses what is gone faults in a checked build, until its addresses serve "
+    "again") {
+  for (const bool addressable : {true, false}) {
+    CAPTURE(addressable);
+    const auto ended = run_in_child(addressable ? "memory" : "file", [addressable] {
+      Rig rig{16_MiB, 16_MiB, addressable, WindowMode::Restricted};
+      for (int round = 0; round < 1000; ++round) {  // more than rest
+        const Windowed object{rig, 100_KiB};
+        object.fill(3);
+      }
+      Windowed object{rig, 100_KiB};
+      object.handle.reset();
+      std::fputs("so far", stderr);
+      object.fill(4);
+    });
+    CAPTURE(ended.errors);
+    CHECK(ended.errors.starts_with("so far"));
+    CHECK((ended.signal == SIGSEGV || (test::sanitized && ended.code != 0)));
+  }
+}
+
 TEST_CASE("addresses that rest after their objects serve when there are no others") {
   if (!test::has_windows()) return;
   Rig rig{4_MiB, 4_MiB, true};
