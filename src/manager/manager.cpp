@@ -476,8 +476,10 @@ void ManagerCore::check_invariants() const {
     if (!holds) throw std::logic_error{what};
   };
   std::vector<std::uint64_t> used(tiers_.size());
+  std::uint64_t living = 0;
   for (const auto& [id, b] : by_id_) {
     const auto& record = *b->record;
+    if (record.primary() != nullptr) living += b->size;
     const auto state = b->state.load(std::memory_order_acquire);
     const bool retired = (state & word::retired) != 0;
     require(retired || record.primary() != nullptr || inside_ > 0,
@@ -505,6 +507,7 @@ void ManagerCore::check_invariants() const {
                 "(I5) a block in a window is at its place or absent");
     }
   }
+  require(living == living_, "what lives is the sum of the blocks with a primary");
   for (std::size_t t = 0; t < tiers_.size(); ++t) {
     const auto& heap = tiers_[t].heap;
     heap.check_invariants();

@@ -115,7 +115,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     RegionHeap heap;
     RankedBlocks ranked;       // blocks whose primary is here and may move
     RegionList secondaries;    // further copies, droppable
-    std::vector<bool> bare{};  // by window unit: free, and without pages
+    std::vector<bool> bare{};  // by page: free, and absent
     std::uint64_t high_water = 0;
     bool below_watermark = false;
   };
@@ -144,6 +144,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void free_contents(Block& b) noexcept TIER_REQUIRES(mutex_);
   void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
+  bool leaves_room_for_faults(std::uint64_t size) const noexcept TIER_REQUIRES(mutex_);
   Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool room_may_come(MutexLock& lock) TIER_REQUIRES(mutex_);
   Object& new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name)
@@ -209,7 +210,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void enter_all(std::span<Operand> batch, const BatchContext& context);
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
   void fill_hole(std::byte* address, bool protect) noexcept;
-  void wait_for_room() noexcept;
+  void wait_for_room(const WindowFault& fault, const char* why) noexcept;
   std::uint64_t now() const noexcept override { return ended_.load(std::memory_order_acquire); }
   static bool is_dead(const Block* b) noexcept;
   void refuse(const WindowFault& fault, const char* why) noexcept;
@@ -384,6 +385,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::shared_ptr<Manager> keeper_ TIER_GUARDED_BY(mutex_);  // while scopes are open on destroyed objects
   std::size_t kept_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t garbage_ TIER_GUARDED_BY(mutex_) = 0;
+  std::uint64_t living_ TIER_GUARDED_BY(mutex_) = 0;           // bytes of blocks that have a primary
+  std::uint64_t kept_for_faults_ TIER_GUARDED_BY(mutex_) = 0;  // in all tiers together
   std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move
   std::size_t in_flight_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t pending_rooms_ TIER_GUARDED_BY(mutex_) = 0;

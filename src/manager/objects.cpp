@@ -136,6 +136,7 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
   region->next = old;
   b.record->regions = region;
   b.record->remembered = false;
+  if (old == nullptr) living_ += b.size;
   if (old != nullptr) {
     old->version = kept ? b.version.load(std::memory_order_relaxed) : 0;
     tiers_[old->tier].secondaries.push_back(*old);
@@ -302,7 +303,10 @@ void ManagerCore::free_contents(Block& b) noexcept {
     placed_[record.primary()->tier] -= tiers_[record.primary()->tier].heap.size(record.primary()->slot);
     record.counted = false;
   }
-  if (record.primary() != nullptr) std::ignore = hide(b, *record.primary());
+  if (record.primary() != nullptr) {
+    living_ -= b.size;
+    std::ignore = hide(b, *record.primary());
+  }
   if (stays_put(b)) WindowSpace::drop(record.place, b.size);
   while (Region* region = record.regions) {
     if (region->next != nullptr) {
@@ -412,6 +416,8 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const auto alignment = b.record->alignment;
   RoomReport report;
   reclaim_if_full();
+  if (!leaves_room_for_faults(b.size) && (reclaim_garbage() == 0 || !leaves_room_for_faults(b.size)))
+    throw_out_of_memory(b.size, name, {});
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
   if (Region* r = allocate_region(placement.tier, b.size, alignment, report.cause)) return r;
@@ -424,6 +430,15 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
       if (Region* r = make_room(nth(i), b.size, alignment, b.id, report, lock)) return r;
     if (!room_may_come(lock)) throw_out_of_memory(b.size, name, report.cause);
   }
+}
+
+/// Whoever touches what is absent from a window has nobody to throw to: for it there is always room to bring it, if not
+/// without moving others.
+bool ManagerCore::leaves_room_for_faults(std::uint64_t size) const noexcept {
+  if (kept_for_faults_ == 0) return true;
+  std::uint64_t all = 0;
+  for (const auto& tier : tiers_) all += tier.heap.capacity().count - tier.heap.condemned().count;
+  return living_ + size + kept_for_faults_ <= all;
 }
 
 /// Waits for what ends by itself, never for pins: the caller may hold them. \return  false if there is nothing of that

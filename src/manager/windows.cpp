@@ -121,7 +121,7 @@ void ManagerCore::make_bare(Region& region) noexcept {
 bool ManagerCore::take_bare(TierIndex t, std::uint64_t offset, std::uint64_t size) noexcept {
   auto& bare = tiers_[t].bare;
   if (bare.empty()) return false;
-  const auto first = offset / WindowSpace::unit, last = (offset + size - 1) / WindowSpace::unit;
+  const auto first = offset / WindowSpace::page(), last = (offset + size - 1) / WindowSpace::page();
   bool all = true;
   for (auto i = first; i <= last; ++i) {
     all = all && bare[i];
@@ -134,7 +134,8 @@ void ManagerCore::give_back_bare(const Region& region) noexcept {
   auto& state = tiers_[region.tier];
   if (!region.bare || state.bare.empty()) return;
   const auto begin = state.heap.offset(region.slot), end = begin + state.heap.size(region.slot);
-  for (auto i = round_up(begin, WindowSpace::unit) / WindowSpace::unit; i < end / WindowSpace::unit; ++i)
+  for (auto i = round_up(begin, WindowSpace::page()) / WindowSpace::page(); i < end / WindowSpace::page();
+       ++i)
     state.bare[i] = true;
 }
 
@@ -240,8 +241,8 @@ ManagerCore::Served ManagerCore::serve(const WindowFault& fault, bool may_wait) 
   }
   try {
     enter({&operand, 1}, {0, false, {}, 0});
-  } catch (const OutOfTierMemory&) {  // scopes hold all of it: one of them will end
-    return wait_for_room(), Served::Again;
+  } catch (const OutOfTierMemory& error) {  // a scope that holds some of it will end, or something be freed
+    return wait_for_room(fault, error.what()), Served::Again;
   } catch (const std::exception& error) {
     return refuse(fault, error.what()), Served::Yes;
   }
@@ -251,13 +252,17 @@ ManagerCore::Served ManagerCore::serve(const WindowFault& fault, bool may_wait) 
   return Served::Yes;
 }
 
-void ManagerCore::wait_for_room() noexcept {
+void ManagerCore::wait_for_room(const WindowFault& fault, const char* why) noexcept {
   MutexLock lock{mutex_};
   const auto report = survey();
   if (report.again) return;
   const auto began = now_ns();
   wait(lock);
   count_wait(0, began);
+  const auto limit = static_cast<std::uint64_t>(options_.report_waits_after.count()) * 1'000'000;
+  if (now_ns() - began >= limit)
+    std::fprintf(stderr, "libtier: an access to %p has waited long: %s\n", static_cast<void*>(fault.address),
+                 why);
 }
 
 /// A page of the tier's that nobody had touched before it was moved into the window. While writes are held it must be
@@ -402,13 +407,17 @@ WindowSpace& ManagerCore::windows() {
         "full windows need memory in the fastest tier, which is " + std::string{tiers_.front().tier->name()}};
   for (auto& state : tiers_)
     if (state.tier->has_private_pages())
-      state.bare.resize(round_up(state.heap.capacity().count, WindowSpace::unit) / WindowSpace::unit);
+      state.bare.resize(round_up(state.heap.capacity().count, WindowSpace::page()) / WindowSpace::page());
   if (has_memory && options_.windows != WindowMode::Restricted) try {
       windows_ = served_windows();
     } catch (const TierError& error) {
       if (options_.windows == WindowMode::Full || is_shortage(error.code())) throw;
     }
   if (windows_ == nullptr) windows_ = paged_windows();
+  const bool all_show =
+      std::ranges::all_of(tiers_, [](const auto& t) { return t.tier->has_private_pages(); });
+  // One block leaves for another, and what is free need not be in one piece: a guess, for blocks of the same size.
+  if (windows_->mode() == WindowMode::Full && !all_show) kept_for_faults_ = 4 * window_block_;
   return *windows_;
 }
 
@@ -542,8 +551,7 @@ void ManagerCore::give_space_back(const ObjectWindow& window, std::size_t begin,
 }
 
 Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {
-  const auto alignment = size % WindowSpace::unit != 0 ? WindowSpace::page() : WindowSpace::unit;
-  Block& b = new_block(size, size == huge_page ? huge_page : alignment);
+  Block& b = new_block(size, size == huge_page ? huge_page : WindowSpace::page());
   b.record->window = &window;
   b.record->place = window.range.address + offset;
   ++window.blocks;

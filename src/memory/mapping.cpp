@@ -26,22 +26,6 @@ std::size_t page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC
   throw TierError{last_system_error(), "mmap of " + to_human(Bytes{size}) + " for tier " + tier};
 }
 
-/// Address space alone, to place the mapping in.
-std::byte* claim_addresses(std::size_t size, const std::string& tier) {
-  void* p = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED) throw_mmap(size - huge_page, tier);
-  return static_cast<std::byte*>(p);
-}
-
-std::byte* align_up(std::byte* p, std::size_t alignment) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(p);
-  return p + (round_up(address, alignment) - address);
-}
-
-void unmap(std::byte* begin, std::byte* end) noexcept {
-  if (begin != end) ::munmap(begin, static_cast<std::size_t>(end - begin));
-}
-
 /// For kernels before 5.14.
 void touch(std::byte* begin, std::size_t size) noexcept {
   for (std::size_t i = 0; i < size; i += page_size())
@@ -50,18 +34,30 @@ void touch(std::byte* begin, std::size_t size) noexcept {
 
 }  // namespace
 
-Mapping::Mapping(std::size_t size, int file, const std::string& tier) : size_{round_up(size, page_size())} {
-  auto* const claimed = claim_addresses(size_ + huge_page, tier);
-  data_ = align_up(claimed, huge_page);
-  const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-  if (::mmap(data_, size_, PROT_READ | PROT_WRITE, flags | MAP_FIXED, file, 0) == MAP_FAILED) {
+std::byte* map_aligned(std::size_t size, int file, int flags) noexcept {
+  size = round_up(size, page_size());
+  const auto whole = size + huge_page;
+  void* const all = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<std::byte*>(all);
+  const auto address = reinterpret_cast<std::uintptr_t>(all);
+  auto* const aligned = begin + (round_up(address, huge_page) - address);
+  flags |= MAP_FIXED | (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+  if (::mmap(aligned, size, PROT_READ | PROT_WRITE, flags, file, 0) == MAP_FAILED) {
     const auto error = errno;
-    unmap(claimed, claimed + size_ + huge_page);
+    ::munmap(begin, whole);
     errno = error;
-    throw_mmap(size, tier);
+    return nullptr;
   }
-  unmap(claimed, data_);
-  unmap(data_ + size_, claimed + size_ + huge_page);
+  if (aligned != begin) ::munmap(begin, static_cast<std::size_t>(aligned - begin));
+  if (aligned + size != begin + whole)
+    ::munmap(aligned + size, static_cast<std::size_t>(begin + whole - (aligned + size)));
+  return aligned;
+}
+
+Mapping::Mapping(std::size_t size, int file, const std::string& tier)
+    : data_{map_aligned(size, file)}, size_{round_up(size, page_size())} {
+  if (data_ == nullptr) throw_mmap(size, tier);
   // A child would write the parent's bytes.
   if (file >= 0) ::madvise(data_, size_, MADV_DONTFORK);
   if (file < 0 && size_ >= huge_page)

@@ -9,6 +9,11 @@
 
 namespace tier {
 
+/// Maps whole pages, at a multiple of 2 MiB: some systems begin what is large there, others at any page.
+/// \param file  a descriptor, mapped shared; -1 for private anonymous memory   \param flags  of mmap, besides
+/// \return      null, with `errno`, if the system refuses
+std::byte* map_aligned(std::size_t size, int file, int flags = 0) noexcept;
+
 /// Owns a mapping of anonymous memory or of a file; it begins at a multiple of 2 MiB, for huge pages and alignment.
 class Mapping {
  public:

@@ -23,6 +23,7 @@
 #include <thread>
 #include <utility>
 
+#include "memory/mapping.hpp"
 #include "memory/scratch_file.hpp"
 
 // Of later kernels than the headers may be: asked for at run time.
@@ -77,11 +78,8 @@ std::atomic<void*>* tag_of(const void* address) noexcept {
   return nullptr;
 }
 
-void* map_reserved(std::size_t size, const ScratchFile* file = nullptr) noexcept {
-  const int kind = file != nullptr ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE,
-                   file != nullptr ? file->descriptor() : -1, 0);
-  return p == MAP_FAILED ? nullptr : p;
+std::byte* map_reserved(std::size_t size, const ScratchFile* file = nullptr) noexcept {
+  return map_aligned(size, file != nullptr ? file->descriptor() : -1, MAP_NORESERVE);
 }
 
 int open_userfaultfd() {
@@ -153,7 +151,7 @@ struct WindowSpace::Area {
   Area& operator=(const Area&) = delete;
 
   bool list() noexcept {
-    tags = static_cast<std::atomic<void*>*>(map_reserved(size / WindowSpace::unit * sizeof(*tags)));
+    tags = reinterpret_cast<std::atomic<void*>*>(map_reserved(size / WindowSpace::unit * sizeof(*tags)));
     if (tags == nullptr) return false;
     const MutexLock lock{listing};
     for (auto& entry : listed) {
@@ -318,7 +316,7 @@ void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
     if (!directory_.empty())
       file =
           std::make_unique<ScratchFile>(directory_, Bytes{size}, ScratchFile::Mode::Buffered, "of windows");
-    auto* const base = static_cast<std::byte*>(map_reserved(size, file.get()));
+    auto* const base = map_reserved(size, file.get());
     if (base == nullptr && size > whole) continue;
     if (base == nullptr) break;
     std::unique_ptr<Area> area;

@@ -4,6 +4,7 @@
 #include "table/plain_table.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/pmr/migrating_resource.hpp>
 #include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
@@ -16,6 +17,8 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <list>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -208,4 +211,38 @@ TEST_CASE("a disk that others fill is used as far as it was reserved, and furthe
     training.train();
     training.check_table();
   }
+}
+
+TEST_CASE("containers that the system pages are told of a full disk, lose nothing, and go on") {
+  const SmallDisk disk{"16m"};
+  if (!disk.mounted()) return skip();
+  Runtime runtime{
+      {.tiers = {tiers::dram(2_MiB), tiers::file(disk.path(), 64_MiB)}, .windows = WindowMode::Restricted}};
+  MigratingResource memory{runtime};
+  std::pmr::list<std::pmr::vector<int>> lists{&memory};
+  int next = 0;
+  const auto grow_until_refused = [&] {
+    std::size_t added = 0;
+    try {
+      for (;; ++added, ++next) lists.emplace_back(10'000, next);
+    } catch (const OutOfTierMemory& error) {
+      CAPTURE(std::string{error.what()});
+      CHECK((contains(error.what(), "no disk space for a window") ||
+             contains(error.what(), "cause: error 28")));
+      CHECK(error.cause() == std::errc::no_space_on_device);
+    }
+    return added;
+  };
+  const auto check = [&] {
+    for (const auto& list : lists)
+      CHECK(std::ranges::count(list, list.front()) == static_cast<std::ptrdiff_t>(list.size()));
+  };
+  CHECK(grow_until_refused() > 150);
+  CHECK(next < 500);
+  check();
+  for (int i = 0; i < 100; ++i) lists.pop_front();
+  check();
+  CHECK(grow_until_refused() > 50);
+  check();
+  runtime.manager()->check_invariants();
 }

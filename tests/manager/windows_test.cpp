@@ -63,6 +63,8 @@ TEST_CASE("what is in a window keeps its address and its bytes, wherever it goes
       CAPTURE(size.count);
       Rig rig{16_MiB, 16_MiB, addressable, mode};
       Windowed object{rig, size};
+      const auto alignment = size >= 2_MiB ? 2_MiB : 64_KiB;
+      CHECK(reinterpret_cast<std::uintptr_t>(object.bytes.data()) % alignment.count == 0);
       object.fill(7);
       for (const TierIndex there : {TierIndex{1}, TierIndex{0}, TierIndex{1}}) {
         migrate(rig, object.handle, there);
