@@ -21,7 +21,7 @@ class Libtier(ConanFile):
     topics = ("memory", "allocator", "tiered-memory", "nvme", "numa", "pmr")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {
+    options = {  # no with_numa: nothing calls libnuma; nodes of memory are read from /sys
         "shared": [True, False],
         "fPIC": [True, False],
         "with_io_uring": [True, False],
@@ -44,7 +44,8 @@ class Libtier(ConanFile):
         cmake_layout(self)
 
     def requirements(self):
-        self.requires("boost/[>=1.74 <2]", transitive_headers=True)
+        # No library of Boost's is linked: a boost with header_only=True will do.
+        self.requires("boost/[>=1.74 <2]", transitive_headers=True, libs=False)
         self.requires("onetbb/[>=2021.3 <2023]")
         self.requires("nlohmann_json/[>=3.9 <4]", visible=False)
         if self.options.with_io_uring:

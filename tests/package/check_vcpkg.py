@@ -3,7 +3,7 @@
 """The overlay port builds, static and shared, what a program can be built with: check_vcpkg.py FOLDER
 
 vcpkg itself is not there: vcpkg_port.cmake runs the port's own portfile.cmake with what vcpkg's functions do, and the
-manifest is compared with the rules of its schema, with the portfile and with the project.
+manifest is compared with the rules of its schema, with the portfile, with the project and with what of Boost it includes.
 """
 import json
 import re
@@ -14,6 +14,8 @@ from package import DESCRIPTION, ROOT, VERSION, WORKS, consumer
 
 PORT = ROOT / "ports" / "libtier"
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+BOOST = re.compile(r"^\s*#\s*include\s*[<\"]boost/([\w/]+)", re.MULTILINE)
+HOMES = {"functional/hash": "container_hash"}  # headers whose folder, or name, is not that of their library
 FIELDS = ["name", "version-semver", "description", "license", "supports", "dependencies", "default-features", "features"]
 
 
@@ -42,6 +44,24 @@ def manifest_problems(manifest):
     switches = re.search(r"FEATURES\n((?: +\S+ +\w+\n)+)", (PORT / "portfile.cmake").read_text())[1]
     if re.findall(r"^ +(\S+)", switches, re.MULTILINE) != list(features):
         yield "portfile.cmake switches other features than vcpkg.json has"
+
+
+def boost_ports(*folders):
+    """Of the libraries whose headers are included there; Boost has a port for each."""
+    texts = ((ROOT / name).read_text() for name in package.sources.cpp_files() if name.parts[0] in folders)
+    headers = {header for text in texts for header in BOOST.findall(text)}
+    return {"boost-" + HOMES.get(header, header.split("/")[0]).replace("_", "-") for header in headers}
+
+
+def boost_problems(manifest):
+    needed = boost_ports("include", "src", "policies")
+    for where, entries, includes in (
+        ("vcpkg.json", manifest["dependencies"], needed),
+        ("vcpkg.json, tools", manifest["features"]["tools"]["dependencies"], boost_ports("tools") - needed),
+    ):
+        listed = {entry for entry in entries if isinstance(entry, str) and entry.startswith("boost-")}
+        yield from (f"{where}: {name}, whose headers are included, is not a dependency" for name in sorted(includes - listed))
+        yield from (f"{where}: nothing includes a header of {name}" for name in sorted(listed - includes))
 
 
 def package_problems(prefix):
@@ -80,7 +100,7 @@ def problems_of(linkage, features):
 
 work = package.Work(sys.argv[1])
 manifest = json.loads((PORT / "vcpkg.json").read_text())
-problems = list(manifest_problems(manifest))
+problems = [*manifest_problems(manifest), *boost_problems(manifest)]
 problems += problems_of("static", manifest["features"])
 problems += problems_of("dynamic", manifest["default-features"])
 package.report(problems, "the overlay port of vcpkg")
