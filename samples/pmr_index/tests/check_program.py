@@ -3,6 +3,7 @@
 tier-relocate keeps pointers good.
 
     check_program.py TIER_INDEX TIER_RELOCATE TIER
+    check_program.py TIER_INDEX  # of real text, that of the data sets which TIER_DATA names
 """
 import json
 import os
@@ -12,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-INDEX, RELOCATE, TIER = sys.argv[1:]
+INDEX, *OTHERS = sys.argv[1:]
 SKIPPED = 77
 SMALL = ["--documents", "12000", "--queries", "400"]
 ALONE = ["--fast", "4MiB", *SMALL]  # what a run alone has to be told
@@ -39,6 +40,11 @@ MAX_MAP_COUNT = 1000  # of a system that allows few mappings; its usual setting 
 ENVIRONMENT = os.environ | {"ASAN_OPTIONS": "quarantine_size_mb=1:thread_local_quarantine_size_kb=64"}
 
 
+def skip(why):
+    print("skipped: " + why)
+    sys.exit(SKIPPED)
+
+
 def run(*arguments, program=INDEX):
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=250, env=ENVIRONMENT)
 
@@ -57,9 +63,10 @@ def check_fields(each):
     assert each["documents"] == 12000 and each["queries"] == 400, each
 
 
-def compares_all_runs(folder):
+def compare(folder, *more):
+    """All runs, which find the same."""
     file = folder / "all.json"
-    ended = run("--repeat", "2", "--json", str(file), "--paging-folder", "/var/tmp", "--paging-seconds", "10", *SMALL)
+    ended = run("--json", str(file), "--paging-folder", "/var/tmp", "--paging-seconds", "10", *SMALL, *more)
     assert ended.returncode == 0, ended
     left_out = LEFT_OUT in ended.stderr or "was given up" in ended.stderr
     found = runs_in(file)
@@ -70,7 +77,12 @@ def compares_all_runs(folder):
     for each in found:
         check_fields(each)
         assert each["checksum"] == found[0]["checksum"], (each, found[0])
-        assert len(each["repeats"]) == 2, each
+    return ended.stdout, found
+
+
+def compares_all_runs(folder):
+    printed, found = compare(folder, "--repeat", "2")
+    assert all(len(each["repeats"]) == 2 for each in found), found
     std, scopes, without = found[:3]
     assert std["container_bytes"] > 5_000_000, std
     for each in (scopes, without):
@@ -80,9 +92,9 @@ def compares_all_runs(folder):
         assert each["build_faults"]["window"] > 0, each
         assert each["mappings"] < MAX_MAP_COUNT, each
     assert scopes["query_faults"]["window"] < without["query_faults"]["window"], (scopes, without)
-    header, *lines = ended.stdout.splitlines()
+    header, *lines = printed.splitlines()
     assert header.split()[:3] == ["run", "build", "queries/s"], header
-    assert [line.split()[0] for line in lines if line[0] not in " *"] == names, ended.stdout
+    assert [line.split()[0] for line in lines if line[0] not in " *"] == [each["name"] for each in found], printed
     return std["checksum"]
 
 
@@ -136,6 +148,13 @@ def indexes_text(folder):
     assert whole["words"] > 0 and whole["checksum"] != part["checksum"], (whole, part)
 
 
+def indexes_real_text(folder, text):
+    _, (std, *_) = compare(folder, "--text", text)
+    assert 200 * (std["documents"] - 1) <= std["words"] <= 264 * std["documents"], std  # up to the end of a sentence
+    (generated,) = json.loads(run("--run", "std", "--json", "-", *SMALL).stdout)["runs"]
+    assert std["checksum"] != generated["checksum"], (std, generated)
+
+
 def names_what_is_wrong(folder):
     empty = folder / "empty.txt"
     empty.write_text("... \n")
@@ -172,9 +191,9 @@ def keeps_what_ran_before_a_run_fails():
     assert ended.stdout.splitlines()[1].startswith("std "), ended.stdout
 
 
-def relocates(folder):
+def relocates(folder, relocate):
     for slow in ([], ["--slow", f"file:{folder}:256MiB"]):
-        ended = run("--size", "24MiB", *slow, program=RELOCATE)
+        ended = run("--size", "24MiB", *slow, program=relocate)
         assert ended.returncode == 0, ended
         lines = ended.stdout.splitlines()
         assert "pointers held meanwhile are good" in lines[-1], ended.stdout
@@ -185,24 +204,37 @@ def relocates(folder):
         assert ("move_pages(2)" in rows) != ("skipped: move_pages(2)" in ended.stdout), ended.stdout
         assert ("rebuilding" in rows) == (not slow), ended.stdout
         assert ("skipped: rebuilding" in ended.stdout) == bool(slow), ended.stdout
-    ended = run("--size", "much", program=RELOCATE)
+    ended = run("--size", "much", program=relocate)
     assert ended.returncode == 2 and ended.stderr.startswith("tier-relocate: "), ended
 
 
-def why_no_windows():
-    userfaultfd = json.loads(run("info", "--json", program=TIER).stdout)["machine"]["userfaultfd"]
+def why_no_windows(tier):
+    userfaultfd = json.loads(run("info", "--json", program=tier).stdout)["machine"]["userfaultfd"]
     return "" if userfaultfd["usable"] else userfaultfd["reason"]
 
 
-with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
-    indexes_text(Path(name))
-    names_what_is_wrong(Path(name))
-    runs_where_the_system_pages(Path(name))
-    if WHY_NOT := why_no_windows():
-        print("skipped: what full windows do: " + WHY_NOT)
-        sys.exit(SKIPPED)
-    CHECKSUM = compares_all_runs(Path(name))
-    runs_on_files(Path(name), CHECKSUM)
-    answers_do_not_depend_on_speed(CHECKSUM)
+def check_real_text(folder):
+    data = os.environ.get("TIER_DATA")
+    if not data:
+        skip("TIER_DATA names no folder with the data sets")
+    indexes_real_text(folder, str(Path(data, "text")))
+
+
+def check_programs(folder, relocate, tier):
+    indexes_text(folder)
+    names_what_is_wrong(folder)
+    runs_where_the_system_pages(folder)
+    if why_not := why_no_windows(tier):
+        skip("what full windows do: " + why_not)
+    checksum = compares_all_runs(folder)
+    runs_on_files(folder, checksum)
+    answers_do_not_depend_on_speed(checksum)
     keeps_what_ran_before_a_run_fails()
-    relocates(Path(name))
+    relocates(folder, relocate)
+
+
+with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+    if OTHERS:
+        check_programs(Path(name), *OTHERS)
+    else:
+        check_real_text(Path(name))
