@@ -13,7 +13,7 @@ TierFacts ManagerCore::tier_facts(TierIndex t) const noexcept {
           static_cast<std::uint64_t>(model.latency.count()),
           model.addressable,
           state.heap.capacity(),
-          state.heap.used(),
+          state.used(),
           state.heap.largest_free()};
 }
 

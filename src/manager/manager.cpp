@@ -428,7 +428,7 @@ Statistics ManagerCore::statistics() const {
   for (const auto& t : tiers_) {
     s.tiers.push_back({std::string{t.tier->name()},
                        t.heap.capacity(),
-                       t.heap.used(),
+                       t.used(),
                        {t.high_water},
                        t.heap.largest_free(),
                        t.heap.condemned(),
@@ -516,8 +516,9 @@ void ManagerCore::check_invariants() const {
       used[t] += heap.size(slot);
       const auto* r = static_cast<const Region*>(heap.owner(slot));
       if (r == nullptr) continue;
-      require(r->block != nullptr || in_flight_ > 0 || pending_rooms_ > 0 || inside_ > 0,
-              "(I6) a region without a block belongs to a transfer or a room");
+      require(
+          r->block != nullptr || r == tiers_[t].spare || in_flight_ > 0 || pending_rooms_ > 0 || inside_ > 0,
+          "(I6) a region without a block belongs to a transfer or a room");
     }
     require(used[t] == heap.used().count, "(I3) used bytes are the sum of the regions");
     require(used[t] <= heap.capacity().count, "(I3) used bytes are at most the capacity");

@@ -116,8 +116,14 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     RankedBlocks ranked;       // blocks whose primary is here and may move
     RegionList secondaries;    // further copies, droppable
     std::vector<bool> bare{};  // by page: free, and absent
+    Region* spare = nullptr;   // kept free, for blocks to go aside
     std::uint64_t high_water = 0;
     bool below_watermark = false;
+
+    /// Without the spare.
+    [[nodiscard]] Bytes used() const noexcept {
+      return spare == nullptr ? heap.used() : heap.used() - Bytes{heap.size(spare->slot)};
+    }
   };
   struct OpenKernel {
     std::string name;
@@ -144,7 +150,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void free_contents(Block& b) noexcept TIER_REQUIRES(mutex_);
   void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
-  bool leaves_room_for_faults(std::uint64_t size) const noexcept TIER_REQUIRES(mutex_);
+  bool leaves_room_for_faults(std::uint64_t size) noexcept TIER_REQUIRES(mutex_);
   Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool room_may_come(MutexLock& lock) TIER_REQUIRES(mutex_);
   Object& new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name)
@@ -271,6 +277,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void background_room_ended(Room& room) noexcept TIER_REQUIRES(mutex_);
   bool revoke_prefetches(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
   RoomReport survey() noexcept TIER_REQUIRES(mutex_);
+  bool keep_spares() noexcept TIER_REQUIRES(mutex_);
+  void give_up_spares() noexcept TIER_REQUIRES(mutex_);
+  Region* room_aside(const Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
   bool compact_tier(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
   RegionHeap::Slot resume(TierIndex t, BlockId reached) const noexcept TIER_REQUIRES(mutex_);
   bool slide(TierIndex t, RegionHeap::Slot hole, BlockId before, MutexLock& lock) TIER_REQUIRES(mutex_);

@@ -33,7 +33,7 @@ Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_co
     give_back(region);
     return nullptr;
   }
-  state.high_water = std::max(state.high_water, std::uint64_t{state.heap.used().count});
+  state.high_water = std::max(state.high_water, std::uint64_t{state.used().count});
   RegionEvent event{{}, 0, t, {state.heap.size(slot)}, false};
   tell(event, &Observer::on_region);
   return region;
@@ -434,8 +434,9 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
 
 /// Whoever touches what is absent from a window has nobody to throw to: for it there is always room to bring it, if not
 /// without moving others.
-bool ManagerCore::leaves_room_for_faults(std::uint64_t size) const noexcept {
+bool ManagerCore::leaves_room_for_faults(std::uint64_t size) noexcept {
   if (kept_for_faults_ == 0) return true;
+  if (!keep_spares()) return false;
   std::uint64_t all = 0;
   for (const auto& tier : tiers_) all += tier.heap.capacity().count - tier.heap.condemned().count;
   return living_ + size + kept_for_faults_ <= all;

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <tuple>
 #include <utility>
+
+#include "memory/window_space.hpp"
 
 namespace tier {
 namespace {
@@ -348,7 +351,8 @@ RoomReport ManagerCore::survey() noexcept {
     for (auto slot = tier.heap.first(); slot != RegionHeap::none; slot = tier.heap.next(slot)) {
       auto* region = static_cast<Region*>(tier.heap.owner(slot));
       if (region == nullptr) continue;  // free or condemned
-      if (region->block == nullptr) {   // a transfer's target, or held by a room in the making
+      if (region == tier.spare) continue;
+      if (region->block == nullptr) {  // a transfer's target, or held by a room in the making
         report.transient = true;
         continue;
       }
@@ -480,6 +484,35 @@ RegionHeap::Slot ManagerCore::resume(TierIndex t, BlockId reached) const noexcep
   return region != nullptr ? region->slot : tiers_[t].heap.first();
 }
 
+/// In each tier whose blocks are absent from windows, room for one of them: else what is free, but in many pieces, could
+/// not be brought together when all is full.   \return  false if there is none now
+bool ManagerCore::keep_spares() noexcept {
+  bool all = true;
+  for (TierIndex t = 0; t < tiers_.size(); ++t) {
+    auto& state = tiers_[t];
+    if (kept_for_faults_ == 0 || state.spare != nullptr || state.tier->has_private_pages()) continue;
+    std::error_code cause;
+    do state.spare = allocate_region(t, window_block_, WindowSpace::page(), cause);
+    while (state.spare == nullptr && drop_a_secondary(t));
+    all = all && state.spare != nullptr;
+  }
+  return all;
+}
+
+void ManagerCore::give_up_spares() noexcept {
+  for (auto& tier : tiers_)
+    if (tier.spare != nullptr) free_region(std::exchange(tier.spare, nullptr));
+}
+
+/// For a moment, and in no faster tier.
+Region* ManagerCore::room_aside(const Block& b, TierIndex t) noexcept {
+  std::error_code cause;
+  for (auto other = static_cast<TierIndex>(t + 1); other < tiers_.size(); ++other)
+    if (b.record->in(other) == nullptr)
+      if (Region* r = allocate_region(other, b.size, b.record->alignment, cause)) return r;
+  return allocate_region(t, b.size, b.record->alignment, cause);
+}
+
 /// Moves the block behind a hole into it.   \pre  something is behind it
 /// \param before  a block in front of the hole, if any
 /// \return  true if something moved
@@ -501,11 +534,7 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Mute
   const BlockId id = b.id;
   if (heap.offset(hole) + heap.size(hole) < target + b.size) {
     // The two overlap: by way of another place.
-    Region* aside = nullptr;
-    for (auto other = static_cast<TierIndex>(t + 1); other < tiers_.size() && aside == nullptr; ++other)
-      aside = b.record->in(other) == nullptr ? allocate_region(other, b.size, b.record->alignment, cause)
-                                             : nullptr;
-    if (aside == nullptr) aside = allocate_region(t, b.size, b.record->alignment, cause);
+    Region* aside = room_aside(b, t);
     if (aside == nullptr || !relocate(b, aside, Cause::Compact, lock)) return false;
     Block* now = find(id);
     if (now == nullptr) return true;
@@ -536,6 +565,13 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Mute
 
 /// Moves blocks towards the start of a tier until nothing more can move. \return  true if something moved
 bool ManagerCore::compact_tier(TierIndex t, MutexLock& lock) {
+  struct Spares {
+    ManagerCore& core;
+    explicit Spares(ManagerCore& c) TIER_NO_THREAD_SAFETY_ANALYSIS : core{c} { core.give_up_spares(); }
+    ~Spares() TIER_NO_THREAD_SAFETY_ANALYSIS { core.keep_spares(); }
+    Spares(const Spares&) = delete;
+    Spares& operator=(const Spares&) = delete;
+  } const spares{*this};
   auto& heap = tiers_[t].heap;
   bool moved = false;
   std::uint64_t from = 0;  // holes before it cannot be filled
@@ -592,7 +628,7 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
     }
     say(" %.*s: %llu bytes, %llu free, largest run %llu, %llu pinned;",
         static_cast<int>(t.tier->name().size()), t.tier->name().data(), bytes(t.heap.capacity()),
-        bytes(t.heap.capacity() - t.heap.used()), bytes(t.heap.largest_free()),
+        bytes(t.heap.capacity() - t.used()), bytes(t.heap.largest_free()),
         static_cast<unsigned long long>(pinned));
   }
   if (cause) say(" cause: error %d of %s", cause.value(), cause.category().name());

@@ -241,7 +241,7 @@ ManagerCore::Served ManagerCore::serve(const WindowFault& fault, bool may_wait) 
   }
   try {
     enter({&operand, 1}, {0, false, {}, 0});
-  } catch (const OutOfTierMemory& error) {  // a scope that holds some of it will end, or something be freed
+  } catch (const OutOfTierMemory& error) {  // a scope will end, something be freed, or a disk have room again
     return wait_for_room(fault, error.what()), Served::Again;
   } catch (const std::exception& error) {
     return refuse(fault, error.what()), Served::Yes;
@@ -418,6 +418,7 @@ WindowSpace& ManagerCore::windows() {
       std::ranges::all_of(tiers_, [](const auto& t) { return t.tier->has_private_pages(); });
   // One block leaves for another, and what is free need not be in one piece: a guess, for blocks of the same size.
   if (windows_->mode() == WindowMode::Full && !all_show) kept_for_faults_ = 4 * window_block_;
+  std::ignore = keep_spares();
   return *windows_;
 }
 
