@@ -150,7 +150,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void free_contents(Block& b) noexcept TIER_REQUIRES(mutex_);
   void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
-  bool leaves_room_for_faults(std::uint64_t size) noexcept TIER_REQUIRES(mutex_);
+  bool leaves_room_for_faults(std::uint64_t size, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool room_may_come(MutexLock& lock) TIER_REQUIRES(mutex_);
   Object& new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name)
@@ -277,7 +277,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void background_room_ended(Room& room) noexcept TIER_REQUIRES(mutex_);
   bool revoke_prefetches(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
   RoomReport survey() noexcept TIER_REQUIRES(mutex_);
-  bool keep_spares() noexcept TIER_REQUIRES(mutex_);
+  bool keep_spares(std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   void give_up_spares() noexcept TIER_REQUIRES(mutex_);
   Region* room_aside(const Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
   bool compact_tier(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);

@@ -416,8 +416,9 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const auto alignment = b.record->alignment;
   RoomReport report;
   reclaim_if_full();
-  if (!leaves_room_for_faults(b.size) && (reclaim_garbage() == 0 || !leaves_room_for_faults(b.size)))
-    throw_out_of_memory(b.size, name, {});
+  if (!leaves_room_for_faults(b.size, report.cause) &&
+      (reclaim_garbage() == 0 || !leaves_room_for_faults(b.size, report.cause)))
+    throw_out_of_memory(b.size, name, report.cause);
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
   if (Region* r = allocate_region(placement.tier, b.size, alignment, report.cause)) return r;
@@ -434,9 +435,9 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
 
 /// Whoever touches what is absent from a window has nobody to throw to: for it there is always room to bring it, if not
 /// without moving others.
-bool ManagerCore::leaves_room_for_faults(std::uint64_t size) noexcept {
+bool ManagerCore::leaves_room_for_faults(std::uint64_t size, std::error_code& cause) noexcept {
   if (kept_for_faults_ == 0) return true;
-  if (!keep_spares()) return false;
+  if (!keep_spares(cause)) return false;
   std::uint64_t all = 0;
   for (const auto& tier : tiers_) all += tier.heap.capacity().count - tier.heap.condemned().count;
   return living_ + size + kept_for_faults_ <= all;

@@ -486,14 +486,15 @@ RegionHeap::Slot ManagerCore::resume(TierIndex t, BlockId reached) const noexcep
 
 /// In each tier whose blocks are absent from windows, room for one of them: else what is free, but in many pieces, could
 /// not be brought together when all is full.   \return  false if there is none now
-bool ManagerCore::keep_spares() noexcept {
+bool ManagerCore::keep_spares(std::error_code& cause) noexcept {
   bool all = true;
   for (TierIndex t = 0; t < tiers_.size(); ++t) {
     auto& state = tiers_[t];
     if (kept_for_faults_ == 0 || state.spare != nullptr || state.tier->has_private_pages()) continue;
-    std::error_code cause;
+    const auto high_water = state.high_water;
     do state.spare = allocate_region(t, window_block_, WindowSpace::page(), cause);
     while (state.spare == nullptr && drop_a_secondary(t));
+    state.high_water = high_water;
     all = all && state.spare != nullptr;
   }
   return all;
@@ -568,7 +569,10 @@ bool ManagerCore::compact_tier(TierIndex t, MutexLock& lock) {
   struct Spares {
     ManagerCore& core;
     explicit Spares(ManagerCore& c) TIER_NO_THREAD_SAFETY_ANALYSIS : core{c} { core.give_up_spares(); }
-    ~Spares() TIER_NO_THREAD_SAFETY_ANALYSIS { core.keep_spares(); }
+    ~Spares() TIER_NO_THREAD_SAFETY_ANALYSIS {
+      std::error_code cause;  // who allocates hears of it
+      core.keep_spares(cause);
+    }
     Spares(const Spares&) = delete;
     Spares& operator=(const Spares&) = delete;
   } const spares{*this};

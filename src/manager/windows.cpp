@@ -416,9 +416,8 @@ WindowSpace& ManagerCore::windows() {
   if (windows_ == nullptr) windows_ = paged_windows();
   const bool all_show =
       std::ranges::all_of(tiers_, [](const auto& t) { return t.tier->has_private_pages(); });
-  // One block leaves for another, and what is free need not be in one piece: a guess, for blocks of the same size.
+  // One block leaves for another, and what is free is in pieces, in two tiers, with a spare in between.
   if (windows_->mode() == WindowMode::Full && !all_show) kept_for_faults_ = 4 * window_block_;
-  std::ignore = keep_spares();
   return *windows_;
 }
 
