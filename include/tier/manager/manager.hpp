@@ -127,7 +127,7 @@ class TIER_EXPORT Companion {
 /// retired; (I2) its regions lie in different tiers; (I3) a tier's used bytes are the sum of its regions with slack
 /// and of condemned ranges, and at most its capacity; (I4) a block is marked moving exactly while it has a transfer;
 /// (I5) a settled block's address is its primary's; (I6) every region belongs to a block, a transfer or a room in the
-/// making.
+/// making, or is its tier's spare, which statistics do not count.
 /// \threadsafety  Internally synchronised.
 class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
  public:
