@@ -438,9 +438,13 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
 bool ManagerCore::leaves_room_for_faults(std::uint64_t size, std::error_code& cause) noexcept {
   if (kept_for_faults_ == 0) return true;
   if (!keep_spares(cause)) return false;
-  std::uint64_t all = 0;
-  for (const auto& tier : tiers_) all += tier.heap.capacity().count - tier.heap.condemned().count;
-  return living_ + size + kept_for_faults_ <= all;
+  std::uint64_t lacking = living_ + size + kept_for_faults_;
+  for (auto& tier : tiers_) {
+    const auto lost = tier.heap.condemned();
+    const auto backed = tier.tier->back(std::min(tier.heap.capacity(), Bytes{lacking} + lost), cause);
+    lacking -= std::min(lacking, (std::max(backed, lost) - lost).count);
+  }
+  return lacking == 0;
 }
 
 /// Waits for what ends by itself, never for pins: the caller may hold them. \return  false if there is nothing of that

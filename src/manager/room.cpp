@@ -407,10 +407,16 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
   std::size_t below = 1, had_below = 0;  // places for blocks of a window, further down
   for (int attempt = 0; attempt < attempts; ++attempt) {
     reclaim_if_full();
-    if (Region* r = allocate_region(t, size, alignment, report.cause)) return r;
+    std::error_code refused;  // there is room in the tier, but no space for it
+    if (Region* r = allocate_region(t, size, alignment, refused)) return r;
+    if (refused) report.cause = refused;
     if (size > tiers_[t].heap.capacity().count) break;
     if (drop_a_secondary(t)) continue;
     if (slowest && garbage_ > 0 && reclaim_garbage() > 0) continue;
+    if (refused && !std::exchange(compacted, true)) {
+      report.unlocked = true;
+      if (compact_tier(t, lock)) continue;
+    }
 
     std::vector<TierIndex> to;
     bool forced = false, inside = slowest;

@@ -57,6 +57,17 @@ std::error_code ExtentMap::back(std::size_t begin, std::size_t end, Take take) n
   return {};
 }
 
+Bytes ExtentMap::back(Bytes total, Take take, std::error_code& cause) noexcept {
+  const MutexLock lock{mutex_};
+  for (std::size_t i = 0; i < extents_.size() && backed_ < total; ++i) {
+    const auto error = extents_[i].state == State::Bare ? back(i, i + 1, take) : std::error_code{};
+    if (!error) continue;
+    cause = error;
+    break;
+  }
+  return backed_;
+}
+
 bool ExtentMap::release(std::uint64_t offset, std::uint64_t size) noexcept {
   const MutexLock lock{mutex_};
   for_each_part(offset, size, [this](Extent& extent, std::uint64_t bytes) TIER_REQUIRES(mutex_) {
@@ -96,7 +107,12 @@ bool ExtentMap::is_returning(std::size_t begin, std::size_t end) const noexcept 
 }
 
 void ExtentMap::set_state(std::size_t begin, std::size_t end, State state) noexcept {
-  for (auto i = begin; i < end; ++i) extents_[i].state = state;
+  for (auto i = begin; i < end; ++i) {
+    const Bytes size{run_of(i, i + 1).size};
+    if (extents_[i].state == State::Backed) backed_ -= size;
+    if (state == State::Backed) backed_ += size;
+    extents_[i].state = state;
+  }
 }
 
 }  // namespace tier

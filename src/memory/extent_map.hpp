@@ -33,6 +33,11 @@ class ExtentMap {
   /// \return  Whether more lies idle than may.
   bool release(std::uint64_t offset, std::uint64_t size) noexcept TIER_EXCLUDES(mutex_);
 
+  /// Takes space from the beginning until there is enough for `total` bytes, used or idle.
+  /// \param[out] cause  The first error of `take`; else untouched.
+  /// \return  Bytes that have space.
+  Bytes back(Bytes total, Take take, std::error_code& cause) noexcept TIER_EXCLUDES(mutex_);
+
   /// Where more lies idle than may: some of it, which the caller returns to the system and then reports.
   std::optional<Run> begin_return() noexcept TIER_EXCLUDES(mutex_);
   void end_return(Run run) noexcept TIER_EXCLUDES(mutex_);
@@ -62,6 +67,7 @@ class ExtentMap {
   CondVar returned_;
   std::vector<Extent> extents_ TIER_GUARDED_BY(mutex_);
   std::size_t idle_ TIER_GUARDED_BY(mutex_) = 0;  // extents
+  Bytes backed_ TIER_GUARDED_BY(mutex_);
 };
 
 }  // namespace tier

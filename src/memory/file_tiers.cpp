@@ -36,6 +36,11 @@ std::error_code ScratchTier::reserve(std::uint64_t offset, std::uint64_t size) n
                           [this](ExtentMap::Run run) { return file_.allocate(run.offset, run.size); });
 }
 
+Bytes ScratchTier::back(Bytes total, std::error_code& cause) noexcept {
+  return extents_.back(
+      total, [this](ExtentMap::Run run) { return file_.allocate(run.offset, run.size); }, cause);
+}
+
 void ScratchTier::release(std::uint64_t offset, std::uint64_t size) noexcept {
   if (extents_.release(offset, size)) returner_.wake();
 }

@@ -17,6 +17,7 @@ class ScratchTier : public Tier {
   std::string_view directory() const noexcept final { return path_; }
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override;
   void release(std::uint64_t offset, std::uint64_t size) noexcept override;
+  Bytes back(Bytes total, std::error_code& cause) noexcept override;
 
  protected:
   ScratchTier(const TierSpec& spec, std::string name, const TierModel& model, ScratchFile::Mode mode);

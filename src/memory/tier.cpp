@@ -6,6 +6,7 @@ namespace tier {
 std::error_code Tier::access_error(Direction, std::uint64_t, std::size_t) noexcept { return {}; }
 std::error_code Tier::reserve(std::uint64_t, std::uint64_t) noexcept { return {}; }
 void Tier::release(std::uint64_t, std::uint64_t) noexcept {}
+Bytes Tier::back(Bytes, std::error_code&) noexcept { return capacity_; }
 void Tier::charge(Direction, std::uint64_t, unsigned, std::chrono::steady_clock::time_point) noexcept {}
 
 }  // namespace tier

@@ -13,17 +13,24 @@ namespace {
 class Extents {
  public:
   std::error_code reserve(Bytes offset, Bytes size) {
-    return map.reserve(offset.count, size.count, [this](ExtentMap::Run run) {
-      if (full) return std::make_error_code(std::errc::no_space_on_device);
-      taken.push_back(run);
-      return std::error_code{};
-    });
+    return map.reserve(offset.count, size.count, [this](ExtentMap::Run run) { return take(run); });
+  }
+  Bytes back(Bytes total, std::error_code& cause) {
+    return map.back(
+        total, [this](ExtentMap::Run run) { return take(run); }, cause);
   }
   bool release(Bytes offset, Bytes size) { return map.release(offset.count, size.count); }
 
   ExtentMap map{21_MiB, 2_MiB, 8_MiB};
   bool full = false;
   std::vector<ExtentMap::Run> taken;
+
+ private:
+  std::error_code take(ExtentMap::Run run) {
+    if (full) return std::make_error_code(std::errc::no_space_on_device);
+    taken.push_back(run);
+    return {};
+  }
 };
 
 }  // namespace
@@ -51,6 +58,31 @@ TEST_CASE("a reservation that fails counts nothing") {
   CHECK(!extents.map.begin_return());
   REQUIRE(!extents.reserve(0_B, 20_MiB));
   CHECK(extents.release(0_B, 20_MiB));
+}
+
+TEST_CASE("space taken ahead is counted with what has space, and used by reservations") {
+  Extents extents;
+  std::error_code cause;
+  REQUIRE(!extents.reserve(2_MiB, 3_MiB));
+  CHECK(extents.back(4_MiB, cause) == 4_MiB);
+  CHECK(extents.taken.size() == 1);
+  CHECK(extents.back(7_MiB, cause) == 8_MiB);
+  CHECK(!cause);
+  const auto taken = extents.taken.size();
+  REQUIRE(!extents.reserve(0_B, 2_MiB));
+  REQUIRE(!extents.reserve(6_MiB, 2_MiB));
+  CHECK(extents.taken.size() == taken);
+  extents.full = true;
+  CHECK(extents.back(9_MiB, cause) == 8_MiB);
+  CHECK(cause == std::errc::no_space_on_device);
+  extents.full = false;
+  CHECK(extents.back(21_MiB, cause) == 21_MiB);  // the last extent is a short one
+  extents.release(0_B, 2_MiB);
+  const auto back = extents.map.begin_return();
+  REQUIRE(back);
+  CHECK(extents.back(0_B, cause) == 21_MiB - Bytes{back->size});
+  extents.map.end_return(*back);
+  CHECK(extents.back(21_MiB, cause) == 21_MiB);
 }
 
 TEST_CASE("an extent is idle when the last of its regions is gone") {

@@ -84,6 +84,10 @@ class TIER_EXPORT Tier {
   virtual std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept;
   /// The range is free again; space may go back to the system, in batches.
   virtual void release(std::uint64_t offset, std::uint64_t size) noexcept;
+  /// Takes space from the system ahead of regions, until there is enough for `total` bytes of them.
+  /// \param[out] cause  The system's error where there is less than that; else untouched.
+  /// \return  Bytes that have space, used or not: at least `total` without an error.
+  virtual Bytes back(Bytes total, std::error_code& cause) noexcept;
 
   /// Moves a batch with as many requests in flight as the device likes, and returns when all have ended.
   /// Each request's `error` is set; on an emulated tier the modelled time has passed. A device that the CPU cannot
