@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "memory/window_space.hpp"
+#include "memory/mapping.hpp"
 
 namespace tier {
 namespace {
@@ -498,7 +498,7 @@ bool ManagerCore::keep_spares(std::error_code& cause) noexcept {
     auto& state = tiers_[t];
     if (kept_for_faults_ == 0 || state.spare != nullptr || state.tier->has_private_pages()) continue;
     const auto high_water = state.high_water;
-    do state.spare = allocate_region(t, window_block_, WindowSpace::page(), cause);
+    do state.spare = allocate_region(t, window_block_, page_size(), cause);
     while (state.spare == nullptr && drop_a_secondary(t));
     state.high_water = high_water;
     all = all && state.spare != nullptr;

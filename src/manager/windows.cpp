@@ -2,7 +2,6 @@
 /// \file  Windows: objects whose addresses never change, and the pages that are there.
 #include "manager_core.hpp"
 
-#include <unistd.h>
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
 
@@ -13,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+
+#include "memory/mapping.hpp"
 
 namespace tier {
 namespace {
@@ -121,7 +122,7 @@ void ManagerCore::make_bare(Region& region) noexcept {
 bool ManagerCore::take_bare(TierIndex t, std::uint64_t offset, std::uint64_t size) noexcept {
   auto& bare = tiers_[t].bare;
   if (bare.empty()) return false;
-  const auto first = offset / WindowSpace::page(), last = (offset + size - 1) / WindowSpace::page();
+  const auto first = offset / page_size(), last = (offset + size - 1) / page_size();
   bool all = true;
   for (auto i = first; i <= last; ++i) {
     all = all && bare[i];
@@ -134,9 +135,7 @@ void ManagerCore::give_back_bare(const Region& region) noexcept {
   auto& state = tiers_[region.tier];
   if (!region.bare || state.bare.empty()) return;
   const auto begin = state.heap.offset(region.slot), end = begin + state.heap.size(region.slot);
-  for (auto i = round_up(begin, WindowSpace::page()) / WindowSpace::page(); i < end / WindowSpace::page();
-       ++i)
-    state.bare[i] = true;
+  for (auto i = round_up(begin, page_size()) / page_size(); i < end / page_size(); ++i) state.bare[i] = true;
 }
 
 /// \return  null: they arrive in their region
@@ -268,7 +267,7 @@ void ManagerCore::wait_for_room(const WindowFault& fault, const char* why) noexc
 /// A page of the tier's that nobody had touched before it was moved into the window. While writes are held it must be
 /// protected, as the pages that there are: a store into it would not be told.
 void ManagerCore::fill_hole(std::byte* address, bool protect) noexcept {
-  const auto page = WindowSpace::page();
+  const auto page = page_size();
   auto* const begin = address - reinterpret_cast<std::uintptr_t>(address) % page;
   std::ignore = windows_->fill(begin, zeros(), page, protect);  // there already, if another thread was faster
 }
@@ -407,7 +406,7 @@ WindowSpace& ManagerCore::windows() {
         "full windows need memory in the fastest tier, which is " + std::string{tiers_.front().tier->name()}};
   for (auto& state : tiers_)
     if (state.tier->has_private_pages())
-      state.bare.resize(round_up(state.heap.capacity().count, WindowSpace::page()) / WindowSpace::page());
+      state.bare.resize(round_up(state.heap.capacity().count, page_size()) / page_size());
   if (has_memory && options_.windows != WindowMode::Restricted) try {
       windows_ = served_windows();
     } catch (const TierError& error) {
@@ -467,7 +466,7 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
   if (whole < most) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
   // The last block ends soon after what it holds: up to 64 KiB more would be twice the bytes of many an object.
   const auto end =
-      std::min(whole, round_up(std::max<std::size_t>(size, 1), std::max(WindowSpace::page(), io_alignment_)));
+      std::min(whole, round_up(std::max<std::size_t>(size, 1), std::max(page_size(), io_alignment_)));
   MutexLock lock{mutex_};
   drain_notes();
   const Inside inside{*this};
@@ -551,7 +550,7 @@ void ManagerCore::give_space_back(const ObjectWindow& window, std::size_t begin,
 }
 
 Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {
-  Block& b = new_block(size, size == huge_page ? huge_page : WindowSpace::page());
+  Block& b = new_block(size, size == huge_page ? huge_page : page_size());
   b.record->window = &window;
   b.record->place = window.range.address + offset;
   ++window.blocks;

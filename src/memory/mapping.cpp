@@ -20,8 +20,6 @@ namespace {
 constexpr std::size_t huge_page = 2U << 20;
 constexpr std::size_t stride = 64U << 20;  // what a thread faults in at a time
 
-std::size_t page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-
 [[noreturn]] void throw_mmap(std::size_t size, const std::string& tier) {
   throw TierError{last_system_error(), "mmap of " + to_human(Bytes{size}) + " for tier " + tier};
 }
@@ -33,6 +31,11 @@ void touch(std::byte* begin, std::size_t size) noexcept {
 }
 
 }  // namespace
+
+std::size_t page_size() noexcept {
+  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 std::byte* map_aligned(std::size_t size, int file, int flags) noexcept {
   size = round_up(size, page_size());

@@ -9,6 +9,9 @@
 
 namespace tier {
 
+/// Of the system, in bytes.
+[[nodiscard]] std::size_t page_size() noexcept;
+
 /// Maps whole pages, at a multiple of 2 MiB: some systems begin what is large there, others at any page.
 /// \param file  a descriptor, mapped shared; -1 for private anonymous memory   \param flags  of mmap, besides
 /// \return      null, with `errno`, if the system refuses

@@ -113,7 +113,7 @@ std::uint64_t ask_for_features(int& descriptor) {
 
 /// How many bytes from here on have no page, neither in memory nor swapped out: all there is to know is in `pagemap`.
 std::size_t absent_bytes(const std::byte* begin, std::size_t size) noexcept {
-  const auto page = WindowSpace::page();
+  const auto page = page_size();
   static const int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   constexpr std::uint64_t present_or_swapped = std::uint64_t{3} << 62;
   std::size_t absent = 0;
@@ -398,11 +398,6 @@ void WindowSpace::free(const AddressWindow& window) noexcept {
       ::mprotect(window.address, window.size, PROT_READ | PROT_WRITE) != 0)
     return;  // no mapping is left to part it from those that rest still: it rests for ever
   area_of(window.address)->heap.free(window.slot);
-}
-
-std::size_t WindowSpace::page() noexcept {
-  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
 }
 
 void WindowSpace::tag(std::byte* begin, std::size_t size, void* tag) noexcept {

@@ -54,8 +54,6 @@ class WindowSpace {
  public:
   /// Windows begin at multiples of it and their sizes are multiples of it: a page on any system that we support.
   static constexpr std::size_t unit = std::size_t{64} << 10;
-  /// Of the system, in bytes.
-  [[nodiscard]] static std::size_t page() noexcept;
 
   /// Why this process cannot have one whose faults it serves; empty where it can.
   [[nodiscard]] static std::string why_not();

@@ -16,6 +16,7 @@
 
 #include "manager/rig.hpp"
 #include "manager/window_fire.hpp"
+#include "memory/mapping.hpp"
 #include "support/child.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
@@ -390,7 +391,7 @@ TEST_CASE(
     "a window takes whole pages of its tier, and whoever goes on behind them ends the program, which says "
     "so") {
   if (!test::has_windows()) return;
-  const auto page = Bytes{WindowSpace::page()};
+  const auto page = Bytes{page_size()};
   for (const Bytes size : {Bytes{1}, 64_KiB + 1_B, 4_MiB + 5 * page}) {
     CAPTURE(size.count);
     const auto ended = test::run_in_child(std::to_string(size.count), [&] {

@@ -151,7 +151,9 @@ TEST_CASE("upstream is called by one thread at a time") {
 TEST_CASE("a pool touches nothing of what it hands out") {
   Untouchable upstream;
   PoolResource pool{&upstream};
-  std::mt19937_64 random{test::seed()};
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
   std::vector<Allocation> allocations;
   for (int i = 0; i < 100'000; ++i) {
     if (random() % 2 == 0 || allocations.empty()) {
@@ -178,7 +180,9 @@ TEST_CASE(
 TEST_CASE("after random frees and allocations a pool has at most a quarter more memory than was asked for") {
   UpstreamResource upstream;
   PoolResource pool{&upstream};
-  std::mt19937_64 random{test::seed()};
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
   std::vector<Allocation> allocations(100'000);
   std::size_t requested = 0;
   const auto replace = [&](Allocation& a) {

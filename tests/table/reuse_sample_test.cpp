@@ -46,7 +46,9 @@ std::size_t bucket_of(std::uint64_t slots) {
 TEST_CASE("sizes have a bucket of their own up to 128, then share one with at most a 64th more") {
   for (std::uint64_t slots = 1; slots <= 128; ++slots)
     CHECK(ReuseHistogram::slots(bucket_of(slots)) == slots);
-  std::mt19937_64 random{seed()};
+  const auto seeded = seed();
+  CAPTURE(seeded);
+  std::mt19937_64 random{seeded};
   for (int i = 0; i < 1000; ++i) {
     const auto slots =
         2 + random() % (std::uint64_t{1} << (8 + random() % 24)) % ((std::uint64_t{1} << 31) - 2);
