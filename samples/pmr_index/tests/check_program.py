@@ -16,6 +16,7 @@ from pathlib import Path
 INDEX, *OTHERS = sys.argv[1:]
 SKIPPED = 77
 SMALL = ["--documents", "12000", "--queries", "400"]
+SMALLER = ["--fast", "20%", "--documents", "4000", "--queries", "150"]  # where a fault takes long
 ALONE = ["--fast", "4MiB", *SMALL]  # what a run alone has to be told
 RUNS = ["std", "scopes", "no_scopes", "os_paging"]
 LEFT_OUT = "os_paging is left out: "  # and why: the system lets us limit no memory
@@ -98,15 +99,15 @@ def compares_all_runs(folder):
     return std["checksum"]
 
 
-def runs_on_files(folder, checksum):
+def runs_on_files(folder):
     for kind in ("mapped", "file"):
         file = folder / f"{kind}.json"
         slow = f"{kind}:{folder}:256MiB"
-        ended = run("--runs", "scopes,no_scopes", "--slow", slow, "--json", str(file), *SMALL)
+        ended = run("--runs", "scopes,no_scopes", "--slow", slow, "--json", str(file), *SMALLER)
         assert ended.returncode == 0, ended
         found = runs_in(file)
         assert [each["name"] for each in found] == RUNS[:3], found
-        assert {each["checksum"] for each in found} == {checksum}, (checksum, found)
+        assert len({each["checksum"] for each in found}) == 1, found
         assert all(each["memory"][kind] > each["memory"]["dram"] for each in found[1:]), found
 
 
@@ -225,7 +226,7 @@ def check_programs(folder, relocate, tier):
     if why_not := why_no_windows(tier):
         skip("what full windows do: " + why_not)
     checksum = compares_all_runs(folder)
-    runs_on_files(folder, checksum)
+    runs_on_files(folder)
     answers_do_not_depend_on_speed(checksum)
     keeps_what_ran_before_a_run_fails()
     relocates(folder, relocate)
