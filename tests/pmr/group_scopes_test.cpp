@@ -133,7 +133,8 @@ TEST_CASE(
       const ReadScope open{group};
       std::optional<Filled> kept{std::in_place, group, large, 1};
       const auto before = used(*manager, 0);
-      for (int round = 0; round < (test::sanitized ? 10 : 100); ++round) const Filled freed{group, 10 * large, 2};
+      for (int round = 0; round < (test::sanitized ? 10 : 100); ++round)
+        const Filled freed{group, 10 * large, 2};
       CHECK(test::eventually([&] { return used(*manager, 0) <= before + 256_KiB; }));
       kept.reset();
     });
