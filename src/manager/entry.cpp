@@ -300,6 +300,7 @@ bool Entry::find_room(std::size_t i) {
   Block& b = *batch_[i].block;
   Plan& plan = plans_[i];
   lacks(i);
+  if (b.record->primary() == nullptr && !core_.leaves_room_for_faults(b.size, report_.cause)) return false;
   const auto take = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
     plan.room = core_.make_room(t, b.size, b.record->alignment, b.id, report_, lock_);
     return plan.room != nullptr;
@@ -608,8 +609,9 @@ bool Entry::gather_room() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (again(i)) continue;
     const Block& b = *batch_[i].block;
-    alignment = std::max(alignment, b.record->alignment);
-    total = round_up(total, b.record->alignment) + round_up(b.size, core_.granule_);
+    const auto own = core_.preferred_alignment(0, b.size, b.record->alignment);
+    alignment = std::max(alignment, own);
+    total = round_up(total, own) + round_up(b.size, core_.granule_);
   }
   report_ = RoomReport{};
   Region* all = core_.make_room(0, total, alignment, 0, report_, lock_);

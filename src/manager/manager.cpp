@@ -79,7 +79,7 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
   for (auto& t : in_order) {
     const Bytes capacity{t->capacity().count / granule_ * granule_};
     RegionHeap heap{capacity, Bytes{granule_}};
-    tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, {}, 0, false});
+    tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, {}, nullptr, 0, false});
   }
   window_block_ = largest_block(options_.window_blocks, tiers_.front().heap.capacity());
   advice_limit_ = tiers_.front().heap.capacity().count / 2;
@@ -432,7 +432,7 @@ Statistics ManagerCore::statistics() const {
                        {t.high_water},
                        t.heap.largest_free(),
                        t.heap.condemned(),
-                       t.heap.live_regions()});
+                       t.heap.live_regions() - (t.spare != nullptr ? 1 : 0)});
     s.metadata += t.heap.metadata();
   }
   const auto tiers = static_cast<TierIndex>(tiers_.size());
@@ -479,7 +479,7 @@ void ManagerCore::check_invariants() const {
   std::uint64_t living = 0;
   for (const auto& [id, b] : by_id_) {
     const auto& record = *b->record;
-    if (record.primary() != nullptr) living += b->size;
+    if (record.primary() != nullptr) living += round_up(b->size, granule_);
     const auto state = b->state.load(std::memory_order_acquire);
     const bool retired = (state & word::retired) != 0;
     require(retired || record.primary() != nullptr || inside_ > 0,

@@ -39,6 +39,8 @@ constexpr bool mutated(Mutant) noexcept { return false; }
 
 class ManagerCore final : public Manager, public PolicyContext, private WindowFaults {
  public:
+  /// Also the most in a block of a window: small enough that a fault on a device does not wait for much else.
+  static constexpr std::size_t huge_page = std::size_t{2} << 20;
   ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy,
               ManagerOptions options);
   ~ManagerCore() override;
@@ -132,6 +134,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   };
 
   // Regions and blocks (objects.cpp).
+  std::size_t preferred_alignment(TierIndex t, std::uint64_t size, std::size_t alignment) const noexcept
+      TIER_REQUIRES(mutex_);
   Region* allocate_region(TierIndex t, std::uint64_t size, std::size_t alignment,
                           std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   Region* region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept
@@ -151,6 +155,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   bool leaves_room_for_faults(std::uint64_t size, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
+  void leave_room_for_faults(std::uint64_t size, std::string_view name, MutexLock& lock)
+      TIER_REQUIRES(mutex_);
   Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool room_may_come(MutexLock& lock) TIER_REQUIRES(mutex_);
   Object& new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name)
@@ -208,15 +214,15 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool hold_writes(Block& b) noexcept TIER_REQUIRES(mutex_);
   void hold_writes(std::span<const BlockId> ids, TierIndex to) noexcept TIER_REQUIRES(mutex_);
   void let_write(Block& b) noexcept TIER_REQUIRES(mutex_);
-  bool on_fault(const WindowFault& fault, bool may_wait) noexcept override;
+  bool on_fault(WindowFault& fault, bool may_wait) noexcept override;
   enum class Served : std::uint8_t { Yes, Again, WouldWait };
-  Served serve(const WindowFault& fault, bool may_wait) noexcept;
+  Served serve(WindowFault& fault, bool may_wait) noexcept;
   void bring(std::span<Operand> batch, const BatchContext& context) noexcept;
   bool bring_all(std::span<Operand> few, const BatchContext& context) noexcept;
   void enter_all(std::span<Operand> batch, const BatchContext& context);
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
   void fill_hole(std::byte* address, bool protect) noexcept;
-  void wait_for_room(const WindowFault& fault, const char* why) noexcept;
+  void wait_for_room(WindowFault& fault, const char* why) noexcept;
   std::uint64_t now() const noexcept override { return ended_.load(std::memory_order_acquire); }
   static bool is_dead(const Block* b) noexcept;
   void refuse(const WindowFault& fault, const char* why) noexcept;
@@ -255,6 +261,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   // Room (room.cpp).
   Region* make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
                     RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
+  enum class Packing { Preferred, Tight };
+  Region* try_to_make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
+                           Packing packing, RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool drop_a_secondary(TierIndex t) noexcept TIER_REQUIRES(mutex_);
   std::optional<Window> propose(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
                                 bool background, std::vector<TierIndex>& to, bool& forced)
@@ -279,10 +288,12 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   RoomReport survey() noexcept TIER_REQUIRES(mutex_);
   bool keep_spares(std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   void give_up_spares() noexcept TIER_REQUIRES(mutex_);
+  bool lacks_spare(const TierState& state) const noexcept TIER_REQUIRES(mutex_);
   Region* room_aside(const Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
-  bool compact_tier(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
+  bool compact_tier(TierIndex t, Packing packing, MutexLock& lock) TIER_REQUIRES(mutex_);
   RegionHeap::Slot resume(TierIndex t, BlockId reached) const noexcept TIER_REQUIRES(mutex_);
-  bool slide(TierIndex t, RegionHeap::Slot hole, BlockId before, MutexLock& lock) TIER_REQUIRES(mutex_);
+  bool slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Packing packing, MutexLock& lock)
+      TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what,
                                         std::error_code cause) const TIER_REQUIRES(mutex_);
   void check_watermarks() noexcept TIER_REQUIRES(mutex_);
@@ -394,8 +405,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::shared_ptr<Manager> keeper_ TIER_GUARDED_BY(mutex_);  // while scopes are open on destroyed objects
   std::size_t kept_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t garbage_ TIER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t living_ TIER_GUARDED_BY(mutex_) = 0;           // bytes of blocks that have a primary
-  std::uint64_t kept_for_faults_ TIER_GUARDED_BY(mutex_) = 0;  // in all tiers together
+  std::uint64_t living_ TIER_GUARDED_BY(mutex_) = 0;  // bytes of regions of blocks that have a primary
+  std::uint64_t kept_for_faults_ TIER_GUARDED_BY(mutex_) = 0;              // in all tiers together
+  unsigned compacting_ TIER_GUARDED_BY(mutex_) = 0;                        // threads, which use the spares
   std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move
   std::size_t in_flight_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t pending_rooms_ TIER_GUARDED_BY(mutex_) = 0;

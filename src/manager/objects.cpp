@@ -49,12 +49,21 @@ Region* ManagerCore::allocate_region(TierIndex t, std::uint64_t size, std::size_
     cause = std::make_error_code(std::errc::not_enough_memory);
     return nullptr;
   }
-  const auto slot = state.heap.allocate(Bytes{size}, alignment, region);
+  const auto preferred = preferred_alignment(t, size, alignment);
+  auto slot = state.heap.allocate(Bytes{size}, preferred, region);
+  if (slot == RegionHeap::none && preferred != alignment)
+    slot = state.heap.allocate(Bytes{size}, alignment, region);
   if (slot == RegionHeap::none) {
     regions_.put(region);
     return nullptr;
   }
   return region_at(t, slot, cause);
+}
+
+/// A huge page of a window's comes and goes in one piece where its region is one, too.
+std::size_t ManagerCore::preferred_alignment(TierIndex t, std::uint64_t size,
+                                             std::size_t alignment) const noexcept {
+  return size == huge_page && !tiers_[t].bare.empty() ? std::max(alignment, huge_page) : alignment;
 }
 
 /// \return  the free slot it has become part of
@@ -136,7 +145,7 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
   region->next = old;
   b.record->regions = region;
   b.record->remembered = false;
-  if (old == nullptr) living_ += b.size;
+  if (old == nullptr) living_ += round_up(b.size, granule_);
   if (old != nullptr) {
     old->version = kept ? b.version.load(std::memory_order_relaxed) : 0;
     tiers_[old->tier].secondaries.push_back(*old);
@@ -304,7 +313,7 @@ void ManagerCore::free_contents(Block& b) noexcept {
     record.counted = false;
   }
   if (record.primary() != nullptr) {
-    living_ -= b.size;
+    living_ -= round_up(b.size, granule_);
     std::ignore = hide(b, *record.primary());
   }
   if (stays_put(b)) WindowSpace::drop(record.place, b.size);
@@ -362,7 +371,7 @@ void ManagerCore::mark_dead(Block& b) noexcept {
 /// With early freeing off, garbage goes once the slowest tier is 80 % full.
 void ManagerCore::reclaim_if_full() noexcept {
   const auto& heap = tiers_.back().heap;
-  if (garbage_ > 0 && heap.used().count / 8 > heap.capacity().count / 10) reclaim_garbage();
+  if (garbage_ > 0 && tiers_.back().used().count / 8 > heap.capacity().count / 10) reclaim_garbage();
 }
 
 std::size_t ManagerCore::reclaim_garbage() noexcept {
@@ -416,9 +425,7 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const auto alignment = b.record->alignment;
   RoomReport report;
   reclaim_if_full();
-  if (!leaves_room_for_faults(b.size, report.cause) &&
-      (reclaim_garbage() == 0 || !leaves_room_for_faults(b.size, report.cause)))
-    throw_out_of_memory(b.size, name, report.cause);
+  leave_room_for_faults(b.size, name, lock);
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
   if (Region* r = allocate_region(placement.tier, b.size, alignment, report.cause)) return r;
@@ -437,14 +444,25 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
 /// without moving others.
 bool ManagerCore::leaves_room_for_faults(std::uint64_t size, std::error_code& cause) noexcept {
   if (kept_for_faults_ == 0) return true;
-  if (!keep_spares(cause)) return false;
-  std::uint64_t lacking = living_ + size + kept_for_faults_;
+  if (compacting_ == 0 && !keep_spares(cause)) return false;
+  std::uint64_t lacking = living_ + round_up(size, granule_) + kept_for_faults_;
   for (auto& tier : tiers_) {
     const auto lost = tier.heap.condemned();
     const auto backed = tier.tier->back(std::min(tier.heap.capacity(), Bytes{lacking} + lost), cause);
     lacking -= std::min(lacking, (std::max(backed, lost) - lost).count);
   }
   return lacking == 0;
+}
+
+/// Makes sure of it, before anything is allocated.   \throws  `OutOfTierMemory`
+void ManagerCore::leave_room_for_faults(std::uint64_t size, std::string_view name, MutexLock& lock) {
+  std::error_code cause;
+  for (bool compacted = false; !leaves_room_for_faults(size, cause);) {
+    if (reclaim_garbage() > 0) continue;
+    if (std::exchange(compacted, true)) throw_out_of_memory(size, name, cause);
+    for (TierIndex t = 0; t < tiers_.size(); ++t)
+      if (lacks_spare(tiers_[t])) compact_tier(t, Packing::Preferred, lock);
+  }
 }
 
 /// Waits for what ends by itself, never for pins: the caller may hold them. \return  false if there is nothing of that
@@ -569,6 +587,9 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   Object* object = nullptr;
   Region* region = nullptr;
   try {
+    leave_room_for_faults(b.size, name, lock);
+    if (t == 0 && placed_[0] + b.size + kept_for_faults_ > tiers_[0].heap.capacity().count)
+      throw_out_of_memory(b.size, name, {});
     RoomReport report;
     while (region == nullptr) {
       region = make_room(t, size.count, b.record->alignment, b.id, report, lock);

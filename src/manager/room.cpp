@@ -401,6 +401,15 @@ std::size_t ManagerCore::room_below(const Window& window, TierIndex t, std::size
 /// \return  null if there is none. The lock may have been released in between: `report` says so.
 Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
                                RoomReport& report, MutexLock& lock) {
+  const auto preferred = preferred_alignment(t, size, alignment);
+  Region* const region = try_to_make_room(t, size, preferred, for_block, Packing::Preferred, report, lock);
+  if (region != nullptr || windows_ == nullptr || windows_->mode() == WindowMode::Restricted) return region;
+  return try_to_make_room(t, size, alignment, for_block, Packing::Tight, report, lock);
+}
+
+Region* ManagerCore::try_to_make_room(TierIndex t, std::uint64_t size, std::size_t alignment,
+                                      BlockId for_block, Packing packing, RoomReport& report,
+                                      MutexLock& lock) {
   const bool slowest = t + 1u == tiers_.size();
   bool compacted = false;
   int failed = 0;
@@ -415,7 +424,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
     if (slowest && garbage_ > 0 && reclaim_garbage() > 0) continue;
     if (refused && !std::exchange(compacted, true)) {
       report.unlocked = true;
-      if (compact_tier(t, lock)) continue;
+      if (compact_tier(t, packing, lock)) continue;
     }
 
     std::vector<TierIndex> to;
@@ -461,7 +470,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
     if (begun == Emptied::Changed) continue;
     if (begun == Emptied::NoRoomBelow) {
       report.unlocked = true;
-      if (compacted || !compact_tier(t, lock)) break;
+      if (compacted || !compact_tier(t, packing, lock)) break;
       compacted = true;
       continue;
     }
@@ -490,13 +499,18 @@ RegionHeap::Slot ManagerCore::resume(TierIndex t, BlockId reached) const noexcep
   return region != nullptr ? region->slot : tiers_[t].heap.first();
 }
 
+bool ManagerCore::lacks_spare(const TierState& state) const noexcept {
+  return kept_for_faults_ > 0 && state.spare == nullptr && !state.tier->has_private_pages() &&
+         state.heap.capacity().count >= window_block_;
+}
+
 /// In each tier whose blocks are absent from windows, room for one of them: else what is free, but in many pieces, could
 /// not be brought together when all is full.   \return  false if there is none now
 bool ManagerCore::keep_spares(std::error_code& cause) noexcept {
   bool all = true;
   for (TierIndex t = 0; t < tiers_.size(); ++t) {
     auto& state = tiers_[t];
-    if (kept_for_faults_ == 0 || state.spare != nullptr || state.tier->has_private_pages()) continue;
+    if (!lacks_spare(state)) continue;
     const auto high_water = state.high_water;
     do state.spare = allocate_region(t, window_block_, page_size(), cause);
     while (state.spare == nullptr && drop_a_secondary(t));
@@ -523,7 +537,8 @@ Region* ManagerCore::room_aside(const Block& b, TierIndex t) noexcept {
 /// Moves the block behind a hole into it.   \pre  something is behind it
 /// \param before  a block in front of the hole, if any
 /// \return  true if something moved
-bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, MutexLock& lock) {
+bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Packing packing,
+                        MutexLock& lock) {
   auto& heap = tiers_[t].heap;
   const auto behind = heap.next(hole);
   auto* region = static_cast<Region*>(heap.owner(behind));
@@ -535,7 +550,10 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Mute
     ++counts_.dropped_clean;
     return true;
   }
-  const auto target = round_up(heap.offset(hole), b.record->alignment);
+  auto alignment = preferred_alignment(t, b.size, b.record->alignment);
+  if (packing == Packing::Tight && round_up(heap.offset(hole), alignment) >= heap.offset(behind))
+    alignment = b.record->alignment;
+  const auto target = round_up(heap.offset(hole), alignment);
   if (target >= heap.offset(behind)) return false;
   std::error_code cause;
   const BlockId id = b.id;
@@ -550,7 +568,7 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Mute
       if (!heap.is_free(s) || heap.offset(s) > target || heap.offset(s) + heap.size(s) < target + b.size)
         continue;
       Region* back = regions_.get();
-      const auto slot = heap.allocate_in(s, Bytes{b.size}, now->record->alignment, back);
+      const auto slot = heap.allocate_in(s, Bytes{b.size}, alignment, back);
       if (slot == RegionHeap::none) {
         regions_.put(back);
         return false;
@@ -561,7 +579,7 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Mute
     return true;
   }
   Region* to = regions_.get();
-  const auto slot = heap.allocate_in(hole, Bytes{b.size}, b.record->alignment, to);
+  const auto slot = heap.allocate_in(hole, Bytes{b.size}, alignment, to);
   if (slot == RegionHeap::none) {
     regions_.put(to);
     return false;
@@ -571,13 +589,16 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Mute
 }
 
 /// Moves blocks towards the start of a tier until nothing more can move. \return  true if something moved
-bool ManagerCore::compact_tier(TierIndex t, MutexLock& lock) {
+bool ManagerCore::compact_tier(TierIndex t, Packing packing, MutexLock& lock) {
   struct Spares {
     ManagerCore& core;
-    explicit Spares(ManagerCore& c) TIER_NO_THREAD_SAFETY_ANALYSIS : core{c} { core.give_up_spares(); }
+    explicit Spares(ManagerCore& c) TIER_NO_THREAD_SAFETY_ANALYSIS : core{c} {
+      ++core.compacting_;
+      core.give_up_spares();
+    }
     ~Spares() TIER_NO_THREAD_SAFETY_ANALYSIS {
       std::error_code cause;  // who allocates hears of it
-      core.keep_spares(cause);
+      if (--core.compacting_ == 0) core.keep_spares(cause);
     }
     Spares(const Spares&) = delete;
     Spares& operator=(const Spares&) = delete;
@@ -596,7 +617,7 @@ bool ManagerCore::compact_tier(TierIndex t, MutexLock& lock) {
     const auto before = reached;
     if (region != nullptr && region->block != nullptr && region->block->record->primary() == region)
       reached = region->block->id;
-    if (slide(t, hole, before, lock))
+    if (slide(t, hole, before, packing, lock))
       moved = true;
     else
       from = offset + 1;
@@ -609,7 +630,7 @@ void ManagerCore::compact() {
   drain_notes();
   const Inside inside{*this};
   const auto tiers = static_cast<TierIndex>(tiers_.size());
-  for (TierIndex t = 0; t < tiers; ++t) compact_tier(t, lock);
+  for (TierIndex t = 0; t < tiers; ++t) compact_tier(t, Packing::Preferred, lock);
 }
 
 // --- saying so -------------------------------------------------------------------------------------------
@@ -652,7 +673,7 @@ void ManagerCore::check_watermarks() noexcept {
   const auto tiers = static_cast<TierIndex>(tiers_.size());
   for (TierIndex t = 0; t < tiers; ++t) {
     const auto capacity = tiers_[t].heap.capacity();
-    const auto free = capacity - tiers_[t].heap.used();
+    const auto free = capacity - tiers_[t].used();
     const bool below = static_cast<double>(free.count) < share * static_cast<double>(capacity.count);
     if (below == std::exchange(tiers_[t].below_watermark, below) || !below) continue;
     WatermarkEvent event{{}, t, free};

@@ -242,12 +242,12 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
     auto room = std::make_unique<Room>();
     room->tier = to;
     room->size = b.size;
-    room->alignment = record.alignment;
+    room->alignment = preferred_alignment(to, b.size, record.alignment);
     room->background = true;
     room->fetch = b.id;
     std::vector<TierIndex> destinations;
     bool forced = false;
-    const auto window = propose(to, b.size, record.alignment, b.id, true, destinations, forced);
+    const auto window = propose(to, b.size, room->alignment, b.id, true, destinations, forced);
     if (!window || forced) return Outcome::Full;
     std::vector<CopyTask*> transfers;
     TierIndex lacking = no_tier;

@@ -18,12 +18,9 @@
 namespace tier {
 namespace {
 
-/// The most in a block: small enough that a fault on a device does not wait for much else.
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-
 /// What new blocks hold. Never written, so that the system has one page for all of it.
 std::byte* zeros() noexcept {
-  alignas(4096) static std::array<std::byte, huge_page> bytes;
+  alignas(4096) static std::array<std::byte, ManagerCore::huge_page> bytes;
   return bytes.data();
 }
 
@@ -200,7 +197,7 @@ void ManagerCore::let_write(Block& b) noexcept {
 
 // --- faults ----------------------------------------------------------------------------------------------
 
-bool ManagerCore::on_fault(const WindowFault& fault, bool may_wait) noexcept {
+bool ManagerCore::on_fault(WindowFault& fault, bool may_wait) noexcept {
   const auto self =
       weak_from_this().lock();  // whoever still touches the window of the last object is too late
   auto served = self == nullptr ? Served::Yes : Served::Again;
@@ -208,7 +205,7 @@ bool ManagerCore::on_fault(const WindowFault& fault, bool may_wait) noexcept {
   return served == Served::Yes;
 }
 
-ManagerCore::Served ManagerCore::serve(const WindowFault& fault, bool may_wait) noexcept {
+ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexcept {
   Operand operand;
   {
     MutexLock lock{mutex_};
@@ -240,8 +237,8 @@ ManagerCore::Served ManagerCore::serve(const WindowFault& fault, bool may_wait) 
   }
   try {
     enter({&operand, 1}, {0, false, {}, 0});
-  } catch (const OutOfTierMemory& error) {  // a scope will end, something be freed, or a disk have room again
-    return wait_for_room(fault, error.what()), Served::Again;
+  } catch (const OutOfTierMemory& error) {  // a scope will end, or something be freed
+    return wait_for_room(fault, error.what()), Served::WouldWait;
   } catch (const std::exception& error) {
     return refuse(fault, error.what()), Served::Yes;
   }
@@ -251,17 +248,19 @@ ManagerCore::Served ManagerCore::serve(const WindowFault& fault, bool may_wait) 
   return Served::Yes;
 }
 
-void ManagerCore::wait_for_room(const WindowFault& fault, const char* why) noexcept {
-  MutexLock lock{mutex_};
-  const auto report = survey();
-  if (report.again) return;
+/// Not for a change: others that look for room in vain tell of many.
+void ManagerCore::wait_for_room(WindowFault& fault, const char* why) noexcept {
+  constexpr unsigned longest = 4;  // 16 ms
   const auto began = now_ns();
-  wait(lock);
+  if (fault.tries == 0) fault.waiting_since_ns = began;
+  std::this_thread::sleep_for(std::chrono::milliseconds{1U << std::min(fault.tries++, longest)});
+  const MutexLock lock{mutex_};
   count_wait(0, began);
   const auto limit = static_cast<std::uint64_t>(options_.report_waits_after.count()) * 1'000'000;
-  if (now_ns() - began >= limit)
-    std::fprintf(stderr, "libtier: an access to %p has waited long: %s\n", static_cast<void*>(fault.address),
-                 why);
+  if (now_ns() - fault.waiting_since_ns < limit) return;
+  fault.waiting_since_ns = now_ns();
+  std::fprintf(stderr, "libtier: an access to %p has waited long: %s\n", static_cast<void*>(fault.address),
+               why);
 }
 
 /// A page of the tier's that nobody had touched before it was moved into the window. While writes are held it must be
@@ -550,7 +549,7 @@ void ManagerCore::give_space_back(const ObjectWindow& window, std::size_t begin,
 }
 
 Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {
-  Block& b = new_block(size, size == huge_page ? huge_page : page_size());
+  Block& b = new_block(size, page_size());
   b.record->window = &window;
   b.record->place = window.range.address + offset;
   ++window.blocks;
@@ -644,7 +643,7 @@ Transfer* ManagerCore::begin_migration(BlockId id, TierIndex t, MutexLock& lock)
   RoomReport report;
   Block* b = find(id);
   if (b == nullptr || b->record->primary() == nullptr || b->record->primary()->tier == t) return nullptr;
-  if (b->record->placed || settle_in(*b, t)) return nullptr;
+  if (b->record->placed || b->record->transfer != nullptr || settle_in(*b, t)) return nullptr;
   Region* const to = make_room(t, b->size, b->record->alignment, id, report, lock);
   if (to == nullptr) throw_out_of_memory(b->size, name_of(*b), report.cause);
   b = find(id);  // the lock may have been released

@@ -236,9 +236,8 @@ void WindowSpace::Server::read_one() noexcept {
   if (::read(descriptor, &message, sizeof message) != sizeof message) return;  // another thread has it
   if (message.event != UFFD_EVENT_PAGEFAULT) return;
   const auto flags = message.arg.pagefault.flags;
-  const WindowFault fault{reinterpret_cast<std::byte*>(message.arg.pagefault.address),
-                          (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0,
-                          now};
+  WindowFault fault{reinterpret_cast<std::byte*>(message.arg.pagefault.address),
+                    (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0, now};
   if (faults.on_fault(fault, false)) return;
   put_off(fault);
   serve_put_off();
@@ -261,9 +260,9 @@ void WindowSpace::Server::serve_put_off() noexcept {
     if (waiting == waiting_servers) return;
     ++waiting;
   }
-  while (const auto fault = next_put_off()) {
+  while (auto fault = next_put_off()) {
     if (stopping.load(std::memory_order_acquire)) return;  // those who would serve it may be gone
-    faults.on_fault(*fault, true);
+    if (!faults.on_fault(*fault, true)) put_off(*fault);
   }
 }
 
@@ -471,6 +470,7 @@ std::size_t WindowSpace::move(std::byte* to, std::byte* from, std::size_t size) 
 void WindowSpace::drop(std::byte* begin, std::size_t size) noexcept { ::madvise(begin, size, MADV_DONTNEED); }
 
 void WindowSpace::forbid(std::byte* begin, std::size_t size) noexcept {
+  if (!directory_.empty()) return;  // the child has none of it
   if (is_forbidden_ || ::mprotect(begin, size, PROT_NONE) == 0) return;
   is_forbidden_ = true;  // no mapping is left to split: an area is one, and better gone than read as zeros
   for (const auto& area : areas_)

@@ -24,6 +24,8 @@ struct WindowFault {
   bool write = false;
   bool present = false;     ///< the page is there and write-protected
   std::uint64_t since = 0;  ///< what `WindowFaults::now` was before it was read
+  unsigned tries = 0;       ///< that found no room
+  std::uint64_t waiting_since_ns = 0;
 };
 
 /// A reserved range of addresses.
@@ -42,8 +44,9 @@ class WindowFaults {
   [[nodiscard]] virtual std::uint64_t now() const noexcept = 0;
   /// Sees to it that the access can be tried again, and calls `wake`.
   /// \param may_wait  for copies, which may touch windows themselves; the manager's lock is no such wait
-  /// \return          false if it would have to wait, and may not: nothing was done
-  virtual bool on_fault(const WindowFault& fault, bool may_wait) noexcept = 0;
+  /// \return          false if it is to be asked again, after others: it would have to wait and may not, or has waited a
+  ///                  little and there is no room
+  virtual bool on_fault(WindowFault& fault, bool may_wait) noexcept = 0;
 };
 
 /// Reserved address space, carved into windows, and what can be done with the pages there. Accesses to a page that is
