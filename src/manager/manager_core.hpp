@@ -155,6 +155,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   bool leaves_room_for_faults(std::uint64_t size, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
+  bool fits_beside_what_lives(std::uint64_t size, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   void leave_room_for_faults(std::uint64_t size, std::string_view name, MutexLock& lock)
       TIER_REQUIRES(mutex_);
   Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
@@ -405,7 +406,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::shared_ptr<Manager> keeper_ TIER_GUARDED_BY(mutex_);  // while scopes are open on destroyed objects
   std::size_t kept_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t garbage_ TIER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t living_ TIER_GUARDED_BY(mutex_) = 0;  // bytes of regions of blocks that have a primary
+  std::uint64_t living_ TIER_GUARDED_BY(mutex_) = 0;   // bytes of regions of blocks that have a primary
+  std::uint64_t largest_ TIER_GUARDED_BY(mutex_) = 0;  // no block that lives and may move has more bytes
   std::uint64_t kept_for_faults_ TIER_GUARDED_BY(mutex_) = 0;              // in all tiers together
   unsigned compacting_ TIER_GUARDED_BY(mutex_) = 0;                        // threads, which use the spares
   std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move

@@ -426,6 +426,7 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   RoomReport report;
   reclaim_if_full();
   leave_room_for_faults(b.size, name, lock);
+  largest_ = std::max(largest_, b.size);
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
   if (Region* r = allocate_region(placement.tier, b.size, alignment, report.cause)) return r;
@@ -441,11 +442,21 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
 }
 
 /// Whoever touches what is absent from a window has nobody to throw to: for it there is always room to bring it, if not
-/// without moving others.
+/// without moving others, the largest among them.
 bool ManagerCore::leaves_room_for_faults(std::uint64_t size, std::error_code& cause) noexcept {
   if (kept_for_faults_ == 0) return true;
   if (compacting_ == 0 && !keep_spares(cause)) return false;
+  if (fits_beside_what_lives(size, cause)) return true;
+  const auto before = std::exchange(largest_, 0);  // which may be gone
+  for (const auto& [id, b] : by_id_)
+    if (b->record->primary() != nullptr && !b->record->placed) largest_ = std::max(largest_, b->size);
+  return largest_ < before && fits_beside_what_lives(size, cause);
+}
+
+bool ManagerCore::fits_beside_what_lives(std::uint64_t size, std::error_code& cause) noexcept {
+  const auto largest = std::max(largest_, size);
   std::uint64_t lacking = living_ + round_up(size, granule_) + kept_for_faults_;
+  if (largest > window_block_) lacking += largest;
   for (auto& tier : tiers_) {
     const auto lost = tier.heap.condemned();
     const auto backed = tier.tier->back(std::min(tier.heap.capacity(), Bytes{lacking} + lost), cause);

@@ -94,45 +94,6 @@ TEST_CASE("containers do as those of std, while other threads move what they hol
   }
 }
 
-TEST_CASE("containers that fill all tiers can be read and written still, and go on when something is freed") {
-  const test::TemporaryDirectory directory;
-  const auto seed = test::seed();
-  CAPTURE(seed);
-  for (const auto& [slow, mode] : test::slow_tiers_and_modes())
-    for (const std::size_t most : {4'000, 30'000}) {  // in slabs, and on their own
-      CAPTURE(std::string{slow.name});
-      CAPTURE(to_string(mode));
-      CAPTURE(most);
-      const auto manager = make_manager({tiers::dram(2_MiB), slow.spec(directory.path(), 6_MiB)}, mode);
-      {
-        MigratingResource memory{manager};
-        std::pmr::deque<std::pmr::vector<std::uint64_t>> lists{&memory};
-        std::mt19937_64 random{seed};
-        const auto fill = [&] {
-          std::size_t bytes = 0;
-          CHECK_THROWS_AS(
-              for (;; bytes += 8 * lists.back().size()) lists.emplace_back(1 + random() % most, random()),
-              OutOfTierMemory);
-          return bytes;
-        };
-        CHECK(fill() >= (5_MiB).count);
-        for (int round = 0; round < 3; ++round) {
-          for (std::size_t i = 0; i < 3 * lists.size(); ++i) {
-            auto& list = lists[random() % lists.size()];
-            if (std::ranges::count(list, list.front()) != static_cast<std::ptrdiff_t>(list.size()))
-              FAIL("a list is not as it was stored");
-            if (i % 2 == 0) std::ranges::fill(list, random());
-          }
-          manager->check_invariants();
-          for (std::size_t i = 0; i < lists.size() / 2; ++i) lists.pop_front();
-          CHECK(fill() >= (1_MiB).count);
-        }
-      }
-      CHECK(test::eventually(
-          [&] { return manager->statistics().tiers[0].used + manager->statistics().tiers[1].used == 0_B; }));
-    }
-}
-
 TEST_CASE("a scope on a container or its group brings what it holds, and keeps it there") {
   const test::TemporaryDirectory directory;
   for (const auto& [slow, mode] : test::slow_tiers_and_modes()) {

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Accesses to what is absent find room, whatever has filled the tiers.
+#include <doctest/doctest.h>
+#include <tier/core/error.hpp>
+#include <tier/pmr/migrating_resource.hpp>
+#include <tier/pmr/placed_resource.hpp>
+#include <tier/runtime/runtime.hpp>
+#include <tier/scope/scope.hpp>
+#include <tier/tensor/tensor.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "pmr/slow_tiers.hpp"
+#include "support/child.hpp"
+#include "support/eventually.hpp"
+#include "support/seed.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/test_manager.hpp"
+#include "support/windows.hpp"
+
+namespace tier {
+namespace {
+
+using namespace literals;
+using test::make_manager;
+
+using Words = std::pmr::vector<std::uint64_t>;
+
+std::size_t words(Bytes size) { return size.count / sizeof(std::uint64_t); }
+
+/// Adds lists of this size until there is no room.
+std::size_t fill(std::deque<Words>& lists, MigratingResource& memory, Bytes size) {
+  const auto before = lists.size();
+  try {
+    for (;;) lists.emplace_back(words(size), lists.size(), &memory);
+  } catch (const OutOfTierMemory&) {
+    return lists.size() - before;
+  }
+}
+
+void check_and_rewrite(std::deque<Words>& lists) {
+  for (auto& list : lists) {
+    if (std::ranges::count(list, list.front()) != static_cast<std::ptrdiff_t>(list.size()))
+      FAIL("a list is not as it was stored");
+    std::ranges::fill(list, list.front() + 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("containers that fill all tiers can be read and written still, and go on when something is freed") {
+  const test::TemporaryDirectory directory;
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  for (const auto& [slow, mode] : test::slow_tiers_and_modes())
+    for (const std::size_t most : {4'000, 30'000}) {  // in slabs, and on their own
+      CAPTURE(std::string{slow.name});
+      CAPTURE(to_string(mode));
+      CAPTURE(most);
+      const auto manager = make_manager({tiers::dram(2_MiB), slow.spec(directory.path(), 6_MiB)}, mode);
+      {
+        MigratingResource memory{manager};
+        std::pmr::deque<std::pmr::vector<std::uint64_t>> lists{&memory};
+        std::mt19937_64 random{seed};
+        const auto fill = [&] {
+          std::size_t bytes = 0;
+          CHECK_THROWS_AS(
+              for (;; bytes += 8 * lists.back().size()) lists.emplace_back(1 + random() % most, random()),
+              OutOfTierMemory);
+          return bytes;
+        };
+        CHECK(fill() >= (5_MiB).count);
+        for (int round = 0; round < 3; ++round) {
+          for (std::size_t i = 0; i < 3 * lists.size(); ++i) {
+            auto& list = lists[random() % lists.size()];
+            if (std::ranges::count(list, list.front()) != static_cast<std::ptrdiff_t>(list.size()))
+              FAIL("a list is not as it was stored");
+            if (i % 2 == 0) std::ranges::fill(list, random());
+          }
+          manager->check_invariants();
+          for (std::size_t i = 0; i < lists.size() / 2; ++i) lists.pop_front();
+          CHECK(fill() >= (1_MiB).count);
+        }
+      }
+      CHECK(test::eventually(
+          [&] { return manager->statistics().tiers[0].used + manager->statistics().tiers[1].used == 0_B; }));
+    }
+}
+
+TEST_CASE("blocks of huge pages find room among others that leave no huge page free") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  const auto manager = make_manager({tiers::dram(64_MiB), tiers::file(directory.path(), 64_MiB)});
+  {
+    MigratingResource memory{manager};
+    std::deque<Words> lists;
+    CHECK(fill(lists, memory, 3_MiB + 4_KiB) >= 36);  // blocks of 2 MiB, and of half as much and a page
+    for (int round = 0; round < 2; ++round) {
+      check_and_rewrite(lists);
+      manager->check_invariants();
+      for (int i = 0; i < 5; ++i) lists.pop_front();
+      CHECK(fill(lists, memory, 1_MiB + 4_KiB) >= 10);
+    }
+  }
+  CHECK(test::eventually(
+      [&] { return manager->statistics().tiers[0].used + manager->statistics().tiers[1].used == 0_B; }));
+}
+
+TEST_CASE("windows find room between what others left, if it has to be brought together") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  const auto manager = make_manager({tiers::dram(64_MiB), tiers::file(directory.path(), 64_MiB)});
+  std::deque<ObjectHandle> objects;
+  for (int i = 0; i < 124; ++i) objects.push_back(manager->create(1_MiB, 64, "small"));
+  for (std::size_t i = 1; i < objects.size(); ++i)
+    objects.erase(objects.begin() + static_cast<std::ptrdiff_t>(i));
+  MigratingResource memory{manager};
+  std::deque<Words> lists;
+  CHECK(fill(lists, memory, 4_MiB) >= 12);
+  check_and_rewrite(lists);
+  CHECK_NOTHROW(std::ignore = manager->create(64_B, 64, "tiny"));
+  manager->check_invariants();
+}
+
+TEST_CASE("a tier that is smaller than a block of a window keeps nothing for them") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  const auto manager = make_manager({tiers::dram(64_MiB), tiers::file(directory.path(), 1_MiB)});
+  MigratingResource memory{manager};
+  std::deque<Words> lists;
+  CHECK(fill(lists, memory, 4_MiB) >= 10);
+  check_and_rewrite(lists);
+}
+
+TEST_CASE("what stays in the fastest tier leaves room for what is brought") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  for (const bool first : {true, false}) {
+    CAPTURE(first);
+    const auto manager = make_manager({tiers::dram(4_MiB), tiers::file(directory.path(), 16_MiB)});
+    MigratingResource memory{manager};
+    PlacedResource placed{manager, 0};
+    std::deque<Words> lists;
+    std::deque<Words> stay;
+    const auto place = [&] {
+      try {
+        for (;;) stay.emplace_back(words(300_KiB), 1, &placed);
+      } catch (const OutOfTierMemory&) {
+      }
+    };
+    if (first) place();
+    CHECK(fill(lists, memory, 100_KiB) >= 100);
+    place();
+    check_and_rewrite(lists);
+    for (const auto& list : stay)
+      CHECK(std::accumulate(list.begin(), list.end(), std::size_t{0}) == list.size());
+    manager->check_invariants();
+  }
+}
+
+TEST_CASE("what is retired and overwritten leaves room for what is brought") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  const auto manager = make_manager({tiers::dram(4_MiB), tiers::file(directory.path(), 16_MiB)});
+  std::deque<Tensor<float>> tensors;
+  for (int i = 0; i < 8; ++i) tensors.emplace_back(manager, Shape{(512_KiB).count / sizeof(float)});
+  for (auto& tensor : tensors) retire(tensor);
+  MigratingResource memory{manager};
+  std::deque<Words> lists;
+  CHECK(fill(lists, memory, 100_KiB) >= 180);
+  int refused = 0;
+  for (auto& tensor : tensors) try {
+      const WriteScope out{overwrites(tensor)};
+    } catch (const OutOfTierMemory&) {
+      ++refused;
+    }
+  CHECK(refused == 8);
+  check_and_rewrite(lists);
+  lists.resize(lists.size() / 2);
+  for (auto& tensor : tensors) CHECK_NOTHROW(WriteScope{overwrites(tensor)});
+  check_and_rewrite(lists);
+  manager->check_invariants();
+}
+
+TEST_CASE("what is large and may stand in the way is not allocated where it could not go aside") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  const auto manager = make_manager({tiers::dram(64_MiB), tiers::file(directory.path(), 64_MiB)});
+  MigratingResource memory{manager};
+  std::deque<Words> lists;
+  for (std::uint64_t i = 0; i < 6; ++i) lists.emplace_back(words(2_MiB), i, &memory);
+  const Shape large{(60_MiB).count};
+  CHECK_THROWS_AS(Tensor<char>(manager, large), OutOfTierMemory);
+  {
+    Tensor<char> smaller{manager, Shape{(50_MiB).count}};
+    WriteScope{overwrites(smaller)};
+    check_and_rewrite(lists);
+  }
+  CHECK_NOTHROW(lists.emplace_back(words(40_MiB), 1, &memory));  // the tensor counts no longer
+  check_and_rewrite(lists);
+}
+
+TEST_CASE("accesses without room say so, let others pass, and go on when there is some") {
+  if (!test::has_windows()) return;
+  const auto ended = test::run_in_child("waits", [] {
+    const test::TemporaryDirectory directory;
+    Runtime runtime{{.tiers = {tiers::dram(64_MiB), tiers::file(directory.path(), 128_MiB)},
+                     .report_waits_after = std::chrono::milliseconds{200}}};
+    MigratingResource memory{runtime};
+    std::vector<Words> large;
+    for (std::uint64_t i = 0; i < 6; ++i) large.emplace_back(words(2_MiB), i, &memory);
+    Words small(words(100_KiB), 7, &memory);
+    migrate(memory, 1);
+    runtime.manager()->quiesce();
+    Tensor<char> all{runtime, Shape{(63_MiB).count}};
+    std::optional<Scope> pins{WriteScope{overwrites(all)}};
+    std::atomic<int> done = 0;
+    std::vector<std::thread> waiting;
+    for (std::size_t i = 0; i < large.size(); ++i)
+      waiting.emplace_back([&, i] { done += large[i].back() == i ? 1 : 100; });
+    std::this_thread::sleep_for(std::chrono::milliseconds{600});
+    bool good = done == 0;
+    good &= small.back() == 7;  // for which there is room
+    good &= done == 0;
+    pins.reset();
+    for (auto& thread : waiting) thread.join();
+    std::fputs(good && done == 6 ? "good" : "bad", stderr);
+  });
+  CAPTURE(ended.errors);
+  CHECK(ended.code == 0);
+  CHECK(ended.errors.find("libtier: an access to ") != std::string::npos);
+  CHECK(ended.errors.find(" has waited long: ") != std::string::npos);
+  CHECK(ended.errors.ends_with("good"));
+}
+
+}  // namespace tier
