@@ -102,6 +102,7 @@ class Entry {
                                [&](const Operand& op) { return op.block == batch_[i].block; });
   }
   bool too_large() const TIER_REQUIRES(core_.mutex_);
+  bool leaves_room_for_faults() TIER_REQUIRES(core_.mutex_);
   bool gather_room() TIER_REQUIRES(core_.mutex_);
   void stand_in_line() TIER_REQUIRES(core_.mutex_);
   void stand_down() TIER_REQUIRES(core_.mutex_);
@@ -295,12 +296,24 @@ void Entry::lacks(std::size_t i) {
   lacking_operand_ = i;
 }
 
+/// With all of this batch that has no room anywhere.
+bool Entry::leaves_room_for_faults() {
+  std::uint64_t sum = 0, largest = 0;
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    const Block& b = *batch_[i].block;
+    if (again(i) || b.record->primary() != nullptr) continue;
+    sum += round_up(b.size, core_.granule_);
+    largest = std::max(largest, b.size);
+  }
+  return sum == 0 || core_.leaves_room_for_faults(sum, largest, report_.cause);
+}
+
 /// \return  false if there is none; `report_` says why
 bool Entry::find_room(std::size_t i) {
   Block& b = *batch_[i].block;
   Plan& plan = plans_[i];
   lacks(i);
-  if (b.record->primary() == nullptr && !core_.leaves_room_for_faults(b.size, report_.cause)) return false;
+  if (b.record->primary() == nullptr && !leaves_room_for_faults()) return false;
   const auto take = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
     plan.room = core_.make_room(t, b.size, b.record->alignment, b.id, report_, lock_);
     return plan.room != nullptr;
@@ -417,6 +430,7 @@ bool Entry::install() {
     Block& b = *batch_[i].block;
     b.version.fetch_add(1, std::memory_order_relaxed);  // the copies elsewhere are stale
     Region* old = b.record->primary();
+    if (old == nullptr) core_.largest_ = std::max(core_.largest_, b.size);
     core_.set_primary(b, std::exchange(plans_[i].room, nullptr));
     if (old != nullptr) old->version = 0;
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
@@ -614,6 +628,7 @@ bool Entry::gather_room() {
     total = round_up(total, own) + round_up(b.size, core_.granule_);
   }
   report_ = RoomReport{};
+  if (!leaves_room_for_faults()) return false;
   Region* all = core_.make_room(0, total, alignment, 0, report_, lock_);
   if (all == nullptr) return false;
   core_.free_region(all);

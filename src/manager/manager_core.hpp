@@ -154,8 +154,10 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void free_contents(Block& b) noexcept TIER_REQUIRES(mutex_);
   void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
-  bool leaves_room_for_faults(std::uint64_t size, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
-  bool fits_beside_what_lives(std::uint64_t size, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
+  bool leaves_room_for_faults(std::uint64_t sum, std::uint64_t largest, std::error_code& cause) noexcept
+      TIER_REQUIRES(mutex_);
+  bool fits_beside_what_lives(std::uint64_t sum, std::uint64_t largest, std::error_code& cause) noexcept
+      TIER_REQUIRES(mutex_);
   void leave_room_for_faults(std::uint64_t size, std::string_view name, MutexLock& lock)
       TIER_REQUIRES(mutex_);
   Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);

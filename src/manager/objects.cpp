@@ -443,19 +443,21 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
 
 /// Whoever touches what is absent from a window has nobody to throw to: for it there is always room to bring it, if not
 /// without moving others, the largest among them.
-bool ManagerCore::leaves_room_for_faults(std::uint64_t size, std::error_code& cause) noexcept {
+bool ManagerCore::leaves_room_for_faults(std::uint64_t sum, std::uint64_t largest,
+                                         std::error_code& cause) noexcept {
   if (kept_for_faults_ == 0) return true;
   if (compacting_ == 0 && !keep_spares(cause)) return false;
-  if (fits_beside_what_lives(size, cause)) return true;
+  if (fits_beside_what_lives(sum, largest, cause)) return true;
   const auto before = std::exchange(largest_, 0);  // which may be gone
   for (const auto& [id, b] : by_id_)
     if (b->record->primary() != nullptr && !b->record->placed) largest_ = std::max(largest_, b->size);
-  return largest_ < before && fits_beside_what_lives(size, cause);
+  return largest_ < before && fits_beside_what_lives(sum, largest, cause);
 }
 
-bool ManagerCore::fits_beside_what_lives(std::uint64_t size, std::error_code& cause) noexcept {
-  const auto largest = std::max(largest_, size);
-  std::uint64_t lacking = living_ + round_up(size, granule_) + kept_for_faults_;
+bool ManagerCore::fits_beside_what_lives(std::uint64_t sum, std::uint64_t largest,
+                                         std::error_code& cause) noexcept {
+  largest = std::max(largest, largest_);
+  std::uint64_t lacking = living_ + sum + kept_for_faults_;
   if (largest > window_block_) lacking += largest;
   for (auto& tier : tiers_) {
     const auto lost = tier.heap.condemned();
@@ -468,7 +470,7 @@ bool ManagerCore::fits_beside_what_lives(std::uint64_t size, std::error_code& ca
 /// Makes sure of it, before anything is allocated.   \throws  `OutOfTierMemory`
 void ManagerCore::leave_room_for_faults(std::uint64_t size, std::string_view name, MutexLock& lock) {
   std::error_code cause;
-  for (bool compacted = false; !leaves_room_for_faults(size, cause);) {
+  for (bool compacted = false; !leaves_room_for_faults(round_up(size, granule_), size, cause);) {
     if (reclaim_garbage() > 0) continue;
     if (std::exchange(compacted, true)) throw_out_of_memory(size, name, cause);
     for (TierIndex t = 0; t < tiers_.size(); ++t)

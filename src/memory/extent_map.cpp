@@ -60,6 +60,7 @@ std::error_code ExtentMap::back(std::size_t begin, std::size_t end, Take take) n
 Bytes ExtentMap::back(Bytes total, Take take, std::error_code& cause) noexcept {
   const MutexLock lock{mutex_};
   for (std::size_t i = 0; i < extents_.size() && backed_ < total; ++i) {
+    while (extents_[i].state == State::Returning) returned_.wait(mutex_);
     const auto error = extents_[i].state == State::Bare ? back(i, i + 1, take) : std::error_code{};
     if (!error) continue;
     cause = error;

@@ -58,10 +58,6 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListH
   /// Changes when the heap is released: caches made before hold nothing of worth.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool owns(const void* p) const noexcept;
-  /// Calls `visit(data)` for each segment.   \pre  The caller holds the heap's lock.
-  void for_each_segment(FunctionRef<void(std::byte*)> visit) const TIER_REQUIRES(mutex_) {
-    heap_.for_each_segment(visit);
-  }
   [[nodiscard]] Bytes segments() const noexcept;
   /// In cells; those that threads keep, or that are on their way between threads, too.
   [[nodiscard]] Bytes allocated() const noexcept;

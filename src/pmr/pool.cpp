@@ -53,7 +53,7 @@ void Pool::release() noexcept {
 
 void Pool::for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) const {
   const MutexLock lock{heap_->mutex()};
-  heap_->for_each_segment([&](std::byte* segment) { visit(segment, segment_size); });
+  segments_.for_each_slab(visit);
   for (const auto& [p, large] : large_) visit(static_cast<std::byte*>(p), large.size);
 }
 

@@ -42,7 +42,7 @@ class Pool {
   void release() noexcept;
   /// Until what is returned ends, on any thread and perhaps after the pool, what comes from upstream is pinned.
   [[nodiscard]] std::shared_ptr<void> cover() { return detail::cover(heap_, covered_); }
-  /// Calls `visit(begin, size)` for each segment and each large allocation, none of which goes meanwhile.
+  /// Calls `visit(begin, size)` for each slab and each large allocation, none of which goes meanwhile.
   void for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) const;
 
   [[nodiscard]] std::pmr::memory_resource& upstream() const noexcept {

@@ -72,11 +72,6 @@ class SegmentHeap {
   [[nodiscard]] bool owns(const void* p) const noexcept { return table_.find(p) != nullptr; }
   /// Calls `visit(offset, size)` for each free stretch of the segment at `data`, in no order; neighbours may come apart.
   void for_each_free(const std::byte* data, FunctionRef<void(std::size_t, std::size_t)> visit) const;
-
-  /// Calls `visit(data)` for each segment, in no order.
-  void for_each_segment(FunctionRef<void(std::byte*)> visit) const {
-    table_.for_each([&](const Segment& segment) { visit(segment.data); });
-  }
   [[nodiscard]] Bytes segments() const noexcept { return {table_.size() * segment_size}; }
   /// In cells, as large as they are.
   [[nodiscard]] Bytes allocated() const noexcept { return allocated_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Segments cut from what a memory resource gives.
+#include <tier/core/function_ref.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -33,6 +35,12 @@ class UpstreamSegments final : public SegmentSource {
   [[nodiscard]] SegmentMemory allocate_segment() override;
   void free_segment(SegmentMemory segment) noexcept override;
   void free_all() noexcept override;
+
+  /// Calls `visit(begin, size)` for each slab.
+  void for_each_slab(FunctionRef<void(std::byte*, std::size_t)> visit) const {
+    for (const auto& slab : slabs_)
+      if (slab.data != nullptr) visit(static_cast<std::byte*>(slab.data), slab.bytes);
+  }
 
  private:
   struct Slab {

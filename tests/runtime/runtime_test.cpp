@@ -398,7 +398,9 @@ TEST_CASE("restricted windows in a file are the parent's alone, those in memory 
     for (const auto& slow : {tiers::mapped("/var/tmp", 16_MiB), tiers::emulated("cxl", 16_MiB)}) {
       Runtime runtime{{.tiers = {tiers::dram(8_MiB), slow}, .windows = WindowMode::Restricted}};
       Tensor<float> x{runtime, large, windowed, "windowed"};
+      Tensor<float> retired{runtime, large, windowed, "retired"};
       fill(x, 2);
+      retire(retired);
       const auto child = ::fork();
       if (child == 0) {
         bool reached = false;

@@ -376,6 +376,19 @@ TEST_CASE("a checked build fills what will be overwritten of a window with NaNs,
 }
 #endif
 
+TEST_CASE("a scope that cannot be opened leaves nothing of a window pinned") {
+  if (!test::has_windows()) return;
+  const test::TemporaryDirectory directory;
+  const auto manager = make_manager({tiers::dram(16_MiB), tiers::file(directory.path(), 64_MiB)});
+  Tensor<float> cut{manager, {4 * rows_of_block, columns}, windowed};
+  Tensor<float> small{manager, {8}};  // shares its block with others
+  Tensor<float> other{manager, {8}};
+  retire(small);
+  CHECK_THROWS_AS((WriteScope{updates(cut, small)}), TierError);
+  migrate(cut.rows(0, cut.extent(0)), 1);
+  CHECK(manager->statistics().tiers[0].used <= 64_KiB);
+}
+
 TEST_CASE("rows that are not there, or of a tensor without a window, are refused by name") {
   const auto manager = make_manager({tiers::dram(8_MiB)});
   const Tensor<float> plain{manager, {10, 3}, "weights"};

@@ -84,7 +84,7 @@ class TIER_EXPORT Tier {
   virtual std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept;
   /// The range is free again; space may go back to the system, in batches.
   virtual void release(std::uint64_t offset, std::uint64_t size) noexcept;
-  /// Takes space from the system ahead of regions, until there is enough for `total` bytes of them.
+  /// Takes space on disk ahead of regions, until there is enough for `total` bytes of them; memory has it from the start.
   /// \param[out] cause  The system's error where there is less than that; else untouched.
   /// \return  Bytes that have space, used or not: at least `total` without an error.
   virtual Bytes back(Bytes total, std::error_code& cause) noexcept;

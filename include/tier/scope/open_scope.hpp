@@ -84,9 +84,15 @@ class [[nodiscard]] TIER_EXPORT Scope {
   template <OperandList... Lists>
   explicit Scope(std::string_view kernel, const Lists&... lists)
       : operands_{(std::size_t{0} + ... + (lists.size() + further_blocks(lists)))} {
-    (add_named(lists), ...);
-    (add_elements(lists), ...);
-    (add_further(lists), ...);
+    try {
+      (add_named(lists), ...);
+      (add_elements(lists), ...);
+      (add_further(lists), ...);
+    } catch (...) {
+      Manager::leave(
+          operands_.all());  // advice has entered; the constructor is not through: nobody else would
+      throw;
+    }
     Manager* const manager = enter(kernel);
     if (manager != nullptr && manager->wants_kernels()) [[unlikely]]
       begin_kernel(*manager, kernel, hash_of_shapes(lists...));
