@@ -40,6 +40,7 @@ class Entry {
   Entry& operator=(const Entry&) = delete;
   ~Entry() TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (!done_) roll_back();
+    core_.promised_ -= promised_;
     if (closed_door_) core_.open_door();
     stand_down();
     // What was destroyed meanwhile goes with the last who came for it.
@@ -102,7 +103,7 @@ class Entry {
                                [&](const Operand& op) { return op.block == batch_[i].block; });
   }
   bool too_large() const TIER_REQUIRES(core_.mutex_);
-  bool leaves_room_for_faults() TIER_REQUIRES(core_.mutex_);
+  void leave_room_for_faults() TIER_REQUIRES(core_.mutex_);
   bool gather_room() TIER_REQUIRES(core_.mutex_);
   void stand_in_line() TIER_REQUIRES(core_.mutex_);
   void stand_down() TIER_REQUIRES(core_.mutex_);
@@ -130,6 +131,7 @@ class Entry {
   bool in_place_ = false;  // operands stay where the CPU can reach them
   bool spares_ = true;     // no operand leaves to make room for another, if that can be helped
   std::uint64_t lacking_ = 0;
+  std::uint64_t promised_ = 0;
   std::size_t lacking_operand_ = 0;
   std::uint64_t waiting_since_ = 0;
 };
@@ -296,16 +298,22 @@ void Entry::lacks(std::size_t i) {
   lacking_operand_ = i;
 }
 
-/// With all of this batch that has no room anywhere.
-bool Entry::leaves_room_for_faults() {
+/// Before room is looked for, what has none anywhere counts as living.
+void Entry::leave_room_for_faults() {
+  if (core_.kept_for_faults_ == 0) return;
+  core_.promised_ -= std::exchange(promised_, 0);
   std::uint64_t sum = 0, largest = 0;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const Block& b = *batch_[i].block;
-    if (again(i) || b.record->primary() != nullptr) continue;
+    if (b.record->primary() != nullptr || again(i)) continue;
+    lacks(i);
     sum += round_up(b.size, core_.granule_);
     largest = std::max(largest, b.size);
   }
-  return sum == 0 || core_.leaves_room_for_faults(sum, largest, report_.cause);
+  if (sum == 0) return;
+  const auto name = core_.name_of(*batch_[lacking_operand_].block);
+  report_.unlocked |= core_.leave_room_for_faults(sum, largest, name, lock_);
+  core_.promised_ += promised_ = sum;
 }
 
 /// \return  false if there is none; `report_` says why
@@ -313,7 +321,6 @@ bool Entry::find_room(std::size_t i) {
   Block& b = *batch_[i].block;
   Plan& plan = plans_[i];
   lacks(i);
-  if (b.record->primary() == nullptr && !leaves_room_for_faults()) return false;
   const auto take = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
     plan.room = core_.make_room(t, b.size, b.record->alignment, b.id, report_, lock_);
     return plan.room != nullptr;
@@ -345,6 +352,8 @@ Entry::Step Entry::find_rooms(bool& repeated) {
     Sparing& operator=(const Sparing&) = delete;
     Entry& entry;
   };
+  leave_room_for_faults();
+  if (report_.unlocked) return Step::Again;
   const Sparing sparing{*this};
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr || plans_[i].room != nullptr) continue;
@@ -430,7 +439,6 @@ bool Entry::install() {
     Block& b = *batch_[i].block;
     b.version.fetch_add(1, std::memory_order_relaxed);  // the copies elsewhere are stale
     Region* old = b.record->primary();
-    if (old == nullptr) core_.largest_ = std::max(core_.largest_, b.size);
     core_.set_primary(b, std::exchange(plans_[i].room, nullptr));
     if (old != nullptr) old->version = 0;
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
@@ -618,27 +626,33 @@ bool Entry::fall_back() {
 
 /// Own operands may stand in each other's way: makes room for all of them in one piece, and shares it out.
 bool Entry::gather_room() {
-  std::uint64_t total = 0;
-  std::size_t alignment = 1;
-  for (std::size_t i = 0; i < batch_.size(); ++i) {
-    if (again(i)) continue;
-    const Block& b = *batch_[i].block;
-    const auto own = core_.preferred_alignment(0, b.size, b.record->alignment);
-    alignment = std::max(alignment, own);
-    total = round_up(total, own) + round_up(b.size, core_.granule_);
-  }
   report_ = RoomReport{};
-  if (!leaves_room_for_faults()) return false;
-  Region* all = core_.make_room(0, total, alignment, 0, report_, lock_);
-  if (all == nullptr) return false;
-  core_.free_region(all);
-  for (std::size_t i = 0; i < batch_.size(); ++i) {
-    const auto& record = *batch_[i].block->record;
-    if (again(i) || (record.primary() != nullptr && record.primary()->tier == 0)) continue;
-    if (plans_[i].target != 0) continue;
-    plans_[i].room = core_.allocate_region(0, batch_[i].block->size, record.alignment, report_.cause);
+  using Packing = ManagerCore::Packing;
+  for (const auto packing : {Packing::Preferred, Packing::Tight}) {
+    const auto alignment_of = [&](const Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS {
+      const auto own = b.record->alignment;
+      return packing == Packing::Tight ? own : core_.preferred_alignment(0, b.size, own);
+    };
+    std::uint64_t total = 0;
+    std::size_t alignment = 1;
+    for (std::size_t i = 0; i < batch_.size(); ++i) {
+      if (again(i)) continue;
+      const Block& b = *batch_[i].block;
+      alignment = std::max(alignment, alignment_of(b));
+      total = round_up(total, alignment_of(b)) + round_up(b.size, core_.granule_);
+    }
+    Region* all = core_.make_room(0, total, alignment, 0, report_, lock_);
+    if (all == nullptr) continue;
+    core_.free_region(all);
+    for (std::size_t i = 0; i < batch_.size(); ++i) {
+      const Block& b = *batch_[i].block;
+      if (again(i) || (b.record->primary() != nullptr && b.record->primary()->tier == 0)) continue;
+      if (plans_[i].target != 0) continue;
+      plans_[i].room = core_.allocate_region_at(0, b.size, alignment_of(b), report_.cause);
+    }
+    return true;
   }
-  return true;
+  return false;
 }
 
 void Entry::stand_in_line() {

@@ -134,10 +134,13 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   };
 
   // Regions and blocks (objects.cpp).
+  bool moves_pages(TierIndex t) const noexcept TIER_REQUIRES(mutex_);
   std::size_t preferred_alignment(TierIndex t, std::uint64_t size, std::size_t alignment) const noexcept
       TIER_REQUIRES(mutex_);
   Region* allocate_region(TierIndex t, std::uint64_t size, std::size_t alignment,
                           std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
+  Region* allocate_region_at(TierIndex t, std::uint64_t size, std::size_t alignment,
+                             std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   Region* region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept
       TIER_REQUIRES(mutex_);
   void free_region(Region* region) noexcept TIER_REQUIRES(mutex_);
@@ -158,8 +161,23 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       TIER_REQUIRES(mutex_);
   bool fits_beside_what_lives(std::uint64_t sum, std::uint64_t largest, std::error_code& cause) noexcept
       TIER_REQUIRES(mutex_);
-  void leave_room_for_faults(std::uint64_t size, std::string_view name, MutexLock& lock)
+  bool leave_room_for_faults(std::uint64_t sum, std::uint64_t largest, std::string_view name, MutexLock& lock)
       TIER_REQUIRES(mutex_);
+  void leave_fast_room_for_faults(const Block& b, std::string_view name) const TIER_REQUIRES(mutex_);
+  /// Counts as living what a block will take, until it does.
+  struct Promise {
+    Promise(ManagerCore& c, std::uint64_t size) TIER_NO_THREAD_SAFETY_ANALYSIS
+        : core{c},
+          bytes{round_up(size, c.granule_)} {
+      core.promised_ += bytes;
+    }
+    ~Promise() TIER_NO_THREAD_SAFETY_ANALYSIS { core.promised_ -= bytes; }
+    Promise(const Promise&) = delete;
+    Promise& operator=(const Promise&) = delete;
+
+    ManagerCore& core;
+    std::uint64_t bytes;
+  };
   Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool room_may_come(MutexLock& lock) TIER_REQUIRES(mutex_);
   Object& new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name)
@@ -225,7 +243,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void enter_all(std::span<Operand> batch, const BatchContext& context);
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
   void fill_hole(std::byte* address, bool protect) noexcept;
-  void wait_for_room(WindowFault& fault, const char* why) noexcept;
+  void wait_for_room(WindowFault& fault, std::uint64_t began, const char* why) noexcept;
   std::uint64_t now() const noexcept override { return ended_.load(std::memory_order_acquire); }
   static bool is_dead(const Block* b) noexcept;
   void refuse(const WindowFault& fault, const char* why) noexcept;
@@ -408,8 +426,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::shared_ptr<Manager> keeper_ TIER_GUARDED_BY(mutex_);  // while scopes are open on destroyed objects
   std::size_t kept_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t garbage_ TIER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t living_ TIER_GUARDED_BY(mutex_) = 0;   // bytes of regions of blocks that have a primary
-  std::uint64_t largest_ TIER_GUARDED_BY(mutex_) = 0;  // no block that lives and may move has more bytes
+  std::uint64_t living_ TIER_GUARDED_BY(mutex_) = 0;    // bytes of regions of blocks that have a primary
+  std::uint64_t promised_ TIER_GUARDED_BY(mutex_) = 0;  // to blocks that will live
+  std::uint64_t largest_ TIER_GUARDED_BY(mutex_) = 0;   // no block that lives and may move has more bytes
   std::uint64_t kept_for_faults_ TIER_GUARDED_BY(mutex_) = 0;              // in all tiers together
   unsigned compacting_ TIER_GUARDED_BY(mutex_) = 0;                        // threads, which use the spares
   std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move

@@ -41,7 +41,13 @@ Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_co
 
 Region* ManagerCore::allocate_region(TierIndex t, std::uint64_t size, std::size_t alignment,
                                      std::error_code& cause) noexcept {
-  auto& state = tiers_[t];
+  const auto preferred = preferred_alignment(t, size, alignment);
+  Region* const region = allocate_region_at(t, size, preferred, cause);
+  return region != nullptr || preferred == alignment ? region : allocate_region_at(t, size, alignment, cause);
+}
+
+Region* ManagerCore::allocate_region_at(TierIndex t, std::uint64_t size, std::size_t alignment,
+                                        std::error_code& cause) noexcept {
   Region* region = nullptr;
   try {
     region = regions_.get();
@@ -49,10 +55,7 @@ Region* ManagerCore::allocate_region(TierIndex t, std::uint64_t size, std::size_
     cause = std::make_error_code(std::errc::not_enough_memory);
     return nullptr;
   }
-  const auto preferred = preferred_alignment(t, size, alignment);
-  auto slot = state.heap.allocate(Bytes{size}, preferred, region);
-  if (slot == RegionHeap::none && preferred != alignment)
-    slot = state.heap.allocate(Bytes{size}, alignment, region);
+  const auto slot = tiers_[t].heap.allocate(Bytes{size}, alignment, region);
   if (slot == RegionHeap::none) {
     regions_.put(region);
     return nullptr;
@@ -60,10 +63,15 @@ Region* ManagerCore::allocate_region(TierIndex t, std::uint64_t size, std::size_
   return region_at(t, slot, cause);
 }
 
+/// True if full windows take their pages from the tier.
+bool ManagerCore::moves_pages(TierIndex t) const noexcept {
+  return windows_ != nullptr && windows_->mode() == WindowMode::Full && tiers_[t].tier->has_private_pages();
+}
+
 /// A huge page of a window's comes and goes in one piece where its region is one, too.
 std::size_t ManagerCore::preferred_alignment(TierIndex t, std::uint64_t size,
                                              std::size_t alignment) const noexcept {
-  return size == huge_page && !tiers_[t].bare.empty() ? std::max(alignment, huge_page) : alignment;
+  return size == huge_page && moves_pages(t) ? std::max(alignment, huge_page) : alignment;
 }
 
 /// \return  the free slot it has become part of
@@ -146,6 +154,7 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
   b.record->regions = region;
   b.record->remembered = false;
   if (old == nullptr) living_ += round_up(b.size, granule_);
+  if (old == nullptr && !b.record->placed) largest_ = std::max(largest_, b.size);
   if (old != nullptr) {
     old->version = kept ? b.version.load(std::memory_order_relaxed) : 0;
     tiers_[old->tier].secondaries.push_back(*old);
@@ -379,7 +388,8 @@ std::size_t ManagerCore::reclaim_garbage() noexcept {
   for (auto& tier : tiers_) {
     for (auto it = tier.ranked.begin(); it != tier.ranked.end();) {
       Block& b = *(it++)->block;
-      if (!b.record->garbage) continue;
+      const bool going = (b.state.load(std::memory_order_acquire) & word::retired) != 0;
+      if (!b.record->garbage || going) continue;
       mark_dead(b);
       ++reclaimed;
     }
@@ -425,8 +435,9 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const auto alignment = b.record->alignment;
   RoomReport report;
   reclaim_if_full();
-  leave_room_for_faults(b.size, name, lock);
-  largest_ = std::max(largest_, b.size);
+  if (b.record->place != nullptr) leave_fast_room_for_faults(b, name);
+  leave_room_for_faults(round_up(b.size, granule_), b.size, name, lock);
+  const Promise promise{*this, b.size};
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
   if (Region* r = allocate_region(placement.tier, b.size, alignment, report.cause)) return r;
@@ -443,12 +454,15 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
 
 /// Whoever touches what is absent from a window has nobody to throw to: for it there is always room to bring it, if not
 /// without moving others, the largest among them.
+/// \param sum  bytes of regions to come   \param largest  bytes of a block of them that may move
 bool ManagerCore::leaves_room_for_faults(std::uint64_t sum, std::uint64_t largest,
                                          std::error_code& cause) noexcept {
   if (kept_for_faults_ == 0) return true;
   if (compacting_ == 0 && !keep_spares(cause)) return false;
   if (fits_beside_what_lives(sum, largest, cause)) return true;
-  const auto before = std::exchange(largest_, 0);  // which may be gone
+  const auto before = largest_;
+  if (before <= window_block_) return false;
+  largest_ = 0;  // it may be gone
   for (const auto& [id, b] : by_id_)
     if (b->record->primary() != nullptr && !b->record->placed) largest_ = std::max(largest_, b->size);
   return largest_ < before && fits_beside_what_lives(sum, largest, cause);
@@ -457,25 +471,39 @@ bool ManagerCore::leaves_room_for_faults(std::uint64_t sum, std::uint64_t larges
 bool ManagerCore::fits_beside_what_lives(std::uint64_t sum, std::uint64_t largest,
                                          std::error_code& cause) noexcept {
   largest = std::max(largest, largest_);
-  std::uint64_t lacking = living_ + sum + kept_for_faults_;
+  std::uint64_t lacking = living_ + promised_ + sum + kept_for_faults_;
   if (largest > window_block_) lacking += largest;
+  std::error_code error;
   for (auto& tier : tiers_) {
     const auto lost = tier.heap.condemned();
-    const auto backed = tier.tier->back(std::min(tier.heap.capacity(), Bytes{lacking} + lost), cause);
+    const auto backed = tier.tier->back(std::min(tier.heap.capacity(), Bytes{lacking} + lost), error);
     lacking -= std::min(lacking, (std::max(backed, lost) - lost).count);
   }
+  if (lacking > 0) cause = error;
   return lacking == 0;
 }
 
-/// Makes sure of it, before anything is allocated.   \throws  `OutOfTierMemory`
-void ManagerCore::leave_room_for_faults(std::uint64_t size, std::string_view name, MutexLock& lock) {
+/// Makes sure of it.   \return  whether the lock was released in between   \throws  `OutOfTierMemory`
+bool ManagerCore::leave_room_for_faults(std::uint64_t sum, std::uint64_t largest, std::string_view name,
+                                        MutexLock& lock) {
   std::error_code cause;
-  for (bool compacted = false; !leaves_room_for_faults(round_up(size, granule_), size, cause);) {
+  bool compacted = false;
+  while (!leaves_room_for_faults(sum, largest, cause)) {
     if (reclaim_garbage() > 0) continue;
-    if (std::exchange(compacted, true)) throw_out_of_memory(size, name, cause);
+    if (std::exchange(compacted, true)) throw_out_of_memory(sum, name, cause);
     for (TierIndex t = 0; t < tiers_.size(); ++t)
       if (lacks_spare(tiers_[t])) compact_tier(t, Packing::Preferred, lock);
   }
+  return compacted;
+}
+
+/// What is placed in the fastest tier stays there: a block of a window has room beside it, and more where that is much.
+void ManagerCore::leave_fast_room_for_faults(const Block& b, std::string_view name) const {
+  if (kept_for_faults_ == 0) return;
+  const auto capacity = tiers_[0].heap.capacity().count;
+  const auto stays = placed_[0] + (b.record->placed ? b.size : 0);
+  const auto kept = b.record->placed ? std::min(kept_for_faults_, capacity / 2) : b.size;
+  if (stays + kept > capacity) throw_out_of_memory(b.size, name, {});
 }
 
 /// Waits for what ends by itself, never for pins: the caller may hold them. \return  false if there is nothing of that
@@ -600,9 +628,9 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   Object* object = nullptr;
   Region* region = nullptr;
   try {
-    leave_room_for_faults(b.size, name, lock);
-    if (t == 0 && placed_[0] + b.size + kept_for_faults_ > tiers_[0].heap.capacity().count)
-      throw_out_of_memory(b.size, name, {});
+    if (t == 0) leave_fast_room_for_faults(b, name);
+    leave_room_for_faults(round_up(b.size, granule_), 0, name, lock);
+    const Promise promise{*this, b.size};
     RoomReport report;
     while (region == nullptr) {
       region = make_room(t, size.count, b.record->alignment, b.id, report, lock);

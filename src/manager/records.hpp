@@ -180,6 +180,7 @@ struct RoomReport {
   bool transient = false;  ///< transfers or rooms in the making do: they end by themselves
   bool again = false;      ///< a pin went while we looked
   bool unlocked = false;   ///< the lock was released in between
+  bool broken = false;     ///< a device refuses what is to leave
 };
 
 }  // namespace tier

@@ -403,7 +403,7 @@ Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alig
                                RoomReport& report, MutexLock& lock) {
   const auto preferred = preferred_alignment(t, size, alignment);
   Region* const region = try_to_make_room(t, size, preferred, for_block, Packing::Preferred, report, lock);
-  if (region != nullptr || windows_ == nullptr || windows_->mode() == WindowMode::Restricted) return region;
+  if (region != nullptr || report.broken || !moves_pages(t)) return region;
   return try_to_make_room(t, size, alignment, for_block, Packing::Tight, report, lock);
 }
 
@@ -484,7 +484,8 @@ Region* ManagerCore::try_to_make_room(TierIndex t, std::uint64_t size, std::size
     if (Region* r = finish_room(room, report.cause)) return r;
     if (room.cause) {  // each try has put a range out of use: a device that is broken would lose all of them
       report.cause = room.cause;
-      if (++failed == failed_writes) break;
+      report.broken = ++failed == failed_writes;
+      if (report.broken) break;
     }
   }
   return nullptr;
@@ -512,8 +513,10 @@ bool ManagerCore::keep_spares(std::error_code& cause) noexcept {
     auto& state = tiers_[t];
     if (!lacks_spare(state)) continue;
     const auto high_water = state.high_water;
-    do state.spare = allocate_region(t, window_block_, page_size(), cause);
+    std::error_code error;
+    do state.spare = allocate_region(t, window_block_, page_size(), error);
     while (state.spare == nullptr && drop_a_secondary(t));
+    if (state.spare == nullptr) cause = error;
     state.high_water = high_water;
     all = all && state.spare != nullptr;
   }

@@ -232,13 +232,14 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
       return Served::Yes;
     }
     if (!may_wait) return Served::WouldWait;
-    ++counts_.window_faults;
+    if (fault.tries == 0) ++counts_.window_faults;
     operand = {b, nullptr, 0, 0, b->size, fault.write ? Use::Update : Use::Read, false};
   }
+  const auto began = now_ns();
   try {
     enter({&operand, 1}, {0, false, {}, 0});
   } catch (const OutOfTierMemory& error) {  // a scope will end, or something be freed
-    return wait_for_room(fault, error.what()), Served::WouldWait;
+    return wait_for_room(fault, began, error.what()), Served::WouldWait;
   } catch (const std::exception& error) {
     return refuse(fault, error.what()), Served::Yes;
   }
@@ -248,12 +249,14 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
   return Served::Yes;
 }
 
-/// Not for a change: others that look for room in vain tell of many.
-void ManagerCore::wait_for_room(WindowFault& fault, const char* why) noexcept {
+/// Not for a change: others that look for room in vain tell of many. Long next to what a look takes, which holds the lock.
+/// \param began  when it was looked for
+void ManagerCore::wait_for_room(WindowFault& fault, std::uint64_t began, const char* why) noexcept {
   constexpr unsigned longest = 4;  // 16 ms
-  const auto began = now_ns();
   if (fault.tries == 0) fault.waiting_since_ns = began;
-  std::this_thread::sleep_for(std::chrono::milliseconds{1U << std::min(fault.tries++, longest)});
+  const std::chrono::nanoseconds look{now_ns() - began};
+  std::this_thread::sleep_for(std::max<std::chrono::nanoseconds>(
+      8 * look, std::chrono::milliseconds{1U << std::min(fault.tries++, longest)}));
   const MutexLock lock{mutex_};
   count_wait(0, began);
   const auto limit = static_cast<std::uint64_t>(options_.report_waits_after.count()) * 1'000'000;

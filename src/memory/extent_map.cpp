@@ -59,12 +59,23 @@ std::error_code ExtentMap::back(std::size_t begin, std::size_t end, Take take) n
 
 Bytes ExtentMap::back(Bytes total, Take take, std::error_code& cause) noexcept {
   const MutexLock lock{mutex_};
-  for (std::size_t i = 0; i < extents_.size() && backed_ < total; ++i) {
+  wanted_ = total;
+  std::size_t most = extents_.size();  // extents at once
+  for (std::size_t i = 0; i < extents_.size() && backed_ < total;) {
     while (extents_[i].state == State::Returning) returned_.wait(mutex_);
-    const auto error = extents_[i].state == State::Bare ? back(i, i + 1, take) : std::error_code{};
-    if (!error) continue;
-    cause = error;
-    break;
+    const auto lacking = ((total - backed_).count + extent_.count - 1) / extent_.count;
+    auto end = i;
+    while (end < extents_.size() && end - i < std::min(lacking, most) && extents_[end].state == State::Bare)
+      ++end;
+    const auto error = end > i ? back(i, end, take) : std::error_code{};
+    if (error && most == 1) {
+      cause = error;
+      break;
+    }
+    if (error)
+      most = 1;  // then as many as there are
+    else
+      i = std::max(end, i + 1);
   }
   return backed_;
 }
@@ -87,7 +98,7 @@ std::optional<ExtentMap::Run> ExtentMap::begin_return() noexcept {
   auto end = extents_.size();  // the heap fills a tier from its beginning
   while (!extents_[end - 1].idle()) --end;
   auto begin = end - 1;
-  while (begin > 0 && end - begin < most && extents_[begin - 1].idle()) --begin;
+  while (begin > 0 && end - begin < most && extents_[begin - 1].idle() && too_idle(end - begin + 1)) --begin;
   set_state(begin, end, State::Returning);
   idle_ -= end - begin;
   return run_of(begin, end);

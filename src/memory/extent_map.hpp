@@ -33,7 +33,7 @@ class ExtentMap {
   /// \return  Whether more lies idle than may.
   bool release(std::uint64_t offset, std::uint64_t size) noexcept TIER_EXCLUDES(mutex_);
 
-  /// Takes space from the beginning until there is enough for `total` bytes, used or idle.
+  /// Takes space from the beginning until there is enough for `total` bytes, used or idle, which then stays.
   /// \param[out] cause  The first error of `take`; else untouched.
   /// \return  Bytes that have space.
   Bytes back(Bytes total, Take take, std::error_code& cause) noexcept TIER_EXCLUDES(mutex_);
@@ -56,7 +56,10 @@ class ExtentMap {
   std::error_code back(std::size_t begin, std::size_t end, Take take) noexcept TIER_REQUIRES(mutex_);
   bool is_returning(std::size_t begin, std::size_t end) const noexcept TIER_REQUIRES(mutex_);
   void set_state(std::size_t begin, std::size_t end, State state) noexcept TIER_REQUIRES(mutex_);
-  bool too_idle() const noexcept TIER_REQUIRES(mutex_) { return idle_ * extent_.count > idle_limit_.count; }
+  /// \param without  extents that are idle, and might be returned
+  bool too_idle(std::size_t without = 1) const noexcept TIER_REQUIRES(mutex_) {
+    return idle_ * extent_.count > idle_limit_.count && backed_ >= wanted_ + extent_ * without;
+  }
   std::size_t index_of(std::uint64_t offset) const noexcept { return offset / extent_.count; }
   Run run_of(std::size_t begin, std::size_t end) const noexcept;
 
@@ -68,6 +71,7 @@ class ExtentMap {
   std::vector<Extent> extents_ TIER_GUARDED_BY(mutex_);
   std::size_t idle_ TIER_GUARDED_BY(mutex_) = 0;  // extents
   Bytes backed_ TIER_GUARDED_BY(mutex_);
+  Bytes wanted_ TIER_GUARDED_BY(mutex_);  // by who asked for space last, ahead of regions
 };
 
 }  // namespace tier
