@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  A program on a disk that fills up: a real one, where the system lets a test mount a small tmpfs.
+#include "support/filling_lists.hpp"
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
 #include "table/plain_table.hpp"
@@ -20,7 +21,6 @@
 #include <fstream>
 #include <list>
 #include <memory_resource>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -260,28 +260,15 @@ TEST_CASE(
     Runtime runtime{
         {.tiers = {tiers::dram(2_MiB), tiers::file(disk.path(), 64_MiB)}, .windows = WindowMode::Full}};
     MigratingResource memory{runtime};
-    std::pmr::deque<std::pmr::vector<std::uint64_t>> lists{&memory};
-    std::mt19937_64 random{seed};
-    const auto fill = [&] {
-      std::size_t bytes = 0;
-      try {
-        for (;; bytes += 8 * lists.back().size()) lists.emplace_back(1 + random() % most, random());
-      } catch (const OutOfTierMemory& error) {
-        CHECK(error.cause() == std::errc::no_space_on_device);
-      }
-      return bytes;
-    };
-    CHECK(fill() >= (5_MiB).count);
+    FillingLists lists{memory, most, seed};
+    const auto filled = lists.fill();
+    CHECK(filled.bytes >= (5_MiB).count);
+    CHECK(filled.cause == std::errc::no_space_on_device);
     for (int round = 0; round < 3; ++round) {
-      for (std::size_t i = 0; i < 3 * lists.size(); ++i) {
-        auto& list = lists[random() % lists.size()];
-        if (std::ranges::count(list, list.front()) != static_cast<std::ptrdiff_t>(list.size()))
-          FAIL("a list is not as it was stored");
-        if (i % 2 == 0) std::ranges::fill(list, random());
-      }
+      lists.read_and_write();
       runtime.manager()->check_invariants();
-      for (std::size_t i = 0; i < lists.size() / 2; ++i) lists.pop_front();
-      CHECK(fill() >= (1_MiB).count);
+      lists.free_half();
+      CHECK(lists.fill().bytes >= (1_MiB).count);
     }
   }
 }

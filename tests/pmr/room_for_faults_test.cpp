@@ -13,13 +13,13 @@
 #include <deque>
 #include <numeric>
 #include <optional>
-#include <random>
 #include <thread>
 #include <vector>
 
 #include "pmr/slow_tiers.hpp"
 #include "support/child.hpp"
 #include "support/eventually.hpp"
+#include "support/filling_lists.hpp"
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/test_manager.hpp"
@@ -67,26 +67,13 @@ TEST_CASE("containers that fill all tiers can be read and written still, and go 
       const auto manager = make_manager({tiers::dram(2_MiB), slow.spec(directory.path(), 6_MiB)}, mode);
       {
         MigratingResource memory{manager};
-        std::pmr::deque<std::pmr::vector<std::uint64_t>> lists{&memory};
-        std::mt19937_64 random{seed};
-        const auto fill = [&] {
-          std::size_t bytes = 0;
-          CHECK_THROWS_AS(
-              for (;; bytes += 8 * lists.back().size()) lists.emplace_back(1 + random() % most, random()),
-              OutOfTierMemory);
-          return bytes;
-        };
-        CHECK(fill() >= (5_MiB).count);
+        test::FillingLists lists{memory, most, seed};
+        CHECK(lists.fill().bytes >= (5_MiB).count);
         for (int round = 0; round < 3; ++round) {
-          for (std::size_t i = 0; i < 3 * lists.size(); ++i) {
-            auto& list = lists[random() % lists.size()];
-            if (std::ranges::count(list, list.front()) != static_cast<std::ptrdiff_t>(list.size()))
-              FAIL("a list is not as it was stored");
-            if (i % 2 == 0) std::ranges::fill(list, random());
-          }
+          lists.read_and_write();
           manager->check_invariants();
-          for (std::size_t i = 0; i < lists.size() / 2; ++i) lists.pop_front();
-          CHECK(fill() >= (1_MiB).count);
+          lists.free_half();
+          CHECK(lists.fill().bytes >= (1_MiB).count);
         }
       }
       CHECK(test::eventually(
