@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The blocks that a pool has in windows.
+#include <tier/manager/manager.hpp>
 #include <tier/pmr/allocation_group.hpp>
 
-#include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "pmr/pool.hpp"
 
 namespace tier::detail {
 
+/// A block in which several slabs lie is visited once, if they are neighbors in the order in which they came.
 inline void for_each_block(const Pool& pool, std::size_t at_most, FunctionRef<void(const void*)> visit) {
+  BlockId last = 0;
   pool.for_each_range([&](const std::byte* begin, std::size_t size) {
-    at_most -= visit_blocks(begin, size, at_most, visit);
+    visit_blocks(begin, size, at_most, [&](const void* address) {
+      const auto id = block_of(address).id;
+      if (std::exchange(last, id) == id) return;
+      visit(address);
+      --at_most;
+    });
   });
 }
 
