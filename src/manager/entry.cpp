@@ -322,7 +322,7 @@ bool Entry::find_room(std::size_t i) {
   Plan& plan = plans_[i];
   lacks(i);
   const auto take = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    plan.room = core_.make_room(t, b.size, b.record->alignment, b.id, report_, lock_);
+    plan.room = core_.make_room_for(b, t, report_, lock_);
     return plan.room != nullptr;
   };
   const auto wanted = plan.target;
@@ -641,7 +641,7 @@ bool Entry::gather_room() {
       alignment = std::max(alignment, alignment_of(b));
       total = round_up(total, alignment_of(b)) + round_up(b.size, core_.granule_);
     }
-    Region* all = core_.make_room(0, total, alignment, 0, report_, lock_);
+    Region* all = core_.make_room(0, {total, alignment}, 0, report_, lock_);
     if (all == nullptr) continue;
     core_.free_region(all);
     for (std::size_t i = 0; i < batch_.size(); ++i) {

@@ -493,6 +493,8 @@ void ManagerCore::check_invariants() const {
       require(r == record.primary() || r->is_linked(), "(I6) a secondary is listed in its tier");
       require(tiers_[r->tier].heap.size(r->slot) >= b->size, "a region holds its block");
     }
+    require(((state & word::passing) != 0) == is_passing(*b),
+            "a block knows whether it is in room for faults");
     require(((state & word::moving) != 0) == (record.transfer != nullptr),
             "(I4) moving exactly while it has a transfer");
     if (record.primary() != nullptr && record.transfer == nullptr) {

@@ -280,19 +280,25 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void wait_for_end(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
 
   // Room (room.cpp).
-  Region* make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
-                    RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
+  Region* make_room(TierIndex t, const Range& range, BlockId for_block, RoomReport& report, MutexLock& lock)
+      TIER_REQUIRES(mutex_);
+  Region* make_room_for(const Block& b, TierIndex t, RoomReport& report, MutexLock& lock)
+      TIER_REQUIRES(mutex_);
   enum class Packing { Preferred, Tight };
-  Region* try_to_make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
-                           Packing packing, RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
+  Region* try_to_make_room(TierIndex t, const Range& range, BlockId for_block, Packing packing,
+                           RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
+  Region* allocate_region_in(TierIndex t, const Range& range, bool& behind, std::error_code& cause) noexcept
+      TIER_REQUIRES(mutex_);
+  [[nodiscard]] std::uint64_t room_for_faults(TierIndex t) const noexcept TIER_REQUIRES(mutex_);
+  [[nodiscard]] bool keeps_clear_of_faults(const Block& b) const noexcept TIER_REQUIRES(mutex_);
+  [[nodiscard]] Range range_for(const Block& b, TierIndex t) const noexcept TIER_REQUIRES(mutex_);
+  [[nodiscard]] bool is_passing(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   bool drop_a_secondary(TierIndex t) noexcept TIER_REQUIRES(mutex_);
-  std::optional<Window> propose(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
-                                bool background, std::vector<TierIndex>& to, bool& forced)
+  std::optional<Window> propose(TierIndex t, const Range& range, BlockId for_block, bool background,
+                                std::vector<TierIndex>& to, bool& forced) TIER_REQUIRES(mutex_);
+  std::optional<Window> grow(TierIndex t, RegionHeap::Slot seed, const Range& range) const
       TIER_REQUIRES(mutex_);
-  std::optional<Window> grow(TierIndex t, RegionHeap::Slot seed, std::uint64_t size,
-                             std::size_t alignment) const TIER_REQUIRES(mutex_);
-  std::optional<Window> scan(TierIndex t, std::uint64_t size, std::size_t alignment) const
-      TIER_REQUIRES(mutex_);
+  std::optional<Window> scan(TierIndex t, const Range& range) const TIER_REQUIRES(mutex_);
   void describe(Window& w, TierIndex t) const TIER_REQUIRES(mutex_);
   bool may_leave(const Region* region) const noexcept TIER_REQUIRES(mutex_);
   enum class Emptied { Begun, NoRoomBelow, Changed };

@@ -223,8 +223,10 @@ void ManagerCore::refresh(Block& b) noexcept {
   if (asks) flags |= word::asks;
   if (wants_use(outside)) flags |= word::watched;
   if (outside) flags |= word::outside;
+  if (is_passing(b)) flags |= word::passing;
+  constexpr auto all = word::asks | word::watched | word::outside | word::passing;
   b.state.fetch_or(flags, std::memory_order_release);
-  b.state.fetch_and(~((word::asks | word::watched | word::outside) & ~flags), std::memory_order_release);
+  b.state.fetch_and(~(all & ~flags), std::memory_order_release);
 }
 
 /// Scopes whose operands are resident take no lock and stand in no line. Where they never leave the first of the line
@@ -432,7 +434,6 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   tell(event, &Observer::on_allocation);
   Placement placement = ask([&](Policy& p) { return p.place(event, *this); });
   if (placement.tier >= tiers_.size()) placement = {};
-  const auto alignment = b.record->alignment;
   RoomReport report;
   reclaim_if_full();
   if (b.record->place != nullptr) leave_fast_room_for_faults(b, name);
@@ -440,16 +441,38 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const Promise promise{*this, b.size};
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
-  if (Region* r = allocate_region(placement.tier, b.size, alignment, report.cause)) return r;
+  bool behind = false;
+  const auto allocate = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    return allocate_region_in(t, range_for(b, t), behind, report.cause);
+  };
+  if (Region* r = allocate(placement.tier)) return r;
   if (placement.make_room)
-    if (Region* r = make_room(placement.tier, b.size, alignment, b.id, report, lock)) return r;
+    if (Region* r = make_room_for(b, placement.tier, report, lock)) return r;
   for (;;) {
     for (TierIndex i = 1; i < n; ++i)  // the slower tiers, then the faster ones
-      if (Region* r = allocate_region(nth(i), b.size, alignment, report.cause)) return r;
+      if (Region* r = allocate(nth(i))) return r;
     for (TierIndex i = 0; i < n; ++i)
-      if (Region* r = make_room(nth(i), b.size, alignment, b.id, report, lock)) return r;
+      if (Region* r = make_room_for(b, nth(i), report, lock)) return r;
     if (!room_may_come(lock)) throw_out_of_memory(b.size, name, report.cause);
   }
+}
+
+/// True if scopes may pin it for long.
+bool ManagerCore::keeps_clear_of_faults(const Block& b) const noexcept {
+  return b.record->place == nullptr && b.size <= room_for_faults(0) && kept_for_faults_ > 0;
+}
+
+/// What it asks of a tier first.
+Range ManagerCore::range_for(const Block& b, TierIndex t) const noexcept {
+  Range range{b.size, b.record->alignment};
+  if (t == 0 && keeps_clear_of_faults(b)) range.end = room_for_faults(t);
+  return range;
+}
+
+bool ManagerCore::is_passing(const Block& b) const noexcept {
+  const Region* primary = b.record->primary();
+  if (b.record->place == nullptr || primary == nullptr || primary->tier != 0) return false;
+  return tiers_[0].heap.offset(primary->slot) + b.size > room_for_faults(0);
 }
 
 /// Whoever touches what is absent from a window has nobody to throw to: for it there is always room to bring it, if not
@@ -497,13 +520,20 @@ bool ManagerCore::leave_room_for_faults(std::uint64_t sum, std::uint64_t largest
   return compacted;
 }
 
-/// What is placed in the fastest tier stays there: a block of a window has room beside it, and more where that is much.
+/// What was placed in the fastest tier before there were windows stays there: a block of a window has room beside it.
 void ManagerCore::leave_fast_room_for_faults(const Block& b, std::string_view name) const {
   if (kept_for_faults_ == 0) return;
   const auto capacity = tiers_[0].heap.capacity().count;
-  const auto stays = placed_[0] + (b.record->placed ? b.size : 0);
-  const auto kept = b.record->placed ? std::min(kept_for_faults_, capacity / 2) : b.size;
-  if (stays + kept > capacity) throw_out_of_memory(b.size, name, {});
+  if (placed_[0] + b.size > capacity) throw_out_of_memory(b.size, name, {});
+}
+
+/// The end of a tier is for blocks that can leave it at any time: nothing is placed there, advice pins nothing there, and
+/// what scopes pin is there only if it has no room elsewhere.
+/// \return  the offset at which it begins
+std::uint64_t ManagerCore::room_for_faults(TierIndex t) const noexcept {
+  const auto capacity = tiers_[t].heap.capacity().count;
+  if (kept_for_faults_ == 0 || capacity < window_block_) return capacity;
+  return capacity - std::max<std::uint64_t>(window_block_, std::min(kept_for_faults_, capacity / 2));
 }
 
 /// Waits for what ends by itself, never for pins: the caller may hold them. \return  false if there is nothing of that
@@ -628,12 +658,11 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   Object* object = nullptr;
   Region* region = nullptr;
   try {
-    if (t == 0) leave_fast_room_for_faults(b, name);
     leave_room_for_faults(round_up(b.size, granule_), 0, name, lock);
     const Promise promise{*this, b.size};
     RoomReport report;
     while (region == nullptr) {
-      region = make_room(t, size.count, b.record->alignment, b.id, report, lock);
+      region = make_room(t, {b.size, b.record->alignment, room_for_faults(t)}, b.id, report, lock);
       if (region == nullptr && !room_may_come(lock)) throw_out_of_memory(size.count, name, report.cause);
     }
     set_primary(b, region);

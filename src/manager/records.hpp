@@ -151,12 +151,18 @@ struct LaterFetch final : CopyTask {
   BlockId block;
 };
 
+/// What is asked of a tier: so many bytes in one piece.
+struct Range {
+  std::uint64_t size = 0;
+  std::size_t alignment = 1;
+  std::uint64_t end = ~std::uint64_t{0};  ///< it lies before this offset
+};
+
 /// Contiguous room in the making: a window of a tier whose regions are being given up one by one. What is free
 /// already is held, so that nobody else takes it.
 struct Room {
   TierIndex tier = no_tier;
-  std::uint64_t size = 0;
-  std::size_t alignment = 1;
+  Range range;
   std::vector<Region*> held;
   unsigned pending = 0;  ///< transfers under way
   bool broken = false;   ///< a block of the window stays where it is

@@ -19,10 +19,9 @@ constexpr std::size_t seeds_tried = 256;  // before the whole heap is scanned
 constexpr int attempts = 64;  // others may take or pin what was just freed; each such loss is their progress
 constexpr int failed_writes = 3;  // in a row, before a tier is taken for broken
 
-bool fits(const RegionHeap& heap, RegionHeap::Slot first, RegionHeap::Slot last, std::uint64_t size,
-          std::size_t alignment) {
-  const auto start = round_up(heap.offset(first), alignment);
-  return start + size <= heap.offset(last) + heap.size(last);
+bool fits(const RegionHeap& heap, RegionHeap::Slot first, RegionHeap::Slot last, const Range& range) {
+  const auto start = round_up(heap.offset(first), range.alignment);
+  return start + range.size <= std::min(range.end, heap.offset(last) + heap.size(last));
 }
 
 }  // namespace
@@ -57,8 +56,7 @@ void ManagerCore::describe(Window& w, TierIndex t) const {
 }
 
 /// Grows a window around a slot, on the side that is free or colder, until the size fits.
-std::optional<Window> ManagerCore::grow(TierIndex t, RegionHeap::Slot seed, std::uint64_t size,
-                                        std::size_t alignment) const {
+std::optional<Window> ManagerCore::grow(TierIndex t, RegionHeap::Slot seed, const Range& range) const {
   const auto& heap = tiers_[t].heap;
   Window w;
   w.first = w.last = seed;
@@ -70,7 +68,7 @@ std::optional<Window> ManagerCore::grow(TierIndex t, RegionHeap::Slot seed, std:
     if (!may_leave(region)) return std::nullopt;
     return region->block->record->primary() == region ? region->block->record->rank : 0;
   };
-  while (!fits(heap, w.first, w.last, size, alignment)) {
+  while (!fits(heap, w.first, w.last, range)) {
     const auto left = cost(heap.previous(w.first));
     const auto right = cost(heap.next(w.last));
     if (!left && !right) return std::nullopt;
@@ -80,16 +78,15 @@ std::optional<Window> ManagerCore::grow(TierIndex t, RegionHeap::Slot seed, std:
       w.last = heap.next(w.last);
   }
   // What made it fit may have made other ends of it needless.
-  while (w.first != w.last && fits(heap, w.first, heap.previous(w.last), size, alignment))
+  while (w.first != w.last && fits(heap, w.first, heap.previous(w.last), range))
     w.last = heap.previous(w.last);
-  while (w.first != w.last && fits(heap, heap.next(w.first), w.last, size, alignment))
-    w.first = heap.next(w.first);
+  while (w.first != w.last && fits(heap, heap.next(w.first), w.last, range)) w.first = heap.next(w.first);
   describe(w, t);
   return w;
 }
 
 /// The window that moves the fewest bytes, by a pass over the whole heap.
-std::optional<Window> ManagerCore::scan(TierIndex t, std::uint64_t size, std::size_t alignment) const {
+std::optional<Window> ManagerCore::scan(TierIndex t, const Range& range) const {
   const auto& heap = tiers_[t].heap;
   std::optional<Window> best;
   std::uint64_t best_bytes = 0, bytes = 0;
@@ -105,11 +102,11 @@ std::optional<Window> ManagerCore::scan(TierIndex t, std::uint64_t size, std::si
       continue;
     }
     bytes += weight(last);
-    while (first != last && fits(heap, heap.next(first), last, size, alignment)) {
+    while (first != last && fits(heap, heap.next(first), last, range)) {
       bytes -= weight(first);
       first = heap.next(first);
     }
-    if (!fits(heap, first, last, size, alignment)) continue;
+    if (!fits(heap, first, last, range)) continue;
     if (best && best_bytes <= bytes) continue;
     best = Window{first, last, {}, 0, 0, 0};
     best_bytes = bytes;
@@ -119,9 +116,8 @@ std::optional<Window> ManagerCore::scan(TierIndex t, std::uint64_t size, std::si
 }
 
 /// Proposes runs to the policy. \param forced  set if it took none and the manager chose
-std::optional<Window> ManagerCore::propose(TierIndex t, std::uint64_t size, std::size_t alignment,
-                                           BlockId for_block, bool background, std::vector<TierIndex>& to,
-                                           bool& forced) {
+std::optional<Window> ManagerCore::propose(TierIndex t, const Range& range, BlockId for_block,
+                                           bool background, std::vector<TierIndex>& to, bool& forced) {
   auto& state = tiers_[t];
   std::vector<Window> windows;
   std::size_t tried = 0;
@@ -143,7 +139,7 @@ std::optional<Window> ManagerCore::propose(TierIndex t, std::uint64_t size, std:
     if (!may_leave(record.primary())) continue;
     const auto seen = [&](const Window& w) { return std::ranges::find(w.blocks, &record) != w.blocks.end(); };
     if (std::ranges::any_of(windows, seen)) continue;
-    if (auto window = grow(t, record.primary()->slot, size, alignment)) windows.push_back(std::move(*window));
+    if (auto window = grow(t, record.primary()->slot, range)) windows.push_back(std::move(*window));
   }
   if (windows.empty()) return std::nullopt;
 
@@ -156,7 +152,7 @@ std::optional<Window> ManagerCore::propose(TierIndex t, std::uint64_t size, std:
     runs.push_back({std::span{blocks}.subspan(at, w.blocks.size()), {w.write_back}, {w.evicted}, w.hottest});
     at += w.blocks.size();
   }
-  const RoomRequest request{t, {size}, for_block, background};
+  const RoomRequest request{t, {range.size}, for_block, background};
   choosing_ = true;  // nothing may change under the proposals
   const RunChoice choice = ask([&](Policy& p) { return p.choose(request, runs, *this); });
   choosing_ = false;
@@ -315,7 +311,7 @@ Region* ManagerCore::finish_room(Room& room, std::error_code& cause) noexcept {
   if (region == nullptr) return nullptr;
   const auto slot = merged == RegionHeap::none
                         ? RegionHeap::none
-                        : heap.allocate_in(merged, Bytes{room.size}, room.alignment, region);
+                        : heap.allocate_in(merged, Bytes{room.range.size}, room.range.alignment, region);
   if (slot == RegionHeap::none) {
     regions_.put(region);
     return nullptr;
@@ -390,36 +386,57 @@ std::size_t ManagerCore::room_below(const Window& window, TierIndex t, std::size
   while (made.regions.size() < count) {
     Region* r = nullptr;
     for (auto below = t; below < tiers_.size() && r == nullptr; ++below)
-      r = make_room(below, largest, widest, for_block, report, lock);
+      r = make_room(below, {largest, widest}, for_block, report, lock);
     if (r == nullptr) break;
     made.regions.push_back(r);
   }
   return made.regions.size();
 }
 
-/// A region of `size` in tier `t`: free, dropped, evicted for, or compacted for. Never waits for pins.
+/// A region of tier `t`: free, dropped, evicted for, or compacted for. Never waits for pins.
 /// \return  null if there is none. The lock may have been released in between: `report` says so.
-Region* ManagerCore::make_room(TierIndex t, std::uint64_t size, std::size_t alignment, BlockId for_block,
-                               RoomReport& report, MutexLock& lock) {
-  const auto preferred = preferred_alignment(t, size, alignment);
-  Region* const region = try_to_make_room(t, size, preferred, for_block, Packing::Preferred, report, lock);
+Region* ManagerCore::make_room(TierIndex t, const Range& range, BlockId for_block, RoomReport& report,
+                               MutexLock& lock) {
+  auto preferred = range;
+  preferred.alignment = preferred_alignment(t, range.size, range.alignment);
+  Region* const region = try_to_make_room(t, preferred, for_block, Packing::Preferred, report, lock);
   if (region != nullptr || report.broken || !moves_pages(t)) return region;
-  return try_to_make_room(t, size, alignment, for_block, Packing::Tight, report, lock);
+  return try_to_make_room(t, range, for_block, Packing::Tight, report, lock);
 }
 
-Region* ManagerCore::try_to_make_room(TierIndex t, std::uint64_t size, std::size_t alignment,
-                                      BlockId for_block, Packing packing, RoomReport& report,
-                                      MutexLock& lock) {
+Region* ManagerCore::make_room_for(const Block& b, TierIndex t, RoomReport& report, MutexLock& lock) {
+  const auto id = b.id;  // it may go while the lock is released
+  const auto range = range_for(b, t);
+  Region* const region = make_room(t, range, id, report, lock);
+  return region != nullptr || range.end == Range{}.end
+             ? region
+             : make_room(t, {range.size, range.alignment}, id, report, lock);
+}
+
+/// Takes what is free.
+/// \param behind  set if that does not lie where it should; null is returned then
+Region* ManagerCore::allocate_region_in(TierIndex t, const Range& range, bool& behind,
+                                        std::error_code& cause) noexcept {
+  Region* const region = allocate_region(t, range.size, range.alignment, cause);
+  behind = region != nullptr && tiers_[t].heap.offset(region->slot) + range.size > range.end;
+  if (!behind) return region;
+  free_region(region);
+  return nullptr;
+}
+
+Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId for_block, Packing packing,
+                                      RoomReport& report, MutexLock& lock) {
   const bool slowest = t + 1u == tiers_.size();
   bool compacted = false;
   int failed = 0;
   std::size_t below = 1, had_below = 0;  // places for blocks of a window, further down
   for (int attempt = 0; attempt < attempts; ++attempt) {
     reclaim_if_full();
+    bool behind = false;
     std::error_code refused;  // there is room in the tier, but no space for it
-    if (Region* r = allocate_region(t, size, alignment, refused)) return r;
+    if (Region* r = allocate_region_in(t, range, behind, refused)) return r;
     if (refused) report.cause = refused;
-    if (size > tiers_[t].heap.capacity().count) break;
+    if (range.size > tiers_[t].heap.capacity().count) break;
     if (drop_a_secondary(t)) continue;
     if (slowest && garbage_ > 0 && reclaim_garbage() > 0) continue;
     if (refused && !std::exchange(compacted, true)) {
@@ -430,8 +447,10 @@ Region* ManagerCore::try_to_make_room(TierIndex t, std::uint64_t size, std::size
     std::vector<TierIndex> to;
     bool forced = false, inside = slowest;
     std::optional<Window> window;
-    if (!slowest) window = propose(t, size, alignment, for_block, false, to, forced);
-    if (!window) window = scan(t, size, alignment);
+    if (behind) window = scan(t, range);
+    if (window && !window->blocks.empty()) window.reset();  // nothing is free in front
+    if (!slowest && !window) window = propose(t, range, for_block, false, to, forced);
+    if (!window) window = scan(t, range);
     if (!window) {
       if (revoke_prefetches(t, lock)) {
         report.unlocked = true;
@@ -443,8 +462,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, std::uint64_t size, std::size
     const auto wanted = [&] {
       Room r;
       r.tier = t;
-      r.size = size;
-      r.alignment = alignment;
+      r.range = range;
       r.forced = forced;
       return r;
     };
@@ -464,7 +482,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, std::uint64_t size, std::size
     if (begun == Emptied::NoRoomBelow && !inside) {  // nowhere to go but elsewhere in this tier
       room = wanted();
       transfers.clear();
-      if ((window = scan(t, size, alignment)))
+      if ((window = scan(t, range)))
         begun = begin_emptying(room, *window, {}, inside = true, transfers, lacking, report.cause);
     }
     if (begun == Emptied::Changed) continue;

@@ -218,12 +218,13 @@ std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) 
 /// Starts a fetch in the background.
 Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept {
   if (const auto settled = why_not_fetch(b, to)) return *settled;
-  auto& record = *b.record;
   if (settle_in(b, to)) return Outcome::Done;
   std::error_code cause_of_lack;
-  Region* region = allocate_region(to, b.size, record.alignment, cause_of_lack);
-  while (region == nullptr && force && drop_a_secondary(to))
-    region = allocate_region(to, b.size, record.alignment, cause_of_lack);
+  auto range = range_for(b, to);
+  bool behind = false;
+  Region* region = allocate_region_in(to, range, behind, cause_of_lack);
+  while (region == nullptr && force && !behind && drop_a_secondary(to))
+    region = allocate_region_in(to, range, behind, cause_of_lack);
   if (region != nullptr) {
     if (!start_moving(b)) {
       free_region(region);
@@ -241,13 +242,13 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
   try {  // evict in the background, then fetch into the room
     auto room = std::make_unique<Room>();
     room->tier = to;
-    room->size = b.size;
-    room->alignment = preferred_alignment(to, b.size, record.alignment);
+    range.alignment = preferred_alignment(to, b.size, range.alignment);
+    room->range = range;
     room->background = true;
     room->fetch = b.id;
     std::vector<TierIndex> destinations;
     bool forced = false;
-    const auto window = propose(to, b.size, room->alignment, b.id, true, destinations, forced);
+    const auto window = propose(to, room->range, b.id, true, destinations, forced);
     if (!window || forced) return Outcome::Full;
     std::vector<CopyTask*> transfers;
     TierIndex lacking = no_tier;

@@ -335,6 +335,13 @@ bool Manager::advise(Operand& op) noexcept {
   }
   op.entered = true;
   op.address = op.block->address.load(std::memory_order_relaxed);
+  return !leave_if_passing(op);
+}
+
+bool Manager::leave_if_passing(Operand& op) noexcept {
+  if ((op.block->state.load(std::memory_order_relaxed) & word::passing) == 0) return false;
+  leave(op);
+  op.entered = false;
   return true;
 }
 
@@ -380,7 +387,7 @@ void ManagerCore::bring(std::span<Operand> advised, const BatchContext& context)
 /// \return  false if there was no room for all of them
 bool ManagerCore::bring_all(std::span<Operand> few, const BatchContext& context) noexcept {
   std::span<Operand> wanted{few.begin(), std::partition(few.begin(), few.end(), [](const Operand& op) {
-                              return op.block != nullptr && !op.entered;
+                              return op.block != nullptr && !op.entered && !op.block->is_passing();
                             })};
   const auto all = wanted.size();
   for (; !wanted.empty(); wanted = wanted.first(wanted.size() / 2)) {
@@ -388,7 +395,8 @@ bool ManagerCore::bring_all(std::span<Operand> few, const BatchContext& context)
     for (const auto& op : wanted) bytes += op.size;
     if (advised_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= advice_limit_) try {
         enter_all(wanted, context);
-        for (auto& op : wanted) release_hold(*op.block);
+        for (auto& op : wanted)
+          if (!leave_if_passing(op)) release_hold(*op.block);
         break;
       } catch (const std::exception&) {  // whoever touches what was not brought hears of it
       }
@@ -647,7 +655,7 @@ Transfer* ManagerCore::begin_migration(BlockId id, TierIndex t, MutexLock& lock)
   Block* b = find(id);
   if (b == nullptr || b->record->primary() == nullptr || b->record->primary()->tier == t) return nullptr;
   if (b->record->placed || b->record->transfer != nullptr || settle_in(*b, t)) return nullptr;
-  Region* const to = make_room(t, b->size, b->record->alignment, id, report, lock);
+  Region* const to = make_room_for(*b, t, report, lock);
   if (to == nullptr) throw_out_of_memory(b->size, name_of(*b), report.cause);
   b = find(id);  // the lock may have been released
   if (b == nullptr || b->record->primary() == nullptr || b->record->in(t) != nullptr || !start_moving(*b)) {

@@ -2,6 +2,7 @@
 /// \file  Accesses to what is absent find room, whatever has filled the tiers.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
+#include <tier/pmr/group_resource.hpp>
 #include <tier/pmr/migrating_resource.hpp>
 #include <tier/pmr/placed_resource.hpp>
 #include <tier/runtime/runtime.hpp>
@@ -151,6 +152,73 @@ TEST_CASE("what stays in the fastest tier leaves room for what is brought") {
       CHECK(std::accumulate(list.begin(), list.end(), std::size_t{0}) == list.size());
     manager->check_invariants();
   }
+}
+
+namespace {
+
+/// Large lists, and small ones scattered over the fastest tier between what others keep there.
+struct Scattered {
+  test::TemporaryDirectory directory;
+  std::shared_ptr<Manager> manager =
+      make_manager({tiers::dram(64_MiB), tiers::file(directory.path(), 256_MiB)});
+  MigratingResource memory{manager};
+  GroupResource advised{memory};
+  PlacedResource placed{manager, 0};
+  std::deque<Words> large, small, stay;
+
+  template <class Add>
+  explicit Scattered(Add add) {
+    for (std::uint64_t i = 0; i < 3; ++i) large.emplace_back(words(8_MiB), i, &memory);
+    for (std::uint64_t i = 0; i < 540; ++i) {  // until nothing else is in the tier
+      small.emplace_back(words(64_KiB), i, &memory);
+      add(*this, 60_KiB);
+    }
+  }
+  [[nodiscard]] std::size_t pinned() const {
+    const auto objects = manager->object_statistics();
+    return static_cast<std::size_t>(std::ranges::count_if(objects, &ObjectStatistics::pinned));
+  }
+  void use() {
+    for (int round = 0; round < 3; ++round) {
+      check_and_rewrite(large);
+      check_and_rewrite(small);
+    }
+    manager->check_invariants();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what advice pins, scattered over the fastest tier, leaves room for large blocks") {
+  if (!test::has_windows()) return;
+  Scattered lists{
+      [](Scattered& all, Bytes size) { all.stay.emplace_back(words(size), all.stay.size(), &all.advised); }};
+  {
+    const ReadScope keep{lists.advised};
+    CHECK(lists.pinned() >= 400);
+    lists.use();
+  }
+  check_and_rewrite(lists.stay);
+}
+
+TEST_CASE("what is placed, scattered over the fastest tier, leaves room for large blocks") {
+  if (!test::has_windows()) return;
+  Scattered lists{
+      [](Scattered& all, Bytes size) { all.stay.emplace_back(words(size), all.stay.size(), &all.placed); }};
+  lists.use();
+  check_and_rewrite(lists.stay);
+}
+
+TEST_CASE("what scopes pin, scattered over the fastest tier, leaves room for large blocks") {
+  if (!test::has_windows()) return;
+  std::deque<Tensor<char>> tensors;
+  std::vector<Tensor<char>*> all;
+  Scattered lists{[&](Scattered& self, Bytes size) {
+    all.push_back(&tensors.emplace_back(self.manager, Shape{size.count}));
+  }};
+  const WriteScope keep{overwrites(all)};
+  CHECK(lists.pinned() == all.size());
+  lists.use();
 }
 
 TEST_CASE("what is retired and overwritten leaves room for what is brought") {

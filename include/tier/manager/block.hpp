@@ -26,6 +26,7 @@ inline constexpr std::uint64_t asks =
     1ULL << 36;  ///< a use needs a decision, a fetch or a charge; or ends its archiving
 inline constexpr std::uint64_t watched = 1ULL << 37;  ///< the policy or an observer wants to be told of uses
 inline constexpr std::uint64_t outside = 1ULL << 38;  ///< not in the fastest tier
+inline constexpr std::uint64_t passing = 1ULL << 39;  ///< of a window, in room that is kept for faults
 inline constexpr std::uint64_t slow_entry = retired | moving | failed | asks;
 inline constexpr std::uint64_t slow_exit = waiters | retired;
 }  // namespace word
@@ -70,6 +71,10 @@ struct alignas(64) TIER_EXPORT Block {
       last_left(in, left);
   }
 
+  /// True if it is in room that is kept for faults, and a use asks for nothing else. Stable while pinned.
+  [[nodiscard]] bool is_passing() const noexcept {
+    return (state.load(std::memory_order_relaxed) & (word::passing | word::slow_entry)) == word::passing;
+  }
   [[nodiscard]] std::uint32_t pins() const noexcept {
     return static_cast<std::uint32_t>(state.load(std::memory_order_acquire) & word::pins);
   }

@@ -244,6 +244,8 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
 
  protected:
   Manager() = default;
+  /// Of advice: what is in room that is kept for faults stays unpinned.
+  static bool leave_if_passing(Operand& operand) noexcept;
   /// Of the fastest tier, so that faults find room whatever is advised.
   std::uint64_t advice_limit_ = 0;
   std::atomic<std::uint64_t> advised_{0};  // bytes pinned by advice
