@@ -437,18 +437,18 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (Region* r = allocate_region_in(t, range, behind, refused)) return r;
     if (refused) report.cause = refused;
     if (range.size > tiers_[t].heap.capacity().count) break;
-    if (drop_a_secondary(t)) continue;
+    std::optional<Window> window;
+    if (behind) window = scan(t, range);
+    if (window && !window->blocks.empty()) window.reset();  // nothing is free in front
+    if (!window && drop_a_secondary(t)) continue;
     if (slowest && garbage_ > 0 && reclaim_garbage() > 0) continue;
-    if (refused && !std::exchange(compacted, true)) {
+    if (refused && !window && !std::exchange(compacted, true)) {
       report.unlocked = true;
       if (compact_tier(t, packing, lock)) continue;
     }
 
     std::vector<TierIndex> to;
     bool forced = false, inside = slowest;
-    std::optional<Window> window;
-    if (behind) window = scan(t, range);
-    if (window && !window->blocks.empty()) window.reset();  // nothing is free in front
     if (!slowest && !window) window = propose(t, range, for_block, false, to, forced);
     if (!window) window = scan(t, range);
     if (!window) {
