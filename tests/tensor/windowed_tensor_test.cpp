@@ -17,6 +17,7 @@
 
 #include "support/child.hpp"
 #include "support/message_of.hpp"
+#include "support/sanitized.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 #include "support/temporary_directory.hpp"
@@ -42,6 +43,11 @@ concept CanOverwrite = requires(T& tensor) {
   overwrites(tensor.rows(0, 1));
 };
 static_assert(CanOverwrite<Tensor<float>> && !CanOverwrite<const Tensor<float>>);
+
+/// Of some megabytes each: in the long form minutes, not hours.
+std::uint64_t large_steps(std::uint64_t usual) {
+  return std::min<std::uint64_t>(test::steps(usual), test::sanitized ? 3'000 : 30'000);
+}
 
 }  // namespace
 
@@ -106,7 +112,7 @@ TEST_CASE("a tensor of five times the fast tier holds what was stored last, by r
     std::ranges::fill(out[x].elements(), 0.F);
   }
   std::mt19937_64 random{seed};
-  for (std::uint64_t step = 0; step < test::steps(300); ++step) {
+  for (std::uint64_t step = 0; step < large_steps(300); ++step) {
     const auto begin = random() % rows, end = std::min(rows, begin + random() % (3 * rows_of_block));
     if (random() % 2 == 0) {
       WriteScope out{updates(x.rows(begin, end))};
@@ -255,7 +261,7 @@ TEST_CASE("what is overwritten while it is fetched has the new elements, whoever
         if (view(row, random() % columns) != last) return false;
       return true;
     };
-    for (std::uint64_t round = 0; round < test::steps(300); ++round) {
+    for (std::uint64_t round = 0; round < large_steps(300); ++round) {
       migrate(x.rows(0, rows), 1);
       prefetch(x.rows(0, rows));
       for (auto spin = random() % 20'000; spin > 0; --spin) asm volatile("");
@@ -289,7 +295,7 @@ TEST_CASE("huge pages that change tiers while somebody waits for them arrive who
       for (std::size_t i = 0; i < elements.size(); i += 509)
         wrong = wrong || elements[i] != static_cast<float>(i);
   }};
-  for (std::uint64_t round = 0; round < test::steps(200); ++round) {
+  for (std::uint64_t round = 0; round < large_steps(200); ++round) {
     migrate(x.rows(0, rows), 1);
     migrate(x.rows(0, rows), 0);
     elements[1] = 1;  // so that a block is dirty; nobody else looks there
