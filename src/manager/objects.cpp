@@ -514,7 +514,8 @@ bool ManagerCore::leave_room_for_faults(std::uint64_t sum, std::uint64_t largest
   while (!leaves_room_for_faults(sum, largest, cause)) {
     if (reclaim_garbage() > 0) continue;
     if (std::exchange(compacted, true)) throw_out_of_memory(sum, name, cause);
-    for (TierIndex t = 0; t < tiers_.size(); ++t)
+    const auto n = static_cast<TierIndex>(tiers_.size());
+    for (TierIndex t = 0; t < n; ++t)
       if (lacks_spare(tiers_[t])) compact_tier(t, Packing::Preferred, lock);
   }
   return compacted;

@@ -527,7 +527,8 @@ bool ManagerCore::lacks_spare(const TierState& state) const noexcept {
 /// not be brought together when all is full.   \return  false if there is none now
 bool ManagerCore::keep_spares(std::error_code& cause) noexcept {
   bool all = true;
-  for (TierIndex t = 0; t < tiers_.size(); ++t) {
+  const auto n = static_cast<TierIndex>(tiers_.size());
+  for (TierIndex t = 0; t < n; ++t) {
     auto& state = tiers_[t];
     if (!lacks_spare(state)) continue;
     const auto high_water = state.high_water;
@@ -549,7 +550,8 @@ void ManagerCore::give_up_spares() noexcept {
 /// For a moment, and in no faster tier.
 Region* ManagerCore::room_aside(const Block& b, TierIndex t) noexcept {
   std::error_code cause;
-  for (auto other = static_cast<TierIndex>(t + 1); other < tiers_.size(); ++other)
+  const auto n = static_cast<TierIndex>(tiers_.size());
+  for (auto other = static_cast<TierIndex>(t + 1); other < n; ++other)
     if (b.record->in(other) == nullptr)
       if (Region* r = allocate_region(other, b.size, b.record->alignment, cause)) return r;
   return allocate_region(t, b.size, b.record->alignment, cause);

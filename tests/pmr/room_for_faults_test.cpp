@@ -256,7 +256,7 @@ TEST_CASE("what is large and may stand in the way is not allocated where it coul
   CHECK_THROWS_AS(Tensor<char>(manager, large), OutOfTierMemory);
   {
     Tensor<char> smaller{manager, Shape{(50_MiB).count}};
-    WriteScope{overwrites(smaller)};
+    const WriteScope out{overwrites(smaller)};
     check_and_rewrite(lists);
   }
   CHECK_NOTHROW(lists.emplace_back(words(40_MiB), 1, &memory));  // the tensor counts no longer
