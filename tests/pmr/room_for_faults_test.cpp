@@ -48,9 +48,10 @@ std::size_t fill(std::deque<Words>& lists, MigratingResource& memory, Bytes size
 
 void check_and_rewrite(std::deque<Words>& lists) {
   for (auto& list : lists) {
-    if (std::ranges::count(list, list.front()) != static_cast<std::ptrdiff_t>(list.size()))
+    const auto stored = list.front();
+    if (std::ranges::count(list, stored) != static_cast<std::ptrdiff_t>(list.size()))
       FAIL("a list is not as it was stored");
-    std::ranges::fill(list, list.front() + 1);
+    std::ranges::fill(list, stored + 1);
   }
 }
 
