@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Adds up what ctest wrote for each preset: summary.py FOLDER PRESET..."""
+"""Adds up what ctest wrote for each preset, and says what tests that passed have left out: summary.py FOLDER PRESET..."""
+import re
 import sys
 import xml.etree.ElementTree as xml
 from collections import Counter
@@ -17,14 +18,19 @@ def outcome(case):
     return "skipped" if meant else "failed"
 
 
+def left_out(case):
+    """What a test that ran says it could not try here, each once."""
+    return dict.fromkeys(re.findall(r"SKIPPED: (.*)", case.findtext("system-out") or ""))
+
+
 def results(folder, preset):
-    """[(test, outcome)] of one preset; a preset without results is one failure."""
+    """[(test, outcome, what it left out)] of one preset; a preset without results is one failure."""
     report = folder / f"{preset}.xml"
     if not report.exists():
-        return [("build" if (folder / f"{preset}.unbuilt").exists() else "ctest", "failed")]
-    cases = [(case.get("name"), outcome(case)) for case in xml.parse(report).iter("testcase")]
-    if (folder / f"{preset}.failed").exists() and not any(found == "failed" for _, found in cases):
-        cases.append(("ctest", "failed"))
+        return [("build" if (folder / f"{preset}.unbuilt").exists() else "ctest", "failed", [])]
+    cases = [(case.get("name"), outcome(case), left_out(case)) for case in xml.parse(report).iter("testcase")]
+    if (folder / f"{preset}.failed").exists() and not any(found == "failed" for _, found, _ in cases):
+        cases.append(("ctest", "failed", []))
     return cases
 
 
@@ -33,12 +39,14 @@ def main():
     total = Counter()
     for preset in presets:
         cases = results(folder, preset)
-        counts = Counter(found for _, found in cases)
+        counts = Counter(found for _, found, _ in cases)
         total += counts
         print(f"{preset:8} {counts['passed']:4} passed {counts['failed']:4} failed {counts['skipped']:4} skipped")
-        for name, found in cases:
+        for name, found, parts in cases:
             if found != "passed":
                 print(f"           {found}: {name}")
+            elif parts:
+                print(f"           passed in part: {name}", *parts, sep="\n             without: ")
     skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
     print(f"{total['passed']} passed, {total['failed']} failed{skipped}")
     return 1 if total["failed"] or not total["passed"] else 0

@@ -26,7 +26,7 @@ constexpr const char* folder = "/var/tmp";
 
 bool has_direct_io() {
   if (tier::make_tier(tier::tiers::file(folder, 1_MiB))->direct_io()) return true;
-  MESSAGE("not tested: " << folder << " has no direct I/O");
+  MESSAGE("SKIPPED: " << folder << " has no direct I/O");
   return false;
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a mix that makes no sense is refused, and so is a folder without dire
   if (has_direct_io()) refused({.block = 100_B, .span = 1_MiB}, "multiple of");
   const tier::test::SmallDisk disk{"4m"};
   if (!disk.mounted()) {
-    MESSAGE("not tested: no file system in memory can be mounted here");
+    MESSAGE("SKIPPED: no file system in memory can be mounted here");
     return;
   }
   CHECK_THROWS_WITH_AS(std::ignore = measure_disk(disk.path(), {.span = 1_MiB}),

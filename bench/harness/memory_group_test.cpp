@@ -72,7 +72,7 @@ MemoryGroup* real_group(std::optional<MemoryGroup>& storage, std::optional<Bytes
   try {
     storage.emplace(limit);
   } catch (const NoMemoryGroup& error) {
-    MESSAGE("not tested: " << error.what());
+    MESSAGE("SKIPPED: " << error.what());
     return nullptr;
   }
   return &*storage;
@@ -230,7 +230,7 @@ TEST_CASE("a group that cannot be made is refused with each file that was tried,
     fs::create_directories(top / "a/b");
     for (const auto* group : {"a/b", "a", "."}) write(top / group / "cgroup.controllers", "memory");
     if (!disk.mounted() || !disk.make_read_only()) {
-      MESSAGE("not tested: no file system in memory can be mounted here");
+      MESSAGE("SKIPPED: no file system in memory can be mounted here");
       return;
     }
     write(fake.process() / "mountinfo", "36 24 0:33 / " + top.string() + " ro - cgroup2 cgroup2 ro\n");

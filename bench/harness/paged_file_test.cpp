@@ -15,7 +15,7 @@ TEST_CASE("paging where nothing can be paged to is refused with the folder's nam
                        tier::TierError);
   const tier::test::SmallDisk disk{"2m"};
   if (!disk.mounted()) {
-    MESSAGE("not tested: no file system in memory can be mounted here");
+    MESSAGE("SKIPPED: no file system in memory can be mounted here");
     return;
   }
   CHECK_THROWS_WITH_AS((PagedFile{disk.path(), 1_MiB, Paging::Default}), doctest::Contains("are in memory"),

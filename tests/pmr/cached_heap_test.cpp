@@ -334,7 +334,7 @@ TEST_CASE("what is on its way between threads serves other sizes before a heap f
 
 TEST_CASE("the child of a fork allocates and frees, whatever other threads were doing") {
   if (test::thread_sanitized) {
-    MESSAGE("not tested: ThreadSanitizer does not let a program with threads go on in a child");
+    MESSAGE("SKIPPED: ThreadSanitizer does not let a program with threads go on in a child");
     return;
   }
   Fixture f;

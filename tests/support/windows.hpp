@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Tests that need windows skip aloud where the system refuses them.
+/// \file  Tests that need windows skip aloud where the system refuses them, and fail there if `TIER_REQUIRE_WINDOWS` is set.
 #include "memory/window_space.hpp"
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,10 @@ namespace tier::test {
 /// \return  false where there can be no windows, which is said
 [[nodiscard]] inline bool has_windows() {
   static const std::string reason = WindowSpace::why_not();
-  if (!reason.empty()) MESSAGE("SKIPPED: no windows here: " << reason);
-  return reason.empty();
+  if (reason.empty()) return true;
+  if (std::getenv("TIER_REQUIRE_WINDOWS") != nullptr) FAIL("no windows here: " << reason);
+  MESSAGE("SKIPPED: no windows here: " << reason);
+  return false;
 }
 
 /// Both, or the one that needs no privilege.
