@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/own_thread.hpp"
+
 namespace tier {
 
 using detail::Chunk;
@@ -108,7 +110,8 @@ CopyEngine::Impl::Impl(unsigned threads, unsigned movers)
 // Whole once the other constructor is through: a thread that cannot start then ends in the destructor.
 CopyEngine::Impl::Impl(Options options) : Impl{options.threads, options.movers} {
   movers_.reserve(options.movers);
-  for (unsigned i = 0; i < options.movers; ++i) movers_.emplace_back([this] { move_in_background(); });
+  for (unsigned i = 0; i < options.movers; ++i)
+    movers_.push_back(detail::own_thread([this] { move_in_background(); }));
 }
 
 CopyEngine::Impl::~Impl() {

@@ -3,6 +3,8 @@
 
 #include <system_error>
 
+#include "core/own_thread.hpp"
+
 namespace tier {
 
 SpaceReturner::~SpaceReturner() {
@@ -21,7 +23,7 @@ void SpaceReturner::wake() noexcept {
     const MutexLock lock{mutex_};
     woken_ = true;
     try {
-      if (!thread_.joinable()) thread_ = std::thread{[this] { run(); }};
+      if (!thread_.joinable()) thread_ = detail::own_thread([this] { run(); });
     } catch (const std::system_error&) {  // the space stays idle until a thread can be had
     }
   }

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/own_thread.hpp"
 #include "memory/io_engine.hpp"
 
 namespace tier {
@@ -49,7 +50,7 @@ ThreadBackend::ThreadBackend(int descriptor, std::size_t alignment)
     : descriptor_{descriptor}, alignment_{alignment} {
   threads_.reserve(thread_count);
   try {
-    while (threads_.size() < thread_count) threads_.emplace_back([this] { serve(); });
+    while (threads_.size() < thread_count) threads_.push_back(detail::own_thread([this] { serve(); }));
   } catch (const std::system_error&) {  // fewer threads, or none: callers do the rest
   }
 }

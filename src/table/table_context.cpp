@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/own_thread.hpp"
+
 namespace tier {
 
 /// Lock order: this lock, then that of attached work.
@@ -27,7 +29,7 @@ class TableContext::Threads final : public Companion {
   bool enqueue(BackgroundWork& work) TIER_EXCLUDES(mutex_) {
     const MutexLock lock{mutex_};
     if (stop_) return false;
-    if (!thread_.joinable()) thread_ = std::thread{[this] { run(); }};
+    if (!thread_.joinable()) thread_ = detail::own_thread([this] { run(); });
     if (!is_queued(work)) queue_.push_back(&work);
     changed_.notify_all();
     return true;
