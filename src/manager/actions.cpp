@@ -68,7 +68,7 @@ Outcome ManagerCore::make_primary(BlockId id, TierIndex t) noexcept {
   Region* region = b->record->in(t);
   const auto stale = [&] { return region->version != b->version.load(std::memory_order_acquire); };
   if (region == nullptr || stale()) return Outcome::Gone;
-  if (b->record->placed || !start_moving(*b)) return Outcome::Pinned;
+  if (b->record->placed || is_read(*b) || !start_moving(*b)) return Outcome::Pinned;
   // A scope that comes in from here on sees the block as moving and waits for our lock; one may have come and gone.
   if (stale()) {
     b->state.fetch_and(~word::moving, std::memory_order_acq_rel);
@@ -99,7 +99,7 @@ Outcome ManagerCore::evict(BlockId id, TierIndex t) noexcept {
     return Outcome::Gone;
   auto& record = *b->record;
   if (record.primary()->tier >= t) return Outcome::Done;
-  if (record.placed || record.transfer != nullptr) return Outcome::Pinned;
+  if (record.placed || record.transfer != nullptr || is_read(*b)) return Outcome::Pinned;
   Region* to = unread_copy(*b, t);
   if (to != nullptr && to->version == b->version.load(std::memory_order_acquire)) {
     Region* old = record.primary();

@@ -272,24 +272,28 @@ void ManagerCore::carry_out(const Note& note) noexcept {
 void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Operand> batch) {
   if (in_fork_child_) return;
   notes_->prepare();
-  MutexLock lock{mutex_};
-  drain_own_notes();
-  OpenKernel kernel;
+  OpenKernel kernel;  // what it is made from may lie in a window: not to be read under the lock
   kernel.name = context.kernel;
   std::size_t hash = std::hash<std::string_view>{}(context.kernel);
   boost::hash_combine(hash, context.shapes);
+  std::vector<const Block*> blocks;
   for (const auto& op : batch) {
     boost::hash_combine(hash, op.size);
     boost::hash_combine(hash, static_cast<unsigned>(op.use));
     if (op.block == nullptr) continue;
-    const Region* primary = op.block->record->primary();
-    kernel.operands.push_back({op.block->id, op.use, primary != nullptr ? primary->tier : no_tier});
+    kernel.operands.push_back({op.block->id, op.use, no_tier});
+    blocks.push_back(op.block);
   }
   kernel.hash = hash;
-  KernelEvent event{{}, context.scope, kernel.name, kernel.hash, kernel.operands, 0};
+  const auto scope = context.scope;
+  MutexLock lock{mutex_};
+  drain_own_notes();
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (const Region* primary = blocks[i]->record->primary()) kernel.operands[i].tier = primary->tier;
+  KernelEvent event{{}, scope, kernel.name, kernel.hash, kernel.operands, 0};
   tell(event, &Observer::on_kernel_begin);
   if (policy_kernels_) ask([&](Policy& p) { p.on_kernel_begin(event, *this); });
-  kernels_.emplace(context.scope, std::move(kernel));
+  kernels_.emplace(scope, std::move(kernel));
 }
 
 void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {

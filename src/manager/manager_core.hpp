@@ -231,6 +231,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool take_bare(TierIndex t, std::uint64_t offset, std::uint64_t size) noexcept TIER_REQUIRES(mutex_);
   void give_back_bare(const Region& region) noexcept TIER_REQUIRES(mutex_);
   std::byte* take_landing(const Block& b, const Region& to, TransferKind kind) noexcept TIER_REQUIRES(mutex_);
+  bool is_read(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   bool hide(Block& b, Region& region) noexcept TIER_REQUIRES(mutex_);
   bool hold_writes(Block& b) noexcept TIER_REQUIRES(mutex_);
   void hold_writes(std::span<const BlockId> ids, TierIndex to) noexcept TIER_REQUIRES(mutex_);
@@ -245,6 +246,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void fill_hole(std::byte* address, bool protect) noexcept;
   void wait_for_room(WindowFault& fault, std::uint64_t began, const char* why) noexcept;
   std::uint64_t now() const noexcept override { return ended_.load(std::memory_order_acquire); }
+  bool in_a_tier(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
   static bool is_dead(const Block* b) noexcept;
   void refuse(const WindowFault& fault, const char* why) noexcept;
   void die_of(const WindowFault& fault, const Block* b) const noexcept TIER_REQUIRES(mutex_);

@@ -619,8 +619,9 @@ Object* ManagerCore::create_in_group(std::size_t size, std::size_t alignment, st
   return object;
 }
 
-ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_view name) {
+ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_view asked_name) {
   refuse_in_child("an allocation");
+  const std::string name{asked_name};  // it may lie in a window: not to be read under the lock
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= (std::size_t{2} << 20),
               "alignment is a power of two up to 2 MiB");
   MutexLock lock{mutex_};
@@ -647,8 +648,10 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
   return {std::move(self), object};
 }
 
-PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t, std::string_view name) {
+PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
+                                 std::string_view asked_name) {
   refuse_in_child("an allocation");
+  const std::string name{asked_name};  // as in create()
   TIER_VERIFY(t < tiers_.size(), "no such tier");
   MutexLock lock{mutex_};
   const Inside inside{*this};

@@ -237,12 +237,14 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
         give_up(Emptied::Changed);
         throw;
       }
-      s = heap.allocate_in(s, Bytes{heap.size(s)}, 1, hold);
-      hold->slot = s;
+      *hold = Region{};
       hold->tier = room.tier;
-      hold->block = nullptr;
-      hold->reserved = hold->given_up = false;
-      hold->readers = 0;
+      const auto taken = heap.allocate_in(s, Bytes{heap.size(s)}, 1, hold);
+      if (taken == RegionHeap::none) {  // no memory to describe it
+        regions_.put(hold);
+        return give_up(Emptied::Changed);
+      }
+      hold->slot = s = taken;
       room.held.push_back(hold);
     } else if (auto* region = static_cast<Region*>(heap.owner(s));
                region->block != nullptr && region->block->record->primary() != region) {

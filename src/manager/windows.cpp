@@ -24,6 +24,10 @@ std::byte* zeros() noexcept {
   return bytes.data();
 }
 
+std::byte* page_of(std::byte* address) noexcept {
+  return address - reinterpret_cast<std::uintptr_t>(address) % page_size();
+}
+
 /// Something of which there may be more later, unlike a privilege.
 bool is_shortage(const std::error_code& error) noexcept {
   return error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system ||
@@ -73,7 +77,8 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   if (stays_put(b)) return stay(b, region);
   std::byte* const from = home(region);
   const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
-  const bool clean = !fresh && !dirty(b);
+  // A copy that is under way reads the region, whose bytes go: it must not be published.
+  const bool clean = !fresh && !dirty(b) && region.readers == 0;
   const bool in_place = landed == record.place;
   if (in_place || lends(b)) {
     const std::byte* const bytes = fresh ? zeros() : landed != nullptr ? landed : from;
@@ -143,6 +148,12 @@ std::byte* ManagerCore::take_landing(const Block& b, const Region& to, TransferK
   return landings_->free_count > 0 ? landings_->free[--landings_->free_count] : nullptr;
 }
 
+/// True if a device still reads the block at its place in a window, for a transfer that was given up: it is not to be
+/// hidden, or the read would be a fault.
+bool ManagerCore::is_read(const Block& b) const noexcept {
+  return b.record->place != nullptr && b.record->primary()->readers > 0;
+}
+
 /// Takes a region's pages out of the window.   \return  false if its bytes are gone with them
 bool ManagerCore::hide(Block& b, Region& region) noexcept {
   if (region.pages == Pages::AtHome || stays_put(b)) return true;
@@ -210,6 +221,9 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
   {
     MutexLock lock{mutex_};
     auto* const b = static_cast<Block*>(WindowSpace::find(fault.address));
+    if (b == nullptr && fault.present &&
+        in_a_tier(fault.address))  // it kept the protection while swapped out
+      return windows_->unprotect(page_of(fault.address), page_size()), Served::Yes;
     if (is_dead(b)) return die_of(fault, b), Served::Yes;
     if (is_behind(*b, fault.address)) return die_of(fault, b), Served::Yes;
     auto& record = *b->record;
@@ -225,7 +239,9 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
         }
         ++counts_.window_writes_held;
         let_write(*b);
-      } else if (!fault.present) {
+      } else if (fault.present) {  // a page that was swapped out when the block was let write
+        windows_->unprotect(page_of(fault.address), page_size());
+      } else {
         fill_hole(fault.address, !record.writable);
       }
       windows_->wake(record.place, b->size);
@@ -234,11 +250,14 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
     if (!may_wait) return Served::WouldWait;
     if (fault.tries == 0) ++counts_.window_faults;
     operand = {b, nullptr, 0, 0, b->size, fault.write ? Use::Update : Use::Read, false};
+    ++record.entering;  // the descriptor stays until it is entered
   }
+  const auto let_go = [this](Block* b) { release_hold(*b); };
+  const std::unique_ptr<Block, decltype(let_go)> held{operand.block, let_go};
   const auto began = now_ns();
   try {
     enter({&operand, 1}, {0, false, {}, 0});
-  } catch (const OutOfTierMemory& error) {  // a scope will end, or something be freed
+  } catch (const std::bad_alloc& error) {  // a scope will end, or something be freed
     return wait_for_room(fault, began, error.what()), Served::WouldWait;
   } catch (const std::exception& error) {
     return refuse(fault, error.what()), Served::Yes;
@@ -246,6 +265,7 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
   MutexLock lock{mutex_};  // whoever is woken finds our pin gone
   windows_->wake(operand.block->record->place, operand.size);
   leave_locked(*operand.block);
+  std::ignore = needless_keeper();  // who has called us holds us, too
   return Served::Yes;
 }
 
@@ -269,9 +289,15 @@ void ManagerCore::wait_for_room(WindowFault& fault, std::uint64_t began, const c
 /// A page of the tier's that nobody had touched before it was moved into the window. While writes are held it must be
 /// protected, as the pages that there are: a store into it would not be told.
 void ManagerCore::fill_hole(std::byte* address, bool protect) noexcept {
-  const auto page = page_size();
-  auto* const begin = address - reinterpret_cast<std::uintptr_t>(address) % page;
-  std::ignore = windows_->fill(begin, zeros(), page, protect);  // there already, if another thread was faster
+  std::ignore = windows_->fill(page_of(address), zeros(), page_size(),
+                               protect);  // there already, if another thread was faster
+}
+
+bool ManagerCore::in_a_tier(const std::byte* address) const noexcept {
+  return std::ranges::any_of(tiers_, [&](const TierState& state) {
+    const auto* const base = state.tier->base();
+    return base != nullptr && address >= base && address < base + state.tier->capacity().count;
+  });
 }
 
 bool ManagerCore::is_dead(const Block* b) noexcept {
@@ -284,9 +310,14 @@ void ManagerCore::refuse(const WindowFault& fault, const char* why) noexcept {
   MutexLock lock{mutex_};
   const auto* const b = static_cast<const Block*>(WindowSpace::find(fault.address));
   if (is_dead(b)) return die_of(fault, b);
+  auto* const place = b->record->place;
+  const bool changing = b->record->transfer != nullptr;  // it may be on its way to its place
+  if (changing || b->address.load(std::memory_order_relaxed) != nullptr)
+    return windows_->wake(place, b->size);
   std::fprintf(stderr, "libtier: an access to %p cannot be served: %s\n", static_cast<void*>(fault.address),
                why);
-  if (!windows_->poison(b->record->place, b->size)) std::abort();
+  WindowSpace::drop(place, b->size);  // what another access has poisoned already cannot be poisoned again
+  if (!windows_->poison(place, b->size)) std::abort();
 }
 
 /// An access to what is no object any more ends the program: there is nobody to throw to. Unless the thread may have gone
@@ -346,8 +377,9 @@ bool Manager::leave_if_passing(Operand& op) noexcept {
 }
 
 void ManagerCore::hold(Operand& op) noexcept {
+  Block& b = *op.block;  // the operand may lie in a window: not to be read under the lock
   MutexLock lock{mutex_};
-  ++op.block->record->entering;
+  ++b.record->entering;
 }
 
 void ManagerCore::let_go(Operand& op) noexcept { release_hold(*std::exchange(op.block, nullptr)); }
@@ -468,8 +500,9 @@ ObjectHandle ManagerCore::reserve_window(Bytes most, std::size_t alignment, std:
 }
 
 ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::size_t alignment,
-                                      std::string_view name) {
+                                      std::string_view asked_name) {
   refuse_in_child("an allocation");
+  const std::string name{asked_name};  // it may lie in a window: not to be read under the lock
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= huge_page,
               "alignment is a power of two up to 2 MiB");
   const auto whole = round_up(std::max<std::size_t>(most, 1), WindowSpace::unit);
@@ -654,12 +687,13 @@ Transfer* ManagerCore::begin_migration(BlockId id, TierIndex t, MutexLock& lock)
   RoomReport report;
   Block* b = find(id);
   if (b == nullptr || b->record->primary() == nullptr || b->record->primary()->tier == t) return nullptr;
-  if (b->record->placed || b->record->transfer != nullptr || settle_in(*b, t)) return nullptr;
+  if (b->record->placed || b->record->transfer != nullptr || is_read(*b) || settle_in(*b, t)) return nullptr;
   Region* const to = make_room_for(*b, t, report, lock);
-  if (to == nullptr) throw_out_of_memory(b->size, name_of(*b), report.cause);
   b = find(id);  // the lock may have been released
-  if (b == nullptr || b->record->primary() == nullptr || b->record->in(t) != nullptr || !start_moving(*b)) {
-    free_region(to);
+  if (to == nullptr && b != nullptr) throw_out_of_memory(b->size, name_of(*b), report.cause);
+  if (b == nullptr || b->record->primary() == nullptr || b->record->in(t) != nullptr || is_read(*b) ||
+      !start_moving(*b)) {
+    if (to != nullptr) free_region(to);
     return nullptr;
   }
   const auto kind = t < b->record->primary()->tier ? TransferKind::Fetch : TransferKind::Evict;

@@ -23,6 +23,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/own_thread.hpp"
 #include "memory/mapping.hpp"
 #include "memory/scratch_file.hpp"
 
@@ -292,7 +293,7 @@ std::string WindowSpace::why_not() {
 WindowSpace::WindowSpace(WindowFaults& faults) : server_{std::make_shared<Server>(faults)} {
   try {
     for (unsigned i = 0; i < servers; ++i)
-      server_->threads.emplace_back([server = server_] { Server::serve(server); });
+      server_->threads.push_back(detail::own_thread([server = server_] { Server::serve(server); }));
   } catch (...) {
     server_->stop();
     throw;
@@ -344,6 +345,8 @@ void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
 void WindowSpace::prepare(const Area& area) const {
   if (area.file != nullptr) ::madvise(area.base, area.size, MADV_DONTFORK);  // a child's stores would be ours
   if (mode() == WindowMode::Restricted) return;
+  ::munlock(area.base,
+            area.size);  // what comes to a program that locks its memory is locked, and could not leave
   // Else whoever waits for a page there gets a table of small pages, and a huge one that comes is split.
   ::madvise(area.base, area.size, MADV_HUGEPAGE);
   ::uffdio_register range{
@@ -467,7 +470,12 @@ std::size_t WindowSpace::move(std::byte* to, std::byte* from, std::size_t size) 
   }
 }
 
-void WindowSpace::drop(std::byte* begin, std::size_t size) noexcept { ::madvise(begin, size, MADV_DONTNEED); }
+void WindowSpace::drop(std::byte* begin, std::size_t size) noexcept {
+  if (::madvise(begin, size, MADV_DONTNEED) == 0) return;
+  constexpr int locked_too =
+      24;  // MADV_DONTNEED_LOCKED, from Linux 5.18 on: the program has locked all its memory
+  ::madvise(begin, size, locked_too);
+}
 
 void WindowSpace::forbid(std::byte* begin, std::size_t size) noexcept {
   if (!directory_.empty()) return;  // the child has none of it
@@ -503,6 +511,7 @@ bool WindowSpace::poison(std::byte* begin, std::size_t size) noexcept {
 }
 
 bool WindowSpace::accept(std::byte* begin, std::size_t size) noexcept {
+  if ((server_->features & UFFD_FEATURE_MOVE) == 0) return false;  // nothing moves there
   ::uffdio_register range{{address_of(begin), size}, UFFDIO_REGISTER_MODE_WP, 0};
   return server_->request(UFFDIO_REGISTER, range);
 }

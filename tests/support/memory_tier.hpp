@@ -35,7 +35,8 @@ struct MemoryTierOptions {
   std::chrono::nanoseconds latency{100};
   bool addressable = true;  ///< false: behind `transfer()` with 512-byte sectors
   bool reserves = false;
-  bool checks = true;  ///< `fails` is asked before each access; false: of transfers alone
+  bool checks = true;    ///< `fails` is asked before each access; false: of transfers alone
+  bool charges = false;  ///< says that its users must wait for it, and lets them off
 };
 
 /// \threadsafety  as Tier; `fails` is set before the tier is used
@@ -53,6 +54,7 @@ class MemoryTier : public Tier {
     private_pages_ = options.addressable;
     reserves_ = options.reserves;
     checks_accesses_ = options.checks;
+    charges_ = options.charges;
   }
 
   /// The error of an access or a reservation (`size` bytes at `offset`); none if empty.
