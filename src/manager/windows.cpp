@@ -238,7 +238,7 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
   const auto began = now_ns();
   try {
     enter({&operand, 1}, {0, false, {}, 0});
-  } catch (const OutOfTierMemory& error) {  // a scope will end, or something be freed
+  } catch (const std::bad_alloc& error) {  // a scope will end, or something be freed, here or in the process
     return wait_for_room(fault, began, error.what()), Served::WouldWait;
   } catch (const std::exception& error) {
     return refuse(fault, error.what()), Served::Yes;
