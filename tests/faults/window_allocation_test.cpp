@@ -165,3 +165,39 @@ TEST_CASE("blocks of windows that move, are touched and retired lose nothing, wh
           }) > 2);
   }
 }
+
+TEST_CASE("memory resources have nothing left after their end, whichever allocation fails") {
+  SUBCASE("migrating") {
+    CHECK(points_reached([](WindowRig& rig) {
+            MigratingResource memory{rig.manager(), "a name of some length"};
+            use(memory);
+          }) > 50);
+  }
+  SUBCASE("group") {
+    CHECK(points_reached([](WindowRig& rig) {
+            MigratingResource memory{rig.manager(), "a name of some length"};
+            GroupResource group{memory};
+            use(group);
+          }) > 50);
+  }
+  SUBCASE("arena") {
+    CHECK(points_reached([](WindowRig& rig) {
+            ArenaResource arena{rig.manager(), 1_MiB, {.name = "a name of some length"}};
+            use(arena);
+          }) > 50);
+  }
+  SUBCASE("monotonic arena") {
+    CHECK(points_reached([](WindowRig& rig) {
+            ArenaResource arena{rig.manager(), 2_MiB, {.name = "a name of some length", .monotonic = true}};
+            use(arena);
+          }) > 50);
+  }
+  SUBCASE("placed") {
+    CHECK(points_reached(
+              [](WindowRig& rig) {
+                PlacedResource memory{rig.manager(), 0};
+                const Allocation small{memory, 100}, large{memory, 70'000};
+              },
+              0) > 8);
+  }
+}
