@@ -95,7 +95,7 @@ void use(Resource& memory) {
 TEST_CASE("a manager without windows makes its first one, whichever allocation fails, or throws") {
   CHECK(points_reached(
             [](WindowRig& rig) {
-              std::ignore = rig.manager()->create_window(5 * WindowRig::block, 64, "a name of some length");
+              std::ignore = rig.manager()->create_window(5 * rig.block(), 64, "a name of some length");
             },
             0) > 20);
 }
@@ -103,22 +103,21 @@ TEST_CASE("a manager without windows makes its first one, whichever allocation f
 TEST_CASE("windows that cannot be made or grow leave nothing behind, whichever allocation fails") {
   SUBCASE("made") {
     CHECK(points_reached([](WindowRig& rig) {
-            std::ignore = rig.manager()->create_window(6 * WindowRig::block, 64, "a name of some length");
+            std::ignore = rig.manager()->create_window(6 * rig.block(), 64, "a name of some length");
           }) > 20);
   }
   SUBCASE("grown") {
     CHECK(points_reached([](WindowRig& rig) {
-            const auto handle =
-                rig.manager()->reserve_window(6 * WindowRig::block, 64, "a name of some length");
-            std::memset(handle.ref().object->window, 3, WindowRig::block.count);
+            const auto handle = rig.manager()->reserve_window(6 * rig.block(), 64, "a name of some length");
+            std::memset(handle.ref().object->window, 3, rig.block().count);
             const auto blocks = rig.manager()->statistics().blocks;
             try {
-              rig.manager()->grow(handle.ref(), 6 * WindowRig::block);
+              rig.manager()->grow(handle.ref(), 6 * rig.block());
             } catch (...) {
               rig.manager()->quiesce();
-              CHECK(handle.ref().object->size == WindowRig::block.count);
+              CHECK(handle.ref().object->size == rig.block().count);
               CHECK(handle.ref().object->blocks.size() == 1);
-              CHECK(handle.ref().object->window[WindowRig::block.count - 1] == std::byte{3});
+              CHECK(handle.ref().object->window[rig.block().count - 1] == std::byte{3});
               CHECK(rig.manager()->statistics().blocks == blocks);
               throw;
             }

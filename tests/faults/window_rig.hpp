@@ -22,26 +22,25 @@ namespace tier::test {
 struct WindowShape {
   WindowMode mode;
   bool slow_is_device;  ///< behind `transfer()`
+  Bytes block{std::size_t{64} << 10};
 };
 
-/// Objects in blocks of 64 KiB, of which each page begins and ends with words that follow from where it is.
+/// Objects of three blocks, of which each page begins and ends with words that follow from where it is.
 class WindowRig {
  public:
   using Word = std::uint64_t;
-  static constexpr Bytes block{std::size_t{64} << 10}, object{3 * block.count};
-
-  explicit WindowRig(const WindowShape& shape, std::size_t objects = 3) {
-    auto fast = std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 8 * block});
+  explicit WindowRig(const WindowShape& shape, std::size_t objects = 3) : block_{shape.block} {
+    auto fast = std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 8 * block_});
     auto slow = std::make_unique<MemoryTier>(
-        MemoryTierOptions{"slow", 128 * block, std::chrono::nanoseconds{5000}, !shape.slow_is_device});
+        MemoryTierOptions{"slow", 64 * block_, std::chrono::nanoseconds{5000}, !shape.slow_is_device});
     slow_ = slow.get();
     std::vector<std::unique_ptr<Tier>> tiers;
     tiers.push_back(std::move(fast));
     tiers.push_back(std::move(slow));
     manager_ = Manager::make(std::move(tiers), make_lru({}),
-                             {.threads = 1, .windows = shape.mode, .window_blocks = block});
+                             {.threads = 1, .windows = shape.mode, .window_blocks = block_});
     for (std::size_t i = 0; i < objects; ++i) {
-      handles_.push_back(manager_->create_window(object, 64, "object " + std::to_string(i)));
+      handles_.push_back(manager_->create_window(3 * block_, 64, "object " + std::to_string(i)));
       store_all(i, i);
     }
     manager_->quiesce();
@@ -50,9 +49,10 @@ class WindowRig {
 
   [[nodiscard]] const std::shared_ptr<Manager>& manager() noexcept { return manager_; }
   [[nodiscard]] MemoryTier& slow() noexcept { return *slow_; }
+  [[nodiscard]] Bytes block() const noexcept { return block_; }
   [[nodiscard]] ObjectRef ref(std::size_t i) const noexcept { return handles_[i].ref(); }
   [[nodiscard]] std::span<Word> words(std::size_t i) const noexcept {
-    return {reinterpret_cast<Word*>(ref(i).object->window), object.count / sizeof(Word)};
+    return {reinterpret_cast<Word*>(ref(i).object->window), words_in_object()};
   }
   [[nodiscard]] std::vector<BlockId> blocks(std::size_t i) const {
     std::vector<BlockId> ids;
@@ -101,14 +101,16 @@ class WindowRig {
   static Word word(std::size_t i, std::size_t version, std::size_t at) noexcept {
     return (i + 1) * 0x1000003 + version * 0x10001 + at;
   }
-  static void for_each_edge(auto&& visit) {
+  [[nodiscard]] std::size_t words_in_object() const noexcept { return 3 * block_.count / sizeof(Word); }
+  void for_each_edge(auto&& visit) const {
     constexpr std::size_t page = 4096 / sizeof(Word);  // or a part of one
-    for (std::size_t at = 0; at < object.count / sizeof(Word); at += page) {
+    for (std::size_t at = 0; at < words_in_object(); at += page) {
       visit(at);
       visit(at + page - 1);
     }
   }
 
+  Bytes block_;
   MemoryTier* slow_ = nullptr;
   std::shared_ptr<Manager> manager_;
   std::vector<ObjectHandle> handles_;
