@@ -59,7 +59,7 @@ std::string steps_until_broken(std::uint64_t seed, std::uint64_t limit) {
 std::string windows_until_broken(std::uint64_t seed, std::uint64_t limit) {
   constexpr std::array sizes{36_KiB, 512_KiB, 2_MiB, 3_MiB};
   Rig rig{4_MiB, 16_MiB, true};
-  WindowFire fire{rig, sizes, seed};
+  WindowFire fire{*rig.manager, sizes, seed};
   try {
     fire.run(std::chrono::seconds{limit});
   } catch (const std::logic_error& e) {
