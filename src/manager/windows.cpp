@@ -27,7 +27,7 @@ std::byte* zeros() noexcept {
 /// Something of which there may be more later, unlike a privilege.
 bool is_shortage(const std::error_code& error) noexcept {
   return error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system ||
-         error == std::errc::not_enough_memory;
+         error == std::errc::not_enough_memory || error == std::errc::resource_unavailable_try_again;
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -78,6 +80,47 @@ std::size_t mappings() {
   return count;
 }
 
+/// Takes the mappings of the process, no two of which can be one.
+class Mappings {
+ public:
+  static constexpr std::size_t page = 64 << 10;  // or several
+
+  /// All, but for so many.
+  void take_all_but(std::size_t left) {
+    for (int protection = PROT_READ;; protection ^= PROT_READ) {
+      void* const p = ::mmap(nullptr, page, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (p == MAP_FAILED) break;
+      taken_.push_back(p);
+    }
+    give_back(left);
+  }
+  void give_back(std::size_t count) {
+    for (; count > 0 && !taken_.empty(); --count, taken_.pop_back()) ::munmap(taken_.back(), page);
+  }
+  ~Mappings() { give_back(taken_.size()); }
+  explicit Mappings(std::size_t most) { taken_.reserve(most); }
+  Mappings(const Mappings&) = delete;
+  Mappings& operator=(const Mappings&) = delete;
+
+ private:
+  std::vector<void*> taken_;
+};
+/// From now on malloc has some to give without asking the system, whichever thread wants it.
+struct MemoryForMalloc {
+  MemoryForMalloc() {
+    constexpr int size = 32 << 20;
+    ::mallopt(M_ARENA_MAX, 1);
+    ::mallopt(M_MMAP_THRESHOLD, size);
+    ::mallopt(M_TRIM_THRESHOLD, 2 * size);
+    ::operator delete(::operator new(size / 2));
+  }
+};
+std::size_t most_mappings() {
+  std::size_t most = 0;
+  std::ifstream{"/proc/sys/vm/max_map_count"} >> most;
+  return most;
+}
+
 constexpr ::sock_filter load_low(std::size_t at) {
   return {BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(at)};
 }
@@ -128,13 +171,13 @@ void check(const test::Ended& ended) {
 }
 
 /// Containers that change tiers, against those of std.
-void use(const std::shared_ptr<Manager>& manager) {
+void use(const std::shared_ptr<Manager>& manager, std::uint64_t usual_steps = 10'000) {
   MigratingResource memory{manager};
   ArenaResource arena{manager, 256_MiB};
   test::BothContainers in_memory{memory}, in_arena{arena};
   const test::Movers movers{memory, 1}, more_movers{arena, 2};
   test::step_and_compare(std::array{&in_memory, &in_arena},
-                         std::min<std::uint64_t>(test::steps(10'000), 100'000), 3);
+                         std::min<std::uint64_t>(test::steps(usual_steps), 100'000), 3);
 }
 
 }  // namespace
@@ -263,6 +306,40 @@ TEST_CASE("where userfaultfd is forbidden full windows are refused, and other re
     expect(numbers.back() == 7, "the pool's memory");
     manager->check_invariants();
   }));
+}
+
+TEST_CASE("a thousand mappings are enough, and what is said without any names their limit") {
+  if (test::sanitized) {
+    MESSAGE("SKIPPED: a sanitizer needs mappings of its own");
+    return;
+  }
+  if (most_mappings() > 300'000) {
+    MESSAGE("SKIPPED: vm.max_map_count is too large to use up");
+    return;
+  }
+  for (const auto mode : test::window_modes())
+    check(test::run_in_child("mappings " + std::string{to_string(mode)}, [mode] {
+      const auto make = [&] {
+        return make_manager({tiers::dram(8_MiB), tiers::emulated("cxl", 128_MiB)}, mode);
+      };
+      const MemoryForMalloc memory_for_malloc;
+      Mappings mappings{most_mappings()};
+      mappings.take_all_but(1000);
+      const auto manager = make(), late = make();
+      use(manager, 4'000);
+      MigratingResource memory{manager}, late_memory{late};
+      std::pmr::vector<int> numbers(100'000, 7, &memory);
+      mappings.take_all_but(0);
+      expect_error<TierError>([] { std::ignore = make_tier(tiers::dram(8_MiB)); }, "vm.max_map_count");
+      migrate(memory, TierIndex{1});
+      expect(numbers.back() == 7 && numbers.front() == 7, "what was there before");
+      for (int round = 0; round < 2; ++round)
+        expect_error<std::exception>([&] { std::ignore = late_memory.allocate(100); }, "vm.max_map_count");
+      mappings.give_back(1000);
+      const std::pmr::vector<char> first(100'000, 'a', &late_memory);
+      expect(first.back() == 'a', "the memory");
+      expect(late->statistics().windows == mode, "the mode");
+    }));
 }
 
 TEST_CASE("mappings stay few, whatever is allocated and moves") {
