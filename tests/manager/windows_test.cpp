@@ -212,7 +212,7 @@ TEST_CASE("system calls reach into windows without privilege, while what is in t
     const auto ended = run_in_child("calls " + std::string{to_string(mode)}, [mode] {
       constexpr ::uid_t nobody = 65534;
       const auto drop_privilege = [] {
-        if (::setresuid(nobody, nobody, nobody) != 0) std::perror("setresuid");
+        if (::geteuid() == 0 && ::setresuid(nobody, nobody, nobody) != 0) std::perror("setresuid");
       };
       if (mode == WindowMode::Restricted) drop_privilege();
       Rig rig{8_MiB, 32_MiB, false, mode};
@@ -223,12 +223,8 @@ TEST_CASE("system calls reach into windows without privilege, while what is in t
       } catch (const std::exception& error) {
         std::fputs(error.what(), stderr);
       }
-      std::fputs(fire.calls() > 0 && fire.woken() > 0 && ::geteuid() == nobody ? "done" : "not done", stderr);
+      std::fputs(fire.calls() > 0 && fire.woken() > 0 && ::geteuid() != 0 ? "done" : "not done", stderr);
     });
-    if (::geteuid() != 0) {
-      MESSAGE("SKIPPED: only root can give up privilege");
-      continue;
-    }
     CHECK(ended.errors == "done");
     CHECK(ended.code == 0);
   }

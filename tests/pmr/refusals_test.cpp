@@ -2,9 +2,11 @@
 /// \file  What resources do where the system refuses them something: a message, or another way. Each in a process of its
 ///        own, as docs/containers.md lists them.
 #include <doctest/doctest.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,7 +21,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -46,11 +50,16 @@ namespace {
 using namespace literals;
 using test::make_manager;
 
+/// What a child finds wrong it says, and its parent looks for that.
+void expect(bool right, const char* what) {
+  if (!right) std::fprintf(stderr, "WRONG: %s\n", what);
+}
+
 void limit(decltype(RLIMIT_AS) resource, std::size_t value) {
   ::rlimit now{};
   ::getrlimit(resource, &now);
   now.rlim_cur = std::min<rlim_t>(value, now.rlim_max);
-  if (::setrlimit(resource, &now) != 0) std::perror("setrlimit");
+  expect(::setrlimit(resource, &now) == 0, "a limit cannot be set");
 }
 
 class NoDescriptors {
@@ -142,18 +151,47 @@ void forbid(std::uint32_t call, std::uint32_t request) {
   const ::sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
-    std::perror("seccomp");
+    expect(false, "a system call cannot be forbidden");
+  errno = 0;
+  expect(::ioctl(-1, request) == -1 && errno == EPERM, "a request is not forbidden");
 }
 /// Neither by the system call nor from the device.
 void forbid_userfaultfd() {
   constexpr std::uint32_t new_from_device = 0xAA00;  // USERFAULTFD_IOC_NEW
   forbid(SYS_userfaultfd, new_from_device);
+  errno = 0;
+  expect(::syscall(SYS_userfaultfd, 0) == -1 && errno == EPERM, "a system call is not forbidden");
 }
 
-/// What a child finds wrong it says, and its parent looks for that.
-void expect(bool right, const char* what) {
-  if (!right) std::fprintf(stderr, "WRONG: %s\n", what);
+/// The limit of locked memory is none for who has this.
+void drop_ipc_lock() {
+  ::__user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<::__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  expect(::syscall(SYS_capget, &header, sets.data()) == 0, "no capabilities");
+  sets[0].effective &= ~(1U << CAP_IPC_LOCK);
+  sets[0].permitted &= ~(1U << CAP_IPC_LOCK);
+  expect(::syscall(SYS_capset, &header, sets.data()) == 0, "a capability cannot be dropped");
 }
+
+/// In the mapping that an address lies in; of what has not been swapped out.
+std::size_t huge_bytes_at(const void* p) {
+  std::ifstream maps{"/proc/self/smaps"};
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  bool here = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    std::size_t kilobytes = 0;
+    if (std::sscanf(line.c_str(), "%zx-%zx ", &begin, &end) == 2) here = address >= begin && address < end;
+    if (here && std::sscanf(line.c_str(), "AnonHugePages: %zu kB", &kilobytes) == 1) return kilobytes << 10;
+  }
+  return 0;
+}
+bool system_gives_huge_pages() {
+  std::string text;
+  std::getline(std::ifstream{"/sys/kernel/mm/transparent_hugepage/enabled"}, text);
+  return text.find("[always]") != std::string::npos || text.find("[madvise]") != std::string::npos;
+}
+
 template <class Error>
 void expect_error(auto&& f, const char* part) {
   try {
@@ -183,24 +221,24 @@ void use(const std::shared_ptr<Manager>& manager, std::uint64_t usual_steps = 10
 }  // namespace
 
 TEST_CASE("without address space an allocation throws, and the next that fits does not") {
-  if (!test::has_windows()) return;
-  check(test::run_in_child("addresses", [] {
-    const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)});
-    limit(RLIMIT_AS, mapped_bytes() + (96_MiB).count);
-    MigratingResource memory{manager};
-    ArenaResource arena{manager, 1_TiB}, small_arena{manager, 8_MiB};
-    expect_error<OutOfTierMemory>([&] { std::ignore = memory.allocate((1_GiB).count); },
-                                  "no address space for a window of 1073741824 bytes");
-    expect_error<OutOfTierMemory>([&] { std::ignore = arena.allocate(1); },
-                                  "no address space for a window of 1099511627776 bytes");
-    for (int round = 0; round < 3; ++round) {
-      void* const p = memory.allocate((4_MiB).count);
-      std::memset(p, 1, (4_MiB).count);
-      memory.deallocate(p, (4_MiB).count);
-      std::pmr::vector<int> numbers(100'000, 7, &small_arena);
-      expect(numbers.back() == 7, "the arena's memory");
-    }
-  }));
+  for (const auto mode : test::window_modes())
+    check(test::run_in_child("addresses " + std::string{to_string(mode)}, [mode] {
+      const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode);
+      limit(RLIMIT_AS, mapped_bytes() + (96_MiB).count);
+      MigratingResource memory{manager};
+      ArenaResource arena{manager, 1_TiB}, small_arena{manager, 8_MiB};
+      expect_error<OutOfTierMemory>([&] { std::ignore = memory.allocate((1_GiB).count); },
+                                    "no address space for a window of 1073741824 bytes");
+      expect_error<OutOfTierMemory>([&] { std::ignore = arena.allocate(1); },
+                                    "no address space for a window of 1099511627776 bytes");
+      for (int round = 0; round < 3; ++round) {
+        void* const p = memory.allocate((4_MiB).count);
+        std::memset(p, 1, (4_MiB).count);
+        memory.deallocate(p, (4_MiB).count);
+        std::pmr::vector<int> numbers(100'000, 7, &small_arena);
+        expect(numbers.back() == 7, "the arena's memory");
+      }
+    }));
 }
 
 TEST_CASE("more runtimes than windows have ranges of addresses are told so, and one fewer makes room") {
@@ -247,20 +285,70 @@ TEST_CASE("without a file descriptor to spare an allocation throws, and goes onc
   }));
 }
 
-TEST_CASE("windows need no locked memory") {
-  if (!test::has_windows()) return;
+TEST_CASE(
+    "restricted windows in a file need a descriptor for each range of addresses, those in memory none") {
+  if (test::sanitized) {
+    MESSAGE("SKIPPED: a sanitizer needs descriptors to look at an exception");
+    return;
+  }
   const test::TemporaryDirectory directory;
-  check(test::run_in_child("locked", [&] {
-    limit(RLIMIT_MEMLOCK, 0);
-    use(make_manager({tiers::dram(8_MiB), tiers::file(directory.path(), 256_MiB)}));
+  check(test::run_in_child("descriptors", [&] {
+    const auto manager =
+        make_manager({tiers::dram(16_MiB), tiers::mapped(directory.path(), 16_MiB)}, WindowMode::Restricted);
+    MigratingResource memory{manager};
+    const auto allocate_without = [&] {
+      const NoDescriptors none;  // but for what looks at the exception
+      std::ignore = memory.allocate(100);
+    };
+    for (int round = 0; round < 2; ++round) expect_error<TierError>(allocate_without, "Too many open files");
+    void* const p = memory.allocate(100);
+    const NoDescriptors none;
+    std::pmr::vector<int> numbers(1'000'000, 7, &memory);
+    expect(numbers.back() == 7, "the memory");
+    memory.deallocate(p, 100);
+  }));
+  check(test::run_in_child("no descriptors", [&] {
+    const auto manager = make_manager({tiers::dram(16_MiB)}, WindowMode::Restricted);
+    MigratingResource memory{manager};
+    const NoDescriptors none;
+    std::pmr::vector<int> numbers(1'000'000, 7, &memory);
+    expect(numbers.back() == 7, "the memory");
   }));
 }
 
-TEST_CASE("without huge pages windows have small ones") {
+TEST_CASE("windows need no locked memory") {
+  const test::TemporaryDirectory directory;
+  for (const auto mode : test::window_modes())
+    check(test::run_in_child("locked " + std::string{to_string(mode)}, [&] {
+      drop_ipc_lock();
+      limit(RLIMIT_MEMLOCK, 0);
+      expect(::mlock(&directory, 1) != 0, "memory can be locked");
+      use(make_manager({tiers::dram(8_MiB), tiers::file(directory.path(), 256_MiB)}, mode), 4'000);
+    }));
+}
+
+TEST_CASE("windows have huge pages where the system gives them, and small ones where it does not") {
   if (!test::has_windows()) return;
-  check(test::run_in_child("huge pages", [] {
-    if (::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) std::perror("prctl");
-    use(make_manager({tiers::dram(8_MiB), tiers::dram(256_MiB)}));
+  const auto huge = [] {
+    const auto manager = make_manager({tiers::dram(64_MiB), tiers::dram(64_MiB)}, WindowMode::Full);
+    MigratingResource memory{manager};
+    std::size_t bytes = 0;
+    for (const TierIndex t : {TierIndex{0}, TierIndex{1}}) {
+      std::pmr::vector<std::byte> large((16_MiB).count, std::byte{7}, &memory);
+      migrate(memory, t);
+      expect(large.back() == std::byte{7}, "the memory");
+      bytes += huge_bytes_at(large.data());
+    }
+    return bytes;
+  };
+  if (system_gives_huge_pages())
+    check(test::run_in_child("huge", [&] { expect(huge() > 0, "huge pages"); }));
+  else
+    MESSAGE("SKIPPED: the system gives no huge pages");
+  check(test::run_in_child("small", [&] {
+    expect(::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "huge pages cannot be forbidden");
+    expect(huge() == 0, "small pages");
+    use(make_manager({tiers::dram(8_MiB), tiers::dram(256_MiB)}), 4'000);
   }));
 }
 
