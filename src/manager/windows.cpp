@@ -31,7 +31,7 @@ std::byte* page_of(std::byte* address) noexcept {
 /// Something of which there may be more later, unlike a privilege.
 bool is_shortage(const std::error_code& error) noexcept {
   return error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system ||
-         error == std::errc::not_enough_memory;
+         error == std::errc::not_enough_memory || error == std::errc::resource_unavailable_try_again;
 }
 
 }  // namespace
@@ -257,7 +257,7 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
   const auto began = now_ns();
   try {
     enter({&operand, 1}, {0, false, {}, 0});
-  } catch (const std::bad_alloc& error) {  // a scope will end, or something be freed
+  } catch (const std::bad_alloc& error) {  // a scope will end, or something be freed, here or in the process
     return wait_for_room(fault, began, error.what()), Served::WouldWait;
   } catch (const std::exception& error) {
     return refuse(fault, error.what()), Served::Yes;

@@ -21,7 +21,9 @@ constexpr std::size_t huge_page = 2U << 20;
 constexpr std::size_t stride = 64U << 20;  // what a thread faults in at a time
 
 [[noreturn]] void throw_mmap(std::size_t size, const std::string& tier) {
-  throw TierError{last_system_error(), "mmap of " + to_human(Bytes{size}) + " for tier " + tier};
+  const auto error = last_system_error();
+  throw TierError{error,
+                  "mmap of " + to_human(Bytes{size}) + " for tier " + tier + if_mappings_are_used_up()};
 }
 
 /// For kernels before 5.14.
@@ -56,6 +58,18 @@ std::byte* map_aligned(std::size_t size, int file, int flags) noexcept {
   if (aligned + size != begin + whole)
     ::munmap(aligned + size, static_cast<std::size_t>(begin + whole - (aligned + size)));
   return aligned;
+}
+
+/// As many as `map_aligned` needs on its way; the system's error is the same as where there are no addresses.
+const char* if_mappings_are_used_up() noexcept {
+  const auto error = errno;
+  const auto page = page_size();
+  void* const all = ::mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const bool some_are_left =
+      all != MAP_FAILED && ::mprotect(static_cast<std::byte*>(all) + page, page, PROT_READ) == 0;
+  if (all != MAP_FAILED) ::munmap(all, 3 * page);
+  errno = error;
+  return some_are_left ? "" : ": the process has as many mappings as vm.max_map_count lets it";
 }
 
 Mapping::Mapping(std::size_t size, int file, const std::string& tier)

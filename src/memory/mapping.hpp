@@ -17,6 +17,10 @@ namespace tier {
 /// \return      null, with `errno`, if the system refuses
 std::byte* map_aligned(std::size_t size, int file, int flags = 0) noexcept;
 
+/// What to add to the error of a mapping that the system has refused: that the process has as many as it may, or nothing.
+/// Leaves `errno` as it is.
+[[nodiscard]] const char* if_mappings_are_used_up() noexcept;
+
 /// Owns a mapping of anonymous memory or of a file; it begins at a multiple of 2 MiB, for huge pages and alignment.
 class Mapping {
  public:

@@ -294,6 +294,9 @@ WindowSpace::WindowSpace(WindowFaults& faults) : server_{std::make_shared<Server
   try {
     for (unsigned i = 0; i < servers; ++i)
       server_->threads.push_back(detail::own_thread([server = server_] { Server::serve(server); }));
+  } catch (const std::system_error& error) {
+    server_->stop();
+    throw TierError{error.code(), std::string{"threads that serve windows"} + if_mappings_are_used_up()};
   } catch (...) {
     server_->stop();
     throw;
@@ -337,8 +340,9 @@ void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
     areas_.push_back(std::move(area));
     return;
   }
-  std::array<char, 100> text{};
-  std::snprintf(text.data(), text.size(), "no address space for a window of %zu bytes", wanted);
+  std::array<char, 200> text{};
+  std::snprintf(text.data(), text.size(), "no address space for a window of %zu bytes%s", wanted,
+                if_mappings_are_used_up());
   throw OutOfTierMemory{text.data(), std::make_error_code(std::errc::not_enough_memory)};
 }
 

@@ -9,7 +9,7 @@
 
 namespace tier::detail {
 
-void Ledger::add(void* p, std::size_t size, std::size_t alignment) noexcept {
+void Ledger::add(void* p, std::size_t size, std::size_t alignment) {
   const MutexLock lock{mutex_};
   entries_.insert_or_assign(p, Entry{size, alignment});
 }

@@ -20,8 +20,8 @@ class Ledger {
   /// \param resource  for messages
   explicit Ledger(std::string_view resource) : resource_{resource} {}
 
-  /// Ends the program where there is no memory for it.
-  void add(void* p, std::size_t size, std::size_t alignment) noexcept;
+  /// \throws  `std::bad_alloc`; nothing has changed
+  void add(void* p, std::size_t size, std::size_t alignment);
   /// Aborts, naming what is wrong, if the allocation is not here or was another.
   /// \param within  whether `p` lies in the resource's memory: then what is not here was here before
   void remove(void* p, std::size_t size, std::size_t alignment, bool within) noexcept;

@@ -57,11 +57,14 @@ class PlacedResource::Placements {
   void* allocate(std::size_t size, std::size_t alignment) {
     auto storage = manager_->place(Bytes{std::max<std::size_t>(size, 1)}, alignment, tier_, "PlacedResource");
     void* const p = storage.address();
-    {
+    if constexpr (detail::checked) ledger_.add(p, size, alignment);
+    try {
       const MutexLock lock{mutex_};
       storages_.emplace(p, std::move(storage));
+    } catch (...) {
+      if constexpr (detail::checked) ledger_.remove(p, size, alignment, false);
+      throw;
     }
-    if constexpr (detail::checked) ledger_.add(p, size, alignment);
     return p;
   }
   void deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {

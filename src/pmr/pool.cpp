@@ -57,6 +57,16 @@ void Pool::for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) cons
   for (const auto& [p, large] : large_) visit(static_cast<std::byte*>(p), large.size);
 }
 
+/// What there is no memory to note is not allocated.
+void Pool::note(void* p, std::size_t size, std::size_t alignment) {
+  try {
+    ledger_.add(p, size, alignment);
+  } catch (...) {
+    give_back(p, size, alignment);
+    throw;
+  }
+}
+
 void* Pool::allocate_large(std::size_t size, std::size_t alignment) {
   const MutexLock lock{heap_->mutex()};
   void* const p = upstream_.allocate(size, alignment);

@@ -31,13 +31,12 @@ class Pool {
   [[nodiscard]] void* allocate(std::size_t size, std::size_t alignment) {
     const unsigned c = class_of_request(size, alignment);
     void* const p = c <= largest_class_ ? heap_->allocate(SizeClass(c)) : allocate_large(size, alignment);
-    if constexpr (checked) ledger_.add(p, size, alignment);
+    if constexpr (checked) note(p, size, alignment);
     return p;
   }
   void deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
     if constexpr (checked) ledger_.remove(p, size, alignment, heap_->owns(p));
-    const unsigned c = class_of_request(size, alignment);
-    c <= largest_class_ ? heap_->deallocate(p, SizeClass(c)) : deallocate_large(p, size, alignment);
+    give_back(p, size, alignment);
   }
   void release() noexcept;
   /// Until what is returned ends, on any thread and perhaps after the pool, what comes from upstream is pinned.
@@ -64,6 +63,11 @@ class Pool {
       return class_of(size);
     return class_of(size, alignment);  // zero bytes, too
   }
+  void give_back(void* p, std::size_t size, std::size_t alignment) noexcept {
+    const unsigned c = class_of_request(size, alignment);
+    c <= largest_class_ ? heap_->deallocate(p, SizeClass(c)) : deallocate_large(p, size, alignment);
+  }
+  void note(void* p, std::size_t size, std::size_t alignment);
   [[nodiscard]] void* allocate_large(std::size_t size, std::size_t alignment);
   void deallocate_large(void* p, std::size_t size, std::size_t alignment) noexcept;
 

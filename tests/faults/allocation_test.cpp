@@ -21,29 +21,6 @@ using namespace tier::test;
 
 namespace {
 
-/// Calls `operation` with its first allocation failing, then its second, until none does. \return  how many
-template <class Operation, class Check>
-std::uint64_t for_each_failing_allocation(Operation&& operation, Check&& check) {
-  for (std::uint64_t n = 0;; ++n) {
-    CAPTURE(n);
-    bool failed = false;
-    std::string what;
-    try {
-      operation(n);
-    } catch (const std::bad_alloc& e) {
-      failed = true;
-      what = e.what();
-    }
-    const bool happened = FailingAllocation::happened();
-    check(failed);
-    if (!happened) {
-      CHECK(what == "");
-      return n;
-    }
-    REQUIRE(n < 100'000);
-  }
-}
-
 using Operation = std::function<void(Rig&)>;
 
 /// The same on a full manager, a fresh one each time; around 256 objects the pools of descriptors grow as well.

@@ -8,6 +8,13 @@
 #include <limits>
 #include <new>
 
+// NOLINTBEGIN: the linker's names. Memory resources take what they note from malloc: see pmr/metadata.hpp.
+extern "C" {
+void* __real_malloc(std::size_t size);
+void* __real_aligned_alloc(std::size_t alignment, std::size_t size);
+}
+// NOLINTEND
+
 namespace {
 
 constexpr auto never = std::numeric_limits<std::int64_t>::max();
@@ -20,8 +27,8 @@ void* allocate(std::size_t size, std::size_t alignment) noexcept {
     return nullptr;
   }
   size = std::max<std::size_t>(size, 1);
-  if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return std::malloc(size);
-  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return __real_malloc(size);
+  return __real_aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
 
 void* allocate_or_throw(std::size_t size, std::size_t alignment) {
@@ -41,6 +48,13 @@ FailingAllocation::~FailingAllocation() { left = never; }
 bool FailingAllocation::happened() noexcept { return has_happened; }
 
 }  // namespace tier::test
+
+// NOLINTBEGIN: the linker's names
+extern "C" {
+void* __wrap_malloc(std::size_t size) { return allocate(size, 1); }
+void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size) { return allocate(size, alignment); }
+}
+// NOLINTEND
 
 // NOLINTBEGIN: the whole set, since whoever replaces one replaces all
 void* operator new(std::size_t n) { return allocate_or_throw(n, 1); }

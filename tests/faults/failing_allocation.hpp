@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Makes the n-th allocation of this program fail, whichever thread asks for it.
+/// \file  Makes the n-th allocation of this program fail, by `new` or malloc, whichever thread asks for it.
+#include <doctest/doctest.h>
+
 #include <cstdint>
+#include <new>
+#include <string>
 
 namespace tier::test {
 
@@ -16,5 +20,28 @@ class FailingAllocation {
   /// True if there was an n-th.
   [[nodiscard]] static bool happened() noexcept;
 };
+
+/// Calls `operation` with its first allocation failing, then its second, until none does. \return  how many
+template <class Operation, class Check>
+std::uint64_t for_each_failing_allocation(Operation&& operation, Check&& check) {
+  for (std::uint64_t n = 0;; ++n) {
+    CAPTURE(n);
+    bool failed = false;
+    std::string what;
+    try {
+      operation(n);
+    } catch (const std::bad_alloc& e) {
+      failed = true;
+      what = e.what();
+    }
+    const bool happened = FailingAllocation::happened();
+    check(failed);
+    if (!happened) {
+      CHECK(what == "");
+      return n;
+    }
+    REQUIRE(n < 100'000);
+  }
+}
 
 }  // namespace tier::test

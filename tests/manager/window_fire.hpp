@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Threads that read, write and make system calls in windows whose blocks others move all the time.
-#include "manager/rig.hpp"
-
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -11,17 +9,23 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <ctime>
 #include <random>
 #include <span>
 #include <stdexcept>
 #include <thread>
 
+#include "manager/rig.hpp"
+
 namespace tier::test {
 
-inline void migrate(Rig& rig, const ObjectHandle& object, TierIndex tier) {
+inline void migrate(Manager& manager, const ObjectHandle& object, TierIndex tier) {
   std::vector<BlockId> ids;
   for (const auto* b : object.ref().object->blocks) ids.push_back(b->id);
-  rig.manager->migrate(ids, tier);
+  manager.migrate(ids, tier);
+}
+inline void migrate(Rig& rig, const ObjectHandle& object, TierIndex tier) {
+  migrate(*rig.manager, object, tier);
 }
 
 /// Each word of a window holds a count that only grows, by one thread of its own: a reader that sees one shrink has seen
@@ -30,14 +34,16 @@ class WindowFire {
  public:
   using Word = std::uint64_t;
 
-  WindowFire(Rig& rig, std::span<const Bytes> sizes, std::uint64_t seed) : rig_{rig}, seed_{seed} {
+  WindowFire(Manager& manager, std::span<const Bytes> sizes, std::uint64_t seed)
+      : manager_{manager}, seed_{seed} {
     for (const auto size : sizes) {
-      handles_.push_back(rig.manager->create_window(size, 64, "under fire"));
+      handles_.push_back(manager.create_window(size, 64, "under fire"));
       auto* const first = reinterpret_cast<Word*>(handles_.back().ref().object->window);
       words_.emplace_back(first, size.count / sizeof(Word));
       std::ranges::fill(words_.back(), 0);
       last_.emplace_back(words_.back().size(), 0);
     }
+    handles_.push_back(manager.create_window(Bytes{sizeof(Word)}, 64, "slept on"));
   }
 
   /// \throws  `std::logic_error` that says what was lost
@@ -46,9 +52,12 @@ class WindowFire {
     for (unsigned i = 0; i < writers; ++i) threads.push_back(in_thread([this, i] { write(i); }));
     for (unsigned i = 0; i < 2; ++i) threads.push_back(in_thread([this, i] { read(i); }));
     threads.push_back(in_thread([this] { call_the_system(); }));
+    threads.push_back(in_thread([this] { sleep(); }));
+    threads.push_back(in_thread([this] { wake(); }));
     for (unsigned i = 0; i < 2; ++i) threads.push_back(in_thread([this, i] { move(i); }));
     const auto end = std::chrono::steady_clock::now() + time;
-    while (!over_ && std::chrono::steady_clock::now() < end)
+    const auto is_short = [&] { return moves_ == 0 || woken_ == 0; };  // on a busy machine
+    while (!over_ && (std::chrono::steady_clock::now() < end || is_short()))
       std::this_thread::sleep_for(std::chrono::milliseconds{10});
     over_ = true;
     for (auto& thread : threads) thread.wait();
@@ -61,6 +70,8 @@ class WindowFire {
   [[nodiscard]] std::uint64_t loads() const { return loads_; }
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   [[nodiscard]] std::uint64_t moves() const { return moves_; }
+  /// Threads that slept on a word in a window, and were woken after it had moved.
+  [[nodiscard]] std::uint64_t woken() const { return woken_; }
 
  private:
   static constexpr unsigned writers = 2;
@@ -179,27 +190,70 @@ class WindowFire {
     calls_ += calls;
   }
 
-  void move(unsigned self) {
-    std::mt19937_64 random{seed_ + 300 + self};
-    std::uint64_t moves = 0;
+  using SleptOn = std::uint32_t;  // as futex(2) has it
+  SleptOn& slept_on() { return *reinterpret_cast<SleptOn*>(handles_.back().ref().object->window); }
+  /// As threads of one process ask, and as those of several do.
+  static int any_futex(SleptOn value) { return value % 2 == 0 ? FUTEX_PRIVATE_FLAG : 0; }
+
+  void sleep() {
+    struct Gone {
+      std::atomic<std::uint64_t>& rounds;
+      ~Gone() { rounds = over; }
+    } const gone{sleeps_};
+    constexpr ::timespec too_long{60, 0};
     until_over([&] {
-      const auto tier = static_cast<TierIndex>(random() % rig_.tiers.size());
-      try {
-        migrate(rig_, handles_[random() % handles_.size()], tier);
-        ++moves;
-      } catch (const OutOfTierMemory&) {  // the faults of others pin what is there
-      }
+      const auto before = std::atomic_ref{slept_on()}.load();
+      ++sleeps_;
+      const auto slept =
+          ::syscall(SYS_futex, &slept_on(), FUTEX_WAIT | any_futex(before), before, &too_long, nullptr, 0);
+      require(slept == 0 || errno == EAGAIN || errno == EINTR,
+              "who sleeps on a word in a window is not woken");
     });
-    moves_ += moves;
   }
 
-  Rig& rig_;
+  /// Moves the word under whoever sleeps on it, changes it, and wakes him.
+  void wake() {
+    std::mt19937_64 random{seed_ + 400};
+    for (std::uint64_t seen = 0, now = 0; (now = sleeps_) != over; seen = now) {
+      if (now == seen && !over_) {
+        std::this_thread::yield();
+        continue;
+      }
+      move_to_any_tier(handles_.back(), random);
+      const auto before = std::atomic_ref{slept_on()}.fetch_add(1);
+      const auto woken =
+          ::syscall(SYS_futex, &slept_on(), FUTEX_WAKE | any_futex(before), 1, nullptr, nullptr, 0);
+      require(woken >= 0, "futex on a window");
+      woken_ += static_cast<std::uint64_t>(woken);
+    }
+  }
+
+  /// \return  false if the faults of others pin what is there
+  bool move_to_any_tier(const ObjectHandle& object, std::mt19937_64& random) {
+    try {
+      migrate(manager_, object, static_cast<TierIndex>(random() % manager_.tier_count()));
+      return true;
+    } catch (const OutOfTierMemory&) {
+      return false;
+    }
+  }
+
+  void move(unsigned self) {
+    std::mt19937_64 random{seed_ + 300 + self};
+    until_over([&] {
+      if (move_to_any_tier(handles_[random() % handles_.size()], random)) ++moves_;
+    });
+  }
+
+  Manager& manager_;
   std::uint64_t seed_;
   std::vector<ObjectHandle> handles_;
   std::vector<std::span<Word>> words_;
   std::vector<std::vector<Word>> last_;  // what its owner stored in each word, and nobody else looks at
   std::atomic<bool> over_{false};
-  std::atomic<std::uint64_t> stores_{0}, loads_{0}, calls_{0}, moves_{0};
+  static constexpr std::uint64_t over = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> sleeps_{0};  // begun; `over` after the last
+  std::atomic<std::uint64_t> stores_{0}, loads_{0}, calls_{0}, moves_{0}, woken_{0};
 };
 
 }  // namespace tier::test

@@ -2,8 +2,12 @@
 /// \file  What resources do where the system refuses them something: a message, or another way. Each in a process of its
 ///        own, as docs/containers.md lists them.
 #include <doctest/doctest.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -17,7 +21,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -44,11 +50,16 @@ namespace {
 using namespace literals;
 using test::make_manager;
 
+/// What a child finds wrong it says, and its parent looks for that.
+void expect(bool right, const char* what) {
+  if (!right) std::fprintf(stderr, "WRONG: %s\n", what);
+}
+
 void limit(decltype(RLIMIT_AS) resource, std::size_t value) {
   ::rlimit now{};
   ::getrlimit(resource, &now);
   now.rlim_cur = std::min<rlim_t>(value, now.rlim_max);
-  if (::setrlimit(resource, &now) != 0) std::perror("setrlimit");
+  expect(::setrlimit(resource, &now) == 0, "a limit cannot be set");
 }
 
 class NoDescriptors {
@@ -78,6 +89,47 @@ std::size_t mappings() {
   return count;
 }
 
+/// Takes the mappings of the process, no two of which can be one.
+class Mappings {
+ public:
+  static constexpr std::size_t page = 64 << 10;  // or several
+
+  /// All, but for so many.
+  void take_all_but(std::size_t left) {
+    for (int protection = PROT_READ;; protection ^= PROT_READ) {
+      void* const p = ::mmap(nullptr, page, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (p == MAP_FAILED) break;
+      taken_.push_back(p);
+    }
+    give_back(left);
+  }
+  void give_back(std::size_t count) {
+    for (; count > 0 && !taken_.empty(); --count, taken_.pop_back()) ::munmap(taken_.back(), page);
+  }
+  ~Mappings() { give_back(taken_.size()); }
+  explicit Mappings(std::size_t most) { taken_.reserve(most); }
+  Mappings(const Mappings&) = delete;
+  Mappings& operator=(const Mappings&) = delete;
+
+ private:
+  std::vector<void*> taken_;
+};
+/// From now on malloc has some to give without asking the system, whichever thread wants it.
+struct MemoryForMalloc {
+  MemoryForMalloc() {
+    constexpr int size = 32 << 20;
+    ::mallopt(M_ARENA_MAX, 1);
+    ::mallopt(M_MMAP_THRESHOLD, size);
+    ::mallopt(M_TRIM_THRESHOLD, 2 * size);
+    ::operator delete(::operator new(size / 2));
+  }
+};
+std::size_t most_mappings() {
+  std::size_t most = 0;
+  std::ifstream{"/proc/sys/vm/max_map_count"} >> most;
+  return most;
+}
+
 constexpr ::sock_filter load_low(std::size_t at) {
   return {BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(at)};
 }
@@ -99,18 +151,47 @@ void forbid(std::uint32_t call, std::uint32_t request) {
   const ::sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
-    std::perror("seccomp");
+    expect(false, "a system call cannot be forbidden");
+  errno = 0;
+  expect(::ioctl(-1, request) == -1 && errno == EPERM, "a request is not forbidden");
 }
 /// Neither by the system call nor from the device.
 void forbid_userfaultfd() {
   constexpr std::uint32_t new_from_device = 0xAA00;  // USERFAULTFD_IOC_NEW
   forbid(SYS_userfaultfd, new_from_device);
+  errno = 0;
+  expect(::syscall(SYS_userfaultfd, 0) == -1 && errno == EPERM, "a system call is not forbidden");
 }
 
-/// What a child finds wrong it says, and its parent looks for that.
-void expect(bool right, const char* what) {
-  if (!right) std::fprintf(stderr, "WRONG: %s\n", what);
+/// The limit of locked memory is none for who has this.
+void drop_ipc_lock() {
+  ::__user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<::__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  expect(::syscall(SYS_capget, &header, sets.data()) == 0, "no capabilities");
+  sets[0].effective &= ~(1U << CAP_IPC_LOCK);
+  sets[0].permitted &= ~(1U << CAP_IPC_LOCK);
+  expect(::syscall(SYS_capset, &header, sets.data()) == 0, "a capability cannot be dropped");
 }
+
+/// In the mapping that an address lies in; of what has not been swapped out.
+std::size_t huge_bytes_at(const void* p) {
+  std::ifstream maps{"/proc/self/smaps"};
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  bool here = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    std::size_t kilobytes = 0;
+    if (std::sscanf(line.c_str(), "%zx-%zx ", &begin, &end) == 2) here = address >= begin && address < end;
+    if (here && std::sscanf(line.c_str(), "AnonHugePages: %zu kB", &kilobytes) == 1) return kilobytes << 10;
+  }
+  return 0;
+}
+bool system_gives_huge_pages() {
+  std::string text;
+  std::getline(std::ifstream{"/sys/kernel/mm/transparent_hugepage/enabled"}, text);
+  return text.find("[always]") != std::string::npos || text.find("[madvise]") != std::string::npos;
+}
+
 template <class Error>
 void expect_error(auto&& f, const char* part) {
   try {
@@ -128,36 +209,36 @@ void check(const test::Ended& ended) {
 }
 
 /// Containers that change tiers, against those of std.
-void use(const std::shared_ptr<Manager>& manager) {
+void use(const std::shared_ptr<Manager>& manager, std::uint64_t usual_steps = 10'000) {
   MigratingResource memory{manager};
   ArenaResource arena{manager, 256_MiB};
   test::BothContainers in_memory{memory}, in_arena{arena};
   const test::Movers movers{memory, 1}, more_movers{arena, 2};
   test::step_and_compare(std::array{&in_memory, &in_arena},
-                         std::min<std::uint64_t>(test::steps(10'000), 100'000), 3);
+                         std::min<std::uint64_t>(test::steps(usual_steps), 100'000), 3);
 }
 
 }  // namespace
 
 TEST_CASE("without address space an allocation throws, and the next that fits does not") {
-  if (!test::has_windows()) return;
-  check(test::run_in_child("addresses", [] {
-    const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)});
-    limit(RLIMIT_AS, mapped_bytes() + (96_MiB).count);
-    MigratingResource memory{manager};
-    ArenaResource arena{manager, 1_TiB}, small_arena{manager, 8_MiB};
-    expect_error<OutOfTierMemory>([&] { std::ignore = memory.allocate((1_GiB).count); },
-                                  "no address space for a window of 1073741824 bytes");
-    expect_error<OutOfTierMemory>([&] { std::ignore = arena.allocate(1); },
-                                  "no address space for a window of 1099511627776 bytes");
-    for (int round = 0; round < 3; ++round) {
-      void* const p = memory.allocate((4_MiB).count);
-      std::memset(p, 1, (4_MiB).count);
-      memory.deallocate(p, (4_MiB).count);
-      std::pmr::vector<int> numbers(100'000, 7, &small_arena);
-      expect(numbers.back() == 7, "the arena's memory");
-    }
-  }));
+  for (const auto mode : test::window_modes())
+    check(test::run_in_child("addresses " + std::string{to_string(mode)}, [mode] {
+      const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode);
+      limit(RLIMIT_AS, mapped_bytes() + (96_MiB).count);
+      MigratingResource memory{manager};
+      ArenaResource arena{manager, 1_TiB}, small_arena{manager, 8_MiB};
+      expect_error<OutOfTierMemory>([&] { std::ignore = memory.allocate((1_GiB).count); },
+                                    "no address space for a window of 1073741824 bytes");
+      expect_error<OutOfTierMemory>([&] { std::ignore = arena.allocate(1); },
+                                    "no address space for a window of 1099511627776 bytes");
+      for (int round = 0; round < 3; ++round) {
+        void* const p = memory.allocate((4_MiB).count);
+        std::memset(p, 1, (4_MiB).count);
+        memory.deallocate(p, (4_MiB).count);
+        std::pmr::vector<int> numbers(100'000, 7, &small_arena);
+        expect(numbers.back() == 7, "the arena's memory");
+      }
+    }));
 }
 
 TEST_CASE("more runtimes than windows have ranges of addresses are told so, and one fewer makes room") {
@@ -204,20 +285,70 @@ TEST_CASE("without a file descriptor to spare an allocation throws, and goes onc
   }));
 }
 
-TEST_CASE("windows need no locked memory") {
-  if (!test::has_windows()) return;
+TEST_CASE(
+    "restricted windows in a file need a descriptor for each range of addresses, those in memory none") {
+  if (test::sanitized) {
+    MESSAGE("SKIPPED: a sanitizer needs descriptors to look at an exception");
+    return;
+  }
   const test::TemporaryDirectory directory;
-  check(test::run_in_child("locked", [&] {
-    limit(RLIMIT_MEMLOCK, 0);
-    use(make_manager({tiers::dram(8_MiB), tiers::file(directory.path(), 256_MiB)}));
+  check(test::run_in_child("descriptors", [&] {
+    const auto manager =
+        make_manager({tiers::dram(16_MiB), tiers::mapped(directory.path(), 16_MiB)}, WindowMode::Restricted);
+    MigratingResource memory{manager};
+    const auto allocate_without = [&] {
+      const NoDescriptors none;  // but for what looks at the exception
+      std::ignore = memory.allocate(100);
+    };
+    for (int round = 0; round < 2; ++round) expect_error<TierError>(allocate_without, "Too many open files");
+    void* const p = memory.allocate(100);
+    const NoDescriptors none;
+    std::pmr::vector<int> numbers(1'000'000, 7, &memory);
+    expect(numbers.back() == 7, "the memory");
+    memory.deallocate(p, 100);
+  }));
+  check(test::run_in_child("no descriptors", [&] {
+    const auto manager = make_manager({tiers::dram(16_MiB)}, WindowMode::Restricted);
+    MigratingResource memory{manager};
+    const NoDescriptors none;
+    std::pmr::vector<int> numbers(1'000'000, 7, &memory);
+    expect(numbers.back() == 7, "the memory");
   }));
 }
 
-TEST_CASE("without huge pages windows have small ones") {
+TEST_CASE("windows need no locked memory") {
+  const test::TemporaryDirectory directory;
+  for (const auto mode : test::window_modes())
+    check(test::run_in_child("locked " + std::string{to_string(mode)}, [&] {
+      drop_ipc_lock();
+      limit(RLIMIT_MEMLOCK, 0);
+      expect(::mlock(&directory, 1) != 0, "memory can be locked");
+      use(make_manager({tiers::dram(8_MiB), tiers::file(directory.path(), 256_MiB)}, mode), 4'000);
+    }));
+}
+
+TEST_CASE("windows have huge pages where the system gives them, and small ones where it does not") {
   if (!test::has_windows()) return;
-  check(test::run_in_child("huge pages", [] {
-    if (::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) std::perror("prctl");
-    use(make_manager({tiers::dram(8_MiB), tiers::dram(256_MiB)}));
+  const auto huge = [] {
+    const auto manager = make_manager({tiers::dram(64_MiB), tiers::dram(64_MiB)}, WindowMode::Full);
+    MigratingResource memory{manager};
+    std::size_t bytes = 0;
+    for (const TierIndex t : {TierIndex{0}, TierIndex{1}}) {
+      std::pmr::vector<std::byte> large((16_MiB).count, std::byte{7}, &memory);
+      migrate(memory, t);
+      expect(large.back() == std::byte{7}, "the memory");
+      bytes += huge_bytes_at(large.data());
+    }
+    return bytes;
+  };
+  if (system_gives_huge_pages())
+    check(test::run_in_child("huge", [&] { expect(huge() > 0, "huge pages"); }));
+  else
+    MESSAGE("SKIPPED: the system gives no huge pages");
+  check(test::run_in_child("small", [&] {
+    expect(::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "huge pages cannot be forbidden");
+    expect(huge() == 0, "small pages");
+    use(make_manager({tiers::dram(8_MiB), tiers::dram(256_MiB)}), 4'000);
   }));
 }
 
@@ -263,6 +394,40 @@ TEST_CASE("where userfaultfd is forbidden full windows are refused, and other re
     expect(numbers.back() == 7, "the pool's memory");
     manager->check_invariants();
   }));
+}
+
+TEST_CASE("a thousand mappings are enough, and what is said without any names their limit") {
+  if (test::sanitized) {
+    MESSAGE("SKIPPED: a sanitizer needs mappings of its own");
+    return;
+  }
+  if (most_mappings() > 300'000) {
+    MESSAGE("SKIPPED: vm.max_map_count is too large to use up");
+    return;
+  }
+  for (const auto mode : test::window_modes())
+    check(test::run_in_child("mappings " + std::string{to_string(mode)}, [mode] {
+      const auto make = [&] {
+        return make_manager({tiers::dram(8_MiB), tiers::emulated("cxl", 128_MiB)}, mode);
+      };
+      const MemoryForMalloc memory_for_malloc;
+      Mappings mappings{most_mappings()};
+      mappings.take_all_but(1000);
+      const auto manager = make(), late = make();
+      use(manager, 4'000);
+      MigratingResource memory{manager}, late_memory{late};
+      std::pmr::vector<int> numbers(100'000, 7, &memory);
+      mappings.take_all_but(0);
+      expect_error<TierError>([] { std::ignore = make_tier(tiers::dram(8_MiB)); }, "vm.max_map_count");
+      migrate(memory, TierIndex{1});
+      expect(numbers.back() == 7 && numbers.front() == 7, "what was there before");
+      for (int round = 0; round < 2; ++round)
+        expect_error<std::exception>([&] { std::ignore = late_memory.allocate(100); }, "vm.max_map_count");
+      mappings.give_back(1000);
+      const std::pmr::vector<char> first(100'000, 'a', &late_memory);
+      expect(first.back() == 'a', "the memory");
+      expect(late->statistics().windows == mode, "the mode");
+    }));
 }
 
 TEST_CASE("mappings stay few, whatever is allocated and moves") {

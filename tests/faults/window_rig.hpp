@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A manager with objects in windows, more than its fast tier holds, for seeing what a fault has done to them.
+#include <lru/lru.hpp>
+#include <tier/core/error.hpp>
+#include <tier/manager/manager.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/memory_tier.hpp"
+#include "support/windows.hpp"
+
+namespace tier::test {
+
+/// What windows can be like here.
+struct WindowShape {
+  WindowMode mode;
+  bool slow_is_device;  ///< behind `transfer()`
+  Bytes block{std::size_t{64} << 10};
+};
+
+/// Objects of three blocks, of which each page begins and ends with words that follow from where it is.
+class WindowRig {
+ public:
+  using Word = std::uint64_t;
+  explicit WindowRig(const WindowShape& shape, std::size_t objects = 3) : block_{shape.block} {
+    auto fast = std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 8 * block_});
+    auto slow = std::make_unique<MemoryTier>(
+        MemoryTierOptions{"slow", 64 * block_, std::chrono::nanoseconds{5000}, !shape.slow_is_device});
+    slow_ = slow.get();
+    std::vector<std::unique_ptr<Tier>> tiers;
+    tiers.push_back(std::move(fast));
+    tiers.push_back(std::move(slow));
+    manager_ = Manager::make(std::move(tiers), make_lru({}),
+                             {.threads = 1, .windows = shape.mode, .window_blocks = block_});
+    for (std::size_t i = 0; i < objects; ++i) {
+      handles_.push_back(manager_->create_window(3 * block_, 64, "object " + std::to_string(i)));
+      store_all(i, i);
+    }
+    manager_->quiesce();
+    before_ = manager_->statistics();
+  }
+
+  [[nodiscard]] const std::shared_ptr<Manager>& manager() noexcept { return manager_; }
+  [[nodiscard]] MemoryTier& slow() noexcept { return *slow_; }
+  [[nodiscard]] Bytes block() const noexcept { return block_; }
+  [[nodiscard]] ObjectRef ref(std::size_t i) const noexcept { return handles_[i].ref(); }
+  [[nodiscard]] std::span<Word> words(std::size_t i) const noexcept {
+    return {reinterpret_cast<Word*>(ref(i).object->window), words_in_object()};
+  }
+  [[nodiscard]] std::vector<BlockId> blocks(std::size_t i) const {
+    std::vector<BlockId> ids;
+    for (const auto* b : ref(i).object->blocks) ids.push_back(b->id);
+    return ids;
+  }
+
+  /// From now on the object holds the words of `version`.
+  void store_all(std::size_t i, std::size_t version) {
+    versions_.resize(handles_.size());
+    versions_[i] = version;
+    for_each_edge([&](std::size_t at) { words(i)[at] = word(i, version, at); });
+  }
+  /// Loads from each page of it.
+  [[nodiscard]] bool holds(std::size_t i) const {
+    bool right = true;
+    for_each_edge([&](std::size_t at) { right = right && words(i)[at] == word(i, versions_[i], at); });
+    return right;
+  }
+  /// All objects hold their words, the invariants hold, and there is nothing that was not there before.
+  /// \throws  `std::logic_error` saying what is wrong
+  void check() {
+    manager_->quiesce();
+    manager_->check_invariants();
+    for (std::size_t i = 0; i < handles_.size(); ++i)
+      if (!holds(i)) throw std::logic_error{"object " + std::to_string(i) + " has lost a store"};
+    manager_->quiesce();
+    manager_->check_invariants();
+    const auto now = manager_->statistics();
+    if (now.objects != before_.objects || now.blocks != before_.blocks)
+      throw std::logic_error{"an object or a block is left over"};
+  }
+  /// Without its objects nothing is left in the tiers.   \throws  `std::logic_error`
+  void check_empty() {
+    handles_.clear();
+    manager_->quiesce();
+    manager_->check_invariants();
+    const auto now = manager_->statistics();
+    if (now.objects != 0 || now.blocks != 0) throw std::logic_error{"an object or a block is left over"};
+    for (const auto& t : now.tiers)
+      if (t.regions != 0 || t.used != t.condemned)
+        throw std::logic_error{"a region of " + t.name + " is left over"};
+  }
+
+ private:
+  static Word word(std::size_t i, std::size_t version, std::size_t at) noexcept {
+    return (i + 1) * 0x1000003 + version * 0x10001 + at;
+  }
+  [[nodiscard]] std::size_t words_in_object() const noexcept { return 3 * block_.count / sizeof(Word); }
+  void for_each_edge(auto&& visit) const {
+    constexpr std::size_t page = 4096 / sizeof(Word);  // or a part of one
+    for (std::size_t at = 0; at < words_in_object(); at += page) {
+      visit(at);
+      visit(at + page - 1);
+    }
+  }
+
+  Bytes block_;
+  MemoryTier* slow_ = nullptr;
+  std::shared_ptr<Manager> manager_;
+  std::vector<ObjectHandle> handles_;
+  std::vector<std::size_t> versions_;
+  Statistics before_;
+};
+
+}  // namespace tier::test
