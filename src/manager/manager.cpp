@@ -259,8 +259,7 @@ void ManagerCore::carry_out(const Note& note) noexcept {
     case Note::Kind::KernelEnd:
       return tell_kernel_end(note.id, note.value);
     case Note::Kind::Hint:
-      if (Block* b = find(note.id)) apply_hint(note.hint, *b, note.value);
-      return;
+      return carry_out_hint(note);
     case Note::Kind::Use:
       if (!note.outside) ++counts_.hits;
       UseEvent event{{++sequence_, told_ns_}, note.id, note.use};
@@ -320,6 +319,16 @@ void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept 
   refresh(b);
   ask([&](Policy& p) { p.on_hint(event, *this); });
   rerank(b.id);
+}
+
+/// Of an object in a window all blocks are meant, as many as it has by now.
+void ManagerCore::carry_out_hint(const Note& note) noexcept {
+  Block* const first = find(note.id);
+  if (first == nullptr) return;
+  const Object* const object = first->record->object;
+  if (object == nullptr) return apply_hint(note.hint, *first, note.value);  // several share the block
+  for_each_block(*object,
+                 [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { apply_hint(note.hint, b, note.value); });
 }
 
 void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {

@@ -351,6 +351,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void drain_own_notes() noexcept TIER_REQUIRES(mutex_);
   bool wants_use(bool outside) const noexcept TIER_REQUIRES(mutex_);
   void carry_out(const Note& note) noexcept TIER_REQUIRES(mutex_);
+  void carry_out_hint(const Note& note) noexcept TIER_REQUIRES(mutex_);
   void tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
   Block* find(BlockId id) const noexcept TIER_REQUIRES(mutex_);

@@ -49,6 +49,15 @@ std::uint64_t large_steps(std::uint64_t usual) {
   return std::min<std::uint64_t>(test::steps(usual), test::sanitized ? 3'000 : 30'000);
 }
 
+/// In order of their ids.
+std::vector<BlockId> blocks_told(const test::Recording& recorded, Hint hint) {
+  std::vector<BlockId> blocks;
+  for (const auto& given : recorded->hints)
+    if (given.hint == hint) blocks.push_back(given.block);
+  std::ranges::sort(blocks);
+  return blocks;
+}
+
 }  // namespace
 
 TEST_CASE("a scope on rows fetches and keeps the blocks of these rows alone") {
@@ -307,6 +316,28 @@ TEST_CASE("huge pages that change tiers while somebody waits for them arrive who
   CHECK(same == elements.size());
   manager->quiesce();
   manager->check_invariants();
+}
+
+TEST_CASE(
+    "an ArchiveScope puts all blocks of a tensor with a window aside, and says will_use of each at its end") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(32_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB);
+    Tensor<float> x{manager, {4 * rows_of_block + 1, columns}, windowed, "x"};
+    std::vector<BlockId> blocks;
+    for (const auto* block : x.object().object->blocks) blocks.push_back(block->id);
+    CHECK(blocks.size() == 5);
+    const test::Recording recorded{*manager};
+    {
+      ArchiveScope cold{x};
+      CHECK(blocks_told(recorded, Hint::Archive) == blocks);
+      const ArchiveScope moved{std::move(cold)};
+    }
+    CHECK(blocks_told(recorded, Hint::WillUse).empty());  // an end takes no lock
+    manager->end_of_step();
+    CHECK(blocks_told(recorded, Hint::WillUse) == blocks);
+    CHECK(recorded->hints.size() == 10);
+  }
 }
 
 TEST_CASE("all of a tensor of which some rows alone are in a scope is not in it") {
