@@ -9,12 +9,16 @@
 #include <atomic>
 #include <cmath>
 #include <csignal>
+#include <optional>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "support/archiving.hpp"
 #include "support/child.hpp"
 #include "support/message_of.hpp"
 #include "support/sanitized.hpp"
@@ -43,6 +47,11 @@ concept CanOverwrite = requires(T& tensor) {
   overwrites(tensor.rows(0, 1));
 };
 static_assert(CanOverwrite<Tensor<float>> && !CanOverwrite<const Tensor<float>>);
+template <class T>
+concept CanSayItWillWrite = requires(T& tensor) {
+  will_write(tensor.rows(0, 1));
+};
+static_assert(CanSayItWillWrite<Tensor<float>> && !CanSayItWillWrite<const Tensor<float>>);
 
 /// Of some megabytes each: in the long form minutes, not hours.
 std::uint64_t large_steps(std::uint64_t usual) {
@@ -337,6 +346,72 @@ TEST_CASE(
     manager->end_of_step();
     CHECK(blocks_told(recorded, Hint::WillUse) == blocks);
     CHECK(recorded->hints.size() == 10);
+  }
+}
+
+TEST_CASE(
+    "an ArchiveScope on rows puts the blocks of these aside, pins none, and a scope inside ends it for its "
+    "own") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const test::ArchivingRig rig{{tiers::dram(32_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB};
+    Tensor<float> x{rig.manager, {5 * rows_of_block, columns}, windowed, "x"};
+    Tensor<float> plain{rig.manager, {1 << 20}, "plain"};
+    const auto block = [&](std::size_t i) { return x.object().object->blocks[i]->id; };
+    const test::Recording recorded{*rig.manager};
+    {
+      const ArchiveScope cold{x.rows(1, 2 * rows_of_block), plain,
+                              std::as_const(x).rows(4 * rows_of_block, 4 * rows_of_block + 1)};
+      const auto of_plain = plain.object().object->block->id;
+      CHECK(rig.archived() == std::set{block(0), block(1), block(4), of_plain});
+      migrate(x.rows(0, x.extent(0)), 1);
+      CHECK(rig.manager->statistics().tiers[1].used == 10_MiB);  // nothing is pinned
+      const auto rows = x.rows(rows_of_block, rows_of_block + 1);
+      WriteScope out{rows};
+      out[rows](0, 0) = 7;
+      CHECK(rig.archived() == std::set{block(0), block(4), of_plain});
+    }
+    CHECK(rig.archived().empty());
+    CHECK(blocks_told(recorded, Hint::WillUse) == blocks_told(recorded, Hint::Archive));
+    CHECK(x.object().object->blocks[1]->pins() == 0);
+  }
+}
+
+TEST_CASE(
+    "the end of an ArchiveScope has room for more blocks than a thread's ring has, and drops and counts what "
+    "has none") {
+  constexpr std::size_t blocks = 1'200, per_block = 16;  // 64 KiB
+  const test::ArchivingRig rig{
+      {tiers::dram(16_MiB), tiers::emulated("cxl", 128_MiB)}, WindowMode::Restricted, 64_KiB};
+  Tensor<float> x{rig.manager, {blocks * per_block, columns}, windowed, "x"};
+  const Tensor<float> other{rig.manager, {4}};
+  { const ArchiveScope cold{x.rows(0, x.extent(0))}; }
+  CHECK(rig.archived().empty());
+  CHECK(rig.manager->statistics().hints_dropped == 0);
+  std::optional<ArchiveScope> cold{x.rows(0, x.extent(0))};
+  while (rig.manager->statistics().hints_dropped == 0)
+    rig.manager->hint_later(Hint::WillRead, other.object(), 0);
+  cold.reset();
+  CHECK(rig.archived().size() == blocks);
+  CHECK(rig.manager->statistics().hints_dropped == 2);
+}
+
+TEST_CASE("hints on rows are told of the blocks of these rows alone") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const test::ArchivingRig rig{{tiers::dram(32_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB};
+    Tensor<float> x{rig.manager, {5 * rows_of_block, columns}, windowed, "x"};
+    const auto block = [&](std::size_t i) { return x.object().object->blocks[i]->id; };
+    const test::Recording recorded{*rig.manager};
+    const auto rows = x.rows(rows_of_block - 1, 2 * rows_of_block + 1);
+    will_use(rows);
+    CHECK(blocks_told(recorded, Hint::WillUse) == std::vector{block(0), block(1), block(2)});
+    will_read(x.rows(0, 1), x.rows(3, 4));
+    CHECK(blocks_told(recorded, Hint::WillRead) == std::vector{block(0), block(0)});
+    will_write(x.rows(4 * rows_of_block, x.extent(0)), x.rows(7, 7));
+    CHECK(blocks_told(recorded, Hint::WillWrite) == std::vector{block(4)});
+    archive(rows);
+    CHECK(rig.archived() == std::set{block(0), block(1), block(2)});
   }
 }
 
