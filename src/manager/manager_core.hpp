@@ -241,7 +241,10 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   enum class Served : std::uint8_t { Yes, Again, WouldWait };
   Served serve(WindowFault& fault, bool may_wait) noexcept;
   void bring(std::span<Operand> batch, const BatchContext& context) noexcept;
+  bool has_room_for(std::span<const Operand> wanted) noexcept;
+  void best_first(std::span<Operand> wanted) noexcept;
   bool bring_all(std::span<Operand> few, const BatchContext& context) noexcept;
+  bool bring_together(std::span<Operand> wanted, const BatchContext& context) noexcept;
   void enter_all(std::span<Operand> batch, const BatchContext& context);
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
   void fill_hole(std::byte* address, bool protect) noexcept;

@@ -7,7 +7,7 @@
 
 namespace tier::test {
 
-/// A manager whose policy fetches everything and can say what is archived.
+/// A manager whose policy fetches everything, lets what is archived go first, and can say what that is.
 class ArchivingRig {
  public:
   ArchivingRig(const std::vector<TierSpec>& specs, WindowMode windows, Bytes window_blocks = {}) {
@@ -30,6 +30,9 @@ class ArchivingRig {
     [[nodiscard]] std::string_view name() const noexcept override { return "archiving"; }
     [[nodiscard]] Placement place(const AllocationEvent&, PolicyContext&) override { return {0, true}; }
     [[nodiscard]] MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {0, false}; }
+    [[nodiscard]] std::uint64_t rank(const BlockFacts& block) const noexcept override {
+      return block.archived ? 0 : block.last_use;
+    }
     void on_hint(const HintEvent& event, PolicyContext&) override { hinted_.insert(event.block); }
     void on_step(const StepEvent&, PolicyContext& context) override {
       archived.clear();

@@ -67,6 +67,14 @@ std::vector<BlockId> blocks_told(const test::Recording& recorded, Hint hint) {
   return blocks;
 }
 
+std::set<std::size_t> pinned_blocks(const Tensor<float>& tensor) {
+  std::set<std::size_t> pinned;
+  const auto& blocks = tensor.object().object->blocks;
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (blocks[i]->pins() > 0) pinned.insert(i);
+  return pinned;
+}
+
 }  // namespace
 
 TEST_CASE("a scope on rows fetches and keeps the blocks of these rows alone") {
@@ -180,6 +188,78 @@ TEST_CASE("a scope on a whole tensor with a window covers all blocks of it that 
     CHECK(manager->statistics().tiers[0].used >= 10_MiB);
   }
   CHECK(manager->statistics().window_faults == faults);
+}
+
+TEST_CASE(
+    "a scope on more than may be brought brings what was there, then what was used last, half a tier of it") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    for (const bool is_full : {false, true}) {  // the fastest tier, of what may leave
+      CAPTURE(is_full);
+      const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB);
+      Tensor<float> x{manager, {12 * rows_of_block, columns}, windowed, "x"};
+      Tensor<float> others{manager, {is_full ? 7 * rows_of_block : 1, columns}, windowed, "others"};
+      const auto rows = [&](std::size_t block) {
+        return x.rows(block * rows_of_block, (block + 1) * rows_of_block);
+      };
+      for (const std::size_t block : {3, 8, 5, 10, 7}) WriteScope{rows(block)}[rows(block)](0, 0) = 1;
+      const auto begin = [&] {
+        migrate(x.rows(0, x.extent(0)), 1);
+        migrate(others.rows(0, others.extent(0)), 0);
+      };
+      begin();
+      for (int again = 0; again < 2; ++again) {
+        const ReadScope in{x};
+        CHECK(pinned_blocks(x) == std::set<std::size_t>{8, 5, 10, 7});
+      }
+      begin();
+      prefetch(rows(1));
+      manager->quiesce();
+      const ReadScope in{x};
+      CHECK(pinned_blocks(x) == std::set<std::size_t>{1, 7, 8, 10});
+      manager->check_invariants();
+    }
+  }
+}
+
+TEST_CASE("a scope on more than may be brought brings last what the policy would let go first") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const test::ArchivingRig rig{{tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB};
+    Tensor<float> x{rig.manager, {12 * rows_of_block, columns}, windowed, "x"};
+    const auto rows = [&](std::size_t block) {
+      return x.rows(block * rows_of_block, (block + 1) * rows_of_block);
+    };
+    for (const std::size_t block : {3, 8, 5, 10, 7}) const ReadScope in{rows(block)};
+    migrate(x.rows(0, x.extent(0)), 1);
+    archive(rows(7));
+    const ReadScope in{x};
+    CHECK(pinned_blocks(x) == std::set<std::size_t>{3, 8, 5, 10});
+  }
+}
+
+TEST_CASE("a scope that has less room than it may fill, since others hold it, brings what was used last") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 64_KiB);
+    constexpr std::size_t blocks = 96, per_block = 16;
+    Tensor<float> x{manager, {blocks * per_block, columns}, windowed, "x"};
+    std::set<std::size_t> hot;
+    for (std::size_t block = 5; block < blocks; block += 6) hot.insert(block);
+    for (const auto block : hot) {
+      const auto rows = x.rows(block * per_block, (block + 1) * per_block);
+      const ReadScope in{rows};
+    }
+    migrate(x.rows(0, x.extent(0)), 1);
+    Tensor<float> held{manager, {14 * rows_of_block / 2, columns}, "held"},
+        also_held{manager, {14 * rows_of_block / 2, columns}, "also held"};
+    const WriteScope out{overwrites(held, also_held)};
+    const ReadScope in{x};
+    const auto brought = pinned_blocks(x);
+    CHECK(brought.size() >= hot.size());
+    CHECK(brought.size() < blocks);
+    CHECK(std::ranges::includes(brought, hot));
+  }
 }
 
 TEST_CASE("what is overwritten is not fetched, but for what others have of the same blocks") {
