@@ -221,7 +221,7 @@ bool ManagerCore::wants_use(bool outside) const noexcept { return wants(watched_
 /// \param locked  the caller has the lock
 void ManagerCore::used(const Block& b, Use use, bool outside, bool locked) noexcept {
   if (in_fork_child_) return;
-  const Note note{Note::Kind::Use, {}, use, outside, b.id, 0};
+  const Note note{Note::Kind::Use, {}, use, outside, 0, b.id, 0};
   if (notes_->leave(note)) return;
   if (!locked && !mutex_.try_lock()) {
     uses_dropped_.fetch_add(1, std::memory_order_relaxed);
@@ -259,8 +259,7 @@ void ManagerCore::carry_out(const Note& note) noexcept {
     case Note::Kind::KernelEnd:
       return tell_kernel_end(note.id, note.value);
     case Note::Kind::Hint:
-      if (Block* b = find(note.id)) apply_hint(note.hint, *b, note.value);
-      return;
+      return carry_out_hint(note);
     case Note::Kind::Use:
       if (!note.outside) ++counts_.hits;
       UseEvent event{{++sequence_, told_ns_}, note.id, note.use};
@@ -297,7 +296,7 @@ void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Oper
 }
 
 void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
-  if (in_fork_child_ || notes_->leave({Note::Kind::KernelEnd, {}, {}, {}, scope, duration_ns})) return;
+  if (in_fork_child_ || notes_->leave({Note::Kind::KernelEnd, {}, {}, {}, 0, scope, duration_ns})) return;
   MutexLock lock{mutex_};
   drain_own_notes();
   tell_kernel_end(scope, duration_ns);
@@ -326,6 +325,23 @@ void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept 
   rerank(b.id);
 }
 
+/// Those of the blocks that have gone are left out.
+void ManagerCore::apply_hint(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept {
+  for (auto id = blocks.first; id < blocks.first + blocks.count; ++id)
+    if (Block* const b = find(id)) apply_hint(hint, *b, scope);
+}
+
+/// Of an object in a window all blocks are meant, as many as it has by now.
+void ManagerCore::carry_out_hint(const Note& note) noexcept {
+  if (note.count > 0) return apply_hint(note.hint, BlockRun{note.id, note.count}, note.value);
+  Block* const first = find(note.id);
+  if (first == nullptr) return;
+  const Object* const object = first->record->object;
+  if (object == nullptr) return apply_hint(note.hint, *first, note.value);  // several share the block
+  for_each_block(*object,
+                 [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { apply_hint(note.hint, b, note.value); });
+}
+
 void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
   if (in_fork_child_) return;
   if (hint == Hint::Archive) notes_->prepare();  // a scope that ends will take it back
@@ -336,9 +352,24 @@ void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
                  [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { apply_hint(hint, b, scope); });
 }
 
+void ManagerCore::hint(Hint hint, BlockRun blocks, std::uint64_t scope) {
+  if (in_fork_child_) return;
+  if (hint == Hint::Archive) notes_->prepare();
+  MutexLock lock{mutex_};
+  drain_own_notes();
+  if (!closed_) apply_hint(hint, blocks, scope);
+}
+
 void ManagerCore::hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept {
-  if (!in_fork_child_ && !notes_->leave({Note::Kind::Hint, hint, {}, {}, object.object->block->id, scope}))
-    hints_dropped_.fetch_add(1, std::memory_order_relaxed);
+  hint_later({Note::Kind::Hint, hint, {}, {}, 0, object.object->block->id, scope});
+}
+
+void ManagerCore::hint_later(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept {
+  if (blocks.count > 0) hint_later({Note::Kind::Hint, hint, {}, {}, blocks.count, blocks.first, scope});
+}
+
+void ManagerCore::hint_later(const Note& note) noexcept {
+  if (!in_fork_child_ && !notes_->leave(note)) hints_dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 
 Outcome ManagerCore::prefetch(ObjectRef object) noexcept {

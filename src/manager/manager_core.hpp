@@ -59,7 +59,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void kernel_begin(const BatchContext& context, std::span<const Operand> batch) override;
   void kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept override;
   void hint(Hint hint, ObjectRef object, std::uint64_t scope) override;
+  void hint(Hint hint, BlockRun blocks, std::uint64_t scope) override;
   void hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept override;
+  void hint_later(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept override;
   Outcome prefetch(ObjectRef object) noexcept override;
   Outcome prefetch(BlockId block) noexcept override;
   void retire(ObjectRef object) noexcept override;
@@ -240,7 +242,10 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   enum class Served : std::uint8_t { Yes, Again, WouldWait };
   Served serve(WindowFault& fault, bool may_wait) noexcept;
   void bring(std::span<Operand> batch, const BatchContext& context) noexcept;
+  bool has_room_for(std::span<const Operand> wanted) noexcept;
+  void best_first(std::span<Operand> wanted) noexcept;
   bool bring_all(std::span<Operand> few, const BatchContext& context) noexcept;
+  bool bring_together(std::span<Operand> wanted, const BatchContext& context) noexcept;
   void enter_all(std::span<Operand> batch, const BatchContext& context);
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
   void fill_hole(std::byte* address, bool protect) noexcept;
@@ -353,8 +358,11 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void drain_own_notes() noexcept TIER_REQUIRES(mutex_);
   bool wants_use(bool outside) const noexcept TIER_REQUIRES(mutex_);
   void carry_out(const Note& note) noexcept TIER_REQUIRES(mutex_);
+  void carry_out_hint(const Note& note) noexcept TIER_REQUIRES(mutex_);
   void tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
+  void apply_hint(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
+  void hint_later(const Note& note) noexcept;
   Block* find(BlockId id) const noexcept TIER_REQUIRES(mutex_);
   std::uint64_t now_ns() const noexcept;
   void add_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,

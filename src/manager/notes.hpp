@@ -15,7 +15,9 @@ struct Note {
   enum class Kind : std::uint8_t { Use, Hint, KernelEnd } kind{};
   Hint hint{};
   Use use{};
-  bool outside = false;     ///< a use of what was not in the fastest tier
+  bool outside = false;  ///< a use of what was not in the fastest tier
+  std::uint32_t count =
+      0;  ///< of blocks from `id` on that a hint is for; 0: all of the object whose first it is
   std::uint64_t id = 0;     ///< block, or scope of a kernel
   std::uint64_t value = 0;  ///< duration of a kernel in ns, or scope of a hint
 };

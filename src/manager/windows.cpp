@@ -11,7 +11,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "memory/mapping.hpp"
 
@@ -358,7 +361,9 @@ Operand Operand::advice_at(const void* address, Use use, std::span<const std::by
   return op;
 }
 
+/// What has to be brought is not stamped as used before it is known which of it comes first.
 bool Manager::advise(Operand& op) noexcept {
+  if ((op.block->state.load(std::memory_order_relaxed) & word::slow_entry) != 0) return false;
   if (advised_.fetch_add(op.size, std::memory_order_relaxed) + op.size > advice_limit_ ||
       !op.block->try_enter(op.use, clock_.stamp())) {
     advised_.fetch_sub(op.size, std::memory_order_relaxed);
@@ -407,34 +412,74 @@ void ManagerCore::bring(std::span<Operand> advised, const BatchContext& context)
   constexpr std::size_t together = 32;
   const BatchContext now{context.scope, false, context.kernel, context.shapes,
                          true};  // nobody waits for the sake of advice
-  for (bool room = true; !advised.empty();) {
-    const auto few = advised.first(std::min(together, advised.size()));
-    advised = advised.subspan(few.size());
+  const std::span<Operand> wanted{
+      advised.begin(), std::stable_partition(advised.begin(), advised.end(), [](const Operand& op) {
+        return op.block != nullptr && !op.entered;
+      })};
+  if (!has_room_for(wanted)) best_first(wanted);
+  bool room = true;
+  for (auto rest = wanted; !rest.empty();) {
+    const auto few = rest.first(std::min(together, rest.size()));
+    rest = rest.subspan(few.size());
     room = room && bring_all(few, now);
     for (auto& op : few)
-      if (!op.entered && op.block != nullptr) let_go(op);
+      if (!op.entered) let_go(op);
   }
 }
 
-/// \return  false if there was no room for all of them
-bool ManagerCore::bring_all(std::span<Operand> few, const BatchContext& context) noexcept {
-  std::span<Operand> wanted{few.begin(), std::partition(few.begin(), few.end(), [](const Operand& op) {
-                              return op.block != nullptr && !op.entered && !op.block->is_passing();
-                            })};
-  const auto all = wanted.size();
-  for (; !wanted.empty(); wanted = wanted.first(wanted.size() / 2)) {
-    std::uint64_t bytes = 0;
-    for (const auto& op : wanted) bytes += op.size;
-    if (advised_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= advice_limit_) try {
-        enter_all(wanted, context);
-        for (auto& op : wanted)
-          if (!leave_if_passing(op)) release_hold(*op.block);
-        break;
-      } catch (const std::exception&) {  // whoever touches what was not brought hears of it
-      }
-    advised_.fetch_sub(bytes, std::memory_order_relaxed);
+/// Whether all of it fits beside all that is there: then any order is as good.
+bool ManagerCore::has_room_for(std::span<const Operand> wanted) noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& op : wanted) bytes += op.size;
+  if (bytes == 0) return true;
+  if (advised_.load(std::memory_order_relaxed) + bytes > advice_limit_) return false;
+  const MutexLock lock{mutex_};
+  const auto& heap = tiers_.front().heap;
+  return bytes <= heap.capacity().count - heap.used().count;
+}
+
+/// Those that the policy would let go last come first: by its default what was used last. Where there is no memory for
+/// that, they stay in order of their addresses.
+void ManagerCore::best_first(std::span<Operand> wanted) noexcept try {
+  std::vector<std::pair<std::uint64_t, Operand>> ranked;
+  ranked.reserve(wanted.size());
+  for (const auto& op : wanted) {
+    const MutexLock lock{mutex_};  // for each anew: faults are served in between
+    ranked.emplace_back(op.block->record->garbage ? 0 : policy_->rank(facts(*op.block)), op);
   }
-  return wanted.size() == all;
+  std::ranges::stable_sort(ranked, std::greater{}, [](const auto& one) { return one.first; });
+  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = ranked[i].second;
+} catch (const std::bad_alloc&) {
+}
+
+/// As many as fit, the first ones first.   \return  false if there was no room for all of them
+bool ManagerCore::bring_all(std::span<Operand> few, const BatchContext& context) noexcept {
+  std::span<Operand> wanted{few.begin(), std::stable_partition(few.begin(), few.end(), [](const Operand& op) {
+                              return !op.block->is_passing();
+                            })};
+  for (auto count = wanted.size(); count > 0 && !wanted.empty();) {
+    count = std::min(count, wanted.size());
+    if (bring_together(wanted.first(count), context))
+      wanted = wanted.subspan(count);
+    else
+      count /= 2;
+  }
+  return wanted.empty();
+}
+
+/// All of them or none.
+bool ManagerCore::bring_together(std::span<Operand> wanted, const BatchContext& context) noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& op : wanted) bytes += op.size;
+  if (advised_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= advice_limit_) try {
+      enter_all(wanted, context);
+      for (auto& op : wanted)
+        if (!leave_if_passing(op)) release_hold(*op.block);
+      return true;
+    } catch (const std::exception&) {  // whoever touches what was not brought hears of it
+    }
+  advised_.fetch_sub(bytes, std::memory_order_relaxed);
+  return false;
 }
 
 // --- objects ---------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ namespace {
 using namespace test;
 
 Note note(std::uint64_t id, std::uint64_t value = 0) {
-  return {Note::Kind::Use, {}, Use::Read, false, id, value};
+  return {Note::Kind::Use, {}, Use::Read, false, 0, id, value};
 }
 
 constexpr std::uint64_t room = Notes::capacity - Notes::reserved;  // for uses and hints
@@ -113,8 +113,8 @@ TEST_CASE(
     for (std::uint64_t i = 0; i < room; ++i) REQUIRE(notes->leave(note(i)));
     CHECK_FALSE(notes->leave(note(0)));
     for (std::uint64_t i = room; i < Notes::capacity; ++i)
-      REQUIRE(notes->leave({Note::Kind::KernelEnd, {}, {}, {}, i, 0}));
-    CHECK_FALSE(notes->leave({Note::Kind::KernelEnd, {}, {}, {}, 0, 0}));
+      REQUIRE(notes->leave({Note::Kind::KernelEnd, {}, {}, {}, 0, i, 0}));
+    CHECK_FALSE(notes->leave({Note::Kind::KernelEnd, {}, {}, {}, 0, 0, 0}));
     const auto ids = taken(*notes);
     REQUIRE(ids.size() == Notes::capacity);
     for (std::uint64_t i = 0; i < Notes::capacity; ++i) CHECK(ids[i] == i);

@@ -22,8 +22,10 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "support/archiving.hpp"
 #include "support/eventually.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
@@ -36,9 +38,28 @@ namespace {
 
 using namespace literals;
 
-std::shared_ptr<Manager> manager_in(WindowMode mode) {
-  return test::make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode);
-}
+template <class T>
+concept CanBePutAside = requires(T&& object) {
+  ArchiveScope{std::forward<T>(object)};
+  archive(std::forward<T>(object));
+  will_use(std::forward<T>(object));
+  will_read(std::forward<T>(object));
+};
+template <class T>
+concept CanSayItWillWrite = requires(T&& object) {
+  will_write(std::forward<T>(object));
+};
+static_assert(CanBePutAside<std::pmr::list<int>&> && CanBePutAside<const std::pmr::vector<int>&>);
+static_assert(CanBePutAside<MigratingResource&> && CanBePutAside<const GroupResource&>);
+static_assert(CanBePutAside<PoolResource&> && CanBePutAside<ArenaResource&>);
+static_assert(!CanBePutAside<std::pmr::list<int>> && !CanBePutAside<const std::pmr::list<int>>);
+static_assert(!CanBePutAside<std::list<int>&>, "nobody knows its memory");
+static_assert(CanSayItWillWrite<std::pmr::list<int>&> && CanSayItWillWrite<ArenaResource&>);
+static_assert(!CanSayItWillWrite<const std::pmr::list<int>&> && !CanSayItWillWrite<std::pmr::list<int>>);
+static_assert(!CanSayItWillWrite<const GroupResource&>);
+
+std::vector<TierSpec> two_tiers() { return {tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}; }
+std::shared_ptr<Manager> manager_in(WindowMode mode) { return test::make_manager(two_tiers(), mode); }
 
 Bytes used(const Manager& manager, TierIndex tier) { return manager.statistics().tiers[tier].used; }
 
@@ -66,6 +87,19 @@ void for_each_group(const std::shared_ptr<Manager>& manager, F&& f) {
 }
 
 constexpr std::size_t large = 300'000, small = 100;
+
+std::set<BlockId> blocks_of(const auto& object) {
+  std::set<BlockId> blocks;
+  for (const auto& block : detail::blocks_of(object)) blocks.insert(block.id);
+  return blocks;
+}
+
+std::set<BlockId> blocks_told(const test::Recording& recorded, Hint hint) {
+  std::set<BlockId> blocks;
+  for (const auto& given : recorded->hints)
+    if (given.hint == hint) blocks.insert(given.block);
+  return blocks;
+}
 
 /// An allocation that is full of its own byte.
 class Filled {
@@ -230,6 +264,87 @@ TEST_CASE("a scope on a container covers the group behind resources that pass on
     migrate(list, 1);
     CHECK(test::eventually([&] { return used(*manager, 0) == 0_B; }));
     CHECK(std::ranges::all_of(list, [](int i) { return i == 7; }));
+  }
+}
+
+TEST_CASE("an ArchiveScope puts all blocks of a group aside and pins none, and a scope inside ends it") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const test::ArchivingRig rig{two_tiers(), mode};
+    for_each_group(rig.manager, [&](const char* kind, auto& group) {
+      CAPTURE(std::string{kind});
+      const Filled first{group, large, 1}, second{group, small, 2};
+      const auto blocks = blocks_of(group);
+      CHECK(blocks.size() > 1);
+      const test::Recording recorded{*rig.manager};
+      {
+        const ArchiveScope cold{group};
+        CHECK(rig.archived() == blocks);
+        migrate(group, 1);
+        CHECK(used(*rig.manager, 0) == 0_B);
+        { const ReadScope in{group}; }
+        CHECK(rig.archived().empty());
+        archive(group);
+        CHECK(rig.archived() == blocks);
+      }
+      CHECK(rig.archived().empty());
+      CHECK(blocks_told(recorded, Hint::WillUse) == blocks);
+    });
+    CHECK(rig.manager->statistics().hints_dropped == 0);
+    rig.manager->check_invariants();
+  }
+}
+
+TEST_CASE(
+    "hints on a container are told of its elements where they are contiguous, else of all of its group") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const test::ArchivingRig rig{two_tiers(), mode};
+    MigratingResource memory{rig.manager};
+    std::pmr::vector<int> numbers(large, 1, &memory);
+    std::pmr::list<int> list(1'000, 2, &memory);
+    const auto elements = blocks_of(numbers), all = blocks_of(memory);
+    CHECK(elements.size() > 1);
+    CHECK(elements.size() < all.size());
+    const test::Recording recorded{*rig.manager};
+    will_use(numbers);
+    CHECK(blocks_told(recorded, Hint::WillUse) == elements);
+    will_read(list);
+    CHECK(blocks_told(recorded, Hint::WillRead) == all);
+    will_write(numbers, list);
+    CHECK(blocks_told(recorded, Hint::WillWrite) == all);
+    {
+      const ArchiveScope cold{std::as_const(numbers)};
+      CHECK(rig.archived() == elements);
+      const ArchiveScope all_cold{list};
+      CHECK(rig.archived() == all);
+      CHECK(list.back() == 2);
+    }
+    CHECK(rig.archived().empty());
+  }
+}
+
+TEST_CASE("what is freed or grows inside an ArchiveScope has no part in its end") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const test::ArchivingRig rig{two_tiers(), mode};
+    for_each_group(rig.manager, [&](const char* kind, auto& group) {
+      CAPTURE(std::string{kind});
+      std::optional<std::pmr::vector<std::pmr::list<int>>> lists{std::in_place, 10, &group};
+      for (auto& list : *lists) list.resize(1'000);
+      const test::Recording recorded{*rig.manager};
+      {
+        const ArchiveScope cold{group};
+        lists.reset();
+        group.release();
+        lists.emplace(10, &group);
+        lists->front().resize(5'000);
+      }
+      CHECK(rig.archived().empty());
+      CHECK(blocks_told(recorded, Hint::WillUse).empty());
+      lists.reset();
+    });
+    rig.manager->check_invariants();
   }
 }
 

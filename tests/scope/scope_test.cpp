@@ -57,6 +57,20 @@ static_assert(CanWrite<FloatTensor&>);
 static_assert(!CanWrite<const FloatTensor&>, "a const object is not written");
 static_assert(!CanWrite<FloatTensor> && !CanWrite<const FloatTensor>);
 static_assert(!CanRead<int&> && !CanWrite<int&>);
+template <class T>
+concept CanSayItWillRead = requires(T&& object) {
+  will_use(std::forward<T>(object));
+  will_read(std::forward<T>(object));
+  archive(std::forward<T>(object));
+};
+template <class T>
+concept CanSayItWillWrite = requires(T&& object) {
+  will_write(std::forward<T>(object));
+};
+static_assert(CanSayItWillRead<FloatTensor&> && CanSayItWillRead<const FloatTensor&>);
+static_assert(!CanSayItWillRead<FloatTensor> && !CanSayItWillRead<int&>, "there would be nothing to use");
+static_assert(CanSayItWillWrite<FloatTensor&>);
+static_assert(!CanSayItWillWrite<const FloatTensor&> && !CanSayItWillWrite<FloatTensor>);
 static_assert(CanWrite<std::vector<FloatTensor*>&> && !CanWrite<std::vector<const FloatTensor*>&>);
 template <class List>
 concept IsForReadScope = requires(List list) {

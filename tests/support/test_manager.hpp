@@ -24,10 +24,12 @@ class FetchingPolicy final : public Policy {
 /// Over these tiers.
 [[nodiscard]] inline std::shared_ptr<Manager> make_manager(const std::vector<TierSpec>& specs,
                                                            std::optional<WindowMode> windows = {},
-                                                           Bytes window_blocks = {}) {
+                                                           Bytes window_blocks = {},
+                                                           std::unique_ptr<Policy> policy = nullptr) {
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& spec : specs) tiers.push_back(make_tier(spec));
-  return Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(),
+  if (policy == nullptr) policy = std::make_unique<FetchingPolicy>();
+  return Manager::make(std::move(tiers), std::move(policy),
                        {.threads = 1, .windows = windows, .window_blocks = window_blocks});
 }
 

@@ -9,12 +9,16 @@
 #include <atomic>
 #include <cmath>
 #include <csignal>
+#include <optional>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "support/archiving.hpp"
 #include "support/child.hpp"
 #include "support/message_of.hpp"
 #include "support/sanitized.hpp"
@@ -43,10 +47,32 @@ concept CanOverwrite = requires(T& tensor) {
   overwrites(tensor.rows(0, 1));
 };
 static_assert(CanOverwrite<Tensor<float>> && !CanOverwrite<const Tensor<float>>);
+template <class T>
+concept CanSayItWillWrite = requires(T& tensor) {
+  will_write(tensor.rows(0, 1));
+};
+static_assert(CanSayItWillWrite<Tensor<float>> && !CanSayItWillWrite<const Tensor<float>>);
 
 /// Of some megabytes each: in the long form minutes, not hours.
 std::uint64_t large_steps(std::uint64_t usual) {
   return std::min<std::uint64_t>(test::steps(usual), test::sanitized ? 3'000 : 30'000);
+}
+
+/// In order of their ids.
+std::vector<BlockId> blocks_told(const test::Recording& recorded, Hint hint) {
+  std::vector<BlockId> blocks;
+  for (const auto& given : recorded->hints)
+    if (given.hint == hint) blocks.push_back(given.block);
+  std::ranges::sort(blocks);
+  return blocks;
+}
+
+std::set<std::size_t> pinned_blocks(const Tensor<float>& tensor) {
+  std::set<std::size_t> pinned;
+  const auto& blocks = tensor.object().object->blocks;
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (blocks[i]->pins() > 0) pinned.insert(i);
+  return pinned;
 }
 
 }  // namespace
@@ -162,6 +188,78 @@ TEST_CASE("a scope on a whole tensor with a window covers all blocks of it that 
     CHECK(manager->statistics().tiers[0].used >= 10_MiB);
   }
   CHECK(manager->statistics().window_faults == faults);
+}
+
+TEST_CASE(
+    "a scope on more than may be brought brings what was there, then what was used last, half a tier of it") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    for (const bool is_full : {false, true}) {  // the fastest tier, of what may leave
+      CAPTURE(is_full);
+      const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB);
+      Tensor<float> x{manager, {12 * rows_of_block, columns}, windowed, "x"};
+      Tensor<float> others{manager, {is_full ? 7 * rows_of_block : 1, columns}, windowed, "others"};
+      const auto rows = [&](std::size_t block) {
+        return x.rows(block * rows_of_block, (block + 1) * rows_of_block);
+      };
+      for (const std::size_t block : {3, 8, 5, 10, 7}) WriteScope{rows(block)}[rows(block)](0, 0) = 1;
+      const auto begin = [&] {
+        migrate(x.rows(0, x.extent(0)), 1);
+        migrate(others.rows(0, others.extent(0)), 0);
+      };
+      begin();
+      for (int again = 0; again < 2; ++again) {
+        const ReadScope in{x};
+        CHECK(pinned_blocks(x) == std::set<std::size_t>{8, 5, 10, 7});
+      }
+      begin();
+      prefetch(rows(1));
+      manager->quiesce();
+      const ReadScope in{x};
+      CHECK(pinned_blocks(x) == std::set<std::size_t>{1, 7, 8, 10});
+      manager->check_invariants();
+    }
+  }
+}
+
+TEST_CASE("a scope on more than may be brought brings last what the policy would let go first") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const test::ArchivingRig rig{{tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB};
+    Tensor<float> x{rig.manager, {12 * rows_of_block, columns}, windowed, "x"};
+    const auto rows = [&](std::size_t block) {
+      return x.rows(block * rows_of_block, (block + 1) * rows_of_block);
+    };
+    for (const std::size_t block : {3, 8, 5, 10, 7}) const ReadScope in{rows(block)};
+    migrate(x.rows(0, x.extent(0)), 1);
+    archive(rows(7));
+    const ReadScope in{x};
+    CHECK(pinned_blocks(x) == std::set<std::size_t>{3, 8, 5, 10});
+  }
+}
+
+TEST_CASE("a scope that has less room than it may fill, since others hold it, brings what was used last") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 64_KiB);
+    constexpr std::size_t blocks = 96, per_block = 16;
+    Tensor<float> x{manager, {blocks * per_block, columns}, windowed, "x"};
+    std::set<std::size_t> hot;
+    for (std::size_t block = 5; block < blocks; block += 6) hot.insert(block);
+    for (const auto block : hot) {
+      const auto rows = x.rows(block * per_block, (block + 1) * per_block);
+      const ReadScope in{rows};
+    }
+    migrate(x.rows(0, x.extent(0)), 1);
+    Tensor<float> held{manager, {14 * rows_of_block / 2, columns}, "held"},
+        also_held{manager, {14 * rows_of_block / 2, columns}, "also held"};
+    const WriteScope out{overwrites(held, also_held)};
+    const ReadScope in{x};
+    const auto brought = pinned_blocks(x);
+    CHECK(brought.size() >= hot.size());
+    CHECK(brought.size() < blocks);
+    CHECK(std::ranges::includes(brought, hot));
+  }
 }
 
 TEST_CASE("what is overwritten is not fetched, but for what others have of the same blocks") {
@@ -307,6 +405,94 @@ TEST_CASE("huge pages that change tiers while somebody waits for them arrive who
   CHECK(same == elements.size());
   manager->quiesce();
   manager->check_invariants();
+}
+
+TEST_CASE(
+    "an ArchiveScope puts all blocks of a tensor with a window aside, and says will_use of each at its end") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(32_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB);
+    Tensor<float> x{manager, {4 * rows_of_block + 1, columns}, windowed, "x"};
+    std::vector<BlockId> blocks;
+    for (const auto* block : x.object().object->blocks) blocks.push_back(block->id);
+    CHECK(blocks.size() == 5);
+    const test::Recording recorded{*manager};
+    {
+      ArchiveScope cold{x};
+      CHECK(blocks_told(recorded, Hint::Archive) == blocks);
+      const ArchiveScope moved{std::move(cold)};
+    }
+    CHECK(blocks_told(recorded, Hint::WillUse).empty());  // an end takes no lock
+    manager->end_of_step();
+    CHECK(blocks_told(recorded, Hint::WillUse) == blocks);
+    CHECK(recorded->hints.size() == 10);
+  }
+}
+
+TEST_CASE(
+    "an ArchiveScope on rows puts the blocks of these aside, pins none, and a scope inside ends it for its "
+    "own") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const test::ArchivingRig rig{{tiers::dram(32_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB};
+    Tensor<float> x{rig.manager, {5 * rows_of_block, columns}, windowed, "x"};
+    Tensor<float> plain{rig.manager, {1 << 20}, "plain"};
+    const auto block = [&](std::size_t i) { return x.object().object->blocks[i]->id; };
+    const test::Recording recorded{*rig.manager};
+    {
+      const ArchiveScope cold{x.rows(1, 2 * rows_of_block), plain,
+                              std::as_const(x).rows(4 * rows_of_block, 4 * rows_of_block + 1)};
+      const auto of_plain = plain.object().object->block->id;
+      CHECK(rig.archived() == std::set{block(0), block(1), block(4), of_plain});
+      migrate(x.rows(0, x.extent(0)), 1);
+      CHECK(rig.manager->statistics().tiers[1].used == 10_MiB);  // nothing is pinned
+      const auto rows = x.rows(rows_of_block, rows_of_block + 1);
+      WriteScope out{rows};
+      out[rows](0, 0) = 7;
+      CHECK(rig.archived() == std::set{block(0), block(4), of_plain});
+    }
+    CHECK(rig.archived().empty());
+    CHECK(blocks_told(recorded, Hint::WillUse) == blocks_told(recorded, Hint::Archive));
+    CHECK(x.object().object->blocks[1]->pins() == 0);
+  }
+}
+
+TEST_CASE(
+    "the end of an ArchiveScope has room for more blocks than a thread's ring has, and drops and counts what "
+    "has none") {
+  constexpr std::size_t blocks = 1'200, per_block = 16;  // 64 KiB
+  const test::ArchivingRig rig{
+      {tiers::dram(16_MiB), tiers::emulated("cxl", 128_MiB)}, WindowMode::Restricted, 64_KiB};
+  Tensor<float> x{rig.manager, {blocks * per_block, columns}, windowed, "x"};
+  const Tensor<float> other{rig.manager, {4}};
+  { const ArchiveScope cold{x.rows(0, x.extent(0))}; }
+  CHECK(rig.archived().empty());
+  CHECK(rig.manager->statistics().hints_dropped == 0);
+  std::optional<ArchiveScope> cold{x.rows(0, x.extent(0))};
+  while (rig.manager->statistics().hints_dropped == 0)
+    rig.manager->hint_later(Hint::WillRead, other.object(), 0);
+  cold.reset();
+  CHECK(rig.archived().size() == blocks);
+  CHECK(rig.manager->statistics().hints_dropped == 2);
+}
+
+TEST_CASE("hints on rows are told of the blocks of these rows alone") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const test::ArchivingRig rig{{tiers::dram(32_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB};
+    Tensor<float> x{rig.manager, {5 * rows_of_block, columns}, windowed, "x"};
+    const auto block = [&](std::size_t i) { return x.object().object->blocks[i]->id; };
+    const test::Recording recorded{*rig.manager};
+    const auto rows = x.rows(rows_of_block - 1, 2 * rows_of_block + 1);
+    will_use(rows);
+    CHECK(blocks_told(recorded, Hint::WillUse) == std::vector{block(0), block(1), block(2)});
+    will_read(x.rows(0, 1), x.rows(3, 4));
+    CHECK(blocks_told(recorded, Hint::WillRead) == std::vector{block(0), block(0)});
+    will_write(x.rows(4 * rows_of_block, x.extent(0)), x.rows(7, 7));
+    CHECK(blocks_told(recorded, Hint::WillWrite) == std::vector{block(4)});
+    archive(rows);
+    CHECK(rig.archived() == std::set{block(0), block(1), block(2)});
+  }
 }
 
 TEST_CASE("all of a tensor of which some rows alone are in a scope is not in it") {

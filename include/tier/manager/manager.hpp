@@ -73,6 +73,12 @@ struct BatchContext {
   bool advice = false;       ///< of use only where the policy wants it: in no slower tier for want of room
 };
 
+/// Blocks of one manager whose ids follow one another, as those of one window mostly do.
+struct BlockRun {
+  BlockId first = 0;
+  std::uint32_t count = 0;
+};
+
 /// Memory in one tier that never moves: for tables and other machinery that manages its own residency. It counts
 /// against the tier like any region. `address()` is null where the CPU cannot reach the tier.
 class PlacedStorage {
@@ -186,8 +192,12 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
 
   // Hints and promises.
   virtual void hint(Hint hint, ObjectRef object, std::uint64_t scope) = 0;
-  /// A hint from a destructor: enqueued, dropped and counted if the thread's ring is full.
+  /// Likewise, on those of the blocks that there are.
+  virtual void hint(Hint hint, BlockRun blocks, std::uint64_t scope) = 0;
+  /// A hint from a destructor: enqueued, dropped and counted if the thread's ring is full. One of an object or a run of
+  /// blocks takes one place in it.
   virtual void hint_later(Hint hint, ObjectRef object, std::uint64_t scope) noexcept = 0;
+  virtual void hint_later(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept = 0;
   /// Asks for a fetch to the fastest addressable tier, now. Never waits, never pins.
   /// \return  `Done` (begun, or there already), `Full`, `Pinned`, `Gone`
   virtual Outcome prefetch(ObjectRef object) noexcept = 0;

@@ -2,34 +2,43 @@
 #pragma once
 /// \file  Says that objects are not expected to be touched inside.
 #include <tier/core/export.hpp>
-#include <tier/scope/operands.hpp>
+#include <tier/scope/hints.hpp>
 
 #include <boost/container/small_vector.hpp>
 #include <span>
+#include <vector>
 
 namespace tier {
 
-/// Archives its objects on entry and says `will_use` on exit. Neither pins nor gives views; touching an object inside
-/// works, and ends its archiving.
-/// \pre          The objects outlive the scope.
+/// Archives on entry, as `archive` does, and says `will_use` on exit: of objects, of containers and groups in windows, of
+/// `x.rows(a, b)`. Neither pins nor gives views; touching inside works, and ends the archiving of what is touched.
+/// \pre          What it is given outlives the scope; of containers their resources are enough.
 /// \threadsafety  Made, moved and ended on one thread at a time.
 class [[nodiscard]] TIER_EXPORT ArchiveScope {
  public:
-  template <ReadOperand... Ts>
-  explicit ArchiveScope(Ts&&... objects)
-      : ArchiveScope{{ScopeTraits<std::remove_cvref_t<Ts>>::object(objects)...}} {}
-  explicit ArchiveScope(std::span<const ObjectRef> objects);
-  ArchiveScope(ArchiveScope&& other) noexcept : objects_{std::move(other.objects_)} {
-    other.objects_.clear();
+  template <HintOperand<Use::Read>... Ts>
+  explicit ArchiveScope(Ts&&... objects) {
+    (add(objects), ...);
+    archive_all();
   }
+  explicit ArchiveScope(std::span<const ObjectRef> objects);
+  ArchiveScope(ArchiveScope&& other) noexcept;
   ArchiveScope& operator=(ArchiveScope&& other) = delete;
   ~ArchiveScope();
 
  private:
-  ArchiveScope(std::initializer_list<ObjectRef> objects)
-      : ArchiveScope{std::span{objects.begin(), objects.size()}} {}
+  template <class T>
+  void add(const T& object) {
+    if constexpr (ScopedInWindows<T>)
+      add_runs(detail::blocks_of(object));
+    else
+      objects_.push_back(ScopeTraits<T>::object(object));
+  }
+  void add_runs(std::vector<BlockRef> blocks);
+  void archive_all() const;
 
   boost::container::small_vector<ObjectRef, 8> objects_;
+  std::vector<detail::OwnedRun> runs_;  // of blocks in windows: an end looks at nothing that may have changed
 };
 
 }  // namespace tier

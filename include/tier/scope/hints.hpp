@@ -5,13 +5,20 @@
 #include <tier/scope/chain.hpp>
 #include <tier/scope/traits.hpp>
 
+#include <concepts>
 #include <span>
 #include <vector>
 
 namespace tier {
 
+/// What a hint may be given on: what a scope may be opened on for such a use. A set of `ObjectRef` is one of objects.
+template <class T, Use use>
+concept HintOperand = !std::convertible_to<T, std::span<const ObjectRef>> &&
+                      ((ReadOperand<T> && (use == Use::Read || WriteOperand<T>)) || WindowOperand<T, use>);
+
 namespace detail {
 TIER_EXPORT void give_hint(Hint hint, ObjectRef object);
+TIER_EXPORT void give_hint(Hint hint, std::vector<BlockRef> blocks);
 TIER_EXPORT Outcome begin_prefetch(ObjectRef object) noexcept;
 TIER_EXPORT void retire_object(ObjectRef object) noexcept;
 TIER_EXPORT void migrate(std::span<const BlockRef> blocks, TierIndex tier);
@@ -24,26 +31,42 @@ template <ScopedInWindows T>
   });
   return blocks;
 }
+
+/// Blocks in windows whose ids follow one another.
+struct OwnedRun {
+  Manager* manager;
+  BlockRun blocks;
+};
+
+template <class T>
+void hint_on(Hint hint, const T& object) {
+  if constexpr (ScopedInWindows<T>)
+    give_hint(hint, blocks_of(object));
+  else
+    give_hint(hint, ScopeTraits<T>::object(object));
+}
 }  // namespace detail
 
-/// The objects will be used soon. Advice: may start nothing.
-/// \threadsafety  Any thread, as all of this page, while nobody moves or destroys the objects.
-template <Scoped... Ts>
-void will_use(const Ts&... objects) {
-  (detail::give_hint(Hint::WillUse, ScopeTraits<Ts>::object(objects)), ...);
+/// The objects will be used soon. Advice: may start nothing. As for scopes, an object is named (or a part of one that is,
+/// `x.rows(a, b)`), and a container or a group stands for the blocks of windows that it is in.
+/// \threadsafety  Any thread, as all of this page, while nobody moves, changes or destroys the objects.
+template <HintOperand<Use::Read>... Ts>
+void will_use(Ts&&... objects) {
+  (detail::hint_on(Hint::WillUse, objects), ...);
 }
-template <Scoped... Ts>
-void will_read(const Ts&... objects) {
-  (detail::give_hint(Hint::WillRead, ScopeTraits<Ts>::object(objects)), ...);
+template <HintOperand<Use::Read>... Ts>
+void will_read(Ts&&... objects) {
+  (detail::hint_on(Hint::WillRead, objects), ...);
 }
-template <Scoped... Ts>
-void will_write(const Ts&... objects) {
-  (detail::give_hint(Hint::WillWrite, ScopeTraits<Ts>::object(objects)), ...);
+template <HintOperand<Use::Update>... Ts>
+void will_write(Ts&&... objects) {
+  (detail::hint_on(Hint::WillWrite, objects), ...);
 }
-/// The objects are not expected to be used for a while; the next use ends it.
-template <Scoped... Ts>
-void archive(const Ts&... objects) {
-  (detail::give_hint(Hint::Archive, ScopeTraits<Ts>::object(objects)), ...);
+/// The objects are not expected to be used for a while; the next use ends it. In windows whole blocks are meant, with what
+/// else lies in them, and a use is a scope or a fetch: what is present is loaded and stored unseen.
+template <HintOperand<Use::Read>... Ts>
+void archive(Ts&&... objects) {
+  (detail::hint_on(Hint::Archive, objects), ...);
 }
 
 /// Asks for a fetch to begin now. Returns at once, whatever the size; a scope waits for what is in flight.
