@@ -4,14 +4,17 @@
 #include <malloc.h>
 #include <tier/pmr/pool_resource.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <memory_resource>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -164,15 +167,35 @@ double resident_share(std::pmr::memory_resource& resource, std::size_t threads) 
   });
 }
 
+/// Of memory, once all that one thread has handed to another is freed, in a process that does nothing else.
+double mebibytes_after_handover(std::pmr::memory_resource& resource) {
+  return in_child([&] {
+    Team team{2};
+    const auto handover = std::make_unique<Handover>(resource, team);
+    ::malloc_trim(0);
+    const auto before = resident_bytes();
+    for (int i = 0; i < 3; ++i) handover->run();
+    const auto after = resident_bytes();
+    return static_cast<double>(after - std::min(before, after)) / (1 << 20);
+  });
+}
+
 void print_resident() {
   PoolResource pool{std::pmr::new_delete_resource()};
   auto all = rivals(true);
   all.insert(all.begin(), {"ours", &pool});
+  const auto is_for_two = [](const Rival& rival) {
+    return std::string_view{rival.name} != "unsynchronized_pool_resource";
+  };
   for (std::size_t threads = 1; threads <= 2; ++threads)
-    for (const auto& [name, resource] : all)
-      if (threads == 1 || std::string_view{name} != "unsynchronized_pool_resource")
-        std::printf("pmr.small: threads: %zu: bytes resident for each asked for: %s %.2f\n", threads, name,
-                    resident_share(*resource, threads));
+    for (const auto& rival : all)
+      if (threads == 1 || is_for_two(rival))
+        std::printf("pmr.small: threads: %zu: bytes resident for each asked for: %s %.2f\n", threads,
+                    rival.name, resident_share(*rival.resource, threads));
+  for (const auto& rival : all)
+    if (is_for_two(rival))
+      std::printf("pmr.small: allocate on one thread, free on another: MiB resident in the end: %s %.1f\n",
+                  rival.name, mebibytes_after_handover(*rival.resource));
 }
 
 /// Ours against one rival after the other, in pairs, with a new pool for each; prints all, and returns the last.

@@ -250,16 +250,11 @@ RunResult run_std(const Options& options) {
   return result;
 }
 
-std::optional<tier::WindowMode> window_mode(const std::string& name) {
-  if (name.empty()) return {};
-  return name == "full" ? tier::WindowMode::Full : tier::WindowMode::Restricted;
-}
-
 RunResult run_tiered(const Options& options, tier::Bytes peak) {
   tier::Runtime runtime{{.tiers = {tier::tiers::dram(sample::parse_fast(options.fast, peak)),
                                    sample::parse_slow(options.slow, peak * 2)},
                          .policy = options.policy,
-                         .windows = window_mode(options.windows)}};
+                         .windows = tier::window_mode_of(options.windows)}};  // none: whichever can be
   tier::MigratingResource resource{runtime};
 
   Run run{options, &runtime};

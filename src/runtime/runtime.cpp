@@ -58,9 +58,17 @@ auto read_variable(const char* name, F&& f) {
 }
 
 WindowMode window_mode(const std::string& name) {
-  for (const auto mode : {WindowMode::Full, WindowMode::Restricted})
-    if (name == to_string(mode)) return mode;
+  if (const auto mode = window_mode_of(name)) return *mode;
   throw ConfigError{std::string{windows_variable} + ": \"" + name + "\" is neither full nor restricted"};
+}
+
+/// What the environment says of all but the tiers.
+void read_environment(RuntimeOptions& options) {
+  if (const auto policy = variable(policy_variable)) {
+    options.policy = *policy;
+    static_cast<void>(read_variable(policy_variable, [&] { return make_policy(*policy); }));
+  }
+  if (const auto windows = variable(windows_variable)) options.windows = window_mode(*windows);
 }
 
 RuntimeOptions options_of_environment() {
@@ -70,11 +78,7 @@ RuntimeOptions options_of_environment() {
     throw ConfigError{std::string{tiers_variable} +
                       " is not set; it names the tiers, as dram:1GiB;file:/var/tmp:8GiB"};
   options.tiers = read_variable(tiers_variable, [&] { return parse_tiers(*tiers); });
-  if (const auto policy = variable(policy_variable)) {
-    options.policy = *policy;
-    static_cast<void>(read_variable(policy_variable, [&] { return make_policy(*policy); }));
-  }
-  if (const auto windows = variable(windows_variable)) options.windows = window_mode(*windows);
+  read_environment(options);
   return options;
 }
 
@@ -91,6 +95,7 @@ RuntimeOptions default_options() {
   memory.prefault = false;
   RuntimeOptions options;
   options.tiers.push_back(memory);
+  read_environment(options);
   return options;
 }
 

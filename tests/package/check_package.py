@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import package
-from package import LINKAGES, README_PROGRAM, VERSION, WORKS, consumer
+from package import LINKAGES, README_PROGRAM, ROOT, SONAME, VERSION, WORKS, consumer
 
 
 def install(work):
@@ -31,6 +31,9 @@ def find_package(work):
         with consumer() as folder:
             work.cmake(folder, folder / "build", f"-DCMAKE_PREFIX_PATH={work.prefix(linkage)}")
             work.expect(WORKS, folder / "build" / "example")
+            needed = f"[{SONAME}]" in work.run("readelf", "-dW", folder / "build" / "example")
+            if needed != (linkage == "shared"):
+                sys.exit(f"linked with the {linkage} library, a program needs {SONAME}, or a shared one does not")
 
 
 def components(work):
@@ -48,6 +51,71 @@ def components(work):
                 status, printed = work.attempt("cmake", "-S", folder, "-B", folder / "build", prefix)
                 if status == 0 or reason not in printed:
                     sys.exit(f"{printed}\nnot refused with {reason}: find_package(tier {' '.join(request)})")
+
+
+def files_of(prefix):
+    return {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
+
+
+def parts(work):
+    """Packagers' two parts: together they are everything, nothing is in both, and each has what docs/install.md says."""
+    library = {"static": set(), "shared": {f"lib/{SONAME}", f"lib/libtier.so.{VERSION}"}}
+    for linkage in LINKAGES:
+        found = {}
+        for part in ("Runtime", "Development"):
+            prefix = work.folder / "parts" / linkage / part
+            shutil.rmtree(prefix, ignore_errors=True)
+            work.run("cmake", "--install", work.build(linkage), "--component", part, "--prefix", prefix)
+            found[part] = files_of(prefix)
+        expected = {"bin/tier", "share/doc/tier/LICENSE"} | library[linkage]
+        if found["Runtime"] != expected:
+            sys.exit(f"the part Runtime has {sorted(found['Runtime'])} instead of {sorted(expected)}")
+        everything = files_of(work.prefix(linkage))
+        if found["Development"] != everything - expected:
+            sys.exit(f"the part Development differs in {sorted(found['Development'] ^ (everything - expected))}")
+        runtime = work.folder / "parts" / linkage / "Runtime"
+        work.expect(re.compile(re.escape(VERSION)), runtime / "bin" / "tier", "--version")
+
+
+def soname(work):
+    """The library has the name of its minor version, which a later patch may take over."""
+    libraries = work.prefix("shared") / "lib"
+    links = {path.name: path.readlink().name for path in libraries.glob("libtier.so*") if path.is_symlink()}
+    if links != {"libtier.so": SONAME, SONAME: f"libtier.so.{VERSION}"}:
+        sys.exit(f"{libraries} has the links {links}")
+    work.expect(re.compile(rf"SONAME.*\[{re.escape(SONAME)}\]"), "readelf", "-dW", libraries / "libtier.so")
+
+
+def late(work):
+    """A plugin brings the shared library into a program that runs already, beside others with variables of threads.
+
+    What libtier has of these must lie where the C library has put some bytes aside for what comes late. Where they are
+    gone, the plugin is not opened, and the setting that docs/install.md names gives more.
+    """
+    libraries = work.prefix("shared") / "lib"
+    with consumer() as folder:
+        compiled = ["g++", "-std=c++20", f"-I{work.prefix('shared') / 'include'}"]
+        program, plugin = folder / "opens_late", folder / "plugin.so"
+        work.run(*compiled, ROOT / "tests/package/opens_late.cpp", "-o", program)
+        work.run(*compiled, "-shared", "-fPIC", folder / "main.cpp", "-o", plugin, f"-L{libraries}", "-ltier", f"-Wl,-rpath,{libraries}")
+        others = thread_variables(work, folder)
+        work.expect(WORKS, program, plugin)
+        work.expect(WORKS, program, *others[:5], plugin)
+        status, printed = work.attempt(program, *others, plugin)
+        if status == 0 or "static TLS" not in printed:
+            sys.exit(f"{printed}\n{len(others)} libraries have left room for libtier's variables of threads")
+        (setting,) = re.findall(r"GLIBC_TUNABLES=(\S+?)`", (ROOT / "docs/install.md").read_text())
+        work.expect(WORKS, program, *others, plugin, GLIBC_TUNABLES=setting)
+
+
+def thread_variables(work, folder):
+    """Libraries that each take 64 bytes as libtier takes its own, together more than there are; one has 64 KiB elsewhere."""
+    source, elsewhere, first = folder / "variables.cpp", folder / "elsewhere.so", folder / "first.so"
+    source.write_text('extern "C" { thread_local char used[BYTES]; char* use() { return used; } }\n')
+    work.run("g++", "-shared", "-fPIC", "-DBYTES=65536", source, "-o", elsewhere)
+    work.run("g++", "-shared", "-fPIC", "-DBYTES=64", "-ftls-model=initial-exec", source, "-o", first)
+    copies = [shutil.copy(first, folder / f"copy{number}.so") for number in range(60)]
+    return [elsewhere, first, *copies]
 
 
 def readme(work):
@@ -146,5 +214,5 @@ def paths(work, library):
     package.report(problems, "files of the installed libraries")
 
 
-WAYS = {way.__name__: way for way in (install, find_package, components, readme, pkg_config, source_tree, checked, headers, paths)}
+WAYS = {way.__name__: way for way in (install, find_package, components, parts, soname, late, readme, pkg_config, source_tree, checked, headers, paths)}
 WAYS[sys.argv[2]](package.Work(sys.argv[1]), *sys.argv[3:])

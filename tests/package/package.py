@@ -17,6 +17,7 @@ from sources import ROOT, SKIPPED, report  # noqa: E402, F401
 LINKAGES = {"static": "-DBUILD_SHARED_LIBS=OFF", "shared": "-DBUILD_SHARED_LIBS=ON"}
 PROJECT = re.search(r'project\(tier VERSION (\S+).*DESCRIPTION "(.*)"\)', (ROOT / "CMakeLists.txt").read_text())
 VERSION, DESCRIPTION = PROJECT.groups()
+SONAME = "libtier.so." + ".".join(VERSION.split(".")[:2])
 WORKS = re.compile(rf"^libtier {re.escape(VERSION)} works$", re.MULTILINE)  # what test_package prints
 README_PROGRAM = ("samples/readme/readme.cpp", re.compile("64 of 64 survived"))
 

@@ -160,6 +160,30 @@ TEST_CASE("the default runtime is made once, from the environment or of memory, 
   }
 }
 
+TEST_CASE("the default runtime follows TIER_POLICY and TIER_WINDOWS without TIER_TIERS, too") {
+  if (std::getenv("TIER_TIERS") != nullptr) {
+    MESSAGE("skipped: TIER_TIERS is set");
+    return;
+  }
+  const auto in_environment = [](const std::string& label, const test::Environment& environment) {
+    const auto use = [] {
+      try {
+        const Tensor<float> x{default_runtime(), large, windowed, "x"};
+        std::fprintf(stderr, "%s on %zu tiers, %s windows", default_runtime().policy().c_str(),
+                     default_runtime().manager()->tier_count(),
+                     std::string{to_string(default_runtime().statistics().windows.value())}.c_str());
+      } catch (const ConfigError& error) {
+        std::fputs(error.what(), stderr);
+      }
+    };
+    return run_in_child(label, use, environment).errors;
+  };
+  CHECK(in_environment("good", {{"TIER_POLICY", "lru"}, {"TIER_WINDOWS", "restricted"}}) ==
+        "lru on 1 tiers, restricted windows");
+  CHECK(contains(in_environment("wrong policy", {{"TIER_POLICY", "clock"}}), "TIER_POLICY: "));
+  CHECK(contains(in_environment("wrong windows", {{"TIER_WINDOWS", "half"}}), "TIER_WINDOWS: \"half\""));
+}
+
 TEST_CASE("objects that outlive their runtime are named, and stay usable where they are") {
   std::vector<std::string> named;
   auto options = small();

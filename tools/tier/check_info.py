@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`tier info` tells the tiers of a spec, of the environment, or found; and what is wrong with them."""
+"""`tier info` tells the tiers of a spec, of the environment, or found; what windows over them are; and what is wrong."""
 import json
 import os
 import subprocess
@@ -10,7 +10,7 @@ TOOL = sys.argv[1]
 
 
 def run(*arguments, **environment):
-    env = {name: value for name, value in os.environ.items() if name != "TIER_TIERS"}
+    env = {name: value for name, value in os.environ.items() if name not in ("TIER_TIERS", "TIER_WINDOWS")}
     return subprocess.run([TOOL, "info", *arguments], capture_output=True, text=True, env={**env, **environment})
 
 
@@ -18,6 +18,30 @@ def info(*arguments, **environment):
     ended = run("--json", *arguments, **environment)
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)
+
+
+def windows(*tiers, mode):
+    return info("--tiers", ";".join(tiers), TIER_WINDOWS=mode)["windows"]
+
+
+def check_windows(directory, by_default, userfaultfd):
+    """What windows would be, and where restricted ones would lie: the slowest tier that has a file counts."""
+    dram, cxl, file, mapped = "dram:8MiB", "emulated:cxl:8MiB", f"file:{directory}:8MiB", "mapped:/var/tmp:8MiB"
+    assert by_default["mode"] == ("full" if userfaultfd["usable"] else "restricted"), by_default
+    asked = {"mode": "restricted", "reason": "TIER_WINDOWS asks for it"}
+    assert windows(file, dram, mode="restricted") == {**asked, "mapped_file_in": directory}
+    assert windows(file, mapped, dram, mode="restricted") == {**asked, "mapped_file_in": directory}
+    assert windows(dram, mapped, mode="restricted") == {**asked, "mapped_file_in": "/var/tmp"}
+    assert windows(cxl, dram, mode="restricted") == {**asked, "mapped_file_in": None}
+    no_memory = windows(mapped, file, mode="full")
+    assert no_memory["mode"] is None and "is no memory" in no_memory["reason"], no_memory
+    full = windows(dram, file, mode="full")
+    assert full == {"mode": "full"} if userfaultfd["usable"] else userfaultfd["reason"] in full["reason"], full
+
+    text = run("--tiers", f"{dram};{file}", TIER_WINDOWS="restricted").stdout
+    assert f"a mapped file in {directory}, beside that of {file}" in text, text
+    ended = run(TIER_WINDOWS="half")
+    assert ended.returncode == 1 and 'TIER_WINDOWS: "half" is neither full nor restricted' in ended.stderr, ended
 
 
 with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
@@ -37,6 +61,8 @@ with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
     text = run("--tiers", spec).stdout
     for part in ("machine", "io_uring", f"file:{directory}:1GiB", "direct I/O", "policies", "missing"):
         assert part in text, part
+
+    check_windows(directory, told["windows"], told["machine"]["userfaultfd"])
 
     told = info(TIER_TIERS=f"file:{directory}:1MiB")
     assert told["source"] == "TIER_TIERS" and len(told["tiers"]) == 1

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 namespace tier::tool {
 namespace {
@@ -50,6 +51,8 @@ TierReport look_at(TierSpec spec) {
     report.model = tier->model();
     report.description = tier->description();
     report.charges = tier->charges();
+    report.has_private_pages = tier->has_private_pages();
+    report.directory = tier->directory();
     if (spec.kind == TierKind::File || spec.kind == TierKind::Mapped)
       report.direct_io = discover_direct_io(directory_of(spec.path));
   } catch (const TierError& e) {
@@ -57,6 +60,44 @@ TierReport look_at(TierSpec spec) {
   } catch (const ConfigError& e) {
     report.error = e.what();
   }
+  return report;
+}
+
+std::optional<WindowMode> asked_windows() {
+  const char* environment = std::getenv("TIER_WINDOWS");
+  if (environment == nullptr) return {};
+  if (const auto mode = window_mode_of(environment)) return mode;
+  throw ConfigError{"TIER_WINDOWS: \"" + std::string{environment} + "\" is neither full nor restricted"};
+}
+
+/// Those that can be made, fastest first, as a manager has them.
+std::vector<const TierReport*> by_speed(const std::vector<TierReport>& tiers) {
+  std::vector<const TierReport*> sorted;
+  for (const auto& tier : tiers)
+    if (tier.error.empty()) sorted.push_back(&tier);
+  std::ranges::stable_sort(sorted, {}, [](const TierReport* t) {
+    return std::pair{!t->model.addressable, t->model.latency};
+  });
+  return sorted;
+}
+
+/// Why windows over tiers, of which there is one that the CPU can reach, cannot be full; empty if they can.
+std::string why_not_full(const Machine& machine, const TierReport& fastest) {
+  if (!fastest.has_private_pages) return "the fastest tier, " + fastest.text + ", is no memory";
+  return machine.userfaultfd.reason;
+}
+
+WindowReport windows_over(const std::vector<TierReport>& tiers, const Machine& machine,
+                          std::optional<WindowMode> asked) {
+  const auto sorted = by_speed(tiers);
+  if (sorted.empty() || !sorted.front()->model.addressable) return {.why = "the CPU can reach no tier"};
+  auto why = why_not_full(machine, *sorted.front());
+  if (asked == WindowMode::Full && !why.empty()) return {.why = "TIER_WINDOWS asks for full ones: " + why};
+  if (asked == WindowMode::Restricted) why = "TIER_WINDOWS asks for it";
+  if (why.empty()) return {.mode = WindowMode::Full};
+  WindowReport report{.mode = WindowMode::Restricted, .why = why};
+  for (const auto* tier : sorted)
+    if (!tier->directory.empty()) report.directory = tier->directory, report.beside = tier->text;
   return report;
 }
 
@@ -85,6 +126,7 @@ std::vector<Missing> missing_on(const Info& info) {
 
 Info collect(const std::optional<std::string>& tiers) {
   Info info;
+  const auto asked = asked_windows();
   info.machine = discover();
   const char* environment = std::getenv("TIER_TIERS");
   info.source = tiers ? "--tiers" : environment != nullptr ? "TIER_TIERS" : "found";
@@ -92,6 +134,7 @@ Info collect(const std::optional<std::string>& tiers) {
                      : environment != nullptr ? parse_tiers(environment)
                                               : found(info.machine);
   for (const auto& spec : specs) info.tiers.push_back(look_at(spec));
+  info.windows = windows_over(info.tiers, info.machine, asked);
   info.policies = policy_names();
   info.missing = missing_on(info);
   return info;

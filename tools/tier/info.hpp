@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What `tier info` tells: the machine, tiers on it, policies, and what is missing.
+/// \file  What `tier info` tells: the machine, tiers on it, windows over them, policies, and what is missing.
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tier.hpp>
 #include <tier/memory/tiers.hpp>
+#include <tier/memory/window_mode.hpp>
 
 #include <optional>
 #include <string>
@@ -19,7 +20,17 @@ struct TierReport {
   TierModel model{};
   std::string description;
   bool charges = false;
+  bool has_private_pages = false;     ///< as full windows need them in the fastest tier
+  std::string directory;              ///< of its scratch file
   std::optional<Facility> direct_io;  ///< of tiers on files
+};
+
+/// Windows as a runtime over those of the tiers that can be made would have them.
+struct WindowReport {
+  std::optional<WindowMode> mode{};  ///< none: there can be no windows
+  std::string why{};                 ///< they are not full
+  std::string directory{};           ///< where restricted ones lie in a mapped file; empty: in memory
+  std::string beside{};              ///< whose tier's file that is
 };
 
 struct Missing {
@@ -30,12 +41,13 @@ struct Info {
   Machine machine;
   std::string source;  ///< of the tiers: `--tiers`, `TIER_TIERS` or `found`
   std::vector<TierReport> tiers;
+  WindowReport windows;
   std::vector<std::string> policies;
   std::vector<Missing> missing;
 };
 
 /// \param tiers  a spec; without one that of `TIER_TIERS`, or else what this machine seems to offer
-/// \throws       `ConfigError` for a malformed spec
+/// \throws       `ConfigError` for a malformed spec, or if `TIER_WINDOWS` is wrong
 [[nodiscard]] Info collect(const std::optional<std::string>& tiers);
 
 [[nodiscard]] std::string to_text(const Info& info);

@@ -60,12 +60,21 @@ Json json_of(const TierReport& t) {
   return json;
 }
 
+Json json_of(const WindowReport& w) {
+  Json json{{"mode", w.mode ? Json(to_string(*w.mode)) : Json(nullptr)}};
+  if (!w.why.empty()) json["reason"] = w.why;
+  if (w.mode == WindowMode::Restricted)
+    json["mapped_file_in"] = w.directory.empty() ? Json(nullptr) : Json(w.directory);
+  return json;
+}
+
 }  // namespace
 
 std::string to_json(const Info& info) {
   Json json{{"version", TIER_VERSION}, {"machine", json_of(info.machine)}, {"source", info.source}};
   json["tiers"] = Json::array();
   for (const auto& tier : info.tiers) json["tiers"].push_back(json_of(tier));
+  json["windows"] = json_of(info.windows);
   json["policies"] = info.policies;
   json["missing"] = Json::array();
   for (const auto& [what, why] : info.missing) json["missing"].push_back({{"what", what}, {"why", why}});

@@ -62,12 +62,22 @@ std::string text_of(const TierReport& t) {
   return text;
 }
 
+std::string text_of(const WindowReport& w) {
+  if (!w.mode) return line("cannot be made", w.why);
+  if (*w.mode == WindowMode::Full) return line("are", "full: the process serves their page faults");
+  return line("are", "restricted: the system pages them (" + w.why + ")") +
+         line("lie in", w.directory.empty()
+                            ? "memory"
+                            : "a mapped file in " + w.directory + ", beside that of " + w.beside);
+}
+
 }  // namespace
 
 std::string to_text(const Info& info) {
   std::string text = text_of(info.machine);
   text += "\ntiers (" + info.source + ")\n";
   for (const auto& tier : info.tiers) text += text_of(tier);
+  text += "\nwindows\n" + text_of(info.windows);
   text += "\npolicies\n ";
   for (const auto& policy : info.policies) text += " " + policy;
   text += "\n\nmissing\n";

@@ -2,6 +2,8 @@
 #pragma once
 /// \file  The two ways in which memory at addresses that never change gets its bytes.
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string_view>
 
 namespace tier {
@@ -18,6 +20,12 @@ enum class WindowMode : std::uint8_t {
 
 [[nodiscard]] constexpr std::string_view to_string(WindowMode mode) noexcept {
   return mode == WindowMode::Full ? "full" : "restricted";
+}
+/// None: `name` is neither.
+[[nodiscard]] constexpr std::optional<WindowMode> window_mode_of(std::string_view name) noexcept {
+  for (const auto mode : {WindowMode::Full, WindowMode::Restricted})
+    if (name == to_string(mode)) return mode;
+  return {};
 }
 
 }  // namespace tier

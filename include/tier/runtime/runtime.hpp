@@ -71,8 +71,8 @@ class TIER_EXPORT Runtime {
   std::shared_ptr<Manager> manager_;
 };
 
-/// One for the whole process, never destroyed: from the environment where `TIER_TIERS` is set, else half of the
-/// memory that is available as one `dram` tier, faulted in as it is used.
+/// One for the whole process, never destroyed: from the environment, as `Runtime::from_environment()`. Where `TIER_TIERS`
+/// is not set, its tier is half of the memory that is available, as `dram`, faulted in as it is used.
 /// \throws  `ConfigError` naming the variable that is wrong; the next call tries again
 [[nodiscard]] TIER_EXPORT Runtime& default_runtime();
 

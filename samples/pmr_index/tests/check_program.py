@@ -19,7 +19,8 @@ SMALL = ["--documents", "12000", "--queries", "400"]
 SMALLER = ["--fast", "20%", "--documents", "4000", "--queries", "150"]  # where a fault takes long
 ALONE = ["--fast", "4MiB", *SMALL]  # what a run alone has to be told
 RUNS = ["std", "scopes", "no_scopes", "os_paging"]
-LEFT_OUT = "os_paging is left out: "  # and why: the system lets us limit no memory
+LEFT_OUT = "os_paging is left out: "  # and why no control group can be made, as the program found when it tried
+PAGING_SECONDS = "60"  # of which each variant takes a few
 FIELDS = {
     "name": str,
     "build_s": float,
@@ -65,14 +66,14 @@ def check_fields(each):
 
 
 def compare(folder, *more):
-    """All runs, which find the same."""
+    """All runs, which find the same. os_paging may be missing only where the system lets us limit no memory."""
     file = folder / "all.json"
-    ended = run("--json", str(file), "--paging-folder", "/var/tmp", "--paging-seconds", "10", *SMALL, *more)
+    ended = run("--json", str(file), "--paging-folder", "/var/tmp", "--paging-seconds", PAGING_SECONDS, *SMALL, *more)
     assert ended.returncode == 0, ended
-    left_out = LEFT_OUT in ended.stderr or "was given up" in ended.stderr
+    left_out = LEFT_OUT in ended.stderr
     found = runs_in(file)
     names = [each["name"] for each in found]
-    assert names == RUNS or left_out and names == RUNS[:3], names
+    assert names == (RUNS[:3] if left_out else RUNS), (names, ended.stderr)
     if left_out:
         print("SKIPPED: os_paging: " + ended.stderr)
     for each in found:
