@@ -650,6 +650,8 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
 PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t, std::string_view name) {
   refuse_in_child("an allocation");
   TIER_VERIFY(t < tiers_.size(), "no such tier");
+  TIER_VERIFY(std::has_single_bit(alignment) && alignment <= (std::size_t{2} << 20),
+              "alignment is a power of two up to 2 MiB");
   MutexLock lock{mutex_};
   const Inside inside{*this};
   auto self = shared_from_this();
