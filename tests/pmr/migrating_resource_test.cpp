@@ -12,12 +12,14 @@
 #include <deque>
 #include <random>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "pmr/both_containers.hpp"
 #include "pmr/movers.hpp"
 #include "pmr/slow_tiers.hpp"
 #include "support/eventually.hpp"
+#include "support/message_of.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
@@ -148,6 +150,19 @@ TEST_CASE("a scope on more than fits brings some of it and never throws") {
       for (int i = 0; i < 1000; ++i) CHECK(lists[static_cast<std::size_t>(i)].back() == i);
     }
     manager->check_invariants();
+  }
+}
+
+TEST_CASE("an allocation of nearly all addresses takes none of them") {
+  constexpr std::size_t all = std::size_t(-1);
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(4_MiB)}, mode);
+    MigratingResource memory{manager};
+    for (int i = 0; i < 100; ++i)  // more than there may be ranges of addresses with windows
+      for (const std::size_t size : {all, all - (2_MiB).count, all / 2 + 1})
+        CHECK(test::message_of<OutOfTierMemory>([&] { std::ignore = memory.allocate(size); }) ==
+              "a window of more bytes than there are addresses");
   }
 }
 
