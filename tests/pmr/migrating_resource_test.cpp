@@ -87,9 +87,12 @@ TEST_CASE("containers do as those of std, while other threads move what they hol
     MigratingResource memory{manager};
     GroupResource group{memory};
     test::BothContainers in_memory{memory}, in_group{group};
+    const std::array both{&in_memory, &in_group};
     {
       const test::Movers movers{memory, seed};
-      test::step_and_compare(std::array{&in_memory, &in_group}, steps, seed);
+      test::step_and_compare(both, steps, seed);
+      if (mode == WindowMode::Full)
+        CHECK(test::step_until(both, seed, [&] { return test::has_moved_much(*manager); }));
     }
     manager->quiesce();
     manager->check_invariants();
