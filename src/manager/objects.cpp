@@ -653,6 +653,8 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   refuse_in_child("an allocation");
   const std::string name{asked_name};  // as in create()
   TIER_VERIFY(t < tiers_.size(), "no such tier");
+  TIER_VERIFY(std::has_single_bit(alignment) && alignment <= (std::size_t{2} << 20),
+              "alignment is a power of two up to 2 MiB");
   MutexLock lock{mutex_};
   const Inside inside{*this};
   auto self = shared_from_this();

@@ -17,6 +17,8 @@
 namespace tier {
 namespace {
 
+constexpr std::size_t largest_alignment = std::size_t{2} << 20;  // that of a tier's first byte
+
 std::string names_of_tiers(Manager& manager) {
   std::string names;
   for (TierIndex t = 0; t < manager.tier_count(); ++t)
@@ -55,6 +57,7 @@ class PlacedResource::Placements {
   Placements& operator=(const Placements&) = delete;
 
   void* allocate(std::size_t size, std::size_t alignment) {
+    if (alignment > largest_alignment) throw OutOfTierMemory{"memory in a tier is aligned to 2 MiB at most"};
     auto storage = manager_->place(Bytes{std::max<std::size_t>(size, 1)}, alignment, tier_, "PlacedResource");
     void* const p = storage.address();
     if constexpr (detail::checked) ledger_.add(p, size, alignment);

@@ -95,6 +95,7 @@ TEST_CASE("containers in an arena do as those of std, while other threads move i
       const test::Movers movers{arena, seed}, more_movers{bumped, seed + 2};
       test::step_and_compare(std::array{&in_arena}, steps, seed);
       test::step_and_compare(std::array{&in_bumped}, steps / 8, seed);  // it keeps all that it ever had
+      CHECK(test::step_until(std::array{&in_arena}, seed, [&] { return test::has_moved_much(*manager); }));
     }
     manager->quiesce();
     manager->check_invariants();

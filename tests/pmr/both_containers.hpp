@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The standard's containers twice: on plain memory and on a resource, in step.
+#include <tier/pmr/copy_in.hpp>
+
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <list>
 #include <map>
 #include <memory_resource>
@@ -13,80 +18,81 @@
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tier::test {
 
+/// Two containers of a kind, between which elements and all they have may move.
+template <class Container>
+struct Two {
+  explicit Two(auto... resource) : one{resource...}, other{resource...} {}
+
+  Container one, other;
+};
+
 /// What a program keeps, in containers of `std` or of `std::pmr`.
 template <class Vector, class Deque, class List, class Map, class Unordered, class String, class Nested>
-struct Containers {
+class Containers {
+ public:
   explicit Containers(auto... resource)
-      : vector{resource...},
-        deque{resource...},
-        list{resource...},
-        map{resource...},
-        unordered{resource...},
-        string{resource...},
-        nested{resource...} {}
+      : vector_{resource...},
+        deque_{resource...},
+        list_{resource...},
+        map_{resource...},
+        unordered_{resource...},
+        string_{resource...},
+        nested_{resource...} {}
 
   /// One random change.   \return  what it has read, in a number
   std::uint64_t step(std::uint64_t random) {
     const auto key = (random >> 8) % 4000;
-    const auto kind = random % 16;
     const bool grows = (random >> 40) % 2 == 0;
-    switch (kind) {
+    switch (random % 16) {
       case 0:
-        return change_sequence(vector, key, grows);
+        return change_end(vector_.one, key, grows);
       case 1:
+        return change_end(deque_.one, key, grows);
       case 2:
-        return change_sequence(deque, key, grows);
+        return grows ? change_middle(vector_.one, key) : change_middle(deque_.one, key);
       case 3:
+        return change_list(key, grows);
       case 4:
-        if (grows || list.empty()) return list.push_front(key), key;
-        return take_front(list);
+        return change_links(key, grows);
       case 5:
       case 6:
+        return change_map(map_.one, key, grows);
       case 7:
-        return change_map(map, key, grows);
+        return move_node(map_, key, grows);
       case 8:
       case 9:
+        return change_map(unordered_.one, key, grows);
       case 10:
-        return change_map(unordered, key, grows);
+        return move_node(unordered_, key, grows);
       case 11:
-        if (grows || string.size() < key)
-          string.append(key % 300, static_cast<char>('a' + key % 26));
-        else
-          string.erase(key, key % 500);
-        if (string.size() > 3'000'000) string.resize(1000);
-        return string.empty() ? 0 : static_cast<std::uint64_t>(string[key % string.size()]);
+        return change_string(key, grows);
+      case 12:
+        return random >> 61 == 0 ? rearrange_one(random >> 48, key) : change_string(key, grows);
       default:
-        auto& words = nested[key % 300];
-        if (grows || words.empty())
-          words.emplace_back(key % 900, static_cast<char>('a' + key % 26));
-        else
-          words.erase(words.begin() + static_cast<std::ptrdiff_t>(key % words.size()));
-        return std::accumulate(words.begin(), words.end(), words.size(),
-                               [](std::uint64_t sum, const auto& word) { return sum * 31 + word.size(); });
+        return change_nested(nested_.one[key % 300], key, grows);
     }
   }
   template <class Other>
   [[nodiscard]] bool equals(const Other& other) const {
-    return std::ranges::equal(vector, other.vector) && std::ranges::equal(deque, other.deque) &&
-           std::ranges::equal(list, other.list) && std::ranges::equal(map, other.map) &&
-           string.compare(0, string.size(), other.string.data(), other.string.size()) == 0 &&
-           same_lookups(unordered, other.unordered) && same_nested(other);
+    const auto same = [](const auto& a, const auto& b) { return std::ranges::equal(a, b); };
+    const auto same_lookups = [](const auto& a, const auto& b) { return finds_all(a, b); };
+    const auto same_nested = [](const auto& a, const auto& b) { return has_same_words(a, b); };
+    return both(vector_, other.vector_, same) && both(deque_, other.deque_, same) &&
+           both(list_, other.list_, same) && both(map_, other.map_, same) &&
+           both(string_, other.string_, same) && both(unordered_, other.unordered_, same_lookups) &&
+           both(nested_, other.nested_, same_nested);
   }
 
-  Vector vector;
-  Deque deque;
-  List list;
-  Map map;
-  Unordered unordered;
-  String string;
-  Nested nested;
-
  private:
-  static std::uint64_t change_sequence(auto& sequence, std::uint64_t key, bool grows) {
+  template <class, class, class, class, class, class, class>
+  friend class Containers;
+
+  static std::uint64_t change_end(auto& sequence, std::uint64_t key, bool grows) {
     if (grows || sequence.empty())
       sequence.insert(sequence.end(), 1 + key % 200, key);
     else
@@ -94,10 +100,36 @@ struct Containers {
     if (sequence.size() > 400'000) sequence.clear();
     return sequence.empty() ? 0 : sequence[key % sequence.size()];
   }
-  static std::uint64_t take_front(auto& list) {
+  /// About as many go as come.
+  static std::uint64_t change_middle(auto& sequence, std::uint64_t key) {
+    const auto at = [&](std::size_t i) {
+      return std::next(sequence.begin(), static_cast<std::ptrdiff_t>(i));
+    };
+    sequence.insert(at(key % (sequence.size() + 1)), 1 + key % 50, key);
+    const auto first = key * 7 % sequence.size();
+    sequence.erase(at(first), at(std::min(first + 1 + key % 50, sequence.size())));
+    sequence.emplace(at(sequence.size() / 2), key);
+    return *at(key % sequence.size());
+  }
+  std::uint64_t change_list(std::uint64_t key, bool grows) {
+    auto& list = list_.one;
+    if (grows || list.empty()) return list.push_front(key), key;
     const auto value = list.front();
     list.pop_front();
     return value;
+  }
+  /// Elements change lists by their links alone.
+  std::uint64_t change_links(std::uint64_t key, bool grows) {
+    auto& [one, other] = list_;
+    const auto place = std::next(one.begin(), static_cast<std::ptrdiff_t>(std::min(key % 8, one.size())));
+    if (grows)
+      one.insert(place, 2, key);
+    else if (key % 64 == 0)
+      one.splice(place, other);
+    else
+      other.splice(other.begin(), one, one.begin(), place);
+    if (other.size() > 1000) other.erase(std::next(other.begin(), 10), other.end());
+    return other.empty() ? 0 : other.front() + other.back();
   }
   static std::uint64_t change_map(auto& map, std::uint64_t key, bool grows) {
     if (grows) return map[key] += key;
@@ -107,19 +139,126 @@ struct Containers {
     if (key % 3 == 0) map.erase(found);
     return value;
   }
-  static bool same_lookups(const auto& a, const auto& b) {
+  /// A node changes maps, and its key.
+  static std::uint64_t move_node(auto& maps, std::uint64_t key, bool there) {
+    auto& [one, other] = maps;
+    auto node = there ? one.extract(key) : other.extract(key);
+    if (!node) return 0;
+    node.key() = (key * 31 + 1) % 4000;
+    const auto placed = (there ? other : one).insert(std::move(node));
+    return placed.position->first + placed.position->second + (placed.inserted ? 1 : 0);
+  }
+  std::uint64_t change_string(std::uint64_t key, bool grows) {
+    auto& string = string_.one;
+    if (string.size() < key)
+      string.append(key % 300, letter(key));
+    else if (grows)
+      string.insert(key, key % 300, letter(key));
+    else if (key % 4 == 0)
+      string.replace(key, key % 500, key % 700, letter(key));
+    else
+      string.erase(key, key % 500);
+    if (string.size() > 3'000'000) string.resize(1000);
+    return string.empty() ? 0 : static_cast<std::uint64_t>(string[key % string.size()]);
+  }
+  static std::uint64_t change_nested(auto& words, std::uint64_t key, bool grows) {
+    if (grows || words.empty())
+      words.emplace_back(key % 900, letter(key));
+    else
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(key % words.size()));
+    return std::accumulate(words.begin(), words.end(), words.size(),
+                           [](std::uint64_t sum, const auto& word) { return sum * 31 + word.size(); });
+  }
+  static char letter(std::uint64_t key) { return static_cast<char>('a' + key % 26); }
+
+  std::uint64_t rearrange_one(std::uint64_t how, std::uint64_t key) {
+    switch (key % 16) {
+      case 0:
+        return rearrange(vector_, how);
+      case 1:
+        return rearrange(deque_, how);
+      case 2:
+        return rearrange(list_, how);
+      case 3:
+        return rearrange(map_, how);
+      case 4:
+        return rearrange(unordered_, how);
+      case 5:
+        return rearrange(string_, how);
+      case 6:
+        return rearrange(nested_, how);
+      default:
+        return join(key);
+    }
+  }
+  /// All that a container has goes elsewhere in the same resource.
+  static std::uint64_t rearrange(auto& containers, std::uint64_t how) {
+    auto& [one, other] = containers;
+    switch (how % 4) {
+      case 0:
+        other = copied(one);
+        break;
+      case 1: {
+        auto moved = std::move(other);
+        one = std::move(moved);
+        other.clear();
+        break;
+      }
+      case 2:
+        other = one;
+        break;
+      default:
+        one.swap(other);
+    }
+    if constexpr (requires { one.shrink_to_fit(); }) one.shrink_to_fit();
+    return one.size() + other.size();
+  }
+  template <class Container>
+  static Container copied(const Container& container) {
+    if constexpr (requires { container.get_allocator().resource(); })
+      return copy_in(*container.get_allocator().resource(), container);
+    else
+      return container;
+  }
+  /// Two lists or maps become one.
+  std::uint64_t join(std::uint64_t key) {
+    if (key % 16 < 10) return join_maps(map_);
+    if (key % 16 < 13) return join_maps(unordered_);
+    list_.one.sort();
+    list_.other.sort();
+    list_.one.merge(list_.other);
+    if (list_.one.size() > 2000) list_.one.resize(1000);  // copies are merged, too
+    return list_.one.empty() ? 0 : list_.one.back();
+  }
+  static std::uint64_t join_maps(auto& maps) {
+    maps.one.merge(maps.other);  // what both have stays
+    return maps.one.size() + maps.other.size();
+  }
+
+  static bool both(const auto& a, const auto& b, auto same) {
+    return same(a.one, b.one) && same(a.other, b.other);
+  }
+  static bool finds_all(const auto& a, const auto& b) {
     return a.size() == b.size() && std::ranges::all_of(a, [&](const auto& entry) {
              const auto found = b.find(entry.first);
              return found != b.end() && found->second == entry.second;
            });
   }
-  bool same_nested(const auto& other) const {
-    return std::ranges::equal(nested, other.nested, [](const auto& a, const auto& b) {
-      return a.first == b.first && std::ranges::equal(a.second, b.second, [](const auto& x, const auto& y) {
-               return std::ranges::equal(x, y);
+  static bool has_same_words(const auto& a, const auto& b) {
+    return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+      return x.first == y.first && std::ranges::equal(x.second, y.second, [](const auto& v, const auto& w) {
+               return std::ranges::equal(v, w);
              });
     });
   }
+
+  Two<Vector> vector_;
+  Two<Deque> deque_;
+  Two<List> list_;
+  Two<Map> map_;
+  Two<Unordered> unordered_;
+  Two<String> string_;
+  Two<Nested> nested_;
 };
 
 using Number = std::uint64_t;
@@ -142,7 +281,6 @@ class BothContainers {
   void compare() const {
     if (!ours_.equals(plain_)) throw std::logic_error{"a container differs"};
   }
-  [[nodiscard]] const PmrContainers& ours() const noexcept { return ours_; }
 
  private:
   PlainContainers plain_;
@@ -162,6 +300,16 @@ inline void step_and_compare(std::span<BothContainers* const> all, std::uint64_t
     if (i % between == between - 1) compare_all();
   }
   compare_all();
+}
+
+/// More of the same until it holds.   \return  whether it did within a minute
+[[nodiscard]] inline bool step_until(std::span<BothContainers* const> all, std::uint64_t seed, auto&& holds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    step_and_compare(all, 1000, ++seed);
+  }
+  return true;
 }
 
 }  // namespace tier::test

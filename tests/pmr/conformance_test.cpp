@@ -94,6 +94,41 @@ class Random {
          numbers.at(std::pmr::string(17, 'x')) == 17 && order.size() == std::size_t(count) / 2;
 }
 
+/// Bytes that the rig has in tiers.
+template <class Rig>
+[[nodiscard]] Bytes used(const Rig& rig) {
+  Bytes sum;
+  if (const auto* const runtime = runtime_of(rig))
+    for (const auto& tier : runtime->statistics().tiers) sum += tier.used;
+  return sum;
+}
+
+/// Swaps two containers of one resource, each with some elements.
+template <class Container>
+void check_swap(std::pmr::memory_resource& resource, const Container& some, const Container& others) {
+  Container a{some, &resource}, b{others, &resource};
+  const auto* const of_a = &*a.begin();
+  const auto* const of_b = &*b.begin();
+  swap(a, b);
+  CHECK(&*a.begin() == of_b);
+  CHECK(&*b.begin() == of_a);
+  CHECK(a == others);
+  CHECK(b == some);
+  CHECK(a.get_allocator().resource() == &resource);
+}
+
+/// Two resources that are not one, whatever they share, and a container that moves from one to the other.
+void check_apart(std::pmr::memory_resource& one, std::pmr::memory_resource& other) {
+  CHECK(one != other);
+  CHECK_FALSE(other.is_equal(one));
+  std::pmr::vector<int> from({1, 2, 3}, &one), to{&other};
+  const int* const data = from.data();
+  to = std::move(from);
+  CHECK(to.data() != data);
+  CHECK(to.get_allocator().resource() == &other);
+  CHECK(to == std::pmr::vector<int>({1, 2, 3}, &other));
+}
+
 /// Lives from a static initialiser to the end of the program, which it ends otherwise if its containers are not right.
 template <class Rig>
 class AtBothEnds {
@@ -167,6 +202,43 @@ TEST_CASE_TEMPLATE("an allocation is aligned for every type unless asked otherwi
   }
 }
 
+TEST_CASE_TEMPLATE("what is larger than all memory is refused, and nothing has changed", Rig,
+                   TIER_RESOURCE_RIGS) {
+  if (!can_have<Rig>()) return;
+  constexpr std::size_t all = std::size_t(-1), half = all / 2, page = 4096, huge = std::size_t{2} << 20;
+  Rig rig;
+  const Filled kept{rig.resource, 100, 8, 7};
+  const auto before = used(rig);
+  for (const std::size_t size : {all, all - 1, all - 15, all - page, all - huge, half + 2, half + 1, half,
+                                 half - page, std::size_t{1} << 62, std::size_t{1} << 50})
+    for (const std::size_t alignment : {std::size_t{1}, std::size_t{16}, page, huge}) {
+      CAPTURE(size);
+      CAPTURE(alignment);
+      CHECK_THROWS_AS(std::ignore = rig.resource.allocate(size, alignment), std::bad_alloc);
+    }
+  CHECK(used(rig) == before);
+  if (const auto* const runtime = runtime_of(rig)) runtime->manager()->check_invariants();
+  kept.free(rig.resource);
+  CHECK(use_containers(rig.resource));
+}
+
+TEST_CASE_TEMPLATE("more than 2 MiB of alignment is had where upstream has it, and refused by tiers", Rig,
+                   TIER_RESOURCE_RIGS) {
+  if (!can_have<Rig>()) return;
+  Rig rig;
+  const auto before = used(rig);
+  for (auto alignment = std::size_t{4} << 20; alignment <= std::size_t{64} << 20; alignment *= 2)
+    for (const std::size_t size : {0, 1, 100, 100'000}) {
+      CAPTURE(alignment);
+      if (runtime_of(rig) == nullptr)
+        Filled{rig.resource, size, alignment, 3}.free(rig.resource);
+      else
+        CHECK_THROWS_AS(std::ignore = rig.resource.allocate(size, alignment), std::bad_alloc);
+    }
+  CHECK(used(rig) == before);
+  CHECK(use_containers(rig.resource));
+}
+
 TEST_CASE_TEMPLATE("a resource equals itself alone", Rig, TIER_RESOURCE_RIGS) {
   if (!can_have<Rig>()) return;
   Rig one, other;
@@ -176,6 +248,29 @@ TEST_CASE_TEMPLATE("a resource equals itself alone", Rig, TIER_RESOURCE_RIGS) {
   CHECK(a != b);
   CHECK(a != *std::pmr::new_delete_resource());
   CHECK_FALSE(std::pmr::new_delete_resource()->is_equal(a));
+}
+
+TEST_CASE("two resources differ though they share a runtime, a tier or an upstream") {
+  for (const auto mode : test::window_modes()) {
+    Runtime runtime{{.tiers = {tiers::dram(32_MiB), in_extents(64_MiB)}, .windows = mode}};
+    MigratingResource migrating{runtime}, other_migrating{runtime};
+    ArenaResource arena{runtime, 1_MiB}, other_arena{runtime, 1_MiB};
+    GroupResource group{migrating}, other_group{migrating};
+    PlacedResource placed{runtime, 0}, other_placed{runtime, 0};
+    PoolResource pool{&placed}, other_pool{&placed};
+    LimitingResource limiting{pool, 1_GiB}, other_limiting{pool, 1_GiB};
+    StatisticsResource statistics{pool}, other_statistics{pool};
+    check_apart(migrating, other_migrating);
+    check_apart(arena, other_arena);
+    check_apart(group, other_group);
+    check_apart(placed, other_placed);
+    check_apart(pool, other_pool);
+    check_apart(limiting, other_limiting);
+    check_apart(statistics, other_statistics);
+    check_apart(group, migrating);
+    check_apart(limiting, pool);
+    check_apart(arena, migrating);
+  }
 }
 
 TEST_CASE_TEMPLATE("containers in containers draw from the resource, and give all back", Rig,
@@ -203,6 +298,11 @@ TEST_CASE_TEMPLATE("containers move, copy and swap as the standard has it", Rig,
   elsewhere = std::move(assigned);  // across resources the elements move
   CHECK(elsewhere.data() != data);
   CHECK(elsewhere == copy);
+  check_swap<Vector>(rig.resource, {1, 2, 3}, {4});
+  check_swap<std::pmr::list<int>>(rig.resource, {1}, {2, 3});
+  check_swap<std::pmr::map<int, int>>(rig.resource, {{1, 2}}, {{3, 4}, {5, 6}});
+  check_swap<std::pmr::unordered_map<int, int>>(rig.resource, {{1, 2}}, {{3, 4}});
+  check_swap<std::pmr::string>(rig.resource, std::pmr::string(100, 'x'), std::pmr::string(50, 'y'));
 }
 
 TEST_CASE_TEMPLATE("a resource may be the default one", Rig, TIER_RESOURCE_RIGS) {

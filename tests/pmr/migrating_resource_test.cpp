@@ -12,12 +12,14 @@
 #include <deque>
 #include <random>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "pmr/both_containers.hpp"
 #include "pmr/movers.hpp"
 #include "pmr/slow_tiers.hpp"
 #include "support/eventually.hpp"
+#include "support/message_of.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
@@ -85,9 +87,12 @@ TEST_CASE("containers do as those of std, while other threads move what they hol
     MigratingResource memory{manager};
     GroupResource group{memory};
     test::BothContainers in_memory{memory}, in_group{group};
+    const std::array both{&in_memory, &in_group};
     {
       const test::Movers movers{memory, seed};
-      test::step_and_compare(std::array{&in_memory, &in_group}, steps, seed);
+      test::step_and_compare(both, steps, seed);
+      if (mode == WindowMode::Full)
+        CHECK(test::step_until(both, seed, [&] { return test::has_moved_much(*manager); }));
     }
     manager->quiesce();
     manager->check_invariants();
@@ -148,6 +153,19 @@ TEST_CASE("a scope on more than fits brings some of it and never throws") {
       for (int i = 0; i < 1000; ++i) CHECK(lists[static_cast<std::size_t>(i)].back() == i);
     }
     manager->check_invariants();
+  }
+}
+
+TEST_CASE("an allocation of nearly all addresses takes none of them") {
+  constexpr std::size_t all = std::size_t(-1);
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(4_MiB)}, mode);
+    MigratingResource memory{manager};
+    for (int i = 0; i < 100; ++i)  // more than there may be ranges of addresses with windows
+      for (const std::size_t size : {all, all - (2_MiB).count, all / 2 + 1})
+        CHECK(test::message_of<OutOfTierMemory>([&] { std::ignore = memory.allocate(size); }) ==
+              "a window of more bytes than there are addresses");
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 /// \file  Threads that move what a resource has, at random, for as long as they live.
 #include <tier/core/error.hpp>
+#include <tier/manager/manager.hpp>
 #include <tier/scope/hints.hpp>
 
 #include <atomic>
@@ -12,6 +13,14 @@
 #include <vector>
 
 namespace tier::test {
+
+/// Whether the bytes of the fastest tier have changed tiers many times over, and were missed where they had gone.
+[[nodiscard]] inline bool has_moved_much(const Manager& manager) {
+  const auto statistics = manager.statistics();
+  const auto moved = statistics.bytes_moved(0, 1) + statistics.bytes_moved(1, 0);
+  const bool missed = statistics.window_faults >= 200 || statistics.tiers[1].name == "dram";
+  return missed && moved >= 8 * statistics.tiers[0].capacity.count;
+}
 
 /// \threadsafety  Made and ended on one thread.
 class Movers {

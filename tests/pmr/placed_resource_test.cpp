@@ -7,6 +7,7 @@
 #include <tier/runtime/runtime.hpp>
 
 #include <csignal>
+#include <cstdint>
 #include <memory_resource>
 #include <optional>
 #include <string>
@@ -78,6 +79,21 @@ TEST_CASE("a tier without room throws OutOfTierMemory, and everything is as it w
   CHECK_THROWS_AS(std::ignore = placed.allocate((2_MiB).count), OutOfTierMemory);
   CHECK(used(runtime, 0) == before);
   placed.deallocate(p, (1_MiB).count);
+}
+
+TEST_CASE("memory in a tier is aligned as asked up to 2 MiB, and refused beyond") {
+  const Runtime runtime{{.tiers = {tiers::dram(64_MiB)}}};
+  PlacedResource placed{runtime, 0};
+  for (std::size_t alignment = 1; alignment <= (2_MiB).count; alignment *= 2) {
+    void* const p = placed.allocate(100, alignment);
+    CHECK(reinterpret_cast<std::uintptr_t>(p) % alignment == 0);
+    placed.deallocate(p, 100, alignment);
+  }
+  // Whether a tier begins at a multiple of that is for the system's chance to say.
+  for (auto alignment = (4_MiB).count; alignment != 0; alignment *= 2)
+    CHECK(test::message_of<OutOfTierMemory>([&] { std::ignore = placed.allocate(100, alignment); }) ==
+          "memory in a tier is aligned to 2 MiB at most");
+  CHECK(used(runtime, 0) == 0);
 }
 
 TEST_CASE("a pool over a placed resource puts existing containers in a tier") {

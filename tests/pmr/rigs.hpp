@@ -109,6 +109,19 @@ using MonotonicArenaRig = ArenaRig<true, WindowMode::Full>;
 using RestrictedReusingArenaRig = ArenaRig<false, WindowMode::Restricted>;
 using RestrictedMonotonicArenaRig = ArenaRig<true, WindowMode::Restricted>;
 
+/// That of the rig's resource; null where it draws from no tier.
+template <class Rig>
+[[nodiscard]] const Runtime* runtime_of(const Rig& rig) {
+  if constexpr (requires { rig.runtime; })
+    return &rig.runtime;
+  else if constexpr (requires { rig.placed; })
+    return &rig.placed.runtime;
+  else if constexpr (requires { rig.migrating; })
+    return &rig.migrating.runtime;
+  else
+    return nullptr;
+}
+
 /// The others need nothing that a system may refuse.
 template <class Rig>
 constexpr bool wants_full_windows = [] {

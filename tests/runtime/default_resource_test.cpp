@@ -4,6 +4,16 @@
 
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
+#include <tier/memory/spec.hpp>
+#include <tier/pmr/arena_resource.hpp>
+#include <tier/pmr/container_scopes.hpp>
+#include <tier/pmr/copy_in.hpp>
+#include <tier/pmr/group_resource.hpp>
+#include <tier/pmr/limiting_resource.hpp>
+#include <tier/pmr/migrating_resource.hpp>
+#include <tier/pmr/placed_resource.hpp>
+#include <tier/pmr/pool_resource.hpp>
+#include <tier/pmr/statistics_resource.hpp>
 #include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/hints.hpp>
@@ -14,10 +24,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
+#include <map>
 #include <memory_resource>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
+
+#include "support/windows.hpp"
 
 namespace tier {
 namespace {
@@ -89,6 +104,54 @@ void use_table(Runtime& runtime, std::string_view policy) {
   table.flush();
 }
 
+/// Containers on a resource, with the scopes and hints that they may be given.
+void use_containers(std::pmr::memory_resource& resource) {
+  std::pmr::vector<int> numbers(100'000, 7, &resource);
+  std::pmr::map<int, std::pmr::string> texts{&resource};
+  for (int i = 0; i < 1000; ++i) texts[i].assign(static_cast<std::size_t>(i), 'x');
+  migrate(texts, 1);
+  {
+    const ReadScope in{numbers, texts};
+    for (int i = 0; i < 20; ++i) texts[1000 + i].assign(100'000, 'y');  // comes while the scope is open
+    texts.erase(500);
+  }
+  prefetch(numbers);
+  std::thread{[&] {
+    const auto copy = copy_in(resource, texts);
+    const WriteScope out{numbers};
+    numbers.front() = static_cast<int>(copy.size());
+  }}.join();
+  if (numbers.front() != 1019 || texts.at(999).size() != 999) std::fputs("containers are wrong\n", stderr);
+}
+
+void use_resources(Runtime& runtime) {
+  MigratingResource memory{runtime};
+  GroupResource group{memory};
+  ArenaResource arena{runtime, 32_MiB}, bumped{runtime, 64_MiB, {.monotonic = true}};
+  PlacedResource placed{runtime, 0};
+  PoolResource pool{&placed}, pool_in_windows{&group};
+  LimitingResource limited{group, 64_MiB};
+  StatisticsResource counted{arena};
+  for (std::pmr::memory_resource* resource : std::initializer_list<std::pmr::memory_resource*>{
+           &memory, &group, &arena, &bumped, &pool, &pool_in_windows, &limited, &counted})
+    use_containers(*resource);
+  const ReadScope hot{group, arena};
+  void* const p = memory.allocate(1 << 20);
+  std::ignore = object_of(p).id();
+  memory.deallocate(p, 1 << 20);
+  arena.release();
+  expect<OutOfTierMemory>([&] { std::ignore = memory.allocate(1 << 30); });
+  expect<OutOfTierMemory>([&] { std::ignore = arena.allocate(1 << 30); });
+}
+
+void run_containers(WindowMode mode) {
+  for (const auto* slow : {"emulated:cxl:64MiB", "file:/var/tmp:64MiB", "mapped:/var/tmp:64MiB"}) {
+    Runtime runtime{{.tiers = parse_tiers(std::string{"dram:32MiB;"} + slow), .windows = mode}};
+    use_resources(runtime);
+  }
+  std::fputs("done", stderr);
+}
+
 /// All that a program does, under each policy and on tiers of each kind.
 void run_program() {
   for (const std::string policy : {"first_touch", "lru", "hint_aware"}) {
@@ -103,16 +166,26 @@ void run_program() {
   std::fputs("done", stderr);
 }
 
-}  // namespace
-
-TEST_CASE("a whole program runs without one allocation from the default pmr resource") {
-  const auto ended = test::run_in_child("program", [] {
+/// The program says that it has come to its end.
+void check_without_default(const char* label, FunctionRef<void()> program) {
+  const auto ended = test::run_in_child(label, [&] {
     static Aborting aborting;
     std::pmr::set_default_resource(&aborting);
-    run_program();
+    program();
   });
   CHECK(ended.signal == 0);
   CHECK(ended.errors == "done");
+}
+
+}  // namespace
+
+TEST_CASE("a whole program runs without one allocation from the default pmr resource") {
+  check_without_default("program", [] { run_program(); });
+}
+
+TEST_CASE("memory resources, windows and scopes on containers take nothing from the default pmr resource") {
+  for (const auto mode : test::window_modes())
+    check_without_default(to_string(mode).data(), [&] { run_containers(mode); });
 }
 
 }  // namespace tier

@@ -39,6 +39,8 @@ class UpstreamResource final : public std::pmr::memory_resource {
 
  private:
   static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t most = std::size_t{1}
+                                      << 40;  // sanitizers end a program that asks malloc for more
 
   static void require(bool condition, const char* broken) {
     if (condition) return;
@@ -53,7 +55,7 @@ class UpstreamResource final : public std::pmr::memory_resource {
   }
   void* do_allocate(std::size_t size, std::size_t alignment) override {
     const auto held = lock();
-    if (left_ == 0) throw std::bad_alloc{};
+    if (left_ == 0 || size > most) throw std::bad_alloc{};
     left_ -= left_ != never;
     void* const p = ::operator new (size, std::align_val_t{alignment});
     live_.emplace(p, std::pair{size, alignment});

@@ -36,7 +36,8 @@ class TIER_EXPORT PlacedResource final : public std::pmr::memory_resource {
  private:
   class Placements;
 
-  /// \throws  `OutOfTierMemory`, or `TierError` in the child of a fork; nothing has changed
+  /// \throws  `OutOfTierMemory`, also for an alignment above 2 MiB, or `TierError` in the child of a fork; nothing has
+  ///          changed
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
   [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
