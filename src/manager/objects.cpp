@@ -785,6 +785,7 @@ void ManagerCore::revive(BlockId id) {
   const Inside inside{*this};
   Block& b = *find(id);
   auto& record = *b.record;
+  if (record.dying) throw_retired("destroyed during a scope's entry");
   if (record.primary() == nullptr) {
     Region* const place = first_place(b, name_of(b), lock);
     b.version.store(0, std::memory_order_relaxed);

@@ -37,6 +37,10 @@ bool is_shortage(const std::error_code& error) noexcept {
          error == std::errc::not_enough_memory || error == std::errc::resource_unavailable_try_again;
 }
 
+bool is_retired(const Block& b) noexcept {
+  return (b.state.load(std::memory_order_acquire) & word::retired) != 0;
+}
+
 }  // namespace
 
 std::byte* ManagerCore::home(const Region& region) const noexcept {
@@ -350,7 +354,8 @@ Operand Operand::advice_at(const void* address, Use use, std::span<const std::by
   op.size = op.block->size;
   const auto* const object = ManagerCore::object_in(*op.block);
   if (object != nullptr) op.object = object->id;
-  if (use == Use::Overwrite) {
+  op.named = !range.empty();
+  if (use == Use::Overwrite && !is_retired(*op.block)) {
     const auto* const begin = ManagerCore::place_of(*op.block);
     const auto* const end = object != nullptr
                                 ? std::min<const std::byte*>(begin + op.size, object->window + object->size)
@@ -399,12 +404,30 @@ void ManagerCore::enter_with_advice(std::span<Operand> batch, const BatchContext
       std::stable_partition(batch.begin(), batch.end(), [](const Operand& op) { return !op.advice; }),
       batch.end()};
   try {
+    revive_overwritten(advised);
     enter_all(batch.first(batch.size() - advised.size()), context);
   } catch (...) {
     leave(advised);
     throw;
   }
   bring(advised, context);
+}
+
+/// That what has been retired lives again is no advice: it has no bytes that a store could go to, or such as a step mark
+/// takes away. Nor is that it is gone for whoever reads it.
+void ManagerCore::revive_overwritten(std::span<const Operand> advised) {
+  for (const auto& op : advised) {
+    if (op.block == nullptr || op.entered || !op.named) continue;
+    if (op.use == Use::Overwrite)
+      revive(op.block->id);
+    else if (is_retired(*op.block))
+      throw_retired(name_of_late(*op.block));
+  }
+}
+
+std::string ManagerCore::name_of_late(const Block& b) const {
+  const MutexLock lock{mutex_};
+  return std::string{name_of(b)};
 }
 
 /// Fetches what fits, many blocks at once, so that a device is busy with all of them.

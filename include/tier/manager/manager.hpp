@@ -33,6 +33,7 @@ struct TIER_EXPORT Operand {
   bool entered = false;
   bool advice = false;  ///< of a window: entered if that can be, and not missed otherwise
   bool whole = false;   ///< advice for all of its object, whose window is at `address`, entered or not
+  bool named = false;   ///< advice for an object that was named: a scope on it throws where it is retired
 
   /// \throws  `TierError` for a retired part of a group, unless it is overwritten: then it gets a new place, or
   ///          `OutOfTierMemory`
@@ -44,7 +45,8 @@ struct TIER_EXPORT Operand {
   }
   /// The block of a window in which an address lies, as advice; nothing where that is no window. Entered, if that takes
   /// no time; else its descriptor is held until `Manager::enter` or `leave`.
-  /// \param range  what is used; where it is not all that there is in the block, `Overwrite` becomes `Update`
+  /// \param range  what is used of a named object; where it is not all that there is in the block, `Overwrite` becomes
+  ///               `Update`, unless the rest is retired
   /// \pre  What is at the address is allocated.
   [[nodiscard]] static Operand advice_at(const void* address, Use use,
                                          std::span<const std::byte> range = {}) noexcept;
