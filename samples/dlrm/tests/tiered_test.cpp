@@ -206,7 +206,8 @@ TEST_CASE("--policy decides for rows too where it can, and --row-policy for rows
   const TemporaryFolder folder;
   auto options = small_options();
   options.lookahead = 0;
-  options.slow = fmt::format("file:{}:8MiB", folder.path().string());  // in memory, the background decides when
+  options.slow =
+      fmt::format("file:{}:8MiB", folder.path().string());  // in memory, the background decides when
   std::set<std::uint64_t> traffic;
   for (const auto name : tier::row_policy_names()) {
     options.row_policy = name;
