@@ -259,19 +259,21 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
     operand = {b, nullptr, 0, 0, b->size, fault.write ? Use::Update : Use::Read, false};
     ++record.entering;  // the descriptor stays until it is entered
   }
-  const auto let_go = [this](Block* b) { release_hold(*b); };
-  const std::unique_ptr<Block, decltype(let_go)> held{operand.block, let_go};
+  Block& b = *operand.block;
   const auto began = now_ns();
   try {
     enter({&operand, 1}, {0, false, {}, 0});
   } catch (const std::bad_alloc& error) {  // a scope will end, or something be freed, here or in the process
+    release_hold(b);
     return wait_for_room(fault, began, error.what()), Served::WouldWait;
   } catch (const std::exception& error) {
+    release_hold(b);
     return refuse(fault, error.what()), Served::Yes;
   }
   MutexLock lock{mutex_};  // whoever is woken finds our pin gone
-  windows_->wake(operand.block->record->place, operand.size);
-  leave_locked(*operand.block);
+  windows_->wake(b.record->place, b.size);
+  --b.record->entering;
+  leave_locked(b);
   std::ignore = needless_keeper();  // who has called us holds us, too
   return Served::Yes;
 }
