@@ -113,9 +113,8 @@ std::uint64_t ask_for_features(int& descriptor) {
 }
 
 /// How many bytes from here on have no page, neither in memory nor swapped out: all there is to know is in `pagemap`.
-std::size_t absent_bytes(const std::byte* begin, std::size_t size) noexcept {
+std::size_t absent_bytes(int pagemap, const std::byte* begin, std::size_t size) noexcept {
   const auto page = page_size();
-  static const int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   constexpr std::uint64_t present_or_swapped = std::uint64_t{3} << 62;
   std::size_t absent = 0;
   for (std::array<std::uint64_t, 512> entries{}; absent < size;) {
@@ -182,6 +181,14 @@ struct WindowSpace::Server {
       close_all();
       throw TierError{error, features == 0 ? "userfaultfd with write protection" : "eventfd"};
     }
+    if (!can_move()) return;
+    pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (pagemap >= 0) return;
+    const auto error = last_system_error();
+    features &= ~UFFD_FEATURE_MOVE;  // where there is no /proc, pages are copied
+    if (error != std::errc::too_many_files_open && error != std::errc::too_many_files_open_in_system) return;
+    close_all();
+    throw TierError{error, "/proc/self/pagemap, which windows need"};
   }
   ~Server() { close_all(); }
   Server(const Server&) = delete;
@@ -190,7 +197,9 @@ struct WindowSpace::Server {
   void close_all() noexcept {
     ::close(descriptor);
     if (stop_event >= 0) ::close(stop_event);
+    if (pagemap >= 0) ::close(pagemap);
   }
+  [[nodiscard]] bool can_move() const noexcept { return (features & UFFD_FEATURE_MOVE) != 0; }
   void stop() noexcept {
     stopping.store(true, std::memory_order_release);
     ::eventfd_write(stop_event, 1);
@@ -214,6 +223,7 @@ struct WindowSpace::Server {
   WindowFaults& faults;
   int descriptor;
   int stop_event = -1;
+  int pagemap = -1;  // for `move`
   std::uint64_t features = 0;
   std::atomic<bool> stopping{false};
   std::vector<std::thread> threads;
@@ -455,7 +465,7 @@ bool WindowSpace::fill(std::byte* to, const std::byte* from, std::size_t size, b
 }
 
 std::size_t WindowSpace::move(std::byte* to, std::byte* from, std::size_t size) noexcept {
-  if ((server_->features & UFFD_FEATURE_MOVE) == 0) return 0;
+  if (!server_->can_move()) return 0;
   for (std::size_t done = 0;;) {
     ::uffdio_move move{address_of(to + done), address_of(from + done), size - done,
                        UFFDIO_MOVE_MODE_DONTWAKE | UFFDIO_MOVE_MODE_ALLOW_SRC_HOLES, 0};
@@ -464,7 +474,7 @@ std::size_t WindowSpace::move(std::byte* to, std::byte* from, std::size_t size) 
       done += static_cast<std::size_t>(move.move);
     } else if (errno == EEXIST) {
       // Linux 6.18 says so of what it has just moved, where it had to split a huge page since somebody waits for one.
-      const auto moved = absent_bytes(from + done, size - done);
+      const auto moved = absent_bytes(server_->pagemap, from + done, size - done);
       if (moved == 0) return done;
       done += moved;
     } else if (errno != EAGAIN && errno != EINTR) {
@@ -515,7 +525,7 @@ bool WindowSpace::poison(std::byte* begin, std::size_t size) noexcept {
 }
 
 bool WindowSpace::accept(std::byte* begin, std::size_t size) noexcept {
-  if ((server_->features & UFFD_FEATURE_MOVE) == 0) return false;  // nothing moves there
+  if (!server_->can_move()) return false;  // nothing moves there
   ::uffdio_register range{{address_of(begin), size}, UFFDIO_REGISTER_MODE_WP, 0};
   return server_->request(UFFDIO_REGISTER, range);
 }
