@@ -228,9 +228,9 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
   {
     MutexLock lock{mutex_};
     auto* const b = static_cast<Block*>(WindowSpace::find(fault.address));
-    if (b == nullptr && fault.present &&
-        in_a_tier(fault.address))  // it kept the protection while swapped out
-      return windows_->unprotect(page_of(fault.address), page_size()), Served::Yes;
+    // A page that was swapped out keeps its protection when it moves home.
+    if (b == nullptr && fault.present && in_a_tier(fault.address))
+      return let_through(fault.address), Served::Yes;
     if (is_dead(b)) return die_of(fault, b), Served::Yes;
     if (is_behind(*b, fault.address)) return die_of(fault, b), Served::Yes;
     auto& record = *b->record;
@@ -246,8 +246,12 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
         }
         ++counts_.window_writes_held;
         let_write(*b);
+        if (std::exchange(record.archived, false)) {
+          refresh(*b);
+          rerank(b->id);
+        }
       } else if (fault.present) {  // a page that was swapped out when the block was let write
-        windows_->unprotect(page_of(fault.address), page_size());
+        let_through(fault.address);
       } else {
         fill_hole(fault.address, !record.writable);
       }
@@ -293,6 +297,11 @@ void ManagerCore::wait_for_room(WindowFault& fault, std::uint64_t began, const c
   fault.waiting_since_ns = now_ns();
   std::fprintf(stderr, "libtier: an access to %p has waited long: %s\n", static_cast<void*>(fault.address),
                why);
+}
+
+void ManagerCore::let_through(std::byte* address) noexcept {
+  windows_->unprotect(page_of(address), page_size());
+  windows_->wake(page_of(address), page_size());
 }
 
 /// A page of the tier's that nobody had touched before it was moved into the window. While writes are held it must be

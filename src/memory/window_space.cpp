@@ -508,7 +508,7 @@ bool WindowSpace::protect(std::byte* begin, std::size_t size) noexcept {
 }
 
 void WindowSpace::unprotect(std::byte* begin, std::size_t size) noexcept {
-  ::uffdio_writeprotect range{{address_of(begin), size}, 0};
+  ::uffdio_writeprotect range{{address_of(begin), size}, UFFDIO_WRITEPROTECT_MODE_DONTWAKE};
   while (!server_->request(UFFDIO_WRITEPROTECT, range) && (errno == EAGAIN || errno == EINTR)) {
   }
 }

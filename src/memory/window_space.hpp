@@ -109,7 +109,7 @@ class WindowSpace {
   void forbid(std::byte* begin, std::size_t size) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
   /// From its return on, stores wait.   \return  false if there is no memory for that
   bool protect(std::byte* begin, std::size_t size) noexcept;
-  /// Those who wait go on.
+  /// Lets stores through. Who waits for that goes on after `wake`.
   void unprotect(std::byte* begin, std::size_t size) noexcept;
   /// Those who wait try again.
   void wake(std::byte* begin, std::size_t size) noexcept;
