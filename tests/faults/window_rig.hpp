@@ -4,8 +4,10 @@
 #include <lru/lru.hpp>
 #include <tier/core/error.hpp>
 #include <tier/manager/manager.hpp>
+#include <tier/memory/io_faults.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -33,7 +35,12 @@ class WindowRig {
     auto fast = std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 8 * block_});
     auto slow = std::make_unique<MemoryTier>(
         MemoryTierOptions{"slow", 64 * block_, std::chrono::nanoseconds{5000}, !shape.slow_is_device});
-    slow_ = slow.get();
+    slow->fails = [this](Direction direction, std::uint64_t offset, std::uint64_t size) {
+      if (std::array{reads_fail.load(), writes_fail.load()}[direction == Direction::Write])
+        return std::make_error_code(std::errc::io_error);
+      auto* const faults = faults_.load();
+      return faults != nullptr ? faults->on_io(direction, offset, size) : std::error_code{};
+    };
     std::vector<std::unique_ptr<Tier>> tiers;
     tiers.push_back(std::move(fast));
     tiers.push_back(std::move(slow));
@@ -48,7 +55,8 @@ class WindowRig {
   }
 
   [[nodiscard]] const std::shared_ptr<Manager>& manager() noexcept { return manager_; }
-  [[nodiscard]] MemoryTier& slow() noexcept { return *slow_; }
+  /// Of the slow tier from now on.   \pre  they outlive this
+  void set_faults(IoFaults& faults) noexcept { faults_ = &faults; }
   [[nodiscard]] Bytes block() const noexcept { return block_; }
   [[nodiscard]] ObjectRef ref(std::size_t i) const noexcept { return handles_[i].ref(); }
   [[nodiscard]] std::span<Word> words(std::size_t i) const noexcept {
@@ -59,6 +67,9 @@ class WindowRig {
     for (const auto* b : ref(i).object->blocks) ids.push_back(b->id);
     return ids;
   }
+
+  /// The slow tier is broken: all that goes one way fails.
+  std::atomic<bool> reads_fail{false}, writes_fail{false};
 
   /// From now on the object holds the words of `version`.
   void store_all(std::size_t i, std::size_t version) {
@@ -111,7 +122,8 @@ class WindowRig {
   }
 
   Bytes block_;
-  MemoryTier* slow_ = nullptr;
+  std::atomic<IoFaults*> faults_{
+      nullptr};  // who serves faults has them from no thread that ThreadSanitizer sees
   std::shared_ptr<Manager> manager_;
   std::vector<ObjectHandle> handles_;
   std::vector<std::size_t> versions_;
