@@ -16,7 +16,8 @@ class Pool;
 
 /// A drop-in for `std::pmr::synchronized_pool_resource`, with a cache in each thread.
 ///
-/// Small allocations are cut from slabs of 64 KiB to 2 MiB, which stay until `release()`. What is larger than
+/// Small allocations are cut from slabs of 64 KiB to 2 MiB, which stay until `release()`; over memory in windows of 64 KiB,
+/// which go back as soon as they are empty, but for one, so that nobody moves what holds nothing. What is larger than
 /// `options().largest_required_pool_block`, or aligned to more than 4 KiB, comes from upstream as it is asked for. What
 /// is known of allocations lies outside them: upstream may be slow memory, and deallocating touches none of it. A checked
 /// build aborts when what is deallocated was not allocated here, or in another size or alignment, and tells on stderr what
