@@ -44,10 +44,20 @@ std::size_t CachedHeap::refill(SizeClass c, std::span<void*> cells, Shard shard)
   try {
     return heap_.allocate(c, cells, shard);
   } catch (...) {
-    if (depots_are_empty()) throw;
+    if (const auto count = refill_without_segment(c, cells, shard); count > 0) return count;
+    throw;
   }
-  drain_depots();  // what they have of other classes may be a span's last, or a segment's
-  return heap_.allocate(c, cells, shard);
+}
+
+/// \return  how many, perhaps none
+std::size_t CachedHeap::refill_without_segment(SizeClass c, std::span<void*> cells, Shard shard) {
+  if (!depots_are_empty()) try {
+      drain_depots();  // what they have of other classes may be a span's last, or a segment's
+      return heap_.allocate(c, cells, shard);
+    } catch (const std::bad_alloc&) {
+    }
+  cells.front() = heap_.allocate_alone(c);
+  return cells.front() == nullptr ? 0 : 1;
 }
 
 Depot* CachedHeap::depot(Shard shard) noexcept {

@@ -28,8 +28,8 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListH
   explicit CachedHeap(SegmentSource& source, bool sharded = true);
   ~CachedHeap();
 
-  /// \throws  what the source throws, or `std::bad_alloc`, though what was between threads has been tried; nothing has
-  ///          changed
+  /// \throws  what the source throws, or `std::bad_alloc`, though what was between threads has been tried, and a cell
+  ///          alone; nothing has changed
   [[nodiscard]] void* allocate(SizeClass c) {
     if (ThreadCache* cache = ThreadCaches::find(id())) [[likely]]
       if (void* cell = cache->pop(c)) [[likely]]
@@ -71,6 +71,8 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListH
   [[nodiscard]] void* allocate_slowly(SizeClass c);
   void deallocate_slowly(void* cell, SizeClass c) noexcept;
   [[nodiscard]] std::size_t refill(SizeClass c, std::span<void*> cells, Shard shard) TIER_REQUIRES(mutex_);
+  [[nodiscard]] std::size_t refill_without_segment(SizeClass c, std::span<void*> cells, Shard shard)
+      TIER_REQUIRES(mutex_);
   /// That of a shard.   \return  null if there is none, and no memory for it
   [[nodiscard]] Depot* depot(Shard shard) noexcept TIER_REQUIRES(mutex_);
   [[nodiscard]] bool depots_are_empty() const noexcept TIER_REQUIRES(mutex_);

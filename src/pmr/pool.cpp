@@ -28,7 +28,7 @@ Pool::Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& ups
     : covered_{std::allocate_shared<CoveredBlocks>(MetadataAllocator<CoveredBlocks>{})},
       upstream_{upstream, *covered_},
       largest_class_{largest_class(options)},
-      slab_segments_{slab_segments(options)},
+      slab_segments_{empty == EmptySlabs::Kept ? slab_segments(options) : 1},
       segments_{upstream_, slab_segments_, empty},
       heap_{std::allocate_shared<CachedHeap>(MetadataAllocator<CachedHeap>{}, segments_,
                                              empty == EmptySlabs::Kept)},

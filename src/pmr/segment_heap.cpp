@@ -67,10 +67,21 @@ std::size_t SegmentHeap::take(Span& span, std::span<void*> cells) noexcept {
 void SegmentHeap::free(SizeClass size_class, std::span<void* const> cells) noexcept {
   for (void* cell : cells) {
     Segment* segment = table_.find(cell);
-    TIER_ASSERT(segment != nullptr, "a cell is freed that is not this heap's");
+    if (segment == nullptr) {
+      const bool alone = source_.free_cell(cell, size_class);
+      TIER_ASSERT(alone, "a cell is freed that is not this heap's");
+      alone_ -= alone;
+      continue;
+    }
     put(*segment, size_class, cell);
+    allocated_ -= Bytes{class_size(size_class)};
   }
-  allocated_ -= cells.size() * Bytes{class_size(size_class)};
+}
+
+void* SegmentHeap::allocate_alone(SizeClass size_class) {
+  void* const cell = source_.allocate_cell(size_class);
+  alone_ += cell != nullptr;
+  return cell;
 }
 
 void SegmentHeap::put(Segment& segment, SizeClass size_class, void* cell) noexcept {
@@ -101,11 +112,12 @@ Shard SegmentHeap::shard_of(const void* cell) const noexcept {
 }
 
 void SegmentHeap::release() noexcept {
-  if (table_.size() == 0) return;
+  if (table_.size() == 0 && alone_ == 0) return;  // after closing there is no source
   partial_ = {};
   by_run_ = {};
   runs_listed_ = 0;
   allocated_ = {};
+  alone_ = 0;
   table_.for_each([](Segment& segment) { MetadataDelete{}(&segment); });
   table_.clear();
   source_.free_all();

@@ -27,6 +27,11 @@ class SegmentSource {
   /// \throws  when there is none to be had
   [[nodiscard]] virtual SegmentMemory allocate_segment() = 0;
   virtual void free_segment(SegmentMemory segment) noexcept = 0;
+  /// Memory for one cell, aligned as in a segment, where there is no segment to be had.
+  /// \return  null: it is segments or nothing   \throws  when there is none to be had
+  [[nodiscard]] virtual void* allocate_cell(SizeClass) { return nullptr; }
+  /// \return  false if it is none of those
+  virtual bool free_cell(void*, SizeClass) noexcept { return false; }
   /// Takes back all that it has handed out.
   virtual void free_all() noexcept = 0;
 
@@ -61,6 +66,9 @@ class SegmentHeap {
   /// \return  how many, at least one
   /// \throws  what the source throws, or `std::bad_alloc`; nothing has changed
   std::size_t allocate(SizeClass size_class, std::span<void*> cells, Shard shard = 0);
+  /// One cell that is in no segment, straight from the source.
+  /// \return  null if the source has none such   \throws  what the source throws
+  [[nodiscard]] void* allocate_alone(SizeClass size_class);
   /// \pre  They were allocated as this class. A checked build aborts for others, naming what is wrong.
   void free(SizeClass size_class, std::span<void* const> cells) noexcept;
   /// The one that the cell's span is in; any for what is not in this heap.
@@ -73,7 +81,7 @@ class SegmentHeap {
   /// Calls `visit(offset, size)` for each free stretch of the segment at `data`, in no order; neighbours may come apart.
   void for_each_free(const std::byte* data, FunctionRef<void(std::size_t, std::size_t)> visit) const;
   [[nodiscard]] Bytes segments() const noexcept { return {table_.size() * segment_size}; }
-  /// In cells, as large as they are.
+  /// In cells of segments, as large as they are.
   [[nodiscard]] Bytes allocated() const noexcept { return allocated_; }
   /// \throws  `std::logic_error` naming the broken invariant; for tests
   void check_invariants() const;
@@ -111,6 +119,7 @@ class SegmentHeap {
   std::array<List<Segment>, pages_per_segment + 1> by_run_{};  // index: the longest free run, in pages
   std::uint32_t runs_listed_ = 0;                              // a bit for each list that is not empty
   Bytes allocated_{};
+  std::size_t alone_ = 0;  // cells that are in no segment
 };
 
 }  // namespace tier::detail

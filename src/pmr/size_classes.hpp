@@ -36,6 +36,13 @@ constexpr std::size_t class_size(SizeClass c) noexcept {
 
 static_assert(class_of(largest_small) == class_count - 1);
 
+/// What all cells of a class are aligned to in a segment, where they begin at multiples of their size from the start of a
+/// page.
+constexpr std::size_t class_alignment(SizeClass c) noexcept {
+  const std::size_t size = class_size(c);
+  return std::min(size & (~size + 1), page_size);
+}
+
 /// The class of cells of `size` bytes that begin at multiples of `alignment`, `class_count` if there is none. Cells
 /// begin at multiples of their size from the start of a page.
 constexpr unsigned class_of(std::size_t size, std::size_t alignment) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "pmr/upstream_segments.hpp"
 
@@ -15,13 +16,42 @@ SegmentMemory UpstreamSegments::allocate_segment() {
 }
 
 void UpstreamSegments::add_slab() {
-  const std::size_t count = std::clamp<std::size_t>(std::bit_floor(segments_ / 8), 1, most_);
+  std::size_t count = std::clamp<std::size_t>(std::bit_floor(segments_ / 8), 1, most_);
   if (slabs_.size() == slabs_.capacity()) slabs_.reserve(2 * slabs_.size() + 4);
   free_.reserve(segments_ + count);
-  void* const data = upstream_.allocate(count * segment_size, segment_size);
+  void* const data = take_slab(count);
   slabs_.push_back({data, count * segment_size});
   segments_ += count;
   for (std::size_t i = count; i-- > 0;) free_.push_back(static_cast<std::byte*>(data) + i * segment_size);
+}
+
+/// A smaller one if there is no memory for so many segments.
+void* UpstreamSegments::take_slab(std::size_t& count) {
+  for (;; count = 1) try {
+      return upstream_.allocate(count * segment_size, segment_size);
+    } catch (const std::bad_alloc&) {
+      if (count == 1) throw;
+    }
+}
+
+void* UpstreamSegments::allocate_cell(SizeClass c) {
+  if (empty_ == EmptySlabs::Returned) return nullptr;
+  void* const cell = upstream_.allocate(class_size(c), class_alignment(c));
+  try {
+    cells_.emplace(cell, c);
+  } catch (...) {
+    upstream_.deallocate(cell, class_size(c), class_alignment(c));
+    throw;
+  }
+  return cell;
+}
+
+bool UpstreamSegments::free_cell(void* cell, SizeClass c) noexcept {
+  const auto found = cells_.find(cell);
+  if (found == cells_.end() || found->second != c) return false;
+  cells_.erase(found);
+  upstream_.deallocate(cell, class_size(c), class_alignment(c));
+  return true;
 }
 
 /// A slab that is one segment, and tells its segment's owner where it is listed.
@@ -49,6 +79,8 @@ void UpstreamSegments::free_segment(SegmentMemory segment) noexcept {
 void UpstreamSegments::free_all() noexcept {
   for (const auto& slab : slabs_)
     if (slab.data != nullptr) upstream_.deallocate(slab.data, slab.bytes, segment_size);
+  for (const auto& [cell, c] : cells_) upstream_.deallocate(cell, class_size(c), class_alignment(c));
+  cells_ = {};
   slabs_ = {};
   unlisted_ = {};
   free_ = {};

@@ -5,7 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory_resource>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pmr/metadata.hpp"
@@ -19,7 +22,8 @@ enum class EmptySlabs : std::uint8_t {
   Returned  ///< at once; each is one segment
 };
 
-/// Takes slabs of one or more segments. What is freed before all is serves again, if it is kept.
+/// Takes slabs of one or more segments, and single cells where upstream has no slab. What is freed before all is serves
+/// again, if it is kept.
 /// \threadsafety  Externally synchronised.
 class UpstreamSegments final : public SegmentSource {
  public:
@@ -34,6 +38,9 @@ class UpstreamSegments final : public SegmentSource {
 
   [[nodiscard]] SegmentMemory allocate_segment() override;
   void free_segment(SegmentMemory segment) noexcept override;
+  /// Where slabs are kept: others are objects, of which each cell would be one.
+  [[nodiscard]] void* allocate_cell(SizeClass c) override;
+  bool free_cell(void* cell, SizeClass c) noexcept override;
   void free_all() noexcept override;
 
   /// Calls `visit(begin, size)` for each slab.
@@ -48,7 +55,11 @@ class UpstreamSegments final : public SegmentSource {
     std::size_t bytes;
   };
 
+  using Cells = std::unordered_map<void*, SizeClass, std::hash<void*>, std::equal_to<>,
+                                   MetadataAllocator<std::pair<void* const, SizeClass>>>;
+
   void add_slab();
+  [[nodiscard]] void* take_slab(std::size_t& count);
   [[nodiscard]] SegmentMemory allocate_slab();
 
   std::pmr::memory_resource& upstream_;
@@ -58,6 +69,7 @@ class UpstreamSegments final : public SegmentSource {
   std::vector<Slab, MetadataAllocator<Slab>> slabs_;
   std::vector<std::byte*, MetadataAllocator<std::byte*>> free_;        // with room for every segment
   std::vector<std::size_t, MetadataAllocator<std::size_t>> unlisted_;  // with room for every slab
+  Cells cells_;                                                        // that are in no slab
 };
 
 }  // namespace tier::detail

@@ -5,13 +5,18 @@
 #include <tier/pmr/copy_in.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <list>
 #include <map>
+#include <memory>
 #include <memory_resource>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "support/upstream_resource.hpp"
@@ -47,6 +52,39 @@ class NoDefaultResource {
 
  private:
   std::pmr::memory_resource* before_ = std::pmr::set_default_resource(std::pmr::null_memory_resource());
+};
+
+// What copy_in refuses, and what not: pairs, tuples and containers of `std::pmr` pass the resource on, nothing else does.
+using Text = std::pmr::string;
+template <class T>
+constexpr bool reached = detail::passes_allocator_on<std::pmr::vector<T>>();
+static_assert(reached<int> && reached<std::string> && reached<Text> && reached<std::unique_ptr<Text>>);
+static_assert(reached<std::pair<int, std::tuple<Text, std::pmr::map<Text, int>>>>);
+static_assert(reached<std::optional<int>> && reached<std::array<std::variant<int, std::string>, 2>>);
+static_assert(!reached<std::optional<Text>> && !reached<std::variant<int, Text>>);
+static_assert(!reached<std::array<Text, 2>> && !reached<std::pair<int, std::optional<Text>>>);
+static_assert(!reached<std::tuple<int, std::array<std::pair<int, Text>, 2>>>);
+static_assert(!reached<std::vector<Text>> && !reached<std::pmr::map<int, std::optional<Text>>>);
+static_assert(!reached<Vector<int>>);  // draws from a resource that nobody passes on
+static_assert(!detail::draws_from_resource<std::pair<int, std::optional<std::string>>>());
+static_assert(detail::draws_from_resource<std::pair<int, std::optional<Text>>>());
+
+/// A type that owns others of its own.
+struct Tree : std::pmr::map<int, Tree> {
+  using map::map;
+};
+static_assert(reached<Tree> && detail::draws_from_resource<Tree>());
+
+/// What a program does for a part that is to come along.
+struct Named {
+  using allocator_type = std::pmr::polymorphic_allocator<>;
+  Named(const std::string& text, const allocator_type& allocator) : name{text, allocator} {}
+  Named(const Named& other, const allocator_type& allocator) : name{other.name, allocator} {}
+  Named(const Named&) = default;
+  Named(Named&&) = default;
+  Named(Named&& other, const allocator_type& allocator) : name{std::move(other.name), allocator} {}
+
+  Text name;
 };
 
 }  // namespace
@@ -139,6 +177,21 @@ TEST_CASE("copy_in copies a container with all that is in it, and touches no oth
   CHECK(texts.get_allocator().resource() == &to);
   CHECK(texts.front().get_allocator().resource() == &to);
   CHECK(copy_in(to, pair).second.front().get_allocator().resource() == &to);
+}
+
+TEST_CASE("copy_in reaches what is in tuples, and members of types that take an allocator") {
+  UpstreamResource from, to;
+  const std::string long_text(100, 'x');
+  std::pmr::vector<std::tuple<int, Text>> tuples{&from};
+  tuples.emplace_back(1, long_text);
+  std::pmr::list<Named> named{&from};
+  named.emplace_back(long_text);
+  const NoDefaultResource none;
+  const auto copied_tuples = copy_in(to, tuples);
+  CHECK(std::get<1>(copied_tuples.front()).get_allocator().resource() == &to);
+  const auto copied_named = copy_in(to, named);
+  CHECK(copied_named.front().name.get_allocator().resource() == &to);
+  CHECK(copied_named.front().name == long_text.c_str());
 }
 
 TEST_CASE("copy_in copies containers over our allocator, too") {

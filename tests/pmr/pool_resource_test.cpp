@@ -3,13 +3,21 @@
 #include <sys/mman.h>
 #include <tier/core/bytes.hpp>
 #include <tier/core/config.hpp>
+#include <tier/pmr/limiting_resource.hpp>
 #include <tier/pmr/pool_resource.hpp>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <list>
+#include <memory_resource>
+#include <new>
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "support/sanitized.hpp"
@@ -130,6 +138,92 @@ TEST_CASE("slabs grow with what there is, and are never more than an eighth of i
     before = now;
   }
   CHECK(upstream.outstanding() < 100);
+}
+
+TEST_CASE("a pool over a buffer smaller than a slab takes each allocation from it, until it is full") {
+  alignas(64) std::array<std::byte, 4096> buffer{};
+  std::pmr::monotonic_buffer_resource upstream{buffer.data(), buffer.size(),
+                                               std::pmr::null_memory_resource()};
+  PoolResource pool{&upstream};
+  std::pmr::list<std::uint64_t> list{&pool};
+  std::pmr::string text{"longer than what a string has room for in itself", &pool};
+  std::size_t count = 0;
+  try {
+    for (;; ++count) list.push_back(count);
+  } catch (const std::bad_alloc&) {
+  }
+  CHECK(count >= 100);  // 32 B each
+  CHECK(std::ranges::all_of(list, [&](const auto& i) {
+    const auto* const p = reinterpret_cast<const std::byte*>(&i);
+    return p >= buffer.data() && p < buffer.data() + buffer.size();
+  }));
+  list.pop_back();
+  list.push_back(7);  // serves again
+  CHECK(list.back() == 7);
+  CHECK(text.starts_with("longer"));
+  CHECK_THROWS_AS(std::ignore = pool.allocate(5000), std::bad_alloc);
+}
+
+TEST_CASE("where upstream has slabs for some only, the others are taken one by one, and all come back") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  UpstreamResource upstream;
+  LimitingResource limited{upstream, 180_KiB};  // two slabs, and 52 KiB more
+  PoolResource pool{&limited};
+  const auto work = [&](unsigned number) {
+    std::mt19937_64 random{seed + number};
+    std::vector<Allocation> live;
+    for (int i = 0; i < 20'000; ++i) {
+      if (random() % 2 == 0 || live.empty()) try {
+          live.push_back(allocate(pool, 1 + random() % 3000));
+          std::memset(live.back().p, static_cast<int>(number), live.back().size);
+          continue;
+        } catch (const std::bad_alloc&) {
+          if (live.empty()) continue;
+        }
+      std::swap(live[random() % live.size()], live.back());
+      const auto* const bytes = static_cast<const unsigned char*>(live.back().p);
+      CHECK(std::all_of(bytes, bytes + live.back().size, [&](auto byte) { return byte == number; }));
+      pool.deallocate(live.back().p, live.back().size);
+      live.pop_back();
+    }
+    for (const auto& a : live) pool.deallocate(a.p, a.size);
+  };
+  for (int round = 0; round < 2; ++round) {
+    {
+      std::vector<std::jthread> threads;
+      for (unsigned i = 1; i <= 3; ++i) threads.emplace_back(work, i);
+    }
+    CHECK(upstream.outstanding_bytes() % (64_KiB).count == 0);  // slabs alone are kept
+    CHECK(upstream.allocations() > 10);
+    std::ignore = pool.allocate(100);
+    pool.release();
+    CHECK(upstream.outstanding() == 0);
+  }
+}
+
+TEST_CASE("what a pool took from upstream one by one is released with the rest") {
+  UpstreamResource upstream;
+  LimitingResource limited{upstream, 10'000_B};
+  PoolResource pool{&limited};
+  for (int i = 0; i < 10; ++i) std::ignore = pool.allocate(500);
+  CHECK(upstream.outstanding() == 10);
+  pool.release();
+  CHECK(upstream.outstanding() == 0);
+  std::ignore = pool.allocate(500);
+  CHECK(upstream.outstanding() == 1);
+}
+
+TEST_CASE("a larger slab than upstream has is asked for as a smaller one") {
+  UpstreamResource upstream;
+  LimitingResource limited{upstream, 32 * 64_KiB};
+  PoolResource pool{&limited};
+  std::size_t bytes = 0;
+  try {
+    for (;; bytes += largest) std::ignore = pool.allocate(largest);
+  } catch (const std::bad_alloc&) {
+  }
+  CHECK(bytes == (32 * 64_KiB).count);
 }
 
 TEST_CASE("upstream is called by one thread at a time") {

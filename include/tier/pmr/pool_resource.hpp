@@ -16,11 +16,14 @@ class Pool;
 
 /// A drop-in for `std::pmr::synchronized_pool_resource`, with a cache in each thread.
 ///
-/// Small allocations are cut from slabs of 64 KiB to 2 MiB, which stay until `release()`. What is larger than
-/// `options().largest_required_pool_block`, or aligned to more than 4 KiB, comes from upstream as it is asked for. What
-/// is known of allocations lies outside them: upstream may be slow memory, and deallocating touches none of it. A checked
-/// build aborts when what is deallocated was not allocated here, or in another size or alignment, and tells on stderr what
-/// was not deallocated when it releases. Where upstream has windows, scopes and hints on it cover all that it has.
+/// Small allocations are cut from slabs of 64 KiB to 2 MiB, which stay until `release()`; over memory in windows of 64 KiB,
+/// which go back as soon as they are empty, but for one, so that nobody moves what holds nothing. What is larger than
+/// `options().largest_required_pool_block`, or aligned to more than 4 KiB, comes from upstream as it is asked for. So does,
+/// rounded up, what is small where upstream has no slab, unless that has windows: a buffer of a few KiB is an upstream, too.
+/// What is known of allocations lies outside them: upstream may be slow memory, and deallocating touches none of it. A
+/// checked build aborts when what is deallocated was not allocated here, or in another size or alignment, and tells on
+/// stderr what was not deallocated when it releases. Where upstream has windows, scopes and hints on it cover all that it
+/// has.
 /// \threadsafety  Internally synchronised, but for construction and destruction. Upstream is called by one thread at a
 ///                time. In the child of a fork it goes on, if upstream does.
 class TIER_EXPORT PoolResource : public std::pmr::memory_resource, public AllocationGroup {
