@@ -16,8 +16,8 @@ Manager& manager_of(ObjectRef object) noexcept { return *object.object->block->m
 std::vector<OwnedRun> runs_of(std::vector<BlockRef> blocks) {
   constexpr auto key = [](const BlockRef& block) { return std::pair{block.manager, block.id}; };
   std::ranges::sort(blocks, {}, key);
-  const auto same = std::ranges::unique(blocks, {}, key);
-  blocks.erase(same.begin(), same.end());
+  const auto is_same = [&](const BlockRef& a, const BlockRef& b) { return key(a) == key(b); };
+  blocks.erase(std::unique(blocks.begin(), blocks.end(), is_same), blocks.end());
   std::vector<OwnedRun> runs;
   for (const auto& [manager, id] : blocks) {
     const bool follows = !runs.empty() && runs.back().manager == manager &&
