@@ -4,16 +4,11 @@
 #include <tuple>
 
 #include "pmr/cached_heap.hpp"
-#include "pmr/live_heaps.hpp"
 #include "pmr/metadata.hpp"
 
 namespace tier::detail {
 
-CachedHeap::CachedHeap(SegmentSource& source, bool sharded) : sharded_{sharded}, heap_{source} {
-  LiveHeaps::instance().add(*this);
-}
-
-CachedHeap::~CachedHeap() { LiveHeaps::instance().remove(*this); }
+CachedHeap::CachedHeap(SegmentSource& source, bool sharded) : sharded_{sharded}, heap_{source} {}
 
 std::uint64_t CachedHeap::next_id() noexcept {
   static std::atomic<std::uint64_t> last{0};

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "pmr/depot.hpp"
+#include "pmr/fork_mutex.hpp"
 #include "pmr/metadata.hpp"
 #include "pmr/segment_heap.hpp"
 #include "pmr/thread_cache.hpp"
@@ -20,13 +21,12 @@ namespace tier::detail {
 /// any thread. Caches keep the heap alive as an empty shell when it is closed, so that a thread may end later.
 /// \threadsafety  Internally synchronised. The source is called under the heap's lock, which comes after any lock under
 ///                which the heap is used; of two heaps of which one is the other's source, the user's comes first.
-class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListHook {
+class CachedHeap : public std::enable_shared_from_this<CachedHeap> {
  public:
   /// \param sharded  threads take cells from different pages as long as there are shards, and what one frees serves others
   ///                 without passing through its span: faster, but spans and segments empty later
   /// \pre  `source` outlives the heap's closing. Made by `std::allocate_shared`: caches share it.
   explicit CachedHeap(SegmentSource& source, bool sharded = true);
-  ~CachedHeap();
 
   /// \throws  what the source throws, or `std::bad_alloc`, though what was between threads has been tried, and a cell
   ///          alone; nothing has changed
@@ -82,7 +82,7 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap>, public ListH
   [[nodiscard]] static std::uint64_t next_id() noexcept;
 
   std::atomic<std::uint64_t> id_{next_id()};  // relaxed: under the lock it is looked at again
-  alignas(64) mutable Mutex mutex_;           // not beside the id, which every call reads
+  alignas(64) mutable ForkMutex mutex_;       // not beside the id, which every call reads
   const bool sharded_;
   alignas(64) SegmentHeap heap_ TIER_GUARDED_BY(mutex_);  // nor on the line that waiters look at
   std::array<unsigned, most_shards> threads_ TIER_GUARDED_BY(mutex_){};  // in each shard

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "pmr/fork_mutex.hpp"
 #include "pmr/metadata.hpp"
 
 namespace tier::detail {
@@ -37,7 +38,7 @@ class Ledger {
   [[noreturn]] void fail(const char* format, ...) const noexcept __attribute__((format(printf, 2, 3)));
 
   std::string resource_;
-  Mutex mutex_;
+  ForkMutex mutex_;
   std::unordered_map<void*, Entry, std::hash<void*>, std::equal_to<>,
                      MetadataAllocator<std::pair<void* const, Entry>>>
       entries_ TIER_GUARDED_BY(mutex_);

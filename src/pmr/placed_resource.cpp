@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "pmr/fork_mutex.hpp"
 #include "pmr/ledger.hpp"
 #include "pmr/metadata.hpp"
 
@@ -95,7 +96,7 @@ class PlacedResource::Placements {
   std::shared_ptr<Manager> manager_;
   TierIndex tier_;
   detail::Ledger ledger_{"PlacedResource"};
-  Mutex mutex_;
+  detail::ForkMutex mutex_;
   Storages storages_ TIER_GUARDED_BY(mutex_);
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "pmr/fork_mutex.hpp"
 #include "pmr/metadata.hpp"
 
 namespace tier::detail {
@@ -37,7 +38,7 @@ class WindowMemory final : public std::pmr::memory_resource {
 
   std::shared_ptr<Manager> manager_;
   std::string name_;
-  Mutex mutex_;
+  ForkMutex mutex_;
   Handles handles_ TIER_GUARDED_BY(mutex_);
 };
 

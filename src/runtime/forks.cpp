@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "pmr/live_heaps.hpp"
+#include "pmr/fork_mutex.hpp"
 
 namespace tier::detail {
 namespace {
@@ -36,14 +36,14 @@ class Forks {
   };
 
   Forks() {
-    std::ignore = LiveHeaps::instance();  // whose handlers cannot be registered from one of ours
+    std::ignore = ForkMutexes::instance();  // whose handlers cannot be registered from one of ours
     const int error = pthread_atfork([] { instance().prepare(); }, [] { instance().resume(false); },
                                      [] { instance().resume(true); });
     if (error != 0) throw TierError{{error, std::generic_category()}, "pthread_atfork"};
   }
 
   void prepare() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
-    LiveHeaps::instance().before_fork();  // a thread that holds one may be waiting for a manager
+    ForkMutexes::instance().before_fork();  // a thread that holds one may be waiting for a manager
     mutex_.lock();
     for (auto& [manager, held] : watched_)
       if ((held = manager.lock())) held->before_fork();
@@ -55,7 +55,7 @@ class Forks {
       if (!in_child) held.reset();
     }
     mutex_.unlock();
-    LiveHeaps::instance().after_fork();
+    ForkMutexes::instance().after_fork();
   }
 
   Mutex mutex_;

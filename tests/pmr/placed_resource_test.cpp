@@ -6,16 +6,22 @@
 #include <tier/pmr/pool_resource.hpp>
 #include <tier/runtime/runtime.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <memory_resource>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "support/child.hpp"
 #include "support/message_of.hpp"
+#include "support/sanitized.hpp"
 
 namespace tier {
 namespace {
@@ -133,6 +139,34 @@ TEST_CASE("a placed resource that ends before its allocations says so") {
 #else
   CHECK(ended.code == 0);
 #endif
+}
+
+TEST_CASE("the child of a fork gives back what it does not need, whatever other threads were doing") {
+  if (test::thread_sanitized) {
+    MESSAGE("SKIPPED: ThreadSanitizer does not let a program with threads go on in a child");
+    return;
+  }
+  Runtime runtime = make_runtime();
+  PlacedResource resource{runtime, 0};
+  void* const kept = resource.allocate(1000);
+  std::atomic<bool> stop{false};
+  std::jthread busy{[&] {
+    while (!stop) resource.deallocate(resource.allocate(100), 100);
+  }};
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(30);
+      resource.deallocate(kept, 1000);
+      ::_exit(0);
+    }
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+  stop = true;
+  busy.join();
+  resource.deallocate(kept, 1000);
 }
 
 }  // namespace tier
