@@ -726,11 +726,13 @@ void Entry::throw_out_of_memory(std::error_code cause) const {
 }
 
 void Entry::throw_unreadable(std::size_t i) {
-  const Block& b = *batch_[i].block;
+  core_.throw_unreadable(*batch_[i].block, std::make_error_code(std::errc::io_error));
+}
+
+void ManagerCore::throw_unreadable(const Block& b, std::error_code error) const {
   const auto tier = b.record->primary() != nullptr ? b.record->primary()->tier : TierIndex{0};
-  throw TierError{std::make_error_code(std::errc::io_error),
-                  "reading \"" + std::string{core_.name_of(b)} + "\" from tier " +
-                      std::string{core_.tiers_[tier].tier->name()} + " failed"};
+  throw TierError{error, "reading \"" + std::string{name_of(b)} + "\" from tier " +
+                             std::string{tiers_[tier].tier->name()} + " failed"};
 }
 
 void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {

@@ -333,6 +333,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what,
                                         std::error_code cause) const TIER_REQUIRES(mutex_);
+  [[noreturn]] void throw_unreadable(const Block& b, std::error_code error) const TIER_REQUIRES(mutex_);
   void check_watermarks() noexcept TIER_REQUIRES(mutex_);
 
   // Forks (fork.cpp).

@@ -735,10 +735,23 @@ void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
   std::uint64_t on_their_way = 0;
   std::vector<CopyTask*> tasks;
   tasks.reserve(together);
+  std::vector<BlockId> blocks;
+  blocks.reserve(together);
+  struct Failure {
+    std::error_code error;
+    Direction direction;
+    BlockId block;
+  };
+  std::optional<Failure> failure;
   const auto carry_out = [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {
     without_lock(lock, [&] { engine_.run(tasks); });
-    for (auto* task : tasks) unreference(static_cast<Transfer&>(*task));
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      auto& transfer = static_cast<Transfer&>(*tasks[i]);
+      if (transfer.error && !failure) failure = {transfer.error, transfer.failed, blocks[i]};
+      unreference(transfer);
+    }
     tasks.clear();
+    blocks.clear();
     on_their_way = 0;
   };
   for (; !ids.empty(); ids = ids.subspan(std::min(together, ids.size()))) {
@@ -749,6 +762,7 @@ void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
         if (on_their_way > most) carry_out();
         if (Transfer* const transfer = begin_migration(id, t, lock)) {
           tasks.push_back(transfer);
+          blocks.push_back(id);
           on_their_way += transfer->size;
         }
       }
@@ -759,6 +773,11 @@ void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
     carry_out();
   }
   check_watermarks();
+  if (!failure) return;
+  const Block* const b = find(failure->block);
+  if (b == nullptr) return;  // nobody has it any more
+  if (failure->direction == Direction::Write) throw_out_of_memory(b->size, name_of(*b), failure->error);
+  throw_unreadable(*b, failure->error);
 }
 
 /// \return  the transfer, which the caller runs; null where there is nothing to copy, or the block is in use

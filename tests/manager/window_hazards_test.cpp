@@ -171,4 +171,31 @@ TEST_CASE("the library's own threads take none of the program's signals") {
   CHECK(before.contains(std::to_string(::gettid())));
 }
 
+TEST_CASE("who moves what a device does not take or give is told, and everything stays as it was") {
+  if (!has_windows()) return;
+  Rig rig{4_MiB, 16_MiB, false};
+  const auto object = rig.manager->create_window(1_MiB, 64, "stubborn");
+  const auto bytes = bytes_of(object);
+  std::memset(bytes.data(), 7, bytes.size());
+  {
+    const Failing failing{rig.slow(), Direction::Write};
+    try {
+      migrate(rig, object, 1);
+      FAIL("nobody was told");
+    } catch (const OutOfTierMemory& error) {
+      CHECK(error.cause() == std::errc::io_error);
+      CHECK(std::string_view{error.what()}.find("stubborn") != std::string_view::npos);
+    }
+  }
+  CHECK(all_are(bytes, 7));
+  migrate(rig, object, 1);
+  {
+    const Failing failing{rig.slow(), Direction::Read};
+    CHECK_THROWS_WITH_AS(migrate(rig, object, 0),
+                         "reading \"stubborn\" from tier slow failed: Input/output error", TierError);
+  }
+  CHECK(all_are(bytes, 7));
+  rig.settle();
+}
+
 }  // namespace tier
