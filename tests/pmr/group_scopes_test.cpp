@@ -195,8 +195,8 @@ TEST_CASE("a group has each block of its slabs once, however many of them lie in
     for (void* cell : cells) resource.deallocate(cell, 64);
   };
   MigratingResource memory{manager};
-  PoolResource pool{&memory};  // its slabs grow to 2 MiB
-  check(pool, 80);
+  PoolResource pool{&memory};  // each slab is an object
+  check(pool, 420);
   ArenaResource arena{manager, 64_MiB};  // of blocks of 2 MiB
   GroupResource group{arena};
   check(group, 40);

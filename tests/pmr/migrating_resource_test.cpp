@@ -7,12 +7,15 @@
 #include <tier/pmr/migrating_resource.hpp>
 #include <tier/scope/scope.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <deque>
+#include <iterator>
 #include <random>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "pmr/both_containers.hpp"
@@ -33,6 +36,63 @@ namespace {
 using namespace literals;
 using test::make_manager;
 using test::slow_tiers;
+
+/// Bytes that the tiers have given out.
+double mapped(const Manager& manager) {
+  Bytes sum;
+  for (const auto& tier : manager.statistics().tiers) sum += tier.used;
+  return static_cast<double>(sum.count);
+}
+
+/// Allocations of random sizes, as often between any two powers of two, in order of age.
+class LiveSet {
+ public:
+  LiveSet(std::pmr::memory_resource& resource, std::size_t least, std::size_t most, std::uint64_t seed)
+      : resource_{resource}, random_{seed}, magnitude_{std::log2(least), std::log2(most)} {}
+  ~LiveSet() { free_oldest(0); }
+  LiveSet(const LiveSet&) = delete;
+  LiveSet& operator=(const LiveSet&) = delete;
+
+  [[nodiscard]] double bytes() const noexcept { return static_cast<double>(bytes_); }
+  void grow(std::size_t count) {
+    while (live_.size() < count) {
+      const auto size = static_cast<std::size_t>(std::exp2(magnitude_(random_)));
+      live_.push_back({resource_.allocate(size), size});
+      bytes_ += size;
+    }
+  }
+  /// Until so many are left.
+  void free_oldest(std::size_t count) {
+    for (; live_.size() > count; live_.pop_front()) free(live_.front());
+  }
+  void free_any(std::size_t count) {
+    std::vector<Allocation> kept;
+    std::ranges::sample(live_, std::back_inserter(kept), static_cast<std::ptrdiff_t>(count), random_);
+    auto next = kept.begin();
+    for (const auto& a : live_)
+      if (next != kept.end() && next->p == a.p)
+        ++next;
+      else
+        free(a);
+    live_.assign(kept.begin(), kept.end());
+  }
+
+ private:
+  struct Allocation {
+    void* p;
+    std::size_t size;
+  };
+  void free(const Allocation& a) {
+    resource_.deallocate(a.p, a.size);
+    bytes_ -= a.size;
+  }
+
+  std::pmr::memory_resource& resource_;
+  std::mt19937_64 random_;
+  std::uniform_real_distribution<double> magnitude_;
+  std::deque<Allocation> live_;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace
 
@@ -240,6 +300,40 @@ TEST_CASE(
       std::jthread{run}.join();  // with what it had in its cache
       CHECK(manager->statistics().tiers[0].used <= 64_KiB);
     }
+}
+
+TEST_CASE("what is left of a shrinking live set serves again when it grows, and all returns in the end") {
+  struct Sizes {
+    std::size_t least, most, count;
+  };
+  for (const auto mode : test::window_modes())
+    for (const bool in_group : {false, true})
+      for (const auto& sizes : {Sizes{16, 4 << 10, 40'000}, Sizes{40 << 10, 256 << 10, 300}}) {
+        CAPTURE(to_string(mode));
+        CAPTURE(in_group);
+        CAPTURE(sizes.most);
+        const auto seed = test::seed();
+        CAPTURE(seed);
+        const auto manager = make_manager({tiers::dram(64_MiB), tiers::emulated("cxl", 256_MiB)}, mode);
+        MigratingResource memory{manager};
+        GroupResource group{memory};
+        const auto run = [&] {
+          LiveSet live{in_group ? static_cast<std::pmr::memory_resource&>(group) : memory, sizes.least,
+                       sizes.most, seed};
+          for (int cycle = 0; cycle < 4; ++cycle) {
+            live.grow(sizes.count);
+            const auto full = mapped(*manager);
+            CHECK(full <= live.bytes() * 1.25);
+            cycle % 2 == 0 ? live.free_any(sizes.count / 8) : live.free_oldest(sizes.count / 8);
+            MESSAGE("mapped / live, of an eighth: " << mapped(*manager) / live.bytes());
+            // Of small ones at random each slab keeps some; of the youngest, which lie together, few have to.
+            CHECK(mapped(*manager) <= (cycle % 2 == 0 ? full : full / 2));
+            if (sizes.least > (32_KiB).count) CHECK(mapped(*manager) <= live.bytes() * 1.25);
+          }
+        };
+        std::jthread{run}.join();                                         // with what it had in its caches
+        CHECK(mapped(*manager) <= static_cast<double>((128_KiB).count));  // an empty slab of either
+      }
 }
 
 }  // namespace tier
