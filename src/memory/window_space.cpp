@@ -302,6 +302,7 @@ std::string WindowSpace::why_not() {
 
 WindowSpace::WindowSpace(WindowFaults& faults) : server_{std::make_shared<Server>(faults)} {
   try {
+    server_->threads.reserve(servers);
     for (unsigned i = 0; i < servers; ++i)
       server_->threads.push_back(detail::own_thread([server = server_] { Server::serve(server); }));
   } catch (const std::system_error& error) {
