@@ -14,7 +14,7 @@ constinit thread_local unsigned times_held = 0;  // of the thread that forks
 
 }  // namespace
 
-ForkMutex::ForkMutex() noexcept { ForkMutexes::instance().add(*this); }
+ForkMutex::ForkMutex() { ForkMutexes::instance().add(*this); }
 ForkMutex::~ForkMutex() { ForkMutexes::instance().remove(*this); }
 
 ForkMutexes& ForkMutexes::instance() {

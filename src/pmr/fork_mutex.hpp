@@ -10,7 +10,8 @@ namespace tier::detail {
 /// A mutex that is free in the child of a fork, whichever thread had it.
 class ForkMutex : public Mutex, public boost::intrusive::list_base_hook<> {
  public:
-  ForkMutex() noexcept;
+  /// \throws  `std::bad_alloc`
+  ForkMutex();
   ~ForkMutex();
   ForkMutex(const ForkMutex&) = delete;
   ForkMutex& operator=(const ForkMutex&) = delete;
