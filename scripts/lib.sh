@@ -8,6 +8,8 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_dir=$(realpath -m "${TIER_BUILD_DIR:-$root/build}")
 jobs=${TIER_JOBS:-$(nproc)}
+# Clones and worktrees share what the compiler has made of the same sources.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
 
 build_packages=(g++ cmake ninja-build ccache pkg-config git python3 libtbb-dev liburing-dev libdnnl-dev libcli11-dev
   nlohmann-json3-dev libfmt-dev libxxhash-dev doctest-dev libbenchmark-dev libmimalloc-dev libjemalloc-dev libboost-dev
