@@ -10,21 +10,28 @@ constexpr std::int64_t usual_image = 299;
 constexpr Pooling around{.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}};
 constexpr Pooling halving{.kernel = {3, 3}, .stride = {2, 2}};
 
-/// Convolution, batch norm and relu in a chain, as branches of these networks are written.
+/// Convolutions in a chain, as branches of these networks are written.
 struct Chain {
   Network& net;
   Value at;
+  bool normed = true;  ///< with batch norm, else with a bias
 
   /// As large as its input.
-  Chain same(std::int64_t channels, Pair kernel) const {
-    return {net, conv_bn_relu(net, at, same_size(channels, kernel))};
-  }
+  Chain same(std::int64_t channels, Pair kernel) const { return then(same_size(channels, kernel)); }
   /// Without padding.
   Chain valid(std::int64_t channels, Pair kernel, std::int64_t stride = 1) const {
-    return {net, conv_bn_relu(net, at, {.channels = channels, .kernel = kernel, .stride = {stride, stride}})};
+    return then({.channels = channels, .kernel = kernel, .stride = {stride, stride}});
   }
-  Chain mean_around() const { return {net, net.mean_pool(at, around)}; }
+  Chain mean_around() const { return {net, net.mean_pool(at, around), normed}; }
+
+ private:
+  Chain then(Convolution convolution) const {
+    convolution.bias = !normed;
+    return {net, normed ? conv_bn_relu(net, at, convolution) : net.relu(net.convolution(at, convolution)),
+            normed};
+  }
 };
+Chain with_bias(Network& net, Value at) { return {net, at, false}; }
 
 Value input(Network& net, const NetworkOptions& o) {
   const auto image = o.image > 0 ? o.image : usual_image;
@@ -73,29 +80,29 @@ Value block_8(Network& net, Value x) {
 // ---- v4
 
 Value stem_v4(Network& net, const NetworkOptions& o) {
-  const auto x = Chain{net, input(net, o)}.valid(32, {3, 3}, 2).valid(32, {3, 3}).same(64, {3, 3}).at;
-  const auto a = net.concat({net.max_pool(x, halving), Chain{net, x}.valid(96, {3, 3}, 2).at});
-  const Chain in{net, a};
+  const auto x = with_bias(net, input(net, o)).valid(32, {3, 3}, 2).valid(32, {3, 3}).same(64, {3, 3}).at;
+  const auto a = net.concat({net.max_pool(x, halving), with_bias(net, x).valid(96, {3, 3}, 2).at});
+  const auto in = with_bias(net, a);
   const auto b = net.concat({in.same(64, {1, 1}).valid(96, {3, 3}).at,
                              in.same(64, {1, 1}).same(64, {7, 1}).same(64, {1, 7}).valid(96, {3, 3}).at});
-  return net.concat({Chain{net, b}.valid(192, {3, 3}, 2).at, net.max_pool(b, halving)});
+  return net.concat({with_bias(net, b).valid(192, {3, 3}, 2).at, net.max_pool(b, halving)});
 }
 
 Value block_a(Network& net, Value x) {
-  const Chain in{net, x};
+  const auto in = with_bias(net, x);
   return net.concat({in.mean_around().same(96, {1, 1}).at, in.same(96, {1, 1}).at,
                      in.same(64, {1, 1}).same(96, {3, 3}).at,
                      in.same(64, {1, 1}).same(96, {3, 3}).same(96, {3, 3}).at});
 }
 
 Value reduction_a(Network& net, Value x) {
-  const Chain in{net, x};
+  const auto in = with_bias(net, x);
   return net.concat({net.max_pool(x, halving), in.valid(384, {3, 3}, 2).at,
                      in.same(192, {1, 1}).same(224, {3, 3}).valid(256, {3, 3}, 2).at});
 }
 
 Value block_b(Network& net, Value x) {
-  const Chain in{net, x};
+  const auto in = with_bias(net, x);
   const auto twice =
       in.same(192, {1, 1}).same(192, {1, 7}).same(224, {7, 1}).same(224, {1, 7}).same(256, {7, 1});
   return net.concat({in.mean_around().same(128, {1, 1}).at, in.same(384, {1, 1}).at,
@@ -103,13 +110,13 @@ Value block_b(Network& net, Value x) {
 }
 
 Value reduction_b(Network& net, Value x) {
-  const Chain in{net, x};
+  const auto in = with_bias(net, x);
   return net.concat({net.max_pool(x, halving), in.same(192, {1, 1}).valid(192, {3, 3}, 2).at,
                      in.same(256, {1, 1}).same(256, {1, 7}).same(320, {7, 1}).valid(320, {3, 3}, 2).at});
 }
 
 Value block_c(Network& net, Value x) {
-  const Chain in{net, x};
+  const auto in = with_bias(net, x);
   const auto once = in.same(384, {1, 1});
   const auto twice = in.same(384, {1, 1}).same(448, {1, 3}).same(512, {3, 1});
   return net.concat({in.mean_around().same(256, {1, 1}).at, in.same(256, {1, 1}).at,

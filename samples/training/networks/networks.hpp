@@ -43,11 +43,12 @@ struct VggDepths {
 /// As published, halving the channels between blocks.
 [[nodiscard]] Network densenet(std::string name, const std::array<int, 4>& layers,
                                const NetworkOptions& options);
-/// As AutoTM's authors coded it: 64 channels between blocks.
+/// As AutoTM's authors coded it: twice the growth, not half of what came, is left between blocks.
 [[nodiscard]] Network densenet_of_autotm(std::string name, const std::array<int, 4>& layers,
                                          const NetworkOptions& options);
 
 [[nodiscard]] Network inception_v3(const NetworkOptions& options);
+/// With biases instead of batch norms: only so does it have the footprint that AutoTM reports.
 [[nodiscard]] Network inception_v4(const NetworkOptions& options);
 
 /// A language model: embedding, two LSTM layers, a distribution over the next character.
