@@ -12,9 +12,9 @@
 #include <set>
 #include <sstream>
 
+#include "common/testing/data_folder.hpp"
 #include "plain_memory.hpp"
 #include "runs.hpp"
-#include "tests/data_folder.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tiered_memory.hpp"
 
@@ -143,7 +143,7 @@ TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, 
 TEST_CASE(
     "on real logs a run at a tenth of fast memory ends with the bits of the plain run, and has learned" *
     doctest::test_suite("data")) {
-  const auto data = data_folder();
+  const auto data = sample::data_folder();
   if (!data) return;
   struct RealLog {
     const char* format;
@@ -206,7 +206,8 @@ TEST_CASE("--policy decides for rows too where it can, and --row-policy for rows
   const TemporaryFolder folder;
   auto options = small_options();
   options.lookahead = 0;
-  options.slow = fmt::format("file:{}:8MiB", folder.path().string());  // in memory, the background decides when
+  options.slow =
+      fmt::format("file:{}:8MiB", folder.path().string());  // in memory, the background decides when
   std::set<std::uint64_t> traffic;
   for (const auto name : tier::row_policy_names()) {
     options.row_policy = name;
