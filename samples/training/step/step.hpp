@@ -49,7 +49,7 @@ struct Iteration {
   std::uint64_t seed = 1;
   float rate = 0.1F;
   /// Writes a batch: images channels-last, or ids; and the class of each row.
-  std::function<void(std::span<float> inputs, std::span<float> labels)> fill;
+  std::function<void(std::span<float> inputs, std::span<float> labels)> fill{};
   double loss = 0;          ///< mean over the batch
   std::size_t correct = 0;  ///< rows whose class is the likeliest
   std::size_t rows = 0;
