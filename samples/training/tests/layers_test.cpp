@@ -218,6 +218,10 @@ TEST_CASE("a sum and its gradients are those of direct loops") {
       return net.sum(net.convolution(x, {.channels = 5}), net.convolution(x, {.channels = 5}));
     }));
   }
+  SUBCASE("of what a relu gave, which its backward pass reads") {
+    check_against_reference(between(
+        [](Network& net, Value x) { return net.sum(net.relu(net.convolution(x, {.channels = 5})), x); }));
+  }
   SUBCASE("of a value and itself") {
     check_against_reference(between([](Network& net, Value x) { return net.relu(net.sum(x, x)); }));
   }
