@@ -10,7 +10,7 @@ build_dir=$(realpath -m "${TIER_BUILD_DIR:-$root/build}")
 jobs=${TIER_JOBS:-$(nproc)}
 
 build_packages=(g++ cmake ninja-build ccache pkg-config git python3 libtbb-dev liburing-dev libdnnl-dev libcli11-dev
-  nlohmann-json3-dev libfmt-dev libxxhash-dev doctest-dev libbenchmark-dev libmimalloc-dev libjemalloc-dev libboost-dev
+  nlohmann-json3-dev libfmt-dev libxxhash-dev zlib1g-dev doctest-dev libbenchmark-dev libmimalloc-dev libjemalloc-dev libboost-dev
   gnuplot-nox)
 check_packages=(clang clang-format clang-tidy codespell python3-venv)
 
