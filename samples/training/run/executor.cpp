@@ -8,12 +8,12 @@
 namespace training {
 
 Parameters::Parameters(const Step& step, Memory& memory, std::uint64_t seed) : memory_{memory} {
-  for (const auto& [id, initial] : step.parameters) {
-    const auto& tensor = tensors_.emplace_back(step.tensors[id]);
+  for (const auto& parameter : step.parameters) {
+    const auto& tensor = tensors_.emplace_back(step.tensors[parameter.tensor]);
     slots_.push_back(memory.add(tensor.name, tensor.bytes));
     const SlotUse use{slots_.back(), Role::Overwrites};
     memory.run("initialise", {&use, 1}, [&](std::span<std::byte* const> data) {
-      initialise(initial, sample::mix(seed, std::uint64_t{id}),
+      initialise(parameter.initial, sample::mix(seed, std::uint64_t{parameter.tensor}),
                  {reinterpret_cast<float*>(data[0]), tensor.bytes / sizeof(float)});
     });
   }

@@ -110,7 +110,9 @@ void check_against_reference(const Network& net) {
   const auto batch = random_batch(net);
   const auto [loss, before, after] = learn_once(net, batch);
   CHECK(loss == doctest::Approx(reference_loss(net, before, batch, kept)).epsilon(1e-5));
-  for (const auto& [name, values] : before) {
+  for (const auto& weight : before) {  // no structured binding: clang 14 cannot capture it
+    const auto& name = weight.first;
+    const auto& values = weight.second;
     if (!is_learned(name)) continue;
     CAPTURE(name);
     const auto stride = std::max<std::size_t>(1, values.size() / 12);

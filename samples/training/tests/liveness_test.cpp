@@ -37,7 +37,7 @@ Sketch three_layers(std::size_t bytes) {
   s.kernel(Phase::Forward, {{0, writes}});
   s.kernel(Phase::Forward, {{0, reads}, {1, writes}});
   s.kernel(Phase::Forward, {{1, reads}, {2, writes}});
-  for (const TensorId t : {2, 1, 0}) s.kernel(Phase::Backward, {{t, reads}});
+  for (const auto t : {TensorId{2}, TensorId{1}, TensorId{0}}) s.kernel(Phase::Backward, {{t, reads}});
   return s;
 }
 
