@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "huge_buffer.hpp"
+#include "common/huge_buffer.hpp"
 #include "plain_memory.hpp"
 #include "plain_table.hpp"
 
@@ -39,7 +39,7 @@ class IndexedTable final : public dlrm::PlainTable {
  private:
   [[nodiscard]] RowId* index() const { return reinterpret_cast<RowId*>(index_.data()); }
 
-  dlrm::HugeBuffer index_;
+  sample::HugeBuffer index_;
   dlrm::Lookup found_;  // by the last gather
 };
 

@@ -2,18 +2,17 @@
 /// \file  tier-dlrm: trains a recommendation model on a click log and compares ways to hold its embedding tables.
 #include <fmt/format.h>
 #include <omp.h>
-#include <unistd.h>
 #include <harness/control_groups.hpp>
 #include <tier/core/error.hpp>
 
 #include <atomic>
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <memory>
 
 #include "allowance.hpp"
+#include "common/brief_spinning.hpp"
 #include "common/text_table.hpp"
 #include "runs.hpp"
 
@@ -25,16 +24,6 @@ std::atomic<bool> interrupted = false;
 void on_interrupt(int signal) {
   interrupted = true;
   std::signal(signal, SIG_DFL);
-}
-
-/// oneDNN computes on OpenMP's threads. By default these spin for long between two kernels and take the cores from the
-/// threads that move rows; asleep at once, they make every kernel wait for them. So they spin briefly. OpenMP reads its
-/// environment when it is loaded, hence the new start.
-void restart_with_brief_spinning(char** argv) {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
-  ::setenv("OMP_WAIT_POLICY", "active", 1);
-  ::setenv("GOMP_SPINCOUNT", "10000", 1);
-  ::execv("/proc/self/exe", argv);  // returns only if it failed, and then they spin for longer
 }
 
 void warn_of_bad_lines(const dlrm::BadLines& bad) {
@@ -122,7 +111,7 @@ int fail(const std::exception& error, int status) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  restart_with_brief_spinning(argv);
+  sample::restart_with_brief_spinning(argv);
   const auto options = dlrm::parse_options({argv + 1, argv + argc}, std::cout);
   if (!options) return 0;
   std::signal(SIGINT, on_interrupt);

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/huge_buffer.hpp"
 #include "embedding.hpp"
-#include "huge_buffer.hpp"
 #include "report.hpp"
 
 namespace dlrm {
@@ -26,7 +26,7 @@ class PlainTensor {
   [[nodiscard]] std::size_t count() const { return count_; }
 
  private:
-  HugeBuffer values_;
+  sample::HugeBuffer values_;
   std::size_t count_;
 };
 

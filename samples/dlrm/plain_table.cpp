@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "huge_buffer.hpp"
+#include "common/huge_buffer.hpp"
 
 // One function, compiled for both kinds of CPU and chosen at run time.
 #if defined(__x86_64__)
@@ -37,7 +37,7 @@ RowId row_of(std::uint64_t occurrence) { return static_cast<RowId>(occurrence >>
 std::size_t sample_of(std::uint64_t occurrence) { return occurrence & 0xffffffff; }
 
 std::shared_ptr<std::byte> huge_rows(std::size_t size_bytes) {
-  auto buffer = std::make_shared<HugeBuffer>(size_bytes);
+  auto buffer = std::make_shared<sample::HugeBuffer>(size_bytes);
   return {buffer, reinterpret_cast<std::byte*>(buffer->data())};
 }
 

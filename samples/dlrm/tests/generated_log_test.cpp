@@ -11,8 +11,8 @@
 #include <string>
 
 #include "common/access_skew.hpp"
+#include "common/testing/data_folder.hpp"
 #include "logs/generated_log.hpp"
-#include "tests/data_folder.hpp"
 
 using namespace dlrm;
 using namespace sample;
@@ -84,7 +84,7 @@ TEST_CASE("the default skew has the histogram of production logs, within a tenth
 }
 
 TEST_CASE("the default skew is made of the numbers that were published" * doctest::test_suite("data")) {
-  const auto data = data_folder();
+  const auto data = sample::data_folder();
   if (!data) return;
   std::ifstream file{*data / "access_traces/dlrm_2021_locality_stats.txt"};
   REQUIRE_MESSAGE(file, "TIER_DATA has no access_traces/dlrm_2021_locality_stats.txt");

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/data_folder.hpp"
+#include "common/testing/data_folder.hpp"
 
 using namespace tier;
 using namespace tier::literals;
@@ -79,7 +79,7 @@ class Replay {
 
 TEST_CASE("on the bags of a bookseller, policies have the hit rates that are known of them" *
           doctest::test_suite("data")) {
-  const auto data = dlrm::data_folder();
+  const auto data = sample::data_folder();
   if (!data) return;
   const auto batches = batches_of(*data / "interactions/amazon_book_bags.txt");
   std::vector<RowId> all;

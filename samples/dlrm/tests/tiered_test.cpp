@@ -12,9 +12,9 @@
 #include <set>
 #include <sstream>
 
+#include "common/testing/data_folder.hpp"
 #include "plain_memory.hpp"
 #include "runs.hpp"
-#include "tests/data_folder.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tiered_memory.hpp"
 
@@ -143,7 +143,7 @@ TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, 
 TEST_CASE(
     "on real logs a run at a tenth of fast memory ends with the bits of the plain run, and has learned" *
     doctest::test_suite("data")) {
-  const auto data = data_folder();
+  const auto data = sample::data_folder();
   if (!data) return;
   struct RealLog {
     const char* format;

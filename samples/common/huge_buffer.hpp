@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace dlrm {
+namespace sample {
 
 /// Zeroed floats in huge pages where the system gives them, touched by all threads.
 class HugeBuffer {
@@ -21,4 +21,4 @@ class HugeBuffer {
   std::unique_ptr<void, Unmap> memory_;
 };
 
-}  // namespace dlrm
+}  // namespace sample

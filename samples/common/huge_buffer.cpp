@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "huge_buffer.hpp"
+#include "common/huge_buffer.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace dlrm {
+namespace sample {
 namespace {
 
 using namespace tier::literals;
@@ -43,4 +43,4 @@ HugeBuffer::HugeBuffer(std::size_t size_bytes) : memory_{nullptr, Unmap{0}} {
 
 void HugeBuffer::Unmap::operator()(void* memory) const noexcept { ::munmap(memory, size); }
 
-}  // namespace dlrm
+}  // namespace sample

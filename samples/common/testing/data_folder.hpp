@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace dlrm {
+namespace sample {
 
 /// The folder that TIER_DATA names; without one a case of the suite "data" ends, which CTest reports as skipped.
 inline std::optional<std::filesystem::path> data_folder() {
@@ -16,4 +16,4 @@ inline std::optional<std::filesystem::path> data_folder() {
   return {};
 }
 
-}  // namespace dlrm
+}  // namespace sample

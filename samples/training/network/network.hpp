@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A network as data: layers, their inputs and the shapes of what they give. Nothing is allocated.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace training {
+
+/// Images are [batch, channels, height, width], sequences [steps, batch, width], rows [batch, width].
+using Dims = std::vector<std::int64_t>;
+[[nodiscard]] std::int64_t count_of(const Dims& dims);
+
+/// Vertical, horizontal.
+using Pair = std::array<std::int64_t, 2>;
+
+struct Input {};
+struct Convolution {
+  std::int64_t channels = 0;
+  Pair kernel{1, 1};
+  Pair stride{1, 1};
+  Pair padding{0, 0};
+  bool bias = false;
+};
+struct BatchNorm {};
+struct Relu {};
+enum class PoolKind : std::uint8_t { Max, Mean };
+struct Pooling {
+  PoolKind kind = PoolKind::Max;
+  Pair kernel{2, 2};
+  Pair stride{2, 2};
+  Pair padding{0, 0};
+};
+struct Concat {};  // of channels
+struct Sum {};
+/// Of each image as a whole, or of each row of a sequence.
+struct InnerProduct {
+  std::int64_t width = 0;
+  bool bias = true;
+};
+struct Dropout {
+  float share = 0.5F;  ///< of the values, which become 0
+};
+/// Of whole numbers below `count`, [steps, batch].
+struct Embedding {
+  std::int64_t count = 0;
+  std::int64_t width = 0;
+};
+struct Lstm {
+  std::int64_t width = 0;
+};
+/// The mean cross-entropy of softmax against labels, which it is given as one class for each row.
+struct SoftmaxLoss {};
+
+using Attributes = std::variant<Input, Convolution, BatchNorm, Relu, Pooling, Concat, Sum, InnerProduct,
+                                Dropout, Embedding, Lstm, SoftmaxLoss>;
+
+/// What a layer gives, named by the layer's place in its network.
+struct Value {
+  std::size_t layer = 0;
+  friend auto operator<=>(Value, Value) = default;
+};
+
+struct Layer {
+  std::string name;  ///< `conv12`: unique in its network
+  Attributes attributes;
+  std::vector<Value> inputs;
+  Dims shape;  ///< of what it gives
+};
+
+/// Builds a network layer by layer, so that each comes after its inputs.
+class Network {
+ public:
+  explicit Network(std::string name) : name_{std::move(name)} {}
+
+  Value input(const Dims& shape) { return add(Input{}, {}, shape); }
+  /// \throws  `tier::ConfigError` if the image is smaller than the kernel, as `max_pool` and `mean_pool` do
+  Value convolution(Value x, const Convolution& attributes);
+  Value batch_norm(Value x) { return add(BatchNorm{}, {x}, shape(x)); }
+  Value relu(Value x) { return add(Relu{}, {x}, shape(x)); }
+  Value max_pool(Value x, Pooling attributes);
+  Value mean_pool(Value x, Pooling attributes);
+  /// Of the whole image, to [batch, channels, 1, 1].
+  Value mean_of_image(Value x);
+  /// \pre  images that differ in their channels alone
+  Value concat(std::span<const Value> parts);
+  Value concat(std::initializer_list<Value> parts) { return concat(std::span{parts.begin(), parts.size()}); }
+  /// \pre  equal shapes
+  Value sum(Value a, Value b);
+  Value inner_product(Value x, const InnerProduct& attributes);
+  Value dropout(Value x, const Dropout& attributes) { return add(attributes, {x}, shape(x)); }
+  Value embedding(Value ids, const Embedding& attributes);
+  Value lstm(Value x, const Lstm& attributes);
+  /// Ends the network.
+  void softmax_loss(Value logits) { add(SoftmaxLoss{}, {logits}, {shape(logits).front()}); }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::vector<Layer>& layers() const { return layers_; }
+  [[nodiscard]] const Layer& layer(Value value) const { return layers_.at(value.layer); }
+  [[nodiscard]] const Dims& shape(Value value) const { return layer(value).shape; }
+
+ private:
+  Value add(Attributes attributes, std::vector<Value> inputs, Dims shape);
+
+  std::string name_;
+  std::vector<Layer> layers_;
+  std::map<std::string_view, std::size_t> count_of_kind_;
+};
+
+}  // namespace training

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The networks that the program trains, by name.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "network/network.hpp"
+
+namespace training {
+
+struct NetworkOptions {
+  std::int64_t batch = 64;
+  std::int64_t channels = 3;    ///< of images
+  std::int64_t image = 0;       ///< pixels in height and width; 0: as published
+  std::int64_t classes = 1000;  ///< of images, or the characters that text has
+  std::int64_t growth = 32;     ///< of a DenseNet
+  std::int64_t steps = 35;      ///< of a sequence
+  std::int64_t width = 650;     ///< of an LSTM
+};
+
+/// The convolutions of each of VGG's five parts.
+struct VggDepths {
+  std::array<int, 5> parts;
+  /// AutoTM's: a part's last convolution has the channels of the next part.
+  bool widens_early = false;
+};
+[[nodiscard]] Network vgg(std::string name, const VggDepths& depths, const NetworkOptions& options);
+
+/// Residual networks of three parts for small images.
+[[nodiscard]] Network resnet_of_small_images(std::string name, int blocks, const NetworkOptions& options);
+/// Of bottlenecks, as published: the 3x3 convolution has the stride.
+[[nodiscard]] Network resnet(std::string name, const std::array<int, 4>& blocks,
+                             const NetworkOptions& options);
+/// With batch norm and relu in front of each convolution.
+[[nodiscard]] Network resnet_v2(std::string name, const std::array<int, 4>& blocks,
+                                const NetworkOptions& options);
+/// As AutoTM's authors coded it: the last 1x1 convolution has the stride.
+[[nodiscard]] Network resnet_of_autotm(std::string name, const std::array<int, 4>& blocks,
+                                       const NetworkOptions& options);
+
+/// As published, halving the channels between blocks.
+[[nodiscard]] Network densenet(std::string name, const std::array<int, 4>& layers,
+                               const NetworkOptions& options);
+/// As AutoTM's authors coded it: twice the growth, not half of what came, is left between blocks.
+[[nodiscard]] Network densenet_of_autotm(std::string name, const std::array<int, 4>& layers,
+                                         const NetworkOptions& options);
+
+[[nodiscard]] Network inception_v3(const NetworkOptions& options);
+/// With biases instead of batch norms: only so does it have the footprint that AutoTM reports.
+[[nodiscard]] Network inception_v4(const NetworkOptions& options);
+
+/// A language model: embedding, two LSTM layers, a distribution over the next character.
+[[nodiscard]] Network lstm_language_model(const NetworkOptions& options);
+
+enum class InputKind : std::uint8_t { Images, Text };
+struct KnownNetwork {
+  std::string_view name;
+  InputKind input;
+  Network (*make)(const NetworkOptions& options);
+};
+[[nodiscard]] const std::vector<KnownNetwork>& known_networks();
+
+/// \throws  `tier::ConfigError` naming those that there are
+[[nodiscard]] const KnownNetwork& find_network(std::string_view name);
+
+}  // namespace training

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tier/core/error.hpp>
+#include <tier/runtime/policies.hpp>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <thread>
+#include <tuple>
+
+#include "common/command_line.hpp"
+#include "common/tier_options.hpp"
+#include "networks/networks.hpp"
+
+namespace training {
+namespace {
+
+void add_network_options(CLI::App& app, Options& o) {
+  std::string names;
+  for (const auto& known : known_networks()) names += (names.empty() ? "" : ", ") + std::string{known.name};
+  app.add_option("network", o.network, names)->required();
+  app.add_option("--data", o.data, "Folder of CIFAR-10, MNIST or text; without it data is generated");
+  app.add_option("--batch", o.batch, "Images or sequences in a batch")->capture_default_str();
+  app.add_option("--image", o.image, "Pixels in height and width that images are enlarged to; 0: as they are")
+      ->capture_default_str();
+  app.add_option("--growth", o.growth, "Of a DenseNet: channels of each layer")->capture_default_str();
+  app.add_option("--steps", o.steps, "Of an LSTM: characters in a sequence")->capture_default_str();
+  app.add_option("--width", o.width, "Of an LSTM: values in its state")->capture_default_str();
+}
+
+void add_learning_options(CLI::App& app, Options& o) {
+  app.add_option("--optimizer", o.optimizer, "sgd (with momentum) or adam [images: sgd, text: adam]")
+      ->check(CLI::IsMember({"sgd", "adam"}));
+  app.add_option("--rate", o.rate, "Highest learning rate [the network's usual]");
+  app.add_option("--decay", o.decay, "Of weights")->capture_default_str();
+  app.add_option("--iterations", o.iterations, "Batches to learn, instead of --epochs");
+  app.add_option("--epochs", o.epochs, "Times the data is learned from")->capture_default_str();
+  app.add_option("--seed", o.seed, "Of weights, order and generated data")->capture_default_str();
+  app.add_option("--threads", o.threads, "Threads that compute; 0: one for each core")->capture_default_str();
+}
+
+void add_memory_options(CLI::App& app, Options& o) {
+  app.add_option("--fast", o.fast, "Fast memory: a size, or a share of the step's peak")
+      ->capture_default_str();
+  app.add_option("--slow", o.slow,
+                 "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
+  app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
+  app.add_option("--ahead", o.ahead, "Prefetched before its use: a size, or a share of the fast memory")
+      ->capture_default_str();
+  app.add_option("--run", o.run, "One run, by its name [both]")->check(CLI::IsMember(run_names()));
+  app.add_option("--json", o.json, "Write the results to this file; - is stdout, without the table");
+}
+
+void check(bool holds, const std::string& message) {
+  if (!holds) throw tier::ConfigError{message};
+}
+
+void check_options(const CLI::App& app, const Options& o) {
+  const bool text = find_network(o.network).input == InputKind::Text;
+  for (const auto* name : {"--image", "--growth"})
+    check(!text || app.count(name) == 0, fmt::format("{} is for images, not for {}", name, o.network));
+  for (const auto* name : {"--steps", "--width"})
+    check(text || app.count(name) == 0, fmt::format("{} is for text, not for {}", name, o.network));
+  const std::pair<const char*, std::int64_t> positive[] = {
+      {"--batch", o.batch}, {"--growth", o.growth}, {"--steps", o.steps}, {"--width", o.width}};
+  for (const auto& [name, value] : positive) check(value > 0, fmt::format("{} must be at least 1", name));
+  check(o.image >= 0, "--image must not be negative");
+  check(o.epochs > 0, "--epochs must be at least 1");
+  check(app.count("--iterations") == 0 || o.iterations > 0, "--iterations must be at least 1");
+  check(app.count("--iterations") == 0 || app.count("--epochs") == 0,
+        "give --iterations or --epochs, not both");
+  check(!o.rate || (*o.rate > 0 && std::isfinite(*o.rate)), "--rate must be positive and finite");
+  check(o.decay >= 0 && std::isfinite(o.decay), "--decay must be finite and not negative");
+  std::ignore = sample::parse_fast(o.fast, tier::Bytes{1 << 20});
+  std::ignore = sample::parse_fast(o.ahead, tier::Bytes{1 << 20});
+  std::ignore = sample::parse_slow(o.slow, tier::Bytes{1 << 20});
+  std::ignore = tier::make_policy(o.policy);
+}
+
+}  // namespace
+
+const std::vector<std::string>& run_names() {
+  static const std::vector<std::string> names{"plain", "tiered"};
+  return names;
+}
+
+std::optional<Options> parse_options(std::vector<std::string> arguments, std::ostream& out) {
+  Options options;
+  CLI::App app{
+      "Trains a neural network whose tensors lie in two tiers of memory, beside the same on plain memory.",
+      "tier-train"};
+  add_network_options(app, options);
+  add_learning_options(app, options);
+  add_memory_options(app, options);
+  if (!sample::parse(app, std::move(arguments), out)) return {};
+  check_options(app, options);
+  return options;
+}
+
+std::size_t threads_of(const Options& options) {
+  return options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+}
+
+}  // namespace training

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The program's command line.
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace training {
+
+struct Options {
+  std::string network;
+  std::string data;  ///< a folder; empty: generated
+  std::int64_t batch = 64;
+  std::int64_t image = 0;  ///< 0: as the data has it
+  std::int64_t growth = 32;
+  std::int64_t steps = 35;
+  std::int64_t width = 650;
+  std::optional<double> rate{};  ///< none: the network's usual
+  std::string optimizer;         ///< empty: the network's usual
+  double decay = 5e-4;
+  std::uint64_t iterations = 0;  ///< 0: as many as `epochs` have
+  std::uint64_t epochs = 1;
+  std::uint64_t seed = 1;
+  std::size_t threads = 0;  ///< 0: one for each core
+
+  std::string fast = "20%";
+  std::string slow;  ///< empty: emulated:cxl of a quarter more than the peak
+  std::string policy = "hint_aware";
+  std::string ahead = "50%";  ///< of the fast memory
+  std::string run;            ///< one run by its name; empty: both
+  std::string json;
+};
+
+/// \param arguments  without the program's name
+/// \return           none if the help was asked for and printed to `out`
+/// \throws           `tier::ConfigError` for what is unknown, malformed or contradicts itself
+[[nodiscard]] std::optional<Options> parse_options(std::vector<std::string> arguments, std::ostream& out);
+
+/// What `--run` takes.
+[[nodiscard]] const std::vector<std::string>& run_names();
+
+/// As given, else one for each core.
+[[nodiscard]] std::size_t threads_of(const Options& options);
+
+}  // namespace training

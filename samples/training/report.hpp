@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What runs have to say: as a table and as JSON.
+#include <span>
+#include <string>
+
+#include "run/train.hpp"
+
+namespace training {
+
+/// The first run is what the others are compared with, if it is on plain memory.
+[[nodiscard]] std::string to_table(std::span<const RunResult> runs);
+/// {"runs": [...]}; numbers that are not finite are null.
+[[nodiscard]] std::string to_json(std::span<const RunResult> runs);
+
+}  // namespace training

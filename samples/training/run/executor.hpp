@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Walks a step over a memory. The same kernels on every memory, so results are the same bits.
+#include <unordered_map>
+#include <vector>
+
+#include "common/checksum.hpp"
+#include "run/memory.hpp"
+#include "step/liveness.hpp"
+
+namespace training {
+
+/// A network's parameters and its optimiser's state in a memory, where all its steps find them.
+class Parameters {
+ public:
+  /// \param step  any of the network's: of all, they are the first tensors
+  Parameters(const Step& step, Memory& memory, std::uint64_t seed);
+
+  [[nodiscard]] std::size_t count() const { return slots_.size(); }
+  [[nodiscard]] Slot slot(TensorId tensor) const { return slots_[tensor]; }
+  /// Calls `f(name, values)` for each.
+  void visit(tier::FunctionRef<void(const StepTensor&, std::span<const float>)> f) const;
+  void add_to(sample::Checksum& checksum) const;
+
+ private:
+  Memory& memory_;
+  std::vector<StepTensor> tensors_;
+  std::vector<Slot> slots_;
+};
+
+class Executor {
+ public:
+  /// \param ahead  bytes that are prefetched before they are used
+  /// \pre          the others outlive it
+  Executor(const Step& step, const Parameters& parameters, Memory& memory, std::size_t ahead);
+
+  /// \throws  as `Memory::run`; the step is then in parts, and its parameters as far as it came
+  void run(Iteration& iteration);
+
+ private:
+  /// A kernel with what it takes to run it.
+  struct Ready {
+    std::vector<SlotUse> uses;
+    dnnl::primitive primitive;
+    std::vector<dnnl::memory> arguments;  ///< as the kernel's
+    std::unordered_map<int, dnnl::memory> by_index;
+  };
+  [[nodiscard]] Ready make_ready(const Kernel& kernel) const;
+  void run_kernel(std::size_t index, Iteration& iteration);
+  void compute(const Kernel& kernel, const Ready& ready, std::span<std::byte* const> data,
+               Iteration& iteration);
+
+  const Step& step_;
+  Memory& memory_;
+  dnnl::stream stream_;
+  std::vector<Slot> slots_;  // of each tensor
+  std::vector<Hints> hints_;
+  std::vector<Ready> kernels_;
+  std::vector<float*> data_;
+};
+
+}  // namespace training

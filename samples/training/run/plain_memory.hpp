@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Memory without libtier: what the tiered runs are compared with.
+///
+/// Freed early and used again at once, in huge pages that are touched before they are used, as libtier's are.
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "common/huge_buffer.hpp"
+#include "run/memory.hpp"
+
+namespace training {
+
+/// Hands out pieces of large buffers, the smallest that fits first, and puts neighbours together again.
+class PlainPool {
+ public:
+  static constexpr std::size_t alignment = 64;
+
+  [[nodiscard]] std::byte* take(std::size_t bytes);
+  void give_back(std::byte* piece, std::size_t bytes);
+
+ private:
+  using Piece = std::pair<std::size_t, std::byte*>;  // bytes first: the smallest that fits
+  void add_free(std::byte* begin, std::size_t bytes);
+  void remove_free(std::byte* begin, std::size_t bytes);
+  void grow(std::size_t bytes);
+
+  std::vector<sample::HugeBuffer> buffers_;
+  std::set<Piece> by_size_;
+  std::map<std::byte*, std::size_t> by_address_;
+};
+
+class PlainMemory final : public Memory {
+ public:
+  Slot add(std::string name, std::size_t bytes) override;
+  void run(std::string_view kernel, std::span<const SlotUse> uses, const Body& body) override;
+  void retire(Slot slot) override;
+  void archive(Slot) override {}
+  void prefetch(Slot) override {}
+  void end_of_step() override {}
+  [[nodiscard]] Traffic traffic() const override;
+
+ private:
+  struct Entry {
+    std::size_t bytes = 0;
+    std::byte* data = nullptr;
+  };
+  PlainPool pool_;
+  std::vector<Entry> slots_;
+  std::vector<std::byte*> data_;  // of the kernel under way
+  std::size_t live_ = 0;
+  std::size_t peak_ = 0;
+};
+
+}  // namespace training

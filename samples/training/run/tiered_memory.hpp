@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Memory in tiers: a tensor of libtier for each of a step's, a scope for each kernel.
+#include <tier/memory/tiers.hpp>
+#include <tier/runtime/runtime.hpp>
+#include <tier/tensor/tensor.hpp>
+
+#include <optional>
+#include <vector>
+
+#include "run/memory.hpp"
+
+namespace training {
+
+struct TieredOptions {
+  tier::Bytes fast;
+  std::optional<tier::TierSpec> slow{};  ///< none: everything is fast
+  std::string policy = "hint_aware";
+  unsigned threads = 0;
+};
+
+class TieredMemory final : public Memory {
+ public:
+  /// \throws  as `tier::Runtime`
+  explicit TieredMemory(const TieredOptions& options);
+
+  Slot add(std::string name, std::size_t bytes) override;
+  void run(std::string_view kernel, std::span<const SlotUse> uses, const Body& body) override;
+  void retire(Slot slot) override { tier::retire(*slots_[slot].tensor); }
+  void archive(Slot slot) override { tier::archive(*slots_[slot].tensor); }
+  void prefetch(Slot slot) override { static_cast<void>(tier::prefetch(*slots_[slot].tensor)); }
+  void end_of_step() override { runtime_.end_of_step(); }
+  [[nodiscard]] Traffic traffic() const override;
+  [[nodiscard]] tier::Statistics statistics() const { return runtime_.statistics(); }
+
+ private:
+  struct Entry {
+    std::string name;
+    std::size_t bytes = 0;
+    std::optional<tier::Tensor<float>> tensor{};  ///< from the first kernel that overwrites it
+  };
+  void sort_by_role(std::span<const SlotUse> uses);
+
+  tier::Runtime runtime_;
+  std::vector<Entry> slots_;
+  std::vector<tier::ObjectRef> reads_, updates_, overwrites_;  // of the kernel under way
+  std::vector<std::byte*> data_;
+  std::uint64_t used_bytes_ = 0;
+};
+
+}  // namespace training

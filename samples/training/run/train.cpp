@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "run/train.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "common/checksum.hpp"
+#include "run/executor.hpp"
+
+namespace training {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+double share(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? std::numeric_limits<double>::quiet_NaN()
+                  : static_cast<double>(part) / static_cast<double>(all);
+}
+
+class Run {
+ public:
+  Run(const Steps& steps, const Data& data, Memory& memory, const TrainOptions& options,
+      const std::atomic<bool>& stop, const OnIteration& on_iteration)
+      : steps_{steps},
+        data_{data},
+        memory_{memory},
+        options_{options},
+        stop_{stop},
+        on_iteration_{on_iteration},
+        parameters_{steps.training, memory, options.seed} {}
+
+  RunResult result(std::string name) {
+    result_.name = std::move(name);
+    learn();
+    result_.traffic = memory_.traffic();  // before the test and the checksum move anything
+    if (result_.complete) test();
+    parameters_.add_to(checksum_);
+    result_.checksum = checksum_.value();
+    return std::move(result_);
+  }
+
+ private:
+  void learn() {
+    Executor executor{steps_.training, parameters_, memory_, options_.ahead};
+    const auto start = Clock::now();
+    const auto epoch = data_.training_batches(options_.shape);
+    std::uint64_t correct = 0;
+    std::uint64_t rows = 0;
+    std::vector<double> times;
+    for (std::uint64_t i = 0; i < options_.iterations && !stop_; ++i) {
+      if (i % epoch == 0) correct = rows = 0;
+      const auto iteration = learn_batch(executor, i, times);
+      correct += iteration.correct;
+      rows += iteration.rows;
+      if (on_iteration_) on_iteration_({i + 1, options_.iterations, iteration.loss, seconds_since(start)});
+    }
+    result_.learning_s = seconds_since(start);
+    result_.complete = result_.iterations == options_.iterations;
+    result_.training_accuracy = share(correct, rows);
+    if (times.size() > 1) times.erase(times.begin());  // it took its memory, too
+    result_.seconds_per_iteration = median(std::move(times));
+  }
+
+  Iteration learn_batch(Executor& executor, std::uint64_t number, std::vector<double>& times) {
+    Iteration iteration{.number = number, .seed = options_.seed, .rate = rate_of(options_, number)};
+    iteration.fill = [&](std::span<float> inputs, std::span<float> labels) {
+      data_.training_batch(options_.shape, number, inputs, labels);
+    };
+    const auto start = Clock::now();
+    executor.run(iteration);
+    times.push_back(seconds_since(start));
+    checksum_.add(iteration.loss);
+    result_.loss = iteration.loss;
+    ++result_.iterations;
+    return iteration;
+  }
+
+  void test() {
+    Executor executor{steps_.prediction, parameters_, memory_, 0};
+    const auto batches = std::min<std::uint64_t>(data_.test_batches(options_.shape), options_.test_batches);
+    std::uint64_t correct = 0;
+    std::uint64_t rows = 0;
+    double losses = 0;
+    for (std::uint64_t i = 0; i < batches && !stop_; ++i) {
+      Iteration iteration{.number = i, .seed = options_.seed};
+      iteration.fill = [&](std::span<float> inputs, std::span<float> labels) {
+        data_.test_batch(options_.shape, i, inputs, labels);
+      };
+      executor.run(iteration);
+      correct += iteration.correct;
+      rows += iteration.rows;
+      losses += iteration.loss;
+    }
+    result_.accuracy = share(correct, rows);
+    if (batches > 0) result_.test_loss = losses / static_cast<double>(batches);
+  }
+
+  const Steps& steps_;
+  const Data& data_;
+  Memory& memory_;
+  TrainOptions options_;
+  const std::atomic<bool>& stop_;
+  const OnIteration& on_iteration_;
+  Parameters parameters_;
+  sample::Checksum checksum_;
+  RunResult result_;
+};
+
+}  // namespace
+
+Steps lower_both(const Network& network, const Learning& learning) {
+  return {lower_training(network, learning), lower_prediction(network, learning)};
+}
+
+float rate_of(const TrainOptions& options, std::uint64_t iteration) {
+  const auto all = static_cast<double>(options.iterations);
+  const double rising = std::max(1.0, all / 10);
+  const auto i = static_cast<double>(iteration);
+  if (i < rising) return static_cast<float>(options.rate * (i + 1) / (rising + 1));
+  const double falling = (i - rising) / std::max(1.0, all - rising);
+  return static_cast<float>(options.rate * (1 + std::cos(std::numbers::pi * falling)) / 2);
+}
+
+RunResult train(std::string name, const Steps& steps, const Data& data, Memory& memory,
+                const TrainOptions& options, const std::atomic<bool>& stop, const OnIteration& on_iteration) {
+  return Run{steps, data, memory, options, stop, on_iteration}.result(std::move(name));
+}
+
+}  // namespace training

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  One run: learning for some iterations, then a test on what was held out.
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "data/data.hpp"
+#include "run/memory.hpp"
+#include "step/lower.hpp"
+
+namespace training {
+
+/// A network's steps, for runs on any memory.
+struct Steps {
+  Step training, prediction;
+};
+[[nodiscard]] Steps lower_both(const Network& network, const Learning& learning);
+
+struct TrainOptions {
+  BatchShape shape;
+  std::uint64_t iterations = 0;
+  float rate = 0.1F;  ///< at its highest: it rises for a tenth of the iterations, then falls to 0 as a cosine
+  std::uint64_t seed = 1;
+  std::size_t ahead = 0;         ///< bytes that are prefetched before their use
+  std::size_t test_batches = 0;  ///< at most
+};
+
+/// The rate of one iteration.
+[[nodiscard]] float rate_of(const TrainOptions& options, std::uint64_t iteration);
+
+struct RunResult {
+  std::string name;
+  bool complete = true;  ///< not interrupted
+  std::uint64_t iterations = 0;
+  double seconds_per_iteration = std::numeric_limits<double>::quiet_NaN();  ///< the median, but for the first
+  double learning_s = 0;
+  double loss = std::numeric_limits<double>::quiet_NaN();               ///< of the last iteration
+  double training_accuracy = std::numeric_limits<double>::quiet_NaN();  ///< over the last epoch, or less
+  double test_loss = std::numeric_limits<double>::quiet_NaN();
+  double accuracy = std::numeric_limits<double>::quiet_NaN();  ///< of the test
+  /// Of each iteration's loss and of every parameter: equal for runs that computed the same.
+  std::optional<std::uint64_t> checksum{};
+  Traffic traffic;  ///< of learning
+};
+
+/// Told after each iteration.
+struct TrainState {
+  std::uint64_t iteration, iterations;
+  double loss, seconds;
+};
+using OnIteration = std::function<void(const TrainState&)>;
+
+/// \param stop  ends the run early, with what was reached
+[[nodiscard]] RunResult train(std::string name, const Steps& steps, const Data& data, Memory& memory,
+                              const TrainOptions& options, const std::atomic<bool>& stop,
+                              const OnIteration& on_iteration = {});
+
+}  // namespace training

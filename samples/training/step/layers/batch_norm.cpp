@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "step/functions.hpp"
+#include "step/layers/layers.hpp"
+
+namespace training {
+namespace {
+
+using dnnl::normalization_flags;
+using dnnl::prop_kind;
+using Forward = dnnl::batch_normalization_forward;
+using Backward = dnnl::batch_normalization_backward;
+
+constexpr float epsilon = 1e-5F;
+
+/// By the statistics of the batch; prediction is by those of the past, which each step of training updates.
+class LoweredBatchNorm final : public LoweredLayer {
+ public:
+  using LoweredLayer::LoweredLayer;
+
+  void declare(Lowering& step) override {
+    const auto channels = step.shape(input())[1];
+    per_channel_ = dense({channels});
+    scale_shift_ =
+        step.learned(named("w"), dense({2, channels}), {.ones = static_cast<std::size_t>(channels)});
+    running_mean_ = step.parameter(named("running_mean"), per_channel_, {});
+    running_variance_ = step.parameter(named("running_variance"), per_channel_, {.value = 1});
+  }
+
+  void forward(Lowering& step) override {
+    const auto x = step.of(input());
+    const auto y = step.output(self());
+    if (!step.is_training()) return predict(step, x, y);
+    const Forward::desc desc{prop_kind::forward_training, step.desc(x), epsilon,
+                             normalization_flags::use_scale_shift};
+    forward_ = Forward::primitive_desc{desc, with_scratchpad(), cpu()};
+    mean_ = step.tensor(named("mean"), Kind::Statistics, per_channel_);
+    variance_ = step.tensor(named("variance"), Kind::Statistics, per_channel_);
+    step.add({.name = named("f"),
+              .op = "bn_f",
+              .phase = Phase::Forward,
+              .operands = {{DNNL_ARG_SRC, x, Role::Reads},
+                           {DNNL_ARG_SCALE_SHIFT, scale_shift_, Role::Reads},
+                           {DNNL_ARG_MEAN, mean_, Role::Overwrites},
+                           {DNNL_ARG_VARIANCE, variance_, Role::Overwrites},
+                           {DNNL_ARG_DST, y, Role::Overwrites}}},
+             forward_);
+    follow_statistics(step);
+  }
+
+  void backward(Lowering& step) override {
+    const auto x = step.of(input());
+    const auto dy = step.gradient(self());
+    const Backward::desc desc{prop_kind::backward, step.desc(dy), step.desc(x), epsilon,
+                              normalization_flags::use_scale_shift};
+    const Backward::primitive_desc primitive{desc, with_scratchpad(), cpu(), forward_};
+    const auto dx = step.new_gradient(layer(), input());
+    const auto dw = step.tensor(named("dw"), Kind::Gradient, step.desc(scale_shift_));
+    step.add({.name = named("b"),
+              .op = "bn_b",
+              .phase = Phase::Backward,
+              .operands = {{DNNL_ARG_SRC, x, Role::Reads},
+                           {DNNL_ARG_DIFF_DST, dy, Role::Reads},
+                           {DNNL_ARG_MEAN, mean_, Role::Reads},
+                           {DNNL_ARG_VARIANCE, variance_, Role::Reads},
+                           {DNNL_ARG_SCALE_SHIFT, scale_shift_, Role::Reads},
+                           {DNNL_ARG_DIFF_SRC, dx, Role::Overwrites},
+                           {DNNL_ARG_DIFF_SCALE_SHIFT, dw, Role::Overwrites}}},
+             primitive);
+    step.contribute(input(), dx);
+    step.learn(scale_shift_, dw);
+  }
+
+ private:
+  void predict(Lowering& step, TensorId x, TensorId y) {
+    const Forward::desc desc{prop_kind::forward_inference, step.desc(x), epsilon,
+                             normalization_flags::use_scale_shift | normalization_flags::use_global_stats};
+    const Forward::primitive_desc primitive{desc, with_scratchpad(), cpu()};
+    step.add({.name = named("f"),
+              .op = "bn_f",
+              .phase = Phase::Forward,
+              .operands = {{DNNL_ARG_SRC, x, Role::Reads},
+                           {DNNL_ARG_SCALE_SHIFT, scale_shift_, Role::Reads},
+                           {DNNL_ARG_MEAN, running_mean_, Role::Reads},
+                           {DNNL_ARG_VARIANCE, running_variance_, Role::Reads},
+                           {DNNL_ARG_DST, y, Role::Overwrites}}},
+             primitive);
+  }
+
+  void follow_statistics(Lowering& step) {
+    const auto channels = static_cast<std::size_t>(step.shape(input())[1]);
+    step.add({.name = named("follow"),
+              .op = "bn_stats",
+              .phase = Phase::Forward,
+              .operands = {{0, mean_, Role::Reads},
+                           {0, running_mean_, Role::Updates},
+                           {0, variance_, Role::Reads},
+                           {0, running_variance_, Role::Updates}},
+              .function = [channels](std::span<float* const> data, Iteration&) {
+                follow(channels, data[0], data[1]);
+                follow(channels, data[2], data[3]);
+              }});
+  }
+
+  dnnl::memory::desc per_channel_;
+  TensorId scale_shift_ = 0, running_mean_ = 0, running_variance_ = 0, mean_ = 0, variance_ = 0;
+  Forward::primitive_desc forward_;
+};
+
+}  // namespace
+
+Lowered lower_batch_norm(const Layer& layer, Value self) {
+  return std::make_unique<LoweredBatchNorm>(layer, self);
+}
+
+}  // namespace training

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What a step's order of kernels says about its tensors. All hints that a run gives come from here.
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "step/step.hpp"
+
+namespace training {
+
+/// What to tell memory around one kernel.
+struct Hints {
+  std::vector<TensorId> prefetch;  ///< before it, the soonest needed first
+  std::vector<TensorId> archive;   ///< after it
+  std::vector<TensorId> retire;    ///< after it
+};
+
+/// For each kernel. A tensor that is no parameter is retired after its last use. One that the forward pass has used for
+/// the last time and the backward pass will use is archived, and prefetched before its first use there: in the order of
+/// those uses, as early as what has been prefetched and not used yet stays within `ahead`.
+/// \param ahead  bytes
+[[nodiscard]] std::vector<Hints> hints_of(const Step& step, std::size_t ahead);
+
+/// The most bytes that are alive during a kernel.
+[[nodiscard]] std::size_t peak_bytes(const Step& step);
+
+}  // namespace training

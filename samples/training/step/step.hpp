@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  One step of training as data: tensors, and the kernels that compute them, in order. Nothing is allocated.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace training {
+
+using TensorId = std::size_t;
+
+enum class Kind : char {
+  Parameter = 'p',  ///< lives from step to step, as does the optimiser's state
+  Gradient = 'g',
+  Activation = 'a',
+  Temporary = 't',
+  Statistics = 's',  ///< what a layer keeps for its backward pass beside activations
+  Input = 'i'
+};
+
+struct StepTensor {
+  std::string name;
+  Kind kind{};
+  dnnl::memory::desc desc;
+  std::size_t bytes = 0;
+};
+
+/// What a parameter is before the first step.
+struct Initial {
+  float value = 0;
+  float deviation = 0;   ///< of a normal distribution around the value
+  std::size_t ones = 0;  ///< so many values in front are 1 instead
+};
+struct Parameter {
+  TensorId tensor = 0;
+  Initial initial;
+};
+
+enum class Role : std::uint8_t { Reads, Updates, Overwrites };
+enum class Phase : char { Forward = 'f', Backward = 'b', Update = 'u' };
+
+/// What varies from step to step, and what a step tells.
+struct Iteration {
+  std::uint64_t number = 0;
+  std::uint64_t seed = 1;
+  float rate = 0.1F;
+  /// Writes a batch: images channels-last, or ids; and the class of each row.
+  std::function<void(std::span<float> inputs, std::span<float> labels)> fill{};
+  double loss = 0;          ///< mean over the batch
+  std::size_t correct = 0;  ///< rows whose class is the likeliest
+  std::size_t rows = 0;
+};
+
+/// One tensor that a kernel touches.
+struct Use {
+  TensorId tensor = 0;
+  Role role{};
+  std::size_t bytes = 0;  ///< of it
+};
+
+/// One argument of a kernel: a tensor, or a part of one.
+struct Argument {
+  int index = 0;        ///< of oneDNN
+  std::size_t use = 0;  ///< place in the kernel's uses
+  dnnl::memory::desc desc;
+};
+
+/// What oneDNN lacks.   \param data  of each argument
+using Function = std::function<void(std::span<float* const> data, Iteration& iteration)>;
+
+struct Kernel {
+  std::string name;
+  std::string op;  ///< as traces name it: `conv3_f`
+  Phase phase{};
+  double flops = 0;
+  std::vector<Use> uses{};  ///< each tensor once
+  std::vector<Argument> arguments{};
+  dnnl::primitive_desc_base primitive;  ///< empty if there is a function
+  Function function;
+};
+
+struct Step {
+  std::string network;
+  std::vector<StepTensor> tensors;
+  std::vector<Parameter> parameters;  ///< the first tensors, the same in every step of a network
+  std::vector<Kernel> kernels;
+};
+
+}  // namespace training

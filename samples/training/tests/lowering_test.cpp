@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "networks/networks.hpp"
+#include "step/liveness.hpp"
+#include "step/lower.hpp"
+
+using namespace training;
+
+namespace {
+
+/// Copies into other layouts depend on the machine and are left out.
+std::string kernels_of(const Step& step) {
+  std::vector<std::string> names;
+  for (const auto& kernel : step.kernels)
+    if (kernel.op != "copy") names.push_back(fmt::format("{}:{}", kernel.name, kernel.op));
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+Network small_convolution() {
+  Network net{"small"};
+  const auto x = net.input({2, 3, 8, 8});
+  auto y =
+      net.relu(net.batch_norm(net.convolution(x, {.channels = 16, .kernel = {3, 3}, .padding = {1, 1}})));
+  y = net.max_pool(y, {});
+  net.softmax_loss(net.inner_product(y, {.width = 5}));
+  return net;
+}
+
+const Kernel& kernel_named(const Step& step, std::string_view name) {
+  const auto found = std::ranges::find(step.kernels, name, &Kernel::name);
+  REQUIRE(found != step.kernels.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("a network becomes a forward pass, and a backward one in which each layer learns at once") {
+  const auto step = lower_training(small_convolution(), {});
+  CHECK(
+      kernels_of(step) ==
+      "input1.f:input conv1.f:conv3_f bn1.f:bn_f bn1.follow:bn_stats relu1.f:relu_f pool1.f:pool_f "
+      "fc1.f:fc_f "
+      "loss1.f:loss loss1.b:softmax_b fc1.d:fc_d fc1.w:fc_w fc1.w.update:sgd fc1.b.update:sgd pool1.b:pool_b "
+      "relu1.b:relu_b bn1.b:bn_b bn1.w.update:sgd conv1.w:conv3_w conv1.w.update:sgd");
+}
+
+TEST_CASE("the step of a prediction is the forward pass alone") {
+  const auto step = lower_prediction(small_convolution(), {});
+  CHECK(kernels_of(step) ==
+        "input1.f:input conv1.f:conv3_f bn1.f:bn_f relu1.f:relu_f pool1.f:pool_f fc1.f:fc_f loss1.f:loss");
+}
+
+TEST_CASE("the steps of a network have the same parameters") {
+  const auto training = lower_training(small_convolution(), {});
+  const auto prediction = lower_prediction(small_convolution(), {});
+  REQUIRE(training.parameters.size() == prediction.parameters.size());
+  for (std::size_t i = 0; i < training.parameters.size(); ++i) {
+    CHECK(training.parameters[i].tensor == i);
+    CHECK(prediction.parameters[i].tensor == i);
+    CHECK(training.tensors[i].name == prediction.tensors[i].name);
+    CHECK(training.tensors[i].desc == prediction.tensors[i].desc);
+  }
+}
+
+TEST_CASE("a relu works in place where nothing else needs its input") {
+  SUBCASE("of a batch norm: forward and back") {
+    const auto step = lower_training(small_convolution(), {});
+    CHECK(kernel_named(step, "relu1.f").uses.size() == 1);
+    CHECK(kernel_named(step, "relu1.b").uses.size() == 2);
+  }
+  SUBCASE("not of what another layer reads") {
+    Network net{"fork"};
+    const auto y = net.convolution(net.input({2, 3, 8, 8}), {.channels = 16});
+    net.softmax_loss(net.inner_product(net.sum(net.relu(y), y), {.width = 5}));
+    CHECK(kernel_named(lower_training(net, {}), "relu1.f").uses.size() == 2);
+  }
+  SUBCASE("not of what a layer reads in its backward pass") {
+    Network net{"relus"};
+    auto y = net.convolution(net.input({2, 3, 8, 8}), {.channels = 16});
+    y = net.dropout(net.relu(y), {});
+    net.softmax_loss(net.inner_product(y, {.width = 5}));
+    const auto step = lower_training(net, {});
+    CHECK(kernel_named(step, "relu1.f").uses.size() == 1);
+    CHECK(kernel_named(step, "dropout1.f").uses.size() == 2);  // relu1.b reads what it would overwrite
+  }
+}
+
+TEST_CASE("a gradient that two layers wait for is overwritten by neither") {
+  Network net{"shared"};
+  const auto x = net.convolution(net.input({2, 3, 8, 8}), {.channels = 16});
+  const auto y = net.sum(net.relu(net.batch_norm(x)), net.relu(net.batch_norm(x)));
+  net.softmax_loss(net.inner_product(y, {.width = 5}));
+  const auto step = lower_training(net, {});
+  // The second relu in the order of the network comes first: the other still needs the gradient of the sum.
+  CHECK(kernel_named(step, "relu2.b").uses.size() == 3);
+  CHECK(kernel_named(step, "relu1.b").uses.size() == 2);
+  CHECK(kernel_named(step, "conv1.dy").op == "add");
+}
+
+TEST_CASE("each network keeps the rules of a trace") {
+  for (const auto& known : known_networks()) {
+    CAPTURE(known.name);
+    const auto net =
+        known.make({.batch = 2, .image = known.name == "resnet32" ? 8 : 96, .steps = 3, .width = 16});
+    const auto step = lower_training(net, {});
+    std::set<TensorId> exists;
+    std::set<TensorId> retired;
+    for (const auto& parameter : step.parameters) exists.insert(parameter.tensor);
+    const auto hints = hints_of(step, 1 << 20);
+    bool rules = true;
+    for (std::size_t k = 0; k < step.kernels.size(); ++k) {
+      for (const auto& use : step.kernels[k].uses) {
+        const bool fresh = exists.insert(use.tensor).second;
+        rules = rules && fresh == (use.role == Role::Overwrites) && !retired.contains(use.tensor);
+      }
+      for (const auto t : hints[k].retire) retired.insert(t);
+    }
+    CHECK(rules);
+    CHECK(retired.size() + step.parameters.size() == exists.size());
+  }
+}
