@@ -179,7 +179,8 @@ TEST_CASE("while a device takes no writes blocks stay where they are, and stores
   if (!has_windows()) return;
   WindowRig rig{{WindowMode::Full, true}};
   rig.writes_fail = true;
-  for (const std::size_t i : {0, 1, 2}) CHECK_NOTHROW(rig.manager()->migrate(rig.blocks(i), 1));
+  for (const std::size_t i : {0, 1, 2})
+    CHECK_THROWS_AS(rig.manager()->migrate(rig.blocks(i), 1), OutOfTierMemory);
   const auto faults = rig.manager()->statistics().window_faults;
   auto stores = std::async(std::launch::async, [&] {
     for (const std::size_t i : {0, 1, 2}) rig.store_all(i, i + 7);
