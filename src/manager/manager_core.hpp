@@ -249,7 +249,6 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void enter_all(std::span<Operand> batch, const BatchContext& context);
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
   void revive_overwritten(std::span<const Operand> advised);
-  std::string name_of_late(const Block& b) const;
   void let_through(std::byte* address) noexcept;
   void fill_hole(std::byte* address, bool protect) noexcept;
   void wait_for_room(WindowFault& fault, std::uint64_t began, const char* why) noexcept;

@@ -140,7 +140,7 @@ struct Transfer final : CopyTask {
   bool awaited = false;          ///< a scope depends on it: not to be cancelled for room
   bool submitted = false;        ///< to the movers
   bool ended = false;
-  std::error_code error{};  ///< once it has ended
+  std::error_code failure{};  ///< once it has ended
 };
 
 /// A prefetch for which much must leave, put together by a mover instead of by whoever asks for it.

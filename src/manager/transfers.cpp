@@ -111,7 +111,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   if (!error && !cancelled) deliver(t, lock);
   --in_flight_;
   t.ended = true;
-  t.error = error;
+  t.failure = error;
   struct Landed {  // its bytes are in the window now, or nowhere
     ManagerCore& core;
     std::byte* landing;

@@ -431,14 +431,11 @@ void ManagerCore::revive_overwritten(std::span<const Operand> advised) {
     if (op.block == nullptr || op.entered || !op.named) continue;
     if (op.use == Use::Overwrite)
       revive(op.block->id);
-    else if (is_retired(*op.block))
-      throw_retired(name_of_late(*op.block));
+    else if (const Block& b = *op.block; is_retired(b)) {
+      const MutexLock lock{mutex_};
+      throw_retired(name_of(b));
+    }
   }
-}
-
-std::string ManagerCore::name_of_late(const Block& b) const {
-  const MutexLock lock{mutex_};
-  return std::string{name_of(b)};
 }
 
 /// Fetches what fits, many blocks at once, so that a device is busy with all of them.
@@ -478,8 +475,10 @@ void ManagerCore::best_first(std::span<Operand> wanted) noexcept try {
   std::vector<std::pair<std::uint64_t, Operand>> ranked;
   ranked.reserve(wanted.size());
   for (const auto& op : wanted) {
+    ranked.emplace_back(0, op);  // it may lie in a window: not to be read under the lock
+    const Block& b = *ranked.back().second.block;
     const MutexLock lock{mutex_};  // for each anew: faults are served in between
-    ranked.emplace_back(op.block->record->garbage ? 0 : policy_->rank(facts(*op.block)), op);
+    if (!b.record->garbage) ranked.back().first = policy_->rank(facts(b));
   }
   std::ranges::stable_sort(ranked, std::greater{}, [](const auto& one) { return one.first; });
   for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = ranked[i].second;
@@ -747,7 +746,7 @@ void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
     without_lock(lock, [&] { engine_.run(tasks); });
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       auto& transfer = static_cast<Transfer&>(*tasks[i]);
-      if (transfer.error && !failure) failure = {transfer.error, transfer.failed, blocks[i]};
+      if (transfer.failure && !failure) failure = {transfer.failure, transfer.failed, blocks[i]};
       unreference(transfer);
     }
     tasks.clear();

@@ -174,7 +174,7 @@ TEST_CASE("the library's own threads take none of the program's signals") {
 TEST_CASE("who moves what a device does not take or give is told, and everything stays as it was") {
   if (!has_windows()) return;
   Rig rig{4_MiB, 16_MiB, false};
-  const auto object = rig.manager->create_window(1_MiB, 64, "stubborn");
+  const auto object = rig.manager->create_window(1_MiB, 64, "unmoved");
   const auto bytes = bytes_of(object);
   std::memset(bytes.data(), 7, bytes.size());
   {
@@ -184,7 +184,7 @@ TEST_CASE("who moves what a device does not take or give is told, and everything
       FAIL("nobody was told");
     } catch (const OutOfTierMemory& error) {
       CHECK(error.cause() == std::errc::io_error);
-      CHECK(std::string_view{error.what()}.find("stubborn") != std::string_view::npos);
+      CHECK(std::string_view{error.what()}.find("unmoved") != std::string_view::npos);
     }
   }
   rig.settle();  // by its lock ThreadSanitizer sees that whoever serves faults finds the tier mended
@@ -193,7 +193,7 @@ TEST_CASE("who moves what a device does not take or give is told, and everything
   {
     const Failing failing{rig.slow(), Direction::Read};
     CHECK_THROWS_WITH_AS(migrate(rig, object, 0),
-                         "reading \"stubborn\" from tier slow failed: Input/output error", TierError);
+                         "reading \"unmoved\" from tier slow failed: Input/output error", TierError);
   }
   rig.settle();  // by its lock ThreadSanitizer sees that whoever serves faults finds the tier mended
   CHECK(all_are(bytes, 7));
