@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what do containers pay for a MigratingResource while all that they hold fits fast memory?
+// Question: what do containers pay for a MigratingResource while all that they hold fits fast memory? Programs of std::pmr
+// pay what they do over malloc already; of what plain std gains, the standard library has a part, which copies a vector
+// that grows by memcpy for its own allocator alone.
 #include <malloc.h>
 #include <sys/mman.h>
 #include <tier/pmr/migrating_resource.hpp>
@@ -49,11 +51,10 @@ void make_malloc_like_a_tier() {
   std::free(whole);
 }
 
-Row row(const Workload& workload, std::pmr::memory_resource& resource) {
-  const Pair pair = time_pair([&] { workload.over({&resource}); }, [&] { workload.plain({}); }, 15);
+Row row(const Workload& workload, const char* baseline, const Pair& pair) {
   return timed_row(
-      {.id = "fits.pmr", .what = workload.name, .unit = "ms", .baseline = "plain std", .reach = "<= 1.02"},
-      pair, 1e3, [](const Row& r) { return r.ratio <= 1.02; });
+      {.id = "fits.pmr", .what = workload.name, .unit = "ms", .baseline = baseline, .reach = "<= 1.02"}, pair,
+      1e3, [](const Row& r) { return r.ratio <= 1.02; });
 }
 
 std::vector<Row> fits_pmr() {
@@ -61,7 +62,13 @@ std::vector<Row> fits_pmr() {
   const Runtime runtime{{.tiers = {tiers::dram(memory)}}};
   MigratingResource resource{runtime};
   std::vector<Row> rows;
-  for (const auto& workload : workloads) rows.push_back(row(workload, resource));
+  for (const auto& workload : workloads) {
+    const auto ours = [&] { workload.over({&resource}); };
+    const auto same_containers = [&] { workload.over({std::pmr::new_delete_resource()}); };
+    const auto plain = [&] { workload.plain({}); };
+    rows.push_back(row(workload, "std::pmr over malloc", time_pair(ours, same_containers, 15)));
+    rows.push_back(row(workload, "plain std", time_pair(ours, plain, 15)));
+  }
   return rows;
 }
 

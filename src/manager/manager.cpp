@@ -79,10 +79,12 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
   for (auto& t : in_order) {
     const Bytes capacity{t->capacity().count / granule_ * granule_};
     RegionHeap heap{capacity, Bytes{granule_}};
-    tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, {}, nullptr, 0, false});
+    tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, {}, nullptr, 0, false, 0, 0});
   }
   window_block_ = largest_block(options_.window_blocks, tiers_.front().heap.capacity());
   advice_limit_ = tiers_.front().heap.capacity().count / 2;
+  if (!options_.cached_windows)
+    options_.cached_windows = Bytes{detail::checked ? 0 : tiers_.front().heap.capacity().count / 8};
   refresh_wants();
 }
 
@@ -92,6 +94,7 @@ ManagerCore::~ManagerCore() {
   if (!in_fork_child_) {
     const MutexLock lock{mutex_};
     reclaim_garbage();  // windows are memory of their own
+    drop_cached_windows();
   }
   windows_.reset();  // its threads come to all that is here
   for (auto& tier : tiers_) {
@@ -156,6 +159,7 @@ std::vector<std::string> ManagerCore::close() noexcept {
       engine_.cancel(*b->record->transfer);
   while (in_flight_ > 0 || pending_rooms_ > 0) wait(lock);
   reclaim_garbage();
+  drop_cached_windows();
   std::vector<std::string> survivors;
   try {
     for (const auto& object : objects_) survivors.push_back(object.name);
@@ -467,7 +471,7 @@ Statistics ManagerCore::statistics() const {
                        {t.high_water},
                        t.heap.largest_free(),
                        t.heap.condemned(),
-                       t.heap.live_regions() - (t.spare != nullptr ? 1 : 0)});
+                       t.regions()});
     s.metadata += t.heap.metadata();
   }
   const auto tiers = static_cast<TierIndex>(tiers_.size());
@@ -553,9 +557,9 @@ void ManagerCore::check_invariants() const {
       used[t] += heap.size(slot);
       const auto* r = static_cast<const Region*>(heap.owner(slot));
       if (r == nullptr) continue;
-      require(
-          r->block != nullptr || r == tiers_[t].spare || in_flight_ > 0 || pending_rooms_ > 0 || inside_ > 0,
-          "(I6) a region without a block belongs to a transfer or a room");
+      require(r->block != nullptr || r == tiers_[t].spare || r->cached || in_flight_ > 0 ||
+                  pending_rooms_ > 0 || inside_ > 0,
+              "(I6) a region without a block belongs to a transfer or a room");
     }
     require(used[t] == heap.used().count, "(I3) used bytes are the sum of the regions");
     require(used[t] <= heap.capacity().count, "(I3) used bytes are at most the capacity");

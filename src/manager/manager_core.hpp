@@ -123,10 +123,15 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     Region* spare = nullptr;   // kept free, for blocks to go aside
     std::uint64_t high_water = 0;
     bool below_watermark = false;
+    std::uint64_t cached = 0, cached_regions = 0;  // bytes of those of free windows
 
-    /// Without the spare.
+    /// Without the spare, and what is cached.
     [[nodiscard]] Bytes used() const noexcept {
-      return spare == nullptr ? heap.used() : heap.used() - Bytes{heap.size(spare->slot)};
+      const auto used = heap.used() - Bytes{cached};
+      return spare == nullptr ? used : used - Bytes{heap.size(spare->slot)};
+    }
+    [[nodiscard]] std::size_t regions() const noexcept {
+      return heap.live_regions() - cached_regions - (spare != nullptr ? 1 : 0);
     }
   };
   struct OpenKernel {
@@ -271,6 +276,17 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void discard(std::span<Block* const> blocks) noexcept TIER_REQUIRES(mutex_);
   void leave_window(Block& b) noexcept TIER_REQUIRES(mutex_);
   void let_go(ObjectWindow& window) noexcept TIER_REQUIRES(mutex_);
+  bool take_home(Region& region, std::byte* place, std::size_t size) noexcept TIER_REQUIRES(mutex_);
+
+  // Windows of freed objects (cached_windows.cpp).
+  bool cache_pages(Block& b) noexcept TIER_REQUIRES(mutex_);
+  bool cache(ObjectWindow& window) noexcept TIER_REQUIRES(mutex_);
+  ObjectWindow* cached_window(std::size_t whole, std::size_t end, std::size_t alignment) noexcept
+      TIER_REQUIRES(mutex_);
+  Region* cached_region(const Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
+  void uncache(Region& region) noexcept TIER_REQUIRES(mutex_);
+  void drop_cached_pages(ObjectWindow& window) noexcept TIER_REQUIRES(mutex_);
+  bool drop_cached_windows() noexcept TIER_REQUIRES(mutex_);
   Transfer* begin_migration(BlockId id, TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
 
   // Transfers (transfers.cpp).
@@ -478,6 +494,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool policy_kernels_ TIER_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Landings> landings_ TIER_GUARDED_BY(mutex_);  // from the first window on
   std::atomic<std::uint64_t> ended_{0};                         // blocks whose contents are gone
+  boost::intrusive::list<ObjectWindow> cached_windows_ TIER_GUARDED_BY(mutex_);  // the last one first
   std::unique_ptr<WindowSpace> windows_;  // from the first window on; its threads come to us
   Companions companions_;                 // told before the lock is taken
   bool in_fork_child_ = false;            // set before the child's first own instruction

@@ -22,7 +22,7 @@ Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_co
   region->block = nullptr;
   region->next = nullptr;
   region->version = 0;
-  region->given_up = false;
+  region->given_up = region->cached = false;
   region->pages = Pages::AtHome;
   region->bare = take_bare(t, state.heap.offset(slot), state.heap.size(slot));
   region->readers = 0;
@@ -55,7 +55,9 @@ Region* ManagerCore::allocate_region_at(TierIndex t, std::uint64_t size, std::si
     cause = std::make_error_code(std::errc::not_enough_memory);
     return nullptr;
   }
-  const auto slot = tiers_[t].heap.allocate(Bytes{size}, alignment, region);
+  auto slot = tiers_[t].heap.allocate(Bytes{size}, alignment, region);
+  if (slot == RegionHeap::none && t == 0 && drop_cached_windows())
+    slot = tiers_[t].heap.allocate(Bytes{size}, alignment, region);
   if (slot == RegionHeap::none) {
     regions_.put(region);
     return nullptr;
@@ -79,11 +81,12 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   auto& state = tiers_[region->tier];
   const auto offset = state.heap.offset(region->slot);
   const auto size = state.heap.size(region->slot);
-  if (region->reserved) {
-    state.tier->release(offset, size);
+  if (region->reserved) state.tier->release(offset, size);
+  if (region->reserved && !region->cached) {
     RegionEvent event{{}, 0, region->tier, {size}, true};
     tell(event, &Observer::on_region);
   }
+  if (region->cached) uncache(*region);
   give_back_bare(*region);
   const auto slot = state.heap.free(region->slot);
   regions_.put(region);
@@ -323,11 +326,10 @@ void ManagerCore::free_contents(Block& b) noexcept {
     placed_[record.primary()->tier] -= tiers_[record.primary()->tier].heap.size(record.primary()->slot);
     record.counted = false;
   }
-  if (record.primary() != nullptr) {
-    living_ -= round_up(b.size, granule_);
-    std::ignore = hide(b, *record.primary());
-  }
-  if (stays_put(b)) WindowSpace::drop(record.place, b.size);
+  if (record.primary() != nullptr) living_ -= round_up(b.size, granule_);
+  const bool cached = record.dying && cache_pages(b);
+  if (!cached && record.primary() != nullptr) std::ignore = hide(b, *record.primary());
+  if (!cached && stays_put(b)) WindowSpace::drop(record.place, b.size);
   while (Region* region = record.regions) {
     if (region->next != nullptr) {
       Region* secondary = region->next;
@@ -336,7 +338,10 @@ void ManagerCore::free_contents(Block& b) noexcept {
       continue;
     }
     record.regions = nullptr;
-    free_region(region);
+    if (cached)
+      changed();  // it is free for whoever wants it
+    else
+      free_region(region);
   }
   if (record.garbage) --garbage_;
   record.garbage = record.archived = false;
@@ -438,6 +443,7 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   reclaim_if_full();
   if (b.record->place != nullptr) leave_fast_room_for_faults(b, name);
   leave_room_for_faults(round_up(b.size, granule_), b.size, name, lock);
+  if (Region* const cached = cached_region(b, placement.tier)) return cached;
   const Promise promise{*this, b.size};
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };

@@ -37,6 +37,7 @@ struct Region : boost::intrusive::list_base_hook<> {
   TierIndex tier = no_tier;
   bool reserved = false;  ///< the tier was asked to back it
   bool given_up = false;  ///< free once nobody reads it any more
+  bool cached = false;    ///< free, with the pages in a window that serves the next object of its size
   Pages pages = Pages::AtHome;
   bool bare = false;          ///< there are no pages in its tier: the system has them
   unsigned readers = 0;       ///< transfers that copy from it, given up by the block or not
@@ -44,10 +45,24 @@ struct Region : boost::intrusive::list_base_hook<> {
 };
 using RegionList = boost::intrusive::list<Region>;
 
-/// The address space of an object with a window; goes with the last of its blocks.
-struct ObjectWindow {
+/// The pages of a block that is gone, at their place in a window.
+struct CachedPages {
+  Region* region = nullptr;
+  std::byte* place = nullptr;
+  std::size_t size = 0;
+};
+
+/// The address space of an object with a window; goes with the last of its blocks, or serves the next one of its size.
+struct ObjectWindow : boost::intrusive::list_base_hook<> {
   AddressWindow range;
-  std::size_t blocks = 0;  ///< and whoever makes them
+  std::size_t blocks = 0;           ///< and whoever makes them
+  std::vector<CachedPages> cached;  ///< those of the first block last
+
+  [[nodiscard]] std::size_t cached_size() const noexcept {
+    std::size_t sum = 0;
+    for (const auto& pages : cached) sum += pages.size;
+    return sum;
+  }
 };
 
 /// The cold part of a block. As an element of a set it is ranked among the blocks whose primary is in its tier.

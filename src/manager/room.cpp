@@ -349,7 +349,7 @@ RoomReport ManagerCore::survey() noexcept {
     for (auto slot = tier.heap.first(); slot != RegionHeap::none; slot = tier.heap.next(slot)) {
       auto* region = static_cast<Region*>(tier.heap.owner(slot));
       if (region == nullptr) continue;  // free or condemned
-      if (region == tier.spare) continue;
+      if (region == tier.spare || region->cached) continue;
       if (region->block == nullptr) {  // a transfer's target, or held by a room in the making
         report.transient = true;
         continue;
@@ -628,6 +628,7 @@ bool ManagerCore::compact_tier(TierIndex t, Packing packing, MutexLock& lock) {
     Spares(const Spares&) = delete;
     Spares& operator=(const Spares&) = delete;
   } const spares{*this};
+  drop_cached_windows();
   auto& heap = tiers_[t].heap;
   bool moved = false;
   std::uint64_t from = 0;  // holes before it cannot be filled

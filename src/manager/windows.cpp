@@ -81,6 +81,11 @@ bool ManagerCore::lends(const Block& b) const noexcept {
 void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   auto& record = *b.record;
   Region& region = *record.primary();
+  if (region.pages != Pages::AtHome) {  // of a window that was cached
+    record.writable = true;
+    b.version.fetch_add(1, std::memory_order_relaxed);
+    return b.address.store(record.place, std::memory_order_release);
+  }
   if (stays_put(b)) return stay(b, region);
   std::byte* const from = home(region);
   const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
@@ -164,14 +169,17 @@ bool ManagerCore::is_read(const Block& b) const noexcept {
 /// Takes a region's pages out of the window.   \return  false if its bytes are gone with them
 bool ManagerCore::hide(Block& b, Region& region) noexcept {
   if (region.pages == Pages::AtHome || stays_put(b)) return true;
-  auto& record = *b.record;
   b.address.store(nullptr, std::memory_order_release);
-  const bool kept =
-      region.pages == Pages::Moved && windows_->move(home(region), record.place, b.size) == b.size;
+  b.record->writable = false;
+  return take_home(region, b.record->place, b.size);
+}
+
+/// \return  false if the bytes are gone
+bool ManagerCore::take_home(Region& region, std::byte* place, std::size_t size) noexcept {
+  const bool kept = region.pages == Pages::Moved && windows_->move(home(region), place, size) == size;
   if (kept) region.bare = false;
-  if (!kept) WindowSpace::drop(record.place, b.size);
+  if (!kept) WindowSpace::drop(place, size);
   region.pages = Pages::AtHome;
-  record.writable = false;
   return kept;
 }
 
@@ -465,8 +473,7 @@ bool ManagerCore::has_room_for(std::span<const Operand> wanted) noexcept {
   if (bytes == 0) return true;
   if (advised_.load(std::memory_order_relaxed) + bytes > advice_limit_) return false;
   const MutexLock lock{mutex_};
-  const auto& heap = tiers_.front().heap;
-  return bytes <= heap.capacity().count - heap.used().count;
+  return bytes <= tiers_.front().heap.capacity().count - tiers_.front().used().count;
 }
 
 /// Those that the policy would let go last come first: by its default what was used last. Where there is no memory for
@@ -593,9 +600,12 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
   const Inside inside{*this};
   auto self = shared_from_this();
   const auto let_go_of = [this](ObjectWindow* w) TIER_NO_THREAD_SAFETY_ANALYSIS { let_go(*w); };
-  std::unique_ptr<ObjectWindow, decltype(let_go_of)> window{new ObjectWindow{{}, 1}, let_go_of};
-  window->range =
-      windows().reserve(whole, whole >= huge_page ? huge_page : std::max(alignment, WindowSpace::unit));
+  std::unique_ptr<ObjectWindow, decltype(let_go_of)> window{cached_window(whole, end, alignment), let_go_of};
+  if (window == nullptr) {
+    window.reset(new ObjectWindow{{}, {}, 1, {}});
+    window->range =
+        windows().reserve(whole, whole >= huge_page ? huge_page : std::max(alignment, WindowSpace::unit));
+  }
   auto blocks = new_blocks(*window, 0, end, name, lock);
   Object* object = nullptr;
   try {
@@ -641,7 +651,7 @@ void ManagerCore::grow(ObjectRef ref, Bytes size) {
 std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t begin, std::size_t end,
                                             std::string_view name, MutexLock& lock) {
   std::vector<Block*> blocks;
-  take_space(window, begin, end);
+  if (window.cached.empty()) take_space(window, begin, end);
   try {
     constexpr std::size_t smaller = std::bit_width(huge_page / WindowSpace::unit);
     blocks.reserve((end - begin) / window_block_ + smaller);
@@ -653,6 +663,7 @@ std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t be
     }
   } catch (...) {
     discard(blocks);
+    drop_cached_pages(window);
     give_space_back(window, begin, end);
     throw;
   }
@@ -695,7 +706,8 @@ void ManagerCore::leave_window(Block& b) noexcept {
 }
 
 void ManagerCore::let_go(ObjectWindow& window) noexcept {
-  if (--window.blocks > 0) return;
+  if (--window.blocks > 0 || cache(window)) return;
+  drop_cached_pages(window);
   if (window.range.address != nullptr) {
     give_space_back(window, 0, window.range.size);
     windows_->release(window.range);

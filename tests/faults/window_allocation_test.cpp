@@ -107,6 +107,12 @@ TEST_CASE("windows that cannot be made or grow leave nothing behind, whichever a
             std::ignore = rig.manager()->create_window(6 * rig.block(), 64, "a name of some length");
           }) > 20);
   }
+  SUBCASE("made where another was") {
+    CHECK(points_reached([](WindowRig& rig) {
+            for (int i = 0; i < 2; ++i)
+              std::ignore = rig.manager()->create_window(6 * rig.block(), 64, "a name of some length");
+          }) > 40);
+  }
   SUBCASE("grown") {
     CHECK(points_reached([](WindowRig& rig) {
             const auto handle = rig.manager()->reserve_window(6 * rig.block(), 64, "a name of some length");

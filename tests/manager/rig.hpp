@@ -76,9 +76,12 @@ class Rig {
     manager = Manager::make(std::move(owned), std::move(scripted), options.manager);
   }
   Rig(Bytes fast, Bytes slow, bool addressable, std::optional<WindowMode> windows = {})
-      : Rig{RigOptions{
-            .tiers = {fast_tier(fast), slow_tier(slow, addressable)},
-            .manager = {.threads = 1, .movers = 1, .windows = windows, .window_blocks = Bytes{2 << 20}}}} {}
+      : Rig{RigOptions{.tiers = {fast_tier(fast), slow_tier(slow, addressable)},
+                       .manager = {.threads = 1,
+                                   .movers = 1,
+                                   .windows = windows,
+                                   .window_blocks = Bytes{2 << 20},
+                                   .cached_windows = Bytes{}}}} {}
 
   MemoryTier& fast() { return *tiers[0]; }
   MemoryTier& slow() { return *tiers[1]; }

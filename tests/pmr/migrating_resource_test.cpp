@@ -143,7 +143,8 @@ TEST_CASE("containers do as those of std, while other threads move what they hol
   for (const auto& [slow, mode] : test::slow_tiers_and_modes()) {
     CAPTURE(std::string{slow.name});
     CAPTURE(to_string(mode));
-    const auto manager = make_manager({tiers::dram(8_MiB), slow.spec(directory.path(), 128_MiB)}, mode);
+    const auto manager =
+        make_manager({tiers::dram(8_MiB), slow.spec(directory.path(), 128_MiB)}, mode, {}, nullptr, 2_MiB);
     MigratingResource memory{manager};
     GroupResource group{memory};
     test::BothContainers in_memory{memory}, in_group{group};

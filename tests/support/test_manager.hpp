@@ -25,12 +25,14 @@ class FetchingPolicy final : public Policy {
 [[nodiscard]] inline std::shared_ptr<Manager> make_manager(const std::vector<TierSpec>& specs,
                                                            std::optional<WindowMode> windows = {},
                                                            Bytes window_blocks = {},
-                                                           std::unique_ptr<Policy> policy = nullptr) {
+                                                           std::unique_ptr<Policy> policy = nullptr,
+                                                           std::optional<Bytes> cached_windows = {}) {
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& spec : specs) tiers.push_back(make_tier(spec));
   if (policy == nullptr) policy = std::make_unique<FetchingPolicy>();
-  return Manager::make(std::move(tiers), std::move(policy),
-                       {.threads = 1, .windows = windows, .window_blocks = window_blocks});
+  return Manager::make(
+      std::move(tiers), std::move(policy),
+      {.threads = 1, .windows = windows, .window_blocks = window_blocks, .cached_windows = cached_windows});
 }
 
 /// Writes down kernels and hints.

@@ -111,6 +111,9 @@ struct ManagerOptions {
   std::chrono::milliseconds report_waits_after{10'000};
   std::optional<WindowMode> windows{};  ///< none: full where the system permits it
   Bytes window_blocks{0};  ///< the largest: a power of two, 64 KiB to 2 MiB; 0: a 32nd of the fastest tier
+  /// What windows of freed objects keep of the fastest tier for the next ones of their size until somebody wants it; none: an
+  /// eighth, but nothing in checked builds, where whoever still uses such an object is found out.
+  std::optional<Bytes> cached_windows{};
 };
 
 /// Something with threads and locks of its own that works on a manager's tiers, as tables do. It rests while the
@@ -135,7 +138,7 @@ class TIER_EXPORT Companion {
 /// retired; (I2) its regions lie in different tiers; (I3) a tier's used bytes are the sum of its regions with slack
 /// and of condemned ranges, and at most its capacity; (I4) a block is marked moving exactly while it has a transfer;
 /// (I5) a settled block's address is its primary's; (I6) every region belongs to a block, a transfer or a room in the
-/// making, or is its tier's spare, which statistics do not count.
+/// making, or is its tier's spare or cached in a window, which statistics do not count.
 /// \threadsafety  Internally synchronised.
 class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
  public:

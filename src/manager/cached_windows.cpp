@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Windows of freed objects keep their pages for the next objects of their size: to give pages back and to be given
+///        others costs far more than what a container that grows does in between.
+#include <algorithm>
+#include <functional>
+
+#include "manager_core.hpp"
+
+namespace tier {
+namespace {
+
+constexpr std::size_t most_cached = 64;  // windows, among which to look is cheap next to making one
+
+}  // namespace
+
+/// What is left of a block whose object is gone: a region that belongs to its window, if it may be written without our
+/// notice.   \return  false if the pages are to be given back
+bool ManagerCore::cache_pages(Block& b) noexcept {
+  auto& record = *b.record;
+  Region* const primary = record.primary();
+  if (record.place == nullptr || primary == nullptr || primary->tier != 0) return false;
+  if (options_.cached_windows->count == 0 || closed_ || !record.writable || primary->readers > 0)
+    return false;
+  if (b.address.load(std::memory_order_relaxed) == nullptr || !shows_in(b, 0)) return false;
+  try {
+    record.window->cached.push_back({primary, record.place, b.size});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  auto& state = tiers_[0];
+  const auto size = state.heap.size(primary->slot);
+  RegionEvent event{{}, 0, 0, {size}, true};
+  tell(event, &Observer::on_region);
+  primary->block = nullptr;
+  primary->cached = true;
+  state.cached += size;
+  ++state.cached_regions;
+  return true;
+}
+
+/// \return  false if the window goes
+bool ManagerCore::cache(ObjectWindow& window) noexcept {
+  const auto limit = options_.cached_windows->count;
+  const auto size = window.cached_size();
+  if (closed_ || size == 0 || size > limit || round_up(size, WindowSpace::unit) != window.range.size)
+    return false;
+  std::ranges::sort(window.cached, std::greater{}, &CachedPages::place);
+  cached_windows_.push_front(window);
+  while (tiers_[0].cached > limit || cached_windows_.size() > most_cached) {
+    ObjectWindow& last = cached_windows_.back();
+    cached_windows_.pop_back();
+    last.blocks = 1;
+    drop_cached_pages(last);
+    let_go(last);
+  }
+  return true;
+}
+
+/// \return  one that nobody else has, with the caller in the place of a block; null if there is none
+ObjectWindow* ManagerCore::cached_window(std::size_t whole, std::size_t end, std::size_t alignment) noexcept {
+  for (auto& window : cached_windows_) {
+    if (window.range.size != whole || window.cached_size() != end) continue;
+    if (reinterpret_cast<std::uintptr_t>(window.range.address) % alignment != 0) continue;
+    cached_windows_.erase(cached_windows_.iterator_to(window));
+    window.blocks = 1;
+    return &window;
+  }
+  return nullptr;
+}
+
+/// The region whose pages are at the block's place.
+/// \param t  where the block is to be: if that is elsewhere, or the window was cut otherwise, its pages are given back
+/// \return   null if there is none
+Region* ManagerCore::cached_region(const Block& b, TierIndex t) noexcept {
+  if (b.record->window == nullptr || b.record->window->cached.empty()) return nullptr;
+  auto& cached = b.record->window->cached;
+  const CachedPages pages = cached.back();
+  if (t != 0 || pages.place != b.record->place || pages.size != b.size) {
+    drop_cached_pages(*b.record->window);
+    return nullptr;
+  }
+  cached.pop_back();
+  uncache(*pages.region);
+  RegionEvent event{{}, 0, 0, {tiers_[0].heap.size(pages.region->slot)}, false};
+  tell(event, &Observer::on_region);
+  tiers_[0].high_water = std::max(tiers_[0].high_water, std::uint64_t{tiers_[0].used().count});
+  return pages.region;
+}
+
+void ManagerCore::uncache(Region& region) noexcept {
+  region.cached = false;
+  tiers_[0].cached -= tiers_[0].heap.size(region.slot);
+  --tiers_[0].cached_regions;
+}
+
+void ManagerCore::drop_cached_pages(ObjectWindow& window) noexcept {
+  for (const auto& pages : window.cached) {
+    if (windows_->mode() == WindowMode::Restricted)
+      WindowSpace::drop(pages.place, pages.size);
+    else
+      take_home(*pages.region, pages.place, pages.size);
+    free_region(pages.region);
+  }
+  window.cached.clear();
+}
+
+/// \return  whether there were any
+bool ManagerCore::drop_cached_windows() noexcept {
+  const bool any = !cached_windows_.empty();
+  while (!cached_windows_.empty()) {
+    ObjectWindow& window = cached_windows_.front();
+    cached_windows_.pop_front();
+    window.blocks = 1;
+    drop_cached_pages(window);
+    let_go(window);
+  }
+  return any;
+}
+
+}  // namespace tier
