@@ -48,8 +48,11 @@ class Reader {
 /// The same bytes between two ranges, by the engine that migrations use.
 class PlainCopies {
  public:
-  explicit PlainCopies(std::size_t size)
-      : size_{size}, one_{make_tier(tiers::dram(Bytes{size}))}, other_{make_tier(tiers::dram(Bytes{size}))} {
+  PlainCopies(std::size_t size, unsigned threads)
+      : size_{size},
+        one_{make_tier(tiers::dram(Bytes{size}))},
+        other_{make_tier(tiers::dram(Bytes{size}))},
+        engine_{{.threads = threads, .movers = 0}} {
     auto* const words = reinterpret_cast<std::uint64_t*>(one_->base());
     std::iota(words, words + size / sizeof(*words), 0);
     there_and_back();  // now the other has them, too
@@ -65,17 +68,27 @@ class PlainCopies {
 
   std::size_t size_;
   std::unique_ptr<Tier> one_, other_;
-  CopyEngine engine_{{.threads = 0, .movers = 0}};
+  CopyEngine engine_;
 };
 
-Row row(Bytes size) {
+/// What a move interrupts: each CPU that runs a thread of the program.
+struct Others {
+  const char* what;
+  bool read;
+  unsigned threads;  ///< that copy; 0: the machine's
+};
+constexpr Others a_reader{"while another thread reads it", true, 0};
+constexpr Others nobody{"with no CPU to interrupt", false, 1};
+
+Row row(Bytes size, const Others& others) {
   Runtime runtime{{.tiers = {tiers::dram(size + 64_MiB), tiers::dram(size + 64_MiB)},
                    .policy = "first_touch",
+                   .threads = others.threads,
                    .windows = WindowMode::Full}};
   MigratingResource memory{runtime};
   Words words(size.count / sizeof(std::uint64_t), &memory);
   std::iota(words.begin(), words.end(), 0);
-  PlainCopies plain{size.count};
+  PlainCopies plain{size.count, others.threads};
   const auto moved = [&] {
     const auto statistics = runtime.statistics();
     return std::min(statistics.bytes_moved(0, 1), statistics.bytes_moved(1, 0));
@@ -91,6 +104,7 @@ Row row(Bytes size) {
       },
       [&] { plain.there_and_back(); }, repeats,
       [&](Side side) {
+        if (!others.read) return;
         reader =
             std::make_unique<Reader>(side == Side::Ours ? words.data() : plain.words(), words.size(), wrong);
       });
@@ -99,7 +113,7 @@ Row row(Bytes size) {
   if (wrong) std::puts("window.migrate: a reader has seen what was not there");
   if (!all_moved) std::puts("window.migrate: some blocks stayed where they were");
   return timed_row({.id = "window.migrate",
-                    .what = to_human(size) + ", there and back, while another thread reads it",
+                    .what = to_human(size) + ", there and back, " + others.what,
                     .unit = "ms",
                     .baseline = "our copy of as many bytes",
                     .reach = "<= 1.10"},
@@ -129,7 +143,8 @@ std::vector<Row> window_migrate() {
   } catch (const TierError& error) {
     std::printf("window.migrate: move_pages(2) skipped: %s\n", error.what());
   }
-  return {row(16_MiB), row(64_MiB), row(256_MiB)};  // without full windows it fails, and says why
+  // Without full windows they fail, and say why. The last shows what interrupting others costs.
+  return {row(16_MiB, a_reader), row(64_MiB, a_reader), row(256_MiB, a_reader), row(64_MiB, nobody)};
 }
 
 const bool registered = add_rows("window.migrate", window_migrate);
