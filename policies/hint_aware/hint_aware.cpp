@@ -3,6 +3,12 @@
 
 #include <tier/core/error.hpp>
 
+#include <algorithm>
+#include <charconv>
+#include <list>
+#include <unordered_map>
+#include <vector>
+
 namespace tier {
 namespace {
 
@@ -10,6 +16,7 @@ struct Options {
   bool local = true;
   bool early_free = true;
   bool prefetch = true;
+  double free = 0.1;  ///< share of the fastest tier that archived blocks make free before it is wanted
 };
 
 bool switched(const std::string& name, const std::string& value) {
@@ -17,12 +24,27 @@ bool switched(const std::string& name, const std::string& value) {
   return value == "on";
 }
 
-Options mode(const std::string& value) {
-  if (value == "0") return {false, false, false};
-  if (value == "L") return {true, false, false};
-  if (value == "LM") return {true, true, false};
-  if (value == "LMP") return {true, true, true};
+/// The paper's three.
+void set_mode(Options& options, const std::string& value) {
+  const auto set = [&](bool local, bool early_free, bool prefetch) {
+    options.local = local;
+    options.early_free = early_free;
+    options.prefetch = prefetch;
+  };
+  if (value == "0") return set(false, false, false);
+  if (value == "L") return set(true, false, false);
+  if (value == "LM") return set(true, true, false);
+  if (value == "LMP") return set(true, true, true);
   throw ConfigError{"unknown mode", value, 0, "0, L, LM, LMP"};
+}
+
+double share(const std::string& name, const std::string& value) {
+  double number = -1;
+  const auto* const end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc{} || rest != end || !(number >= 0 && number < 1))
+    throw ConfigError{"unknown value of " + name, value, 0, "0 to less than 1"};
+  return number;
 }
 
 class HintAware final : public Policy {
@@ -31,6 +53,7 @@ class HintAware final : public Policy {
 
   std::string_view name() const noexcept override { return "hint_aware"; }
   bool frees_early() const noexcept override { return options_.early_free; }
+  double watermark() const noexcept override { return options_.free; }
 
   Placement place(const AllocationEvent&, PolicyContext& context) override {
     if (options_.local) return {0, true};
@@ -53,12 +76,55 @@ class HintAware final : public Policy {
   }
 
   void on_hint(const HintEvent& event, PolicyContext& context) override {
+    if (event.hint == Hint::Archive && options_.free > 0) {
+      forget(event.block);
+      places_.emplace(event.block, archived_.insert(archived_.end(), event.block));
+      write_behind(context);
+    }
     if (!options_.prefetch || event.hint == Hint::Archive || event.hint == Hint::Prefetch) return;
     context.fetch(event.block, 0, false);  // into free room only: a hint must not push out what is in use
   }
+  void on_retire(const RetireEvent& event, PolicyContext&) override { forget(event.block); }
+  void on_watermark(const WatermarkEvent& event, PolicyContext& context) override {
+    if (event.tier == 0) write_behind(context);
+  }
 
  private:
+  /// Those archived first leave first, until with what is on its way out enough is free.
+  void write_behind(PolicyContext& context) {
+    const auto fast = context.tier_facts(0);
+    const auto wanted = static_cast<std::uint64_t>(options_.free * static_cast<double>(fast.capacity.count));
+    auto free = (fast.capacity - fast.used).count + bytes_leaving(context);
+    while (free < wanted && !archived_.empty()) {
+      const auto block = context.block_facts(archived_.front());
+      forget(archived_.front());
+      if (!block || !block->archived || block->tier != 0) continue;
+      if (context.evict(block->id, context.slower(0)) != Outcome::Done) continue;
+      leaving_.push_back(block->id);
+      free += block->size.count;
+    }
+  }
+  void forget(BlockId id) {
+    const auto found = places_.find(id);
+    if (found == places_.end()) return;
+    archived_.erase(found->second);
+    places_.erase(found);
+  }
+  std::uint64_t bytes_leaving(PolicyContext& context) {
+    std::uint64_t bytes = 0;
+    std::erase_if(leaving_, [&](BlockId id) {
+      const auto block = context.block_facts(id);
+      const bool leaves = block && block->moving && block->tier == 0;
+      if (leaves) bytes += block->size.count;
+      return !leaves;
+    });
+    return bytes;
+  }
+
   Options options_;
+  std::list<BlockId> archived_;  // in order of their hints; those that have been used since among them
+  std::unordered_map<BlockId, std::list<BlockId>::iterator> places_;  // there
+  std::vector<BlockId> leaving_;
 };
 
 }  // namespace
@@ -67,15 +133,17 @@ std::unique_ptr<Policy> make_hint_aware(PolicyOptions options) {
   Options chosen;
   for (const auto& [name, value] : options) {
     if (name == "mode")
-      chosen = mode(value);
+      set_mode(chosen, value);
     else if (name == "local")
       chosen.local = switched(name, value);
     else if (name == "early_free")
       chosen.early_free = switched(name, value);
     else if (name == "prefetch")
       chosen.prefetch = switched(name, value);
+    else if (name == "free")
+      chosen.free = share(name, value);
     else
-      throw ConfigError{"unknown option", name, 0, "mode, local, early_free, prefetch"};
+      throw ConfigError{"unknown option", name, 0, "mode, local, early_free, prefetch, free"};
   }
   return std::make_unique<HintAware>(chosen);
 }

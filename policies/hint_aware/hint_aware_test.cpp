@@ -41,7 +41,7 @@ constexpr Hint announcements[] = {Hint::WillUse, Hint::WillRead, Hint::WillWrite
 }  // namespace
 
 TEST_CASE("hint-aware gives up archived objects first, however lately they were used") {
-  PolicyRig rig{made("hint_aware"), 4};
+  PolicyRig rig{made("hint_aware:free=0"), 4};
   const auto objects = rig.fill("abcd");
   rig.read(objects[1]);
   rig.hint(Hint::Archive, objects[1]);
@@ -52,6 +52,25 @@ TEST_CASE("hint-aware gives up archived objects first, however lately they were 
   CHECK(rig.in_fast() == "acef");
   const auto g = rig.fill("g");
   CHECK(rig.in_fast() == "cefg");  // none is left, so recency decides
+}
+
+TEST_CASE("archived objects leave before their room is wanted, those archived first first") {
+  PolicyRig rig{made("hint_aware:free=0.5"), 4};
+  const auto objects = rig.fill("abcd");
+  rig.hint(Hint::Archive, objects[2]);
+  CHECK(rig.in_fast() == "abd");  // of two that should be free, one is
+  rig.hint(Hint::Archive, objects[3]);
+  CHECK(rig.in_fast() == "ab");
+  rig.hint(Hint::Archive, objects[0]);
+  CHECK(rig.in_fast() == "ab");  // enough is free
+  rig.read(objects[0]);
+  rig.hint(Hint::Archive, objects[1]);
+  const auto e = rig.fill("e");
+  CHECK(rig.in_fast() == "ae");  // b is the only one that is archived still
+  const auto moved = rig.moved();
+  const auto f = rig.fill("f");
+  CHECK(rig.in_fast() == "aef");
+  CHECK(rig.moved() == moved);
 }
 
 TEST_CASE("an archived object that is used again is one of the others") {
@@ -154,8 +173,13 @@ TEST_CASE("a mode sets all three options, and options behind it change it") {
 
 TEST_CASE("hint-aware names the option or value that it does not know, and what it does") {
   CHECK(refusal("hint_aware:mood=LM") ==
-        "unknown option at position 0 of \"mood\"; allowed: mode, local, early_free, prefetch");
+        "unknown option at position 0 of \"mood\"; allowed: mode, local, early_free, prefetch, free");
   CHECK(refusal("hint_aware:mode=PML") == "unknown mode at position 0 of \"PML\"; allowed: 0, L, LM, LMP");
   CHECK(refusal("hint_aware:prefetch=yes") ==
         "unknown value of prefetch at position 0 of \"yes\"; allowed: on, off");
+  for (const auto* share : {"1", "-0.1", "some", "0.1x", "nan"}) {
+    CAPTURE(share);
+    CHECK(refusal("hint_aware:free=" + std::string{share}) ==
+          "unknown value of free at position 0 of \"" + std::string{share} + "\"; allowed: 0 to less than 1");
+  }
 }

@@ -5,13 +5,18 @@
 #include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "common/brief_spinning.hpp"
 #include "common/text_table.hpp"
+#include "paging.hpp"
 #include "report.hpp"
 #include "runs.hpp"
 
@@ -37,18 +42,46 @@ void report(const std::vector<training::RunResult>& results, const training::Opt
   if (!options.json.empty()) sample::write_file(options.json, training::to_json(results));
 }
 
+/// None, said aloud, where the system limits no memory.
+std::unique_ptr<training::Paging> make_paging(const training::Experiment& experiment,
+                                              const std::vector<std::string>& runs) try {
+  if (std::ranges::find(runs, "os_paging") == runs.end()) return {};
+  return std::make_unique<training::Paging>(experiment, interrupted);
+} catch (const tier::bench::NoMemoryGroup& error) {
+  fmt::print(stderr, "tier-train: os_paging is left out: {}\n", error.what());
+  return {};
+}
+
+void print_limit(const training::Paging& paging) {
+  fmt::print("os_paging may use {}: the fast memory, and {} for the rest of the program{}\n",
+             tier::to_human(paging.limit()), tier::to_human(paging.overhead()),
+             paging.forbids_swap() ? "" : "; swap, which the system does not count, comes on top");
+}
+
 int run(const training::Options& options) {
   omp_set_dynamic(0);
   omp_set_num_threads(static_cast<int>(training::threads_of(options)));
   const auto experiment = training::make_experiment(options);
   if (options.json != "-") print_step(experiment);
   sample::TerminalLine progress{stderr};
+  const auto runs = training::plan_runs(options);
+  const auto paging = make_paging(experiment, runs);
   std::vector<training::RunResult> results;
-  for (const auto& name : training::plan_runs(options)) {
-    if (interrupted) break;
-    results.push_back(training::make_run(name, experiment, progress, interrupted));
+  std::exception_ptr failure;  // of a run: the others are worth their table
+  for (const auto& name : runs) {
+    if (interrupted || failure) break;
+    if (name == "os_paging" && !paging) continue;
+    try {
+      results.push_back(name == "os_paging" ? paging->run()
+                                            : training::make_run(name, experiment, progress, interrupted));
+    } catch (...) {
+      failure = std::current_exception();
+    }
   }
+  if (failure && results.empty()) std::rethrow_exception(failure);
   report(results, options);
+  if (paging && options.json != "-") print_limit(*paging);
+  if (failure) std::rethrow_exception(failure);
   return interrupted ? 128 + SIGINT : 0;
 }
 

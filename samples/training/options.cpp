@@ -36,7 +36,7 @@ void add_learning_options(CLI::App& app, Options& o) {
       ->check(CLI::IsMember({"sgd", "adam"}));
   app.add_option("--rate", o.rate, "Highest learning rate [the network's usual]");
   app.add_option("--decay", o.decay, "Of weights")->capture_default_str();
-  app.add_option("--iterations", o.iterations, "Batches to learn, instead of --epochs");
+  app.add_option("--iterations", o.iterations, "Batches to learn, instead of --epochs")->take_last();
   app.add_option("--epochs", o.epochs, "Times the data is learned from")->capture_default_str();
   app.add_option("--seed", o.seed, "Of weights, order and generated data")->capture_default_str();
   app.add_option("--threads", o.threads, "Threads that compute; 0: one for each core")->capture_default_str();
@@ -47,11 +47,28 @@ void add_memory_options(CLI::App& app, Options& o) {
       ->capture_default_str();
   app.add_option("--slow", o.slow,
                  "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
-  app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
+  auto* const policy =
+      app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
+  app.add_option_function<std::string>(
+         "--mode", [&o](const std::string& mode) { o.policy = "hint_aware:free=0,mode=" + mode; },
+         "CachedArrays' mode 0, L, LM or LMP, instead of --policy")
+      ->check(CLI::IsMember({"0", "L", "LM", "LMP"}))
+      ->excludes(policy);
+  app.add_option_function<std::string>(
+         "--async", [&o](const std::string& value) { o.asynchronous = value == "on"; },
+         "off: nothing moves but what a kernel waits for [on]")
+      ->check(CLI::IsMember({"on", "off"}));
   app.add_option("--ahead", o.ahead, "Prefetched before its use: a size, or a share of the fast memory")
       ->capture_default_str();
-  app.add_option("--run", o.run, "One run, by its name [both]")->check(CLI::IsMember(run_names()));
-  app.add_option("--json", o.json, "Write the results to this file; - is stdout, without the table");
+  app.add_flag("--short", o.brief, "One iteration and no test");
+  app.add_flag("--compare", o.compare, "All runs, in one table");
+  app.add_option("--run", o.run, "One run, by its name [plain, and async or sync]")
+      ->check(CLI::IsMember(run_names()))
+      ->take_last();
+  app.add_option("--paging-folder", o.paging_folder,
+                 "Of os_paging: where its files are [the folder of --slow, else /var/tmp]");
+  app.add_option("--json", o.json, "Write the results to this file; - is stdout, without the table")
+      ->take_last();
 }
 
 void check(bool holds, const std::string& message) {
@@ -83,12 +100,26 @@ void check_options(const CLI::App& app, const Options& o) {
 }  // namespace
 
 const std::vector<std::string>& run_names() {
-  static const std::vector<std::string> names{"plain", "tiered"};
+  static const std::vector<std::string> names{"plain",
+                                              "all_fast",
+                                              "async",
+                                              "sync",
+                                              "mode_0",
+                                              "mode_L",
+                                              "mode_LM",
+                                              "mode_LMP",
+                                              "first_touch",
+                                              "page_migration",
+                                              "all_slow",
+                                              "os_paging",
+                                              "os_paging_default",
+                                              "os_paging_willneed"};
   return names;
 }
 
 std::optional<Options> parse_options(std::vector<std::string> arguments, std::ostream& out) {
   Options options;
+  options.arguments = arguments;
   CLI::App app{
       "Trains a neural network whose tensors lie in two tiers of memory, beside the same on plain memory.",
       "tier-train"};

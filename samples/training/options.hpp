@@ -28,9 +28,14 @@ struct Options {
   std::string fast = "20%";
   std::string slow;  ///< empty: emulated:cxl of a quarter more than the peak
   std::string policy = "hint_aware";
+  bool asynchronous = true;
   std::string ahead = "50%";  ///< of the fast memory
-  std::string run;            ///< one run by its name; empty: both
+  bool compare = false;
+  std::string run;            ///< one run by its name; empty: as `compare` says
+  std::string paging_folder;  ///< of os_paging; empty: that of `slow`, or /var/tmp
   std::string json;
+  bool brief = false;                  ///< one iteration and no test: to see what the program needs
+  std::vector<std::string> arguments;  ///< all that was given, for runs in processes of their own
 };
 
 /// \param arguments  without the program's name

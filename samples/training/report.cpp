@@ -23,8 +23,9 @@ std::string moved(const Traffic& traffic) {
   return text.empty() ? "nothing" : text;
 }
 
+constexpr const char* no_checksum = "n/a";
 std::string checksum(const RunResult& run) {
-  return run.checksum ? fmt::format("{:016x}", *run.checksum) : "n/a";
+  return run.checksum ? fmt::format("{:016x}", *run.checksum) : no_checksum;
 }
 
 /// Against plain; NaN where that is not among the runs.
@@ -40,43 +41,110 @@ sample::TextRow to_row(const RunResult& run, std::span<const RunResult> runs) {
           number("{:.3f}", slowdown(run, runs)),
           number("{:.4f}", run.loss),
           number("{:.4f}", run.accuracy),
-          number("{:.2f} %", 100 * traffic.fast_share),
+          number("{:.2f} %", 100 * traffic.operands.fast_share_of_bytes()),
+          number("{:.2f} %", 100 * traffic.operands.fast_share()),
           moved(traffic),
           number("{:.2f} s", traffic.stalled_s),
+          number("{:.2f} s", run.compute_s),
+          number("{:.2f} s", traffic.moving_s),
           tier::to_human(tier::Bytes{traffic.peak_bytes}),
           checksum(run)};
+}
+
+nlohmann::ordered_json locality(const std::vector<Operands>& operands) {
+  auto list = nlohmann::ordered_json::array();
+  for (std::size_t step = 0; step < operands.size(); ++step)
+    list.push_back({step, operands[step].fast_share(), operands[step].fast_share_of_bytes()});
+  return list;
+}
+
+nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResult> runs) {
+  const auto& traffic = run.traffic;
+  nlohmann::ordered_json json{{"name", run.name},
+                              {"seconds_per_iteration", run.seconds_per_iteration},
+                              {"slowdown", slowdown(run, runs)},
+                              {"fast_share", traffic.operands.fast_share_of_bytes()},
+                              {"fast_share_by_object", traffic.operands.fast_share()},
+                              {"locality", locality(run.operands)},
+                              {"bytes_moved", nlohmann::ordered_json(traffic.bytes_moved)},
+                              {"in_place_bytes", traffic.in_place_bytes},
+                              {"stalled_s", traffic.stalled_s},
+                              {"compute_s", run.compute_s},
+                              {"io_s", traffic.moving_s},
+                              {"peak_bytes", traffic.peak_bytes},
+                              {"overhead_bytes", traffic.overhead_bytes},
+                              {"loss", run.loss},
+                              {"accuracy", run.accuracy},
+                              {"test_loss", run.test_loss},
+                              {"training_accuracy", run.training_accuracy},
+                              {"checksum", checksum(run)},
+                              {"complete", run.complete},
+                              {"iterations", run.iterations},
+                              {"learning_s", run.learning_s}};
+  for (const auto& variant : run.variants) json["variants"].push_back(run_to_json(variant, runs));
+  return json;
+}
+
+/// What is not finite is null.
+double number(const nlohmann::ordered_json& json) {
+  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
+/// Shares are kept as counts: of a million, which is finer than they are shown.
+Operands operands_from(const nlohmann::ordered_json& by_object, const nlohmann::ordered_json& by_bytes) {
+  constexpr std::uint64_t million = 1'000'000;
+  const auto elsewhere = [](double share) {
+    return static_cast<std::uint64_t>(std::lround((1 - share) * static_cast<double>(million)));
+  };
+  Operands operands{million, million, {}, elsewhere(number(by_bytes))};
+  if (!by_object.is_null()) operands.elsewhere = elsewhere(number(by_object));
+  return operands;
+}
+
+RunResult run_from(const nlohmann::ordered_json& json) {
+  RunResult run;
+  run.name = json.at("name");
+  run.seconds_per_iteration = number(json.at("seconds_per_iteration"));
+  run.traffic.operands = operands_from(json.at("fast_share_by_object"), json.at("fast_share"));
+  for (const auto& step : json.at("locality")) run.operands.push_back(operands_from(step.at(1), step.at(2)));
+  json.at("bytes_moved").get_to(run.traffic.bytes_moved);
+  run.traffic.in_place_bytes = json.at("in_place_bytes");
+  run.traffic.stalled_s = number(json.at("stalled_s"));
+  run.compute_s = number(json.at("compute_s"));
+  run.traffic.moving_s = number(json.at("io_s"));
+  run.traffic.peak_bytes = json.at("peak_bytes");
+  run.traffic.overhead_bytes = json.at("overhead_bytes");
+  run.loss = number(json.at("loss"));
+  run.accuracy = number(json.at("accuracy"));
+  run.test_loss = number(json.at("test_loss"));
+  run.training_accuracy = number(json.at("training_accuracy"));
+  const std::string sum = json.at("checksum");
+  if (sum != no_checksum) run.checksum = std::stoull(sum, nullptr, 16);
+  run.complete = json.at("complete");
+  run.iterations = json.at("iterations");
+  run.learning_s = number(json.at("learning_s"));
+  return run;
 }
 
 }  // namespace
 
 std::string to_table(std::span<const RunResult> runs) {
-  std::vector<sample::TextRow> rows{{"run", "an iteration", "slow-down", "loss", "accuracy", "fast", "moved",
-                                     "stalled", "peak", "checksum"}};
-  for (const auto& run : runs) rows.push_back(to_row(run, runs));
+  std::vector<sample::TextRow> rows{{"run", "an iteration", "slow-down", "loss", "accuracy", "fast bytes",
+                                     "fast objects", "moved", "stalled", "computed", "moving", "peak",
+                                     "checksum"}};
+  for (const auto& run : runs) {
+    rows.push_back(to_row(run, runs));
+    for (const auto& variant : run.variants) rows.push_back(to_row(variant, runs));
+  }
   return sample::to_lines(rows);
 }
 
 std::string to_json(std::span<const RunResult> runs) {
-  return sample::runs_to_text(runs, [&](const RunResult& run) {
-    const auto& traffic = run.traffic;
-    return nlohmann::ordered_json{{"name", run.name},
-                                  {"seconds_per_iteration", run.seconds_per_iteration},
-                                  {"slowdown", slowdown(run, runs)},
-                                  {"fast_share", traffic.fast_share},
-                                  {"bytes_moved", nlohmann::ordered_json(traffic.bytes_moved)},
-                                  {"in_place_bytes", traffic.in_place_bytes},
-                                  {"stalled_s", traffic.stalled_s},
-                                  {"peak_bytes", traffic.peak_bytes},
-                                  {"overhead_bytes", traffic.overhead_bytes},
-                                  {"loss", run.loss},
-                                  {"accuracy", run.accuracy},
-                                  {"test_loss", run.test_loss},
-                                  {"training_accuracy", run.training_accuracy},
-                                  {"checksum", checksum(run)},
-                                  {"complete", run.complete},
-                                  {"iterations", run.iterations},
-                                  {"learning_s", run.learning_s}};
-  });
+  return sample::runs_to_text(runs, [&](const RunResult& run) { return run_to_json(run, runs); });
+}
+
+std::vector<RunResult> from_json(std::string_view text) {
+  return sample::runs_from_text<RunResult>(text, run_from);
 }
 
 }  // namespace training

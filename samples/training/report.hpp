@@ -3,6 +3,8 @@
 /// \file  What runs have to say: as a table and as JSON.
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "run/train.hpp"
 
@@ -12,5 +14,7 @@ namespace training {
 [[nodiscard]] std::string to_table(std::span<const RunResult> runs);
 /// {"runs": [...]}; numbers that are not finite are null.
 [[nodiscard]] std::string to_json(std::span<const RunResult> runs);
+/// \throws  `tier::TierError` if the text is none of `to_json`
+[[nodiscard]] std::vector<RunResult> from_json(std::string_view text);
 
 }  // namespace training

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 #include <tier/core/error.hpp>
+#include <tier/runtime/policies.hpp>
 
 #include <algorithm>
 
 #include "common/tier_options.hpp"
 #include "networks/networks.hpp"
+#include "run/paged_memory.hpp"
 #include "run/plain_memory.hpp"
 #include "run/tiered_memory.hpp"
 #include "step/liveness.hpp"
@@ -53,12 +55,9 @@ TrainOptions train_options(const Options& options, const KnownNetwork& network, 
   if (epoch == 0)
     throw tier::ConfigError{fmt::format("the data has less than one batch of {}", options.batch)};
   train.iterations = options.iterations > 0 ? options.iterations : options.epochs * epoch;
-  train.test_batches = std::max<std::uint64_t>(1, train.iterations);  // a short run is not tested for long
+  if (options.brief) train.iterations = 1;
+  train.test_batches = options.brief ? 0 : train.iterations;  // a short run is not tested for long
   return train;
-}
-
-tier::Bytes fast_of(const Experiment& experiment) {
-  return sample::parse_fast(experiment.options.fast, {experiment.peak});
 }
 
 std::string progress_line(const std::string& name, const TrainState& state) {
@@ -67,17 +66,70 @@ std::string progress_line(const std::string& name, const TrainState& state) {
                      static_cast<double>(state.iteration) / state.seconds);
 }
 
-std::unique_ptr<Memory> make_memory(const std::string& name, const Experiment& experiment) {
-  if (name == "plain") return std::make_unique<PlainMemory>();
+/// With what libtier adds: alignment, and blocks that are shared.
+tier::Bytes all_of(std::size_t peak) { return {peak + peak / 16 + (16 << 20)}; }
+
+/// Everything in slow memory, and used there where the CPU can.
+class AllSlow final : public tier::Policy {
+ public:
+  std::string_view name() const noexcept override { return "all_slow"; }
+  tier::Placement place(const tier::AllocationEvent&, tier::PolicyContext& context) override {
+    return {static_cast<tier::TierIndex>(context.tier_count() - 1), false};
+  }
+  tier::MissDecision on_miss(const tier::MissEvent&, tier::PolicyContext&) override {
+    return {tier::no_tier, true};
+  }
+};
+
+void register_all_slow() {
+  static const bool registered = [] {
+    tier::register_policy("all_slow", [](tier::PolicyOptions) { return std::make_unique<AllSlow>(); });
+    return true;
+  }();
+  static_cast<void>(registered);
+}
+
+TieredOptions tiered_options(const std::string& name, const Experiment& experiment) {
   const auto& options = experiment.options;
-  return std::make_unique<TieredMemory>(
-      TieredOptions{.fast = fast_of(experiment),
-                    .slow = sample::parse_slow(options.slow, {experiment.peak}),
-                    .policy = options.policy,
-                    .threads = static_cast<unsigned>(threads_of(options))});
+  TieredOptions tiered{.fast = fast_of(experiment),
+                       .slow = sample::parse_slow(options.slow, {experiment.peak}),
+                       .policy = options.policy,
+                       .threads = static_cast<unsigned>(threads_of(options)),
+                       .asynchronous = name != "sync"};
+  if (name == "all_fast") {
+    tiered.fast = all_of(experiment.peak);
+    tiered.slow.reset();
+  } else if (name.starts_with("mode_")) {  // as the paper measured them
+    tiered.policy = "hint_aware:free=0,mode=" + name.substr(5);
+    tiered.asynchronous = false;
+  } else if (name == "first_touch" || name == "page_migration") {
+    tiered.policy = name;
+    tiered.pages = name == "page_migration";
+  } else if (name == "all_slow") {
+    register_all_slow();
+    tiered.policy = name;
+    tiered.fast =
+        all_of(largest_kernel_bytes(experiment.steps.training));  // for a slow tier that the CPU cannot use
+  }
+  return tiered;
+}
+
+std::unique_ptr<Memory> make_memory(const std::string& name, const Experiment& experiment) {
+  const auto& options = experiment.options;
+  const auto folder =
+      options.paging_folder.empty() ? sample::paging_folder(options.slow) : options.paging_folder;
+  if (name == "plain") return std::make_unique<PlainMemory>();
+  if (name == "os_paging_default") return std::make_unique<PagedMemory>(folder, tier::bench::Paging::Default);
+  if (name == "os_paging_willneed")
+    return std::make_unique<PagedMemory>(folder, tier::bench::Paging::WillNeed);
+  return std::make_unique<TieredMemory>(tiered_options(name, experiment));
 }
 
 }  // namespace
+
+tier::Bytes fast_of(const Experiment& experiment) {
+  return sample::parse_fast(experiment.options.fast, {experiment.peak});
+}
 
 Experiment make_experiment(const Options& options) {
   const auto& network = find_network(options.network);
@@ -92,7 +144,11 @@ Experiment make_experiment(const Options& options) {
 }
 
 std::vector<std::string> plan_runs(const Options& options) {
-  return options.run.empty() ? run_names() : std::vector{options.run};
+  if (!options.run.empty()) return {options.run};
+  if (options.compare)
+    return {"plain",   "all_fast", "async",       "sync",           "mode_0",   "mode_L",
+            "mode_LM", "mode_LMP", "first_touch", "page_migration", "all_slow", "os_paging"};
+  return {"plain", options.asynchronous ? "async" : "sync"};
 }
 
 RunResult make_run(const std::string& name, const Experiment& experiment, sample::TerminalLine& progress,

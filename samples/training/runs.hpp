@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The runs that the program can make, by name.
+#include <tier/core/bytes.hpp>
+
+#include <atomic>
 #include <memory>
 
 #include "common/terminal_line.hpp"
@@ -21,9 +24,13 @@ struct Experiment {
 /// \throws  `tier::ConfigError` for options or data that do not make one; `tier::TierError`
 [[nodiscard]] Experiment make_experiment(const Options& options);
 
+/// The fast memory that tiered runs have.
+[[nodiscard]] tier::Bytes fast_of(const Experiment& experiment);
+
 /// The runs that the options ask for, in order.
 [[nodiscard]] std::vector<std::string> plan_runs(const Options& options);
 
+/// One in this process: any but `os_paging`.
 [[nodiscard]] RunResult make_run(const std::string& name, const Experiment& experiment,
                                  sample::TerminalLine& progress, const std::atomic<bool>& stop);
 

@@ -464,6 +464,7 @@ Statistics ManagerCore::statistics() const {
   MutexLock lock{mutex_};
   Statistics s = counts_;
   s.tables = std::move(tables.tables);
+  if (in_flight_ > 0) s.moving_ns += now_ns() - moving_since_ns_;
   for (const auto& t : tiers_) {
     s.tiers.push_back({std::string{t.tier->name()},
                        t.heap.capacity(),

@@ -468,6 +468,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   unsigned compacting_ TIER_GUARDED_BY(mutex_) = 0;                        // threads, which use the spares
   std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move
   std::size_t in_flight_ TIER_GUARDED_BY(mutex_) = 0;
+  std::uint64_t moving_since_ns_ TIER_GUARDED_BY(mutex_) = 0;  // if any are in flight
   std::size_t pending_rooms_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t inside_ TIER_GUARDED_BY(mutex_) = 0;  // see `Inside`
   bool closed_ TIER_GUARDED_BY(mutex_) = false;

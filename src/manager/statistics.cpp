@@ -105,6 +105,7 @@ std::string Statistics::to_text() const {
   text += line("window faults", window_faults) + line("window writes held", window_writes_held);
   text += line("hints dropped", hints_dropped) + line("uses dropped", uses_dropped);
   text += padded("stalls", 28) + padded(std::to_string(stalls), 14) + milliseconds(stalled_ns) + "\n";
+  text += padded("moving", 42) + milliseconds(moving_ns) + "\n";
   text += padded("metadata", 28) + to_human(metadata) + "\n";
   if (tables.empty()) return text;
   text += "\ntable                       counts\n";
@@ -142,6 +143,7 @@ std::string Statistics::to_json() const {
   json["window_writes_held"] = window_writes_held;
   json["stalls"] = stalls;
   json["stalled_ns"] = stalled_ns;
+  json["moving_ns"] = moving_ns;
   json["objects"] = objects;
   json["blocks"] = blocks;
   json["metadata"] = metadata.count;

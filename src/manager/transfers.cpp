@@ -38,7 +38,7 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   if (mutated(Mutant::LastBlockShort) && t->size > granule_) t->size -= granule_;
   t->warm = kind == TransferKind::Fetch && t->size <= (std::size_t{256} << 10);
   b.record->transfer = t;
-  ++in_flight_;
+  if (in_flight_++ == 0) moving_since_ns_ = t->start_ns;
   return t;
 }
 
@@ -109,7 +109,7 @@ void ManagerCore::publish(Transfer& t, Block& b) noexcept {
 void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancelled) noexcept {
   MutexLock lock{mutex_};
   if (!error && !cancelled) deliver(t, lock);
-  --in_flight_;
+  if (--in_flight_ == 0) counts_.moving_ns += now_ns() - moving_since_ns_;
   t.ended = true;
   t.failure = error;
   struct Landed {  // its bytes are in the window now, or nowhere

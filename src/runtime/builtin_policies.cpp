@@ -9,16 +9,18 @@
 #include "lfu/lfu_rows.hpp"
 #include "lru/lru.hpp"
 #include "lru/lru_rows.hpp"
+#include "page_migration/page_migration.hpp"
 
 #include <array>
 
 namespace tier::detail {
 
 std::span<const BuiltinPolicy> builtin_policies() noexcept {
-  static constexpr std::array<BuiltinPolicy, 3> list{{
+  static constexpr std::array<BuiltinPolicy, 4> list{{
       {"first_touch", make_first_touch},
       {"hint_aware", make_hint_aware},
       {"lru", make_lru},
+      {"page_migration", make_page_migration},
   }};
   return list;
 }

@@ -57,6 +57,31 @@ TEST_CASE("a retired tensor of more than scopes may keep in place is overwritten
   }
 }
 
+TEST_CASE("a retired tensor among others of a number known at run time is overwritten as a whole") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 16_MiB)}, mode);
+    Tensor<float> x{manager, shape, windowed, "x"}, y{manager, shape, windowed, "y"};
+    for (const float value : {1.0F, 2.0F}) {
+      retire(x);
+      retire(y);
+      {
+        const std::vector<ObjectRef> by_reference{x.object()};
+        const std::vector<Tensor<float>*> by_pointer{&y};
+        const WriteScope out{overwrites(by_reference), overwrites(by_pointer)};
+        fill(out.out(x), value);
+        fill(out.out(y), value);
+      }
+      CHECK(holds(x, value));
+      CHECK(holds(y, value));
+      manager->check_invariants();
+    }
+    retire(x);
+    const std::vector<ObjectRef> gone{x.object()};
+    CHECK_THROWS_AS(ReadScope{reads(gone)}, TierError);
+  }
+}
+
 TEST_CASE("rows of a retired tensor are overwritten, up to the middle of a block") {
   for (const auto mode : test::window_modes()) {
     CAPTURE(to_string(mode));

@@ -196,6 +196,22 @@ TEST_CASE("a scope on a whole tensor with a window covers all blocks of it that 
   }
 }
 
+TEST_CASE("a scope on a set of tensors with windows covers all blocks of each") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(32_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB);
+    const Tensor<float> x{manager, {3 * rows_of_block, columns}, windowed, "x"};
+    const Tensor<float> y{manager, {2 * rows_of_block, columns}, windowed, "y"};
+    const std::set<std::size_t> three{0, 1, 2}, two{0, 1};
+    const std::vector<ObjectRef> by_reference{x.object()};
+    const std::vector<const Tensor<float>*> by_pointer{&y};
+    const ReadScope in{reads(by_reference), reads(by_pointer)};
+    CHECK(pinned_blocks(x) == three);
+    CHECK(pinned_blocks(y) == two);
+    CHECK(in.in(x).data() == reinterpret_cast<const float*>(x.object().object->window));
+  }
+}
+
 TEST_CASE(
     "a scope on more than may be brought brings what was there, then what was used last, half a tier of it") {
   for (const auto mode : test::window_modes()) {

@@ -138,32 +138,41 @@ class [[nodiscard]] TIER_EXPORT Scope {
   template <Use role, class T>
   void add_named(const OperandsOf<role, T>&) noexcept {}
 
-  /// Of named objects in windows, beyond the first of each: advice.
-  template <Use role, class... Ts>
-  [[nodiscard]] static std::size_t further_blocks(const OperandGroup<role, Ts...>& group) noexcept {
+  // Of objects whose windows are cut into blocks, those beyond the first: advice.
+  [[nodiscard]] static std::size_t further_blocks(ObjectRef ref) noexcept {
+    return ref.object != nullptr && ref.object->cut ? ref.object->blocks.size() - 1 : 0;
+  }
+  [[nodiscard]] static std::size_t further_blocks(const OperandList auto& list) noexcept {
     std::size_t count = 0;
-    group.for_each([&]<class T>(T& object) {
-      using Traits = ScopeTraits<std::remove_const_t<T>>;
-      if constexpr (requires { Traits::further_blocks(object); }) count += Traits::further_blocks(object);
-    });
+    for_each_object(list, [&](ObjectRef ref) { count += further_blocks(ref); });
     return count;
   }
-  [[nodiscard]] static std::size_t further_blocks(const auto&) noexcept { return 0; }
-  template <Use role, class... Ts>
-  void add_further(const OperandGroup<role, Ts...>& group) {
-    group.for_each([this]<class T>(T& object) {
-      using Traits = ScopeTraits<std::remove_const_t<T>>;
-      if constexpr (requires { Traits::further_blocks(object); })
-        if (Traits::further_blocks(object) > 0) {
-          const std::span<const std::byte> bytes = Traits::further_bytes(object);
-          for_each_block(bytes.data(), bytes.data() + bytes.size(), std::size_t(-1),
-                         [&](const void* address) {
-                           operands_.add([&] { return Operand::advice_at(address, role, bytes); });
-                         });
-        }
+  template <OperandList List>
+  void add_further(const List& list) {
+    for_each_object(list, [this](ObjectRef ref) {
+      if (further_blocks(ref) == 0) return;
+      const Object& object = *ref.object;
+      const std::span<const std::byte> bytes{object.window + object.block->size, object.window + object.size};
+      for_each_block(bytes.data(), bytes.data() + bytes.size(), std::size_t(-1), [&](const void* address) {
+        operands_.add([&] { return Operand::advice_at(address, List::role, bytes); });
+      });
     });
   }
-  void add_further(const auto&) noexcept {}
+  /// Of what is not in windows alone.
+  template <Use role, class... Ts>
+  static void for_each_object(const OperandGroup<role, Ts...>& group, auto&& f) {
+    group.for_each([&]<class T>(T& object) { f(ScopeTraits<std::remove_const_t<T>>::object(object)); });
+  }
+  template <Use role, class T>
+  static void for_each_object(const OperandSet<role, T*>& set, auto&& f) {
+    for (auto* object : set.elements) f(ScopeTraits<std::remove_const_t<T>>::object(*object));
+  }
+  template <Use role>
+  static void for_each_object(const OperandSet<role, ObjectRef>& set, auto&& f) {
+    for (const auto ref : set.elements) f(ref);
+  }
+  template <Use role, class T>
+  static void for_each_object(const OperandsOf<role, T>&, auto&&) noexcept {}
 
   template <Use role, class... Ts>
   void add_elements(const OperandGroup<role, Ts...>&) noexcept {}
@@ -186,7 +195,10 @@ class [[nodiscard]] TIER_EXPORT Scope {
   template <Use role>
   void add_elements(const OperandSet<role, ObjectRef>& set) {
     for (const auto ref : set.elements)
-      if (ref.object != nullptr) operands_.add([&] { return Operand::of(ref, role); });
+      if (ref.object != nullptr)
+        operands_.add([&] {
+          return ref.object->window != nullptr ? Operand::of_window(ref, role) : Operand::of(ref, role);
+        });
   }
 
   /// Named operands of a kind that has shapes; sets at run time count by their sizes alone.

@@ -15,8 +15,6 @@ namespace tier {
 /// static ReadView view(const T&, const Operand&);       of the operand while it is entered
 /// static WriteView view(T&, const Operand&);
 /// static std::uint64_t shape_hash(const T&) noexcept;   optional: tells policies kernels on other shapes apart
-/// static std::size_t further_blocks(const T&) noexcept; optional: where a window is cut into blocks, beyond the first
-/// static std::span<const std::byte> further_bytes(const T&) noexcept;   what is in them
 /// ```
 template <class T>
 struct ScopeTraits;

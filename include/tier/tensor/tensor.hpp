@@ -109,14 +109,6 @@ template <class T>
 struct ScopeTraits<Tensor<T>> {
   static ObjectRef object(const Tensor<T>& tensor) noexcept { return tensor.object(); }
   static Operand operand(const Tensor<T>& tensor, Use use) { return tensor.storage_.operand(use); }
-  static std::size_t further_blocks(const Tensor<T>& tensor) noexcept {
-    const Object* const object = tensor.object().object;
-    return object != nullptr && object->cut ? object->blocks.size() - 1 : 0;
-  }
-  static std::span<const std::byte> further_bytes(const Tensor<T>& tensor) noexcept {
-    const Object& object = *tensor.object().object;
-    return {object.window + object.block->size, object.window + object.size};
-  }
   static std::uint64_t shape_hash(const Tensor<T>& tensor) noexcept { return hash_of(tensor.shape_); }
   static TensorView<const T> view(const Tensor<T>& tensor, const Operand& operand) noexcept {
     return {reinterpret_cast<const T*>(operand.address), tensor.shape_, tensor.strides_};

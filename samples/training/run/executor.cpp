@@ -2,6 +2,7 @@
 #include "run/executor.hpp"
 
 #include "common/hashing.hpp"
+#include "run/stopwatch.hpp"
 #include "step/functions.hpp"
 #include "step/lowering.hpp"
 
@@ -62,8 +63,11 @@ void Executor::run_kernel(std::size_t index, Iteration& iteration) {
   const auto& kernel = step_.kernels[index];
   const auto& hints = hints_[index];
   for (const auto tensor : hints.prefetch) memory_.prefetch(slots_[tensor]);
-  memory_.run(kernel.name, kernels_[index].uses,
-              [&](std::span<std::byte* const> data) { compute(kernel, kernels_[index], data, iteration); });
+  memory_.run(kernel.name, kernels_[index].uses, [&](std::span<std::byte* const> data) {
+    const Stopwatch watch;
+    compute(kernel, kernels_[index], data, iteration);
+    compute_seconds_ += watch.seconds();
+  });
   for (const auto tensor : hints.retire) memory_.retire(slots_[tensor]);
   for (const auto tensor : hints.archive) memory_.archive(slots_[tensor]);
 }

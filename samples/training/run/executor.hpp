@@ -37,6 +37,9 @@ class Executor {
   /// \throws  as `Memory::run`; the step is then in parts, and its parameters as far as it came
   void run(Iteration& iteration);
 
+  /// What kernels took so far, without what they waited for.
+  [[nodiscard]] double compute_seconds() const { return compute_seconds_; }
+
  private:
   /// A kernel with what it takes to run it.
   struct Ready {
@@ -57,6 +60,7 @@ class Executor {
   std::vector<Hints> hints_;
   std::vector<Ready> kernels_;
   std::vector<float*> data_;
+  double compute_seconds_ = 0;
 };
 
 }  // namespace training

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Where a run keeps its tensors.
+#include <harness/shares.hpp>
 #include <tier/core/function_ref.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,12 +25,31 @@ struct SlotUse {
   Role role{};
 };
 
+/// Operands of kernels so far, and those of them that were not in fast memory: fetched, or used in a slower tier.
+struct Operands {
+  std::uint64_t count = 0, bytes = 0;
+  std::optional<std::uint64_t> elsewhere = 0;  ///< none: not known
+  std::uint64_t bytes_elsewhere = 0;
+
+  /// What was in fast memory: ReDL's data locality. Of no operands 1; NaN if it is not known.
+  [[nodiscard]] double fast_share() const {
+    return elsewhere ? tier::bench::fast_share(*elsewhere, count) : std::numeric_limits<double>::quiet_NaN();
+  }
+  [[nodiscard]] double fast_share_of_bytes() const { return tier::bench::fast_share(bytes_elsewhere, bytes); }
+  friend Operands operator-(const Operands& a, const Operands& b) {
+    Operands difference{a.count - b.count, a.bytes - b.bytes, {}, a.bytes_elsewhere - b.bytes_elsewhere};
+    if (a.elsewhere && b.elsewhere) difference.elsewhere = *a.elsewhere - *b.elsewhere;
+    return difference;
+  }
+};
+
 /// What a run's memory did. One on plain memory moves nothing.
 struct Traffic {
-  double fast_share = 1;                               ///< of operand bytes: what needed no fetch
+  Operands operands;
   std::map<std::string, std::uint64_t> bytes_moved{};  ///< by "FROM>TO"
   std::uint64_t in_place_bytes = 0;                    ///< used in a slower tier
   double stalled_s = 0;
+  double moving_s = 0;  ///< during which something was on its way
   std::uint64_t peak_bytes = 0;
   std::uint64_t overhead_bytes = 0;  ///< of the peak: what is no tensor
 };

@@ -62,9 +62,13 @@ void PlainPool::remove_free(std::byte* begin, std::size_t bytes) {
 
 void PlainPool::grow(std::size_t bytes) {
   const auto size = std::max(bytes, (64_MiB).count);
-  buffers_.emplace_back(size);
-  add_free(reinterpret_cast<std::byte*>(buffers_.back().data()), size);
+  add_free(source_(size), size);
 }
+
+PlainMemory::PlainMemory()
+    : pool_{[this](std::size_t bytes) {
+        return reinterpret_cast<std::byte*>(buffers_.emplace_back(bytes).data());
+      }} {}
 
 Slot PlainMemory::add(std::string /*name*/, std::size_t bytes) {
   slots_.push_back({bytes});
@@ -81,6 +85,8 @@ void PlainMemory::run(std::string_view /*kernel*/, std::span<const SlotUse> uses
       peak_ = std::max(peak_, live_);
     }
     data_.push_back(entry.data);
+    ++operands_.count;
+    operands_.bytes += entry.bytes;
   }
   body(data_);
 }
@@ -95,6 +101,7 @@ void PlainMemory::retire(Slot slot) {
 
 Traffic PlainMemory::traffic() const {
   Traffic traffic;
+  traffic.operands = operands_;
   traffic.peak_bytes = peak_;
   return traffic;
 }

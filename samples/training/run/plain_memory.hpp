@@ -3,8 +3,9 @@
 /// \file  Memory without libtier: what the tiered runs are compared with.
 ///
 /// Freed early and used again at once, in huge pages that are touched before they are used, as libtier's are.
-#include <optional>
+#include <functional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "common/huge_buffer.hpp"
@@ -16,6 +17,10 @@ namespace training {
 class PlainPool {
  public:
   static constexpr std::size_t alignment = 64;
+  /// Gives buffers of at least so many bytes, which live as long as the pool.
+  using Source = std::function<std::byte*(std::size_t)>;
+
+  explicit PlainPool(Source source) : source_{std::move(source)} {}
 
   [[nodiscard]] std::byte* take(std::size_t bytes);
   void give_back(std::byte* piece, std::size_t bytes);
@@ -26,13 +31,15 @@ class PlainPool {
   void remove_free(std::byte* begin, std::size_t bytes);
   void grow(std::size_t bytes);
 
-  std::vector<sample::HugeBuffer> buffers_;
+  Source source_;
   std::set<Piece> by_size_;
   std::map<std::byte*, std::size_t> by_address_;
 };
 
-class PlainMemory final : public Memory {
+class PlainMemory : public Memory {
  public:
+  PlainMemory();
+
   Slot add(std::string name, std::size_t bytes) override;
   void run(std::string_view kernel, std::span<const SlotUse> uses, const Body& body) override;
   void retire(Slot slot) override;
@@ -41,16 +48,25 @@ class PlainMemory final : public Memory {
   void end_of_step() override {}
   [[nodiscard]] Traffic traffic() const override;
 
+ protected:
+  explicit PlainMemory(PlainPool::Source source) : pool_{std::move(source)} {}
+  /// Its bytes; none while it has none.
+  [[nodiscard]] std::span<std::byte> bytes_of(Slot slot) const {
+    return {slots_[slot].data, slots_[slot].data == nullptr ? 0 : slots_[slot].bytes};
+  }
+
  private:
   struct Entry {
     std::size_t bytes = 0;
     std::byte* data = nullptr;
   };
+  std::vector<sample::HugeBuffer> buffers_;
   PlainPool pool_;
   std::vector<Entry> slots_;
   std::vector<std::byte*> data_;  // of the kernel under way
   std::size_t live_ = 0;
   std::size_t peak_ = 0;
+  Operands operands_;
 };
 
 }  // namespace training

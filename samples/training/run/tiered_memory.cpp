@@ -9,12 +9,16 @@ namespace {
 tier::RuntimeOptions runtime_options(const TieredOptions& options) {
   std::vector<tier::TierSpec> tiers{tier::tiers::dram(options.fast)};
   if (options.slow) tiers.push_back(*options.slow);
-  return {.tiers = std::move(tiers), .policy = options.policy, .threads = options.threads};
+  return {.tiers = std::move(tiers),
+          .policy = options.policy,
+          .threads = options.threads,
+          .movers = options.asynchronous ? 1U : 0U};
 }
 
 }  // namespace
 
-TieredMemory::TieredMemory(const TieredOptions& options) : runtime_{runtime_options(options)} {}
+TieredMemory::TieredMemory(const TieredOptions& options)
+    : runtime_{runtime_options(options)}, asynchronous_{options.asynchronous}, pages_{options.pages} {}
 
 Slot TieredMemory::add(std::string name, std::size_t bytes) {
   slots_.push_back({std::move(name), bytes});
@@ -41,24 +45,34 @@ void TieredMemory::sort_by_role(std::span<const SlotUse> uses) {
   updates_.clear();
   overwrites_.clear();
   for (const auto& use : uses) {
-    auto& [name, bytes, tensor] = slots_[use.slot];
-    if (!tensor) tensor.emplace(runtime_, tier::Shape{(bytes + sizeof(float) - 1) / sizeof(float)}, name);
+    auto& entry = slots_[use.slot];
+    if (!entry.tensor) make_tensor(entry);
     auto& list = use.role == Role::Reads ? reads_ : use.role == Role::Updates ? updates_ : overwrites_;
-    list.push_back(tensor->object());
-    used_bytes_ += bytes;
+    list.push_back(entry.tensor->object());
+    operands_.count += pages_ ? entry.tensor->object().object->blocks.size() : 1;
+    operands_.bytes += entry.bytes;
   }
+}
+
+void TieredMemory::make_tensor(Entry& entry) {
+  const tier::Shape shape{(entry.bytes + sizeof(float) - 1) / sizeof(float)};
+  if (pages_)
+    entry.tensor.emplace(runtime_, shape, tier::windowed, entry.name);
+  else
+    entry.tensor.emplace(runtime_, shape, entry.name);
 }
 
 Traffic TieredMemory::traffic() const {
   const auto statistics = runtime_.statistics();
   Traffic traffic;
-  const auto elsewhere = statistics.fetched_operand_bytes + statistics.in_place_bytes;
-  if (used_bytes_ > 0)
-    traffic.fast_share = 1 - static_cast<double>(elsewhere) / static_cast<double>(used_bytes_);
+  traffic.operands = operands_;
+  traffic.operands.elsewhere = statistics.fetched_operands + statistics.in_place_operands;
+  traffic.operands.bytes_elsewhere = statistics.fetched_operand_bytes + statistics.in_place_bytes;
   for (const auto& [from, to, cause, bytes, transfers] : statistics.moved)
     traffic.bytes_moved[statistics.tiers[from].name + ">" + statistics.tiers[to].name] += bytes;
   traffic.in_place_bytes = statistics.in_place_bytes;
   traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;
+  traffic.moving_s = static_cast<double>(statistics.moving_ns) * 1e-9;
   for (const auto& tier : statistics.tiers) traffic.peak_bytes += tier.high_water.count;
   traffic.overhead_bytes = statistics.metadata.count;
   traffic.peak_bytes += traffic.overhead_bytes;

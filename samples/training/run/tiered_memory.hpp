@@ -17,6 +17,8 @@ struct TieredOptions {
   std::optional<tier::TierSpec> slow{};  ///< none: everything is fast
   std::string policy = "hint_aware";
   unsigned threads = 0;
+  bool asynchronous = true;  ///< else nothing moves but what a kernel waits for
+  bool pages = false;        ///< tensors move in parts, as pages of a system's
 };
 
 class TieredMemory final : public Memory {
@@ -28,7 +30,9 @@ class TieredMemory final : public Memory {
   void run(std::string_view kernel, std::span<const SlotUse> uses, const Body& body) override;
   void retire(Slot slot) override { tier::retire(*slots_[slot].tensor); }
   void archive(Slot slot) override { tier::archive(*slots_[slot].tensor); }
-  void prefetch(Slot slot) override { static_cast<void>(tier::prefetch(*slots_[slot].tensor)); }
+  void prefetch(Slot slot) override {
+    if (asynchronous_) static_cast<void>(tier::prefetch(*slots_[slot].tensor));
+  }
   void end_of_step() override { runtime_.end_of_step(); }
   [[nodiscard]] Traffic traffic() const override;
   [[nodiscard]] tier::Statistics statistics() const { return runtime_.statistics(); }
@@ -40,12 +44,14 @@ class TieredMemory final : public Memory {
     std::optional<tier::Tensor<float>> tensor{};  ///< from the first kernel that overwrites it
   };
   void sort_by_role(std::span<const SlotUse> uses);
+  void make_tensor(Entry& entry);
 
   tier::Runtime runtime_;
+  bool asynchronous_, pages_;
   std::vector<Entry> slots_;
   std::vector<tier::ObjectRef> reads_, updates_, overwrites_;  // of the kernel under way
   std::vector<std::byte*> data_;
-  std::uint64_t used_bytes_ = 0;
+  Operands operands_;
 };
 
 }  // namespace training

@@ -2,7 +2,6 @@
 #include "run/train.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numbers>
 #include <utility>
@@ -10,14 +9,10 @@
 
 #include "common/checksum.hpp"
 #include "run/executor.hpp"
+#include "run/stopwatch.hpp"
 
 namespace training {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double median(std::vector<double> values) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
@@ -56,7 +51,8 @@ class Run {
  private:
   void learn() {
     Executor executor{steps_.training, parameters_, memory_, options_.ahead};
-    const auto start = Clock::now();
+    operands_ = memory_.traffic().operands;  // without what parameters were initialised with
+    const Stopwatch watch;
     const auto epoch = data_.training_batches(options_.shape);
     std::uint64_t correct = 0;
     std::uint64_t rows = 0;
@@ -66,9 +62,10 @@ class Run {
       const auto iteration = learn_batch(executor, i, times);
       correct += iteration.correct;
       rows += iteration.rows;
-      if (on_iteration_) on_iteration_({i + 1, options_.iterations, iteration.loss, seconds_since(start)});
+      if (on_iteration_) on_iteration_({i + 1, options_.iterations, iteration.loss, watch.seconds()});
     }
-    result_.learning_s = seconds_since(start);
+    result_.learning_s = watch.seconds();
+    result_.compute_s = executor.compute_seconds();
     result_.complete = result_.iterations == options_.iterations;
     result_.training_accuracy = share(correct, rows);
     if (times.size() > 1) times.erase(times.begin());  // it took its memory, too
@@ -80,9 +77,11 @@ class Run {
     iteration.fill = [&](std::span<float> inputs, std::span<float> labels) {
       data_.training_batch(options_.shape, number, inputs, labels);
     };
-    const auto start = Clock::now();
+    const Stopwatch watch;
     executor.run(iteration);
-    times.push_back(seconds_since(start));
+    times.push_back(watch.seconds());
+    const auto operands = memory_.traffic().operands;
+    result_.operands.push_back(operands - std::exchange(operands_, operands));
     checksum_.add(iteration.loss);
     result_.loss = iteration.loss;
     ++result_.iterations;
@@ -117,6 +116,7 @@ class Run {
   const OnIteration& on_iteration_;
   Parameters parameters_;
   sample::Checksum checksum_;
+  Operands operands_;  // so far
   RunResult result_;
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "data/data.hpp"
 #include "run/memory.hpp"
@@ -37,6 +38,7 @@ struct RunResult {
   std::uint64_t iterations = 0;
   double seconds_per_iteration = std::numeric_limits<double>::quiet_NaN();  ///< the median, but for the first
   double learning_s = 0;
+  double compute_s = 0;                                                 ///< of that: in kernels
   double loss = std::numeric_limits<double>::quiet_NaN();               ///< of the last iteration
   double training_accuracy = std::numeric_limits<double>::quiet_NaN();  ///< over the last epoch, or less
   double test_loss = std::numeric_limits<double>::quiet_NaN();
@@ -44,6 +46,9 @@ struct RunResult {
   /// Of each iteration's loss and of every parameter: equal for runs that computed the same.
   std::optional<std::uint64_t> checksum{};
   Traffic traffic;  ///< of learning
+  /// Of each iteration: which of its operands were in fast memory.
+  std::vector<Operands> operands{};
+  std::vector<RunResult> variants{};  ///< of which this is the fastest
 };
 
 /// Told after each iteration.

@@ -99,4 +99,14 @@ std::size_t peak_bytes(const Step& step) {
   return peak;
 }
 
+std::size_t largest_kernel_bytes(const Step& step) {
+  std::size_t largest = 0;
+  for (const auto& kernel : step.kernels) {
+    std::size_t bytes = 0;
+    for (const auto& use : kernel.uses) bytes += step.tensors[use.tensor].bytes;
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
 }  // namespace training

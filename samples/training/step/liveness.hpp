@@ -24,5 +24,7 @@ struct Hints {
 
 /// The most bytes that are alive during a kernel.
 [[nodiscard]] std::size_t peak_bytes(const Step& step);
+/// The most bytes that one kernel uses.
+[[nodiscard]] std::size_t largest_kernel_bytes(const Step& step);
 
 }  // namespace training

@@ -13,13 +13,20 @@ FIELDS = {
     "slowdown": float,
     "fast_share": float,
     "bytes_moved": dict,
+    "locality": list,
     "stalled_s": float,
+    "compute_s": float,
+    "io_s": float,
     "peak_bytes": int,
     "overhead_bytes": int,
     "loss": float,
     "accuracy": float,
     "checksum": str,
 }
+ALL_RUNS = ["plain", "all_fast", "async", "sync", "mode_0", "mode_L", "mode_LM", "mode_LMP", "first_touch"]
+ALL_RUNS += ["page_migration", "all_slow", "os_paging"]
+PAGING = ["os_paging_default", "os_paging_willneed"]
+LEFT_OUT = "tier-train: os_paging is left out: "  # and why: the system lets us limit no memory
 SMALL = {
     "resnet32": ["--batch", "8", "--iterations", "3"],
     "lstm": ["--batch", "4", "--steps", "8", "--width", "64", "--iterations", "3"],
@@ -36,7 +43,7 @@ def check_comparison(network):
         done = run(network, *SMALL[network], "--json", str(file))
         assert done.returncode == 0, done.stderr
         plain, tiered = json.loads(file.read_text())["runs"]
-    assert [plain["name"], tiered["name"]] == ["plain", "tiered"]
+    assert [plain["name"], tiered["name"]] == ["plain", "async"]
     for each in (plain, tiered):
         for field, kind in FIELDS.items():
             assert isinstance(each[field], (kind, int)), (field, each)
@@ -44,6 +51,34 @@ def check_comparison(network):
     assert plain["checksum"] == tiered["checksum"] and plain["loss"] == tiered["loss"]
     assert plain["slowdown"] == 1 and plain["bytes_moved"] == {}
     assert sum(tiered["bytes_moved"].values()) > plain["peak_bytes"], tiered
+
+
+def check_all_runs():
+    """Of a network that needs little beside its activations, on a file."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        file = Path(folder) / "runs.json"
+        slow = ["--slow", f"file:{folder}:256MiB", "--fast", "50%"]
+        done = run("resnet32", "--batch", "16", "--iterations", "2", *slow, "--compare", "--json", str(file))
+        assert done.returncode == 0, done.stderr
+        runs = json.loads(file.read_text())["runs"]
+    left_out = LEFT_OUT in done.stderr
+    assert [each["name"] for each in runs] == (ALL_RUNS[:-1] if left_out else ALL_RUNS), done
+    plain = runs[0]
+    for each in runs:
+        assert each["checksum"] == plain["checksum"] and each["loss"] == plain["loss"], each
+        assert [step for step, _, _ in each["locality"]] == [0, 1], each
+        assert each["compute_s"] > 0 and each["slowdown"] > 0, each
+    by_name = {each["name"]: each for each in runs}
+    assert by_name["all_fast"]["fast_share"] == 1 and by_name["all_fast"]["bytes_moved"] == {}
+    for name in ("async", "sync", "mode_0", "mode_L", "mode_LM", "mode_LMP"):
+        assert sum(by_name[name]["bytes_moved"].values()) > 0 and by_name[name]["io_s"] > 0, by_name[name]
+        assert 0 < by_name[name]["fast_share"] < 1 or name == "async", by_name[name]  # what came in time counts
+    assert by_name["mode_0"]["fast_share"] < by_name["async"]["fast_share"]
+    if left_out:
+        return
+    paging = by_name["os_paging"]
+    assert [each["name"] for each in paging["variants"]] == PAGING, paging
+    assert paging["seconds_per_iteration"] == min(each["seconds_per_iteration"] for each in paging["variants"])
 
 
 def check_json_alone():
@@ -67,6 +102,7 @@ def check_refused(message, *arguments):
 
 for name in SMALL:
     check_comparison(name)
+check_all_runs()
 check_json_alone()
 check_seed()
 assert "vgg416" in run("--help").stdout

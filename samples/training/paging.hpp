@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The operating system's paging: this program in processes of their own, under a limit of memory.
+#include <harness/memory_group.hpp>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "runs.hpp"
+
+namespace training {
+
+class Paging {
+ public:
+  /// Sees that limits can be set, and measures what the program needs beside its tensors: a short run on plain memory.
+  /// \pre     the others outlive it
+  /// \throws  `tier::bench::NoMemoryGroup` where the system gives no limits
+  Paging(const Experiment& experiment, const std::atomic<bool>& stop);
+
+  /// The faster of the variants, whose tensors may have as much memory as those of tiered runs. One that is killed under
+  /// its limit is left out, said on stderr.
+  /// \throws  `tier::TierError` if none came to its end
+  [[nodiscard]] RunResult run() const;
+  [[nodiscard]] tier::Bytes limit() const;
+  [[nodiscard]] tier::Bytes overhead() const { return overhead_; }
+  /// False where the system does not count swap: what is swapped out comes on top of the limit.
+  [[nodiscard]] bool forbids_swap() const { return forbids_swap_; }
+
+ private:
+  [[nodiscard]] tier::bench::Ended run_program(tier::bench::MemoryGroup& group, const std::string& name,
+                                               std::vector<std::string> more) const;
+  [[nodiscard]] tier::Bytes measure_overhead() const;
+  [[nodiscard]] RunResult run_variant(const std::string& name) const;
+
+  const Experiment& experiment_;
+  const std::atomic<bool>& stop_;
+  bool forbids_swap_;
+  tier::Bytes overhead_;
+};
+
+}  // namespace training

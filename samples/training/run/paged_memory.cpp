@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "run/paged_memory.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace training {
+
+PagedMemory::PagedMemory(std::string folder, tier::bench::Paging paging)
+    : PlainMemory{[this](std::size_t bytes) { return map(bytes); }},
+      folder_{std::move(folder)},
+      paging_{paging} {}
+
+std::byte* PagedMemory::map(std::size_t bytes) {
+  auto file = std::make_unique<tier::bench::PagedFile>(folder_, tier::Bytes{bytes}, paging_);
+  mappings_.push_back({std::move(file), bytes});
+  return mappings_.back().file->data();
+}
+
+void PagedMemory::prefetch(Slot slot) {
+  const auto range = bytes_of(slot);
+  for (const auto& [file, bytes] : mappings_) {
+    if (!file->wants_announcements() || range.empty()) continue;
+    if (range.data() >= file->data() && range.data() < file->data() + bytes)
+      file->will_need(static_cast<std::size_t>(range.data() - file->data()), range.size());
+  }
+}
+
+Traffic PagedMemory::traffic() const {
+  const auto counts = tier::bench::paging_counts() - start_;
+  auto traffic = PlainMemory::traffic();
+  traffic.operands.bytes_elsewhere = std::min(counts.read.count, traffic.operands.bytes);
+  traffic.operands.elsewhere.reset();
+  traffic.bytes_moved = {{"disk>memory", counts.read.count}, {"memory>disk", counts.written.count}};
+  traffic.stalled_s = traffic.moving_s = std::numeric_limits<double>::quiet_NaN();
+  traffic.peak_bytes = counts.resident.count;
+  return traffic;
+}
+
+}  // namespace training
