@@ -62,6 +62,10 @@ void add_memory_options(CLI::App& app, Options& o) {
       ->capture_default_str();
   app.add_flag("--short", o.brief, "One iteration and no test");
   app.add_flag("--compare", o.compare, "All runs, in one table");
+  app.add_flag("--layers", o.layers, "Also what each layer of each run takes; that costs time");
+  app.add_flag(
+      "--check-values", o.check_values,
+      "End a run at the first value that is no finite number, and count subnormal ones; that costs time");
   app.add_option("--run", o.run, "One run, by its name [plain, and async or sync]")
       ->check(CLI::IsMember(run_names()))
       ->take_last();

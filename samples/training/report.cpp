@@ -81,6 +81,13 @@ nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResu
                               {"complete", run.complete},
                               {"iterations", run.iterations},
                               {"learning_s", run.learning_s}};
+  for (const auto& layer : run.layers)
+    json["layers"].push_back({{"layer", layer.layer},
+                              {"seconds", layer.seconds},
+                              {"stalled_s", layer.stalled_s},
+                              {"bytes_in", layer.bytes_in},
+                              {"bytes_out", layer.bytes_out}});
+  if (run.subnormals) json["subnormals"] = *run.subnormals;
   for (const auto& variant : run.variants) json["variants"].push_back(run_to_json(variant, runs));
   return json;
 }
@@ -137,6 +144,21 @@ std::string to_table(std::span<const RunResult> runs) {
     for (const auto& variant : run.variants) rows.push_back(to_row(variant, runs));
   }
   return sample::to_lines(rows);
+}
+
+std::string to_inspections(std::span<const RunResult> runs) {
+  std::string text;
+  for (const auto& run : runs) {
+    if (run.subnormals) text += fmt::format("{}: {} subnormal values written\n", run.name, *run.subnormals);
+    if (run.layers.empty()) continue;
+    std::vector<sample::TextRow> rows{{run.name, "time", "stalled", "moved in", "moved out"}};
+    for (const auto& layer : run.layers)
+      rows.push_back({layer.layer, number("{:.4f} s", layer.seconds), number("{:.4f} s", layer.stalled_s),
+                      tier::to_human(tier::Bytes{layer.bytes_in}),
+                      tier::to_human(tier::Bytes{layer.bytes_out})});
+    text += '\n' + sample::to_lines(rows);
+  }
+  return text;
 }
 
 std::string to_json(std::span<const RunResult> runs) {

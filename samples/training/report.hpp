@@ -12,6 +12,8 @@ namespace training {
 
 /// The first run is what the others are compared with, if it is on plain memory.
 [[nodiscard]] std::string to_table(std::span<const RunResult> runs);
+/// What layers took, for each run that has looked at them; and subnormal values, for each that has looked at values.
+[[nodiscard]] std::string to_inspections(std::span<const RunResult> runs);
 /// {"runs": [...]}; numbers that are not finite are null.
 [[nodiscard]] std::string to_json(std::span<const RunResult> runs);
 /// \throws  `tier::TierError` if the text is none of `to_json`

@@ -55,6 +55,7 @@ TrainOptions train_options(const Options& options, const KnownNetwork& network, 
   if (epoch == 0)
     throw tier::ConfigError{fmt::format("the data has less than one batch of {}", options.batch)};
   train.iterations = options.iterations > 0 ? options.iterations : options.epochs * epoch;
+  train.inspection = {.layers = options.layers, .values = options.check_values};
   if (options.brief) train.iterations = 1;
   train.test_batches = options.brief ? 0 : train.iterations;  // a short run is not tested for long
   return train;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "run/executor.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include "common/hashing.hpp"
 #include "run/stopwatch.hpp"
 #include "step/functions.hpp"
@@ -33,13 +38,20 @@ void Parameters::add_to(sample::Checksum& checksum) const {
   visit([&](const StepTensor&, std::span<const float> values) { checksum.add(std::as_bytes(values)); });
 }
 
-Executor::Executor(const Step& step, const Parameters& parameters, Memory& memory, std::size_t ahead)
-    : step_{step}, memory_{memory}, stream_{cpu()}, hints_{hints_of(step, ahead)} {
+Executor::Executor(const Step& step, const Parameters& parameters, Memory& memory, const Options& options)
+    : step_{step},
+      memory_{memory},
+      stream_{cpu()},
+      hints_{hints_of(step, options.ahead)},
+      inspection_{options.inspection} {
   for (TensorId t = 0; t < step.tensors.size(); ++t) {
     const auto& tensor = step.tensors[t];
     slots_.push_back(t < parameters.count() ? parameters.slot(t) : memory.add(tensor.name, tensor.bytes));
   }
-  for (const auto& kernel : step.kernels) kernels_.push_back(make_ready(kernel));
+  for (const auto& kernel : step.kernels) {
+    kernels_.push_back(make_ready(kernel));
+    costs_.push_back({kernel.name});
+  }
 }
 
 Executor::Ready Executor::make_ready(const Kernel& kernel) const {
@@ -55,7 +67,8 @@ Executor::Ready Executor::make_ready(const Kernel& kernel) const {
 }
 
 void Executor::run(Iteration& iteration) {
-  for (std::size_t i = 0; i < kernels_.size(); ++i) run_kernel(i, iteration);
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    inspection_.layers ? run_and_measure(i, iteration) : run_kernel(i, iteration);
   memory_.end_of_step();
 }
 
@@ -67,9 +80,54 @@ void Executor::run_kernel(std::size_t index, Iteration& iteration) {
     const Stopwatch watch;
     compute(kernel, kernels_[index], data, iteration);
     compute_seconds_ += watch.seconds();
+    if (inspection_.values) check_values(kernel, data, iteration);
   });
   for (const auto tensor : hints.retire) memory_.retire(slots_[tensor]);
   for (const auto tensor : hints.archive) memory_.archive(slots_[tensor]);
+}
+
+void Executor::run_and_measure(std::size_t index, Iteration& iteration) {
+  const auto before = memory_.traffic();
+  const Stopwatch watch;
+  run_kernel(index, iteration);
+  auto& cost = costs_[index];
+  cost.seconds += watch.seconds();
+  const auto after = memory_.traffic();
+  cost.stalled_s += after.stalled_s - before.stalled_s;
+  cost.bytes_in += after.bytes_in - before.bytes_in;
+  cost.bytes_out += after.bytes_out - before.bytes_out;
+}
+
+std::vector<LayerCost> Executor::layer_costs() const {
+  std::vector<LayerCost> layers;
+  if (!inspection_.layers) return layers;
+  for (const auto& cost : costs_) {
+    const auto layer = cost.layer.substr(0, cost.layer.find('.'));
+    auto found = std::ranges::find(layers, layer, &LayerCost::layer);
+    if (found == layers.end()) found = layers.insert(found, {layer});
+    found->seconds += cost.seconds;
+    found->stalled_s += cost.stalled_s;
+    found->bytes_in += cost.bytes_in;
+    found->bytes_out += cost.bytes_out;
+  }
+  return layers;
+}
+
+void Executor::check_values(const Kernel& kernel, std::span<std::byte* const> data,
+                            const Iteration& iteration) {
+  for (std::size_t use = 0; use < kernel.uses.size(); ++use) {
+    const auto& tensor = step_.tensors[kernel.uses[use].tensor];
+    const bool has_values = tensor.kind != Kind::Temporary && tensor.kind != Kind::Input &&
+                            tensor.desc.data_type() == dnnl::memory::data_type::f32;
+    if (kernel.uses[use].role == Role::Reads || !has_values) continue;
+    for (const float value :
+         std::span{reinterpret_cast<const float*>(data[use]), tensor.bytes / sizeof(float)}) {
+      if (!std::isfinite(value))
+        throw NotANumber{fmt::format("iteration {}: kernel {} has written {} to {}", iteration.number,
+                                     kernel.name, value, tensor.name)};
+      subnormals_ += std::fpclassify(value) == FP_SUBNORMAL ? 1 : 0;
+    }
+  }
 }
 
 void Executor::compute(const Kernel& kernel, const Ready& ready, std::span<std::byte* const> data,

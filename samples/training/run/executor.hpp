@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Walks a step over a memory. The same kernels on every memory, so results are the same bits.
+#include <stdexcept>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -28,17 +30,44 @@ class Parameters {
   std::vector<Slot> slots_;
 };
 
+/// What a layer, or a part of one that its kernels name, took.
+struct LayerCost {
+  std::string layer;
+  double seconds = 0;  ///< of its kernels, with what they waited for
+  double stalled_s = 0;
+  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< moved to and from fast memory meanwhile, for whomever
+};
+
+/// What is looked at beside the computation; it takes time.
+struct Inspection {
+  bool layers = false;  ///< what each of them takes
+  bool values = false;  ///< NaNs, infinities and subnormal numbers in what kernels write
+};
+
+/// A kernel has written something that is no number.
+class NotANumber : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Executor {
  public:
-  /// \param ahead  bytes that are prefetched before they are used
-  /// \pre          the others outlive it
-  Executor(const Step& step, const Parameters& parameters, Memory& memory, std::size_t ahead);
+  struct Options {
+    std::size_t ahead = 0;  ///< bytes that are prefetched before they are used
+    Inspection inspection{};
+  };
+  /// \pre  the others outlive it
+  Executor(const Step& step, const Parameters& parameters, Memory& memory, const Options& options);
 
-  /// \throws  as `Memory::run`; the step is then in parts, and its parameters as far as it came
+  /// \throws  as `Memory::run`, or `NotANumber` naming kernel and tensor; the step is then in parts, and its parameters as
+  ///          far as it came
   void run(Iteration& iteration);
 
   /// What kernels took so far, without what they waited for.
   [[nodiscard]] double compute_seconds() const { return compute_seconds_; }
+  /// In the order of their first kernels.   \return  empty unless they are inspected
+  [[nodiscard]] std::vector<LayerCost> layer_costs() const;
+  /// Written by kernels so far, if values are inspected.
+  [[nodiscard]] std::uint64_t subnormals() const { return subnormals_; }
 
  private:
   /// A kernel with what it takes to run it.
@@ -50,6 +79,8 @@ class Executor {
   };
   [[nodiscard]] Ready make_ready(const Kernel& kernel) const;
   void run_kernel(std::size_t index, Iteration& iteration);
+  void run_and_measure(std::size_t index, Iteration& iteration);
+  void check_values(const Kernel& kernel, std::span<std::byte* const> data, const Iteration& iteration);
   void compute(const Kernel& kernel, const Ready& ready, std::span<std::byte* const> data,
                Iteration& iteration);
 
@@ -61,6 +92,9 @@ class Executor {
   std::vector<Ready> kernels_;
   std::vector<float*> data_;
   double compute_seconds_ = 0;
+  Inspection inspection_;
+  std::vector<LayerCost> costs_;  // of each kernel, by its name
+  std::uint64_t subnormals_ = 0;
 };
 
 }  // namespace training

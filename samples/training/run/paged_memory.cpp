@@ -33,6 +33,8 @@ Traffic PagedMemory::traffic() const {
   traffic.operands.bytes_elsewhere = std::min(counts.read.count, traffic.operands.bytes);
   traffic.operands.elsewhere.reset();
   traffic.bytes_moved = {{"disk>memory", counts.read.count}, {"memory>disk", counts.written.count}};
+  traffic.bytes_in = counts.read.count;
+  traffic.bytes_out = counts.written.count;
   traffic.stalled_s = traffic.moving_s = std::numeric_limits<double>::quiet_NaN();
   traffic.peak_bytes = counts.resident.count;
   return traffic;

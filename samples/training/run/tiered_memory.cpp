@@ -68,8 +68,10 @@ Traffic TieredMemory::traffic() const {
   traffic.operands = operands_;
   traffic.operands.elsewhere = statistics.fetched_operands + statistics.in_place_operands;
   traffic.operands.bytes_elsewhere = statistics.fetched_operand_bytes + statistics.in_place_bytes;
-  for (const auto& [from, to, cause, bytes, transfers] : statistics.moved)
+  for (const auto& [from, to, cause, bytes, transfers] : statistics.moved) {
     traffic.bytes_moved[statistics.tiers[from].name + ">" + statistics.tiers[to].name] += bytes;
+    if (from != to) (to == 0 ? traffic.bytes_in : traffic.bytes_out) += bytes;
+  }
   traffic.in_place_bytes = statistics.in_place_bytes;
   traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;
   traffic.moving_s = static_cast<double>(statistics.moving_ns) * 1e-9;

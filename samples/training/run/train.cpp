@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/checksum.hpp"
-#include "run/executor.hpp"
 #include "run/stopwatch.hpp"
 
 namespace training {
@@ -50,7 +49,7 @@ class Run {
 
  private:
   void learn() {
-    Executor executor{steps_.training, parameters_, memory_, options_.ahead};
+    Executor executor{steps_.training, parameters_, memory_, {options_.ahead, options_.inspection}};
     operands_ = memory_.traffic().operands;  // without what parameters were initialised with
     const Stopwatch watch;
     const auto epoch = data_.training_batches(options_.shape);
@@ -66,6 +65,8 @@ class Run {
     }
     result_.learning_s = watch.seconds();
     result_.compute_s = executor.compute_seconds();
+    result_.layers = executor.layer_costs();
+    if (options_.inspection.values) result_.subnormals = executor.subnormals();
     result_.complete = result_.iterations == options_.iterations;
     result_.training_accuracy = share(correct, rows);
     if (times.size() > 1) times.erase(times.begin());  // it took its memory, too
@@ -89,7 +90,7 @@ class Run {
   }
 
   void test() {
-    Executor executor{steps_.prediction, parameters_, memory_, 0};
+    Executor executor{steps_.prediction, parameters_, memory_, {}};
     const auto batches = std::min<std::uint64_t>(data_.test_batches(options_.shape), options_.test_batches);
     std::uint64_t correct = 0;
     std::uint64_t rows = 0;

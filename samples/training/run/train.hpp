@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/data.hpp"
+#include "run/executor.hpp"
 #include "run/memory.hpp"
 #include "step/lower.hpp"
 
@@ -27,6 +28,7 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   std::size_t ahead = 0;         ///< bytes that are prefetched before their use
   std::size_t test_batches = 0;  ///< at most
+  Inspection inspection{};       ///< of learning
 };
 
 /// The rate of one iteration.
@@ -48,7 +50,9 @@ struct RunResult {
   Traffic traffic;  ///< of learning
   /// Of each iteration: which of its operands were in fast memory.
   std::vector<Operands> operands{};
-  std::vector<RunResult> variants{};  ///< of which this is the fastest
+  std::vector<LayerCost> layers{};            ///< if they are inspected
+  std::optional<std::uint64_t> subnormals{};  ///< written by kernels, if values are inspected
+  std::vector<RunResult> variants{};          ///< of which this is the fastest
 };
 
 /// Told after each iteration.

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tier-train trains on plain memory and in tiers to the same bits, and says what is wrong with its options."""
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 PROGRAM = sys.argv[1]
@@ -81,6 +84,43 @@ def check_all_runs():
     assert paging["seconds_per_iteration"] == min(each["seconds_per_iteration"] for each in paging["variants"])
 
 
+def check_layers():
+    done = run("resnet32", *SMALL["resnet32"], "--run", "async", "--layers", "--check-values", "--json", "-")
+    (found,) = json.loads(done.stdout)["runs"]
+    names = [layer["layer"] for layer in found["layers"]]
+    assert names[:3] == ["input1", "conv1", "bn1"] and names[-1] == "loss1" and len(set(names)) == len(names), names
+    assert all(layer["seconds"] > 0 for layer in found["layers"]), found
+    assert sum(layer["bytes_out"] for layer in found["layers"]) > 0, found
+    assert found["subnormals"] >= 0
+    printed = run("resnet32", *SMALL["resnet32"], "--run", "async", "--layers", "--check-values").stdout
+    assert "subnormal values written" in printed and "\nconv33 " in printed, printed
+
+
+def check_values_are_numbers():
+    """Weights that grow beyond all bounds end the run, which says where."""
+    done = run("resnet32", *SMALL["resnet32"], "--run", "plain", "--rate", "1e30", "--check-values")
+    assert done.returncode == 1 and "kernel " in done.stderr and " has written " in done.stderr, done
+
+
+def check_ended(how, status):
+    """Whatever ends a run, its slow tier leaves nothing on the disk."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        options = ["--batch", "16", "--iterations", "1000000", "--fast", "50%", "--slow", f"file:{folder}:256MiB"]
+        program = subprocess.Popen(
+            [PROGRAM, "resnet32", *options, "--run", "async"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        opened = Path(f"/proc/{program.pid}/fd")
+        while not any(folder in str(each.readlink()) for each in opened.iterdir() if each.is_symlink()):
+            assert program.poll() is None, program.communicate()
+        time.sleep(1)  # it learns by now, or begins to
+        program.send_signal(how)
+        out, errors = program.communicate(timeout=120)
+        assert program.returncode == status, (program.returncode, out, errors)
+        assert os.listdir(folder) == [], os.listdir(folder)
+    if how == signal.SIGINT:
+        assert "async (interrupted)" in out, out
+
+
 def check_json_alone():
     done = run("resnet32", *SMALL["resnet32"], "--run", "plain", "--json", "-")
     assert [each["name"] for each in json.loads(done.stdout)["runs"]] == ["plain"], done.stdout
@@ -103,6 +143,10 @@ def check_refused(message, *arguments):
 for name in SMALL:
     check_comparison(name)
 check_all_runs()
+check_layers()
+check_values_are_numbers()
+check_ended(signal.SIGINT, 128 + signal.SIGINT)
+check_ended(signal.SIGKILL, -signal.SIGKILL)
 check_json_alone()
 check_seed()
 assert "vgg416" in run("--help").stdout

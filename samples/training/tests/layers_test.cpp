@@ -71,7 +71,7 @@ Learned learn_once(const Network& net, const Batch& batch) {
   PlainMemory memory;
   const auto step = lower_training(net, {.momentum = 0});
   const Parameters parameters{step, memory, seed};
-  Executor executor{step, parameters, memory, 0};
+  Executor executor{step, parameters, memory, {}};
   Iteration iteration{.seed = seed, .rate = 1, .fill = [&](std::span<float> inputs, std::span<float> labels) {
                         put_in_memory_order(net.layers().front().shape, batch.inputs, inputs);
                         std::ranges::transform(batch.labels, labels.begin(),
