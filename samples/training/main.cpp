@@ -42,10 +42,17 @@ void report(const std::vector<training::RunResult>& results, const training::Opt
   if (!options.json.empty()) sample::write_file(options.json, training::to_json(results));
 }
 
+void report_sweep(const std::vector<training::RunResult>& results, const training::Options& options) {
+  auto* const out = options.json == "-" ? stderr : stdout;  // JSON stays alone
+  fmt::print(out, "\n{}", training::to_sweep_table(results));
+  if (training::plot_sweep(results, options.plot))
+    fmt::print(out, "plotted as {0}.svg and {0}.png\n", options.plot);
+}
+
 /// None, said aloud, where the system limits no memory.
 std::unique_ptr<training::Paging> make_paging(const training::Experiment& experiment,
-                                              const std::vector<std::string>& runs) try {
-  if (std::ranges::find(runs, "os_paging") == runs.end()) return {};
+                                              const std::vector<training::PlannedRun>& runs) try {
+  if (std::ranges::find(runs, "os_paging", &training::PlannedRun::name) == runs.end()) return {};
   return std::make_unique<training::Paging>(experiment, interrupted);
 } catch (const tier::bench::NoMemoryGroup& error) {
   fmt::print(stderr, "tier-train: os_paging is left out: {}\n", error.what());
@@ -68,12 +75,13 @@ int run(const training::Options& options) {
   const auto paging = make_paging(experiment, runs);
   std::vector<training::RunResult> results;
   std::exception_ptr failure;  // of a run: the others are worth their table
-  for (const auto& name : runs) {
+  for (const auto& planned : runs) {
+    const bool pages = planned.name == "os_paging";
     if (interrupted || failure) break;
-    if (name == "os_paging" && !paging) continue;
+    if (pages && !paging) continue;
     try {
-      results.push_back(name == "os_paging" ? paging->run()
-                                            : training::make_run(name, experiment, progress, interrupted));
+      results.push_back(pages ? paging->run()
+                              : training::make_run(planned, experiment, progress, interrupted));
     } catch (...) {
       failure = std::current_exception();
     }
@@ -82,6 +90,7 @@ int run(const training::Options& options) {
   report(results, options);
   if (paging && options.json != "-") print_limit(*paging);
   if (failure) std::rethrow_exception(failure);
+  if (options.sweep && options.run.empty()) report_sweep(results, options);
   return interrupted ? 128 + SIGINT : 0;
 }
 

@@ -62,6 +62,11 @@ void add_memory_options(CLI::App& app, Options& o) {
       ->capture_default_str();
   app.add_flag("--short", o.brief, "One iteration and no test");
   app.add_flag("--compare", o.compare, "All runs, in one table");
+  app.add_flag("--sweep", o.sweep,
+               "plain, all_slow, and async, sync and first_touch at 100 % fast memory down to 5 %, as a "
+               "table and a plot");
+  app.add_option("--plot", o.plot, "With --sweep: writes NAME.svg and NAME.png, drawn by gnuplot")
+      ->capture_default_str();
   app.add_flag("--layers", o.layers, "Also what each layer of each run takes; that costs time");
   app.add_flag(
       "--check-values", o.check_values,
@@ -88,6 +93,9 @@ void check_options(const CLI::App& app, const Options& o) {
   const std::pair<const char*, std::int64_t> positive[] = {
       {"--batch", o.batch}, {"--growth", o.growth}, {"--steps", o.steps}, {"--width", o.width}};
   for (const auto& [name, value] : positive) check(value > 0, fmt::format("{} must be at least 1", name));
+  check(!o.sweep || !o.compare, "give --sweep or --compare, not both");
+  check(!o.sweep || app.count("--fast") == 0,
+        "--sweep is over sizes of fast memory: --fast has no place in it");
   check(o.image >= 0, "--image must not be negative");
   check(o.epochs > 0, "--epochs must be at least 1");
   check(app.count("--iterations") == 0 || o.iterations > 0, "--iterations must be at least 1");

@@ -31,6 +31,8 @@ struct Options {
   bool asynchronous = true;
   std::string ahead = "50%";  ///< of the fast memory
   bool compare = false;
+  bool sweep = false;
+  std::string plot = "tier-train-sweep";  ///< files of its plot, without their suffix
   bool layers = false, check_values = false;
   std::string run;            ///< one run by its name; empty: as `compare` says
   std::string paging_folder;  ///< of os_paging; empty: that of `slow`, or /var/tmp

@@ -32,7 +32,9 @@ Paging::Paging(const Experiment& experiment, const std::atomic<bool>& stop)
       forbids_swap_{MemoryGroup{least_for_paging}.forbids_swap()},
       overhead_{measure_overhead()} {}
 
-tier::Bytes Paging::limit() const { return std::max(fast_of(experiment_), least_for_paging) + overhead_; }
+tier::Bytes Paging::limit() const {
+  return std::max(fast_of(experiment_, experiment_.options.fast), least_for_paging) + overhead_;
+}
 
 Ended Paging::run_program(MemoryGroup& group, const std::string& name, std::vector<std::string> more) const {
   auto arguments = experiment_.options.arguments;

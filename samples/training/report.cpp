@@ -37,6 +37,7 @@ double slowdown(const RunResult& run, std::span<const RunResult> runs) {
 sample::TextRow to_row(const RunResult& run, std::span<const RunResult> runs) {
   const auto& traffic = run.traffic;
   return {run.name + (run.complete ? "" : " (interrupted)"),
+          run.fast,
           number("{:.4g} s", run.seconds_per_iteration),
           number("{:.3f}", slowdown(run, runs)),
           number("{:.4f}", run.loss),
@@ -61,6 +62,7 @@ nlohmann::ordered_json locality(const std::vector<Operands>& operands) {
 nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResult> runs) {
   const auto& traffic = run.traffic;
   nlohmann::ordered_json json{{"name", run.name},
+                              {"fast", run.fast},
                               {"seconds_per_iteration", run.seconds_per_iteration},
                               {"slowdown", slowdown(run, runs)},
                               {"fast_share", traffic.operands.fast_share_of_bytes()},
@@ -111,6 +113,7 @@ Operands operands_from(const nlohmann::ordered_json& by_object, const nlohmann::
 RunResult run_from(const nlohmann::ordered_json& json) {
   RunResult run;
   run.name = json.at("name");
+  run.fast = json.at("fast");
   run.seconds_per_iteration = number(json.at("seconds_per_iteration"));
   run.traffic.operands = operands_from(json.at("fast_share_by_object"), json.at("fast_share"));
   for (const auto& step : json.at("locality")) run.operands.push_back(operands_from(step.at(1), step.at(2)));
@@ -136,9 +139,9 @@ RunResult run_from(const nlohmann::ordered_json& json) {
 }  // namespace
 
 std::string to_table(std::span<const RunResult> runs) {
-  std::vector<sample::TextRow> rows{{"run", "an iteration", "slow-down", "loss", "accuracy", "fast bytes",
-                                     "fast objects", "moved", "stalled", "computed", "moving", "peak",
-                                     "checksum"}};
+  std::vector<sample::TextRow> rows{{"run", "of", "an iteration", "slow-down", "loss", "accuracy",
+                                     "fast bytes", "fast objects", "moved", "stalled", "computed", "moving",
+                                     "peak", "checksum"}};
   for (const auto& run : runs) {
     rows.push_back(to_row(run, runs));
     for (const auto& variant : run.variants) rows.push_back(to_row(variant, runs));

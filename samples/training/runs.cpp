@@ -90,9 +90,10 @@ void register_all_slow() {
   static_cast<void>(registered);
 }
 
-TieredOptions tiered_options(const std::string& name, const Experiment& experiment) {
+TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experiment) {
+  const auto& name = planned.name;
   const auto& options = experiment.options;
-  TieredOptions tiered{.fast = fast_of(experiment),
+  TieredOptions tiered{.fast = fast_of(experiment, planned.fast),
                        .slow = sample::parse_slow(options.slow, {experiment.peak}),
                        .policy = options.policy,
                        .threads = static_cast<unsigned>(threads_of(options)),
@@ -115,7 +116,8 @@ TieredOptions tiered_options(const std::string& name, const Experiment& experime
   return tiered;
 }
 
-std::unique_ptr<Memory> make_memory(const std::string& name, const Experiment& experiment) {
+std::unique_ptr<Memory> make_memory(const PlannedRun& planned, const Experiment& experiment) {
+  const auto& name = planned.name;
   const auto& options = experiment.options;
   const auto folder =
       options.paging_folder.empty() ? sample::paging_folder(options.slow) : options.paging_folder;
@@ -123,13 +125,16 @@ std::unique_ptr<Memory> make_memory(const std::string& name, const Experiment& e
   if (name == "os_paging_default") return std::make_unique<PagedMemory>(folder, tier::bench::Paging::Default);
   if (name == "os_paging_willneed")
     return std::make_unique<PagedMemory>(folder, tier::bench::Paging::WillNeed);
-  return std::make_unique<TieredMemory>(tiered_options(name, experiment));
+  return std::make_unique<TieredMemory>(tiered_options(planned, experiment));
 }
 
 }  // namespace
 
-tier::Bytes fast_of(const Experiment& experiment) {
-  return sample::parse_fast(experiment.options.fast, {experiment.peak});
+tier::Bytes fast_of(const Experiment& experiment, const std::string& fast) {
+  const auto bytes = sample::parse_fast(fast, {experiment.peak});
+  if (!experiment.options.sweep) return bytes;
+  // The least that a kernel needs where the CPU cannot use the slow tier.
+  return std::max(bytes, all_of(largest_kernel_bytes(experiment.steps.training)));
 }
 
 Experiment make_experiment(const Options& options) {
@@ -139,27 +144,32 @@ Experiment make_experiment(const Options& options) {
   auto steps = lower_both(network.make(network_options(options, *data)), learning_of(options, network));
   const auto peak = peak_bytes(steps.training);
   auto train = train_options(options, network, *data);
-  Experiment experiment{options, std::move(data), std::move(steps), peak, train};
-  experiment.train.ahead = sample::parse_fast(options.ahead, fast_of(experiment)).count;
-  return experiment;
+  return {options, std::move(data), std::move(steps), peak, train};
 }
 
-std::vector<std::string> plan_runs(const Options& options) {
-  if (!options.run.empty()) return {options.run};
+std::vector<PlannedRun> plan_runs(const Options& options) {
+  if (options.sweep && options.run.empty()) return plan_sweep();
+  std::vector<std::string> names{"plain", options.asynchronous ? "async" : "sync"};
   if (options.compare)
-    return {"plain",   "all_fast", "async",       "sync",           "mode_0",   "mode_L",
-            "mode_LM", "mode_LMP", "first_touch", "page_migration", "all_slow", "os_paging"};
-  return {"plain", options.asynchronous ? "async" : "sync"};
+    names = {"plain",   "all_fast", "async",       "sync",           "mode_0",   "mode_L",
+             "mode_LM", "mode_LMP", "first_touch", "page_migration", "all_slow", "os_paging"};
+  if (!options.run.empty()) names = {options.run};
+  std::vector<PlannedRun> runs;
+  for (auto& name : names) runs.push_back({std::move(name), options.fast});
+  return runs;
 }
 
-RunResult make_run(const std::string& name, const Experiment& experiment, sample::TerminalLine& progress,
+RunResult make_run(const PlannedRun& planned, const Experiment& experiment, sample::TerminalLine& progress,
                    const std::atomic<bool>& stop) {
-  const auto memory = make_memory(name, experiment);
-  auto result = train(name, experiment.steps, *experiment.data, *memory, experiment.train, stop,
+  const auto memory = make_memory(planned, experiment);
+  auto options = experiment.train;
+  options.ahead = sample::parse_fast(experiment.options.ahead, fast_of(experiment, planned.fast)).count;
+  auto result = train(planned.name, experiment.steps, *experiment.data, *memory, options, stop,
                       [&](const TrainState& state) {
-                        if (progress.due()) progress.draw(progress_line(name, state));
+                        if (progress.due()) progress.draw(progress_line(planned.name, state));
                       });
   progress.clear();
+  result.fast = planned.fast;
   return result;
 }
 

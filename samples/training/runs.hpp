@@ -9,6 +9,7 @@
 #include "common/terminal_line.hpp"
 #include "options.hpp"
 #include "run/train.hpp"
+#include "sweep.hpp"
 
 namespace training {
 
@@ -18,20 +19,20 @@ struct Experiment {
   std::unique_ptr<Data> data;
   Steps steps;
   std::size_t peak = 0;  ///< bytes of the step
-  TrainOptions train;
+  TrainOptions train;    ///< but for what is prefetched, which follows from the fast memory
 };
 
 /// \throws  `tier::ConfigError` for options or data that do not make one; `tier::TierError`
 [[nodiscard]] Experiment make_experiment(const Options& options);
 
 /// The fast memory that tiered runs have.
-[[nodiscard]] tier::Bytes fast_of(const Experiment& experiment);
+[[nodiscard]] tier::Bytes fast_of(const Experiment& experiment, const std::string& fast);
 
 /// The runs that the options ask for, in order.
-[[nodiscard]] std::vector<std::string> plan_runs(const Options& options);
+[[nodiscard]] std::vector<PlannedRun> plan_runs(const Options& options);
 
 /// One in this process: any but `os_paging`.
-[[nodiscard]] RunResult make_run(const std::string& name, const Experiment& experiment,
+[[nodiscard]] RunResult make_run(const PlannedRun& planned, const Experiment& experiment,
                                  sample::TerminalLine& progress, const std::atomic<bool>& stop);
 
 }  // namespace training

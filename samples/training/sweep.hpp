@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The same runs at several sizes of fast memory: what to run, as a table, and as a plot.
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "run/train.hpp"
+
+namespace training {
+
+/// A run, and the fast memory that it is for.
+struct PlannedRun {
+  std::string name;
+  std::string fast;  ///< a size, or a share of the peak
+};
+
+/// `plain`, `all_slow`, and `async`, `sync` and `first_touch` at 100 % fast memory down to none. AutoTM's 1:1, 4:1 and 8:1 of
+/// slow and fast memory are 50, 20 and 11 %; where nothing is fast, all of them are `all_slow`.
+[[nodiscard]] std::vector<PlannedRun> plan_sweep();
+
+/// Time per iteration, and of plain's, a line for each size and a column for each run.   \param runs  of a sweep, or some
+[[nodiscard]] std::string to_sweep_table(std::span<const RunResult> runs);
+
+/// As `sample::draw`, the slow-down over fast memory.
+bool plot_sweep(std::span<const RunResult> runs, const std::filesystem::path& name);
+
+}  // namespace training
