@@ -83,8 +83,7 @@ Value Network::sum(Value a, Value b) {
 
 Value Network::inner_product(Value x, const InnerProduct& a) {
   const auto& of = shape(x);
-  const auto rows = of.size() == 3 ? of[0] * of[1] : of[0];
-  return add(a, {x}, {rows, a.width});
+  return add(a, {x}, of.size() == 3 ? Dims{of[0], of[1], a.width} : Dims{of[0], a.width});
 }
 
 Value Network::embedding(Value ids, const Embedding& a) {
@@ -95,6 +94,11 @@ Value Network::embedding(Value ids, const Embedding& a) {
 Value Network::lstm(Value x, const Lstm& a) {
   const auto& of = shape(x);
   return add(a, {x}, {of[0], of[1], a.width});
+}
+
+void Network::softmax_loss(Value logits) {
+  const auto& of = shape(logits);
+  add(SoftmaxLoss{}, {logits}, {count_of(of) / of.back()});
 }
 
 }  // namespace training

@@ -98,7 +98,7 @@ class Network {
   Value embedding(Value ids, const Embedding& attributes);
   Value lstm(Value x, const Lstm& attributes);
   /// Ends the network.
-  void softmax_loss(Value logits) { add(SoftmaxLoss{}, {logits}, {shape(logits).front()}); }
+  void softmax_loss(Value logits);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<Layer>& layers() const { return layers_; }

@@ -35,7 +35,8 @@ Batch random_batch(const Network& net) {
   Batch batch{.inputs = random_values(static_cast<std::size_t>(count_of(input)), 17), .labels = {}};
   if (input.size() == 2)  // ids
     for (auto& id : batch.inputs) id = std::floor(std::abs(id)) < 2 ? std::floor(std::abs(id)) : 2;
-  for (std::int64_t i = 0; i < logits[0]; ++i) batch.labels.push_back(static_cast<double>(i * 7 % logits[1]));
+  for (std::int64_t i = 0; i < count_of(logits) / logits.back(); ++i)
+    batch.labels.push_back(static_cast<double>(i * 7 % logits.back()));
   return batch;
 }
 

@@ -134,7 +134,7 @@ class Reference {
   }
 
   void compute(const Layer& layer, const InnerProduct& a, Values& y) {
-    const auto rows = layer.shape[0];
+    const auto rows = count_of(layer.shape) / a.width;
     const auto width = count_of(shape_in(layer)) / rows;
     for (Index row = 0; row < rows; ++row) {
       for (Index o = 0; o < a.width; ++o) {
