@@ -137,6 +137,14 @@ Network on_images(auto body, const Dims& shape = {3, 3, 7, 6}) {
   return net;
 }
 
+/// Of characters below 3, embedded.
+Network on_sequences(auto body, const Dims& ids = {5, 3}) {
+  Network net{"test"};
+  const auto y = body(net, net.embedding(net.input(ids), {.count = 3, .width = 10}));
+  net.softmax_loss(net.inner_product(y, {.width = 4}));
+  return net;
+}
+
 /// A layer between two that learn: its gradient reaches the first.
 Network between(auto layer) {
   return on_images([&](Network& net, Value x) {
@@ -256,6 +264,47 @@ TEST_CASE("an embedding, an LSTM and their gradients are those of direct loops")
   SUBCASE("two, of other widths") { x = net.lstm(net.lstm(x, {.width = 6}), {.width = 16}); }
   net.softmax_loss(net.inner_product(x, {.width = 3}));
   check_against_reference(net);
+}
+
+TEST_CASE("a layer norm and its gradients are those of direct loops") {
+  SUBCASE("of rows") {
+    check_against_reference(
+        on_images([](Network& net, Value x) { return net.layer_norm(net.inner_product(x, {.width = 6})); }));
+  }
+  SUBCASE("of sequences, of a width that fills no vectors") {
+    check_against_reference(on_sequences([](Network& net, Value x) {
+      return net.layer_norm(net.inner_product(net.layer_norm(x), {.width = 37}));
+    }));
+  }
+}
+
+TEST_CASE("a position embedding and its gradients are those of direct loops") {
+  SUBCASE("in place") {
+    check_against_reference(
+        on_sequences([](Network& net, Value x) { return net.position_embedding(x, {.count = 5}); }));
+  }
+  SUBCASE("beside another reader") {
+    check_against_reference(on_sequences(
+        [](Network& net, Value x) { return net.sum(net.position_embedding(x, {.count = 5}), x); }));
+  }
+  SUBCASE("of sequences that are shorter than the longest") {
+    check_against_reference(
+        on_sequences([](Network& net, Value x) { return net.position_embedding(x, {.count = 9}); }));
+  }
+}
+
+TEST_CASE("attention and its gradients are those of direct loops") {
+  const auto check = [](std::int64_t heads, const Dims& ids) {
+    check_against_reference(on_sequences(
+        [&](Network& net, Value x) {
+          return net.attention(net.inner_product(x, {.width = 3 * 12}), {.heads = heads});
+        },
+        ids));
+  };
+  SUBCASE("of one head") { check(1, {5, 3}); }
+  SUBCASE("of some") { check(4, {5, 3}); }
+  SUBCASE("of sequences longer than a vector") { check(2, {37, 2}); }
+  SUBCASE("of one step, which has only itself") { check(3, {1, 4}); }
 }
 
 TEST_CASE("adam goes a rate's length at first, whatever the gradient") {
