@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "common/checksum.hpp"
+#include "common/hashing.hpp"
 #include "run/executor.hpp"
+#include "step/liveness.hpp"
 
 namespace training {
 namespace {
@@ -41,7 +43,7 @@ class Run {
         options_{options},
         stop_{stop},
         on_iteration_{on_iteration},
-        parameters_{steps.training, memory, options.seed} {}
+        parameters_{steps.prediction, memory, options.seed} {}
 
   RunResult result(std::string name) {
     result_.name = std::move(name);
@@ -55,7 +57,9 @@ class Run {
 
  private:
   void learn() {
-    Executor executor{steps_.training, parameters_, memory_, options_.ahead};
+    std::vector<Executor> executors;
+    for (const auto& step : steps_.training)
+      executors.emplace_back(step, parameters_, memory_, options_.ahead);
     const auto start = Clock::now();
     const auto epoch = data_.training_batches(options_.shape);
     std::uint64_t correct = 0;
@@ -63,7 +67,7 @@ class Run {
     std::vector<double> times;
     for (std::uint64_t i = 0; i < options_.iterations && !stop_; ++i) {
       if (i % epoch == 0) correct = rows = 0;
-      const auto iteration = learn_batch(executor, i, times);
+      const auto iteration = learn_batch(executors[step_of(executors.size(), options_.seed, i)], i, times);
       correct += iteration.correct;
       rows += iteration.rows;
       if (on_iteration_) on_iteration_({i + 1, options_.iterations, iteration.loss, seconds_since(start)});
@@ -122,8 +126,20 @@ class Run {
 
 }  // namespace
 
-Steps lower_both(const Network& network, const Learning& learning) {
-  return {lower_training(network, learning), lower_prediction(network, learning)};
+Steps lower_all(std::span<const Network> networks, const Learning& learning) {
+  Steps steps{.training = {}, .prediction = lower_prediction(networks.back(), learning)};
+  for (const auto& network : networks) steps.training.push_back(lower_training(network, learning));
+  return steps;
+}
+
+std::size_t peak_bytes(const Steps& steps) {
+  std::size_t peak = 0;
+  for (const auto& step : steps.training) peak = std::max(peak, peak_bytes(step));
+  return peak;
+}
+
+std::size_t step_of(std::size_t count, std::uint64_t seed, std::uint64_t iteration) {
+  return sample::mix(seed, iteration) % count;
 }
 
 float rate_of(const TrainOptions& options, std::uint64_t iteration) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/hashing.hpp"
+#include "networks/networks.hpp"
 #include "run/executor.hpp"
 #include "run/plain_memory.hpp"
 #include "step/functions.hpp"
@@ -96,7 +97,7 @@ bool is_learned(const std::string& name) {
 /// maximum is likely to be between, and the error of the quotient is far below that of floats.
 double slope(const Network& net, Weights weights, const Batch& batch, const std::string& name,
              std::size_t i) {
-  constexpr double step = 1e-5;
+  constexpr double step = 1e-7;
   auto& weight = weights[name][i];
   const double middle = weight;
   weight = middle + step;
@@ -305,6 +306,13 @@ TEST_CASE("attention and its gradients are those of direct loops") {
   SUBCASE("of some") { check(4, {5, 3}); }
   SUBCASE("of sequences longer than a vector") { check(2, {37, 2}); }
   SUBCASE("of one step, which has only itself") { check(3, {1, 4}); }
+}
+
+TEST_CASE("a Transformer and its gradients are those of direct loops") {
+  const NetworkOptions options{.batch = 2, .classes = 3, .steps = 6, .width = 8};
+  const auto networks = make_networks(find_network("transformer"), options);
+  check_against_reference(networks.front());
+  check_against_reference(networks.back());
 }
 
 TEST_CASE("adam goes a rate's length at first, whatever the gradient") {
