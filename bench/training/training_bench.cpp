@@ -18,7 +18,6 @@
 #include "run/plain_memory.hpp"
 #include "run/tiered_memory.hpp"
 #include "runs.hpp"
-#include "step/liveness.hpp"
 
 namespace tier::bench {
 namespace {
@@ -46,8 +45,8 @@ class Learner {
  public:
   Learner(const training::Experiment& experiment, training::Memory& memory, std::size_t ahead)
       : experiment_{experiment},
-        parameters_{experiment.steps.training, memory, 1},
-        executor_{experiment.steps.training, parameters_, memory, {ahead, {}}} {}
+        parameters_{experiment.steps.prediction, memory, 1},
+        executor_{experiment.steps.training.front(), parameters_, memory, {ahead, {}}} {}
 
   void step() {
     const auto number = next_++;

@@ -31,9 +31,12 @@ void on_interrupt(int signal) {
 }
 
 void print_step(const training::Experiment& experiment) {
-  const auto& step = experiment.steps.training;
-  fmt::print("{}: {} kernels, {} tensors, peak {}, {} iterations\n", step.network, step.kernels.size(),
-             step.tensors.size(), tier::to_human(tier::Bytes{experiment.peak}), experiment.train.iterations);
+  const auto& steps = experiment.steps.training;
+  const auto& step = steps.back();
+  const auto lengths = steps.size() > 1 ? fmt::format(" for each of {} lengths", steps.size()) : "";
+  fmt::print("{}: {} kernels, {} tensors{}, peak {}, {} iterations\n", step.network, step.kernels.size(),
+             step.tensors.size(), lengths, tier::to_human(tier::Bytes{experiment.peak}),
+             experiment.train.iterations);
 }
 
 void report(const std::vector<training::RunResult>& results, const training::Options& options) {

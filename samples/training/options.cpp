@@ -27,8 +27,10 @@ void add_network_options(CLI::App& app, Options& o) {
   app.add_option("--image", o.image, "Pixels in height and width that images are enlarged to; 0: as they are")
       ->capture_default_str();
   app.add_option("--growth", o.growth, "Of a DenseNet: channels of each layer")->capture_default_str();
-  app.add_option("--steps", o.steps, "Of an LSTM: characters in a sequence")->capture_default_str();
-  app.add_option("--width", o.width, "Of an LSTM: values in its state")->capture_default_str();
+  app.add_option("--steps", o.steps,
+                 "Of text: characters in a sequence, the longest where they vary [the network's usual]");
+  app.add_option("--width", o.width,
+                 "Of an LSTM or a Transformer: values for each character [the network's usual]");
 }
 
 void add_learning_options(CLI::App& app, Options& o) {
@@ -90,8 +92,10 @@ void check_options(const CLI::App& app, const Options& o) {
     check(!text || app.count(name) == 0, fmt::format("{} is for images, not for {}", name, o.network));
   for (const auto* name : {"--steps", "--width"})
     check(text || app.count(name) == 0, fmt::format("{} is for text, not for {}", name, o.network));
-  const std::pair<const char*, std::int64_t> positive[] = {
-      {"--batch", o.batch}, {"--growth", o.growth}, {"--steps", o.steps}, {"--width", o.width}};
+  const std::pair<const char*, std::int64_t> positive[] = {{"--batch", o.batch},
+                                                           {"--growth", o.growth},
+                                                           {"--steps", o.steps.value_or(1)},
+                                                           {"--width", o.width.value_or(1)}};
   for (const auto& [name, value] : positive) check(value > 0, fmt::format("{} must be at least 1", name));
   check(!o.sweep || !o.compare, "give --sweep or --compare, not both");
   check(!o.sweep || app.count("--fast") == 0,

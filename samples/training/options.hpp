@@ -15,10 +15,10 @@ struct Options {
   std::int64_t batch = 64;
   std::int64_t image = 0;  ///< 0: as the data has it
   std::int64_t growth = 32;
-  std::int64_t steps = 35;
-  std::int64_t width = 650;
-  std::optional<double> rate{};  ///< none: the network's usual
-  std::string optimizer;         ///< empty: the network's usual
+  std::optional<std::int64_t> steps{};  ///< none: the network's usual
+  std::optional<std::int64_t> width{};  ///< none: the network's usual
+  std::optional<double> rate{};         ///< none: the network's usual
+  std::string optimizer;                ///< empty: the network's usual
   double decay = 5e-4;
   std::uint64_t iterations = 0;  ///< 0: as many as `epochs` have
   std::uint64_t epochs = 1;

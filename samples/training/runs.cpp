@@ -12,7 +12,6 @@
 #include "run/paged_memory.hpp"
 #include "run/plain_memory.hpp"
 #include "run/tiered_memory.hpp"
-#include "step/liveness.hpp"
 
 namespace training {
 namespace {
@@ -35,20 +34,24 @@ Learning learning_of(const Options& options, const KnownNetwork& network) {
   return {.optimizer = optimizer, .decay = static_cast<float>(options.decay)};
 }
 
-NetworkOptions network_options(const Options& options, const Data& data) {
+std::int64_t steps_of(const Options& options, const KnownNetwork& network) {
+  return options.steps.value_or(network.sequences.steps);
+}
+
+NetworkOptions network_options(const Options& options, const KnownNetwork& network, const Data& data) {
   return {.batch = options.batch,
           .channels = data.channels(),
           .image = options.image > 0 ? options.image : data.image(),
           .classes = data.classes(),
           .growth = options.growth,
-          .steps = options.steps,
-          .width = options.width};
+          .steps = steps_of(options, network),
+          .width = options.width.value_or(network.sequences.width)};
 }
 
 TrainOptions train_options(const Options& options, const KnownNetwork& network, const Data& data) {
   TrainOptions train{.shape = {.batch = options.batch,
                                .image = options.image > 0 ? options.image : data.image(),
-                               .steps = options.steps},
+                               .steps = steps_of(options, network)},
                      .rate = static_cast<float>(options.rate.value_or(usual_of(network).rate)),
                      .seed = options.seed};
   const auto epoch = data.training_batches(train.shape);
@@ -110,8 +113,7 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
   } else if (name == "all_slow") {
     register_all_slow();
     tiered.policy = name;
-    tiered.fast =
-        all_of(largest_kernel_bytes(experiment.steps.training));  // for a slow tier that the CPU cannot use
+    tiered.fast = all_of(largest_kernel_bytes(experiment.steps));  // for a slow tier that the CPU cannot use
   }
   return tiered;
 }
@@ -134,15 +136,16 @@ tier::Bytes fast_of(const Experiment& experiment, const std::string& fast) {
   const auto bytes = sample::parse_fast(fast, {experiment.peak});
   if (!experiment.options.sweep) return bytes;
   // The least that a kernel needs where the CPU cannot use the slow tier.
-  return std::max(bytes, all_of(largest_kernel_bytes(experiment.steps.training)));
+  return std::max(bytes, all_of(largest_kernel_bytes(experiment.steps)));
 }
 
 Experiment make_experiment(const Options& options) {
   const auto& network = find_network(options.network);
   auto data = options.data.empty() ? generated_data(network.input, options.seed)
                                    : open_data(options.data, network.input, options.seed);
-  auto steps = lower_both(network.make(network_options(options, *data)), learning_of(options, network));
-  const auto peak = peak_bytes(steps.training);
+  auto steps = lower_all(make_networks(network, network_options(options, network, *data)),
+                         learning_of(options, network));
+  const auto peak = peak_bytes(steps);
   auto train = train_options(options, network, *data);
   return {options, std::move(data), std::move(steps), peak, train};
 }

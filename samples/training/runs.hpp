@@ -18,7 +18,7 @@ struct Experiment {
   Options options;
   std::unique_ptr<Data> data;
   Steps steps;
-  std::size_t peak = 0;  ///< bytes of the step
+  std::size_t peak = 0;  ///< bytes of the largest step
   TrainOptions train;    ///< but for what is prefetched, which follows from the fast memory
 };
 

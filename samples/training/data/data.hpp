@@ -30,7 +30,8 @@ class Data {
   /// Whole batches of an epoch, and of what is held out.
   [[nodiscard]] virtual std::uint64_t training_batches(const BatchShape& shape) const = 0;
   [[nodiscard]] virtual std::uint64_t test_batches(const BatchShape& shape) const = 0;
-  /// \param number  from the first epoch on
+  /// \param number          from the first epoch on
+  /// \param inputs, labels  of a batch; sequences have as many steps as these have room for, at most the shape's
   virtual void training_batch(const BatchShape& shape, std::uint64_t number, std::span<float> inputs,
                               std::span<float> labels) const = 0;
   virtual void test_batch(const BatchShape& shape, std::uint64_t number, std::span<float> inputs,

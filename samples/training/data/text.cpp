@@ -30,7 +30,7 @@ std::uint64_t TextData::test_batches(const BatchShape& shape) const {
 void TextData::take(const BatchShape& shape, std::span<float> inputs, std::span<float> labels,
                     auto start) const {
   const auto batch = static_cast<std::size_t>(shape.batch);
-  const auto steps = static_cast<std::size_t>(shape.steps);
+  const auto steps = labels.size() / batch;
   for (std::size_t i = 0; i < batch; ++i) {
     const std::size_t from = start(i);
     for (std::size_t t = 0; t < steps; ++t) {

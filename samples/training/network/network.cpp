@@ -14,7 +14,8 @@ namespace training {
 namespace {
 
 constexpr std::array<std::string_view, std::variant_size_v<Attributes>> kinds{
-    "input", "conv", "bn", "relu", "pool", "concat", "sum", "fc", "dropout", "embed", "lstm", "loss"};
+    "input",   "conv",  "bn",   "relu", "pool",     "concat",    "sum", "fc",
+    "dropout", "embed", "lstm", "ln",   "position", "attention", "loss"};
 
 std::int64_t extent_after(std::int64_t extent, std::int64_t kernel, std::int64_t stride,
                           std::int64_t padding) {
@@ -83,8 +84,7 @@ Value Network::sum(Value a, Value b) {
 
 Value Network::inner_product(Value x, const InnerProduct& a) {
   const auto& of = shape(x);
-  const auto rows = of.size() == 3 ? of[0] * of[1] : of[0];
-  return add(a, {x}, {rows, a.width});
+  return add(a, {x}, of.size() == 3 ? Dims{of[0], of[1], a.width} : Dims{of[0], a.width});
 }
 
 Value Network::embedding(Value ids, const Embedding& a) {
@@ -95,6 +95,25 @@ Value Network::embedding(Value ids, const Embedding& a) {
 Value Network::lstm(Value x, const Lstm& a) {
   const auto& of = shape(x);
   return add(a, {x}, {of[0], of[1], a.width});
+}
+
+Value Network::position_embedding(Value x, const PositionEmbedding& a) {
+  TIER_VERIFY(shape(x)[0] <= a.count, "each step of a sequence has a position");
+  return add(a, {x}, shape(x));
+}
+
+Value Network::attention(Value x, const Attention& a) {
+  const auto& of = shape(x);
+  const auto width = of[2] / 3;
+  if (width % a.heads != 0)
+    throw tier::ConfigError{
+        fmt::format("a width of {} is no multiple of the {} heads of attention", width, a.heads)};
+  return add(a, {x}, {of[0], of[1], width});
+}
+
+void Network::softmax_loss(Value logits) {
+  const auto& of = shape(logits);
+  add(SoftmaxLoss{}, {logits}, {count_of(of) / of.back()});
 }
 
 }  // namespace training

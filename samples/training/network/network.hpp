@@ -55,11 +55,22 @@ struct Embedding {
 struct Lstm {
   std::int64_t width = 0;
 };
+/// Of each row of a sequence.
+struct LayerNorm {};
+/// Adds to each row of a sequence what is learned of its step.
+struct PositionEmbedding {
+  std::int64_t count = 0;  ///< steps of the longest sequence
+};
+/// Of rows that are query, key and value side by side. Causal: each step attends to itself and those before.
+struct Attention {
+  std::int64_t heads = 1;
+};
 /// The mean cross-entropy of softmax against labels, which it is given as one class for each row.
 struct SoftmaxLoss {};
 
-using Attributes = std::variant<Input, Convolution, BatchNorm, Relu, Pooling, Concat, Sum, InnerProduct,
-                                Dropout, Embedding, Lstm, SoftmaxLoss>;
+using Attributes =
+    std::variant<Input, Convolution, BatchNorm, Relu, Pooling, Concat, Sum, InnerProduct, Dropout, Embedding,
+                 Lstm, LayerNorm, PositionEmbedding, Attention, SoftmaxLoss>;
 
 /// What a layer gives, named by the layer's place in its network.
 struct Value {
@@ -97,8 +108,13 @@ class Network {
   Value dropout(Value x, const Dropout& attributes) { return add(attributes, {x}, shape(x)); }
   Value embedding(Value ids, const Embedding& attributes);
   Value lstm(Value x, const Lstm& attributes);
+  Value layer_norm(Value x) { return add(LayerNorm{}, {x}, shape(x)); }
+  /// \pre  no sequence is longer than the attributes say
+  Value position_embedding(Value x, const PositionEmbedding& attributes);
+  /// \throws  `tier::ConfigError` if the heads do not share the width evenly
+  Value attention(Value x, const Attention& attributes);
   /// Ends the network.
-  void softmax_loss(Value logits) { add(SoftmaxLoss{}, {logits}, {shape(logits).front()}); }
+  void softmax_loss(Value logits);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<Layer>& layers() const { return layers_; }

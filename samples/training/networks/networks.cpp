@@ -54,7 +54,8 @@ const std::vector<KnownNetwork>& known_networks() {
        }},
       {"inception_v3", images, inception_v3},
       {"inception_v4", images, inception_v4},
-      {"lstm", InputKind::Text, lstm_language_model}};
+      {"lstm", InputKind::Text, lstm_language_model, {.steps = 35, .width = 650}},
+      {"transformer", InputKind::Text, transformer, {.steps = 64, .width = 256, .vary = true}}};
   return networks;
 }
 
@@ -65,6 +66,16 @@ const KnownNetwork& find_network(std::string_view name) {
   std::string names;
   for (const auto& each : all) names += (names.empty() ? "" : ", ") + std::string{each.name};
   throw tier::ConfigError{"unknown network", name, 0, names};
+}
+
+std::vector<Network> make_networks(const KnownNetwork& known, NetworkOptions options) {
+  if (!known.sequences.vary) return {known.make(options)};
+  std::vector<Network> networks;
+  for (std::int64_t eighths = 2; eighths <= 8; ++eighths) {
+    options.length = std::max<std::int64_t>(1, options.steps * eighths / 8);
+    networks.push_back(known.make(options));
+  }
+  return networks;
 }
 
 }  // namespace training

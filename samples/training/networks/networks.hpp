@@ -16,8 +16,9 @@ struct NetworkOptions {
   std::int64_t image = 0;       ///< pixels in height and width; 0: as published
   std::int64_t classes = 1000;  ///< of images, or the characters that text has
   std::int64_t growth = 32;     ///< of a DenseNet
-  std::int64_t steps = 35;      ///< of a sequence
-  std::int64_t width = 650;     ///< of an LSTM
+  std::int64_t steps = 35;      ///< of a sequence, of a Transformer's longest
+  std::int64_t length = 0;      ///< of a Transformer's sequences; 0: that of the longest
+  std::int64_t width = 650;     ///< of an LSTM or a Transformer
 };
 
 /// The convolutions of each of VGG's five parts.
@@ -54,15 +55,30 @@ struct VggDepths {
 /// A language model: embedding, two LSTM layers, a distribution over the next character.
 [[nodiscard]] Network lstm_language_model(const NetworkOptions& options);
 
+/// A language model: embedding, four blocks of causal attention and a feed-forward network, a distribution over the next
+/// character.
+[[nodiscard]] Network transformer(const NetworkOptions& options);
+
 enum class InputKind : std::uint8_t { Images, Text };
+/// What is usual of networks on text.
+struct Sequences {
+  std::int64_t steps = 0;
+  std::int64_t width = 0;
+  bool vary = false;  ///< in length, from iteration to iteration
+};
 struct KnownNetwork {
   std::string_view name;
   InputKind input;
   Network (*make)(const NetworkOptions& options);
+  Sequences sequences{};
 };
 [[nodiscard]] const std::vector<KnownNetwork>& known_networks();
 
 /// \throws  `tier::ConfigError` naming those that there are
 [[nodiscard]] const KnownNetwork& find_network(std::string_view name);
+
+/// One network, or where sequences vary in length, one for each length: 2/8, 3/8 to all of `options.steps`, the longest
+/// last. All have the same parameters.
+[[nodiscard]] std::vector<Network> make_networks(const KnownNetwork& known, NetworkOptions options);
 
 }  // namespace training

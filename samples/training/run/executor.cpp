@@ -98,9 +98,8 @@ void Executor::run_and_measure(std::size_t index, Iteration& iteration) {
   cost.bytes_out += after.bytes_out - before.bytes_out;
 }
 
-std::vector<LayerCost> Executor::layer_costs() const {
-  std::vector<LayerCost> layers;
-  if (!inspection_.layers) return layers;
+void Executor::add_layer_costs(std::vector<LayerCost>& layers) const {
+  if (!inspection_.layers) return;
   for (const auto& cost : costs_) {
     const auto layer = cost.layer.substr(0, cost.layer.find('.'));
     auto found = std::ranges::find(layers, layer, &LayerCost::layer);
@@ -110,7 +109,6 @@ std::vector<LayerCost> Executor::layer_costs() const {
     found->bytes_in += cost.bytes_in;
     found->bytes_out += cost.bytes_out;
   }
-  return layers;
 }
 
 void Executor::check_values(const Kernel& kernel, std::span<std::byte* const> data,

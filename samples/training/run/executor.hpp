@@ -64,8 +64,8 @@ class Executor {
 
   /// What kernels took so far, without what they waited for.
   [[nodiscard]] double compute_seconds() const { return compute_seconds_; }
-  /// In the order of their first kernels.   \return  empty unless they are inspected
-  [[nodiscard]] std::vector<LayerCost> layer_costs() const;
+  /// Adds each to that of the same name, or behind all; if they are inspected.
+  void add_layer_costs(std::vector<LayerCost>& layers) const;
   /// Written by kernels so far, if values are inspected.
   [[nodiscard]] std::uint64_t subnormals() const { return subnormals_; }
 

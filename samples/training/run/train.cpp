@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "common/checksum.hpp"
+#include "common/hashing.hpp"
 #include "run/stopwatch.hpp"
+#include "step/liveness.hpp"
 
 namespace training {
 namespace {
@@ -35,7 +37,7 @@ class Run {
         options_{options},
         stop_{stop},
         on_iteration_{on_iteration},
-        parameters_{steps.training, memory, options.seed} {}
+        parameters_{steps.prediction, memory, options.seed} {}
 
   RunResult result(std::string name) {
     result_.name = std::move(name);
@@ -49,7 +51,10 @@ class Run {
 
  private:
   void learn() {
-    Executor executor{steps_.training, parameters_, memory_, {options_.ahead, options_.inspection}};
+    std::vector<Executor> executors;
+    for (const auto& step : steps_.training)
+      executors.emplace_back(step, parameters_, memory_,
+                             Executor::Options{options_.ahead, options_.inspection});
     operands_ = memory_.traffic().operands;  // without what parameters were initialised with
     const Stopwatch watch;
     const auto epoch = data_.training_batches(options_.shape);
@@ -58,19 +63,24 @@ class Run {
     std::vector<double> times;
     for (std::uint64_t i = 0; i < options_.iterations && !stop_; ++i) {
       if (i % epoch == 0) correct = rows = 0;
-      const auto iteration = learn_batch(executor, i, times);
+      const auto iteration = learn_batch(executors[step_of(executors.size(), options_.seed, i)], i, times);
       correct += iteration.correct;
       rows += iteration.rows;
       if (on_iteration_) on_iteration_({i + 1, options_.iterations, iteration.loss, watch.seconds()});
     }
     result_.learning_s = watch.seconds();
-    result_.compute_s = executor.compute_seconds();
-    result_.layers = executor.layer_costs();
-    if (options_.inspection.values) result_.subnormals = executor.subnormals();
+    for (const auto& executor : executors) add_costs(executor);
     result_.complete = result_.iterations == options_.iterations;
     result_.training_accuracy = share(correct, rows);
     if (times.size() > 1) times.erase(times.begin());  // it took its memory, too
     result_.seconds_per_iteration = median(std::move(times));
+  }
+
+  void add_costs(const Executor& executor) {
+    result_.compute_s += executor.compute_seconds();
+    executor.add_layer_costs(result_.layers);
+    if (options_.inspection.values)
+      result_.subnormals = result_.subnormals.value_or(0) + executor.subnormals();
   }
 
   Iteration learn_batch(Executor& executor, std::uint64_t number, std::vector<double>& times) {
@@ -123,8 +133,26 @@ class Run {
 
 }  // namespace
 
-Steps lower_both(const Network& network, const Learning& learning) {
-  return {lower_training(network, learning), lower_prediction(network, learning)};
+Steps lower_all(std::span<const Network> networks, const Learning& learning) {
+  Steps steps{.training = {}, .prediction = lower_prediction(networks.back(), learning)};
+  for (const auto& network : networks) steps.training.push_back(lower_training(network, learning));
+  return steps;
+}
+
+std::size_t peak_bytes(const Steps& steps) {
+  std::size_t peak = 0;
+  for (const auto& step : steps.training) peak = std::max(peak, peak_bytes(step));
+  return peak;
+}
+
+std::size_t largest_kernel_bytes(const Steps& steps) {
+  std::size_t largest = largest_kernel_bytes(steps.prediction);
+  for (const auto& step : steps.training) largest = std::max(largest, largest_kernel_bytes(step));
+  return largest;
+}
+
+std::size_t step_of(std::size_t count, std::uint64_t seed, std::uint64_t iteration) {
+  return sample::mix(seed, iteration) % count;
 }
 
 float rate_of(const TrainOptions& options, std::uint64_t iteration) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,15 @@ namespace training {
 
 /// A network's steps, for runs on any memory.
 struct Steps {
-  Step training, prediction;
+  std::vector<Step> training;  ///< each iteration takes one; they differ in the length of sequences
+  Step prediction;             ///< of the longest
 };
-[[nodiscard]] Steps lower_both(const Network& network, const Learning& learning);
+/// \param networks  the same but for the length of sequences, the longest last
+[[nodiscard]] Steps lower_all(std::span<const Network> networks, const Learning& learning);
+/// Of the largest step.
+[[nodiscard]] std::size_t peak_bytes(const Steps& steps);
+/// Of all steps.
+[[nodiscard]] std::size_t largest_kernel_bytes(const Steps& steps);
 
 struct TrainOptions {
   BatchShape shape;
@@ -31,6 +38,8 @@ struct TrainOptions {
   Inspection inspection{};       ///< of learning
 };
 
+/// Which of `count` steps one iteration takes: in an order that the seed tells.
+[[nodiscard]] std::size_t step_of(std::size_t count, std::uint64_t seed, std::uint64_t iteration);
 /// The rate of one iteration.
 [[nodiscard]] float rate_of(const TrainOptions& options, std::uint64_t iteration);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 
@@ -111,6 +112,23 @@ void embed_back(std::size_t count, std::size_t width, std::size_t rows, const fl
   for (std::size_t i = 0; i < count; ++i) {
     float* row = table + checked_id(ids[i], rows) * width;
     for (std::size_t j = 0; j < width; ++j) row[j] += gradient[i * width + j];
+  }
+}
+
+void position_gradient(const PositionShape& shape, const float* gradient, float* positions) {
+  const auto [steps, batch, width, longest] = shape;
+  std::fill_n(positions, longest * width, 0.0F);
+  for (std::size_t i = 0; i < steps * batch; ++i) {
+    float* row = positions + i / batch * width;
+    for (std::size_t j = 0; j < width; ++j) row[j] += gradient[i * width + j];
+  }
+}
+
+void mask_later(std::size_t count, std::size_t steps, float* scores) {
+#pragma omp parallel for schedule(static)
+  for (std::size_t row = 0; row < count * steps; ++row) {
+    const auto later = row % steps + 1;
+    std::fill_n(scores + row * steps + later, steps - later, -std::numeric_limits<float>::infinity());
   }
 }
 

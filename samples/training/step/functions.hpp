@@ -55,6 +55,15 @@ void embed(std::size_t count, std::size_t width, std::size_t rows, const float* 
 void embed_back(std::size_t count, std::size_t width, std::size_t rows, const float* ids,
                 const float* gradient, float* table);
 
+/// The gradient of what each step of a sequence has added to its rows, of `longest` steps: of later ones than there are, 0.
+struct PositionShape {
+  std::size_t steps, batch, width, longest;
+};
+void position_gradient(const PositionShape& shape, const float* gradient, float* positions);
+
+/// Sets what queries have to do with later keys to minus infinity, in `count` matrices of a row for each query.
+void mask_later(std::size_t count, std::size_t steps, float* scores);
+
 /// Element `i` of a stream of normal numbers.
 [[nodiscard]] float normal(std::uint64_t key, std::uint64_t i);
 void initialise(const Initial& initial, std::uint64_t key, std::span<float> values);

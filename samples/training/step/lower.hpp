@@ -12,7 +12,7 @@ enum class Optimizer : std::uint8_t { Sgd, Adam };
 struct Learning {
   Optimizer optimizer = Optimizer::Sgd;
   float momentum = 0.9F;  ///< of SGD
-  float decay = 0;        ///< of weights, towards 0, that are no biases or of batch norm
+  float decay = 0;        ///< of weights, towards 0, that are no biases or of a norm
 };
 
 /// Forward, backward, and each parameter's update as soon as nothing uses its old value any more.

@@ -72,7 +72,8 @@ void Lowering::find_consumers() {
     const bool learns =
         std::holds_alternative<Convolution>(attributes) || std::holds_alternative<BatchNorm>(attributes) ||
         std::holds_alternative<InnerProduct>(attributes) || std::holds_alternative<Embedding>(attributes) ||
-        std::holds_alternative<Lstm>(attributes);
+        std::holds_alternative<Lstm>(attributes) || std::holds_alternative<LayerNorm>(attributes) ||
+        std::holds_alternative<PositionEmbedding>(attributes);
     needs_gradient_[i] =
         learns || std::ranges::any_of(inputs, [this](Value input) { return needs_gradient(input); });
   }

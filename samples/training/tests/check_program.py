@@ -33,6 +33,7 @@ LEFT_OUT = "tier-train: os_paging is left out: "  # and why: the system lets us 
 SMALL = {
     "resnet32": ["--batch", "8", "--iterations", "3"],
     "lstm": ["--batch", "4", "--steps", "8", "--width", "64", "--iterations", "3"],
+    "transformer": ["--batch", "4", "--steps", "16", "--width", "64", "--iterations", "6"],
 }
 
 
@@ -154,6 +155,7 @@ check_refused("resnet200", "resnet51")  # the names that there are
 check_refused("network", "--batch", "8")
 check_refused("--image is for images", "lstm", "--image", "8")
 check_refused("--steps is for text", "resnet32", "--steps", "8")
+check_refused("no multiple of the 4 heads", "transformer", "--width", "30")
 check_refused("not both", "resnet32", "--epochs", "1", "--iterations", "1")
 check_refused("--batch", "resnet32", "--batch", "0")
 check_refused("no such data", "resnet32", "--data", "/nonexistent")

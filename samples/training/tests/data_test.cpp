@@ -128,6 +128,12 @@ TEST_CASE("text is learned character by character, and its end is held out") {
   for (std::size_t i = 0; i < 10; ++i)
     CHECK(static_cast<int>(labels[i]) == (static_cast<int>(ids[i]) + 1) % 10);
   for (std::size_t i = 0; i < 8; ++i) CHECK(ids[i + 2] == labels[i]);  // [steps, batch]
+  SUBCASE("in sequences as long as there is room for") {
+    std::vector<float> shorter(6);
+    data.training_batch(shape, 0, shorter, std::span{labels}.first(6));
+    CHECK(shorter[2] == labels[0]);
+    CHECK(shorter[4] == labels[2]);
+  }
 }
 
 TEST_SUITE("data") {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/hashing.hpp"
+#include "networks/networks.hpp"
 #include "run/executor.hpp"
 #include "run/plain_memory.hpp"
 #include "step/functions.hpp"
@@ -35,7 +36,8 @@ Batch random_batch(const Network& net) {
   Batch batch{.inputs = random_values(static_cast<std::size_t>(count_of(input)), 17), .labels = {}};
   if (input.size() == 2)  // ids
     for (auto& id : batch.inputs) id = std::floor(std::abs(id)) < 2 ? std::floor(std::abs(id)) : 2;
-  for (std::int64_t i = 0; i < logits[0]; ++i) batch.labels.push_back(static_cast<double>(i * 7 % logits[1]));
+  for (std::int64_t i = 0; i < count_of(logits) / logits.back(); ++i)
+    batch.labels.push_back(static_cast<double>(i * 7 % logits.back()));
   return batch;
 }
 
@@ -95,7 +97,7 @@ bool is_learned(const std::string& name) {
 /// maximum is likely to be between, and the error of the quotient is far below that of floats.
 double slope(const Network& net, Weights weights, const Batch& batch, const std::string& name,
              std::size_t i) {
-  constexpr double step = 1e-5;
+  constexpr double step = 1e-7;
   auto& weight = weights[name][i];
   const double middle = weight;
   weight = middle + step;
@@ -132,6 +134,14 @@ void check_against_reference(const Network& net) {
 Network on_images(auto body, const Dims& shape = {3, 3, 7, 6}) {
   Network net{"test"};
   const auto y = body(net, net.input(shape));
+  net.softmax_loss(net.inner_product(y, {.width = 4}));
+  return net;
+}
+
+/// Of characters below 3, embedded.
+Network on_sequences(auto body, const Dims& ids = {5, 3}) {
+  Network net{"test"};
+  const auto y = body(net, net.embedding(net.input(ids), {.count = 3, .width = 10}));
   net.softmax_loss(net.inner_product(y, {.width = 4}));
   return net;
 }
@@ -255,6 +265,54 @@ TEST_CASE("an embedding, an LSTM and their gradients are those of direct loops")
   SUBCASE("two, of other widths") { x = net.lstm(net.lstm(x, {.width = 6}), {.width = 16}); }
   net.softmax_loss(net.inner_product(x, {.width = 3}));
   check_against_reference(net);
+}
+
+TEST_CASE("a layer norm and its gradients are those of direct loops") {
+  SUBCASE("of rows") {
+    check_against_reference(
+        on_images([](Network& net, Value x) { return net.layer_norm(net.inner_product(x, {.width = 6})); }));
+  }
+  SUBCASE("of sequences, of a width that fills no vectors") {
+    check_against_reference(on_sequences([](Network& net, Value x) {
+      return net.layer_norm(net.inner_product(net.layer_norm(x), {.width = 37}));
+    }));
+  }
+}
+
+TEST_CASE("a position embedding and its gradients are those of direct loops") {
+  SUBCASE("in place") {
+    check_against_reference(
+        on_sequences([](Network& net, Value x) { return net.position_embedding(x, {.count = 5}); }));
+  }
+  SUBCASE("beside another reader") {
+    check_against_reference(on_sequences(
+        [](Network& net, Value x) { return net.sum(net.position_embedding(x, {.count = 5}), x); }));
+  }
+  SUBCASE("of sequences that are shorter than the longest") {
+    check_against_reference(
+        on_sequences([](Network& net, Value x) { return net.position_embedding(x, {.count = 9}); }));
+  }
+}
+
+TEST_CASE("attention and its gradients are those of direct loops") {
+  const auto check = [](std::int64_t heads, const Dims& ids) {
+    check_against_reference(on_sequences(
+        [&](Network& net, Value x) {
+          return net.attention(net.inner_product(x, {.width = 3 * 12}), {.heads = heads});
+        },
+        ids));
+  };
+  SUBCASE("of one head") { check(1, {5, 3}); }
+  SUBCASE("of some") { check(4, {5, 3}); }
+  SUBCASE("of sequences longer than a vector") { check(2, {37, 2}); }
+  SUBCASE("of one step, which has only itself") { check(3, {1, 4}); }
+}
+
+TEST_CASE("a Transformer and its gradients are those of direct loops") {
+  const NetworkOptions options{.batch = 2, .classes = 3, .steps = 6, .width = 8};
+  const auto networks = make_networks(find_network("transformer"), options);
+  check_against_reference(networks.front());
+  check_against_reference(networks.back());
 }
 
 TEST_CASE("adam goes a rate's length at first, whatever the gradient") {

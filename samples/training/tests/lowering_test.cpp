@@ -68,6 +68,23 @@ TEST_CASE("the steps of a network have the same parameters") {
   }
 }
 
+TEST_CASE("sequences of any length are learned from with the same parameters") {
+  const auto networks = make_networks(find_network("transformer"), {.batch = 2, .steps = 16, .width = 16});
+  CHECK(networks.size() == 7);
+  CHECK(networks.front().layers().front().shape == Dims{4, 2});
+  CHECK(networks.back().layers().front().shape == Dims{16, 2});
+  const auto prediction = lower_prediction(networks.back(), {});
+  for (const auto& network : networks) {
+    const auto training = lower_training(network, {});
+    REQUIRE(training.parameters.size() == prediction.parameters.size());
+    for (std::size_t i = 0; i < training.parameters.size(); ++i) {
+      CHECK(training.parameters[i].tensor == i);
+      CHECK(training.tensors[i].name == prediction.tensors[i].name);
+      CHECK(training.tensors[i].desc == prediction.tensors[i].desc);
+    }
+  }
+}
+
 TEST_CASE("a relu works in place where nothing else needs its input") {
   SUBCASE("of a batch norm: forward and back") {
     const auto step = lower_training(small_convolution(), {});

@@ -134,7 +134,7 @@ class Reference {
   }
 
   void compute(const Layer& layer, const InnerProduct& a, Values& y) {
-    const auto rows = layer.shape[0];
+    const auto rows = count_of(layer.shape) / a.width;
     const auto width = count_of(shape_in(layer)) / rows;
     for (Index row = 0; row < rows; ++row) {
       for (Index o = 0; o < a.width; ++o) {
@@ -193,6 +193,57 @@ class Reference {
           auto& cell = c[n * width + o];
           cell = sigmoid(gate[1]) * cell + sigmoid(gate[0]) * std::tanh(gate[2]);
           y[(t * batch + n) * width + o] = h[n * width + o] = sigmoid(gate[3]) * std::tanh(cell);
+        }
+      }
+    }
+  }
+
+  /// Ba et al., 2016.
+  void compute(const Layer& layer, const LayerNorm&, Values& y) {
+    const auto& x = in(layer);
+    const auto& scale_shift = weights(layer, "w");
+    const auto width = at(layer.shape.back());
+    for (std::size_t row = 0; row < y.size(); row += width) {
+      double mean = 0;
+      double variance = 0;
+      for (std::size_t i = 0; i < width; ++i) mean += x[row + i] / static_cast<double>(width);
+      for (std::size_t i = 0; i < width; ++i)
+        variance += std::pow(x[row + i] - mean, 2) / static_cast<double>(width);
+      for (std::size_t i = 0; i < width; ++i)
+        y[row + i] =
+            (x[row + i] - mean) / std::sqrt(variance + 1e-5) * scale_shift[i] + scale_shift[width + i];
+    }
+  }
+
+  void compute(const Layer& layer, const PositionEmbedding&, Values& y) {
+    const auto batch = at(layer.shape[1]), width = at(layer.shape[2]);
+    for (std::size_t i = 0; i < y.size(); ++i)
+      y[i] = in(layer)[i] + weights(layer, "w")[i / (batch * width) * width + i % width];
+  }
+
+  /// Vaswani et al., 2017. Each row of the input is query, key and value; a head has its part of each.
+  void compute(const Layer& layer, const Attention& a, Values& y) {
+    const auto& x = in(layer);
+    const auto steps = at(layer.shape[0]), batch = at(layer.shape[1]), width = at(layer.shape[2]);
+    const auto heads = at(a.heads), share = width / heads;
+    for (std::size_t n = 0; n < batch; ++n) {
+      for (std::size_t head = 0; head < heads; ++head) {
+        const auto place = [&](std::size_t t, std::size_t part, std::size_t i) {
+          return (t * batch + n) * 3 * width + part * width + head * share + i;
+        };
+        for (std::size_t t = 0; t < steps; ++t) {
+          Values weight(t + 1);  // of this step and those before
+          double sum = 0;
+          for (std::size_t u = 0; u <= t; ++u) {
+            double score = 0;
+            for (std::size_t i = 0; i < share; ++i) score += x[place(t, 0, i)] * x[place(u, 1, i)];
+            sum += weight[u] = std::exp(score / std::sqrt(static_cast<double>(share)));
+          }
+          for (std::size_t i = 0; i < share; ++i) {
+            double value = 0;
+            for (std::size_t u = 0; u <= t; ++u) value += weight[u] / sum * x[place(u, 2, i)];
+            y[(t * batch + n) * width + head * share + i] = value;
+          }
         }
       }
     }

@@ -117,7 +117,7 @@ class LoweredSoftmaxLoss final : public LoweredLayer {
 
   void forward(Lowering& step) override {
     const auto& logits = step.shape(input());
-    shape_ = {static_cast<std::size_t>(logits[0]), static_cast<std::size_t>(logits[1])};
+    shape_ = {count_in(layer().shape), static_cast<std::size_t>(logits.back())};
     probabilities_ = step.tensor(named("p"), Kind::Activation, dense(logits));
     const auto losses = step.tensor(named("y"), Kind::Temporary, dense(layer().shape));
     step.add({.name = named("f"),

@@ -19,6 +19,7 @@ class LoweredInnerProduct final : public LoweredLayer {
     auto dims = step.shape(input());
     if (dims.size() == 3) dims = {dims[0] * dims[1], dims[2]};  // each row of a sequence
     x_ = dense(dims);
+    y_ = dense({dims[0], a().width});
     weight_dims_ = dims;
     weight_dims_[0] = a().width;
     using Tag = dnnl::memory::format_tag;
@@ -31,12 +32,12 @@ class LoweredInnerProduct final : public LoweredLayer {
 
   void forward(Lowering& step) override {
     const auto y = step.output(self());
-    forward_ = Forward::primitive_desc{forward_desc(step.desc(y)), with_scratchpad(), cpu()};
+    forward_ = Forward::primitive_desc{forward_desc(), with_scratchpad(), cpu()};
     const auto w = step.laid_out(weights_, forward_.weights_desc(), Phase::Forward);
     auto kernel = new_kernel("f", Phase::Forward);
     kernel.operands = {{DNNL_ARG_SRC, step.of(input()), Role::Reads, x_},
                        {DNNL_ARG_WEIGHTS, w, Role::Reads},
-                       {DNNL_ARG_DST, y, Role::Overwrites}};
+                       {DNNL_ARG_DST, y, Role::Overwrites, y_}};
     if (bias_) kernel.operands.push_back({DNNL_ARG_BIAS, *bias_, Role::Reads});
     step.add(std::move(kernel), forward_);
   }
@@ -50,19 +51,19 @@ class LoweredInnerProduct final : public LoweredLayer {
  private:
   [[nodiscard]] const InnerProduct& a() const { return std::get<InnerProduct>(layer().attributes); }
 
-  [[nodiscard]] Forward::desc forward_desc(const dnnl::memory::desc& y) const {
+  [[nodiscard]] Forward::desc forward_desc() const {
     constexpr auto kind = dnnl::prop_kind::forward_training;
-    if (a().bias) return {kind, x_, any_layout(weight_dims_), dense({a().width}), y};
-    return {kind, x_, any_layout(weight_dims_), y};
+    if (a().bias) return {kind, x_, any_layout(weight_dims_), dense({a().width}), y_};
+    return {kind, x_, any_layout(weight_dims_), y_};
   }
 
   void backward_data(Lowering& step, TensorId dy) {
-    const BackwardData::desc desc{x_, any_layout(weight_dims_), step.desc(dy)};
+    const BackwardData::desc desc{x_, any_layout(weight_dims_), y_};
     const BackwardData::primitive_desc primitive{desc, with_scratchpad(), cpu(), forward_};
     const auto w = step.laid_out(weights_, primitive.weights_desc(), Phase::Backward);
     const auto dx = step.new_gradient(layer(), input());
     auto kernel = new_kernel("d", Phase::Backward);
-    kernel.operands = {{DNNL_ARG_DIFF_DST, dy, Role::Reads},
+    kernel.operands = {{DNNL_ARG_DIFF_DST, dy, Role::Reads, y_},
                        {DNNL_ARG_WEIGHTS, w, Role::Reads},
                        {DNNL_ARG_DIFF_SRC, dx, Role::Overwrites, x_}};
     step.add(std::move(kernel), primitive);
@@ -70,12 +71,11 @@ class LoweredInnerProduct final : public LoweredLayer {
   }
 
   void backward_weights(Lowering& step, TensorId dy) {
-    const BackwardWeights::primitive_desc primitive{weights_desc(step.desc(dy)), with_scratchpad(), cpu(),
-                                                    forward_};
+    const BackwardWeights::primitive_desc primitive{weights_desc(), with_scratchpad(), cpu(), forward_};
     const auto dw = step.tensor(named("dw"), Kind::Gradient, primitive.diff_weights_desc());
     auto kernel = new_kernel("w", Phase::Backward);
     kernel.operands = {{DNNL_ARG_SRC, step.of(input()), Role::Reads, x_},
-                       {DNNL_ARG_DIFF_DST, dy, Role::Reads},
+                       {DNNL_ARG_DIFF_DST, dy, Role::Reads, y_},
                        {DNNL_ARG_DIFF_WEIGHTS, dw, Role::Overwrites}};
     std::optional<TensorId> db;
     if (bias_) {
@@ -87,18 +87,17 @@ class LoweredInnerProduct final : public LoweredLayer {
     if (bias_) step.learn(*bias_, *db);
   }
 
-  [[nodiscard]] BackwardWeights::desc weights_desc(const dnnl::memory::desc& dy) const {
-    if (a().bias) return {x_, any_layout(weight_dims_), dense({a().width}), dy};
-    return {x_, any_layout(weight_dims_), dy};
+  [[nodiscard]] BackwardWeights::desc weights_desc() const {
+    if (a().bias) return {x_, any_layout(weight_dims_), dense({a().width}), y_};
+    return {x_, any_layout(weight_dims_), y_};
   }
 
   [[nodiscard]] Lowering::NewKernel new_kernel(const char* pass, Phase phase) const {
-    const auto flops =
-        2 * static_cast<double>(layer().shape[0]) * static_cast<double>(count_of(weight_dims_));
+    const auto flops = 2 * static_cast<double>(x_.dims()[0]) * static_cast<double>(count_of(weight_dims_));
     return {.name = named(pass), .op = std::string{"fc_"} + pass, .phase = phase, .flops = flops};
   }
 
-  dnnl::memory::desc x_;
+  dnnl::memory::desc x_, y_;
   Dims weight_dims_;
   TensorId weights_ = 0;
   std::optional<TensorId> bias_;

@@ -24,6 +24,9 @@ constexpr std::array<Of, std::variant_size_v<Attributes>> kinds{{
     {lower_dropout, {.input = false, .output = false}},  // its mask is computed again
     {lower_embedding, {.input = true, .output = false}},
     {lower_lstm, {.input = true, .output = true}},
+    {lower_layer_norm, {.input = true, .output = false}},
+    {lower_position_embedding, {.input = false, .output = false}},
+    {lower_attention, {.input = true, .output = false}},
     {lower_softmax_loss, {.input = false, .output = false}},
 }};
 

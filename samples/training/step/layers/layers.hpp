@@ -18,6 +18,9 @@ using Lowered = std::unique_ptr<LoweredLayer>;
 [[nodiscard]] Lowered lower_dropout(const Layer& layer, Value self);
 [[nodiscard]] Lowered lower_embedding(const Layer& layer, Value self);
 [[nodiscard]] Lowered lower_lstm(const Layer& layer, Value self);
+[[nodiscard]] Lowered lower_layer_norm(const Layer& layer, Value self);
+[[nodiscard]] Lowered lower_position_embedding(const Layer& layer, Value self);
+[[nodiscard]] Lowered lower_attention(const Layer& layer, Value self);
 [[nodiscard]] Lowered lower_softmax_loss(const Layer& layer, Value self);
 
 }  // namespace training
