@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "cases.hpp"
 #include "data/images.hpp"
 #include "data/text.hpp"
 #include "networks/networks.hpp"
@@ -18,51 +19,10 @@
 #include "support/temporary_directory.hpp"
 
 using namespace training;
+using namespace training::test;
 using namespace tier::literals;
 
 namespace {
-
-const std::atomic<bool> never{false};
-
-/// A network with data and a few iterations.
-struct Case {
-  Steps steps;
-  std::unique_ptr<Data> data;
-  TrainOptions options;
-
-  [[nodiscard]] RunResult run(Memory& memory, std::size_t ahead = 0) const {
-    auto with_ahead = options;
-    with_ahead.ahead = ahead;
-    return train("run", steps, *data, memory, with_ahead, never);
-  }
-  [[nodiscard]] RunResult run_plain() const {
-    PlainMemory memory;
-    return run(memory);
-  }
-};
-
-Case small_resnet(std::uint64_t iterations) {
-  Case c{.steps = lower_all(
-             std::vector{resnet_of_small_images("small", 3, {.batch = 16, .image = 16, .classes = 10})},
-             {.decay = 1e-4F}),
-         .data = std::make_unique<ImageData>(generated_images(256, 1), generated_images(64, 2), 1, true),
-         .options = {
-             .shape = {.batch = 16, .image = 16}, .iterations = iterations, .seed = 3, .test_batches = 4}};
-  return c;
-}
-
-/// By characters.
-Case small_language_model(std::string_view network, std::uint64_t iterations) {
-  auto data = std::make_unique<TextData>(generated_text(20'000, 1), 1);
-  const NetworkOptions options{.batch = 8, .classes = data->classes(), .steps = 12, .width = 32};
-  return {.steps = lower_all(make_networks(find_network(network), options), {.optimizer = Optimizer::Adam}),
-          .data = std::move(data),
-          .options = {.shape = {.batch = 8, .steps = 12},
-                      .iterations = iterations,
-                      .rate = 0.01F,
-                      .seed = 3,
-                      .test_batches = 4}};
-}
 
 std::uint64_t moved_by(const RunResult& run) {
   std::uint64_t sum = run.traffic.in_place_bytes;

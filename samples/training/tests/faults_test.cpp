@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Devices that fail and disks that are full: training goes on in what memory it has, or ends with an error that says
+///        why. Whatever it has learned is right.
+#include <doctest/doctest.h>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "cases.hpp"
+#include "run/tiered_memory.hpp"
+#include "step/liveness.hpp"
+#include "support/failing_io.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace training;
+using namespace training::test;
+using tier::test::FailingIo;
+using tier::test::SmallDisk;
+using tier::test::TemporaryDirectory;
+
+namespace {
+
+/// A small network, as it learns with a share of its peak in fast memory and the rest in a file.
+struct OnDisk {
+  explicit OnDisk(const std::string& folder, FailingIo::What what = FailingIo::What::Both)
+      : faults{std::make_shared<FailingIo>(what)},
+        slow{tier::tiers::file(folder, {2 * peak_bytes(learned.steps)})} {
+    slow.faults = faults;
+  }
+  [[nodiscard]] RunResult run(double share) const {
+    const auto fast = static_cast<std::size_t>(share * static_cast<double>(peak_bytes(learned.steps)));
+    TieredMemory memory{{.fast = {fast}, .slow = slow, .threads = 2}};
+    return learned.run(memory, fast / 2);
+  }
+  /// What `run` ends with.
+  [[nodiscard]] std::pair<std::string, std::error_code> failure(double share) const {
+    try {
+      std::ignore = run(share);
+    } catch (const tier::OutOfTierMemory& error) {
+      return {error.what(), error.cause()};
+    } catch (const tier::TierError& error) {
+      return {error.what(), error.code()};
+    }
+    return {"it went on", {}};
+  }
+
+  Case learned = small_resnet(2);
+  std::shared_ptr<FailingIo> faults;
+  tier::TierSpec slow;
+};
+
+bool is_empty(const std::string& folder) { return std::filesystem::is_empty(folder); }
+
+}  // namespace
+
+TEST_CASE("a write that fails changes nothing of what is learned") {
+  const TemporaryDirectory folder;
+  const OnDisk training{folder.path(), FailingIo::What::Writes};
+  const auto plain = training.learned.run_plain();
+  for (const std::uint64_t n : {0, 1, 5, 20}) {
+    CAPTURE(n);
+    training.faults->fail_nth(n);
+    CHECK(training.run(0.4).checksum == plain.checksum);
+    CHECK(training.faults->seen() > n);
+  }
+  CHECK(training.faults->failed() == 4);
+  CHECK(is_empty(folder.path()));
+}
+
+TEST_CASE("with a disk that takes no writes training goes on in the memory it has, or ends and says why") {
+  const TemporaryDirectory folder;
+  const OnDisk training{folder.path(), FailingIo::What::Writes};
+  training.faults->fail_range(0, FailingIo::never);
+  CHECK(training.run(1.3).checksum == training.learned.run_plain().checksum);
+  const auto [message, cause] = training.failure(0.4);
+  CAPTURE(message);
+  CHECK(message.find("no room for ") != std::string::npos);
+  CHECK(cause == std::errc::io_error);
+  CHECK(training.faults->failed() > 0);
+  CHECK(is_empty(folder.path()));
+}
+
+TEST_CASE("reads that fail end training with the name of what cannot be read") {
+  const TemporaryDirectory folder;
+  const OnDisk training{folder.path(), FailingIo::What::Reads};
+  training.faults->fail_range(0, FailingIo::never);
+  const auto [message, cause] = training.failure(0.4);
+  CAPTURE(message);
+  CHECK(cause == std::errc::io_error);
+  CHECK(std::ranges::any_of(training.learned.steps.training.front().tensors, [&](const StepTensor& tensor) {
+    return message.find('"' + tensor.name + '"') != std::string::npos;
+  }));
+  CHECK(is_empty(folder.path()));
+}
+
+TEST_CASE("on a full disk training goes on in the memory it has, or ends and says so") {
+  const SmallDisk disk{"256k"};
+  if (!disk.mounted()) {
+    MESSAGE("SKIPPED: this system does not let a test mount a tmpfs");
+    return;
+  }
+  const OnDisk training{disk.path()};
+  CHECK(training.run(1.3).checksum == training.learned.run_plain().checksum);
+  const auto [message, cause] = training.failure(0.4);
+  CAPTURE(message);
+  CHECK(message.find("no room for ") != std::string::npos);
+  CHECK(cause == std::errc::no_space_on_device);
+  CHECK(is_empty(disk.path()));
+}
