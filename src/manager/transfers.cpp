@@ -281,6 +281,8 @@ Outcome ManagerCore::fetch_later(Block& b) noexcept {
   if (b.size > heap.capacity().count - heap.condemned().count - placed_.front()) return Outcome::Full;
   if (heap.live_regions() <= few && !reserves_) return begin_fetch(b, 0, true, Cause::Hint);
   if (const auto settled = why_not_fetch(b, 0)) return *settled;
+  constexpr std::size_t most_waiting = 256;  // movers that fall behind are not asked for more
+  if (pending_rooms_ >= most_waiting) return Outcome::Full;
   auto* task = new (std::nothrow) LaterFetch{*this, b.id};
   if (task == nullptr) return Outcome::Full;
   ++pending_rooms_;

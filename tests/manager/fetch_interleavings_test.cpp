@@ -154,6 +154,34 @@ TEST_CASE("a second prefetch of what is being fetched is done already") {
   });
 }
 
+TEST_CASE("prefetches that movers do not keep up with are refused") {
+  constexpr Bytes size = 32_KiB;
+  constexpr std::size_t fit = 128, cold = 600;
+  Rig rig{fit * size, 2 * cold * size, false};
+  std::vector<ObjectHandle> objects;
+  for (std::size_t i = 0; i < cold + fit; ++i) objects.push_back(rig.make(size, static_cast<char>(i % 100)));
+  rig.settle();
+  auto gate = std::make_shared<Gate>();
+  std::atomic<bool> first{true};
+  rig.slow().fails = [&, gate](Direction, std::uint64_t, std::uint64_t) {
+    if (first.exchange(false)) gate->pass();  // holds up the only mover
+    return std::error_code{};
+  };
+  REQUIRE(rig.manager->prefetch(objects[0].ref()) == Outcome::Done);
+  gate->wait_for_arrival();
+  std::size_t refused = 0;
+  for (std::size_t i = 1; i < cold; ++i) refused += rig.manager->prefetch(objects[i].ref()) == Outcome::Full;
+  CHECK(refused > cold / 2);
+  CHECK(refused < cold - 200);
+  CHECK(rig.manager->statistics().prefetches_refused == refused);
+  gate->open();
+  rig.settle();
+  REQUIRE(rig.manager->prefetch(objects[cold - 1].ref()) == Outcome::Done);
+  rig.settle();
+  CHECK(rig.where(objects[cold - 1]) == 0);
+  for (std::size_t i = 0; i < objects.size(); ++i) CHECK(rig.holds(objects[i], static_cast<char>(i % 100)));
+}
+
 TEST_CASE("what a scope waits for overtakes the prefetches before it") {
   on_both_kinds_of_slow_tier([](Fetch& f, bool) {
     std::vector<ObjectHandle> others;
