@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Runs of this program in processes of their own, under one limit of memory.
-#include <harness/memory_group.hpp>
 #include <tier/core/bytes.hpp>
 
 #include <atomic>
 #include <string>
 #include <vector>
 
+#include "common/limited_program.hpp"
 #include "report.hpp"
 #include "runs.hpp"
 
@@ -34,13 +34,10 @@ class Allowance {
   [[nodiscard]] bool forbids_swap() const { return forbids_swap_; }
 
  private:
-  [[nodiscard]] tier::bench::Ended run_program(tier::bench::MemoryGroup& group, const std::string& name,
-                                               std::vector<std::string> more) const;
   [[nodiscard]] tier::Bytes measure_overhead(const std::string& name, std::vector<std::string> more) const;
 
   Experiment experiment_;
-  const std::atomic<bool>& stop_;
-  const std::string program_;
+  sample::LimitedProgram program_;
   tier::Bytes overhead_;
   bool forbids_swap_;
 };

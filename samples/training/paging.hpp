@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The operating system's paging: this program in processes of their own, under a limit of memory.
-#include <harness/memory_group.hpp>
-
 #include <atomic>
 #include <string>
-#include <vector>
 
+#include "common/limited_program.hpp"
 #include "runs.hpp"
 
 namespace training {
@@ -28,13 +26,11 @@ class Paging {
   [[nodiscard]] bool forbids_swap() const { return forbids_swap_; }
 
  private:
-  [[nodiscard]] tier::bench::Ended run_program(tier::bench::MemoryGroup& group, const std::string& name,
-                                               std::vector<std::string> more) const;
   [[nodiscard]] tier::Bytes measure_overhead() const;
   [[nodiscard]] RunResult run_variant(const std::string& name) const;
 
   const Experiment& experiment_;
-  const std::atomic<bool>& stop_;
+  sample::LimitedProgram program_;
   bool forbids_swap_;
   tier::Bytes overhead_;
 };

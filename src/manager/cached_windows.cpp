@@ -46,13 +46,7 @@ bool ManagerCore::cache(ObjectWindow& window) noexcept {
     return false;
   std::ranges::sort(window.cached, std::greater{}, &CachedPages::place);
   cached_windows_.push_front(window);
-  while (tiers_[0].cached > limit || cached_windows_.size() > most_cached) {
-    ObjectWindow& last = cached_windows_.back();
-    cached_windows_.pop_back();
-    last.blocks = 1;
-    drop_cached_pages(last);
-    let_go(last);
-  }
+  while (tiers_[0].cached > limit || cached_windows_.size() > most_cached) give_up(cached_windows_.back());
   return true;
 }
 
@@ -104,16 +98,18 @@ void ManagerCore::drop_cached_pages(ObjectWindow& window) noexcept {
   window.cached.clear();
 }
 
+/// One that is cached.
+void ManagerCore::give_up(ObjectWindow& window) noexcept {
+  cached_windows_.erase(cached_windows_.iterator_to(window));
+  window.blocks = 1;  // us
+  drop_cached_pages(window);
+  let_go(window);
+}
+
 /// \return  whether there were any
 bool ManagerCore::drop_cached_windows() noexcept {
   const bool any = !cached_windows_.empty();
-  while (!cached_windows_.empty()) {
-    ObjectWindow& window = cached_windows_.front();
-    cached_windows_.pop_front();
-    window.blocks = 1;
-    drop_cached_pages(window);
-    let_go(window);
-  }
+  while (!cached_windows_.empty()) give_up(cached_windows_.front());
   return any;
 }
 

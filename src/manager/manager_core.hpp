@@ -286,6 +286,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Region* cached_region(const Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
   void uncache(Region& region) noexcept TIER_REQUIRES(mutex_);
   void drop_cached_pages(ObjectWindow& window) noexcept TIER_REQUIRES(mutex_);
+  void give_up(ObjectWindow& window) noexcept TIER_REQUIRES(mutex_);
   bool drop_cached_windows() noexcept TIER_REQUIRES(mutex_);
   Transfer* begin_migration(BlockId id, TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
 

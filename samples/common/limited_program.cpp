@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "common/limited_program.hpp"
+
+#include <csignal>
+
+namespace sample {
+
+tier::bench::Ended LimitedProgram::run(const Run& run) const {
+  constexpr int interrupted = 128 + SIGINT;  // the program's exit status
+  auto arguments = arguments_;
+  arguments.insert(arguments.begin(), program_);
+  arguments.insert(arguments.end(), {"--run", run.name, "--json", "-"});
+  arguments.insert(arguments.end(), run.more.begin(), run.more.end());
+  tier::bench::MemoryGroup group{run.limit};
+  auto ended = group.run(std::move(arguments), stop_);
+  if (ended.code == 0 || ended.code == interrupted) return ended;
+  const auto error = std::make_error_code(std::errc::no_child_process);
+  const auto what = "the run " + run.name + (run.what.empty() ? "" : " " + run.what);
+  if (run.limit && ended.signal == SIGKILL)
+    throw Killed{error,
+                 fmt::format("{}, which was killed under its limit of {}{}", what, tier::to_human(*run.limit),
+                             run.advice.empty() ? "" : " (" + run.advice + ")")};
+  throw tier::TierError{error, fmt::format("{}, which {}", what, ended.fate())};
+}
+
+}  // namespace sample
