@@ -60,7 +60,7 @@ class PageMigration final : public Policy {
       began_ns_ = time_ns;
       look(context);
     }
-    promote(context);
+    promote(context, block);
   }
 
   /// What is to come to fast memory, the hottest first.
@@ -81,11 +81,13 @@ class PageMigration final : public Policy {
     }
   }
 
-  /// What is in use now comes once it is not.
-  void promote(PolicyContext& context) {
+  /// What is in use now comes once it is not: room made for it would be for nothing.
+  /// \param in_use  a block that is, or is about to be
+  void promote(PolicyContext& context, BlockId in_use = 0) {
     std::erase_if(wanted_, [&](BlockId id) {
       const auto block = context.block_facts(id);
-      return !block || block->tier == 0 || (!block->pinned && context.fetch(id, 0, true) != Outcome::Pinned);
+      if (!block || block->tier == 0) return true;
+      return id != in_use && !block->pinned && context.fetch(id, 0, true) != Outcome::Pinned;
     });
   }
 
