@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/tier_options.hpp"
 #include "harness/disk_rates.hpp"
 #include "harness/rows.hpp"
 #include "run/executor.hpp"
@@ -64,7 +65,6 @@ class Learner {
   std::uint64_t next_ = 0;
 };
 
-/// A fifth is fast, and half of that for what is prefetched.
 training::TieredOptions a_fifth(const training::Experiment& experiment, const TierSpec& slow) {
   return {
       .fast = {experiment.peak / 5}, .slow = slow, .threads = static_cast<unsigned>(omp_get_max_threads())};
@@ -77,7 +77,8 @@ struct Learned {
 Learned learn(const training::Experiment& experiment, const training::TieredOptions& options) {
   training::TieredMemory tiered{options};
   training::PlainMemory plain;
-  Learner ours{experiment, tiered, options.fast.count / 2}, theirs{experiment, plain, 0};
+  const auto ahead = sample::parse_fast(experiment.options.ahead, options.fast);
+  Learner ours{experiment, tiered, ahead.count}, theirs{experiment, plain, 0};
   auto before = tiered.traffic();
   int steps = 0;
   const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats,
