@@ -403,6 +403,8 @@ Outcome ManagerCore::prefetch_block(Block& b) noexcept {
   HintEvent event{{}, Hint::Prefetch, b.id, 0};
   tell(event, &Observer::on_hint);
   b.record->archived = false;
+  b.last_use.store(clock_.stamp(),
+                   std::memory_order_relaxed);  // else, as the one used longest ago, it left first
   ask([&](Policy& p) { p.on_hint(event, *this); });
   auto outcome = tiers_.front().tier->reserves() ? Outcome::Full : begin_fetch(b, 0, false, Cause::Hint);
   if (outcome == Outcome::Full) outcome = fetch_later(b);

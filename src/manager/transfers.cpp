@@ -96,8 +96,6 @@ void ManagerCore::publish(Transfer& t, Block& b) noexcept {
     free_region(to);
     return;
   }
-  // What has been fetched is about to be used: else, used longest ago of all, it would be the first to leave again.
-  if (t.kind == TransferKind::Fetch) b.last_use.store(clock_.stamp(), std::memory_order_relaxed);
   // Pins of a fetch are of those who wait for it; they have no address yet.
   set_primary(b, to, t.delivered ? b.record->place : t.landing);
   if (t.kind == TransferKind::Fetch) return;

@@ -188,4 +188,19 @@ TEST_CASE("a prefetch never pins") {
   CHECK(rig.evict(object) == Outcome::Done);
 }
 
+TEST_CASE("what was prefetched is not the first to leave again") {
+  constexpr Bytes size = 1_MiB;
+  Rig rig{3 * size, 8 * size, false};
+  std::vector<ObjectHandle> objects;
+  for (char i = 0; i < 4; ++i) objects.push_back(rig.make(size, i));
+  REQUIRE(rig.where(objects[0]) == 1);
+  REQUIRE(rig.manager->prefetch(objects[0].ref()) == Outcome::Done);
+  rig.settle();
+  REQUIRE(rig.where(objects[0]) == 0);
+  objects.push_back(rig.make(size, 4));
+  CHECK(rig.where(objects[0]) == 0);
+  CHECK(rig.where(objects[2]) == 1);
+  rig.settle();
+}
+
 }  // namespace tier

@@ -52,9 +52,9 @@ struct TIER_EXPORT Statistics {
   std::uint64_t prefetches_begun = 0, prefetches_refused = 0, transfers_cancelled = 0;
   std::uint64_t hints_dropped = 0, uses_dropped = 0;  ///< not told, for want of room in a thread's ring
   std::uint64_t stalls = 0, stalled_ns = 0;           ///< waiting for transfers or room, summed over threads
-  std::uint64_t moving_ns = 0;                        ///< during which something was on its way from tier to tier
-  std::optional<WindowMode> windows;                  ///< none: no window has been asked for
-  std::uint64_t window_faults = 0;                    ///< accesses to windows whose bytes were not there
+  std::uint64_t moving_ns = 0;        ///< during which something was on its way from tier to tier
+  std::optional<WindowMode> windows;  ///< none: no window has been asked for
+  std::uint64_t window_faults = 0;    ///< accesses to windows whose bytes were not there
   std::uint64_t window_writes_held =
       0;  ///< stores to windows that waited for a copy, or that were the first since one
   std::uint64_t objects = 0, blocks = 0;
