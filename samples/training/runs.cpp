@@ -110,9 +110,11 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
   } else if (name == "first_touch" || name == "page_migration") {
     tiered.policy = name;
     tiered.pages = name == "page_migration";
+    tiered.hints = false;
   } else if (name == "all_slow") {
     register_all_slow();
     tiered.policy = name;
+    tiered.hints = false;
     tiered.fast = all_of(largest_kernel_bytes(experiment.steps));  // for a slow tier that the CPU cannot use
   }
   return tiered;

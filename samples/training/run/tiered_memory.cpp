@@ -18,7 +18,10 @@ tier::RuntimeOptions runtime_options(const TieredOptions& options) {
 }  // namespace
 
 TieredMemory::TieredMemory(const TieredOptions& options)
-    : runtime_{runtime_options(options)}, asynchronous_{options.asynchronous}, pages_{options.pages} {}
+    : runtime_{runtime_options(options)},
+      asynchronous_{options.asynchronous},
+      pages_{options.pages},
+      hints_{options.hints} {}
 
 Slot TieredMemory::add(std::string name, std::size_t bytes) {
   slots_.push_back({std::move(name), bytes});

@@ -19,6 +19,7 @@ struct TieredOptions {
   unsigned threads = 0;
   bool asynchronous = true;  ///< else nothing moves but what a kernel waits for
   bool pages = false;        ///< tensors move in parts, as pages of a system's
+  bool hints = true;         ///< else what is archived or prefetched is not told
 };
 
 class TieredMemory final : public Memory {
@@ -29,9 +30,11 @@ class TieredMemory final : public Memory {
   Slot add(std::string name, std::size_t bytes) override;
   void run(std::string_view kernel, std::span<const SlotUse> uses, const Body& body) override;
   void retire(Slot slot) override { tier::retire(*slots_[slot].tensor); }
-  void archive(Slot slot) override { tier::archive(*slots_[slot].tensor); }
+  void archive(Slot slot) override {
+    if (hints_) tier::archive(*slots_[slot].tensor);
+  }
   void prefetch(Slot slot) override {
-    if (asynchronous_) static_cast<void>(tier::prefetch(*slots_[slot].tensor));
+    if (hints_ && asynchronous_) static_cast<void>(tier::prefetch(*slots_[slot].tensor));
   }
   void end_of_step() override { runtime_.end_of_step(); }
   [[nodiscard]] Traffic traffic() const override;
@@ -47,7 +50,7 @@ class TieredMemory final : public Memory {
   void make_tensor(Entry& entry);
 
   tier::Runtime runtime_;
-  bool asynchronous_, pages_;
+  bool asynchronous_, pages_, hints_;
   std::vector<Entry> slots_;
   std::vector<tier::ObjectRef> reads_, updates_, overwrites_;  // of the kernel under way
   std::vector<std::byte*> data_;
