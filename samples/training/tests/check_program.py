@@ -103,6 +103,16 @@ def check_values_are_numbers():
     assert done.returncode == 1 and "kernel " in done.stderr and " has written " in done.stderr, done
 
 
+def has_file_in(folder, process):
+    for each in Path(f"/proc/{process}/fd").iterdir():
+        try:
+            if folder in os.readlink(each):
+                return True
+        except FileNotFoundError:  # closed meanwhile
+            pass
+    return False
+
+
 def check_ended(how, status):
     """Whatever ends a run, its slow tier leaves nothing on the disk."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
@@ -110,8 +120,7 @@ def check_ended(how, status):
         program = subprocess.Popen(
             [PROGRAM, "resnet32", *options, "--run", "async"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        opened = Path(f"/proc/{program.pid}/fd")
-        while not any(folder in str(each.readlink()) for each in opened.iterdir() if each.is_symlink()):
+        while not has_file_in(folder, program.pid):
             assert program.poll() is None, program.communicate()
         time.sleep(1)  # it learns by now, or begins to
         program.send_signal(how)
