@@ -63,7 +63,8 @@ class Entry {
     TierIndex target = no_tier;
     TierIndex tier = no_tier;  // where it is used
     bool told = false;         // the use was, when it entered the short way
-    bool asked = false;        // the policy has been asked about this use
+    bool asked = false;        // the policy has been asked about this use,
+    bool missed = false;       // and not only about the block's first place
     bool joined = false;       // somebody else had begun to fetch it
     bool retried = false;      // a failed block is read once more
     bool retired = false;      // it was when it was marked moving
@@ -76,6 +77,7 @@ class Entry {
   Way admit_moving(std::size_t i) TIER_REQUIRES(core_.mutex_);
   Way admit_settled(std::size_t i) TIER_REQUIRES(core_.mutex_);
   std::span<const OperandFacts> operands() TIER_REQUIRES(core_.mutex_);
+  TierIndex place(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool decide(std::size_t i) TIER_REQUIRES(core_.mutex_);
   Step find_rooms(bool& repeated) TIER_REQUIRES(core_.mutex_);
   bool find_room(std::size_t i) TIER_REQUIRES(core_.mutex_);
@@ -93,6 +95,7 @@ class Entry {
   }
   Step finish_transfers() TIER_REQUIRES(core_.mutex_);
   void enter(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  void count_in_place(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void stop_and_take_over(std::size_t i, Transfer& t) TIER_REQUIRES(core_.mutex_);
   void tell_uses() TIER_REQUIRES(core_.mutex_);
   void blocked() TIER_REQUIRES(core_.mutex_);
@@ -154,6 +157,12 @@ void Entry::enter(std::size_t i) {
     --core_.garbage_;
   }
   core_.refresh(b);
+}
+
+void Entry::count_in_place(std::size_t i) {
+  if (batch_[i].block->record->primary()->tier == 0) return;
+  ++core_.counts_.in_place_operands;
+  core_.counts_.in_place_bytes += batch_[i].size;
 }
 
 /// The transfer that was in the way of a write ends without being published. Takes a pin.
@@ -225,25 +234,48 @@ std::span<const OperandFacts> Entry::operands() {
   return {operands_.data(), operands_.size()};
 }
 
+/// Where a block without bytes begins, by the same question as for a new one. Keeps the room that is free there.
+TierIndex Entry::place(std::size_t i) {
+  const Block& b = *batch_[i].block;
+  const Placement placement = core_.ask_where(b, core_.name_of(b));
+  const auto n = static_cast<TierIndex>(core_.tiers_.size());
+  for (TierIndex k = 0; k < n && !placement.make_room; ++k) {  // the slower tiers, then the faster ones
+    const auto t = static_cast<TierIndex>((placement.tier + k) % n);
+    bool behind = false;
+    std::error_code refused;
+    plans_[i].room = core_.allocate_region_in(t, core_.range_for(b, t), behind, refused);
+    if (plans_[i].room != nullptr) return t;
+  }
+  return placement.tier;
+}
+
 /// Asks the policy, once per use, where it is to happen. \return  true if it was asked now, and may have acted
 bool Entry::decide(std::size_t i) {
   Operand& op = batch_[i];
   Plan& plan = plans_[i];
   auto& record = *op.block->record;
-  const auto here = record.primary() != nullptr ? record.primary()->tier : no_tier;
+  auto here = record.primary() != nullptr ? record.primary()->tier : no_tier;
   const bool ask = !plan.asked;
   if (ask) {
     plan.asked = true;
     plan.target = 0;
-    ++core_.counts_.misses;
-    MissEvent event{{}, core_.facts(*op.block), op.use, context_.scope, operands()};
-    core_.tell(event, &Observer::on_miss);
-    const MissDecision decision = core_.ask([&](Policy& p) { return p.on_miss(event, core_); });
-    plan.target = decision.tier < core_.tiers_.size() ? decision.tier : here;
-    record.remembered = decision.remember && plan.target == here;
+    if (here == no_tier) here = again(i) ? TierIndex{0} : place(i);
+    if (here != 0) {
+      plan.missed = true;
+      ++core_.counts_.misses;
+      MissEvent event{{}, core_.facts(*op.block), op.use, context_.scope, operands()};
+      event.block.tier = here;
+      core_.tell(event, &Observer::on_miss);
+      const MissDecision decision = core_.ask([&](Policy& p) { return p.on_miss(event, core_); });
+      plan.target = decision.tier < core_.tiers_.size() ? decision.tier : here;
+      record.remembered = decision.remember && plan.target == here;
+    }
   }
-  if (in_place_ && here != no_tier && core_.reachable(*op.block, here)) plan.target = here;
+  const bool usable = record.primary() != nullptr && core_.reachable(*op.block, here);
+  if (in_place_ && usable) plan.target = here;
   if (plan.target == no_tier || !core_.reachable(*op.block, plan.target)) plan.target = 0;
+  if (plan.room != nullptr && plan.room->tier != plan.target)
+    core_.free_region(std::exchange(plan.room, nullptr));
   return ask;
 }
 
@@ -268,10 +300,7 @@ Entry::Way Entry::admit_settled(std::size_t i) {
   const bool pinned = b.pins() > 0;
   if (reachable && (stays || pinned || primary->tier <= plan.target)) {
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
-    if (primary->tier != 0) {
-      ++core_.counts_.in_place_operands;
-      core_.counts_.in_place_bytes += op.size;
-    }
+    count_in_place(i);
     enter(i);
     return Way::Entered;
   }
@@ -443,6 +472,7 @@ bool Entry::install() {
     if (old != nullptr) old->version = 0;
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
     b.state.fetch_and(~(word::moving | word::failed), std::memory_order_acq_rel);
+    count_in_place(i);
     enter(i);
   }
   return true;
@@ -561,7 +591,7 @@ void Entry::tell_uses() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const Plan& plan = plans_[i];
     const bool outside = plan.joined || plan.tier != 0;
-    if (!plan.told && !plan.asked && core_.wants_use(outside))
+    if (!plan.told && !plan.missed && core_.wants_use(outside))
       core_.used(*batch_[i].block, batch_[i].use, outside, true);
   }
 }

@@ -185,6 +185,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     ManagerCore& core;
     std::uint64_t bytes;
   };
+  Placement ask_where(const Block& b, std::string_view name) TIER_REQUIRES(mutex_);
   Region* first_place(Block& b, std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
   bool room_may_come(MutexLock& lock) TIER_REQUIRES(mutex_);
   Object& new_object(Block& b, std::size_t offset, std::size_t size, std::string_view name)

@@ -433,12 +433,17 @@ void ManagerCore::forget(Object& object) noexcept {
   objects_pool_.put(&object);
 }
 
-/// The first region of a block: where the policy says, else where there is room.
-Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& lock) {
+/// Where the policy has a block begin.
+Placement ManagerCore::ask_where(const Block& b, std::string_view name) {
   AllocationEvent event{{}, b.id, {b.size}, name};
   tell(event, &Observer::on_allocation);
-  Placement placement = ask([&](Policy& p) { return p.place(event, *this); });
-  if (placement.tier >= tiers_.size()) placement = {};
+  const Placement placement = ask([&](Policy& p) { return p.place(event, *this); });
+  return placement.tier < tiers_.size() ? placement : Placement{};
+}
+
+/// The first region of a block: where the policy says, else where there is room.
+Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& lock) {
+  const Placement placement = ask_where(b, name);
   RoomReport report;
   reclaim_if_full();
   if (b.record->place != nullptr) leave_fast_room_for_faults(b, name);

@@ -10,12 +10,17 @@ namespace {
 
 using namespace test;
 
-/// Tells which blocks have asked for a decision. The manager's lock is held from there until the scope waits.
-class Misses final : public Observer {
+/// Tells for which blocks room has been asked since they were last retired. The manager's lock is held from there until
+/// the scope waits.
+class Arrivals final : public Observer {
  public:
-  void on_miss(const MissEvent& event) noexcept override {
+  void on_allocation(const AllocationEvent& event) noexcept override {
     const MutexLock lock{mutex_};
-    seen_.push_back(event.block.id);
+    seen_.push_back(event.block);
+  }
+  void on_retire(const RetireEvent& event) noexcept override {
+    const MutexLock lock{mutex_};
+    std::erase(seen_, event.block);
   }
   void on_stall(const StallEvent&) noexcept override { ++stalls; }
   bool seen(const ObjectHandle& object) {
@@ -32,9 +37,9 @@ class Misses final : public Observer {
 struct Crowd {
   explicit Crowd(bool addressable, ManagerOptions options = {.threads = 1})
       : rig{RigOptions{{fast_tier(8_MiB), slow_tier(64_MiB, addressable)}, options}} {
-    rig.manager->add_observer(misses);
+    rig.manager->add_observer(arrivals);
   }
-  ~Crowd() { rig.manager->remove_observer(misses); }
+  ~Crowd() { rig.manager->remove_observer(arrivals); }
   /// An object that is nowhere: its overwrite needs room and no fetch.
   ObjectHandle unplaced(Bytes size, std::string_view name = "object") {
     auto object = rig.manager->create(size, 64, name);
@@ -43,12 +48,12 @@ struct Crowd {
   }
   /// Returns once a scope on it stands in line or has entered.
   void wait_for_arrival(const ObjectHandle& object) {
-    until([&] { return misses.seen(object); });
+    until([&] { return arrivals.seen(object); });
     rig.manager->statistics();  // takes the lock that the scope gives back when it waits
   }
   static bool pinned(const ObjectHandle& object) { return object.ref().object->block->pins() > 0; }
 
-  Misses misses;
+  Arrivals arrivals;
   Rig rig;
 };
 
@@ -106,7 +111,7 @@ TEST_CASE("roots wait for room in order of arrival, even where a later one would
   second.get();
   CHECK(crowd.rig.holds(large, 'l'));
   CHECK(crowd.rig.holds(small, 's'));
-  CHECK(crowd.misses.stalls >= 2);
+  CHECK(crowd.arrivals.stalls >= 2);
   crowd.rig.settle();
 }
 
@@ -354,7 +359,7 @@ TEST_CASE("a root that has waited long says who holds the room") {
     auto holder = crowd.rig.make(6_MiB, 'h', "the holder"), wanted = crowd.unplaced(5_MiB, "the wanted");
     std::optional<Entered> held{std::in_place, crowd.rig, holder, Use::Read};
     auto root = in_thread([&] { crowd.rig.write(wanted, 'w'); });
-    until([&] { return crowd.misses.stalls >= 5; });  // it wakes every 5 ms to look, and reports
+    until([&] { return crowd.arrivals.stalls >= 5; });  // it wakes every 5 ms to look, and reports
     held.reset();
     root.get();
   });

@@ -155,7 +155,7 @@ struct MissDecision {
   TierIndex tier = no_tier;  ///< fetch to this tier; `no_tier`: use it where it is, if the CPU can
   bool remember = false;     ///< in-place uses need not ask again until the block has moved
 };
-/// Where a new block goes first.
+/// Where a new block goes first, or one that is overwritten after it was retired.
 struct Placement {
   TierIndex tier = 0;
   bool make_room = false;  ///< evict for it; else the next slower tier with free room takes it
