@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <filesystem>
+#include <vector>
 
 namespace sample {
 
@@ -24,9 +25,27 @@ tier::Bytes parse_fast(std::string_view text, tier::Bytes all) {
   return {static_cast<std::size_t>(static_cast<double>(all.count) * percent / 100)};
 }
 
+namespace {
+
+tier::Bytes with_spare(tier::Bytes bytes) { return bytes / 4 * 5 + 8_MiB; }
+
+std::vector<tier::TierSpec> parse_sized(const std::string& text, tier::Bytes bytes) {
+  try {
+    return tier::parse_tiers(text);
+  } catch (const tier::ConfigError&) {
+    try {
+      return tier::parse_tiers(fmt::format("{}:{}", text, bytes.count));
+    } catch (const tier::ConfigError&) {  // it lacked more than a size
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
 tier::TierSpec parse_slow(const std::string& text, tier::Bytes bytes) {
-  if (text.empty()) return tier::tiers::emulated("cxl", bytes / 4 * 5 + 8_MiB);
-  auto tiers = tier::parse_tiers(text);
+  if (text.empty()) return tier::tiers::emulated("cxl", with_spare(bytes));
+  auto tiers = parse_sized(text, with_spare(bytes));
   if (tiers.size() == 1) return tiers.front();
   throw tier::ConfigError{fmt::format("--slow takes one tier; \"{}\" has {}", text, tiers.size())};
 }

@@ -12,7 +12,8 @@ namespace sample {
 /// \param text  a size, or a share of `all` such as `10%`   \throws  `ConfigError`
 [[nodiscard]] tier::Bytes parse_fast(std::string_view text, tier::Bytes all);
 
-/// \param text   one tier; empty: emulated CXL memory with a quarter more than `bytes`   \throws  `ConfigError`
+/// \param text   one tier; without a size it has a quarter more than `bytes`; empty: emulated CXL memory of that size
+/// \throws  `ConfigError`
 [[nodiscard]] tier::TierSpec parse_slow(const std::string& text, tier::Bytes bytes);
 
 /// Where the operating system's paging, to compare with, has its files.   \param slow  as `parse_slow` takes it

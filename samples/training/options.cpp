@@ -47,8 +47,9 @@ void add_learning_options(CLI::App& app, Options& o) {
 void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--fast", o.fast, "Fast memory: a size, or a share of the step's peak")
       ->capture_default_str();
-  app.add_option("--slow", o.slow,
-                 "Slow tier: file:PATH:SIZE, mapped:PATH:SIZE or emulated:MODEL:SIZE [emulated:cxl]");
+  app.add_option(
+      "--slow", o.slow,
+      "Slow tier: file:PATH, mapped:PATH or emulated:MODEL, and :SIZE [emulated:cxl, as large as needed]");
   auto* const policy =
       app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
   app.add_option_function<std::string>(

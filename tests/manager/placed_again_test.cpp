@@ -51,7 +51,8 @@ TEST_CASE("what is placed in fast memory needs no decision about its use") {
 }
 
 TEST_CASE("what is placed in slow memory is a miss there, as a new object's first use is") {
-  for (const MissDecision miss : {MissDecision{no_tier, false}, MissDecision{no_tier, true}, MissDecision{0, false}}) {
+  for (const MissDecision miss :
+       {MissDecision{no_tier, false}, MissDecision{no_tier, true}, MissDecision{0, false}}) {
     CAPTURE(miss.tier);
     CAPTURE(miss.remember);
     Again a{true};

@@ -108,6 +108,23 @@ TEST_CASE("tables are as long as said, or fill what they are given") {
   CHECK(parse_fast("2KiB", tier::Bytes{1000}) == tier::Bytes{2048});
 }
 
+TEST_CASE(
+    "a slow tier without a size holds all that is needed, and what is wrong with one is said of what was "
+    "written") {
+  const tier::Bytes needed{1 << 20};
+  CHECK(sample::parse_slow("emulated:redl:2MiB", needed).size == tier::Bytes{2 << 20});
+  for (const auto* const text : {"", "emulated:redl", "file:/var/tmp", "mapped:/var/tmp"}) {
+    CAPTURE(text);
+    CHECK(sample::parse_slow(text, needed).size > needed);
+  }
+  CHECK(sample::parse_slow("emulated:redl", needed).model ==
+        sample::parse_slow("emulated:redl:1MiB", needed).model);
+  CHECK_THROWS_WITH_AS(static_cast<void>(sample::parse_slow("emulated:fast", needed)),
+                       doctest::Contains("of \"emulated:fast\""), tier::ConfigError);
+  CHECK_THROWS_AS(static_cast<void>(sample::parse_slow("emulated:cxl:1MiB,emulated:cxl:1MiB", needed)),
+                  tier::ConfigError);
+}
+
 TEST_CASE("a run learns, and ends with the same bits each time") {
   const auto options = parse(small_run);
   const auto first = run_plain(options);

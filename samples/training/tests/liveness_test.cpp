@@ -66,16 +66,37 @@ TEST_CASE("a tensor is retired once, after the last kernel that uses it") {
   CHECK(kernels_that(hints, &Hints::retire, scratch) == Places{1});
 }
 
-TEST_CASE("parameters are neither retired nor archived") {
+TEST_CASE(
+    "a parameter is archived where a pass has used it for the last time, and prefetched for the next, in a "
+    "later step, too") {
   Sketch s;
-  const auto w = s.tensor(Kind::Parameter, 4);
+  const auto w = s.tensor(Kind::Parameter, 64 << 10);
+  const auto state = s.tensor(Kind::Parameter, 64 << 10);
+  s.kernel(Phase::Forward, {});
+  s.kernel(Phase::Forward, {{w, reads}});
+  s.kernel(Phase::Backward, {});
+  s.kernel(Phase::Backward, {{w, reads}});
+  s.kernel(Phase::Update, {{w, Role::Updates}, {state, Role::Updates}});
+  const auto hints = hints_of(s.step, 64 << 10);
+  CHECK(kernels_that(hints, &Hints::retire, w).empty());
+  CHECK(kernels_that(hints, &Hints::archive, w) == Places{1, 4});
+  CHECK(kernels_that(hints, &Hints::archive, state) == Places{4});
+  CHECK(kernels_that(hints, &Hints::prefetch, w) == Places{0, 2});  // 0: it is updated at the end
+  CHECK(kernels_that(hints, &Hints::prefetch, state) == Places{4});
+  const auto far_ahead = hints_of(s.step, 1 << 20);
+  CHECK(kernels_that(far_ahead, &Hints::prefetch, state) == Places{2});  // in turn, after `w`
+}
+
+TEST_CASE("small parameters are left alone: they share blocks") {
+  Sketch s;
+  const auto w = s.tensor(Kind::Parameter, (64 << 10) - 1);
   s.kernel(Phase::Forward, {{w, reads}});
   s.kernel(Phase::Backward, {{w, reads}});
   s.kernel(Phase::Update, {{w, Role::Updates}});
-  const auto hints = hints_of(s.step, 100);
-  CHECK(kernels_that(hints, &Hints::retire, w).empty());
-  CHECK(kernels_that(hints, &Hints::archive, w).empty());
-  CHECK(kernels_that(hints, &Hints::prefetch, w).empty());
+  for (const auto& hint : hints_of(s.step, 1 << 20)) {
+    CHECK(hint.archive.empty());
+    CHECK(hint.prefetch.empty());
+  }
 }
 
 TEST_CASE("what both passes use is archived after its last use in the forward one") {
