@@ -9,6 +9,7 @@
 
 #include "common/tier_options.hpp"
 #include "networks/networks.hpp"
+#include "run/page_migration_memory.hpp"
 #include "run/paged_memory.hpp"
 #include "run/plain_memory.hpp"
 #include "run/tiered_memory.hpp"
@@ -109,7 +110,6 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
     tiered.asynchronous = false;
   } else if (name == "first_touch" || name == "page_migration") {
     tiered.policy = name;
-    tiered.pages = name == "page_migration";
     tiered.hints = false;
   } else if (name == "all_slow") {
     register_all_slow();
@@ -129,7 +129,9 @@ std::unique_ptr<Memory> make_memory(const PlannedRun& planned, const Experiment&
   if (name == "os_paging_default") return std::make_unique<PagedMemory>(folder, tier::bench::Paging::Default);
   if (name == "os_paging_willneed")
     return std::make_unique<PagedMemory>(folder, tier::bench::Paging::WillNeed);
-  return std::make_unique<TieredMemory>(tiered_options(planned, experiment));
+  const auto tiered = tiered_options(planned, experiment);
+  if (name == "page_migration") return std::make_unique<PageMigrationMemory>(runtime_options(tiered));
+  return std::make_unique<TieredMemory>(tiered);
 }
 
 }  // namespace

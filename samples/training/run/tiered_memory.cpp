@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace training {
-namespace {
 
 tier::RuntimeOptions runtime_options(const TieredOptions& options) {
   std::vector<tier::TierSpec> tiers{tier::tiers::dram(options.fast)};
@@ -15,13 +14,8 @@ tier::RuntimeOptions runtime_options(const TieredOptions& options) {
           .movers = options.asynchronous ? 1U : 0U};
 }
 
-}  // namespace
-
 TieredMemory::TieredMemory(const TieredOptions& options)
-    : runtime_{runtime_options(options)},
-      asynchronous_{options.asynchronous},
-      pages_{options.pages},
-      hints_{options.hints} {}
+    : runtime_{runtime_options(options)}, asynchronous_{options.asynchronous}, hints_{options.hints} {}
 
 Slot TieredMemory::add(std::string name, std::size_t bytes) {
   slots_.push_back({std::move(name), bytes});
@@ -52,23 +46,19 @@ void TieredMemory::sort_by_role(std::span<const SlotUse> uses) {
     if (!entry.tensor) make_tensor(entry);
     auto& list = use.role == Role::Reads ? reads_ : use.role == Role::Updates ? updates_ : overwrites_;
     list.push_back(entry.tensor->object());
-    operands_.count += pages_ ? entry.tensor->object().object->blocks.size() : 1;
+    ++operands_.count;
     operands_.bytes += entry.bytes;
   }
 }
 
 void TieredMemory::make_tensor(Entry& entry) {
   const tier::Shape shape{(entry.bytes + sizeof(float) - 1) / sizeof(float)};
-  if (pages_)
-    entry.tensor.emplace(runtime_, shape, tier::windowed, entry.name);
-  else
-    entry.tensor.emplace(runtime_, shape, entry.name);
+  entry.tensor.emplace(runtime_, shape, entry.name);
 }
 
-Traffic TieredMemory::traffic() const {
-  const auto statistics = runtime_.statistics();
+Traffic traffic_of(const tier::Statistics& statistics, const Operands& operands) {
   Traffic traffic;
-  traffic.operands = operands_;
+  traffic.operands = operands;
   traffic.operands.elsewhere = statistics.fetched_operands + statistics.in_place_operands;
   traffic.operands.bytes_elsewhere = statistics.fetched_operand_bytes + statistics.in_place_bytes;
   for (const auto& [from, to, cause, bytes, transfers] : statistics.moved) {

@@ -18,9 +18,13 @@ struct TieredOptions {
   std::string policy = "hint_aware";
   unsigned threads = 0;
   bool asynchronous = true;  ///< else nothing moves but what a kernel waits for
-  bool pages = false;        ///< tensors move in parts, as pages of a system's
   bool hints = true;         ///< else what is archived or prefetched is not told
 };
+
+[[nodiscard]] tier::RuntimeOptions runtime_options(const TieredOptions& options);
+
+/// \param operands  `elsewhere` is set from the statistics
+[[nodiscard]] Traffic traffic_of(const tier::Statistics& statistics, const Operands& operands);
 
 class TieredMemory final : public Memory {
  public:
@@ -37,7 +41,7 @@ class TieredMemory final : public Memory {
     if (hints_ && asynchronous_) static_cast<void>(tier::prefetch(*slots_[slot].tensor));
   }
   void end_of_step() override { runtime_.end_of_step(); }
-  [[nodiscard]] Traffic traffic() const override;
+  [[nodiscard]] Traffic traffic() const override { return traffic_of(runtime_.statistics(), operands_); }
   [[nodiscard]] tier::Statistics statistics() const { return runtime_.statistics(); }
 
  private:
@@ -50,7 +54,7 @@ class TieredMemory final : public Memory {
   void make_tensor(Entry& entry);
 
   tier::Runtime runtime_;
-  bool asynchronous_, pages_, hints_;
+  bool asynchronous_, hints_;
   std::vector<Entry> slots_;
   std::vector<tier::ObjectRef> reads_, updates_, overwrites_;  // of the kernel under way
   std::vector<std::byte*> data_;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Memory whose pages migrate by what is touched, to compare with: as plain memory, but in windows.
+#include <tier/memory/tiers.hpp>
+#include <tier/runtime/runtime.hpp>
+#include <tier/tensor/tensor.hpp>
+
+#include <cstdint>
+#include <list>
+#include <string_view>
+#include <vector>
+
+#include "run/plain_memory.hpp"
+
+namespace training {
+
+/// As an operating system sees it: a few large areas, in which pieces are given out and taken back without its knowledge.
+/// Scopes tell which pages a kernel reads and writes, as hardware does, and nothing else is told.
+class PageMigrationMemory final : public PlainMemory {
+ public:
+  /// \throws  as `tier::Runtime`
+  explicit PageMigrationMemory(const tier::RuntimeOptions& options);
+
+  void run(std::string_view kernel, std::span<const SlotUse> uses, const Body& body) override;
+  void end_of_step() override { runtime_.end_of_step(); }
+  [[nodiscard]] Traffic traffic() const override;
+
+ private:
+  struct Area {
+    tier::Tensor<float> tensor;     ///< shape {rows, floats of a row}
+    std::vector<std::size_t> ends;  ///< of its blocks: bytes from its begin
+    [[nodiscard]] std::byte* data() const { return tensor.object().object->window; }
+  };
+  struct Rows {
+    Area* area;
+    std::size_t begin, end;
+  };
+  std::byte* add_area(std::size_t bytes);
+  [[nodiscard]] Rows rows_of(const std::byte* data, std::size_t bytes);
+  void count(const Rows& rows);
+
+  tier::Runtime runtime_;
+  std::list<Area> areas_;
+  Operands operands_;  // in pages
+};
+
+}  // namespace training
