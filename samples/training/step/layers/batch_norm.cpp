@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "step/functions.hpp"
-#include "step/layers/layers.hpp"
+#include "step/layers/lowered_norm.hpp"
 
 namespace training {
 namespace {
@@ -13,15 +13,14 @@ using Backward = dnnl::batch_normalization_backward;
 constexpr float epsilon = 1e-5F;
 
 /// By the statistics of the batch; prediction is by those of the past, which each step of training updates.
-class LoweredBatchNorm final : public LoweredLayer {
+class LoweredBatchNorm final : public LoweredNorm {
  public:
-  using LoweredLayer::LoweredLayer;
+  using LoweredNorm::LoweredNorm;
 
   void declare(Lowering& step) override {
     const auto channels = step.shape(input())[1];
     per_channel_ = dense({channels});
-    scale_shift_ =
-        step.learned(named("w"), dense({2, channels}), {.ones = static_cast<std::size_t>(channels)});
+    declare_scale_shift(step, channels);
     running_mean_ = step.parameter(named("running_mean"), per_channel_, {});
     running_variance_ = step.parameter(named("running_variance"), per_channel_, {.value = 1});
   }
@@ -53,21 +52,7 @@ class LoweredBatchNorm final : public LoweredLayer {
     const Backward::desc desc{prop_kind::backward, step.desc(dy), step.desc(x), epsilon,
                               normalization_flags::use_scale_shift};
     const Backward::primitive_desc primitive{desc, with_scratchpad(), cpu(), forward_};
-    const auto dx = step.new_gradient(layer(), input());
-    const auto dw = step.tensor(named("dw"), Kind::Gradient, step.desc(scale_shift_));
-    step.add({.name = named("b"),
-              .op = "bn_b",
-              .phase = Phase::Backward,
-              .operands = {{DNNL_ARG_SRC, x, Role::Reads},
-                           {DNNL_ARG_DIFF_DST, dy, Role::Reads},
-                           {DNNL_ARG_MEAN, mean_, Role::Reads},
-                           {DNNL_ARG_VARIANCE, variance_, Role::Reads},
-                           {DNNL_ARG_SCALE_SHIFT, scale_shift_, Role::Reads},
-                           {DNNL_ARG_DIFF_SRC, dx, Role::Overwrites},
-                           {DNNL_ARG_DIFF_SCALE_SHIFT, dw, Role::Overwrites}}},
-             primitive);
-    step.contribute(input(), dx);
-    step.learn(scale_shift_, dw);
+    add_backward(step, "bn_b", primitive);
   }
 
  private:
@@ -102,7 +87,7 @@ class LoweredBatchNorm final : public LoweredLayer {
   }
 
   dnnl::memory::desc per_channel_;
-  TensorId scale_shift_ = 0, running_mean_ = 0, running_variance_ = 0, mean_ = 0, variance_ = 0;
+  TensorId running_mean_ = 0, running_variance_ = 0;
   Forward::primitive_desc forward_;
 };
 

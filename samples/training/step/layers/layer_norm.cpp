@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "step/layers/layers.hpp"
+#include "step/layers/lowered_norm.hpp"
 
 namespace training {
 namespace {
@@ -12,14 +12,11 @@ constexpr float epsilon = 1e-5F;
 constexpr auto flags = dnnl::normalization_flags::use_scale_shift;
 
 /// Ba et al., 2016: by the statistics of each row, in training and prediction alike.
-class LoweredLayerNorm final : public LoweredLayer {
+class LoweredLayerNorm final : public LoweredNorm {
  public:
-  using LoweredLayer::LoweredLayer;
+  using LoweredNorm::LoweredNorm;
 
-  void declare(Lowering& step) override {
-    const auto width = layer().shape.back();
-    scale_shift_ = step.learned(named("w"), dense({2, width}), {.ones = static_cast<std::size_t>(width)});
-  }
+  void declare(Lowering& step) override { declare_scale_shift(step, layer().shape.back()); }
 
   void forward(Lowering& step) override {
     const auto x = step.of(input());
@@ -47,25 +44,10 @@ class LoweredLayerNorm final : public LoweredLayer {
     const auto dy = step.gradient(self());
     const Backward::desc desc{prop_kind::backward, step.desc(dy), step.desc(x), epsilon, flags};
     const Backward::primitive_desc primitive{desc, with_scratchpad(), cpu(), forward_};
-    const auto dx = step.new_gradient(layer(), input());
-    const auto dw = step.tensor(named("dw"), Kind::Gradient, step.desc(scale_shift_));
-    step.add({.name = named("b"),
-              .op = "ln_b",
-              .phase = Phase::Backward,
-              .operands = {{DNNL_ARG_SRC, x, Role::Reads},
-                           {DNNL_ARG_DIFF_DST, dy, Role::Reads},
-                           {DNNL_ARG_MEAN, mean_, Role::Reads},
-                           {DNNL_ARG_VARIANCE, variance_, Role::Reads},
-                           {DNNL_ARG_SCALE_SHIFT, scale_shift_, Role::Reads},
-                           {DNNL_ARG_DIFF_SRC, dx, Role::Overwrites},
-                           {DNNL_ARG_DIFF_SCALE_SHIFT, dw, Role::Overwrites}}},
-             primitive);
-    step.contribute(input(), dx);
-    step.learn(scale_shift_, dw);
+    add_backward(step, "ln_b", primitive);
   }
 
  private:
-  TensorId scale_shift_ = 0, mean_ = 0, variance_ = 0;
   Forward::primitive_desc forward_;
 };
 
