@@ -12,6 +12,10 @@ namespace sample {
 /// \param text  a size, or a share of `all` such as `10%`   \throws  `ConfigError`
 [[nodiscard]] tier::Bytes parse_fast(std::string_view text, tier::Bytes all);
 
+/// What a program's help says of `--slow`.
+inline constexpr const char* slow_help =
+    "Slow tier: file:PATH, mapped:PATH or emulated:MODEL, and :SIZE [emulated:cxl, as large as needed]";
+
 /// \param text   one tier; without a size it has a quarter more than `bytes`; empty: emulated CXL memory of that size
 /// \throws  `ConfigError`
 [[nodiscard]] tier::TierSpec parse_slow(const std::string& text, tier::Bytes bytes);

@@ -72,9 +72,7 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--share", o.share, "How tables share it: by need, as the first records tell, or by size")
       ->check(CLI::IsMember({"need", "size"}))
       ->capture_default_str();
-  app.add_option(
-      "--slow", o.slow,
-      "Slow tier: file:PATH, mapped:PATH or emulated:MODEL, and :SIZE [emulated:cxl, as large as needed]");
+  app.add_option("--slow", o.slow, sample::slow_help);
   app.add_option("--policy", o.policy,
                  "NAME or NAME:option=value,...; of tables too, where there is a row policy of that name")
       ->capture_default_str();

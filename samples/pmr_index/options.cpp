@@ -34,9 +34,7 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--fast", o.fast, "Fast memory: a size, or a share of the peak of the run std")
       ->take_last()
       ->capture_default_str();
-  app.add_option(
-      "--slow", o.slow,
-      "Slow tier: file:PATH, mapped:PATH or emulated:MODEL, and :SIZE [emulated:cxl, as large as needed]");
+  app.add_option("--slow", o.slow, sample::slow_help);
   app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
   app.add_option("--windows", o.windows,
                  "Whether the program serves its page faults or the system does: full or "

@@ -168,9 +168,7 @@ int main(int argc, char** argv) try {
   CLI::App app{"Relocates a hash table (std::pmr::unordered_map) to the slow tier and back.",
                "tier-relocate"};
   app.add_option("--size", options.size, "Of the table")->capture_default_str();
-  app.add_option(
-      "--slow", options.slow,
-      "Slow tier: file:PATH, mapped:PATH or emulated:MODEL, and :SIZE [emulated:cxl, as large as needed]");
+  app.add_option("--slow", options.slow, sample::slow_help);
   if (!sample::parse(app, {argv + 1, argv + argc}, std::cout)) return 0;
   return run(options);
 } catch (const tier::ConfigError& error) {

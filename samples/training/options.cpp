@@ -47,9 +47,7 @@ void add_learning_options(CLI::App& app, Options& o) {
 void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--fast", o.fast, "Fast memory: a size, or a share of the step's peak")
       ->capture_default_str();
-  app.add_option(
-      "--slow", o.slow,
-      "Slow tier: file:PATH, mapped:PATH or emulated:MODEL, and :SIZE [emulated:cxl, as large as needed]");
+  app.add_option("--slow", o.slow, sample::slow_help);
   auto* const policy =
       app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
   app.add_option_function<std::string>(

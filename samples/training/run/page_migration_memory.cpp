@@ -7,8 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "run/tiered_memory.hpp"
-
 namespace training {
 namespace {
 
@@ -62,13 +60,6 @@ void PageMigrationMemory::run(std::string_view kernel, std::span<const SlotUse> 
     }
     body(data);
   });
-}
-
-Traffic PageMigrationMemory::traffic() const {
-  const auto peak = PlainMemory::traffic().peak_bytes;
-  auto traffic = traffic_of(runtime_.statistics(), operands_);
-  traffic.peak_bytes = std::max(traffic.peak_bytes, peak);
-  return traffic;
 }
 
 }  // namespace training

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "run/plain_memory.hpp"
+#include "run/tiered_memory.hpp"
 
 namespace training {
 
@@ -23,7 +24,7 @@ class PageMigrationMemory final : public PlainMemory {
 
   void run(std::string_view kernel, std::span<const SlotUse> uses, const Body& body) override;
   void end_of_step() override { runtime_.end_of_step(); }
-  [[nodiscard]] Traffic traffic() const override;
+  [[nodiscard]] Traffic traffic() const override { return traffic_of(runtime_.statistics(), operands_); }
 
  private:
   struct Area {
