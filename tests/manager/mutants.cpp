@@ -2,6 +2,7 @@
 /// \file  Tests the property test: each fault that is seeded in the manager is found, and none without one.
 #include "manager/manager_core.hpp"
 #include "random_program.hpp"
+#include "support/sanitized.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 #include "support/windows.hpp"
@@ -99,6 +100,12 @@ Found look_for(Mutant mutant, UntilBroken until_broken, std::uint64_t seed, std:
   return found;
 }
 
+/// It came to its end. What some mutants do is a data race, and ThreadSanitizer lets a process that had one end so.
+bool mutant_ended(int status) {
+  constexpr int had_a_race = 66;
+  return status == 0 || (thread_sanitized && WIFEXITED(status) && WEXITSTATUS(status) == had_a_race);
+}
+
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
@@ -121,7 +128,7 @@ TEST_CASE("each seeded mutant is found by the bytes that it loses, and nothing i
     const auto [wrong, status] = look_for(mutant, steps_until_broken, seed, steps(400'000));
     CAPTURE(wrong);
     std::printf("%s: %s\n", name, wrong.c_str());
-    CHECK(status == 0);
+    CHECK(mutant_ended(status));
     CHECK(contains(wrong, "differs from byte"));
   }
   const auto none = look_for(Mutant::None, steps_until_broken, seed, 20'000);
@@ -135,7 +142,7 @@ TEST_CASE("stores to windows that are not held back are lost, and windows under 
   CAPTURE(seed);
   const auto mutant = look_for(Mutant::WritesNotHeld, windows_until_broken, seed, 60);
   CAPTURE(mutant.wrong);
-  CHECK(mutant.status == 0);
+  CHECK(mutant_ended(mutant.status));
   CHECK((contains(mutant.wrong, "lost") || contains(mutant.wrong, "an older page")));
   const auto none = look_for(Mutant::None, windows_until_broken, seed, 2);
   CHECK(none.wrong == "");
