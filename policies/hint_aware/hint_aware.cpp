@@ -16,7 +16,7 @@ struct Options {
   bool local = true;
   bool early_free = true;
   bool prefetch = true;
-  double free = 0.1;  ///< share of the fastest tier that archived blocks make free before it is wanted
+  double free = 0.3;  ///< share of the fastest tier that archived blocks make free before it is wanted
 };
 
 bool switched(const std::string& name, const std::string& value) {

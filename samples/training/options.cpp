@@ -59,7 +59,9 @@ void add_memory_options(CLI::App& app, Options& o) {
          "--async", [&o](const std::string& value) { o.asynchronous = value == "on"; },
          "off: nothing moves but what a kernel waits for [on]")
       ->check(CLI::IsMember({"on", "off"}));
-  app.add_option("--ahead", o.ahead, "Prefetched before its use: a size, or a share of the fast memory")
+  app.add_option(
+         "--ahead", o.ahead,
+         "Of fast memory, what may be full of what is in use and of what is prefetched: a size, or a share")
       ->capture_default_str();
   app.add_flag("--short", o.brief, "One iteration and no test");
   app.add_flag("--compare", o.compare, "All runs, in one table");

@@ -29,7 +29,7 @@ struct Options {
   std::string slow;  ///< empty: emulated:cxl of a quarter more than the peak
   std::string policy = "hint_aware";
   bool asynchronous = true;
-  std::string ahead = "12%";  ///< of the fast memory
+  std::string ahead = "45%";  ///< of the fast memory
   bool compare = false;
   bool sweep = false;
   std::string plot = "tier-train-sweep";  ///< files of its plot, without their suffix

@@ -60,42 +60,47 @@ std::vector<Gap> gaps_of(const Step& step, const std::vector<Uses>& uses) {
   return gaps;
 }
 
-/// Walks two steps, the second as every later one. `next` is the first gap whose tensor is not prefetched yet, `used` the
-/// first whose is not used yet.
-void add_prefetched(const Step& step, const std::vector<Gap>& gaps, std::size_t ahead,
-                    std::vector<Hints>& hints) {
+/// Bytes that kernels work among: of all tensors between their first and their last use, but not within gaps.
+std::vector<std::size_t> load_of(const Step& step, const std::vector<Uses>& uses,
+                                 const std::vector<Gap>& gaps) {
   const auto n = step.kernels.size();
-  std::vector<Gap> all;
-  for (const std::size_t begin : {std::size_t{0}, n, 2 * n})
-    for (const auto& [tensor, from, to] : gaps) all.push_back({tensor, from + begin, to + begin});
-  std::ranges::stable_sort(all, {}, &Gap::to);
-  const auto bytes_of = [&](std::size_t gap) { return step.tensors[all[gap].tensor].bytes; };
-  std::size_t next = 0;
-  std::size_t used = 0;
-  std::size_t held = 0;  // bytes of those between the two
-  for (std::size_t k = 0; k < 2 * n; ++k) {
-    for (; used < all.size() && all[used].to < k; ++used) {
-      if (used < next)
-        held -= bytes_of(used);
-      else
-        ++next;  // its kernel fetched it itself: it is larger than `ahead`
-    }
-    for (; next < all.size() && all[next].from < k && held + bytes_of(next) <= ahead; ++next) {
-      held += bytes_of(next);
-      if (k >= n) hints[k - n].prefetch.push_back(all[next].tensor);
-    }
+  std::vector<std::size_t> load(n);
+  for (TensorId t = 0; t < uses.size(); ++t) {
+    if (!uses[t].last) continue;
+    const bool stays = !dies(step.tensors[t]);
+    for (auto k = stays ? 0 : *uses[t].first; k < (stays ? n : *uses[t].last + 1); ++k)
+      load[k] += step.tensors[t].bytes;
+  }
+  for (const auto& gap : gaps)
+    for (auto k = gap.from + 1; k < gap.to; ++k) load[k % n] -= step.tensors[gap.tensor].bytes;
+  return load;
+}
+
+/// Those needed soonest get what room there is first, each from as early on as it has it without a break; from the start
+/// of its gap: then it stays. So those stay that are needed again soonest (Belady's rule), and the others come as early
+/// as can be without one of those leaving.
+void add_planned(const Step& step, const std::vector<Uses>& uses, std::vector<Gap> gaps, std::size_t room,
+                 std::vector<Hints>& hints) {
+  const auto n = step.kernels.size();
+  auto load = load_of(step, uses, gaps);
+  std::ranges::stable_sort(gaps, {}, &Gap::to);
+  for (const auto& [tensor, from, to] : gaps) {
+    const auto bytes = step.tensors[tensor].bytes;
+    auto begin = to;
+    while (begin > from + 1 && load[(begin - 1) % n] + bytes <= room) load[--begin % n] += bytes;
+    if (begin == from + 1) continue;
+    hints[from % n].archive.push_back(tensor);
+    if (begin < to) hints[begin % n].prefetch.push_back(tensor);
   }
 }
 
 }  // namespace
 
-std::vector<Hints> hints_of(const Step& step, std::size_t ahead) {
+std::vector<Hints> hints_of(const Step& step, std::size_t room) {
   std::vector<Hints> hints(step.kernels.size());
   const auto uses = uses_of(step);
   add_retired(step, uses, hints);
-  const auto gaps = gaps_of(step, uses);
-  for (const auto& gap : gaps) hints[gap.from].archive.push_back(gap.tensor);
-  add_prefetched(step, gaps, ahead, hints);
+  add_planned(step, uses, gaps_of(step, uses), room, hints);
   return hints;
 }
 

@@ -18,10 +18,11 @@ struct Hints {
 
 /// For each kernel. A tensor that is no parameter is retired after its last use. One that the forward pass has used for
 /// the last time and the backward pass will use is archived; so is a parameter, which the next step will use, after its
-/// last use in a step. All these are prefetched before that later use: in the order of those uses, as early as what has
-/// been prefetched and not used yet stays within `ahead`. Parameters of less than 64 KiB are left alone.
-/// \param ahead  bytes
-[[nodiscard]] std::vector<Hints> hints_of(const Step& step, std::size_t ahead);
+/// last use in a step. All these are prefetched before that later use, in the order of those uses, as early as they fit
+/// into `room` beside all that is in use until then; what fits there all the time is not archived. Parameters of less
+/// than 64 KiB are left alone.
+/// \param room  bytes of fast memory
+[[nodiscard]] std::vector<Hints> hints_of(const Step& step, std::size_t room);
 
 /// The most bytes that are alive during a kernel.
 [[nodiscard]] std::size_t peak_bytes(const Step& step);

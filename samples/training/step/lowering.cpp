@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "step/lowering.hpp"
 
+#include <fmt/format.h>
 #include <tier/core/assert.hpp>
 
 #include <algorithm>
@@ -12,6 +13,9 @@ namespace training {
 namespace {
 
 using Tag = dnnl::memory::format_tag;
+
+/// Values of an optimiser's state in one tensor, at most.
+constexpr std::size_t most_of_a_state = 4 << 20;
 
 /// Of a part, what it has itself, not what lies between its rows.
 std::size_t bytes_of(const dnnl::memory::desc& desc) {
@@ -93,8 +97,15 @@ TensorId Lowering::parameter(std::string name, const dnnl::memory::desc& desc, c
 TensorId Lowering::learned(std::string name, const dnnl::memory::desc& desc, const Initial& initial) {
   const auto id = parameter(name, desc, initial);
   const bool adam = learning_.optimizer == Optimizer::Adam;
-  for (const auto* state : adam ? std::vector{".mean", ".square"} : std::vector{".velocity"})
-    states_[id].push_back(parameter(name + state, desc, {}));
+  const auto count = static_cast<std::size_t>(count_of(desc.dims()));
+  for (std::size_t first = 0; first < count; first += most_of_a_state) {
+    StateSlice slice{.first = first, .count = std::min(most_of_a_state, count - first)};
+    const auto suffix = count > most_of_a_state ? fmt::format(".{}", first / most_of_a_state) : "";
+    for (const auto* of : adam ? std::vector{".mean", ".square"} : std::vector{".velocity"})
+      slice.tensors.push_back(
+          parameter(name + of + suffix, dense({static_cast<std::int64_t>(slice.count)}), {}));
+    states_[id].push_back(std::move(slice));
+  }
   if (initial.deviation > 0) decaying_.insert(id);
   return id;
 }
@@ -220,20 +231,26 @@ void Lowering::learn(TensorId parameter, TensorId gradient) {
   if (desc(gradient) != desc(parameter))
     gradient = copied(gradient, step_.tensors[gradient].name + ".plain", Kind::Gradient, desc(parameter),
                       Phase::Backward);
+  for (const auto& slice : states_.at(parameter)) update(parameter, gradient, slice);
+}
+
+void Lowering::update(TensorId parameter, TensorId gradient, const StateSlice& slice) {
   NewKernel kernel{.name = step_.tensors[parameter].name + ".update", .op = "sgd", .phase = Phase::Update};
-  kernel.operands = {{0, parameter, Role::Updates}, {0, gradient, Role::Reads}};
-  for (const auto state : states_.at(parameter)) kernel.operands.push_back({0, state, Role::Updates});
-  const auto count = static_cast<std::size_t>(count_of(desc(parameter).dims()));
+  const auto part = dense({static_cast<std::int64_t>(slice.count)});
+  kernel.operands = {{0, parameter, Role::Updates, part}, {0, gradient, Role::Reads, part}};
+  for (const auto state : slice.tensors) kernel.operands.push_back({0, state, Role::Updates});
+  const auto first = slice.first;
+  const auto count = slice.count;
   const float decay = decaying_.contains(parameter) ? learning_.decay : 0;
   if (learning_.optimizer == Optimizer::Adam) {
     kernel.op = "adam";
     kernel.function = [=](std::span<float* const> data, Iteration& iteration) {
-      step_adam({data[0], data[1], data[2], data[3], count}, iteration, decay);
+      step_adam({data[0] + first, data[1] + first, data[2], data[3], count}, iteration, decay);
     };
   } else {
     const float momentum = learning_.momentum;
     kernel.function = [=](std::span<float* const> data, Iteration& iteration) {
-      step_sgd({data[0], data[1], data[2], count}, iteration.rate, momentum, decay);
+      step_sgd({data[0] + first, data[1] + first, data[2], count}, iteration.rate, momentum, decay);
     };
   }
   add(std::move(kernel));

@@ -100,13 +100,22 @@ class Lowering {
   void contribute(Value input, TensorId gradient);
   /// Nobody but the layer under way needs the tensor, so it may be overwritten.
   [[nodiscard]] bool is_own(TensorId gradient) const { return pending_.at(gradient) == 1; }
-  /// The gradient of a parameter, which is updated at once.
+  /// The gradient of a parameter, which is updated at once: slice by slice of the optimizer's state, so that of a large
+  /// one no more need be in fast memory at a time than itself, its gradient and a slice.
   void learn(TensorId parameter, TensorId gradient);
 
  private:
+  /// What the optimizer keeps of some of a parameter's values, those from `first` on.
+  struct StateSlice {
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::vector<TensorId> tensors{};
+  };
+
   void find_consumers();
   [[nodiscard]] bool may_overwrite_input(Value layer) const;
   void sum_contributions(Value value);
+  void update(TensorId parameter, TensorId gradient, const StateSlice& slice);
 
   const Network& network_;
   Mode mode_;
@@ -118,7 +127,7 @@ class Lowering {
   std::vector<std::vector<TensorId>> contributions_;
   std::map<TensorId, std::size_t> pending_;  // contributions to values not reached yet, by tensor
   std::map<TensorId, std::vector<TensorId>> layouts_;
-  std::map<TensorId, std::vector<TensorId>> states_;  // of the optimizer
+  std::map<TensorId, std::vector<StateSlice>> states_;
   std::set<TensorId> decaying_;
   std::optional<TensorId> labels_;
 };

@@ -3,7 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <initializer_list>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/seed.hpp"
 
 using namespace training;
 
@@ -71,20 +79,21 @@ TEST_CASE(
     "later step, too") {
   Sketch s;
   const auto w = s.tensor(Kind::Parameter, 64 << 10);
-  const auto state = s.tensor(Kind::Parameter, 64 << 10);
-  s.kernel(Phase::Forward, {});
+  const auto scratch = s.tensor(Kind::Temporary, 64 << 10);
   s.kernel(Phase::Forward, {{w, reads}});
+  s.kernel(Phase::Forward, {{scratch, writes}});
   s.kernel(Phase::Backward, {});
   s.kernel(Phase::Backward, {{w, reads}});
-  s.kernel(Phase::Update, {{w, Role::Updates}, {state, Role::Updates}});
+  s.kernel(Phase::Update, {{w, Role::Updates}});
+  s.kernel(Phase::Update, {{s.tensor(Kind::Temporary, 64 << 10), writes}});
+  s.kernel(Phase::Update, {});
   const auto hints = hints_of(s.step, 64 << 10);
   CHECK(kernels_that(hints, &Hints::retire, w).empty());
-  CHECK(kernels_that(hints, &Hints::archive, w) == Places{1, 4});
-  CHECK(kernels_that(hints, &Hints::archive, state) == Places{4});
-  CHECK(kernels_that(hints, &Hints::prefetch, w) == Places{0, 2});  // 0: it is updated at the end
-  CHECK(kernels_that(hints, &Hints::prefetch, state) == Places{4});
-  const auto far_ahead = hints_of(s.step, 1 << 20);
-  CHECK(kernels_that(far_ahead, &Hints::prefetch, state) == Places{2});  // in turn, after `w`
+  CHECK(kernels_that(hints, &Hints::archive, w) == Places{0, 4});
+  CHECK(kernels_that(hints, &Hints::prefetch, w) == Places{2, 6});
+  const auto twice_the_room = hints_of(s.step, 128 << 10);
+  CHECK(kernels_that(twice_the_room, &Hints::archive, w).empty());
+  CHECK(kernels_that(twice_the_room, &Hints::prefetch, w).empty());
 }
 
 TEST_CASE("small parameters are left alone: they share blocks") {
@@ -99,11 +108,11 @@ TEST_CASE("small parameters are left alone: they share blocks") {
   }
 }
 
-TEST_CASE("what both passes use is archived after its last use in the forward one") {
+TEST_CASE("what both passes use is archived after its last use in the forward one, unless it is used next") {
   const auto hints = hints_of(three_layers(8).step, 0);
   CHECK(kernels_that(hints, &Hints::archive, 0) == Places{1});
   CHECK(kernels_that(hints, &Hints::archive, 1) == Places{2});
-  CHECK(kernels_that(hints, &Hints::archive, 2) == Places{2});
+  CHECK(kernels_that(hints, &Hints::archive, 2).empty());
 }
 
 TEST_CASE("what the forward pass alone uses is not archived") {
@@ -114,36 +123,78 @@ TEST_CASE("what the forward pass alone uses is not archived") {
   CHECK(kernels_that(hints_of(s.step, 100), &Hints::archive, a).empty());
 }
 
-TEST_CASE("what was archived is prefetched in the order of its use, as far ahead as the bytes allow") {
+TEST_CASE("what was archived is prefetched in the order of its use, as early as there is room for it") {
   const auto step = three_layers(8).step;
-  SUBCASE("nothing ahead: each is left to its kernel") {
-    for (const auto& hint : hints_of(step, 0)) CHECK(hint.prefetch.empty());
+  SUBCASE("without room for two each is left to its kernel") {
+    for (const auto& hint : hints_of(step, 15)) CHECK(hint.prefetch.empty());
   }
-  SUBCASE("one ahead") {
-    const auto hints = hints_of(step, 8);
-    CHECK(hints[3].prefetch == std::vector<TensorId>{2});
-    CHECK(hints[4].prefetch == std::vector<TensorId>{1});
-    CHECK(hints[5].prefetch == std::vector<TensorId>{0});
-  }
-  SUBCASE("two ahead: one byte less is not enough") {
-    CHECK(hints_of(step, 15)[3].prefetch == std::vector<TensorId>{2});
+  SUBCASE("two") {
     const auto hints = hints_of(step, 16);
-    CHECK(hints[3].prefetch == std::vector<TensorId>{2, 1});
-    CHECK(hints[4].prefetch == std::vector<TensorId>{0});
+    CHECK(kernels_that(hints, &Hints::archive, 1).empty());  // it stays beside 2
+    CHECK(kernels_that(hints, &Hints::archive, 0) == Places{1});
+    CHECK(kernels_that(hints, &Hints::prefetch, 0) == Places{4});
   }
-  SUBCASE("all at once, and never in the forward pass") {
-    const auto hints = hints_of(step, 1000);
-    CHECK(hints[3].prefetch == std::vector<TensorId>{2, 1, 0});
-    for (std::size_t k = 0; k < 3; ++k) CHECK(hints[k].prefetch.empty());
+  SUBCASE("all: nothing leaves") {
+    CHECK(kernels_that(hints_of(step, 23), &Hints::archive, 0) == Places{1});
+    for (const auto& hint : hints_of(step, 24)) {
+      CHECK(hint.archive.empty());
+      CHECK(hint.prefetch.empty());
+    }
   }
 }
 
-TEST_CASE("a tensor larger than what may be ahead does not hold back those after it") {
+TEST_CASE("a tensor that has no room does not hold back those after it") {
   auto s = three_layers(8);
   s.step.tensors[1].bytes = 100;
-  const auto hints = hints_of(s.step, 8);
+  const auto hints = hints_of(s.step, 16);
+  CHECK(kernels_that(hints, &Hints::archive, 1) == Places{2});
   CHECK(kernels_that(hints, &Hints::prefetch, 1).empty());
-  CHECK(hints[5].prefetch == std::vector<TensorId>{0});
+  CHECK(kernels_that(hints, &Hints::archive, 0) == Places{1});
+  CHECK(kernels_that(hints, &Hints::prefetch, 0).empty());  // beside 1 it has none, and then it is used
+}
+
+TEST_CASE("whatever stays or comes before it is needed has room beside all that is in use then") {
+  constexpr std::size_t room = 100;
+  constexpr std::size_t kernels = 20;
+  const auto seed = tier::test::seed();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  std::size_t early = 0;
+  for (int round = 0; round < 200; ++round) {
+    Sketch s;
+    for (std::size_t k = 0; k < kernels; ++k)
+      s.kernel(2 * k < kernels ? Phase::Forward : Phase::Backward, {});
+    std::vector<std::pair<std::size_t, std::size_t>> gaps;  // by tensor
+    for (int t = 0; t < 15; ++t) {
+      const auto tensor = s.tensor(Kind::Activation, 1 + random() % 60);
+      auto& [from, to] = gaps.emplace_back(random() % (kernels / 2), kernels);
+      for (auto k = from; k < kernels; k += 1 + random() % 8) {
+        if (2 * k < kernels)
+          from = k;
+        else
+          to = std::min(to, k);
+        s.step.kernels[k].uses.push_back({tensor, from == k && to == kernels ? writes : reads});
+      }
+    }
+    const auto hints = hints_of(s.step, room);
+    std::set<TensorId> there;
+    for (std::size_t k = 0; k < kernels; ++k) {
+      there.insert(hints[k].prefetch.begin(), hints[k].prefetch.end());
+      for (const auto& use : s.step.kernels[k].uses) there.insert(use.tensor);
+      std::size_t bytes = 0;
+      bool some_early = false;
+      for (const auto t : there) {
+        bytes += s.step.tensors[t].bytes;
+        some_early |= gaps[t].first < k && k < gaps[t].second;
+      }
+      early += some_early;
+      CHECK((!some_early || bytes <= room));
+      for (const auto t : hints[k].archive) CHECK(there.erase(t) == 1);
+      for (const auto t : hints[k].retire) CHECK(there.erase(t) == 1);
+    }
+    CHECK(there.empty());
+  }
+  CHECK(early > 100);
 }
 
 TEST_CASE("the peak counts parameters always and the rest from its first to its last use") {

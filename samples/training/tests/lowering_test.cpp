@@ -68,6 +68,33 @@ TEST_CASE("the steps of a network have the same parameters") {
   }
 }
 
+TEST_CASE("a large parameter is updated with one slice of the optimizer's state after the other") {
+  constexpr std::size_t slice = 16 << 20;
+  Network net{"large"};
+  net.softmax_loss(net.inner_product(net.input({2, 1500, 1, 1}), {.width = 7000}));
+  for (const auto optimizer : {Optimizer::Sgd, Optimizer::Adam}) {
+    const auto step = lower_training(net, {.optimizer = optimizer});
+    const auto& weights = step.tensors[step.parameters.front().tensor];
+    const std::size_t states = optimizer == Optimizer::Adam ? 2 : 1;
+    std::size_t updated = 0;
+    std::set<TensorId> of_optimizer;
+    for (const auto& kernel : step.kernels) {
+      if (kernel.name != "fc1.w.update") continue;
+      REQUIRE(kernel.uses.size() == 2 + states);
+      CHECK(kernel.uses[0].tensor == step.parameters.front().tensor);
+      updated += kernel.uses[0].bytes;
+      for (const auto& use : std::span{kernel.uses}.subspan(2)) {
+        CHECK(step.tensors[use.tensor].bytes == kernel.uses[0].bytes);
+        CHECK(use.bytes <= slice);
+        CHECK(of_optimizer.insert(use.tensor).second);
+      }
+    }
+    CHECK(updated == weights.bytes);
+    CHECK(of_optimizer.size() == 3 * states);
+    CHECK(largest_kernel_bytes(step) <= 2 * weights.bytes + states * slice + (1 << 20));
+  }
+}
+
 TEST_CASE("sequences of any length are learned from with the same parameters") {
   const auto networks = make_networks(find_network("transformer"), {.batch = 2, .steps = 16, .width = 16});
   CHECK(networks.size() == 7);
