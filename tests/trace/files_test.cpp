@@ -183,7 +183,6 @@ TEST_CASE("a file that cannot be moved to its place in the end is given up") {
   {
     OutputFile file{path};
     file.write(text);
-    CHECK(files_in(folder.path()) == 0);
     std::filesystem::create_directory(path);
     CHECK(test::message_of<TierError>([&] { file.finish(); }) ==
           "rename of \"" + path + "\": Is a directory");

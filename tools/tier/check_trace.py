@@ -34,6 +34,15 @@ def limit_file_size():
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 
 
+def has_files_without_names(folder):
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY))
+        return True
+    except OSError as error:
+        print(f"a signal in the middle of an output is left out: {error}")
+        return False
+
+
 def check_check(folder):
     trace = folder / "example"
     trace.write_text(EXAMPLE)
@@ -92,7 +101,8 @@ def check_nothing_is_left(folder):
     out.write_text("as it was")
     names = sorted(os.listdir(folder))
     check_refused(f'write of "{out}": File too large', "convert", source, out, restore_signals=False, preexec_fn=limit_file_size)
-    assert run("convert", source, out, preexec_fn=limit_file_size).returncode == -signal.SIGXFSZ
+    if has_files_without_names(folder):
+        assert run("convert", source, out, preexec_fn=limit_file_size).returncode == -signal.SIGXFSZ
     check_refused(f'open of "{folder}/none/out": No such file or directory', "convert", source, folder / "none" / "out")
     check_refused('write of "/dev/full": No space left on device', "convert", source, "/dev/full")
     source.write_text(LARGE + "cut off")
