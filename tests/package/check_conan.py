@@ -17,12 +17,13 @@ STAND_IN = """from conan import ConanFile
 class StandIn(ConanFile):
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "{file}")
-        self.cpp_info.set_property("pkg_config_name", "{module}")
+        self.cpp_info.set_property("pkg_config_name", "{package}")
         part = self.cpp_info{component}
+        part.set_property("pkg_config_name", "{module}")
         part.set_property("cmake_target_name", "{target}")
         part.includedirs, part.libdirs, part.bindirs, part.system_libs = [], [], [], {libraries}
 """
-MODULES = {"zstd": "libzstd"}  # as pkg-config knows them, where that is not the package's name
+MODULES = {"zstd": "libzstd"}  # of components, as pkg-config knows them
 # As the recipes of Conan Center name them: package, version, component, CMake's file and target, libraries.
 CONAN_CENTER = [
     ("boost", "1.86.0", "headers", "Boost", "Boost::headers", []),
@@ -106,7 +107,9 @@ def create_as_from_conan_center(work, conan):
     recipe.parent.mkdir(exist_ok=True)
     for name, version, component, file, target, libraries in CONAN_CENTER:
         part = f".components['{component}']" if component else ""
-        recipe.write_text(STAND_IN.format(file=file, module=MODULES.get(name, name), component=part, target=target, libraries=libraries))
+        module = MODULES.get(name, f"{name}-{component}" if component else name)
+        text = STAND_IN.format(file=file, package=name, component=part, module=module, target=target, libraries=libraries)
+        recipe.write_text(text)
         conan("create", recipe, f"--name={name}", f"--version={version}")
     tools = "[platform_tool_requires]\ncmake/3.25.1\npkgconf/1.8.1\n"
     profile = conan.folder / "stand_in" / "profile"
