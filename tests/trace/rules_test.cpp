@@ -82,9 +82,9 @@ TEST_CASE("the first line is the header, of a version that is known") {
       {"H tmtrace=1 =x\n", "t:1: expected key=value, not \"=x\""},
       {"H tmtrace=1 a=b a=c\n", "t:1: the header has a twice"},
       {"H tmtrace=1 tmtrace=1\n", "t:1: the header has tmtrace twice"}};
-  for (const auto& [text, message] : all) {
-    CAPTURE(text);
-    CHECK(message_of(text).starts_with(message));
+  for (const auto& one : all) {
+    CAPTURE(one.first);
+    CHECK(message_of(one.first).starts_with(one.second));
   }
   CHECK(read("H a=b=c tmtrace=1 unknown=\n").header("a") == "b=c");
   check_refused({{"H tmtrace=1", "H, the header, is the first line alone"}});
