@@ -25,10 +25,13 @@ class Libtier(ConanFile):
         "shared": [True, False],
         "fPIC": [True, False],
         "with_io_uring": [True, False],
+        "with_zstd": [True, False],
         "checked": [True, False],
         "tools": [True, False],
     }
-    default_options = {"shared": False, "fPIC": True, "with_io_uring": True, "checked": False, "tools": False}
+    default_options = {
+        "shared": False, "fPIC": True, "with_io_uring": True, "with_zstd": True, "checked": False, "tools": False,
+    }  # fmt: skip
     implements = ["auto_shared_fpic"]
     exports_sources = (
         "CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake/*.cmake", "cmake/*.in", "docs/*.md", "docs/*.svg",
@@ -48,14 +51,17 @@ class Libtier(ConanFile):
         self.requires("boost/[>=1.74 <2]", transitive_headers=True, libs=False)
         self.requires("onetbb/[>=2021.3 <2023]")
         self.requires("nlohmann_json/[>=3.9 <4]", visible=False)
+        self.requires("zlib/[>=1.2.11 <2]")
         if self.options.with_io_uring:
             self.requires("liburing/[>=2.3 <3]")
+        if self.options.with_zstd:
+            self.requires("zstd/[>=1.5 <2]")
         if self.options.tools:
             self.requires("cli11/[>=2.1 <3]", visible=False)
 
     def build_requirements(self):
         self.tool_requires("cmake/[>=3.25]")
-        if self.options.with_io_uring:
+        if self.options.with_io_uring or self.options.with_zstd:
             self.tool_requires("pkgconf/[>=1.8 <3]")
 
     def validate(self):
@@ -80,6 +86,7 @@ class Libtier(ConanFile):
                 "TIER_BUILD_TOOLS": bool(self.options.tools),
                 "TIER_BUILD_CHECKED": bool(self.options.checked),
                 "TIER_WITH_IO_URING": bool(self.options.with_io_uring),
+                "TIER_WITH_ZSTD": bool(self.options.with_zstd),
             }
         )
         toolchain.generate()
@@ -106,8 +113,11 @@ class Libtier(ConanFile):
         self.cpp_info.system_libs = ["pthread"]
         self._needs("boost", "headers")
         self._needs("onetbb", "libtbb", library="tbb")
+        self._needs("zlib", "zlib", library="z")
         if self.options.with_io_uring:
             self._needs("liburing", "liburing", library="uring")
+        if self.options.with_zstd:
+            self._needs("zstd", "zstdlib", library="zstd")
 
     def _needs(self, package, component, library=None):
         """Of a package that a profile leaves to the system ([platform_requires]), nothing but its library is known."""

@@ -12,6 +12,8 @@ cli11/2.1.2
 liburing/2.3
 nlohmann_json/3.11.2
 onetbb/2021.8.0
+zlib/1.2.13
+zstd/1.5.4
 
 [platform_tool_requires]
 cmake/3.25.1

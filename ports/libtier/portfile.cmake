@@ -7,8 +7,9 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
     FEATURES
         io-uring TIER_WITH_IO_URING
         tools    TIER_BUILD_TOOLS
+        zstd     TIER_WITH_ZSTD
 )
-if("io-uring" IN_LIST FEATURES)
+if("io-uring" IN_LIST FEATURES OR "zstd" IN_LIST FEATURES)
     vcpkg_find_acquire_program(PKGCONFIG)
     list(APPEND FEATURE_OPTIONS "-DPKG_CONFIG_EXECUTABLE=${PKGCONFIG}")
 endif()

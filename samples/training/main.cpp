@@ -4,6 +4,8 @@
 #include <omp.h>
 #include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
+#include <tier/trace/files.hpp>
+#include <tier/trace/summary.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +21,7 @@
 #include "paging.hpp"
 #include "report.hpp"
 #include "runs.hpp"
+#include "step/trace.hpp"
 
 namespace {
 
@@ -68,6 +71,16 @@ void print_limit(const training::Paging& paging) {
              paging.forbids_swap() ? "" : "; swap, which the system does not count, comes on top");
 }
 
+int record(const training::Options& options) {
+  const auto step = training::make_step(options);
+  const auto trace = training::trace_of(step, options.batch);
+  tier::trace::write_file(trace, options.record_only);
+  const auto all = tier::trace::summarise(trace, options.record_only);
+  fmt::print("{}: {} kernels, {} tensors, peak {}, written to {}\n", step.network, all.kernels, all.tensors,
+             tier::to_human(all.peak), options.record_only);
+  return 0;
+}
+
 int run(const training::Options& options) {
   omp_set_dynamic(0);
   omp_set_num_threads(static_cast<int>(training::threads_of(options)));
@@ -108,6 +121,7 @@ int main(int argc, char** argv) try {
   sample::restart_with_brief_spinning(argv);
   const auto options = training::parse_options({argv + 1, argv + argc}, std::cout);
   if (!options) return 0;
+  if (!options->record_only.empty()) return record(*options);
   std::signal(SIGINT, on_interrupt);
   return run(*options);
 } catch (const tier::ConfigError& error) {

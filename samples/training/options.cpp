@@ -70,6 +70,10 @@ void add_memory_options(CLI::App& app, Options& o) {
                "table and a plot");
   app.add_option("--plot", o.plot, "With --sweep: writes NAME.svg and NAME.png, drawn by gnuplot")
       ->capture_default_str();
+  app.add_option("--record-only", o.record_only,
+                 "Write the trace of a training step to this file, packed if it ends in .gz or .zst, and run "
+                 "nothing: at any size, images as large as published")
+      ->type_name("FILE");
   app.add_flag("--layers", o.layers, "Also what each layer of each run takes; that costs time");
   app.add_flag(
       "--check-values", o.check_values,
@@ -101,6 +105,9 @@ void check_options(const CLI::App& app, const Options& o) {
   check(!o.sweep || !o.compare, "give --sweep or --compare, not both");
   check(!o.sweep || app.count("--fast") == 0,
         "--sweep is over sizes of fast memory: --fast has no place in it");
+  for (const auto* name : {"--compare", "--sweep", "--run", "--json"})
+    check(o.record_only.empty() || app.count(name) == 0,
+          fmt::format("--record-only runs nothing: {} has no place beside it", name));
   check(o.image >= 0, "--image must not be negative");
   check(o.epochs > 0, "--epochs must be at least 1");
   check(app.count("--iterations") == 0 || o.iterations > 0, "--iterations must be at least 1");

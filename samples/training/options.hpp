@@ -33,6 +33,7 @@ struct Options {
   bool compare = false;
   bool sweep = false;
   std::string plot = "tier-train-sweep";  ///< files of its plot, without their suffix
+  std::string record_only;                ///< a file: nothing runs, the step's trace is written there
   bool layers = false, check_values = false;
   std::string run;            ///< one run by its name; empty: as `compare` says
   std::string paging_folder;  ///< of os_paging; empty: that of `slow`, or /var/tmp

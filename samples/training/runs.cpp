@@ -154,6 +154,16 @@ Experiment make_experiment(const Options& options) {
   return {options, std::move(data), std::move(steps), peak, train};
 }
 
+Step make_step(const Options& options) {
+  const auto& network = find_network(options.network);
+  NetworkOptions chosen{.batch = options.batch, .image = options.image, .growth = options.growth};
+  if (!options.data.empty())
+    chosen = network_options(options, network, *open_data(options.data, network.input, options.seed));
+  else if (network.input == InputKind::Text)
+    chosen = network_options(options, network, *generated_data(network.input, options.seed));
+  return lower_training(make_networks(network, chosen).back(), learning_of(options, network));
+}
+
 std::vector<PlannedRun> plan_runs(const Options& options) {
   if (options.sweep && options.run.empty()) return plan_sweep();
   std::vector<std::string> names{"plain", options.asynchronous ? "async" : "sync"};

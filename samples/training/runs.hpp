@@ -25,6 +25,11 @@ struct Experiment {
 /// \throws  `tier::ConfigError` for options or data that do not make one; `tier::TierError`
 [[nodiscard]] Experiment make_experiment(const Options& options);
 
+/// The step that `--record-only` writes: that of the longest sequences where they vary. Without data, images are as large
+/// and have as many classes as published. Nothing is allocated for its tensors.
+/// \throws  `tier::ConfigError` for options or data that do not make one; `tier::TierError`
+[[nodiscard]] Step make_step(const Options& options);
+
 /// The fast memory that tiered runs have.
 [[nodiscard]] tier::Bytes fast_of(const Experiment& experiment, const std::string& fast);
 

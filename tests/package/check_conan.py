@@ -19,15 +19,19 @@ class StandIn(ConanFile):
         self.cpp_info.set_property("cmake_file_name", "{file}")
         self.cpp_info.set_property("pkg_config_name", "{package}")
         part = self.cpp_info{component}
+        part.set_property("pkg_config_name", "{module}")
         part.set_property("cmake_target_name", "{target}")
         part.includedirs, part.libdirs, part.bindirs, part.system_libs = [], [], [], {libraries}
 """
+MODULES = {"zstd": "libzstd"}  # of components, as pkg-config knows them
 # As the recipes of Conan Center name them: package, version, component, CMake's file and target, libraries.
 CONAN_CENTER = [
     ("boost", "1.86.0", "headers", "Boost", "Boost::headers", []),
     ("liburing", "2.8", None, "liburing", "liburing::liburing", ["uring"]),
     ("nlohmann_json", "3.11.3", None, "nlohmann_json", "nlohmann_json::nlohmann_json", []),
     ("onetbb", "2021.12.0", "libtbb", "TBB", "TBB::tbb", ["tbb"]),
+    ("zlib", "1.3.1", None, "ZLIB", "ZLIB::ZLIB", ["z"]),
+    ("zstd", "1.5.7", "zstdlib", "zstd", "zstd::libzstd_static", ["zstd"]),
 ]
 REFUSED = {
     ("-s", "os=Windows"): "needs Linux 5.10 or later; this is Windows",
@@ -103,7 +107,9 @@ def create_as_from_conan_center(work, conan):
     recipe.parent.mkdir(exist_ok=True)
     for name, version, component, file, target, libraries in CONAN_CENTER:
         part = f".components['{component}']" if component else ""
-        recipe.write_text(STAND_IN.format(file=file, package=name, component=part, target=target, libraries=libraries))
+        module = MODULES.get(name, f"{name}-{component}" if component else name)
+        text = STAND_IN.format(file=file, package=name, component=part, module=module, target=target, libraries=libraries)
+        recipe.write_text(text)
         conan("create", recipe, f"--name={name}", f"--version={version}")
     tools = "[platform_tool_requires]\ncmake/3.25.1\npkgconf/1.8.1\n"
     profile = conan.folder / "stand_in" / "profile"

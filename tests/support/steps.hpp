@@ -22,12 +22,14 @@ namespace tier::test {
   return long_form() ? std::max<std::uint64_t>(1'000'000, usual) : usual;
 }
 
-/// What the environment variable says, or minutes under `TIER_LONG=1`, or longest where a sanitizer watches.
-[[nodiscard]] inline std::chrono::duration<double> seconds(const char* variable) {
+/// What the environment variable says, or minutes under `TIER_LONG=1`, or the usual time: by default longest where a
+/// sanitizer watches.
+[[nodiscard]] inline std::chrono::duration<double> seconds(
+    const char* variable, std::chrono::duration<double> usual = std::chrono::seconds{sanitized ? 30 : 3}) {
   if (const char* text = std::getenv(variable))
     return std::chrono::duration<double>{std::strtod(text, nullptr)};
   if (long_form()) return std::chrono::minutes{3};
-  return std::chrono::seconds{sanitized ? 30 : 3};
+  return usual;
 }
 
 }  // namespace tier::test

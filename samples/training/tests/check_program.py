@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tier-train trains on plain memory and in tiers to the same bits, and says what is wrong with its options."""
+import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -144,6 +146,23 @@ def check_seed():
     assert sums[0] == sums[1] != sums[2], sums
 
 
+def check_record_only():
+    """Of a network of half a terabyte, and where the file cannot be written."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "vgg416.trace.gz"
+        done = run("vgg416", "--batch", "256", "--record-only", str(file))
+        assert done.returncode == 0, done
+        lines = gzip.decompress(file.read_bytes()).decode().splitlines()
+        assert lines[0] == "H tmtrace=1 net=vgg416_b256 batch=256 dtype=f32", lines[0]
+        kernels = sum(line.startswith("K ") for line in lines)
+        assert lines[-2] == "I" and re.fullmatch(rf"E \d+ {kernels} [0-9a-f]{{8}}", lines[-1]), lines[-2:]
+        assert done.stdout.startswith(f"vgg416: {kernels} kernels, "), done.stdout
+        assert sum(line.startswith("K conv3_f f ") for line in lines) == 413
+        done = run("lstm", "--steps", "8", "--record-only", f"{folder}/none/trace")
+        assert done.returncode == 1 and done.stderr.startswith(f'tier-train: open of "{folder}/none/trace": '), done
+        assert os.listdir(folder) == [file.name], os.listdir(folder)
+
+
 def check_refused(message, *arguments):
     done = run(*arguments)
     assert done.returncode == 2 and done.stdout == "", (arguments, done)
@@ -158,6 +177,7 @@ check_values_are_numbers()
 check_ended(signal.SIGINT, 128 + signal.SIGINT)
 check_ended(signal.SIGKILL, -signal.SIGKILL)
 check_json_alone()
+check_record_only()
 check_seed()
 assert "vgg416" in run("--help").stdout
 check_refused("resnet200", "resnet51")  # the names that there are
@@ -170,4 +190,5 @@ check_refused("--batch", "resnet32", "--batch", "0")
 check_refused("no such data", "resnet32", "--data", "/nonexistent")
 check_refused("too small", "inception_v3", "--batch", "2")
 check_refused("less than one batch", "resnet32", "--batch", "100000")
+check_refused("--record-only runs nothing", "resnet32", "--record-only", "trace", "--compare")
 check_refused("nope", "resnet32", "--policy", "nope")

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What is thrown for a trace that cannot be read.
+#include <tier/core/error.hpp>
+#include <tier/core/export.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tier {
+
+/// A trace breaks a rule of its format, is cut off or damaged, or larger than the reader may take in. Says
+/// `FILE:LINE: what is wrong, in "the line, shortened"`.
+class TIER_EXPORT TraceError : public ConfigError {
+ public:
+  /// \param line  from 1, of the text as it is unpacked   \param text  of the line; may be empty
+  TraceError(std::string_view file, std::uint64_t line, std::string_view problem, std::string_view text = {});
+
+  [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
+
+ private:
+  std::uint64_t line_;
+};
+
+}  // namespace tier

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Traces in files, packed or not.
+#include <tier/core/export.hpp>
+#include <tier/trace/text.hpp>
+#include <tier/trace/trace.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tier::trace {
+
+enum class Packing : std::uint8_t { None, Gzip, Zstd };
+
+/// By the end of a file's name: .gz and .zst are packed.
+[[nodiscard]] TIER_EXPORT Packing packing_of(std::string_view path) noexcept;
+
+/// `read_text` of a file.
+/// \throws  also `TierError`, naming the call and the path, if the file cannot be opened or read
+[[nodiscard]] TIER_EXPORT Trace read_file(const std::string& path, const ReadLimits& limits = {});
+
+/// `write_text` to a file, as a whole or not at all: it is written beside its place, then moved there. Where there is a
+/// pipe or a device in that place, it is written into.
+/// \throws  also `TierError`, naming the call and the path, for a full disk among others, and `ConfigError` for zstd where
+///          the library was built without. What was there before is still there, and nothing else.
+TIER_EXPORT void write_file(const Trace& trace, const std::string& path, Packing packing,
+                            Ending ending = Ending::Checked);
+inline void write_file(const Trace& trace, const std::string& path) {
+  write_file(trace, path, packing_of(path));
+}
+
+}  // namespace tier::trace

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The rules of a trace: which tensor may be used when and how. Knows nothing of its text.
+#include <tier/trace/trace.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tier::trace {
+
+/// Follows the tensors of a trace through their lives, event by event. Each function throws `BrokenRule`, and is then not
+/// to be called again.
+class Rules {
+ public:
+  /// \param trace  outlives this; whatever an event names is declared in it before
+  explicit Rules(const Trace& trace) : trace_{trace} {}
+
+  void declare(TensorIndex tensor);
+  void kernel(std::span<const Operand> operands);
+  void measurement();
+  void archive(std::span<const TensorIndex> tensors);
+  void retire(std::span<const TensorIndex> tensors);
+  void end_iteration();
+
+  /// Those that have ended, and one that has begun.
+  [[nodiscard]] std::uint64_t iterations() const noexcept { return ended_ + (begun_ ? 1 : 0); }
+  /// The most bytes alive during an event so far. Parameters are alive from the start.
+  [[nodiscard]] Bytes peak() const noexcept { return peak_; }
+
+ private:
+  enum class Life : std::uint8_t { Declared, Alive, Survivor, Retired, Ended };
+  struct State {
+    std::uint32_t kernel = 0;  // the last that used it, by number; 0: none
+    Role role{};               // in that kernel
+    Life life = Life::Declared;
+  };
+
+  void check_touched(const Operand& operand) const;
+  void check_only_role(const Operand& operand);
+  void create(TensorIndex tensor);
+  void check_alive(TensorIndex tensor) const;
+  void begin_life(TensorIndex tensor);
+  [[nodiscard]] std::string named(TensorIndex tensor) const;
+
+  const Trace& trace_;
+  std::vector<State> states_;             // of each tensor
+  std::vector<TensorIndex> of_this_one_;  // created in this iteration
+  std::uint32_t kernels_ = 0;
+  std::uint64_t ended_ = 0;
+  bool begun_ = false;
+  bool unmeasured_ = false;  // the last kernel
+  Bytes live_, peak_;
+};
+
+}  // namespace tier::trace

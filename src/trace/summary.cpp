@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/trace/error.hpp>
+#include <tier/trace/summary.hpp>
+
+#include "trace/broken_rule.hpp"
+#include "trace/rules.hpp"
+
+namespace tier::trace {
+namespace {
+
+void apply(const Trace& trace, Event event, Rules& rules) {
+  switch (event.kind) {
+    case EventKind::Declaration:
+      return rules.declare(event.place);
+    case EventKind::Kernel:
+      return rules.kernel(trace.operands(trace.kernel(event)));
+    case EventKind::Archive:
+      return rules.archive(trace.tensors_of(event));
+    case EventKind::Retire:
+      return rules.retire(trace.tensors_of(event));
+    case EventKind::EndOfIteration:
+      return rules.end_iteration();
+    case EventKind::Measurement:
+      return rules.measurement();
+    case EventKind::Migration:
+    case EventKind::Stall:
+    case EventKind::Hint:
+    case EventKind::Fault:
+    case EventKind::RowAccess:
+    case EventKind::Setting:
+      return;
+  }
+}
+
+}  // namespace
+
+Summary summarise(const Trace& trace, std::string_view name) {
+  Rules rules{trace};
+  std::uint64_t line = 1;  // the header's
+  for (const auto event : trace.events()) {
+    ++line;
+    try {
+      apply(trace, event, rules);
+    } catch (const BrokenRule& broken) {
+      throw TraceError{name, line, broken.what()};
+    }
+  }
+  const auto tensors = trace.tensors().size();
+  return {.tensors = tensors,
+          .kernels = trace.kernels().size(),
+          .iterations = rules.iterations(),
+          .events = trace.events().size() - tensors,
+          .peak = rules.peak()};
+}
+
+}  // namespace tier::trace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Traces from and to strings.
+#include <tier/trace/text.hpp>
+
+#include <sstream>
+#include <string>
+
+namespace tier::test {
+using namespace tier::trace;  // what is tested
+
+inline Trace read(const std::string& text, const ReadLimits& limits = {}) {
+  std::istringstream in{text};
+  return read_text(in, "t", limits);
+}
+
+inline std::string written(const Trace& trace, Ending ending = Ending::Open) {
+  std::ostringstream out;
+  write_text(trace, out, ending);
+  return out.str();
+}
+
+}  // namespace tier::test

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  `tier trace`: checks traces and converts them.
+#include <CLI/CLI.hpp>
+
+namespace tier::tool {
+
+/// Adds the command `trace` with its own commands, which run when the command line has been parsed.
+void add_trace(CLI::App& app);
+
+}  // namespace tier::tool
