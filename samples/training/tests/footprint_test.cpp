@@ -15,7 +15,8 @@ double gigabytes(std::string_view name, const NetworkOptions& options) {
   const auto step = lower_training(find_network(name).make(options), {});
   double state = 0;
   for (const auto& parameter : step.parameters)
-    if (const auto& tensor = step.tensors[parameter.tensor]; tensor.name.find(".velocity") != std::string::npos)
+    if (const auto& tensor = step.tensors[parameter.tensor];
+        tensor.name.find(".velocity") != std::string::npos)
       state += static_cast<double>(tensor.bytes);
   return (static_cast<double>(peak_bytes(step)) - state) / 1e9;
 }
