@@ -65,6 +65,10 @@ class Chunk {
   /// \return  False if they cannot.   \pre  The task is open.
   bool add(TaskState& task) noexcept;
   [[nodiscard]] std::span<Piece> pieces() noexcept { return {pieces_.data(), count_}; }
+  void clear() noexcept {
+    bytes_ = 0;
+    count_ = 0;
+  }
 
   /// Moves the bytes; each piece's `error` is set.
   /// \param let_go  called at most once: from then on no CPU touches the ranges, while a device still does

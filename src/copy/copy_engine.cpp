@@ -43,7 +43,7 @@ CopyTask::~CopyTask() {
 
 struct CopyEngine::Impl {
   explicit Impl(Options options);
-  Impl(unsigned threads, unsigned movers);  // without the movers
+  Impl(unsigned threads, unsigned movers, VirtualClock* clock);  // without the movers
   ~Impl();
 
   void run(std::span<CopyTask* const> tasks) noexcept;
@@ -89,6 +89,19 @@ struct CopyEngine::Impl {
   void end_run() noexcept TIER_REQUIRES(mutex_);
   void move_in_background() noexcept;
 
+  std::uint64_t pass(std::uint64_t time) noexcept;
+  bool wait_for_mover() noexcept;
+  bool take_off() noexcept TIER_REQUIRES(mutex_);
+  void land() noexcept TIER_REQUIRES(mutex_);
+  std::uint64_t duration(Chunk& chunk, Carrier carrier) const noexcept TIER_REQUIRES(mutex_);
+
+  /// What the mover of a virtual clock is at.
+  struct Flight {
+    Chunk chunk;
+    std::uint64_t ends = 0;  ///< ns
+    bool under_way = false;
+  };
+
   mutable Mutex mutex_;
   CondVar work_;     // for movers: something is queued, or it is time to go
   CondVar changed_;  // for everybody else: a task finished or was let go, the movers came to rest
@@ -99,16 +112,19 @@ struct CopyEngine::Impl {
   unsigned busy_movers_ TIER_GUARDED_BY(mutex_) = 0;
   unsigned runs_ TIER_GUARDED_BY(mutex_) = 0;  // synchronous copies under way
   bool closing_ TIER_GUARDED_BY(mutex_) = false;
+  VirtualClock* const clock_;
+  Flight flight_ TIER_GUARDED_BY(mutex_);
   Arena arena_;
   detail::Staging staging_;
   std::vector<std::thread> movers_;
 };
 
-CopyEngine::Impl::Impl(unsigned threads, unsigned movers)
-    : arena_{threads}, staging_{arena_.threads() + movers} {}
+CopyEngine::Impl::Impl(unsigned threads, unsigned movers, VirtualClock* clock)
+    : clock_{clock}, arena_{threads}, staging_{clock != nullptr ? 0 : arena_.threads() + movers} {}
 
 // Whole once the other constructor is through: a thread that cannot start then ends in the destructor.
-CopyEngine::Impl::Impl(Options options) : Impl{options.threads, options.movers} {
+CopyEngine::Impl::Impl(Options options) : Impl{options.threads, options.movers, options.clock} {
+  if (clock_ != nullptr) return;
   movers_.reserve(options.movers);
   for (unsigned i = 0; i < options.movers; ++i)
     movers_.push_back(detail::own_thread([this] { move_in_background(); }));
@@ -216,6 +232,11 @@ bool CopyEngine::Impl::move_chunk(FunctionRef<TaskState*()> next_open, std::uint
   Chunk chunk;
   take(chunk, next_open);
   if (chunk.pieces().empty()) return false;
+  if (clock_ != nullptr) {
+    const auto taken = duration(chunk, Carrier::Waiter);
+    clock_->set(clock_->now() + taken);
+    if (flight_.under_way) flight_.ends += taken;  // it shares the way
+  }
   if (queue_.front() != nullptr) work_.notify_one();  // another mover may help
   bool has_let_go = false;
 
@@ -286,9 +307,18 @@ void CopyEngine::Impl::run(std::span<CopyTask* const> tasks) noexcept {
       if (state.open) threads += detail::useful_threads(*task, task->size - state.next);
     }
   }
-  arena_.parallel_for(std::clamp<std::size_t>(threads, 1, arena_.threads()), [&](std::size_t) { help(run); });
+  if (clock_ != nullptr)
+    help(run);
+  else
+    arena_.parallel_for(std::clamp<std::size_t>(threads, 1, arena_.threads()),
+                        [&](std::size_t) { help(run); });
   const MutexLock lock{mutex_};
-  while (run.unfinished != 0) changed_.wait(mutex_);
+  while (run.unfinished != 0) {
+    if (flight_.under_way)
+      land();
+    else
+      changed_.wait(mutex_);
+  }
   end_run();
 }
 
@@ -301,11 +331,15 @@ void CopyEngine::Impl::help(TaskState& task) noexcept {
     if (threads == 0) return;
     begin_run();
   }
-  arena_.parallel_for(std::min<std::size_t>(threads, arena_.threads()), [&](std::size_t) {
+  const auto move = [&](std::size_t) {
     const MutexLock lock{mutex_};
     while (move_chunk([&] { return task.open ? &task : nullptr; }, counters_.synchronous_bytes)) {
     }
-  });
+  };
+  if (clock_ != nullptr)
+    move(0);
+  else
+    arena_.parallel_for(std::min<std::size_t>(threads, arena_.threads()), move);
   const MutexLock lock{mutex_};
   end_run();
 }
@@ -349,6 +383,58 @@ void CopyEngine::Impl::move_in_background() noexcept {
         counters_.background_bytes);
     if (--busy_movers_ == 0 && paused_ != 0) changed_.notify_all();
   }
+}
+
+// Background copies in virtual time: one chunk is under way, which ends when its time has come.
+
+std::uint64_t CopyEngine::Impl::duration(Chunk& chunk, Carrier carrier) const noexcept {
+  std::uint64_t sum = 0;
+  for (const Piece& piece : chunk.pieces()) {
+    const CopyTask& task = *piece.task->task;
+    if (piece.size > 0) sum += clock_->copy_ns(*task.from.tier, *task.to.tier, piece.size, carrier);
+  }
+  return sum;
+}
+
+/// Begins the next chunk. \return  false if there is none
+bool CopyEngine::Impl::take_off() noexcept {
+  if (queue_.front() == nullptr) return false;
+  flight_.chunk.clear();
+  take(flight_.chunk, [&]() TIER_NO_THREAD_SAFETY_ANALYSIS { return queue_.front(); });
+  for (const Piece& piece : flight_.chunk.pieces()) let_go(piece);  // no CPU touches anything
+  flight_.ends = clock_->now() + duration(flight_.chunk, Carrier::Mover);
+  flight_.under_way = true;
+  return true;
+}
+
+/// Lets time pass until the chunk has ended, and ends it.
+void CopyEngine::Impl::land() noexcept {
+  clock_->set(std::max(clock_->now(), flight_.ends));
+  flight_.under_way = false;
+  Chunk landed = flight_.chunk;  // ending it may begin others
+  for (const Piece& piece : landed.pieces()) counters_.background_bytes += piece.size;
+  counters_.chunks += landed.pieces().size();
+  for (const Piece& piece : landed.pieces()) end(piece);
+}
+
+std::uint64_t CopyEngine::Impl::pass(std::uint64_t time) noexcept {
+  const MutexLock lock{mutex_};
+  std::uint64_t busy = 0;
+  while (flight_.under_way || take_off()) {
+    const auto now = clock_->now();
+    busy += std::min(std::max(flight_.ends, now), time) - now;
+    if (flight_.ends > time) break;
+    land();
+  }
+  clock_->set(time);
+  return busy;
+}
+
+bool CopyEngine::Impl::wait_for_mover() noexcept {
+  const MutexLock lock{mutex_};
+  if (!flight_.under_way && !take_off()) return false;
+  land();
+  return true;
 }
 
 void CopyEngine::Impl::pause() noexcept {
@@ -398,6 +484,9 @@ void CopyEngine::cancel(CopyTask& task) noexcept {
 void CopyEngine::stop(CopyTask& task) noexcept { impl_->stop(CopyTask::State::of(task)); }
 void CopyEngine::pause() noexcept { impl_->pause(); }
 void CopyEngine::resume() noexcept { impl_->resume(); }
+
+std::uint64_t CopyEngine::pass(std::uint64_t time) noexcept { return impl_->pass(time); }
+bool CopyEngine::wait_for_mover() noexcept { return impl_->wait_for_mover(); }
 
 CopyEngine::Counters CopyEngine::counters() const noexcept {
   const MutexLock lock{impl_->mutex_};

@@ -67,9 +67,13 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     : policy_{std::move(policy)},
       fallback_{std::make_unique<Fallback>()},
       options_{options},
-      engine_{{options.threads, options.movers}} {
+      engine_{{options.threads, options.movers, options.clock}} {
   TIER_VERIFY(policy_ != nullptr, "a manager needs a policy");
   auto in_order = ordered(std::move(tiers));
+  if (options.clock != nullptr)
+    for (const auto& t : in_order)
+      if (t->has_bytes())
+        throw ConfigError{"a virtual clock is for simulated tiers alone, not for " + std::string{t->name()}};
   for (const auto& t : in_order) {
     io_alignment_ = std::max(io_alignment_, t->io_alignment());
     reserves_ |= t->reserves();
@@ -108,7 +112,13 @@ ManagerCore::~ManagerCore() {
 // --- waiting ---------------------------------------------------------------------------------------------
 
 /// Waits for any change, or until it is time to say that we wait.
-void ManagerCore::wait(MutexLock&) {
+void ManagerCore::wait(MutexLock& lock) {
+  if (options_.clock != nullptr) {
+    bool moved = false;
+    without_lock(lock, [&] { moved = engine_.wait_for_mover(); });
+    TIER_VERIFY(moved, "in virtual time there is nothing to wait for but copies");
+    return;
+  }
   ++waiting_;
   changed_.wait_until(mutex_, std::chrono::steady_clock::now() + options_.report_waits_after);
   --waiting_;
@@ -171,6 +181,7 @@ std::vector<std::string> ManagerCore::close() noexcept {
 // --- telling ---------------------------------------------------------------------------------------------
 
 std::uint64_t ManagerCore::now_ns() const noexcept {
+  if (options_.clock != nullptr) return options_.clock->now();
   return static_cast<std::uint64_t>((std::chrono::steady_clock::now() - start_).count());
 }
 
@@ -269,6 +280,15 @@ void ManagerCore::carry_out(const Note& note) noexcept {
       UseEvent event{{++sequence_, told_ns_}, note.id, note.use};
       for (auto* observer : observers_) observer->on_use(event);
       if (wants(policy_uses_, note.outside)) ask([&](Policy& p) { p.on_use(event, *this); });
+  }
+}
+
+void ManagerCore::locate(std::span<const Operand> batch, std::span<TierIndex> tiers) const noexcept {
+  TIER_ASSERT(batch.size() == tiers.size(), "one tier for each operand");
+  const MutexLock lock{mutex_};
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const Region* const primary = batch[i].entered ? batch[i].block->record->primary() : nullptr;
+    tiers[i] = primary != nullptr ? primary->tier : no_tier;
   }
 }
 

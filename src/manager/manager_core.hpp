@@ -47,6 +47,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
 
   // Manager.
   ObjectHandle create(Bytes size, std::size_t alignment, std::string_view name) override;
+  ObjectHandle create_empty(Bytes size, std::size_t alignment, std::string_view name) override;
   PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier, std::string_view name) override;
   ObjectHandle create_window(Bytes size, std::size_t alignment, std::string_view name) override;
   ObjectHandle reserve_window(Bytes most, std::size_t alignment, std::string_view name) override;
@@ -56,6 +57,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void hold(Operand& operand) noexcept override;
   void let_go(Operand& operand) noexcept override;
   void release_hold(Block& b) noexcept;
+  void locate(std::span<const Operand> batch, std::span<TierIndex> tiers) const noexcept override;
   void kernel_begin(const BatchContext& context, std::span<const Operand> batch) override;
   void kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept override;
   void hint(Hint hint, ObjectRef object, std::uint64_t scope) override;

@@ -659,6 +659,31 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
   return {std::move(self), object};
 }
 
+ObjectHandle ManagerCore::create_empty(Bytes size, std::size_t alignment, std::string_view asked_name) {
+  if (io_alignment_ > 1 && size.count < 4096 && alignment <= 4096) {  // its group's place stays
+    auto part = create(size, alignment, asked_name);
+    retire(part.ref());
+    return part;
+  }
+  refuse_in_child("an allocation");
+  const std::string name{asked_name};  // as in create()
+  TIER_VERIFY(std::has_single_bit(alignment) && alignment <= (std::size_t{2} << 20),
+              "alignment is a power of two up to 2 MiB");
+  MutexLock lock{mutex_};
+  drain_own_notes();
+  auto self = shared_from_this();
+  Block& b = new_block(std::max<std::size_t>(size.count, 1), alignment);
+  try {
+    Object* const object = &new_object(b, 0, size.count, name);
+    b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+    refresh(b);
+    return {std::move(self), object};
+  } catch (...) {
+    recycle(b);
+    throw;
+  }
+}
+
 PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
                                  std::string_view asked_name) {
   refuse_in_child("an allocation");

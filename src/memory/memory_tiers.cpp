@@ -87,8 +87,8 @@ void EmulatedTier::charge(Direction direction, std::uint64_t bytes, unsigned req
   wait_until(flight.book(bytes, since));
 }
 
-SimulatedTier::SimulatedTier(const TierSpec& spec, std::string name, const TierModel& model)
-    : Tier{std::move(name), model, spec.size} {
+SimulatedTier::SimulatedTier(std::string name, const TierModel& model, Bytes size)
+    : Tier{std::move(name), model, size} {
   has_bytes_ = false;
   if (!model.addressable) io_alignment_ = page_alignment;
 }

@@ -47,7 +47,7 @@ class EmulatedTier final : public DramTier {
 /// Nothing but a capacity and a model.
 class SimulatedTier final : public Tier {
  public:
-  SimulatedTier(const TierSpec& spec, std::string name, const TierModel& model);
+  SimulatedTier(std::string name, const TierModel& model, Bytes size);
 
   std::string description() const override { return "addresses without memory"; }
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override;

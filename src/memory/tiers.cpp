@@ -58,7 +58,7 @@ std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec) {
     case TierKind::Simulated:
       break;
   }
-  return std::make_unique<SimulatedTier>(spec, "simulated:" + spec.model, device_model(spec));
+  return make_simulated_tier("simulated:" + spec.model, device_model(spec), spec.size);
 }
 
 }  // namespace
@@ -86,6 +86,11 @@ std::unique_ptr<Tier> make_tier(const TierSpec& spec) {
   auto tier = make_sound_tier(spec);
   if (spec.faults != nullptr) tier = std::make_unique<FaultyTier>(std::move(tier), spec.faults);
   return tier;
+}
+
+std::unique_ptr<Tier> make_simulated_tier(std::string name, const TierModel& model, Bytes size) {
+  if (size == 0_B) throw ConfigError{"a tier needs a size above zero"};
+  return std::make_unique<SimulatedTier>(std::move(name), model, size);
 }
 
 std::vector<std::string_view> model_names() {

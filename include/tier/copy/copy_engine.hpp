@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Moves bytes between tiers: now, in parallel; or in the background, by priority.
+#include <tier/copy/virtual_clock.hpp>
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 #include <tier/memory/tier.hpp>
@@ -72,6 +73,9 @@ class TIER_EXPORT CopyEngine {
   struct Options {
     unsigned threads = 0;  ///< for synchronous copies; 0: the machine's
     unsigned movers = 1;   ///< background threads; without one, submitted tasks wait for `run()`
+    /// Copies take its time and no other, without threads: one mover carries out what is submitted, as far as `pass` lets
+    /// it come. It outlives the engine, which one thread uses, and tiers have no bytes.
+    VirtualClock* clock = nullptr;
   };
   struct Counters {  ///< bytes that arrived; tasks that ended cancelled
     std::uint64_t chunks = 0, synchronous_bytes = 0, background_bytes = 0, cancelled = 0;
@@ -106,6 +110,12 @@ class TIER_EXPORT CopyEngine {
   /// \pre  Not called from inside `finished()`.
   void pause() noexcept;
   void resume() noexcept;
+
+  // With a virtual clock.
+  /// The program computes until `time`; meanwhile the mover works.   \return  the ns for which it did
+  std::uint64_t pass(std::uint64_t time) noexcept;
+  /// The program waits for the mover: time passes until its next chunk has ended.   \return  false if it has nothing to do
+  bool wait_for_mover() noexcept;
 
   [[nodiscard]] Counters counters() const noexcept;
 

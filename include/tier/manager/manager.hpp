@@ -114,6 +114,9 @@ struct ManagerOptions {
   /// What windows of freed objects keep of the fastest tier for the next ones of their size until somebody wants it; none: an
   /// eighth, but nothing in checked builds, where whoever still uses such an object is found out.
   std::optional<Bytes> cached_windows{};
+  /// In place of the machine's, for replay: copies take its time, and `copies().pass()` is the program's computing. One
+  /// thread uses the manager, all tiers are simulated, and there are no windows. It outlives the manager.
+  VirtualClock* clock = nullptr;
 };
 
 /// Something with threads and locks of its own that works on a manager's tiers, as tables do. It rests while the
@@ -153,6 +156,9 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// \param alignment  a power of two, up to 2 MiB
   /// \throws           `OutOfTierMemory`, or `TierError` in the child of a fork; nothing has changed
   [[nodiscard]] virtual ObjectHandle create(Bytes size, std::size_t alignment, std::string_view name) = 0;
+  /// Like `create`, without contents or a place: as if it had been retired, it gets one when it is overwritten.
+  [[nodiscard]] virtual ObjectHandle create_empty(Bytes size, std::size_t alignment,
+                                                  std::string_view name) = 0;
   /// Like `create`, in this tier and for ever.
   [[nodiscard]] virtual PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier,
                                             std::string_view name) = 0;
@@ -187,6 +193,9 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
       operand.block->manager->advised_.fetch_sub(operand.block->size, std::memory_order_relaxed);
     operand.block->leave();
   }
+  /// Where each of a batch is that has been entered.
+  /// \param tiers  as many as operands; `no_tier` for what no runtime manages
+  virtual void locate(std::span<const Operand> batch, std::span<TierIndex> tiers) const noexcept = 0;
   [[nodiscard]] UseClock& clock() noexcept { return clock_; }
   /// True if somebody wants kernels told: scopes then call `kernel_begin` and `kernel_end`.
   [[nodiscard]] bool wants_kernels() const noexcept { return wants_kernels_.load(std::memory_order_relaxed); }

@@ -55,6 +55,11 @@ namespace tiers {
 /// \threadsafety  May be called by any thread, as all of this page.
 [[nodiscard]] TIER_EXPORT std::unique_ptr<Tier> make_tier(const TierSpec& spec);
 
+/// Like that of `tiers::simulated`, of any model.
+/// \throws  `ConfigError` for a size of zero
+[[nodiscard]] TIER_EXPORT std::unique_ptr<Tier> make_simulated_tier(std::string name, const TierModel& model,
+                                                                    Bytes size);
+
 /// The devices that can be emulated and simulated.
 [[nodiscard]] TIER_EXPORT std::vector<std::string_view> model_names();
 [[nodiscard]] TIER_EXPORT std::optional<TierModel> find_model(std::string_view name);

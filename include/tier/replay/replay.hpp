@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A trace run again: by the real manager and a real policy, on tiers without bytes, in virtual time.
+#include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
+#include <tier/manager/manager.hpp>
+#include <tier/manager/observer.hpp>
+#include <tier/manager/statistics.hpp>
+#include <tier/policy/policy.hpp>
+#include <tier/replay/machine.hpp>
+#include <tier/trace/trace.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tier::replay {
+
+/// So much of one of the machine's devices.
+struct SimulatedTier {
+  std::string device;
+  Bytes size;
+};
+
+/// When objects of a trace will be used next.
+class TIER_EXPORT Future {
+ public:
+  virtual ~Future() = default;
+  /// \return  the number of the kernel, counted over all passes, that uses the block next; the highest number if none does
+  [[nodiscard]] virtual std::uint64_t next_use(BlockId block) const noexcept = 0;
+};
+
+struct Options {
+  /// Over the whole trace. Where there are several, the first warms up and is not counted.
+  unsigned passes = 2;
+  bool asynchronous = true;           ///< with a mover in the background
+  bool compacts_after_steps = false;  ///< as CachedArrays does
+  Observer* observer = nullptr;       ///< told of all that happens, in virtual time
+  /// Called after each kernel with its number; for progress and for tests.
+  std::function<void(std::uint64_t kernel, const Manager&)> after_kernel{};
+};
+
+/// Of one tier, by kernels and copies.
+struct Traffic {
+  std::string tier;
+  std::uint64_t read = 0, written = 0;  ///< bytes, by both
+  std::uint64_t read_by_kernels = 0, written_by_kernels = 0;
+  std::uint64_t high_water = 0;  ///< bytes in use, at most
+};
+
+/// Per iteration, as the mean of those that are counted; times in seconds of virtual time.
+struct Result {
+  double seconds = 0;
+  double compute = 0;            ///< kernels, where their operands were
+  double waiting = 0;            ///< for copies and room
+  double moving = 0;             ///< something was on its way
+  std::vector<Traffic> traffic;  ///< by tier, the fastest first
+  std::vector<Statistics::Moved> copied;
+  double evictions = 0;
+  Bytes peak;  ///< of live bytes, in the trace itself
+  double fragmentation =
+      0;  ///< of the fastest tier, at most: share of its free bytes that are not in one piece
+  double inputs_fast_share = 0, outputs_fast_share = 0;  ///< of operand bytes
+  /// No schedule is faster: all operands fast, or what exceeds the fastest tier at the peak moved out and back once.
+  double lower_bound = 0;
+  std::uint64_t events = 0;  ///< replayed in all passes
+};
+
+/// Makes the policy. \param future  for `belady`; valid while the policy lives
+using PolicyFactory = std::function<std::unique_ptr<Policy>(const Future& future)>;
+
+/// \throws  `ConfigError` for tiers that the machine lacks or that are none; `OutOfTierMemory` where a kernel's operands do
+///          not fit, naming the kernel
+/// \threadsafety  Safe at once; a trace may be shared.
+[[nodiscard]] TIER_EXPORT Result run(const trace::Trace& trace, const Machine& machine,
+                                     const std::vector<SimulatedTier>& tiers, const PolicyFactory& policy,
+                                     const Options& options = {});
+
+}  // namespace tier::replay

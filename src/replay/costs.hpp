@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What kernels and copies cost on the tiers of a replay.
+#include <tier/copy/virtual_clock.hpp>
+#include <tier/replay/replay.hpp>
+#include <tier/trace/trace.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tier::replay {
+
+/// Bytes that a kernel moves to and from the CPU, by tier.
+struct Demand {
+  std::array<double, max_tiers> read{}, written{};
+};
+
+/// The devices of a replay's tiers, the fastest first.
+/// \threadsafety  Safe at once.
+class Costs {
+ public:
+  Costs(const trace::Trace& trace, const Machine& machine, std::vector<const Device*> devices);
+
+  [[nodiscard]] Demand demand(const trace::Kernel& kernel, std::span<const TierIndex> tiers) const;
+  /// \param tiers     where each operand is   \param measured  what the kernel took with all operands fast, if a recording says
+  /// \return          ns
+  [[nodiscard]] double kernel_ns(const trace::Kernel& kernel, std::span<const TierIndex> tiers,
+                                 const Demand& demand, std::optional<double> measured) const;
+  [[nodiscard]] std::uint64_t copy_ns(TierIndex from, TierIndex to, std::uint64_t bytes,
+                                      Carrier carrier) const noexcept;
+
+ private:
+  struct Op {
+    const OpCost* cost = nullptr;
+    std::array<const SlowDown*, max_tiers> slow_downs{};
+  };
+  [[nodiscard]] double memory_ns(const Demand& demand) const;
+  [[nodiscard]] double factor(const trace::Kernel& kernel, const Op& op,
+                              std::span<const TierIndex> tiers) const;
+  [[nodiscard]] const Op& op_of(const trace::Kernel& kernel) const { return ops_[kernel.op]; }
+
+  const trace::Trace& trace_;
+  const Machine& machine_;
+  std::vector<const Device*> devices_;
+  std::vector<Op> ops_;  // by name in the trace; of names that are no operation's, empty
+};
+
+/// The clock of a replay.
+class Clock final : public VirtualClock {
+ public:
+  explicit Clock(const Costs& costs) : costs_{costs} {}
+  /// \param tiers  in the manager's order
+  void know(std::vector<const Tier*> tiers) { tiers_ = std::move(tiers); }
+  [[nodiscard]] std::uint64_t copy_ns(const Tier& from, const Tier& to, std::uint64_t bytes,
+                                      Carrier carrier) const noexcept override;
+
+ private:
+  [[nodiscard]] TierIndex index(const Tier& tier) const noexcept;
+  const Costs& costs_;
+  std::vector<const Tier*> tiers_;
+};
+
+}  // namespace tier::replay

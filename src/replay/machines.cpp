@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  The machines that are known without measuring: the papers' and today's.
+#include <tier/replay/machine.hpp>
+
+#include <array>
+#include <utility>
+
+namespace tier::replay {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr double GB = 1e9;
+
+/// A core with two units for multiply-add of 16 floats at a time.
+constexpr double avx512_core(double GHz) { return 64 * GHz * GB; }
+
+/// How much of the peak kernels reach, and how often they pass over their operands: our choice, of the order of what oneDNN
+/// reaches on a server. What has no line is bound by memory.
+std::vector<OpCost> cpu_ops() {
+  return {{.op = "conv1_", .efficiency = 0.45}, {.op = "conv3_", .efficiency = 0.65},
+          {.op = "conv7_", .efficiency = 0.5},  {.op = "fc_", .efficiency = 0.7},
+          {.op = "matmul_", .efficiency = 0.7}, {.op = "lstm_", .efficiency = 0.6},
+          {.op = "bn_f", .reads = 2},           {.op = "bn_b", .reads = 2}};
+}
+
+/// AutoTM's published profile: 24 threads, weighted by time, relative to all operands in DRAM.
+std::vector<SlowDown> optane_slow_downs() {
+  std::vector<SlowDown> all;
+  const auto add = [&](std::initializer_list<const char*> ops, double inputs, double outputs, double both) {
+    for (const char* op : ops) all.push_back({"optane", op, inputs, outputs, both});
+  };
+  add({"conv1_f", "conv3_f", "conv7_f"}, 1.08, 2.55, 2.70);
+  add({"conv1_d", "conv3_d", "conv7_d"}, 1.03, 3.32, 3.48);
+  add({"conv1_w", "conv3_w", "conv7_w"}, 1.26, 1.17, 1.43);
+  add({"fc_", "matmul_"}, 1.00, 4.11, 4.09);
+  add({"bn_f"}, 1.62, 9.05, 9.20);
+  add({"bn_b"}, 2.12, 6.63, 7.33);
+  add({"relu_b"}, 2.41, 9.61, 11.1);
+  add({"add"}, 2.33, 9.66, 11.2);
+  add({"concat"}, 2.30, 11.1, 13.1);
+  add({"copy"}, 3.03, 13.1, 16.3);
+  add({"pool_f"}, 2.44, 6.9, 8.3);
+  add({"pool_b"}, 1.24, 15.0, 14.9);
+  return all;
+}
+
+Device ddr4(double peak) {
+  return {
+      .name = "dram",
+      .source = "channels at their peak; kernels and copies at 70 % of it, one thread at 12 GB/s: our choice",
+      .read = 0.7 * peak,
+      .store = 0.7 * peak,
+      .copy_read = 0.7 * peak,
+      .copy_write = 0.7 * peak,
+      .mover_read = 12 * GB,
+      .mover_write = 12 * GB,
+      .latency = nanoseconds{90},
+      .parallelism = 64,
+      .link = {}};
+}
+
+Device optane() {
+  return {
+      .name = "optane",
+      .source =
+          "AutoTM: copies at 29 and 12 GB/s, by one thread at 2 and 2.5; ordinary stores 3.8, loads 30 GB/s",
+      .read = 30 * GB,
+      .store = 3.8 * GB,
+      .copy_read = 29 * GB,
+      .copy_write = 12 * GB,
+      .mover_read = 2 * GB,
+      .mover_write = 2.5 * GB,
+      .latency = nanoseconds{300},
+      .parallelism = 16,
+      .link = {},
+      .addressable = true,
+      .persistent = true};
+}
+
+Device ddr5() {
+  return {.name = "ddr5",
+          .source = "8 channels of DDR5-4800, 307 GB/s, at 75 %; one thread at 14 GB/s: our choice",
+          .read = 230 * GB,
+          .store = 230 * GB,
+          .copy_read = 230 * GB,
+          .copy_write = 230 * GB,
+          .mover_read = 14 * GB,
+          .mover_write = 14 * GB,
+          .latency = nanoseconds{110},
+          .parallelism = 128,
+          .link = {}};
+}
+
+Device cxl() {
+  return {
+      .name = "cxl",
+      .source =
+          "CXL 2.0 over PCIe 5 x16, 64 GB/s each way, at 75 %; 250 ns: of the order of published expanders",
+      .read = 48 * GB,
+      .store = 40 * GB,
+      .copy_read = 48 * GB,
+      .copy_write = 48 * GB,
+      .mover_read = 10 * GB,
+      .mover_write = 12 * GB,
+      .latency = nanoseconds{250},
+      .parallelism = 64,
+      .link = {}};
+}
+
+Device nvme(std::string name, std::string source, double read, double write) {
+  return {.name = std::move(name),
+          .source = std::move(source),
+          .read = read,
+          .store = write,
+          .copy_read = read,
+          .copy_write = write,
+          .mover_read = read,  // one thread keeps its queue full
+          .mover_write = write,
+          .latency = nanoseconds{70'000},
+          .parallelism = 128,
+          .link = {},
+          .addressable = false,
+          .persistent = true};
+}
+
+Device host_memory(std::string source, double rate, nanoseconds latency) {
+  return {.name = "host",
+          .source = std::move(source),
+          .read = rate,
+          .store = rate,
+          .copy_read = rate,
+          .copy_write = rate,
+          .mover_read = rate,  // the device's copy engines carry it
+          .mover_write = rate,
+          .latency = latency,
+          .parallelism = 256,
+          .link = {}};
+}
+
+Device h200_memory() {
+  return {.name = "h200",
+          .source = "NVIDIA's data sheet: 4.8 TB/s of HBM3e, at 85 %: our choice",
+          .read = 4080 * GB,
+          .store = 4080 * GB,
+          .copy_read = 4080 * GB,
+          .copy_write = 4080 * GB,
+          .mover_read = 4080 * GB,
+          .mover_write = 4080 * GB,
+          .latency = nanoseconds{60},  // below the host's: managers order tiers by it
+          .parallelism = 1024,
+          .link = {}};
+}
+
+Machine h200(std::string name, Device host) {
+  return {.name = std::move(name),
+          .source = "NVIDIA's data sheet: 67 TFLOP/s in single precision",
+          .cores = 132,
+          .operations = 67e12,
+          .lost_to_mover = 0,
+          .devices = {h200_memory(), std::move(host)},
+          .ops = cpu_ops(),
+          .slow_downs = {}};
+}
+
+std::vector<Machine> all_machines() {
+  auto hbm = ddr5();
+  hbm.name = "hbm";
+  hbm.source =
+      "Xeon Max: 64 GB of HBM2e, of which all cores draw about 590 GB/s; one thread at 14 GB/s: our choice";
+  hbm.read = hbm.store = hbm.copy_read = hbm.copy_write = 590 * GB;
+  hbm.latency = nanoseconds{105};  // measured ones are above DDR5's; managers order tiers by it
+  auto redl_fast = ddr4(34 * GB / 0.7);
+  redl_fast.source = "ReDL: 34 GB/s, 90 ns";
+  auto redl_slow = redl_fast;
+  redl_slow.name = "redl";
+  redl_slow.source = "ReDL: 19 GB/s, 200 ns";
+  redl_slow.read = redl_slow.store = redl_slow.copy_read = redl_slow.copy_write = 19 * GB;
+  redl_slow.latency = nanoseconds{200};
+
+  return {
+      {.name = "cachedarrays",
+       .source =
+           "CachedArrays: a Xeon 8276L of 28 cores, 6 channels of DDR4-2933; clock under AVX-512 our choice",
+       .cores = 28,
+       .operations = 28 * avx512_core(2.0),
+       .lost_to_mover = 1.0 / 28,
+       .devices = {ddr4(140.8 * GB), optane()},
+       .ops = cpu_ops(),
+       .slow_downs = optane_slow_downs()},
+      {.name = "autotm",
+       .source = "AutoTM: a Xeon of 24 cores, 6 channels of DDR4-2666; clock under AVX-512 our choice",
+       .cores = 24,
+       .operations = 24 * avx512_core(2.0),
+       .lost_to_mover = 1.0 / 24,
+       .devices = {ddr4(128 * GB), optane()},
+       .ops = cpu_ops(),
+       .slow_downs = optane_slow_downs()},
+      {.name = "redl",
+       .source = "ReDL: memory rates; the cores are our choice",
+       .cores = 16,
+       .operations = 16 * avx512_core(1.5),
+       .lost_to_mover = 1.0 / 16,
+       .devices = {redl_fast, redl_slow},
+       .ops = cpu_ops(),
+       .slow_downs = {}},
+      {.name = "server",
+       .source = "a socket of 48 cores, DDR5, CXL 2.0 and NVMe; clock under AVX-512 our choice",
+       .cores = 48,
+       .operations = 48 * avx512_core(2.2),
+       .lost_to_mover = 1.0 / 48,
+       .devices = {ddr5(), cxl(),
+                   nvme("nvme4", "PCIe 4 x4: 7.0 and 6.5 GB/s, of the order of data sheets", 7.0 * GB,
+                        6.5 * GB),
+                   nvme("nvme5", "PCIe 5 x4: 14 and 10 GB/s, of the order of data sheets", 14 * GB, 10 * GB)},
+       .ops = cpu_ops(),
+       .slow_downs = {}},
+      {.name = "xeon_max",
+       .source = "a Xeon Max 9480 of 56 cores; clock under AVX-512 our choice",
+       .cores = 56,
+       .operations = 56 * avx512_core(2.0),
+       .lost_to_mover = 1.0 / 56,
+       .devices = {hbm, ddr5(), cxl()},
+       .ops = cpu_ops(),
+       .slow_downs = {}},
+      h200("h200_pcie5",
+           host_memory("PCIe 5 x16: 64 GB/s each way, at 85 %: our choice", 54 * GB, nanoseconds{1000})),
+      h200("h200_c2c",
+           host_memory("NVLink-C2C: 450 GB/s each way, at 85 %: our choice", 380 * GB, nanoseconds{600})),
+  };
+}
+
+const std::vector<Machine>& machines() {
+  static const auto all = all_machines();
+  return all;
+}
+
+}  // namespace
+
+const Machine* find_machine(std::string_view name) {
+  for (const auto& m : machines())
+    if (m.name == name) return &m;
+  return nullptr;
+}
+
+std::vector<std::string_view> machine_names() {
+  std::vector<std::string_view> names;
+  for (const auto& m : machines()) names.push_back(m.name);
+  return names;
+}
+
+}  // namespace tier::replay

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "replay/recorded.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace tier::replay {
+namespace {
+
+using trace::EventKind;
+
+/// Its operands' tiers are all the one that the recording names first of all: tiers are listed with the fastest first.
+bool all_fast(std::string_view placement, std::string_view fastest) {
+  while (!placement.empty()) {
+    const auto end = std::min(placement.find(','), placement.size());
+    const auto tier = placement.substr(0, end);
+    if (tier != fastest && tier != "-") return false;
+    placement.remove_prefix(std::min(end + 1, placement.size()));
+  }
+  return true;
+}
+
+/// Of the configuration's `tiers=NAME:SIZE;...`: up to the size, before which a path may stand.
+std::string_view fastest_of(const trace::Trace& trace) {
+  for (const auto event : trace.events()) {
+    if (event.kind != EventKind::Setting) continue;
+    const auto& setting = trace.setting(event);
+    if (trace.name(setting.key) != "tiers") continue;
+    const auto first = trace.name(setting.value).substr(0, trace.name(setting.value).find(';'));
+    return first.substr(0, first.rfind(':'));
+  }
+  return {};
+}
+
+}  // namespace
+
+Recorded::Recorded(const trace::Trace& trace) {
+  const auto fastest = fastest_of(trace);
+  std::uint32_t kernel = 0, before = 0;
+  const trace::Measurement* last = nullptr;
+  double stalled = 0;
+  for (const auto event : trace.events()) {
+    if (event.kind == EventKind::Kernel) kernel = event.place;
+    if (event.kind == EventKind::Stall && last != nullptr)
+      stalled += static_cast<double>(trace.stall(event).duration.count());
+    if (event.kind != EventKind::Measurement) continue;
+    const auto& m = trace.measurement(event);
+    if (taken_.empty()) {
+      taken_.resize(trace.kernels().size(), -1);
+      gaps_.resize(trace.kernels().size());
+    }
+    if (all_fast(trace.name(m.placement), fastest)) taken_[kernel] = static_cast<double>(m.duration.count());
+    if (last != nullptr && last->thread == m.thread)
+      gaps_[before] =
+          std::max(0.0, static_cast<double>((m.start - last->start - last->duration).count()) - stalled);
+    last = &m;
+    before = kernel;
+    stalled = 0;
+  }
+}
+
+}  // namespace tier::replay

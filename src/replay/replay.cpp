@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/error.hpp>
+#include <tier/manager/manager.hpp>
+#include <tier/memory/tiers.hpp>
+#include <tier/replay/replay.hpp>
+#include <tier/trace/summary.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "replay/costs.hpp"
+#include "replay/recorded.hpp"
+#include "replay/schedule.hpp"
+
+namespace tier::replay {
+namespace {
+
+using trace::Event;
+using trace::EventKind;
+using trace::Role;
+using trace::TensorIndex;
+using trace::TensorKind;
+using trace::Trace;
+
+constexpr std::size_t alignment = 64;
+
+/// As the manager orders tiers: what the CPU reaches first, then by latency.
+std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Machine& machine) {
+  for (const auto& t : tiers)
+    if (machine.find(t.device) == nullptr) {
+      std::string known;
+      for (const auto& d : machine.devices) known += (known.empty() ? "" : ", ") + d.name;
+      throw ConfigError{"machine " + machine.name + " has no such device", t.device, 0, known};
+    }
+  std::ranges::stable_sort(tiers, {}, [&](const SimulatedTier& t) {
+    const Device& d = *machine.find(t.device);
+    return std::pair{!d.addressable, d.latency};
+  });
+  return tiers;
+}
+
+std::vector<const Device*> devices_of(const std::vector<SimulatedTier>& tiers, const Machine& machine) {
+  std::vector<const Device*> devices;
+  for (const auto& t : tiers) devices.push_back(machine.find(t.device));
+  return devices;
+}
+
+Use use_of(Role role) {
+  switch (role) {
+    case Role::Reads:
+      return Use::Read;
+    case Role::Updates:
+      return Use::Update;
+    case Role::Creates:
+    case Role::Overwrites:
+      break;
+  }
+  return Use::Overwrite;
+}
+
+/// What is counted: the difference of two of these.
+struct Counts {
+  std::uint64_t now = 0;
+  double compute = 0;
+  std::array<double, max_tiers> read{}, written{};
+  double inputs = 0, inputs_fast = 0, outputs = 0, outputs_fast = 0;
+  Statistics statistics;
+};
+
+class Replay {
+ public:
+  Replay(const Trace& trace, const Machine& machine, const std::vector<SimulatedTier>& tiers,
+         const PolicyFactory& policy, const Options& options)
+      : trace_{trace},
+        options_{options},
+        tiers_{in_order(tiers, machine)},
+        devices_{devices_of(tiers_, machine)},
+        costs_{trace, machine, devices_},
+        recorded_{trace},
+        lost_to_mover_{machine.lost_to_mover},
+        clock_{costs_},
+        schedule_{trace, options.passes},
+        handles_(trace.tensors().size()) {
+    policy_ = policy(schedule_);
+    std::vector<std::unique_ptr<Tier>> made;
+    std::vector<const Tier*> known;
+    for (std::size_t i = 0; i < tiers_.size(); ++i) {
+      made.push_back(
+          make_simulated_tier("simulated:" + tiers_[i].device, devices_[i]->tier_model(), tiers_[i].size));
+      known.push_back(made.back().get());
+    }
+    clock_.know(std::move(known));
+    manager_ = Manager::make(std::move(made), std::move(policy_),
+                             {.movers = options.asynchronous ? 1U : 0U, .clock = &clock_});
+    if (options.observer != nullptr) manager_->add_observer(*options.observer);
+  }
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+  ~Replay() {
+    handles_.clear();
+    manager_->close();
+    if (options_.observer != nullptr) manager_->remove_observer(*options_.observer);
+  }
+
+  Result run();
+
+ private:
+  void create_parameters();
+  void play(Event event);
+  void kernel(const trace::Kernel& kernel);
+  void enter(const trace::Kernel& kernel);
+  void archive(std::span<const TensorIndex> tensors);
+  void retire(std::span<const TensorIndex> tensors);
+  void end_iteration();
+  void hint(const trace::Hint& hint);
+  void let_go(TensorIndex tensor);
+  ObjectHandle& handle(TensorIndex tensor, bool creates);
+  void look_at_the_heap();
+  [[nodiscard]] Counts counts() const;
+  [[nodiscard]] Result result(const Counts& from, const Counts& to, double iterations) const;
+  [[nodiscard]] double lower_bound(Bytes peak) const;
+  [[nodiscard]] bool ends_open() const;
+
+  const Trace& trace_;
+  const Options& options_;
+  std::vector<SimulatedTier> tiers_;
+  std::vector<const Device*> devices_;
+  Costs costs_;
+  Recorded recorded_;
+  double lost_to_mover_;
+  Clock clock_;
+  Schedule schedule_;
+  std::unique_ptr<Policy> policy_;  // until the manager has it
+  std::shared_ptr<Manager> manager_;
+  std::vector<ObjectHandle> handles_;  // by tensor
+  std::vector<TensorIndex> alive_;     // that end with the iteration, some of which may have ended before
+  std::vector<Operand> batch_;
+  std::vector<TierIndex> places_;
+  std::uint64_t scope_ = 0, kernel_ = 0, events_ = 0;
+  std::uint32_t in_pass_ = 0;  // the kernel, of those of the trace
+  Counts counts_;
+  double fragmentation_ = 0;
+};
+
+/// Everything that exists from the start has been written once.
+void Replay::create_parameters() {
+  const auto tensors = trace_.tensors();
+  for (TensorIndex t = 0; t < tensors.size(); ++t) {
+    if (tensors[t].kind != TensorKind::Parameter) continue;
+    auto& handle = this->handle(t, true);
+    batch_.assign(1, Operand::of(handle.ref(), Use::Overwrite));
+    manager_->enter(batch_, {.scope = ++scope_, .kernel = "initial values"});
+    Manager::leave(batch_);
+  }
+}
+
+ObjectHandle& Replay::handle(TensorIndex tensor, bool creates) {
+  auto& handle = handles_[tensor];
+  if (handle || !creates) return handle;
+  const auto& t = trace_.tensor(tensor);
+  handle = manager_->create_empty(t.size, alignment, trace_.name(t.name));
+  schedule_.own(handle.ref().object->block->id, tensor);
+  if (t.kind != TensorKind::Parameter && t.kind != TensorKind::Gradient) alive_.push_back(tensor);
+  return handle;
+}
+
+void Replay::let_go(TensorIndex tensor) {
+  auto& handle = handles_[tensor];
+  if (!handle) return;
+  schedule_.disown(handle.ref().object->block->id);
+  handle.reset();
+}
+
+void Replay::enter(const trace::Kernel& kernel) {
+  batch_.clear();
+  for (const auto& o : trace_.operands(kernel)) {
+    auto& handle = this->handle(o.tensor, o.role == Role::Creates);
+    batch_.push_back(Operand::of(handle.ref(), use_of(o.role)));
+  }
+  const auto stamp = manager_->clock().stamp();
+  bool slow = false;
+  for (auto& op : batch_) {
+    if (!op.block->try_enter(op.use, stamp)) {
+      slow = true;
+      break;
+    }
+    op.entered = true;
+  }
+  const BatchContext context{.scope = ++scope_, .root = true, .kernel = trace_.name(kernel.op)};
+  if (slow) manager_->enter(batch_, context);
+  if (manager_->wants_kernels()) manager_->kernel_begin(context, batch_);
+}
+
+void Replay::kernel(const trace::Kernel& kernel) {
+  schedule_.begin(kernel);
+  enter(kernel);
+  places_.resize(batch_.size());
+  manager_->locate(batch_, places_);
+
+  const Demand demand = costs_.demand(kernel, places_);
+  const auto began = clock_.now();
+  const auto taken = static_cast<std::uint64_t>(
+      std::llround(costs_.kernel_ns(kernel, places_, demand, recorded_.measured(in_pass_))));
+  const auto beside = manager_->copies().pass(began + taken);
+  const auto slowed = static_cast<std::uint64_t>(std::llround(static_cast<double>(beside) * lost_to_mover_));
+  if (slowed > 0) (void)manager_->copies().pass(clock_.now() + slowed);
+
+  if (manager_->wants_kernels()) manager_->kernel_end(scope_, clock_.now() - began);
+  Manager::leave(batch_);
+  const auto gap = static_cast<std::uint64_t>(std::llround(recorded_.gap(in_pass_)));
+  (void)manager_->copies().pass(clock_.now() + gap);
+
+  counts_.compute += static_cast<double>(taken + slowed + gap);
+  for (std::size_t t = 0; t < tiers_.size(); ++t) {
+    counts_.read[t] += demand.read[t];
+    counts_.written[t] += demand.written[t];
+  }
+  const auto operands = trace_.operands(kernel);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto bytes = static_cast<double>(operands[i].touched.count);
+    const bool fast = places_[i] == Manager::fastest();
+    if (operands[i].role == Role::Reads || operands[i].role == Role::Updates) {
+      counts_.inputs += bytes;
+      counts_.inputs_fast += fast ? bytes : 0;
+    }
+    if (operands[i].role != Role::Reads) {
+      counts_.outputs += bytes;
+      counts_.outputs_fast += fast ? bytes : 0;
+    }
+  }
+  ++in_pass_;
+  constexpr std::uint64_t now_and_then = 64;
+  if (kernel_ % now_and_then == 0) look_at_the_heap();
+  if (options_.after_kernel) options_.after_kernel(kernel_, *manager_);
+  ++kernel_;
+}
+
+void Replay::archive(std::span<const TensorIndex> tensors) {
+  for (const auto t : tensors)
+    if (handles_[t]) manager_->hint(Hint::Archive, handles_[t].ref(), 0);
+}
+
+/// Where the policy does not free early, what has no handle any more is garbage until the iteration ends.
+void Replay::retire(std::span<const TensorIndex> tensors) {
+  for (const auto t : tensors) let_go(t);
+}
+
+void Replay::end_iteration() {
+  for (const auto t : alive_) let_go(t);
+  alive_.clear();
+  manager_->end_of_step();
+  if (options_.compacts_after_steps) manager_->compact();
+}
+
+void Replay::play(Event event) {
+  switch (event.kind) {
+    case EventKind::Kernel:
+      return kernel(trace_.kernel(event));
+    case EventKind::Archive:
+      return archive(trace_.tensors_of(event));
+    case EventKind::Retire:
+      return retire(trace_.tensors_of(event));
+    case EventKind::EndOfIteration:
+      return end_iteration();
+    case EventKind::Hint:
+      return hint(trace_.hint(event));
+    default:  // what was seen, not what the program did
+      return;
+  }
+}
+
+void Replay::hint(const trace::Hint& hint) {
+  const auto name = trace_.name(hint.hint);
+  for (const auto h : {Hint::WillUse, Hint::WillRead, Hint::WillWrite, Hint::Archive, Hint::Prefetch}) {
+    if (to_string(h) != name) continue;
+    for (const auto t : trace_.tensors_of(hint)) {
+      if (!handles_[t]) continue;
+      if (h == Hint::Prefetch)
+        (void)manager_->prefetch(handles_[t].ref());
+      else
+        manager_->hint(h, handles_[t].ref(), 0);
+    }
+  }
+}
+
+/// Some of the trace's last events may come after its last end of an iteration.
+bool Replay::ends_open() const {
+  const auto events = trace_.events();
+  return !events.empty() && events.back().kind != EventKind::EndOfIteration;
+}
+
+Counts Replay::counts() const {
+  Counts counts = counts_;
+  counts.now = clock_.now();
+  counts.statistics = manager_->statistics();
+  return counts;
+}
+
+/// Asked now and then: it is of the order of a kernel.
+void Replay::look_at_the_heap() {
+  const auto fast = manager_->statistics().tiers.front();
+  const auto free = (fast.capacity - fast.used).count;
+  if (free == 0) return;
+  fragmentation_ =
+      std::max(fragmentation_, 1 - static_cast<double>(fast.largest_free.count) / static_cast<double>(free));
+}
+
+Result Replay::result(const Counts& from, const Counts& to, double iterations) const {
+  constexpr double ns = 1e-9;
+  const auto share = [](double part, double all) { return all > 0 ? part / all : 1; };
+  const auto a_step = [&](auto after, auto before) {
+    return (static_cast<double>(after) - static_cast<double>(before)) / iterations;
+  };
+  const auto whole = [&](auto after, auto before) {
+    return static_cast<std::uint64_t>(std::llround(a_step(after, before)));
+  };
+  const Statistics &before = from.statistics, &after = to.statistics;
+  Result r;
+  r.seconds = a_step(to.now, from.now) * ns;
+  r.compute = a_step(to.compute, from.compute) * ns;
+  r.waiting = a_step(after.stalled_ns, before.stalled_ns) * ns;
+  r.moving = a_step(after.moving_ns, before.moving_ns) * ns;
+  for (std::size_t t = 0; t < tiers_.size(); ++t) {
+    Traffic traffic;
+    traffic.tier = tiers_[t].device;
+    traffic.read = traffic.read_by_kernels = whole(to.read[t], from.read[t]);
+    traffic.written = traffic.written_by_kernels = whole(to.written[t], from.written[t]);
+    traffic.high_water = after.tiers[t].high_water.count;
+    r.traffic.push_back(std::move(traffic));
+  }
+  for (auto moved : after.moved) {
+    for (const auto& earlier : before.moved) {
+      if (earlier.from != moved.from || earlier.to != moved.to || earlier.cause != moved.cause) continue;
+      moved.bytes -= earlier.bytes;
+      moved.transfers -= earlier.transfers;
+    }
+    moved.bytes = whole(moved.bytes, 0);
+    moved.transfers = whole(moved.transfers, 0);
+    if (moved.transfers == 0 && moved.bytes == 0) continue;
+    r.traffic[moved.from].read += moved.bytes;
+    r.traffic[moved.to].written += moved.bytes;
+    r.copied.push_back(moved);
+  }
+  r.evictions = a_step(after.evictions, before.evictions);
+  r.fragmentation = fragmentation_;
+  r.inputs_fast_share = share(to.inputs_fast - from.inputs_fast, to.inputs - from.inputs);
+  r.outputs_fast_share = share(to.outputs_fast - from.outputs_fast, to.outputs - from.outputs);
+  return r;
+}
+
+/// Of one pass over the trace, in seconds: what exceeds the fastest tier at the peak has been written elsewhere, but for
+/// parameters, which may have been there, and is read there again.
+double Replay::lower_bound(Bytes peak) const {
+  double compute = 0;
+  std::vector<TierIndex> fast;
+  for (std::uint32_t k = 0; k < trace_.kernels().size(); ++k) {
+    const auto& kernel = trace_.kernels()[k];
+    fast.assign(kernel.operands.count, Manager::fastest());
+    compute +=
+        costs_.kernel_ns(kernel, fast, costs_.demand(kernel, fast), recorded_.measured(k)) + recorded_.gap(k);
+  }
+  compute *= 1e-9;
+  if (peak <= tiers_.front().size || tiers_.size() < 2) return compute;
+  double parameters = 0, read = 0, write = 0;
+  for (const auto& t : trace_.tensors())
+    if (t.kind == TensorKind::Parameter) parameters += static_cast<double>(t.size.count);
+  for (std::size_t t = 1; t < devices_.size(); ++t) {
+    read = std::max(read, std::max(devices_[t]->read, devices_[t]->copy_read));
+    write = std::max(write, std::max(devices_[t]->store, devices_[t]->copy_write));
+  }
+  const auto excess = static_cast<double>((peak - tiers_.front().size).count);
+  return std::max({compute, excess / read, std::max(0.0, excess - parameters) / write});
+}
+
+Result Replay::run() {
+  const auto summary = trace::summarise(trace_);
+  const auto steps = std::max<std::uint64_t>(1, summary.iterations);
+  create_parameters();
+  auto from = counts();
+  for (unsigned pass = 0; pass < options_.passes; ++pass) {
+    in_pass_ = 0;
+    if (pass == 1) from = counts();
+    for (const auto event : trace_.events()) play(event);
+    if (ends_open()) end_iteration();
+  }
+  manager_->quiesce();
+  const auto counted = std::max(1U, options_.passes - 1) * static_cast<double>(steps);
+  auto r = result(from, counts(), counted);
+  r.peak = summary.peak;
+  r.lower_bound = lower_bound(summary.peak) / static_cast<double>(steps);
+  r.events = trace_.events().size() * options_.passes;
+  return r;
+}
+
+}  // namespace
+
+Result run(const Trace& trace, const Machine& machine, const std::vector<SimulatedTier>& tiers,
+           const PolicyFactory& policy, const Options& options) {
+  if (tiers.empty()) throw ConfigError{"a replay needs at least one tier"};
+  if (options.passes == 0) throw ConfigError{"a replay goes over its trace once at least"};
+  machine.check();
+  return Replay{trace, machine, tiers, policy, options}.run();
+}
+
+}  // namespace tier::replay

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What can be told of a trace before it is replayed: who uses a tensor when, and how much is alive.
+#include <tier/replay/replay.hpp>
+#include <tier/trace/trace.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+namespace tier::replay {
+
+inline constexpr std::uint64_t never_used = std::numeric_limits<std::uint64_t>::max();
+
+/// The next use of each tensor, as a replay goes on.
+/// \threadsafety  Externally synchronised.
+class Schedule final : public Future {
+ public:
+  Schedule(const trace::Trace& trace, unsigned passes);
+
+  /// Kernel `number`, counted over all passes, has begun: its operands' next uses are those after it.
+  void begin(const trace::Kernel& kernel);
+  void own(BlockId block, trace::TensorIndex tensor) { tensors_[block] = tensor; }
+  void disown(BlockId block) { tensors_.erase(block); }
+
+  [[nodiscard]] std::uint64_t next_use(BlockId block) const noexcept override;
+
+ private:
+  const trace::Trace& trace_;
+  std::vector<std::uint32_t> uses_;    // kernels that use a tensor, in order, one tensor after the other
+  std::vector<std::uint32_t> first_;   // of each tensor in uses_; one more at the end
+  std::vector<std::uint32_t> next_;    // of each tensor: its next use in uses_
+  std::vector<std::uint32_t> passed_;  // how often its uses have come to an end
+  unsigned passes_;
+  std::unordered_map<BlockId, trace::TensorIndex> tensors_;
+};
+
+}  // namespace tier::replay
