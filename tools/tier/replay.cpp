@@ -97,7 +97,7 @@ void write(const std::vector<Run>& runs, const std::string& path) {
 
 void replay_all(const Arguments& arguments) {
   const auto tiers = parse_simulated_tiers(arguments.tiers);
-  const auto& machine = machine_for(arguments.machine, tiers);
+  const auto machine = machine_for(arguments.machine, tiers);
   const auto trace = trace::read_file(arguments.trace);
   replay::Options options;
   if (arguments.iterations) options.passes = *arguments.iterations;
@@ -136,8 +136,9 @@ void add_replay(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--mode", arguments->mode, "Of CachedArrays, for hint_aware")
       ->check(CLI::IsMember({"0", "L", "LM", "LMP"}));
-  command->add_option("--machine", arguments->machine,
-                      "Default: the first that is known to have these devices");
+  command->add_option(
+      "--machine", arguments->machine,
+      "By name, or a file of `tier probe`; default: the first that is known to have these devices");
   command
       ->add_option("--iterations", arguments->iterations,
                    "Of the whole trace; of several the first is not counted")
