@@ -499,6 +499,7 @@ void ManagerCore::count_stall(std::uint64_t ns) noexcept {
   MutexLock lock{mutex_};
   ++counts_.stalls;
   counts_.stalled_ns += ns;
+  tell_observers(StallEvent{{}, 0, now_ns() - ns, ns, StallCause::Transfer, {}}, &Observer::on_stall);
 }
 
 Statistics ManagerCore::statistics() const {

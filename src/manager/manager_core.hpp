@@ -296,7 +296,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   // Transfers (transfers.cpp).
   Transfer* begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept
       TIER_REQUIRES(mutex_);
-  bool publish(Transfer& t, Block& b) noexcept TIER_REQUIRES(mutex_);
+  void publish(Transfer& t, Block& b, bool as_primary) noexcept TIER_REQUIRES(mutex_);
+  static bool takes_over(const Transfer& t, const Block& b) noexcept;
   void orphan(Transfer& t) noexcept TIER_REQUIRES(mutex_);
   void deliver(Transfer& t, MutexLock& lock) noexcept TIER_REQUIRES(mutex_);
   void unreference(Transfer& t) noexcept TIER_REQUIRES(mutex_);
