@@ -138,6 +138,7 @@ TEST_CASE("the default runtime's recording ends with the process, and one that a
       [] {
         Tensor<float> x{default_runtime(), {10}, "x"};
         fill(x, 1);
+        std::exit(0);
       },
       {{"TIER_TRACE", path}, {"TIER_TIERS", "dram:1MiB"}});
   CHECK(ended.errors.empty());
