@@ -497,7 +497,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       false;  // roots, resident or not, wait for the first of the line
 
   std::vector<Observer*> observers_ TIER_GUARDED_BY(mutex_);
-  std::vector<std::shared_ptr<ThreadObserver>> thread_observers_ TIER_GUARDED_BY(mutex_);  // of now and before
+  std::vector<std::shared_ptr<ThreadObserver>> thread_observers_
+      TIER_GUARDED_BY(mutex_);  // of now and before
   std::uint64_t sequence_ TIER_GUARDED_BY(mutex_) = 0;
   std::uint64_t told_ns_ TIER_GUARDED_BY(mutex_) = 0;  // time of the last event
   std::unordered_map<std::uint64_t, OpenKernel> kernels_ TIER_GUARDED_BY(mutex_);

@@ -129,9 +129,10 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   if (!error && !cancelled) add_moved(t.from_tier, to_tier, t.cause, t.size, 1);
   const auto tell_copied = [&](bool primary) TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (error || cancelled) return;
-    tell_observers(MigrationEvent{{}, t.moved, t.from_tier, to_tier, {t.size}, t.cause, t.start_ns,
-                                  now_ns() - t.start_ns, primary},
-                   &Observer::on_migration);
+    tell_observers(
+        MigrationEvent{
+            {}, t.moved, t.from_tier, to_tier, {t.size}, t.cause, t.start_ns, now_ns() - t.start_ns, primary},
+        &Observer::on_migration);
   };
   Block* b = t.block;
   if (b == nullptr) {

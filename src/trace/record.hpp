@@ -7,12 +7,12 @@ namespace tier::trace {
 
 /// In the file the low half of a record's first byte.
 enum class RecordKind : std::uint8_t {
-  Name = 1,  ///< a text, by which later records name it: 1, 2, ...
-  Tier,      ///< a text: the name of tier 0, 1, ...
-  Setting,   ///< two texts
-  Lost,      ///< words: records that found no room, names that found none
-  End,       ///< words: records in all
-  Object,    ///< x: change, y: flags, name; words: object, bytes, alignment, blocks
+  Name = 1,   ///< a text, by which later records name it: 1, 2, ...
+  Tier,       ///< a text: the name of tier 0, 1, ...
+  Setting,    ///< two texts
+  Lost,       ///< words: records that found no room, names that found none
+  End,        ///< words: records in all
+  Object,     ///< x: change, y: flags, name; words: object, bytes, alignment, blocks
   Placement,  ///< x: tier; words: block
   Hint,       ///< x: hint; words: object, block
   Migration,  ///< x: from, y: to, z: cause and flag; start, duration; words: block, bytes
@@ -28,8 +28,8 @@ inline constexpr std::uint8_t grouped_object = 2;
 inline constexpr std::uint8_t became_primary = 0x80;  ///< z of a migration
 
 // Of a record's first byte in the file: what follows beside kind, sequence number and start.
-inline constexpr unsigned record_kind_bits = 0x0f, has_duration_bit = 0x10, has_name_bit = 0x20, has_details_bit = 0x40,
-                          has_words_bit = 0x80;
+inline constexpr unsigned record_kind_bits = 0x0f, has_duration_bit = 0x10, has_name_bit = 0x20,
+                          has_details_bit = 0x40, has_words_bit = 0x80;
 
 /// In memory; `words` numbers of 64 bits follow.
 struct Record {

@@ -55,7 +55,7 @@ class ChunkPool {
   Mutex mutex_;
   CondVar room_, work_;
   std::vector<std::unique_ptr<Chunk>> free_ TIER_GUARDED_BY(mutex_);  // of the usual size
-  std::size_t full_ TIER_GUARDED_BY(mutex_) = 0;              // bytes
+  std::size_t full_ TIER_GUARDED_BY(mutex_) = 0;                      // bytes
   bool ended_ TIER_GUARDED_BY(mutex_) = false;
   bool woken_ TIER_GUARDED_BY(mutex_) = false;
 };
@@ -90,8 +90,8 @@ class RecordQueue {
   void take(auto&& use) noexcept {
     if (head_ == nullptr) head_ = first_.load(std::memory_order_acquire);  // (4) <- (3)
     while (head_ != nullptr) {
-      Chunk* const next = head_->next.load(std::memory_order_acquire);         // (4) <- (3): then it is full
-      const auto filled = head_->filled.load(std::memory_order_acquire);       // (2) <- (1)
+      Chunk* const next = head_->next.load(std::memory_order_acquire);    // (4) <- (3): then it is full
+      const auto filled = head_->filled.load(std::memory_order_acquire);  // (2) <- (1)
       while (taken_ < filled) {
         const auto* const record = reinterpret_cast<const Record*>(head_->bytes.get() + taken_);
         const auto* const words = reinterpret_cast<const std::uint64_t*>(record + 1);

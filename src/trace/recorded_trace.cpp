@@ -29,19 +29,19 @@ struct Life {
 
 struct RecordedObject {
   std::uint64_t id = 0;
-  std::uint64_t size = 0;                ///< in the end
+  std::uint64_t size = 0;  ///< in the end
   std::uint64_t alignment = 1;
-  std::vector<std::uint64_t> blocks{};   ///< in the end
+  std::vector<std::uint64_t> blocks{};  ///< in the end
   std::uint32_t name = 0;
   bool grouped = false;
   // As the walk goes:
-  std::uint32_t life = none;             ///< the last
-  TensorIndex tensor = 0;                ///< of that life
+  std::uint32_t life = none;  ///< the last
+  TensorIndex tensor = 0;     ///< of that life
   bool alive = false;
   bool destroyed = false;
-  bool created = false;                  ///< the life has been written as a whole, first
-  bool placed = false;                   ///< grouped: the life has its line
-  std::uint32_t operand = none;          ///< of the kernel at hand
+  bool created = false;          ///< the life has been written as a whole, first
+  bool placed = false;           ///< grouped: the life has its line
+  std::uint32_t operand = none;  ///< of the kernel at hand
 };
 
 struct RecordedBlock {
@@ -149,7 +149,8 @@ void TraceMaker::collect() {
     auto& object = objects_[found->second];
     object.size = std::max(object.size, words[1]);
     const auto blocks = words.subspan(3);
-    if (blocks.size() >= object.blocks.size() || object.grouped) object.blocks.assign(blocks.begin(), blocks.end());
+    if (blocks.size() >= object.blocks.size() || object.grouped)
+      object.blocks.assign(blocks.begin(), blocks.end());
     const auto change = static_cast<ObjectChange>(e.x);
     const bool comes = change == ObjectChange::Made || change == ObjectChange::Revived;
     for (std::uint32_t i = 0; i < blocks.size(); ++i) {
@@ -180,7 +181,8 @@ void TraceMaker::walk(bool writing) {
     if (recorded_.unfinished) trace_.add_header(unfinished_key, "1");
     if (recorded_.lost > 0) trace_.add_header(lost_key, std::to_string(recorded_.lost));
     for (const auto& [key, value] : recorded_.settings) {
-      if (!is_setting(key, value)) throw TraceError::at_byte(name_, 0, "a setting that could not be written as text");
+      if (!is_setting(key, value))
+        throw TraceError::at_byte(name_, 0, "a setting that could not be written as text");
       trace_.add_setting(key, value);
     }
   }
@@ -199,9 +201,9 @@ void TraceMaker::walk(bool writing) {
     }
   }
   if (trace_.memory() > limits_.memory)
-    throw TraceError::at_byte(name_, 0,
-                              "a trace that takes more than " + to_string(limits_.memory) +
-                                  " of memory, the reader's limit");
+    throw TraceError::at_byte(
+        name_, 0,
+        "a trace that takes more than " + to_string(limits_.memory) + " of memory, the reader's limit");
   next_id_ = id;
 }
 
@@ -371,7 +373,8 @@ void TraceMaker::stall(const RecordedEvent& e) {
 /// Of what was created in the iteration, what lives beyond it is a gradient to the format.
 void TraceMaker::step() {
   for (const auto o : since_the_step_)
-    if (objects_[o].alive && objects_[o].created && !writing_) lives_[objects_[o].life].kind = TensorKind::Gradient;
+    if (objects_[o].alive && objects_[o].created && !writing_)
+      lives_[objects_[o].life].kind = TensorKind::Gradient;
   since_the_step_.clear();
   if (writing_) trace_.add_end_of_iteration();
 }
@@ -380,7 +383,8 @@ void TraceMaker::scope(const RecordedEvent& e) {
   gather_operands(e);
   for (auto& use : uses_) decide_role(use);
   constexpr std::string_view order = "RWUO";
-  std::ranges::stable_sort(uses_, {}, [&](const OperandUse& use) { return order.find(static_cast<char>(use.role)); });
+  std::ranges::stable_sort(uses_, {},
+                           [&](const OperandUse& use) { return order.find(static_cast<char>(use.role)); });
   if (!writing_) return;
   std::vector<Operand> operands;
   operands.reserve(uses_.size());

@@ -92,7 +92,8 @@ class ThreadLogs {
     ended = true;
     last = {};
     for (auto& mine : all_)
-      if (const auto recording = mine.recording.lock()) mine.log->taken.store(false, std::memory_order_release);
+      if (const auto recording = mine.recording.lock())
+        mine.log->taken.store(false, std::memory_order_release);
   }
 
   /// The calling thread's log; null without memory, or where the thread is at its very end.
@@ -172,9 +173,10 @@ void Recording::write_settings(Manager& manager, const RecorderOptions& options)
   if (!options.policy.empty()) block_.add_setting("policy", as_last_text(options.policy));
   for (std::size_t t = 0; t < names.size(); ++t) {
     const auto& model = manager.tier(static_cast<TierIndex>(t)).model();
-    block_.add_setting("model." + names[t],
-                       text_of(model.read_bytes_per_second) + "," + text_of(model.write_bytes_per_second) + "," +
-                           std::to_string(model.latency.count()) + "," + std::to_string(model.parallelism));
+    block_.add_setting("model." + names[t], text_of(model.read_bytes_per_second) + "," +
+                                                text_of(model.write_bytes_per_second) + "," +
+                                                std::to_string(model.latency.count()) + "," +
+                                                std::to_string(model.parallelism));
   }
   block_.add_setting("overlap", options.asynchronous ? "async" : "sync");
   block_.add_setting("clock", "steady");
@@ -242,7 +244,8 @@ void Recording::on_object(const ObjectEvent& event) noexcept {
   if (to == nullptr) return lose();
   to->kind = RecordKind::Object;
   to->x = static_cast<std::uint8_t>(event.change);
-  to->y = static_cast<std::uint8_t>((event.placed ? placed_object : 0) | (object.grouped ? grouped_object : 0));
+  to->y =
+      static_cast<std::uint8_t>((event.placed ? placed_object : 0) | (object.grouped ? grouped_object : 0));
   to->name = event.change == ObjectChange::Made ? name_of(object.name) : 0;
   to->start = event.time_ns;
   to->sequence = next();
@@ -406,15 +409,16 @@ void Recording::write_all() noexcept {
     add_lost();
   } catch (const std::bad_alloc&) {  // another time
   }
-  const auto add = [&](const Record& record, std::span<const std::uint64_t> words) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    try {
-      block_.add(record, words, ticks_);
-      ++records_;
-    } catch (const std::bad_alloc&) {
-      lose();
-    }
-    if (block_.size() >= usual_block) write_block();
-  };
+  const auto add = [&](const Record& record, std::span<const std::uint64_t> words)
+                       TIER_NO_THREAD_SAFETY_ANALYSIS {
+                         try {
+                           block_.add(record, words, ticks_);
+                           ++records_;
+                         } catch (const std::bad_alloc&) {
+                           lose();
+                         }
+                         if (block_.size() >= usual_block) write_block();
+                       };
   for (std::size_t i = 0;; ++i) {
     RecordQueue* queue = nullptr;
     {

@@ -119,7 +119,8 @@ class Recording final : public Observer,
   Ticks ticks_;  // `now` by all, the rest under `writing_`
   BlockOfRecords block_ TIER_GUARDED_BY(writing_);
   std::size_t written_names_ TIER_GUARDED_BY(writing_) = 0;
-  std::uint64_t written_lost_ TIER_GUARDED_BY(writing_) = 0, written_lost_names_ TIER_GUARDED_BY(writing_) = 0;
+  std::uint64_t written_lost_ TIER_GUARDED_BY(writing_) = 0, written_lost_names_
+                                                             TIER_GUARDED_BY(writing_) = 0;
   std::uint64_t records_ TIER_GUARDED_BY(writing_) = 0;
 
   Mutex finishing_;  // outermost: before the manager's

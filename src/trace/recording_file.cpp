@@ -48,7 +48,8 @@ void RecordingFile::write(std::string_view bytes) noexcept {
 
 void RecordingFile::fail(const char* why) noexcept {
   if (std::exchange(failed_, true)) return;
-  std::fprintf(stderr, "libtier: the recording \"%s\" ends here, the program goes on: %s\n", path_.c_str(), why);
+  std::fprintf(stderr, "libtier: the recording \"%s\" ends here, the program goes on: %s\n", path_.c_str(),
+               why);
 }
 
 void RecordingFile::close() noexcept {

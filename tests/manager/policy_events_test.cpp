@@ -253,9 +253,9 @@ TEST_CASE("an observer sees the migrations, the stalls and the occupancy of each
   for (const auto& told : listener.rest.lines())
     if (told.what != "region" && told.what != "object" && told.what != "placement")
       lines.push_back(told.what);
-  const std::vector<std::string> expected{"evict 1 0>1 0",      "evict 2 0>1 614400", "stall in 0",
-                                          "miss 1 1>0 0",       "evict 1 0>1 614400", "stall in 0",
-                                          "miss 2 1>0 614400",  "stall in 3"};
+  const std::vector<std::string> expected{"evict 1 0>1 0",     "evict 2 0>1 614400", "stall in 0",
+                                          "miss 1 1>0 0",      "evict 1 0>1 614400", "stall in 0",
+                                          "miss 2 1>0 614400", "stall in 3"};
   CHECK(lines == expected);
   const auto statistics = manager->statistics();
   for (std::size_t t = 0; t < 2; ++t)

@@ -112,7 +112,8 @@ TEST_CASE("TIER_TRACE records all runtimes of the process, each in a file of its
         fill(y, 1);
         fill(y, 2);
         Runtime moved{std::move(second)};
-        std::fprintf(stderr, "%s", moved.recorder() != nullptr && second.recorder() == nullptr ? "good" : "bad");
+        std::fprintf(stderr, "%s",
+                     moved.recorder() != nullptr && second.recorder() == nullptr ? "good" : "bad");
         { const auto gone = std::move(y); }
       },
       {{"TIER_TRACE", path}});
@@ -125,7 +126,9 @@ TEST_CASE("TIER_TRACE records all runtimes of the process, each in a file of its
   for (const auto* trace : {&first, &second}) CHECK_FALSE(trace->header(trace::unfinished_key));
 }
 
-TEST_CASE("the default runtime's recording ends with the process, and one that another process has is passed over") {
+TEST_CASE(
+    "the default runtime's recording ends with the process, and one that another process has is passed "
+    "over") {
   const test::TemporaryDirectory directory;
   const auto path = directory.path() + "/run.tt";
   std::optional<Runtime> ours;
@@ -133,14 +136,13 @@ TEST_CASE("the default runtime's recording ends with the process, and one that a
     ours.emplace(small());
     ours->record(path);
   }
-  const auto ended = run_in_child(
-      "default",
-      [] {
-        Tensor<float> x{default_runtime(), {10}, "x"};
-        fill(x, 1);
-        std::exit(0);
-      },
-      {{"TIER_TRACE", path}, {"TIER_TIERS", "dram:1MiB"}});
+  const auto ended = run_in_child("default",
+                                  [] {
+                                    Tensor<float> x{default_runtime(), {10}, "x"};
+                                    fill(x, 1);
+                                    std::exit(0);
+                                  },
+                                  {{"TIER_TRACE", path}, {"TIER_TIERS", "dram:1MiB"}});
   CHECK(ended.errors.empty());
   ours->recorder()->finish();
   CHECK(trace::read_file(path).kernels().empty());
@@ -153,9 +155,7 @@ TEST_CASE("a trace that cannot be written is refused, and TIER_TRACE named") {
   const auto message = [](const std::string& path, const std::string& label) {
     return run_in_child(
                label,
-               [] {
-                 std::fputs(test::message_of<ConfigError>([] { Runtime{small()}; }).c_str(), stderr);
-               },
+               [] { std::fputs(test::message_of<ConfigError>([] { Runtime{small()}; }).c_str(), stderr); },
                {{"TIER_TRACE", path}})
         .errors;
   };
@@ -165,8 +165,9 @@ TEST_CASE("a trace that cannot be written is refused, and TIER_TRACE named") {
   CHECK(message("/", "folder").starts_with("TIER_TRACE: open of \"/\": Is a directory"));
   auto options = small();
   options.trace = "/none/run.tt";
-  CHECK(test::message_of<TierError>([&] { const Runtime runtime{std::move(options)}; })
-            .starts_with("open of \"/none/run.tt\": No such file or directory"));
+  CHECK(test::message_of<TierError>([&] {
+          const Runtime runtime{std::move(options)};
+        }).starts_with("open of \"/none/run.tt\": No such file or directory"));
 }
 
 TEST_CASE("the environment composes a runtime, and its mistakes name the variable") {

@@ -106,17 +106,22 @@ TEST_CASE("what is wrong in a binary trace is told with its byte") {
   CHECK(message_of("text") == "t: at byte 0: expected a trace in binary form");
   auto other = test::header_of(2);
   other[8] = 9;
-  CHECK(message_of(other) ==
-        "t: at byte 0: a binary form that is not known: version 9, known is version 1");
+  CHECK(message_of(other) == "t: at byte 0: a binary form that is not known: version 9, known is version 1");
   CHECK(message_of(test::header_of(7)) == "t: at byte 0: content that is not known: 7");
   auto damaged = with_payload(std::string(4, '\x12')) + block_of("x");
   damaged[16 + 8] = '\x13';
   CHECK(message_of(damaged) == "t: at byte 16: the CRC-32 of a block is another: it was changed");
 
   const std::string name{"\x01\x01x", 3}, blank{"\x01\x03x y", 5}, end{"\x03\0\0", 3};
-  const std::string tensor{"\x10\x05\x08p\x01", 5}, kernel = std::string{"\x11\x01" "f", 3} + std::string(8, '\0');
+  const std::string tensor{"\x10\x05\x08p\x01", 5}, kernel =
+                                                        std::string{
+                                                            "\x11\x01"
+                                                            "f",
+                                                            3} +
+                                                        std::string(8, '\0');
   const auto of = [](const std::string& payload) { return message_of(with_payload(payload)); };
-  CHECK(read_bytes(with_payload(name + tensor + kernel + std::string{"\x01\xd2\0", 3} + std::string{"\x03\x01\x01", 3}))
+  CHECK(read_bytes(with_payload(name + tensor + kernel + std::string{"\x01\xd2\0", 3} +
+                                std::string{"\x03\x01\x01", 3}))
             .kernels()
             .size() == 1);
   CHECK(of(end + end) == "t: at byte 27: a record after the end");
@@ -132,18 +137,33 @@ TEST_CASE("what is wrong in a binary trace is told with its byte") {
   CHECK(of(name + std::string{"\x02\x01\x01\x02\x01\x01", 6}).ends_with(": the header has x twice"));
   CHECK(of(name + tensor + std::string{"\x02\x01\x01", 3}).ends_with(": the header comes before all events"));
   CHECK(of(name + tensor + tensor).ends_with(": tensor 5 is declared a second time"));
-  CHECK(of(name + std::string{"\x10\x05\x08z\x01", 5}).ends_with(": unknown kind, known are p, g, a, t, s and i"));
-  CHECK(of(std::string{"\x01\x01-\x10\x05\x08p\x01", 8}).ends_with(": a name that could not be written as text"));
+  CHECK(of(name + std::string{"\x10\x05\x08z\x01", 5})
+            .ends_with(": unknown kind, known are p, g, a, t, s and i"));
+  CHECK(of(std::string{"\x01\x01-\x10\x05\x08p\x01", 8})
+            .ends_with(": a name that could not be written as text"));
   CHECK(of(name + std::string{"\x11\x01x", 3}).ends_with(": unknown phase, known are f, b and u"));
-  CHECK(of(name + std::string{"\x11\x01" "f", 3} + std::string(8, '\xff')).ends_with(": flops are a number of 0 or more"));
-  CHECK(of(name + tensor + kernel + std::string{"\x02\xd5\0\xd2\0", 5}).ends_with(": operands stand under R, then W, U and O"));
-  CHECK(of(name + tensor + kernel + std::string{"\x01\xd2\x07", 3}).ends_with(": tensor number 7 is not declared before"));
-  CHECK(of(blank + std::string{"\x11\x01" "f", 3}).ends_with(": a word that could not be written as text"));
-  CHECK(of(name + tensor + kernel + std::string{"\x01\xd7\0", 3}).find("is a parameter") != std::string::npos);
+  CHECK(of(name +
+           std::string{"\x11\x01"
+                       "f",
+                       3} +
+           std::string(8, '\xff'))
+            .ends_with(": flops are a number of 0 or more"));
+  CHECK(of(name + tensor + kernel + std::string{"\x02\xd5\0\xd2\0", 5})
+            .ends_with(": operands stand under R, then W, U and O"));
+  CHECK(of(name + tensor + kernel + std::string{"\x01\xd2\x07", 3})
+            .ends_with(": tensor number 7 is not declared before"));
+  CHECK(of(blank + std::string{"\x11\x01"
+                               "f",
+                               3})
+            .ends_with(": a word that could not be written as text"));
+  CHECK(of(name + tensor + kernel + std::string{"\x01\xd7\0", 3}).find("is a parameter") !=
+        std::string::npos);
   CHECK(of(std::string{"\x15\x02\x01", 3}).ends_with(": a time before the start, or after 292 years"));
   CHECK(of(std::string{"\x1b\0\0", 3}).ends_with(": a setting that could not be written as text"));
-  CHECK(of(name + tensor + std::string{"\x16\x02\x02\0\0\x01\x01\x01\x09\0", 10}).ends_with(": unknown cause"));
-  CHECK(of(name + tensor + std::string{"\x1c\x02\x02\0\0\x01\x03", 7}).ends_with(": an alignment is a power of two"));
+  CHECK(
+      of(name + tensor + std::string{"\x16\x02\x02\0\0\x01\x01\x01\x09\0", 10}).ends_with(": unknown cause"));
+  CHECK(of(name + tensor + std::string{"\x1c\x02\x02\0\0\x01\x03", 7})
+            .ends_with(": an alignment is a power of two"));
   CHECK(of(name + std::string{"\x1a\x02\x02\x01\x02\x01\x07", 7}).ends_with(": 1 rows are listed, not 2"));
   CHECK(of("\x03" + std::string(10, '\xff')).ends_with(": a number of more than 64 bits"));
 }
@@ -155,5 +175,6 @@ TEST_CASE("a binary trace may not be larger than the reader's limits, whatever i
   CHECK(message_of(bytes, {.memory = 20_B})
             .ends_with(": a trace that takes more than 20 of memory, the reader's limit"));
   auto large = test::header_of(2) + std::string{"\xff\xff\xff\0....", 8};
-  CHECK(message_of(large) == "t: at byte 16: the file is cut off within a block");  // and nothing was reserved
+  CHECK(message_of(large) ==
+        "t: at byte 16: the file is cut off within a block");  // and nothing was reserved
 }

@@ -96,7 +96,8 @@ std::string damaged_within(const std::string& file, const std::vector<std::strin
                            std::mt19937_64& random) {
   std::string result = file.substr(0, binary_header_size);
   for (const auto& payload : payloads_of(file))
-    if (random() % 8 != 0) result += test::block_of(random() % 2 ? test::damaged(payload, examples, random) : payload);
+    if (random() % 8 != 0)
+      result += test::block_of(random() % 2 ? test::damaged(payload, examples, random) : payload);
   return result;
 }
 
@@ -122,7 +123,8 @@ std::string recorded(std::mt19937_64& random) {
     options.trace = path;
     Runtime runtime{std::move(options)};
     std::vector<tier::Tensor<float>> all;
-    for (int i = 0; i < 4; ++i) all.emplace_back(runtime, Shape{1 + random() % 96, 1024}, "t" + std::to_string(i));
+    for (int i = 0; i < 4; ++i)
+      all.emplace_back(runtime, Shape{1 + random() % 96, 1024}, "t" + std::to_string(i));
     all.emplace_back(runtime, Shape{8}, "small");
     for (int i = 0; i < 30; ++i) {
       auto& tensor = all[random() % all.size()];

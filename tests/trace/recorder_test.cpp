@@ -39,8 +39,8 @@
 using namespace tier;
 using tier::test::run_in_child;
 using tier::test::TemporaryDirectory;
-using tier::trace::Event, tier::trace::EventKind, tier::trace::Kernel, tier::trace::lost_key, tier::trace::read_file,
-    tier::trace::Recorder, tier::trace::Trace, tier::trace::unfinished_key;
+using tier::trace::Event, tier::trace::EventKind, tier::trace::Kernel, tier::trace::lost_key,
+    tier::trace::read_file, tier::trace::Recorder, tier::trace::Trace, tier::trace::unfinished_key;
 
 namespace {
 
@@ -70,7 +70,8 @@ Moved moved_in(const Statistics& statistics) {
   Moved all;
   for (const auto& m : statistics.moved)
     if (m.bytes > 0)
-      all[{statistics.tiers[m.from].name, statistics.tiers[m.to].name, std::string{to_string(m.cause)}}] += m.bytes;
+      all[{statistics.tiers[m.from].name, statistics.tiers[m.to].name, std::string{to_string(m.cause)}}] +=
+          m.bytes;
   return all;
 }
 Moved moved_in(const Trace& trace) {
@@ -211,7 +212,8 @@ TEST_CASE("the bytes that a recording tells of are those that the runtime counte
       Runtime runtime{std::move(options)};
       std::vector<Tensor<float>> tensors;
       const auto any = [&]() -> Tensor<float>& { return tensors[random() % tensors.size()]; };
-      for (int i = 0; i < 8; ++i) overwrite(tensors.emplace_back(runtime, Shape{1 + random() % 96, 1024}, "t"));
+      for (int i = 0; i < 8; ++i)
+        overwrite(tensors.emplace_back(runtime, Shape{1 + random() % 96, 1024}, "t"));
       for (int i = 0; i < 600; ++i) {
         switch (random() % 8) {
           case 0:
@@ -407,20 +409,20 @@ TEST_CASE("a recording that is cut off anywhere is what its whole blocks say, an
 TEST_CASE("after a crash the recording has what had happened up to the last flush") {
   const TemporaryDirectory directory;
   const auto path = directory.path() + "/run.tt";
-  const auto ended = run_in_child(
-      "killed",
-      [] {
-        Runtime runtime{two_tiers(std::getenv("TRACE_TO"))};
-        Tensor<float> x{runtime, large, "x"}, y{runtime, large, "y"}, z{runtime, large, "z"};
-        overwrite(x);
-        overwrite(y);
-        overwrite(z);
-        runtime.recorder()->flush();
-        add(x, y);
-        const KernelScope open{"never ended", reads(z)};
-        std::raise(SIGKILL);
-      },
-      {{"TRACE_TO", path}});
+  const auto ended =
+      run_in_child("killed",
+                   [] {
+                     Runtime runtime{two_tiers(std::getenv("TRACE_TO"))};
+                     Tensor<float> x{runtime, large, "x"}, y{runtime, large, "y"}, z{runtime, large, "z"};
+                     overwrite(x);
+                     overwrite(y);
+                     overwrite(z);
+                     runtime.recorder()->flush();
+                     add(x, y);
+                     const KernelScope open{"never ended", reads(z)};
+                     std::raise(SIGKILL);
+                   },
+                   {{"TRACE_TO", path}});
   CHECK(ended.signal == SIGKILL);
   const auto trace = read_file(path);
   CHECK(is_unfinished(trace));
@@ -444,29 +446,29 @@ TEST_CASE("a full disk ends the recording with one message, and the program goes
   const test::SmallDisk disk{"64k"};
   const auto path = (disk.mounted() ? disk.path() : directory.path()) + "/run.tt";
   const bool mounted = disk.mounted();
-  const auto ended = run_in_child(
-      "full",
-      [] {
-        if (std::getenv("LIMITED")[0] == '1') {
-          const ::rlimit limit{64 << 10, 64 << 10};
-          ::setrlimit(RLIMIT_FSIZE, &limit);
-        }
-        RuntimeOptions options;
-        options.tiers = {tiers::dram(1_MiB)};
-        options.trace = std::getenv("TRACE_TO");
-        Runtime runtime{std::move(options)};
-        Tensor<float> x{runtime, large, "x"};
-        int kernels = 0;
-        for (; !runtime.recorder()->failed() && kernels < 10'000'000; ++kernels) overwrite(x);
-        for (int more = 0; more < 1000; ++more) overwrite(x);
-        std::fprintf(stderr, "%s", runtime.recorder()->failed() ? "went on" : "never failed");
-      },
-      {{"TRACE_TO", path}, {"LIMITED", mounted ? "0" : "1"}});
+  const auto ended =
+      run_in_child("full",
+                   [] {
+                     if (std::getenv("LIMITED")[0] == '1') {
+                       const ::rlimit limit{64 << 10, 64 << 10};
+                       ::setrlimit(RLIMIT_FSIZE, &limit);
+                     }
+                     RuntimeOptions options;
+                     options.tiers = {tiers::dram(1_MiB)};
+                     options.trace = std::getenv("TRACE_TO");
+                     Runtime runtime{std::move(options)};
+                     Tensor<float> x{runtime, large, "x"};
+                     int kernels = 0;
+                     for (; !runtime.recorder()->failed() && kernels < 10'000'000; ++kernels) overwrite(x);
+                     for (int more = 0; more < 1000; ++more) overwrite(x);
+                     std::fprintf(stderr, "%s", runtime.recorder()->failed() ? "went on" : "never failed");
+                   },
+                   {{"TRACE_TO", path}, {"LIMITED", mounted ? "0" : "1"}});
   CAPTURE(ended.errors);
   CHECK(ended.code == 0);
   const std::string error = mounted ? "No space left on device" : "File too large";
-  CHECK(ended.errors == "libtier: the recording \"" + path + "\" ends here, the program goes on: write: " + error +
-                            "\nwent on");
+  CHECK(ended.errors == "libtier: the recording \"" + path +
+                            "\" ends here, the program goes on: write: " + error + "\nwent on");
   const auto trace = read_file(path);
   CHECK(is_unfinished(trace));
   CHECK(trace.kernels().size() > 0);
@@ -520,7 +522,8 @@ TEST_CASE("threads record side by side, each of their scopes in its order") {
   CHECK(last.size() == threads);
 }
 
-TEST_CASE("where the writer falls behind, scopes wait and lose nothing; what cannot wait is lost and counted") {
+TEST_CASE(
+    "where the writer falls behind, scopes wait and lose nothing; what cannot wait is lost and counted") {
   const TemporaryDirectory directory;
   const auto path = directory.path() + "/pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -571,24 +574,24 @@ TEST_CASE("where the writer falls behind, scopes wait and lose nothing; what can
 TEST_CASE("the child of a fork writes nothing into the file of its parent") {
   const TemporaryDirectory directory;
   const auto path = directory.path() + "/run.tt";
-  const auto ended = run_in_child(
-      "forks",
-      [] {
-        Runtime runtime{two_tiers(std::getenv("TRACE_TO"))};
-        Tensor<float> x{runtime, large, "x"};
-        overwrite(x, "before");
-        const auto child = ::fork();
-        if (child == 0) {
-          overwrite(x, "in the child");
-          { const Runtime gone{std::move(runtime)}; }
-          std::exit(7);  // with what is done at the end of a process
-        }
-        int status = 0;
-        ::waitpid(child, &status, 0);
-        overwrite(x, "after");
-        std::fprintf(stderr, "child %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-      },
-      {{"TRACE_TO", path}});
+  const auto ended =
+      run_in_child("forks",
+                   [] {
+                     Runtime runtime{two_tiers(std::getenv("TRACE_TO"))};
+                     Tensor<float> x{runtime, large, "x"};
+                     overwrite(x, "before");
+                     const auto child = ::fork();
+                     if (child == 0) {
+                       overwrite(x, "in the child");
+                       { const Runtime gone{std::move(runtime)}; }
+                       std::exit(7);  // with what is done at the end of a process
+                     }
+                     int status = 0;
+                     ::waitpid(child, &status, 0);
+                     overwrite(x, "after");
+                     std::fprintf(stderr, "child %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+                   },
+                   {{"TRACE_TO", path}});
   CHECK(ended.errors == "child 7");
   const auto trace = read_file(path);
   CHECK_FALSE(is_unfinished(trace));

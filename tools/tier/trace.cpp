@@ -88,7 +88,8 @@ void add_convert(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
           "Where to: packed by gzip or zstd if the name ends in .gz or .zst, binary if it ends in .tt before "
           "that. Written as a whole or not at all")
       ->required();
-  const std::map<std::string, trace::Form> forms{{"text", trace::Form::Text}, {"binary", trace::Form::Binary}};
+  const std::map<std::string, trace::Form> forms{{"text", trace::Form::Text},
+                                                 {"binary", trace::Form::Binary}};
   command->add_option("--to", arguments->form, "The form, whatever the name is")
       ->transform(CLI::CheckedTransformer(forms).description(""))
       ->type_name("text|binary");
