@@ -2,6 +2,7 @@
 #include "trace/recording.hpp"
 
 #include <unistd.h>
+#include <tier/core/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -469,8 +470,10 @@ void Recording::add_new_names() {
 
 // --- for users -------------------------------------------------------------------------------------------
 
-Recorder::Recorder(std::shared_ptr<Manager> manager, const std::string& path, const RecorderOptions& options)
-    : recording_{std::make_shared<Recording>(manager, path, options)} {
+Recorder::Recorder(std::shared_ptr<Manager> manager, const std::string& path,
+                   const RecorderOptions& options) {
+  if (manager->thread_observer() != nullptr) throw ConfigError{"the runtime is recorded already"};
+  recording_ = std::make_shared<Recording>(manager, path, options);
   recording_->begin(*manager);
 }
 
