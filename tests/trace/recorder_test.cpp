@@ -458,7 +458,9 @@ TEST_CASE("a full disk ends the recording with one message, and the program goes
                      options.trace = std::getenv("TRACE_TO");
                      Runtime runtime{std::move(options)};
                      Tensor<float> x{runtime, large, "x"};
-                     int kernels = 0;
+                     overwrite(x);
+                     runtime.recorder()->flush();  // one block at least has room
+                     int kernels = 1;
                      for (; !runtime.recorder()->failed() && kernels < 10'000'000; ++kernels) overwrite(x);
                      for (int more = 0; more < 1000; ++more) overwrite(x);
                      std::fprintf(stderr, "%s", runtime.recorder()->failed() ? "went on" : "never failed");
