@@ -61,6 +61,7 @@ class LiveRecordings {
     const MutexLock lock{mutex_};
     std::erase_if(all_, [](const auto& one) { return one.expired(); });
     all_.push_back(recording);
+    process_ = ::getpid();
   }
 
  private:
@@ -68,6 +69,8 @@ class LiveRecordings {
     std::atexit([] { instance().finish(); });
   }
   void finish() noexcept {
+    if (::getpid() != process_)
+      return;  // of the child of a fork none is, and the lock may be a lost thread's
     std::vector<std::weak_ptr<Recording>> all;
     {
       const MutexLock lock{mutex_};
@@ -79,6 +82,7 @@ class LiveRecordings {
 
   Mutex mutex_;
   std::vector<std::weak_ptr<Recording>> all_ TIER_GUARDED_BY(mutex_);
+  std::atomic<int> process_{0};
 };
 
 }  // namespace
