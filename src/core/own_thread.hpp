@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Threads of the library's own.
-#include <signal.h>
-
+#include <csignal>
 #include <thread>
 #include <utility>
 

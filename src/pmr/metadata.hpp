@@ -20,12 +20,13 @@ struct MetadataAllocator {
   MetadataAllocator(const MetadataAllocator<U>&) noexcept {}  // NOLINT: implicit, as of any allocator
 
   [[nodiscard]] T* allocate(std::size_t n) {
-    if (n > std::size_t(-1) / sizeof(T)) throw std::bad_array_new_length{};
+    constexpr auto size = sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers, too
+    if (n > std::size_t(-1) / size) throw std::bad_array_new_length{};
     void* p = nullptr;
     if constexpr (alignof(T) > alignof(std::max_align_t))
-      p = std::aligned_alloc(alignof(T), n * sizeof(T));
+      p = std::aligned_alloc(alignof(T), n * size);
     else
-      p = std::malloc(n * sizeof(T));  // NOLINT: a class template, sized above
+      p = std::malloc(n * size);  // NOLINT: a class template, sized above
     if (p != nullptr) return static_cast<T*>(p);
     throw std::bad_alloc{};
   }
@@ -51,7 +52,7 @@ template <class T, class... Args>
   if (p == nullptr) throw std::bad_alloc{};
   std::unique_ptr<void, decltype(&std::free)> memory{p, &std::free};
   MetadataPtr<T> made{::new (p) T(std::forward<Args>(args)...)};
-  memory.release();
+  (void)memory.release();
   return made;
 }
 

@@ -22,7 +22,8 @@ constexpr std::size_t largest_alignment = std::size_t{2} << 20;  // that of a ti
 
 std::string names_of_tiers(Manager& manager) {
   std::string names;
-  for (TierIndex t = 0; t < manager.tier_count(); ++t)
+  const auto tiers = static_cast<TierIndex>(manager.tier_count());
+  for (TierIndex t = 0; t < tiers; ++t)
     if (manager.tier(t).base() != nullptr)
       names.append(names.empty() ? "" : ", ").append(manager.tier(t).name());
   return names;
@@ -38,7 +39,8 @@ TierIndex checked_tier(Manager& manager, TierIndex tier) {
 }
 
 TierIndex find_tier(Manager& manager, std::string_view name) {
-  for (TierIndex t = 0; t < manager.tier_count(); ++t)
+  const auto tiers = static_cast<TierIndex>(manager.tier_count());
+  for (TierIndex t = 0; t < tiers; ++t)
     if (manager.tier(t).name() == name) {
       if (manager.tier(t).base() != nullptr) return t;
       throw ConfigError{"the CPU cannot address this tier", name, 0, names_of_tiers(manager)};
