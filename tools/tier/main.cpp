@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  The program `tier`.
 #include "info.hpp"
+#include "report.hpp"
 #include "trace.hpp"
 
 #include <tier/core/config.hpp>
@@ -41,6 +42,7 @@ int main(int argc, char** argv) try {
   app.require_subcommand(1);
   add_info(app);
   tier::tool::add_trace(app);
+  tier::tool::add_report(app);
   CLI11_PARSE(app, argc, argv);  // runs the command
   return 0;
 } catch (const std::exception& error) {

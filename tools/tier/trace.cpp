@@ -9,34 +9,20 @@
 #include <memory>
 #include <string>
 
+#include "trace_input.hpp"
+
 namespace tier::tool {
 namespace {
 
 /// What the commands are given.
 struct Arguments {
-  std::string in, out;
-  trace::ReadLimits limits;
+  TraceInput in;
+  std::string out;
 };
 
-void add_limit(CLI::App& command, const std::string& name, Bytes& limit, const std::string& what) {
-  command
-      .add_option_function<std::string>(
-          name, [&limit](const std::string& size) { limit = parse_bytes(size); },
-          "Refuse " + what + " than SIZE")
-      ->type_name("SIZE")
-      ->default_str(to_string(limit));
-}
-
-void add_input(CLI::App& command, Arguments& arguments, const std::string& name) {
-  command.add_option(name, arguments.in, "A trace as text, as it is or packed by gzip or zstd")->required();
-  add_limit(command, "--max-line", arguments.limits.line, "a line longer");
-  add_limit(command, "--max-text", arguments.limits.text, "a text that unpacks to more");
-  add_limit(command, "--max-memory", arguments.limits.memory, "a trace that takes more memory");
-}
-
 void check(const Arguments& arguments) {
-  const auto& path = arguments.in;
-  const auto all = trace::summarise(trace::read_file(path, arguments.limits), path);
+  const auto& path = arguments.in.path;
+  const auto all = trace::summarise(trace::read_file(path, arguments.in.limits), path);
   std::printf("%s: a trace that keeps every rule\n", path.c_str());
   const auto print = [](const char* what, std::uint64_t count) {
     std::printf("  %-12s%llu\n", what, static_cast<unsigned long long>(count));
@@ -49,13 +35,13 @@ void check(const Arguments& arguments) {
 }
 
 void convert(const Arguments& arguments) {
-  trace::write_file(trace::read_file(arguments.in, arguments.limits), arguments.out);
+  trace::write_file(trace::read_file(arguments.in.path, arguments.in.limits), arguments.out);
 }
 
 void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
   auto* const command =
       trace.add_subcommand("check", "Whether a trace keeps every rule, and what it has in all");
-  add_input(*command, *arguments, "FILE");
+  add_trace_input(*command, arguments->in, "FILE");
   command->footer(
       "Says tensors, kernels, iterations, events and the most bytes alive at once; or what is wrong, with "
       "file "
@@ -65,7 +51,7 @@ void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
 
 void add_convert(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
   auto* const command = trace.add_subcommand("convert", "Writes a trace in its canonical form, or packed");
-  add_input(*command, *arguments, "IN");
+  add_trace_input(*command, arguments->in, "IN");
   command
       ->add_option(
           "OUT", arguments->out,
