@@ -36,14 +36,16 @@ Axis axis_of(const Trace& trace, bool timed, std::size_t most_bins) {
     if (event.kind == EventKind::Stall) see(trace.stall(event).start, trace.stall(event).duration);
     if (event.kind == EventKind::Hint) see(trace.hint(event).start);
     if (event.kind == EventKind::Fault) see(trace.fault(event).start);
+    if (event.kind == EventKind::Placement) see(trace.placement(event).start);
     if (event.kind == EventKind::RowAccess) see(trace.row_access(event).start);
   }
   return make_axis(true, first, last, most_bins);
 }
 
 void keep_if_used(std::vector<Layer>& layers, std::string_view name, std::size_t colour,
-                  const SpreadBins& bins) {
+                  const SpreadBins& bins, double scale = 1) {
   auto values = bins.per_width();
+  for (auto& value : values) value *= scale;
   if (std::ranges::any_of(values, [](double v) { return v > 0; }))
     layers.push_back({std::string{name}, colour, std::move(values)});
 }
@@ -151,7 +153,8 @@ std::vector<Traffic> traffic_of(const Trace& trace, std::span<const MigrationRow
   for (std::size_t i = 0; i < count; ++i) {
     if (i < most_charts) std::tie(all[i].from, all[i].to) = pairs[i].second;
     for (std::size_t cause = 0; cause < cause_count; ++cause)
-      keep_if_used(all[i].layers, name_of(static_cast<trace::Cause>(cause)), cause, bins[i][cause]);
+      keep_if_used(all[i].layers, name_of(static_cast<trace::Cause>(cause)), cause, bins[i][cause],
+                   axis.timed ? 1e9 : 1);
   }
   return all;
 }
@@ -219,6 +222,7 @@ Totals totals_of(const Trace& trace, const Axis& axis) {
       case EventKind::Archive:
       case EventKind::Retire:
       case EventKind::Setting:
+      case EventKind::Placement:
         break;
     }
   if (begun) ++t.iterations;

@@ -38,7 +38,7 @@ struct Occupancy {
   std::uint64_t peak = 0;       ///< the highest of all bins, exact
 };
 
-/// What moves from one tier to another: bytes, for each cause, by the bin's width.
+/// What moves from one tier to another: for each cause the bytes per second (per kernel, where there are no times), the mean over each bin.
 struct Traffic {
   std::string from, to;  ///< empty, both: all pairs that have no chart of their own
   std::vector<Layer> layers;
@@ -75,10 +75,10 @@ struct StallRow {
 };
 
 enum class HintTrouble : std::uint8_t {
-  Late,      ///< fetched because of a hint, and still on the way when a kernel wanted it
+  Late,  ///< fetched ahead (cause `hint` or `plan`), and not there yet when a kernel that uses it was entered
   Missed,    ///< announced by a hint, and yet fetched only when a kernel missed it
   Archived,  ///< archived, and missed within `soon` kernels
-  InVain     ///< fetched because of a hint, and moved out or retired before a kernel used it
+  InVain     ///< fetched ahead, and moved out or retired before a kernel used it
 };
 inline constexpr std::uint64_t soon = 16;
 

@@ -87,7 +87,10 @@ std::string x_axis(const Axis& axis) {
   const auto begin = static_cast<double>(axis.begin);
   for (auto tick = std::ceil(begin / step) * step; tick <= begin + span; tick += step)
     html += "<i style=\"left:" + fixed(100 * (tick - begin) / span, 2) + "%\"><b>" +
-            escape(axis.timed ? human_time(tick) : human_number(tick, 6)) + "</b></i>";
+            escape(tick == 0    ? "0"
+                   : axis.timed ? human_time(tick)
+                                : human_number(tick, 6)) +
+            "</b></i>";
   return html;
 }
 
@@ -181,7 +184,8 @@ std::string to_figure(const Chart& chart, const Axis& axis, std::size_t number, 
   if (chart.limit && *chart.limit <= top)
     html += "<path class=\"limit\" d=\"M0 " + fixed(height * (1 - *chart.limit / top)) + "H" +
             std::to_string(axis.bins) + "\"/>";
-  return html + "</svg></div>" + legend(chart, top) + "</figure>\n";
+  return html + "</svg></div>" + legend(chart, top) + "<p class=\"how\">" + escape(chart.how) +
+         "</p></figure>\n";
 }
 
 nlohmann::json to_json(const Chart& chart) {

@@ -20,6 +20,7 @@ struct Chart {
   std::span<const Layer> layers;    ///< from the lowest
   std::span<const double> highest;  ///< a line above them; may be empty
   std::optional<double> limit;      ///< a dashed line
+  std::string how;                  ///< a sentence under it, any text: how to read it
 };
 
 /// How many columns the picture has at most, each the mean of some bins.

@@ -72,6 +72,32 @@ std::string stall_table(const Report& r) {
   return table.html(rest_of(r.stalls.size(), "scope", human_time(static_cast<double>(rest))));
 }
 
+/// How to read the picture of one tier, and the most that was in it.
+std::string filling(const Occupancy& one, bool placed) {
+  const auto peak = static_cast<double>(one.peak);
+  if (!placed)
+    return "How many bytes the program needs from kernel to kernel: what was made and is not retired yet. "
+           "The highest place, " +
+           human_bytes(peak) + ", is the memory that it takes without tiers.";
+  if (!one.capacity)
+    return "How many bytes had their home here: the higher the area, the more. At most it was " +
+           human_bytes(peak) + ".";
+  return "How full it was: the higher the area, the more bytes had their home here; at the dashed line it "
+         "was full, and "
+         "something had to leave before anything could come. At most it was " +
+         human_bytes(peak) + ", " + human_share(peak, static_cast<double>(one.capacity->count)) +
+         " of its capacity.";
+}
+
+constexpr std::string_view causes =
+    "<ul class=\"how\"><li><b>hint</b>: the program asked for it ahead. Good: it moves while the program "
+    "computes.</li>"
+    "<li><b>plan</b>: the policy decided so, after a hint or on its own.</li>"
+    "<li><b>miss</b>: a kernel needed it at once, and waited.</li>"
+    "<li><b>evict</b>: it made room for something else.</li>"
+    "<li><b>forced</b>: it made room, where the policy had offered none.</li>"
+    "<li><b>compact</b>: free space was put together.</li></ul>\n";
+
 }  // namespace
 
 std::string occupancy_section(const Report& r, Charts& charts) {
@@ -83,19 +109,13 @@ std::string occupancy_section(const Report& r, Charts& charts) {
                 .palette = "kinds",
                 .layers = one.layers,
                 .highest = one.highest,
-                .limit = {}};
+                .limit = {},
+                .how = filling(one, placed)};
     if (one.tier.empty()) chart.title = placed ? "tier not known" : "all objects";
     if (one.capacity) chart.limit = static_cast<double>(one.capacity->count);
     html += charts.add(chart);
   }
-  std::string text = placed
-                         ? "How full each tier was: the higher the area, the more bytes had their home "
-                           "there; where the area comes near the dashed "
-                           "line, the tier was full and something had to leave before anything could come. "
-                         : "How many bytes the program needed at once: what was made and is not retired yet; "
-                           "the highest place is the memory "
-                           "that it needs to run without tiers. ";
-  text +=
+  std::string text =
       "Colours are kinds of objects, on top of each other; the thin line is the highest that it was within "
       "each step.";
   if (!r.iteration_ends.empty()) text += " Dotted lines are ends of iterations.";
@@ -106,47 +126,42 @@ std::string occupancy_section(const Report& r, Charts& charts) {
 std::string traffic_section(const Report& r, Charts& charts) {
   if (r.migrations.empty()) return {};
   std::string html = "<h2>What moved, and why</h2>\n";
-  for (const auto& one : r.traffic)
-    html +=
-        charts.add({.title = one.from.empty() && one.to.empty() ? "all other pairs of tiers"
-                                                                : shorten(one.from) + " → " + shorten(one.to),
-                    .unit = Unit::BytesPerSecond,
-                    .palette = "causes",
-                    .layers = one.layers,
-                    .highest = {},
-                    .limit = {}});
-  html +=
-      how("How fast bytes moved from one tier to another: high and wide areas are much traffic, and gaps are "
-          "times in which "
-          "nothing moved. The colour says why it moved.");
-  html +=
-      "<ul class=\"how\"><li><b>hint</b>: the program had said that it would be needed, or not for a while. "
-      "Good: it moves beside the computation.</li>"
-      "<li><b>miss</b>: a kernel needed it at once, and waited.</li>"
-      "<li><b>forced</b>: it had to make room, though the policy had offered none.</li>"
-      "<li><b>evict</b>: it made room for something else.</li>"
-      "<li><b>compact</b>: free space was put together.</li>"
-      "<li><b>plan</b>: a schedule made beforehand said so.</li></ul>\n";
-  html += "<h3>All migrations by tiers and cause</h3>\n" + migration_table(r);
+  for (const auto& one : r.traffic) {
+    const bool others = one.from.empty() && one.to.empty();
+    const auto pair = others ? "all other pairs of tiers" : shorten(one.from) + " → " + shorten(one.to);
+    html += charts.add(
+        {.title = pair,
+         .unit = Unit::BytesPerSecond,
+         .palette = "causes",
+         .layers = one.layers,
+         .highest = {},
+         .limit = {},
+         .how =
+             "How fast bytes moved there: a wide, high area is much traffic, a gap a time in which nothing "
+             "moved, and the colour says why it moved."});
+  }
+  html += std::string{causes} + ("<h3>All migrations by tiers and cause</h3>\n" + migration_table(r));
   return html + how("The rows with most bytes come first. Many bytes under miss, or the same bytes going out "
-                    "and coming back, are what "
-                    "costs time. Without copying: a current copy was there already, so that nothing had to "
-                    "be copied.");
+                    "and coming "
+                    "back, are what costs time. Without copying: a current copy was there already, so that "
+                    "nothing had "
+                    "to be copied.");
 }
 
 std::string stall_section(const Report& r, Charts& charts) {
   if (!r.waiting) return {};
   std::string html = "<h2>Where threads waited</h2>\n";
-  html += charts.add({.title = "threads that wait",
-                      .unit = Unit::Threads,
-                      .palette = "stalls",
-                      .layers = r.waiting->layers,
-                      .highest = {},
-                      .limit = {}});
-  html +=
-      how("How many threads waited for memory, on average over each step: 1 means that one thread did "
-          "nothing else, and 0 is best. "
-          "A transfer is a wait for bytes to arrive, room a wait for a place to put them.");
+  html += charts.add(
+      {.title = "threads that wait",
+       .unit = Unit::Threads,
+       .palette = "stalls",
+       .layers = r.waiting->layers,
+       .highest = {},
+       .limit = {},
+       .how =
+           "How many threads waited for memory, on average over each step: 1 means that one thread did "
+           "nothing else, and 0 is best. A transfer is a wait for bytes to arrive, room a wait for a place "
+           "to put them."});
   html += "<h3>Scopes and kernels that waited most</h3>\n" + stall_table(r);
   return html + how("What waits longest comes first: a hint earlier, for what it uses, helps there most.");
 }

@@ -20,7 +20,8 @@ template <std::size_t n>
 std::string in_units(double amount, const std::array<Unit, n>& units) {
   const auto unit = std::ranges::find_if(units, [&](const Unit& u) { return amount >= u.size; });
   const auto& taken = unit == units.end() ? units.back() : *unit;
-  return human_number(amount / taken.size, 3) + " " + taken.name;
+  const auto number = human_number(amount / taken.size, 3);
+  return *taken.name == '\0' ? number : number + " " + taken.name;
 }
 
 }  // namespace
@@ -68,6 +69,12 @@ std::string human_rate(double bytes_per_second) {
   static constexpr std::array<Unit, 5> units{
       {{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}};
   return in_units(bytes_per_second, units);
+}
+
+std::string human_scaled(double number) {
+  static constexpr std::array<Unit, 6> units{
+      {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};
+  return in_units(number, units);
 }
 
 std::string human_time(double ns) {

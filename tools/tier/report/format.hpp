@@ -24,6 +24,8 @@ namespace tier::tool::report {
 [[nodiscard]] std::string human_count(std::uint64_t count);
 /// At most so many digits that matter: `1234`, `0.0123`.
 [[nodiscard]] std::string human_number(double number, int digits = 4);
+/// In thousands, millions and so on: `9.2 T`.
+[[nodiscard]] std::string human_scaled(double number);
 /// `3 kernels`, `1 kernel`
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view one);
 /// Of a whole: `12.5 %`.

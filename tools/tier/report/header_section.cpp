@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  What was run, its totals, what the trace does not tell, and the words that the page uses.
+#include <tier/trace/binary.hpp>
+
 #include <algorithm>
 
 #include "format.hpp"
@@ -67,6 +69,9 @@ std::string notes(const Report& r) {
         "environment, and make the report of that file.");
     return html;
   }
+  if (std::ranges::find(r.headers, trace::unfinished_key, &std::pair<std::string, std::string>::first) !=
+      r.headers.end())
+    note("The recording was cut off, or went on still when it was read: this is what it had until then.");
   if (r.totals.measured < r.totals.kernels)
     note(counted(r.totals.kernels - r.totals.measured, "kernel") + " of " + human_count(r.totals.kernels) +
          " have no time (no line <code>k</code>); they are taken to be between what is told before and after "

@@ -21,6 +21,7 @@
   };
   // With as many digits as tell it from a place `step` away.
   const place = (at, step) => {
+    if (data.timed && at === 0) return "0";
     if (!data.timed) return "kernel " + Math.floor(at);
     const n = at > 0 ? Math.max(3, Math.ceil(Math.log10(at / step)) + 1) : 3;
     return inUnits(at, TIMES, Math.min(n, 15));

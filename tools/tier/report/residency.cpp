@@ -2,6 +2,7 @@
 #include "residency.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "times.hpp"
 
@@ -17,12 +18,18 @@ Residency::Residency(const trace::Trace& trace, const Tiers& tiers, bool timed)
       tiers_{tiers},
       timed_{timed},
       recorded_{trace.header("recorded") == "1"},
-      objects_(trace.tensors().size()) {
-  for (const auto event : trace.events())
+      objects_(trace.tensors().size()),
+      placed_(trace.tensors().size()) {
+  for (const auto event : trace.events()) {
     if (event.kind == EventKind::Migration) {
       const auto& m = trace.migration(event);
       see_block(m.tensor, m.block, m.size);
+    } else if (event.kind == EventKind::Placement) {
+      const auto& p = trace.placement(event);
+      see_block(p.tensor, p.block, {});
+      placed_[p.tensor] = true;
     }
+  }
 }
 
 void Residency::see_block(TensorIndex tensor, std::uint32_t block, Bytes moved) {
@@ -38,7 +45,7 @@ void Residency::apply(std::size_t event_number, Time time) {
   const auto event = trace_.events()[event_number];
   switch (event.kind) {
     case EventKind::Declaration:
-      if (trace_.tensor(event.place).kind == TensorKind::Parameter)
+      if (trace_.tensor(event.place).kind == TensorKind::Parameter && !(timed_ && placed_[event.place]))
         begin(event.place, timed_ && recorded_ ? time : 0);
       return;
     case EventKind::Kernel:
@@ -50,6 +57,8 @@ void Residency::apply(std::size_t event_number, Time time) {
       return end_iteration(time);
     case EventKind::Migration:
       return migrate(trace_.migration(event));
+    case EventKind::Placement:
+      return place(trace_.placement(event), time);
     case EventKind::Archive:
     case EventKind::Measurement:
     case EventKind::Stall:
@@ -99,6 +108,11 @@ void Residency::end(TensorIndex tensor, Time time) {
 void Residency::end_iteration(Time time) {
   for (const auto tensor : of_this_iteration_) end(tensor, time);
   of_this_iteration_.clear();
+}
+
+void Residency::place(const trace::Placement& p, Time time) {
+  begin(p.tensor, time);
+  std::ignore = part(p.tensor, p.block, tiers_.number(p.tier));
 }
 
 void Residency::migrate(const trace::Migration& m) {

@@ -24,7 +24,7 @@ struct Change {
 
 /// Follows the objects of a trace, event by event, in its order. What it knows of a place comes from the first of: a line
 /// that gives it, the tier that a migration leaves, the placement of a kernel's operand; it then holds since the object was
-/// made. A block's size is the largest that was moved of it, else that of the largest block that was moved of its object,
+/// made. An object with a line of its place is there from that line on. A block's size is the largest that was moved of it, else that of the largest block that was moved of its object,
 /// else an equal share of the object.
 class Residency {
  public:
@@ -60,6 +60,7 @@ class Residency {
   void begin(trace::TensorIndex tensor, Time time);
   void end(trace::TensorIndex tensor, Time time);
   void end_iteration(Time time);
+  void place(const trace::Placement& placement, Time time);
   void migrate(const trace::Migration& migration);
   [[nodiscard]] Part& part(trace::TensorIndex tensor, std::uint32_t block, TierNumber tier);
   [[nodiscard]] std::int64_t size_of_block(trace::TensorIndex tensor, std::uint32_t block) const;
@@ -73,6 +74,7 @@ class Residency {
   bool recorded_;
   std::unordered_map<trace::TensorIndex, BlockSizes> block_sizes_;
   std::vector<Object> objects_;
+  std::vector<bool> placed_;  // whether a line gives the object's place
   std::vector<trace::TensorIndex> of_this_iteration_;
   std::vector<Change> changes_;
 };

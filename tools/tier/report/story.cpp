@@ -29,7 +29,7 @@ class Teller {
   }
 
  private:
-  /// A fetch that a hint has brought about, of an object or of one of its blocks.
+  /// A fetch before a kernel asks, of an object or of one of its blocks.
   struct Fetch {
     Time start = 0, end = 0;
     TierNumber to = 0;
@@ -59,9 +59,6 @@ class Teller {
   }
   /// When the kernel was entered: its first stall comes before its start.
   Time entry_of(trace::NameIndex op, Time start);
-  static bool is_late(const Fetch& fetch, Time entered) {
-    return fetch.start <= entered && entered < fetch.end;
-  }
   [[nodiscard]] bool is_fetch(const trace::Migration& m) const;
 
   std::vector<KernelRow> finished_kernels();
@@ -103,6 +100,7 @@ void Teller::apply(std::size_t i) {
     case EventKind::Fault:
     case EventKind::RowAccess:
     case EventKind::Setting:
+    case EventKind::Placement:
       return;
   }
 }
@@ -123,10 +121,10 @@ void Teller::migration(const trace::Migration& m) {
   if (!is_fetch(m)) return;
   if (m.cause == Cause::Miss || (m.cause == Cause::Forced && tiers_.ranked()))
     objects_[m.tensor].missed = true;
-  if (m.cause != Cause::Hint) return;
+  if (m.cause != Cause::Hint && m.cause != Cause::Plan) return;
   const Fetch fetch{m.start.count(), end_of(m.start, m.duration), tiers_.number(m.to), m.size.count};
   // A migration is told when it ends: a kernel may have used the object meanwhile, where it was before.
-  if (const auto used = objects_[m.tensor].used; used && is_late(fetch, *used))
+  if (const auto used = objects_[m.tensor].used; used && fetch.start <= *used && *used < fetch.end)
     add(HintTrouble::Late, m.tensor, fetch.bytes, fetch.end - *used, 0);
   else
     fetches_[m.tensor][m.block] = fetch;
@@ -207,7 +205,7 @@ void Teller::use(TensorIndex tensor, Time entered) {
   const auto pending = fetches_.find(tensor);
   if (pending == fetches_.end()) return;
   for (const auto& [block, fetch] : pending->second)
-    if (is_late(fetch, entered)) add(HintTrouble::Late, tensor, fetch.bytes, fetch.end - entered, 0);
+    if (entered < fetch.end) add(HintTrouble::Late, tensor, fetch.bytes, fetch.end - entered, 0);
   fetches_.erase(pending);
 }
 

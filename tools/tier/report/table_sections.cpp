@@ -32,7 +32,7 @@ std::string causes_of(const ObjectRow& row) {
 
 std::string moved_objects(const Report& r) {
   HtmlTable table{{{"Object"},
-                   {"Objects", true},
+                   {"How many", true},
                    {"Size", true},
                    {"Moves", true},
                    {"Bytes moved", true},
@@ -63,7 +63,7 @@ std::string moved_objects(const Report& r) {
 }
 
 std::string largest_objects(const Report& r) {
-  HtmlTable table{{{"Object"}, {"Kind"}, {"Objects", true}, {"Size", true}}};
+  HtmlTable table{{{"Object"}, {"Kind"}, {"How many", true}, {"Size", true}}};
   for (std::size_t i = 0; i < std::min(r.largest.size(), most_rows); ++i) {
     const auto& row = r.largest[i];
     table.add({row.name, std::string{name_of(number_of(row.kind))}, human_count(row.objects),
@@ -105,7 +105,7 @@ std::string object_section(const Report& r) {
 
 std::string hint_section(const Report& r) {
   if (!r.axis.timed || r.totals.migrations == 0) return {};
-  std::string html = "<h2>Hints that came too late</h2>\n";
+  std::string html = "<h2>Hints that came too late, or in vain</h2>\n";
   if (r.hints.empty()) return html + how("None: no hint came too late, and none in vain.");
   HtmlTable table{{{"Object"},
                    {"What went wrong"},
@@ -131,15 +131,15 @@ std::string hint_section(const Report& r) {
                                      std::to_string(most_of_each) + " are shown.");
   return html +
          "<ul class=\"how\">"
-         "<li><b>fetched too late</b>: a hint had its fetch begun, and it had not ended when a kernel that "
-         "uses the object was entered. Give the hint earlier.</li>"
+         "<li><b>fetched too late</b>: it was fetched ahead (cause hint or plan), and was not there yet when "
+         "a kernel that uses it was entered. Give the hint earlier.</li>"
          "<li><b>announced, yet missed</b>: a hint outside a kernel named the object, and the next kernel "
          "that used it still had to fetch it.</li>"
          "<li><b>archived too early</b>: the program said that it would not use the object for a while, and "
          "at most " +
          std::to_string(soon) +
          " kernels later one missed it.</li>"
-         "<li><b>fetched in vain</b>: a hint had it fetched, and it was moved out again or retired before a "
+         "<li><b>fetched in vain</b>: it was fetched ahead, and moved out again or retired before a "
          "kernel used it. The hint came too "
          "early, or was wrong.</li></ul>\n";
 }
@@ -184,7 +184,7 @@ std::string kernel_section(const Report& r) {
     if (timed && r.ranked)
       cells.push_back(human_share(static_cast<double>(row.hits), static_cast<double>(row.reads)));
     cells.insert(cells.end(), {human_bytes(static_cast<double>(row.touched)),
-                               row.flops == 0 ? "–" : human_number(row.flops, 3)});
+                               row.flops == 0 ? "–" : human_scaled(row.flops)});
     table.add(cells, timed && all > 0 ? time / all : 0, 3);
   }
   std::string text = timed ? "Kernels of one name are one row, those that took longest first. "

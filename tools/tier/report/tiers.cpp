@@ -38,6 +38,8 @@ Tiers::Tiers(const trace::Trace& trace) : trace_{trace} {
     if (event.kind == Migration) {
       name(trace.migration(event).from);
       name(trace.migration(event).to);
+    } else if (event.kind == Placement) {
+      name(trace.placement(event).tier);
     } else if (event.kind == Measurement) {
       const auto text = trace.measurement(event).placement;
       if (placements_.contains(text) || trace.name(text) == "-" || trace.name(text).empty()) continue;

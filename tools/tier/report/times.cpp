@@ -30,6 +30,8 @@ std::optional<Time> start_of(const Trace& trace, std::size_t i) {
       return trace.fault(event).start.count();
     case EventKind::RowAccess:
       return trace.row_access(event).start.count();
+    case EventKind::Placement:
+      return trace.placement(event).start.count();
     case EventKind::Declaration:
     case EventKind::Archive:
     case EventKind::Retire:

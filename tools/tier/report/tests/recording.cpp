@@ -73,10 +73,11 @@ void Recording::migrate(std::size_t i, bool to_fast, Cause cause) {
   auto& object = objects_[i];
   const auto start = std::max({now_, mover_free_, object.arrives});
   const bool clean = !to_fast && below(4) == 0;
-  const auto duration = clean ? Time{500} : static_cast<Time>(object.size / 8 + 2000);  // 8 GB/s
+  const auto duration = clean ? Time{500} : static_cast<Time>(object.size / 4 + 2000);  // 4 GB/s
   mover_free_ = object.arrives = start + duration;
   if (to_fast) fast_used_ += object.size;
   if (!to_fast) fast_used_ -= object.size;
+  if (!to_fast) evicted_ = mover_free_;
   object.fast = to_fast;
   under_way_.push_back({.tensor = object.tensor,
                         .from = trace_.add_name(tier(!to_fast)),
@@ -87,7 +88,23 @@ void Recording::migrate(std::size_t i, bool to_fast, Cause cause) {
                         .duration = ns{duration}});
 }
 
+/// Where there is room; what was evicted for it has gone when it comes.
+void Recording::place(std::size_t i) {
+  auto& object = objects_[i];
+  object.placed = true;
+  object.fast = fast_used_ + object.size <= options_.fast.count;
+  if (object.fast) fast_used_ += object.size;
+  object.arrives = std::max(now_, evicted_);
+  tell_until(object.arrives);
+  trace_.add(trace::Placement{.sequence = ++sequence_,
+                              .tensor = object.tensor,
+                              .tier = trace_.add_name(tier(object.fast)),
+                              .alignment = {64},
+                              .start = ns{object.arrives}});
+}
+
 void Recording::make_room(std::size_t bytes, const Objects& busy) {
+  if (bytes > options_.fast.count) return;
   while (fast_used_ + bytes > options_.fast.count) {
     std::size_t oldest = objects_.size();
     for (std::size_t i = 0; i < objects_.size(); ++i)
@@ -127,10 +144,7 @@ void Recording::kernel(const std::string& op, Phase phase, const Objects& reads,
     if (object.placed && !object.fast && below(5) != 0) fetch(i, Cause::Miss, busy);
     if (object.placed) continue;
     make_room(object.size, busy);
-    object.placed = true;
-    object.fast = fast_used_ + object.size <= options_.fast.count;
-    if (object.fast) fast_used_ += object.size;
-    object.arrives = mover_free_;
+    place(i);
   }
   for (const auto i : busy) now_ = std::max(now_, objects_[i].arrives);
   tell_until(now_);
@@ -187,9 +201,12 @@ trace::Trace Recording::make() && {
   for (std::size_t i = 0; i < layers; ++i)
     weights.push_back(
         object(TensorKind::Parameter, (1 + below(4)) << 20U, "conv" + std::to_string(i) + ".w"));
+  const auto table =
+      object(TensorKind::Parameter, options_.fast.count + (32U << 20U), "table");  // never fits
   for (std::size_t iteration = 0; iteration < options_.iterations; ++iteration) {
     Objects outputs{object(TensorKind::Activation, 4U << 20U, "input")};
     kernel("load", Phase::Forward, {}, {outputs[0]}, {});
+    kernel("embed_f", Phase::Forward, {table}, {}, {outputs[0]});
     for (std::size_t i = 0; i < layers; ++i) {
       outputs.push_back(
           object(TensorKind::Activation, (4 + below(9)) << 20U, "conv" + std::to_string(i) + ".y"));
@@ -200,7 +217,9 @@ trace::Trace Recording::make() && {
     auto gradient = object(TensorKind::Activation, 4U << 20U, "loss.d");
     kernel("loss", Phase::Forward, {outputs[layers]}, {gradient}, {});
     for (auto i = layers; i-- > 0;) {
-      if (i >= 1) hint({outputs[i - 1], weights[i - 1]});
+      const bool late = below(4) == 0;
+      if (late) hint({outputs[i], weights[i]});
+      if (i >= 1 && !late) hint({outputs[i - 1], weights[i - 1]});
       const auto next =
           object(TensorKind::Activation, (4 + below(4)) << 20U, "conv" + std::to_string(i) + ".d");
       const auto of_weight =

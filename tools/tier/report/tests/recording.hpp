@@ -42,6 +42,7 @@ class Recording {
   void hint(const Objects& objects);
   void fetch(std::size_t object, trace::Cause cause, const Objects& busy);
   void make_room(std::size_t bytes, const Objects& busy);
+  void place(std::size_t object);
   void migrate(std::size_t object, bool to_fast, trace::Cause cause);
   void end_iteration();
   [[nodiscard]] std::string named(const std::string& name);
@@ -55,7 +56,7 @@ class Recording {
   std::vector<Object> objects_;
   std::vector<trace::Migration> under_way_;  // told when they end
   std::size_t fast_used_ = 0;
-  Time now_ = 1000, mover_free_ = 0;
+  Time now_ = 1000, mover_free_ = 0, evicted_ = 0;
   std::uint64_t sequence_ = 0, uses_ = 0, ids_ = 0;
 
   void tell_until(Time time);
