@@ -68,6 +68,7 @@ class Levels {
   std::optional<Occupancy> finish(const TierOfTrace& tier) {
     if (!ever_ && !tier.capacity) return {};
     settle(std::max(time_, axis_.end()));
+    note_peak();  // of what is still there
     Occupancy occupancy{
         .tier = tier.name, .capacity = tier.capacity, .layers = {}, .highest = {}, .peak = peak_};
     for (std::size_t kind = 0; kind < kind_count; ++kind) {
@@ -87,10 +88,13 @@ class Levels {
   /// All changes at one time are one: what lasts no time was not there.
   void settle(Time now) {
     highest_.add_level(time_, now, static_cast<double>(total_));
-    if (now > time_ && total_ > 0)
-      peak_ = std::max(peak_, static_cast<std::uint64_t>(
-                                  std::min<Wide>(total_, std::numeric_limits<std::uint64_t>::max())));
+    if (now > time_) note_peak();
     time_ = now;
+  }
+
+  void note_peak() {
+    constexpr Wide most = std::numeric_limits<std::uint64_t>::max();
+    peak_ = std::max(peak_, static_cast<std::uint64_t>(std::clamp<Wide>(total_, 0, most)));
   }
 
   Axis axis_;

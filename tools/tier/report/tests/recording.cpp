@@ -206,7 +206,8 @@ trace::Trace Recording::make() && {
   for (std::size_t iteration = 0; iteration < options_.iterations; ++iteration) {
     Objects outputs{object(TensorKind::Activation, 4U << 20U, "input")};
     kernel("load", Phase::Forward, {}, {outputs[0]}, {});
-    kernel("embed_f", Phase::Forward, {table}, {}, {outputs[0]});
+    const auto embedding = object(TensorKind::Activation, 1U << 20U, "embedding");
+    kernel("embed_f", Phase::Forward, {table}, {embedding}, {});
     for (std::size_t i = 0; i < layers; ++i) {
       outputs.push_back(
           object(TensorKind::Activation, (4 + below(9)) << 20U, "conv" + std::to_string(i) + ".y"));
@@ -230,7 +231,7 @@ trace::Trace Recording::make() && {
       retire({gradient, outputs[i + 1], of_weight});
       gradient = next;
     }
-    retire({gradient, outputs[0]});
+    retire({gradient, outputs[0], embedding});
     end_iteration();
   }
   tell_until(std::max(now_, mover_free_));
