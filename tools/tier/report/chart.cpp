@@ -73,24 +73,29 @@ double top_of(const Chart& chart) {
 
 std::string y_axis(const Chart& chart, double top) {
   std::string html;
-  const auto step = step_of(chart.unit, top, 5);
-  for (double tick = 0; tick <= top; tick += step)
+  constexpr int most_ticks = 5;
+  const auto step = step_of(chart.unit, top, most_ticks);
+  for (int i = 0; i <= most_ticks && i * step <= top; ++i) {
+    const auto tick = i * step;
     html += "<i style=\"bottom:" + fixed(100 * tick / top, 2) + "%\"><b>" + escape(human(chart.unit, tick)) +
             "</b></i>";
+  }
   return html;
 }
 
 std::string x_axis(const Axis& axis) {
   std::string html;
   const auto span = static_cast<double>(axis.bins) * static_cast<double>(axis.width);
-  const auto step = std::max(axis.timed ? 0.0 : 1.0, step_of(Unit::Threads, span, 6));
-  const auto begin = static_cast<double>(axis.begin);
-  for (auto tick = std::ceil(begin / step) * step; tick <= begin + span; tick += step)
-    html += "<i style=\"left:" + fixed(100 * (tick - begin) / span, 2) + "%\"><b>" +
+  // In whole numbers: a double has no room for a late time and a small step.
+  const auto step = std::max<Time>(1, static_cast<Time>(step_of(Unit::Threads, span, 6)));
+  for (auto offset = (step - axis.begin % step) % step; static_cast<double>(offset) <= span; offset += step) {
+    const auto tick = static_cast<double>(saturating_sum(axis.begin, offset));
+    html += "<i style=\"left:" + fixed(100 * static_cast<double>(offset) / span, 2) + "%\"><b>" +
             escape(tick == 0    ? "0"
                    : axis.timed ? human_time(tick)
                                 : human_number(tick, 6)) +
             "</b></i>";
+  }
   return html;
 }
 

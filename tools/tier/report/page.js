@@ -91,10 +91,11 @@
     let step = power * [1, 2, 5, 10].find((times) => span / (power * times) <= 6);
     if (!data.timed) step = Math.max(1, step);
     axis.replaceChildren();
-    for (let tick = Math.ceil(begin / step) * step; tick <= begin + span; tick += step) {
+    // From the begin of the view: a late time has no room for a small step.
+    for (let offset = (step - (begin % step)) % step; offset <= span; offset += step) {
       const line = document.createElement("i"), label = document.createElement("b");
-      line.style.left = (100 * (tick - begin)) / span + "%";
-      label.textContent = data.timed ? place(tick, step) : digits(tick, 9);
+      line.style.left = (100 * offset) / span + "%";
+      label.textContent = data.timed ? place(begin + offset, step) : digits(begin + offset, 9);
       line.append(label);
       axis.append(line);
     }
