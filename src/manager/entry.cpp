@@ -471,9 +471,10 @@ bool Entry::install() {
     core_.set_primary(b, std::exchange(plans_[i].room, nullptr));
     if (old != nullptr) old->version = 0;
     if (old != nullptr && old->tier != b.record->primary()->tier)
-      core_.tell_observers(MigrationEvent{{}, b.id, old->tier, b.record->primary()->tier, {0}, Cause::Miss,
-                                          core_.now_ns(), 0, true},
-                           &Observer::on_migration);
+      core_.tell_observers(
+          MigrationEvent{
+              {}, b.id, old->tier, b.record->primary()->tier, {0}, Cause::Miss, core_.now_ns(), 0, true},
+          &Observer::on_migration);
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
     b.state.fetch_and(~(word::moving | word::failed), std::memory_order_acq_rel);
     count_in_place(i);

@@ -241,8 +241,7 @@ void ManagerCore::set_thread_observer(std::shared_ptr<ThreadObserver> observer) 
   refresh_wants();
 }
 
-ObjectEvent ManagerCore::event_of(const Object& object, ObjectChange change,
-                                  std::size_t alignment) noexcept {
+ObjectEvent ManagerCore::event_of(const Object& object, ObjectChange change, std::size_t alignment) noexcept {
   return {{}, change, {&object}, alignment, object.block->record->placed};
 }
 
@@ -389,9 +388,8 @@ void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
   MutexLock lock{mutex_};
   drain_own_notes();
   if (closed_) return;
-  for_each_block(*object.object, [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    apply_hint(hint, b, scope, object.id());
-  });
+  for_each_block(*object.object,
+                 [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { apply_hint(hint, b, scope, object.id()); });
 }
 
 void ManagerCore::hint(Hint hint, BlockRun blocks, std::uint64_t scope) {
@@ -433,8 +431,7 @@ Outcome ManagerCore::prefetch(BlockId id) noexcept {
   drain_own_notes();
   Block* const b = closed_ ? nullptr : find(id);
   const auto* const object = b != nullptr ? b->record->object : nullptr;
-  const auto outcome =
-      b != nullptr ? prefetch_block(*b, object != nullptr ? object->id : 0) : Outcome::Gone;
+  const auto outcome = b != nullptr ? prefetch_block(*b, object != nullptr ? object->id : 0) : Outcome::Gone;
   check_watermarks();
   return outcome;
 }
@@ -499,6 +496,7 @@ void ManagerCore::count_stall(std::uint64_t ns) noexcept {
   MutexLock lock{mutex_};
   ++counts_.stalls;
   counts_.stalled_ns += ns;
+  tell_observers(StallEvent{{}, 0, now_ns() - ns, ns, StallCause::Transfer, {}}, &Observer::on_stall);
 }
 
 Statistics ManagerCore::statistics() const {

@@ -296,7 +296,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   // Transfers (transfers.cpp).
   Transfer* begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept
       TIER_REQUIRES(mutex_);
-  bool publish(Transfer& t, Block& b) noexcept TIER_REQUIRES(mutex_);
+  void publish(Transfer& t, Block& b, bool as_primary) noexcept TIER_REQUIRES(mutex_);
+  static bool takes_over(const Transfer& t, const Block& b) noexcept;
   void orphan(Transfer& t) noexcept TIER_REQUIRES(mutex_);
   void deliver(Transfer& t, MutexLock& lock) noexcept TIER_REQUIRES(mutex_);
   void unreference(Transfer& t) noexcept TIER_REQUIRES(mutex_);
@@ -496,7 +497,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       false;  // roots, resident or not, wait for the first of the line
 
   std::vector<Observer*> observers_ TIER_GUARDED_BY(mutex_);
-  std::vector<std::shared_ptr<ThreadObserver>> thread_observers_ TIER_GUARDED_BY(mutex_);  // of now and before
+  std::vector<std::shared_ptr<ThreadObserver>> thread_observers_
+      TIER_GUARDED_BY(mutex_);  // of now and before
   std::uint64_t sequence_ TIER_GUARDED_BY(mutex_) = 0;
   std::uint64_t told_ns_ TIER_GUARDED_BY(mutex_) = 0;  // time of the last event
   std::unordered_map<std::uint64_t, OpenKernel> kernels_ TIER_GUARDED_BY(mutex_);

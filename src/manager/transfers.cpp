@@ -82,30 +82,32 @@ void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
 }
 
 /// The copy is whole and of the block's version: it becomes the primary, or a further current copy.
-/// \return  whether it is the primary
-bool ManagerCore::publish(Transfer& t, Block& b) noexcept {
+/// \param as_primary  see `takes_over`
+void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
   Region* to = std::exchange(t.to_region, nullptr);
   Region* old = b.record->primary();
-  const bool pinned = (b.state.load(std::memory_order_acquire) & word::pins) != 0;
-  if (t.kind == TransferKind::Clean || (t.kind == TransferKind::Evict && pinned)) {
+  if (!as_primary) {
     if (t.room != nullptr) t.room->broken = true;
-    attach_secondary(b, to, t.version);
-    return false;
-  }
-  if (t.kind == TransferKind::Compact && pinned) {
-    if (t.room != nullptr) t.room->broken = true;
-    free_region(to);
-    return false;
+    if (t.kind == TransferKind::Compact)
+      free_region(to);
+    else
+      attach_secondary(b, to, t.version);
+    return;
   }
   // Pins of a fetch are of those who wait for it; they have no address yet.
   set_primary(b, to, t.delivered ? b.record->place : t.landing);
-  if (t.kind == TransferKind::Fetch) return true;
+  if (t.kind == TransferKind::Fetch) return;
   detach(b, old);
   if (t.room != nullptr)
     t.room->held.push_back(old);  // has room: as many as the window has regions
   else
     free_region(old);
-  return true;
+}
+
+/// Whether what has been copied becomes the primary: what scopes have pinned stays where it is.
+bool ManagerCore::takes_over(const Transfer& t, const Block& b) noexcept {
+  if (t.kind == TransferKind::Fetch) return true;
+  return t.kind != TransferKind::Clean && (b.state.load(std::memory_order_acquire) & word::pins) == 0;
 }
 
 void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancelled) noexcept {
@@ -127,9 +129,10 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   if (!error && !cancelled) add_moved(t.from_tier, to_tier, t.cause, t.size, 1);
   const auto tell_copied = [&](bool primary) TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (error || cancelled) return;
-    tell_observers(MigrationEvent{{}, t.moved, t.from_tier, to_tier, {t.size}, t.cause, t.start_ns,
-                                  now_ns() - t.start_ns, primary},
-                   &Observer::on_migration);
+    tell_observers(
+        MigrationEvent{
+            {}, t.moved, t.from_tier, to_tier, {t.size}, t.cause, t.start_ns, now_ns() - t.start_ns, primary},
+        &Observer::on_migration);
   };
   Block* b = t.block;
   if (b == nullptr) {
@@ -158,7 +161,9 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
       if (t.kind == TransferKind::Fetch) ++record.fetches;
       if (t.kind == TransferKind::Evict) ++record.evictions;
       if (t.kind == TransferKind::Evict) ++counts_.evictions;
-      tell_copied(publish(t, *b));
+      const bool primary = takes_over(t, *b);
+      tell_copied(primary);
+      publish(t, *b, primary);
     }
     b->state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
     release_if_dead(*b);

@@ -452,8 +452,8 @@ void ManagerCore::revive_overwritten(std::span<const Operand> advised) {
 /// Fetches what fits, many blocks at once, so that a device is busy with all of them.
 void ManagerCore::bring(std::span<Operand> advised, const BatchContext& context) noexcept {
   constexpr std::size_t together = 32;
-  const BatchContext now{context.scope, false, context.kernel, context.shapes,
-                         true, context.fault};  // nobody waits for the sake of advice
+  const BatchContext now{context.scope,  false, context.kernel,
+                         context.shapes, true,  context.fault};  // nobody waits for the sake of advice
   const std::span<Operand> wanted{
       advised.begin(), std::stable_partition(advised.begin(), advised.end(), [](const Operand& op) {
         return op.block != nullptr && !op.entered;

@@ -10,8 +10,7 @@ namespace {
 
 std::uint64_t fixed_at(const char* bytes, int size) noexcept {
   std::uint64_t number = 0;
-  for (int i = 0; i < size; ++i)
-    number |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  for (int i = 0; i < size; ++i) number |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
   return number;
 }
 

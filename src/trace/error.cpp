@@ -21,8 +21,8 @@ TraceError::TraceError(std::string_view file, std::uint64_t line, std::string_vi
     : ConfigError{message_of(file, line, problem, text)}, line_{line} {}
 
 TraceError TraceError::at_byte(std::string_view file, std::uint64_t byte, std::string_view problem) {
-  return TraceError{std::string{file}.append(": at byte ").append(std::to_string(byte)).append(": ").append(
-      problem)};
+  return TraceError{
+      std::string{file}.append(": at byte ").append(std::to_string(byte)).append(": ").append(problem)};
 }
 
 }  // namespace tier

@@ -16,6 +16,7 @@
 
 namespace tier::test {
 using namespace tier::trace;  // what is tested
+using trace::Cause, trace::Hint, trace::Operand, trace::Placement;
 
 class RandomTrace {
  public:

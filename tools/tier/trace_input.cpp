@@ -18,9 +18,12 @@ void add_limit(CLI::App& command, const std::string& name, Bytes& limit, const s
 }  // namespace
 
 void add_trace_input(CLI::App& command, TraceInput& input, const std::string& name) {
-  command.add_option(name, input.path, "A trace as text, as it is or packed by gzip or zstd")->required();
-  add_limit(command, "--max-line", input.limits.line, "a line longer");
-  add_limit(command, "--max-text", input.limits.text, "a text that unpacks to more");
+  command
+      .add_option(name, input.path,
+                  "A trace, as text or binary, as a recording too; as it is or packed by gzip or zstd")
+      ->required();
+  add_limit(command, "--max-line", input.limits.line, "a line or block longer");
+  add_limit(command, "--max-text", input.limits.text, "a trace that unpacks to more");
   add_limit(command, "--max-memory", input.limits.memory, "a trace that takes more memory");
 }
 

@@ -13,6 +13,9 @@ namespace tier::trace {
 /// In the header of a recording that was cut off or goes on still: what is read ends with its last whole block.
 inline constexpr std::string_view unfinished_key = "unfinished";
 
+/// In the header of a recording that lacks events, for which there was no room or memory: how many.
+inline constexpr std::string_view lost_key = "lost";
+
 /// Reads a trace, or what a recording was of, and checks every rule. It may be packed by gzip or zstd.
 /// \param limits  `line` bounds a block, `text` all of them as they are unpacked
 /// \throws        `TraceError` for what is malformed, damaged or beyond the limits, and for a trace that is cut off;

@@ -17,7 +17,8 @@ class TIER_EXPORT TraceError : public ConfigError {
   /// \param line  from 1, of the text as it is unpacked   \param text  of the line; may be empty
   TraceError(std::string_view file, std::uint64_t line, std::string_view problem, std::string_view text = {});
 
-  [[nodiscard]] static TraceError at_byte(std::string_view file, std::uint64_t byte, std::string_view problem);
+  [[nodiscard]] static TraceError at_byte(std::string_view file, std::uint64_t byte,
+                                          std::string_view problem);
 
   /// 0 in the binary form.
   [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
