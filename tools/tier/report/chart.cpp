@@ -84,17 +84,18 @@ std::string y_axis(const Chart& chart, double top) {
 }
 
 std::string x_axis(const Axis& axis) {
+  constexpr int most_ticks = 6;
   std::string html;
+  const auto begin = static_cast<double>(axis.begin);
   const auto span = static_cast<double>(axis.bins) * static_cast<double>(axis.width);
-  // In whole numbers: a double has no room for a late time and a small step.
-  const auto step = std::max<Time>(1, static_cast<Time>(step_of(Unit::Threads, span, 6)));
-  for (auto offset = (step - axis.begin % step) % step; static_cast<double>(offset) <= span; offset += step) {
-    const auto tick = static_cast<double>(saturating_sum(axis.begin, offset));
-    html += "<i style=\"left:" + fixed(100 * static_cast<double>(offset) / span, 2) + "%\"><b>" +
-            escape(tick == 0    ? "0"
-                   : axis.timed ? human_time(tick)
-                                : human_number(tick, 6)) +
-            "</b></i>";
+  const auto step = std::max(1.0, step_of(Unit::Threads, span, most_ticks));
+  const auto first = std::ceil(begin / step) * step;
+  for (int i = 0; i <= most_ticks; ++i) {  // counted: a late time and a small step add up to the same time
+    const auto tick = first + i * step;
+    if (tick > begin + span) break;
+    const auto text = tick == 0 ? "0" : axis.timed ? human_time(tick) : human_number(tick, 6);
+    html +=
+        "<i style=\"left:" + fixed(100 * (tick - begin) / span, 2) + "%\"><b>" + escape(text) + "</b></i>";
   }
   return html;
 }

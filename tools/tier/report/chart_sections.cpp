@@ -92,7 +92,8 @@ std::string filling(const Occupancy& one, bool placed) {
 constexpr std::string_view causes =
     "<ul class=\"how\"><li><b>hint</b>: the program asked for it ahead. Good: it moves while the program "
     "computes.</li>"
-    "<li><b>plan</b>: the policy decided so, after a hint or on its own.</li>"
+    "<li><b>plan</b>: the policy decided so, after a hint or on its own; to a slower tier it may be a second "
+    "copy, so that the object can leave at once later.</li>"
     "<li><b>miss</b>: a kernel needed it at once, and waited.</li>"
     "<li><b>evict</b>: it made room for something else.</li>"
     "<li><b>forced</b>: it made room, where the policy had offered none.</li>"

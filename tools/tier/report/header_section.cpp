@@ -52,6 +52,12 @@ std::string totals(const Report& r) {
   return html + "</dl>\n";
 }
 
+/// The value of a key in the trace's header, if it is there.
+const std::string* header_of(const Report& r, std::string_view key) {
+  const auto found = std::ranges::find(r.headers, key, &std::pair<std::string, std::string>::first);
+  return found == r.headers.end() ? nullptr : &found->second;
+}
+
 /// A paragraph for each thing that the reader may look for in vain.
 std::string notes(const Report& r) {
   std::string html;
@@ -69,9 +75,11 @@ std::string notes(const Report& r) {
         "environment, and make the report of that file.");
     return html;
   }
-  if (std::ranges::find(r.headers, trace::unfinished_key, &std::pair<std::string, std::string>::first) !=
-      r.headers.end())
+  if (header_of(r, trace::unfinished_key) != nullptr)
     note("The recording was cut off, or went on still when it was read: this is what it had until then.");
+  if (const auto* const lost = header_of(r, trace::lost_key))
+    note("The recording lacks " + escape_name(*lost) +
+         " events, for which there was no room when they were noted.");
   if (r.totals.measured < r.totals.kernels)
     note(counted(r.totals.kernels - r.totals.measured, "kernel") + " of " + human_count(r.totals.kernels) +
          " have no time (no line <code>k</code>); they are taken to be between what is told before and after "

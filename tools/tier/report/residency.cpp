@@ -19,6 +19,7 @@ Residency::Residency(const trace::Trace& trace, const Tiers& tiers, bool timed)
       timed_{timed},
       recorded_{trace.header("recorded") == "1"},
       objects_(trace.tensors().size()),
+      copies_{further_copies(trace, tiers)},
       placed_(trace.tensors().size()) {
   for (const auto event : trace.events()) {
     if (event.kind == EventKind::Migration) {
@@ -56,7 +57,7 @@ void Residency::apply(std::size_t event_number, Time time) {
     case EventKind::EndOfIteration:
       return end_iteration(time);
     case EventKind::Migration:
-      return migrate(trace_.migration(event));
+      return migrate(trace_.migration(event), copies_[event.place]);
     case EventKind::Placement:
       return place(trace_.placement(event), time);
     case EventKind::Archive:
@@ -77,7 +78,7 @@ void Residency::kernel(std::size_t event, Time time) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const auto tensor = operands[i].tensor;
     begin(tensor, time);
-    if (places.size() != operands.size() || places[i] == Tiers::several) continue;
+    if (places.size() != operands.size() || places[i] >= tiers_.count()) continue;
     locate(tensor, objects_[tensor].rest, places[i]);
   }
 }
@@ -115,10 +116,10 @@ void Residency::place(const trace::Placement& p, Time time) {
   std::ignore = part(p.tensor, p.block, tiers_.number(p.tier));
 }
 
-void Residency::migrate(const trace::Migration& m) {
+void Residency::migrate(const trace::Migration& m, bool copies) {
   if (!objects_[m.tensor].alive) return;
   auto& moved = part(m.tensor, m.block, tiers_.number(m.from));
-  move(m.tensor, moved, tiers_.number(m.to), end_of(m.start, m.duration));
+  if (!copies) move(m.tensor, moved, tiers_.number(m.to), end_of(m.start, m.duration));
 }
 
 /// That of a block, or the rest, which is in `tier` unless it is known to be elsewhere.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "axis.hpp"
+#include "further_copies.hpp"
 #include "tiers.hpp"
 
 namespace tier::tool::report {
@@ -61,7 +62,7 @@ class Residency {
   void end(trace::TensorIndex tensor, Time time);
   void end_iteration(Time time);
   void place(const trace::Placement& placement, Time time);
-  void migrate(const trace::Migration& migration);
+  void migrate(const trace::Migration& migration, bool copies);
   [[nodiscard]] Part& part(trace::TensorIndex tensor, std::uint32_t block, TierNumber tier);
   [[nodiscard]] std::int64_t size_of_block(trace::TensorIndex tensor, std::uint32_t block) const;
   void locate(trace::TensorIndex tensor, Part& part, TierNumber tier);
@@ -74,6 +75,7 @@ class Residency {
   bool recorded_;
   std::unordered_map<trace::TensorIndex, BlockSizes> block_sizes_;
   std::vector<Object> objects_;
+  std::vector<bool> copies_;  // of each migration, whether it has changed no place
   std::vector<bool> placed_;  // whether a line gives the object's place
   std::vector<trace::TensorIndex> of_this_iteration_;
   std::vector<Change> changes_;

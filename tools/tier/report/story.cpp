@@ -178,7 +178,7 @@ void Teller::kernel(std::size_t i) {
     const auto& operand = operands[n];
     run.row.touched = saturating_sum(run.row.touched, operand.touched.count);
     const bool reads = operand.role == trace::Role::Reads || operand.role == trace::Role::Updates;
-    if (reads && places.size() == operands.size() && tiers_.ranked()) {
+    if (reads && places.size() == operands.size() && places[n] != Tiers::unknown && tiers_.ranked()) {
       ++run.row.reads;
       const bool missed = objects_[operand.tensor].missed;
       if (places[n] == 0 && !missed)

@@ -133,7 +133,7 @@ std::string hint_section(const Report& r) {
          "<ul class=\"how\">"
          "<li><b>fetched too late</b>: it was fetched ahead (cause hint or plan), and was not there yet when "
          "a kernel that uses it was entered. Give the hint earlier.</li>"
-         "<li><b>announced, yet missed</b>: a hint outside a kernel named the object, and the next kernel "
+         "<li><b>announced, yet missed</b>: a hint had named the object, and the next kernel "
          "that used it still had to fetch it.</li>"
          "<li><b>archived too early</b>: the program said that it would not use the object for a while, and "
          "at most " +

@@ -9,6 +9,8 @@
 namespace tier::tool::report {
 namespace {
 
+constexpr std::string_view nowhere = "?";  // where an operand has no bytes
+
 /// `dram`, `file`, `emulated:cxl`: what names a tier in lines.
 std::string name_of(const TierSpec& spec) {
   const auto text = to_string(spec);
@@ -44,8 +46,9 @@ Tiers::Tiers(const trace::Trace& trace) : trace_{trace} {
       const auto text = trace.measurement(event).placement;
       if (placements_.contains(text) || trace.name(text) == "-" || trace.name(text).empty()) continue;
       placements_.emplace(text, std::vector<TierNumber>{});
-      for_each_part(trace.name(text), ',',
-                    [&](auto operand) { for_each_part(operand, '+', [&](auto tier) { add(tier); }); });
+      for_each_part(trace.name(text), ',', [&](auto operand) {
+        if (operand != nowhere) for_each_part(operand, '+', [&](auto tier) { add(tier); });
+      });
     }
   }
   placements_.clear();  // what was put there said only that it was read
@@ -89,6 +92,7 @@ std::vector<TierNumber> Tiers::read_placement(std::string_view text) const {
   if (text == "-" || text.empty()) return tiers;
   for_each_part(text, ',', [&](std::string_view operand) {
     if (operand.find('+') != std::string_view::npos) return tiers.push_back(several);
+    if (operand == nowhere) return tiers.push_back(unknown);
     tiers.push_back(by_text_.at(std::string{operand}));
   });
   return tiers;

@@ -41,7 +41,7 @@ class Tiers {
   [[nodiscard]] TierNumber number(trace::NameIndex name) const;
   /// Whether a move goes to a faster tier; false where that cannot be known.
   [[nodiscard]] bool is_faster(TierNumber to, TierNumber from) const noexcept;
-  /// Of each operand of a measured kernel; empty where the line does not say.
+  /// Of each operand of a measured kernel, `unknown` for one without bytes; empty where the line does not say.
   [[nodiscard]] std::span<const TierNumber> placement(const trace::Measurement& measurement) const;
 
  private:

@@ -83,9 +83,11 @@ TEST_CASE("a page says what its trace does not have, and how to get it") {
   CHECK(count(page_of("H tmtrace=1\nc tiers=nonsense\nT 0 10 p x\nm 1 0 dram file 1 evict 3 4\n"),
               "<code>c tiers=</code>") == 1);
   const auto known = page_of(
-      "H tmtrace=1 unfinished=1\nc tiers=dram:1MiB\nT 0 10 p x\nK a f 0 R 0 W - U -\nk 1 10 10 0 dram\n");
+      "H tmtrace=1 unfinished=1 lost=17\nc tiers=dram:1MiB\nT 0 10 p x\nK a f 0 R 0 W - U -\nk 1 10 10 0 "
+      "dram\n");
   CHECK(count(known, "<code>c tiers=</code>") == 0);
   CHECK(count(known, "was cut off") == 1);
+  CHECK(count(known, "lacks 17 events") == 1);
   // A step of the axis is far below what a double can tell apart there.
   CHECK(page_of("H tmtrace=1\nT 0 10 p x\nm 1 0 dram file 1 evict 9000000000000000000 7\n").size() < 100'000);
   CHECK(page_of("H tmtrace=1\n").ends_with("</html>\n"));  // nothing at all

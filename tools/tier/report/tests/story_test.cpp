@@ -145,6 +145,32 @@ TEST_CASE("blocks of an object are where their lines say, and the rest of it whe
   CHECK(report.migrations[0].bytes == 100);
 }
 
+TEST_CASE("a copy after which the object is still used where it was has moved nothing") {
+  const std::string made = "T 0 1000 p x\na 1 0 dram 64 0\n",
+                    written_behind = "m 2 0 dram file 1000 plan 10 10\n";
+  const auto peaks = [&](const std::string& rest) {
+    const auto report = analyse(read(made + written_behind + rest));
+    return std::pair{report.occupancy.at(0).peak, report.occupancy.at(1).peak};
+  };
+  using Peaks = std::pair<std::uint64_t, std::uint64_t>;
+  CHECK(peaks("h 9 will_read 0 100\n") == Peaks{1000, 1000});  // nothing tells, so it has moved
+  CHECK(peaks("K a f 0 R 0 W - U -\nk 3 50 50 0 dram\n") == Peaks{1000, 0});
+  CHECK(peaks("K a f 0 R 0 W - U -\nk 3 50 50 0 file\n") == Peaks{1000, 1000});
+  CHECK(peaks("m 3 0 dram file 0 evict 50 50\nh 9 will_read 0 200\n") == Peaks{1000, 1000});
+  const auto left =
+      analyse(read(made + written_behind + "m 3 0 dram file 0 evict 50 50\nh 9 will_read 0 200\n"),
+              {.most_bins = 200});
+  CHECK(left.occupancy.at(0).highest.at(left.axis.bin_of(99)) == 1000);  // until it is evicted
+  CHECK(left.occupancy.at(0).highest.at(left.axis.bin_of(101)) == 0);
+}
+
+TEST_CASE("an operand without bytes is in no tier") {
+  const auto report = analyse(read("T 0 0 p x\nT 1 5 p y\nK a f 0 R 0,1 W - U -\nk 3 50 50 0 ?,dram\n"));
+  CHECK(report.tiers.size() == 2);
+  CHECK(kernel(report, "a").reads == 1);
+  CHECK(kernel(report, "a").hits == 1);
+}
+
 TEST_CASE("events without a time are between those before and those after") {
   const auto t = read(
       "T 0 1 p x\nK a f 0 R 0 W - U -\nk 1 100 50 0 dram\nX 0\nT 1 1 p y\nh 2 will_read 1 120\nK b f 0 R 1 W "
