@@ -112,7 +112,10 @@ std::string occupancy_section(const Report& r, Charts& charts) {
                 .highest = one.highest,
                 .limit = {},
                 .how = filling(one, placed)};
-    if (one.tier.empty()) chart.title = placed ? "tier not known" : "all objects";
+    if (one.tier.empty())
+      chart.title = placed         ? "tier not known"
+                    : r.axis.timed ? "all objects"
+                                   : "all objects, from kernel to kernel";
     if (one.capacity) chart.limit = static_cast<double>(one.capacity->count);
     html += charts.add(chart);
   }

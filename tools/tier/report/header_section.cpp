@@ -37,7 +37,7 @@ std::string totals(const Report& r) {
   if (r.axis.timed) add("recorded", human_time(static_cast<double>(t.duration)));
   add("kernels", human_count(t.kernels), t.iterations > 1 ? "in " + counted(t.iterations, "iteration") : "");
   add("objects", human_count(t.objects));
-  add("most bytes at once", human_bytes(static_cast<double>(t.peak)));
+  add("most at once", human_bytes(static_cast<double>(t.peak)));
   if (!r.axis.timed) return html + "</dl>\n";
   add("moved", human_bytes(static_cast<double>(t.moved)), "in " + counted(t.migrations, "migration"));
   const auto whole = static_cast<double>(t.duration) * static_cast<double>(t.threads);
@@ -45,7 +45,7 @@ std::string totals(const Report& r) {
       t.threads == 0 ? "in " + counted(t.stalls, "stall")
                      : human_share(static_cast<double>(t.stalled), whole) + " of the time of " +
                            counted(t.threads, "thread"));
-  add("hints outside kernels", human_count(t.hints));
+  add("hints", human_count(t.hints));
   if (t.faults != 0) add("access faults", human_count(t.faults));
   if (t.row_accesses != 0)
     add("rows of tables", human_count(t.rows), "in " + counted(t.row_accesses, "gather or update"));

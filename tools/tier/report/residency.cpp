@@ -2,6 +2,7 @@
 #include "residency.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "times.hpp"
@@ -140,13 +141,19 @@ Residency::Part& Residency::part(TensorIndex tensor, std::uint32_t block, TierNu
 }
 
 std::int64_t Residency::size_of_block(TensorIndex tensor, std::uint32_t block) const {
-  const auto size = trace_.tensor(tensor).size.count;
+  const std::uint64_t size = trace_.tensor(tensor).size.count;
   const auto& sizes = block_sizes_.at(tensor);
+  const auto share = size / sizes.count + (size % sizes.count != 0 ? 1 : 0);
   const auto moved = sizes.moved.find(block);
   auto bytes = moved == sizes.moved.end() ? 0 : moved->second;
-  if (bytes == 0) bytes = sizes.largest;
-  if (bytes == 0) bytes = size / sizes.count + (size % sizes.count != 0 ? 1 : 0);
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, size));
+  // A window is cut at multiples of a power of two, unless it has grown; its last block is what is left.
+  const auto cut = std::bit_ceil(std::max<std::uint64_t>(share, 1));
+  const bool fits = sizes.count == 1 || cut <= (size - 1) / (sizes.count - 1);
+  if (fits && block <= (size - std::min<std::uint64_t>(size, 1)) / cut)
+    bytes = std::max(bytes, std::min(cut, size - block * cut));
+  else if (bytes == 0)
+    bytes = sizes.largest != 0 ? sizes.largest : share;
+  return static_cast<std::int64_t>(std::min(bytes, size));
 }
 
 void Residency::locate(TensorIndex tensor, Part& part, TierNumber tier) {

@@ -25,8 +25,9 @@ struct Change {
 
 /// Follows the objects of a trace, event by event, in its order. What it knows of a place comes from the first of: a line
 /// that gives it, the tier that a migration leaves, the placement of a kernel's operand; it then holds since the object was
-/// made. An object with a line of its place is there from that line on. A block's size is the largest that was moved of it, else that of the largest block that was moved of its object,
-/// else an equal share of the object.
+/// made. An object with a line of its place is there from that line on. Blocks are those of a window cut at multiples of a
+/// power of two, if as many as lines tell of make up the object; else a block's size is the largest that was moved of it,
+/// of another block of its object, or an equal share of the object.
 class Residency {
  public:
   /// \param trace, tiers  outlive this
