@@ -114,6 +114,8 @@ void Residency::end_iteration(Time time) {
 
 void Residency::place(const trace::Placement& p, Time time) {
   begin(p.tensor, time);
+  auto& rest = objects_[p.tensor].rest;
+  if (rest.tier == Tiers::unknown) rest.since = std::max(rest.since, time);  // blocks come one by one
   std::ignore = part(p.tensor, p.block, tiers_.number(p.tier));
 }
 

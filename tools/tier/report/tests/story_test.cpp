@@ -146,9 +146,10 @@ TEST_CASE("blocks of an object are where their lines say, and the rest of it whe
 }
 
 TEST_CASE("a window's last block is what is left of it") {
-  const auto report = analyse(read("T 0 800000 p x\na 1 0.1 dram 64 10\na 2 0.0 file 64 10\nm 3 0.0 file "
+  const auto report = analyse(read("T 0 800000 p x\na 1 0.1 dram 64 10\na 2 0.0 file 64 12\nm 3 0.0 file "
                                    "dram 0 miss 20 5\nm 4 0.1 dram file 0 evict 30 5\nh 5 will_read 0 90\n"),
                               {.most_bins = 100});
+  CHECK(report.occupancy.at(1).highest.at(report.axis.bin_of(11)) == 0);  // its other block comes later
   CHECK(report.occupancy.at(0).highest.at(report.axis.bin_of(15)) == 800000 - 524288);
   CHECK(report.occupancy.at(0).highest.at(report.axis.bin_of(50)) == 524288);
 }
