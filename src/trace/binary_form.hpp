@@ -32,14 +32,22 @@ inline constexpr std::size_t usual_block = std::size_t{256} << 10;
 inline void append_fixed(std::string& bytes, std::uint64_t number, int size) {
   for (int i = 0; i < size; ++i) bytes += static_cast<char>(number >> (8 * i));
 }
-/// Seven bits a byte, the low ones first.
-inline void append_number(std::string& bytes, std::uint64_t number) {
-  for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
-  bytes += static_cast<char>(number);
+/// Seven bits a byte, the low ones first: ten at most.   \return  behind them
+inline char* put_number(char* to, std::uint64_t number) noexcept {
+  for (; number >= 0x80; number >>= 7) *to++ = static_cast<char>(number | 0x80);
+  *to++ = static_cast<char>(number);
+  return to;
 }
-/// As an unsigned one that is small where the number is near zero.
+inline void append_number(std::string& bytes, std::uint64_t number) {
+  std::array<char, 10> digits{};
+  bytes.append(digits.data(), put_number(digits.data(), number));
+}
+/// A difference as a number that is small where it is near zero.
+constexpr std::uint64_t as_unsigned(std::uint64_t difference) noexcept {
+  return (difference << 1) ^ (0 - (difference >> 63));
+}
 inline void append_signed(std::string& bytes, std::uint64_t difference) {
-  append_number(bytes, (difference << 1) ^ (0 - (difference >> 63)));
+  append_number(bytes, as_unsigned(difference));
 }
 inline void append_text(std::string& bytes, std::string_view text) {
   append_number(bytes, text.size());

@@ -2,6 +2,7 @@
 #include "trace/recording.hpp"
 
 #include <unistd.h>
+#include <tier/core/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -60,6 +61,7 @@ class LiveRecordings {
     const MutexLock lock{mutex_};
     std::erase_if(all_, [](const auto& one) { return one.expired(); });
     all_.push_back(recording);
+    process_ = ::getpid();
   }
 
  private:
@@ -67,6 +69,8 @@ class LiveRecordings {
     std::atexit([] { instance().finish(); });
   }
   void finish() noexcept {
+    if (::getpid() != process_)
+      return;  // of the child of a fork none is, and the lock may be a lost thread's
     std::vector<std::weak_ptr<Recording>> all;
     {
       const MutexLock lock{mutex_};
@@ -78,6 +82,7 @@ class LiveRecordings {
 
   Mutex mutex_;
   std::vector<std::weak_ptr<Recording>> all_ TIER_GUARDED_BY(mutex_);
+  std::atomic<int> process_{0};
 };
 
 }  // namespace
@@ -469,8 +474,10 @@ void Recording::add_new_names() {
 
 // --- for users -------------------------------------------------------------------------------------------
 
-Recorder::Recorder(std::shared_ptr<Manager> manager, const std::string& path, const RecorderOptions& options)
-    : recording_{std::make_shared<Recording>(manager, path, options)} {
+Recorder::Recorder(std::shared_ptr<Manager> manager, const std::string& path,
+                   const RecorderOptions& options) {
+  if (manager->thread_observer() != nullptr) throw ConfigError{"the runtime is recorded already"};
+  recording_ = std::make_shared<Recording>(manager, path, options);
   recording_->begin(*manager);
 }
 

@@ -66,11 +66,11 @@ void BlockOfRecords::add_setting(std::string_view key, std::string_view value) {
   append_text(texts_, value);
 }
 
-/// The first byte tells what follows.
+/// The first byte tells what follows. Written by address: for most recordings this is what they cost.
 void BlockOfRecords::add(const Record& record, std::span<const std::uint64_t> words, const Ticks& ticks) {
-  constexpr std::size_t longest = 50, longest_number = 10;
-  const auto needed = records_.size() + longest + longest_number * (words.size() + 1);
-  if (needed > records_.capacity()) records_.reserve(2 * needed);  // or nothing changes
+  constexpr std::size_t longest = 80, longest_number = 10;
+  const auto needed = used_ + longest + longest_number * words.size();
+  if (needed > records_.size()) records_.resize(2 * needed);  // or nothing has changed
   const bool in_ticks = record.kind == RecordKind::Scope || record.kind == RecordKind::Rows;
   const auto start = in_ticks ? ticks.to_ns(record.start) : record.start;
   const auto duration =
@@ -82,28 +82,27 @@ void BlockOfRecords::add(const Record& record, std::span<const std::uint64_t> wo
   if (has_name) first |= has_name_bit;
   if (has_details) first |= has_details_bit;
   if (!words.empty()) first |= has_words_bit;
-  records_ += static_cast<char>(first);
-  append_signed(records_, record.sequence - sequence_);
-  append_signed(records_, start - start_);
+  char* to = records_.data() + used_;
+  *to++ = static_cast<char>(first);
+  to = put_number(to, as_unsigned(record.sequence - sequence_));
+  to = put_number(to, as_unsigned(start - start_));
   sequence_ = record.sequence;
   start_ = start;
-  if (duration != 0) append_number(records_, duration);
-  if (has_name) {
-    append_number(records_, record.name);
-    append_number(records_, record.thread);
-  }
+  if (duration != 0) to = put_number(to, duration);
+  if (has_name) to = put_number(put_number(to, record.name), record.thread);
   if (has_details)
-    for (const auto detail : {record.x, record.y, record.z}) records_ += static_cast<char>(detail);
+    for (const auto detail : {record.x, record.y, record.z}) *to++ = static_cast<char>(detail);
   if (!words.empty()) {
-    append_number(records_, words.size());
-    for (const auto word : words) append_number(records_, word);
+    to = put_number(to, words.size());
+    for (const auto word : words) to = put_number(to, word);
   }
+  used_ = static_cast<std::size_t>(to - records_.data());
 }
 
 std::string BlockOfRecords::take() {
-  std::string payload = std::move(texts_) + records_;
-  texts_.clear();
-  records_.clear();
+  auto payload = std::exchange(texts_, {});
+  payload.append(records_.data(), used_);
+  used_ = 0;
   sequence_ = start_ = 0;
   return payload;
 }

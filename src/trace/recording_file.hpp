@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trace/record.hpp"
 #include "trace/ticks.hpp"
@@ -42,12 +43,14 @@ class BlockOfRecords {
   void add_setting(std::string_view key, std::string_view value);
   void add(const Record& record, std::span<const std::uint64_t> words, const Ticks& ticks);
 
-  [[nodiscard]] std::size_t size() const noexcept { return texts_.size() + records_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return texts_.size() + used_; }
   /// What was added, and starts anew. Texts come first.
   [[nodiscard]] std::string take();
 
  private:
-  std::string texts_, records_;
+  std::string texts_;
+  std::vector<char> records_;  // of which so much is used:
+  std::size_t used_ = 0;
   std::uint64_t sequence_ = 0, start_ = 0;
 };
 

@@ -36,20 +36,23 @@ Ticks::Ticks(std::chrono::steady_clock::time_point began)
 void Ticks::compare() {
   if (!counter_) return;
   const auto before = count();
-  const auto ns = steady();
+  const auto ns = steady() - began_;
   const auto after = count();
-  moments_.push_back({before + (after - before) / 2, ns - began_});
+  const Moment now{before + (after - before) / 2, ns, 0};
+  if (!moments_.empty() && now.ticks <= moments_.back().ticks) return;
+  moments_.push_back(now);
+  if (moments_.size() < 2) return;
+  const auto& from = *(moments_.end() - 2);
+  moments_.back().speed = static_cast<double>(ns - from.ns) / static_cast<double>(now.ticks - from.ticks);
 }
 
 std::uint64_t Ticks::to_ns(std::uint64_t ticks) const noexcept {
   if (!counter_) return ticks - std::min(ticks, began_);
-  auto next = std::ranges::upper_bound(moments_, ticks, {}, &Moment::ticks);
-  if (next == moments_.end()) --next;
+  auto next = moments_.end() - 1;
+  if (ticks < (next - 1)->ticks) next = std::ranges::upper_bound(moments_, ticks, {}, &Moment::ticks);
   if (next == moments_.begin()) ++next;
   const auto& from = *(next - 1);
-  const double speed =
-      static_cast<double>(next->ns - from.ns) / static_cast<double>(next->ticks - from.ticks);
-  const auto since = static_cast<double>(static_cast<std::int64_t>(ticks - from.ticks)) * speed;
+  const auto since = static_cast<double>(static_cast<std::int64_t>(ticks - from.ticks)) * next->speed;
   return static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(from.ns) + since));
 }
 

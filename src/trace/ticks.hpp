@@ -29,6 +29,7 @@ class Ticks {
  private:
   struct Moment {
     std::uint64_t ticks, ns;
+    double speed;  ///< ns a tick since the one before
   };
   [[nodiscard]] static std::uint64_t steady() noexcept {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /

@@ -458,7 +458,9 @@ TEST_CASE("a full disk ends the recording with one message, and the program goes
                      options.trace = std::getenv("TRACE_TO");
                      Runtime runtime{std::move(options)};
                      Tensor<float> x{runtime, large, "x"};
-                     int kernels = 0;
+                     overwrite(x);
+                     runtime.recorder()->flush();  // one block at least has room
+                     int kernels = 1;
                      for (; !runtime.recorder()->failed() && kernels < 10'000'000; ++kernels) overwrite(x);
                      for (int more = 0; more < 1000; ++more) overwrite(x);
                      std::fprintf(stderr, "%s", runtime.recorder()->failed() ? "went on" : "never failed");
@@ -603,14 +605,17 @@ TEST_CASE("the child of a fork writes nothing into the file of its parent") {
 TEST_CASE("a file that cannot be recorded into is refused, and so is one that another recorder has") {
   const TemporaryDirectory directory;
   const auto path = directory.path() + "/run.tt";
-  Runtime runtime{two_tiers("")};
+  Runtime runtime{two_tiers("")}, other{two_tiers("")};
   const auto message_of = [&](const std::string& to) {
     return test::message_of<TierError>([&] { const Recorder recorder{runtime.manager(), to}; });
   };
   CHECK(message_of(directory.path() + "/none/run.tt")
             .starts_with("open of \"" + directory.path() + "/none/run.tt\": No such file or directory"));
   CHECK(message_of(directory.path()).starts_with("open of \"" + directory.path() + "\": Is a directory"));
-  const Recorder first{runtime.manager(), path};
+  const Recorder first{other.manager(), path};
   CHECK(message_of(path).starts_with("flock of \"" + path + "\": Resource temporarily unavailable"));
   CHECK_FALSE(first.failed());
+  CHECK(test::message_of<ConfigError>([&] {
+          const Recorder second{other.manager(), path + ".2"};
+        }) == "the runtime is recorded already");
 }

@@ -31,7 +31,8 @@ struct RecorderOptions {
 class TIER_EXPORT Recorder {
  public:
   /// \param path  of a file that is made, or emptied
-  /// \throws      `TierError` naming the call that failed and the path: also where another recorder has the file
+  /// \throws      `TierError` naming the call that failed and the path: also where another recorder has the file;
+  ///              `ConfigError` if the manager is recorded already
   Recorder(std::shared_ptr<Manager> manager, const std::string& path, const RecorderOptions& options = {});
   Recorder(Recorder&&) noexcept = default;
   Recorder& operator=(Recorder&&) = delete;
