@@ -141,8 +141,8 @@ struct Report {
 };
 
 struct Resolution {
-  std::size_t most_bins = 4800;
-  std::size_t most_charts = 8;  ///< of each sort; further tiers and pairs share one more
+  std::size_t most_bins = 4800;  ///< two or more
+  std::size_t most_charts = 8;   ///< of each sort; further tiers and pairs share one more
 };
 
 /// \pre  The trace keeps the rules, as a reader checks them.

@@ -27,6 +27,7 @@ struct Axis {
 
 /// An axis from `begin` to `end` or a little beyond, of at most so many bins, whose width is 1, 2 or 5 times a power of
 /// ten and which begin at multiples of it.
+/// \pre  `most_bins >= 2`, so that a width for all of time is a `Time`.
 [[nodiscard]] Axis make_axis(bool timed, Time begin, Time end, std::size_t most_bins);
 
 }  // namespace tier::tool::report
