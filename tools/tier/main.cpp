@@ -4,6 +4,7 @@
 #include "plan.hpp"
 #include "probe.hpp"
 #include "replay.hpp"
+#include "report.hpp"
 #include "trace.hpp"
 
 #include <tier/core/config.hpp>
@@ -47,6 +48,7 @@ int main(int argc, char** argv) try {
   tier::tool::add_replay(app);
   tier::tool::add_plan(app);
   tier::tool::add_probe(app);
+  tier::tool::add_report(app);
   CLI11_PARSE(app, argc, argv);  // runs the command
   return 0;
 } catch (const std::exception& error) {

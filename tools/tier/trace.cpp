@@ -12,38 +12,21 @@
 #include <optional>
 #include <string>
 
+#include "trace_input.hpp"
+
 namespace tier::tool {
 namespace {
 
 /// What the commands are given.
 struct Arguments {
-  std::string in, out;
+  TraceInput in;
+  std::string out;
   std::optional<trace::Form> form;  ///< to convert to; none: by the name
-  trace::ReadLimits limits;
 };
 
-void add_limit(CLI::App& command, const std::string& name, Bytes& limit, const std::string& what) {
-  command
-      .add_option_function<std::string>(
-          name, [&limit](const std::string& size) { limit = parse_bytes(size); },
-          "Refuse " + what + " than SIZE")
-      ->type_name("SIZE")
-      ->default_str(to_string(limit));
-}
-
-void add_input(CLI::App& command, Arguments& arguments, const std::string& name) {
-  command
-      .add_option(name, arguments.in,
-                  "A trace, as text or binary, as a recording too; as it is or packed by gzip or zstd")
-      ->required();
-  add_limit(command, "--max-line", arguments.limits.line, "a line or block longer");
-  add_limit(command, "--max-text", arguments.limits.text, "a trace that unpacks to more");
-  add_limit(command, "--max-memory", arguments.limits.memory, "a trace that takes more memory");
-}
-
 void check(const Arguments& arguments) {
-  const auto& path = arguments.in;
-  const auto trace = trace::read_file(path, arguments.limits);
+  const auto& path = arguments.in.path;
+  const auto trace = trace::read_file(path, arguments.in.limits);
   const auto all = trace::summarise(trace, path);
   std::printf("%s: a trace that keeps every rule\n", path.c_str());
   if (trace.header(trace::unfinished_key))
@@ -63,14 +46,14 @@ void check(const Arguments& arguments) {
 
 void convert(const Arguments& arguments) {
   const auto form = arguments.form.value_or(trace::form_of(arguments.out));
-  trace::write_file(trace::read_file(arguments.in, arguments.limits), arguments.out, form,
+  trace::write_file(trace::read_file(arguments.in.path, arguments.in.limits), arguments.out, form,
                     trace::packing_of(arguments.out));
 }
 
 void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
   auto* const command =
       trace.add_subcommand("check", "Whether a trace keeps every rule, and what it has in all");
-  add_input(*command, *arguments, "FILE");
+  add_trace_input(*command, arguments->in, "FILE");
   command->footer(
       "Says tensors, kernels, iterations, events and the most bytes alive at once; or what is wrong, with "
       "file "
@@ -81,7 +64,7 @@ void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
 void add_convert(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
   auto* const command =
       trace.add_subcommand("convert", "Writes a trace as text in its canonical form or as binary, or packed");
-  add_input(*command, *arguments, "IN");
+  add_trace_input(*command, arguments->in, "IN");
   command
       ->add_option(
           "OUT", arguments->out,

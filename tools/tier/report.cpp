@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report.hpp"
+
+#include <unistd.h>
+#include <tier/trace/files.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "report/analysis.hpp"
+#include "report/page.hpp"
+#include "report/perfetto.hpp"
+#include "trace/output_file.hpp"
+#include "trace_input.hpp"
+
+namespace tier::tool {
+namespace {
+
+struct Arguments {
+  TraceInput in;
+  std::string page, perfetto;
+};
+
+/// What is being done, on a terminal; nothing remains of it.
+class Progress {
+ public:
+  Progress() : terminal_{::isatty(STDERR_FILENO) == 1} {}
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() {
+    if (terminal_) std::fputs("\r\x1b[K", stderr);
+  }
+  void say(const std::string& what) const {
+    if (!terminal_) return;
+    std::fprintf(stderr, "\r%s ...\x1b[K", what.c_str());
+    std::fflush(stderr);
+  }
+
+ private:
+  bool terminal_;
+};
+
+void write_page(const trace::Trace& trace, const Arguments& arguments) {
+  trace::OutputFile out{arguments.page};
+  out.write(
+      report::to_html(report::analyse(trace), std::filesystem::path{arguments.in.path}.filename().string()));
+  out.finish();
+}
+
+void write_perfetto(const trace::Trace& trace, const Arguments& arguments) {
+  trace::OutputFile out{arguments.perfetto};
+  report::write_perfetto(trace, out);
+  out.finish();
+}
+
+void run(const Arguments& arguments) {
+  const Progress progress;
+  progress.say("reading " + arguments.in.path);
+  const auto trace = trace::read_file(arguments.in.path, arguments.in.limits);
+  if (!arguments.page.empty()) {
+    progress.say("writing " + arguments.page);
+    write_page(trace, arguments);
+  }
+  if (!arguments.perfetto.empty()) {
+    progress.say("writing " + arguments.perfetto);
+    write_perfetto(trace, arguments);
+  }
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  auto* const command = app.add_subcommand(
+      "report",
+      "A trace as a page: what was in which tier, what moved and why, who waited, which hints came late");
+  add_trace_input(*command, arguments->in, "TRACE");
+  auto* const output = command->add_option_group("output", "At least one of these");
+  output->add_option("-o,--output", arguments->page, "Write a page for a browser, which needs nothing else")
+      ->type_name("FILE");
+  output
+      ->add_option("--perfetto", arguments->perfetto,
+                   "Write trace events as JSON, which ui.perfetto.dev opens")
+      ->type_name("FILE");
+  output->require_option(1, 0);
+  command->footer(
+      "A recording (a program run with TIER_TRACE=FILE) shows times, tiers, migrations and stalls; a trace "
+      "without\n"
+      "times shows the bytes alive from kernel to kernel. Outputs are there as a whole or not at "
+      "all.\nExamples:\n"
+      "  tier report run.trace -o report.html\n"
+      "  tier report run.trace.gz -o report.html --perfetto run.json");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace tier::tool

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The page's style sheet and its script, which are files of their own in the sources.
+#include <string_view>
+
+namespace tier::tool::report {
+
+extern const std::string_view style_sheet, script;
+
+}  // namespace tier::tool::report

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The tables of a report.
+#include <span>
+
+#include "analysis.hpp"
+
+namespace tier::tool::report {
+
+/// Where operands were when their kernels began, and which hints came to nothing.
+struct Story {
+  std::vector<KernelRow> kernels;
+  std::vector<HintRow> hints;
+};
+
+[[nodiscard]] std::vector<MigrationRow> migration_rows(const trace::Trace& trace, const Tiers& tiers);
+[[nodiscard]] std::vector<ObjectRow> object_rows(const trace::Trace& trace);
+[[nodiscard]] std::vector<StallRow> stall_rows(const trace::Trace& trace);
+[[nodiscard]] std::vector<LargeRow> large_rows(const trace::Trace& trace);
+/// \param times  of the trace's events
+[[nodiscard]] Story story_of(const trace::Trace& trace, const Tiers& tiers, std::span<const Time> times);
+
+}  // namespace tier::tool::report

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "trace_input.hpp"
+
+#include <tier/core/bytes.hpp>
+
+namespace tier::tool {
+namespace {
+
+void add_limit(CLI::App& command, const std::string& name, Bytes& limit, const std::string& what) {
+  command
+      .add_option_function<std::string>(
+          name, [&limit](const std::string& size) { limit = parse_bytes(size); },
+          "Refuse " + what + " than SIZE")
+      ->type_name("SIZE")
+      ->default_str(to_string(limit));
+}
+
+}  // namespace
+
+void add_trace_input(CLI::App& command, TraceInput& input, const std::string& name) {
+  command
+      .add_option(name, input.path,
+                  "A trace, as text or binary, as a recording too; as it is or packed by gzip or zstd")
+      ->required();
+  add_limit(command, "--max-line", input.limits.line, "a line or block longer");
+  add_limit(command, "--max-text", input.limits.text, "a trace that unpacks to more");
+  add_limit(command, "--max-memory", input.limits.memory, "a trace that takes more memory");
+}
+
+}  // namespace tier::tool
