@@ -5,6 +5,7 @@
 #include <tier/replay/replay.hpp>
 #include <tier/runtime/policies.hpp>
 
+#include <benchmark/benchmark.h>
 #include <array>
 #include <random>
 #include <string>
@@ -61,8 +62,7 @@ Row rate_row(const trace::Trace& trace, const std::string& policy, double share_
     for (const auto event : trace.events())
       if (event.kind == trace::EventKind::Kernel)
         for (const auto& o : trace.operands(trace.kernel(event))) sum += trace.tensor(o.tensor).size.count;
-    static volatile std::uint64_t kept;
-    kept = sum;
+    benchmark::DoNotOptimize(sum);
   };
   const Pair pair = time_pair(ours, walk);
   const double rate = static_cast<double>(events) / pair.ours.median();

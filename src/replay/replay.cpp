@@ -10,6 +10,8 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "replay/costs.hpp"
@@ -27,6 +29,7 @@ using trace::TensorKind;
 using trace::Trace;
 
 constexpr std::size_t alignment = 64;
+constexpr std::string_view revive = "revive";  // a recording's word
 
 /// As the manager orders tiers: what the CPU reaches first, then by latency.
 std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Machine& machine) {
@@ -84,7 +87,8 @@ class Replay {
         lost_to_mover_{machine.lost_to_mover},
         clock_{costs_},
         schedule_{trace, options.passes},
-        handles_(trace.tensors().size()) {
+        handles_(trace.tensors().size()),
+        revived_later_{revived_later(trace)} {
     policy_ = policy(schedule_);
     std::vector<std::unique_ptr<Tier>> made;
     std::vector<const Tier*> known;
@@ -117,6 +121,9 @@ class Replay {
   void retire(std::span<const TensorIndex> tensors);
   void end_iteration();
   void hint(const trace::Hint& hint);
+  void place(const trace::Placement& placement);
+  void revive_again(std::span<const TensorIndex> tensors);
+  static std::unordered_set<TensorIndex> revived_later(const Trace& trace);
   void let_go(TensorIndex tensor);
   ObjectHandle& handle(TensorIndex tensor, bool creates);
   void look_at_the_heap();
@@ -140,14 +147,16 @@ class Replay {
   std::vector<TensorIndex> alive_;     // that end with the iteration, some of which may have ended before
   std::vector<Operand> batch_;
   std::vector<TierIndex> places_;
+  std::unordered_set<TensorIndex> revived_later_;
   std::uint64_t scope_ = 0, kernel_ = 0, events_ = 0;
   std::uint32_t in_pass_ = 0;  // the kernel, of those of the trace
   Counts counts_;
   double fragmentation_ = 0;
 };
 
-/// Everything that exists from the start has been written once.
+/// Everything that exists from the start has been written once. In a recording that is seen.
 void Replay::create_parameters() {
+  if (trace_.header("recorded")) return;
   const auto tensors = trace_.tensors();
   for (TensorIndex t = 0; t < tensors.size(); ++t) {
     if (tensors[t].kind != TensorKind::Parameter) continue;
@@ -178,7 +187,7 @@ void Replay::let_go(TensorIndex tensor) {
 void Replay::enter(const trace::Kernel& kernel) {
   batch_.clear();
   for (const auto& o : trace_.operands(kernel)) {
-    auto& handle = this->handle(o.tensor, o.role == Role::Creates);
+    auto& handle = this->handle(o.tensor, o.role == Role::Creates || !handles_[o.tensor]);
     batch_.push_back(Operand::of(handle.ref(), use_of(o.role)));
   }
   const auto stamp = manager_->clock().stamp();
@@ -244,9 +253,33 @@ void Replay::archive(std::span<const TensorIndex> tensors) {
     if (handles_[t]) manager_->hint(Hint::Archive, handles_[t].ref(), 0);
 }
 
-/// Where the policy does not free early, what has no handle any more is garbage until the iteration ends.
+/// Where the policy does not free early, what has no handle any more is garbage until the iteration ends. Of what a recording
+/// has live again the handle stays.
 void Replay::retire(std::span<const TensorIndex> tensors) {
-  for (const auto t : tensors) let_go(t);
+  for (const auto t : tensors) {
+    if (handles_[t] && revived_later_.count(t) > 0)
+      manager_->retire(handles_[t].ref());
+    else
+      let_go(t);
+  }
+}
+
+/// \param tensors  what it is now, and what it was
+void Replay::revive_again(std::span<const TensorIndex> tensors) {
+  if (tensors.size() != 2 || !handles_[tensors[1]]) return;
+  handles_[tensors[0]] = std::move(handles_[tensors[1]]);
+  schedule_.own(handles_[tensors[0]].ref().object->block->id, tensors[0]);
+}
+
+/// Of a recording.
+std::unordered_set<TensorIndex> Replay::revived_later(const Trace& trace) {
+  std::unordered_set<TensorIndex> revived;
+  for (const auto event : trace.events()) {
+    if (event.kind != EventKind::Hint || trace.name(trace.hint(event).hint) != revive) continue;
+    const auto tensors = trace.tensors_of(trace.hint(event));
+    if (tensors.size() == 2) revived.insert(tensors[1]);
+  }
+  return revived;
 }
 
 void Replay::end_iteration() {
@@ -268,13 +301,25 @@ void Replay::play(Event event) {
       return end_iteration();
     case EventKind::Hint:
       return hint(trace_.hint(event));
+    case EventKind::Placement:
+      return place(trace_.placement(event));
     default:  // what was seen, not what the program did
       return;
   }
 }
 
+/// Where a recorded program has made something. What lives again has its place from the scope that overwrites it.
+void Replay::place(const trace::Placement& placement) {
+  auto& handle = handles_[placement.tensor];
+  if (handle) return;
+  const auto& t = trace_.tensor(placement.tensor);
+  handle = manager_->create(t.size, placement.alignment.count, trace_.name(t.name));
+  schedule_.own(handle.ref().object->block->id, placement.tensor);
+}
+
 void Replay::hint(const trace::Hint& hint) {
   const auto name = trace_.name(hint.hint);
+  if (name == revive) return revive_again(trace_.tensors_of(hint));
   for (const auto h : {Hint::WillUse, Hint::WillRead, Hint::WillWrite, Hint::Archive, Hint::Prefetch}) {
     if (to_string(h) != name) continue;
     for (const auto t : trace_.tensors_of(hint)) {

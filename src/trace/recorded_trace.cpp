@@ -80,9 +80,9 @@ class TraceMaker {
   void scope(const RecordedEvent& e);
   void step();
 
-  void begin_life(std::uint32_t object);
+  void begin_life(const RecordedEvent& e, std::uint32_t object);
   void end_life(std::uint32_t object);
-  void declare(std::uint32_t object);
+  void declare(const RecordedEvent& e, std::uint32_t object);
   void place(const RecordedEvent& e, std::uint32_t object, const RecordedBlock& block);
   void gather_operands(const RecordedEvent& e);
   void decide_role(OperandUse& use);
@@ -225,7 +225,7 @@ void TraceMaker::event(const RecordedEvent& e) {
       const auto block = recorded_.words_of(e)[0];
       const auto object = object_at(block);
       if (!object) return unknown("an access to a block that nobody has made");
-      declare(*object);
+      declare(e, *object);
       if (writing_)
         trace_.add(Fault{.sequence = e.sequence,
                          .tensor = objects_[*object].tensor,
@@ -257,15 +257,15 @@ void TraceMaker::object(const RecordedEvent& e) {
     case ObjectChange::Made:
     case ObjectChange::Revived:
       if (objects_[o].destroyed) throw BrokenRule{"an object that is made after its end"};
-      if (!objects_[o].alive) begin_life(o);
+      if (!objects_[o].alive) begin_life(e, o);
       if (!objects_[o].grouped || objects_[o].placed) return;
       objects_[o].blocks = {recorded_.words_of(e)[3]};
       return place(e, o, blocks_.at(objects_[o].blocks.front()));
     case ObjectChange::Grown:
-      return declare(o);
+      return declare(e, o);
     case ObjectChange::Retired:
     case ObjectChange::Destroyed:
-      declare(o);
+      declare(e, o);
       end_life(o);
       if (static_cast<ObjectChange>(e.x) == ObjectChange::Destroyed) objects_[o].destroyed = true;
       return;
@@ -273,11 +273,11 @@ void TraceMaker::object(const RecordedEvent& e) {
 }
 
 /// Unless it has a life, or had its last one.
-void TraceMaker::declare(std::uint32_t o) {
-  if (objects_[o].life == none) begin_life(o);
+void TraceMaker::declare(const RecordedEvent& e, std::uint32_t o) {
+  if (objects_[o].life == none) begin_life(e, o);
 }
 
-void TraceMaker::begin_life(std::uint32_t o) {
+void TraceMaker::begin_life(const RecordedEvent& e, std::uint32_t o) {
   auto& object = objects_[o];
   const bool first = object.life == none;
   object.life = next_life_++;
@@ -288,7 +288,14 @@ void TraceMaker::begin_life(std::uint32_t o) {
   if (!writing_) return;
   const auto name = object.name == 0 ? std::string{} : as_last_text(recorded_.names[object.name - 1]);
   if (trace_.find(id)) throw BrokenRule{"more objects than there are ids"};
-  object.tensor = trace_.declare(id, {object.size}, lives_[object.life].kind, name);
+  const auto before =
+      std::exchange(object.tensor, trace_.declare(id, {object.size}, lives_[object.life].kind, name));
+  if (first) return;
+  Hint revived;
+  revived.sequence = e.sequence;
+  revived.hint = trace_.add_name("revive");
+  revived.start = ns(e.start);
+  trace_.add(revived, std::array{object.tensor, before});
 }
 
 void TraceMaker::end_life(std::uint32_t o) {
@@ -304,7 +311,7 @@ void TraceMaker::placement(const RecordedEvent& e) {
   block.tier = e.x;
   const auto o = object_at(found->first);
   if (!o || objects_[*o].destroyed) return;
-  if (!objects_[*o].alive) begin_life(*o);
+  if (!objects_[*o].alive) begin_life(e, *o);
   place(e, *o, block);
 }
 
@@ -328,7 +335,7 @@ void TraceMaker::hint(const RecordedEvent& e) {
   const auto words = recorded_.words_of(e);
   const auto o = words[0] != 0 ? object_of(words[0]) : object_at(words[1]);
   if (!o) return unknown("a hint for an object that nobody has made");
-  declare(*o);
+  declare(e, *o);
   const auto& object = objects_[*o];
   const bool again = last_hint_.object == *o && last_hint_.hint == e.x && object.blocks.size() > 1;
   last_hint_ = {*o, e.x};
@@ -347,7 +354,7 @@ void TraceMaker::migration(const RecordedEvent& e) {
   const auto words = recorded_.words_of(e);
   const auto o = object_at(words[0]);
   if (!o) return unknown("a migration of a block that nobody has made");
-  declare(*o);
+  declare(e, *o);
   if ((e.z & became_primary) != 0) blocks_.at(words[0]).tier = e.y;
   if (!writing_) return;
   trace_.add(Migration{.sequence = e.sequence,
@@ -415,7 +422,7 @@ void TraceMaker::gather_operands(const RecordedEvent& e) {
       unknown("a scope on an object that is not there");
       continue;
     }
-    if (!objects_[*o].alive) begin_life(*o);
+    if (!objects_[*o].alive) begin_life(e, *o);
     auto& place = objects_[*o].operand;
     if (place == none) {
       place = static_cast<std::uint32_t>(uses_.size());
