@@ -110,6 +110,7 @@ class Replay {
 
  private:
   void create_parameters();
+  void write_in_place(const ObjectHandle& handle);
   void play(Event event);
   void kernel(const trace::Kernel& kernel);
   void enter(const trace::Kernel& kernel);
@@ -151,11 +152,15 @@ void Replay::create_parameters() {
   const auto tensors = trace_.tensors();
   for (TensorIndex t = 0; t < tensors.size(); ++t) {
     if (tensors[t].kind != TensorKind::Parameter) continue;
-    auto& handle = this->handle(t, true);
-    batch_.assign(1, Operand::of(handle.ref(), Use::Overwrite));
-    manager_->enter(batch_, {.scope = ++scope_, .kernel = "initial values"});
-    Manager::leave(batch_);
+    write_in_place(handle(t, true));
   }
+}
+
+/// By nobody's kernel: it takes no time.
+void Replay::write_in_place(const ObjectHandle& handle) {
+  std::array batch{Operand::of(handle.ref(), Use::Overwrite)};
+  manager_->enter(batch, {.scope = ++scope_, .kernel = "initial values"});
+  Manager::leave(batch);
 }
 
 ObjectHandle& Replay::handle(TensorIndex tensor, bool creates) {
@@ -178,8 +183,12 @@ void Replay::let_go(TensorIndex tensor) {
 void Replay::enter(const trace::Kernel& kernel) {
   batch_.clear();
   for (const auto& o : trace_.operands(kernel)) {
+    const bool is_new = !handles_[o.tensor];
     auto& handle = this->handle(o.tensor, o.role == Role::Creates);
-    batch_.push_back(Operand::of(handle.ref(), use_of(o.role)));
+    if (is_new && options_.copies_new_objects) write_in_place(handle);
+    const auto use = use_of(o.role);
+    const bool copies = options_.copies_new_objects && use == Use::Overwrite;
+    batch_.push_back(Operand::of(handle.ref(), copies ? Use::Update : use));
   }
   const auto stamp = manager_->clock().stamp();
   bool slow = false;

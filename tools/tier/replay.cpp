@@ -103,6 +103,7 @@ void replay_all(const Arguments& arguments) {
   if (arguments.iterations) options.passes = *arguments.iterations;
   options.asynchronous = arguments.asynchronous;
   options.compacts_after_steps = arguments.compact;
+  options.copies_new_objects = arguments.mode == "0";
   std::vector<Run> runs;
   for (const auto& policy : arguments.policies) {
     const auto spec = with_mode(policy, arguments.mode);

@@ -37,6 +37,9 @@ struct Options {
   unsigned passes = 2;
   bool asynchronous = true;           ///< with a mover in the background
   bool compacts_after_steps = false;  ///< as CachedArrays does
+  /// What a kernel creates or overwrites is fetched first, as if its old contents counted; new objects have undefined ones
+  /// where the policy places them. CachedArrays' mode 0, which imitates a cache, does so.
+  bool copies_new_objects = false;
   Observer* observer = nullptr;       ///< told of all that happens, in virtual time
   /// Called after each kernel with its number; for progress and for tests.
   std::function<void(std::uint64_t kernel, const Manager&)> after_kernel{};
