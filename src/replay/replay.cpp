@@ -396,7 +396,6 @@ Result Replay::run() {
     for (const auto event : trace_.events()) play(event);
     if (ends_open()) end_iteration();
   }
-  manager_->quiesce();
   const auto counted = std::max(1U, options_.passes - 1) * static_cast<double>(steps);
   auto r = result(from, counts(), counted);
   r.peak = summary.peak;

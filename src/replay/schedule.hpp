@@ -11,11 +11,9 @@
 
 namespace tier::replay {
 
-inline constexpr std::uint64_t never_used = std::numeric_limits<std::uint64_t>::max();
-
 /// The next use of each tensor, as a replay goes on.
 /// \threadsafety  Externally synchronised.
-class Schedule final : public Future {
+class Schedule final : public FutureUses {
  public:
   Schedule(const trace::Trace& trace, unsigned passes);
 

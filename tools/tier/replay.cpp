@@ -107,7 +107,9 @@ void replay_all(const Arguments& arguments) {
   std::vector<Run> runs;
   for (const auto& policy : arguments.policies) {
     const auto spec = with_mode(policy, arguments.mode);
-    const auto make = [&](const replay::Future&) { return make_policy(spec); };
+    const auto make = [&](const FutureUses& future) {
+      return spec == "belady" ? make_belady(future) : make_policy(spec);
+    };
     const bool has_mode = spec != policy;
     runs.push_back(
         {policy, has_mode ? arguments.mode : "", replay::run(trace, machine, tiers, make, options)});

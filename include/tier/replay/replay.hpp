@@ -6,6 +6,7 @@
 #include <tier/manager/manager.hpp>
 #include <tier/manager/observer.hpp>
 #include <tier/manager/statistics.hpp>
+#include <tier/policy/future_uses.hpp>
 #include <tier/policy/policy.hpp>
 #include <tier/replay/machine.hpp>
 #include <tier/trace/trace.hpp>
@@ -22,14 +23,6 @@ namespace tier::replay {
 struct SimulatedTier {
   std::string device;
   Bytes size;
-};
-
-/// When objects of a trace will be used next.
-class TIER_EXPORT Future {
- public:
-  virtual ~Future() = default;
-  /// \return  the number of the kernel, counted over all passes, that uses the block next; the highest number if none does
-  [[nodiscard]] virtual std::uint64_t next_use(BlockId block) const noexcept = 0;
 };
 
 struct Options {
@@ -72,7 +65,7 @@ struct Result {
 };
 
 /// Makes the policy. \param future  for `belady`; valid while the policy lives
-using PolicyFactory = std::function<std::unique_ptr<Policy>(const Future& future)>;
+using PolicyFactory = std::function<std::unique_ptr<Policy>(const FutureUses& future)>;
 
 /// \throws  `ConfigError` for tiers that the machine lacks or that are none; `OutOfTierMemory` where a kernel's operands do
 ///          not fit, naming the kernel

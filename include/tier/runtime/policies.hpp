@@ -2,6 +2,7 @@
 #pragma once
 /// \file  Policies by name: the built-in ones and the program's own.
 #include <tier/core/export.hpp>
+#include <tier/policy/future_uses.hpp>
 #include <tier/policy/policy.hpp>
 #include <tier/policy/policy_options.hpp>
 
@@ -27,5 +28,10 @@ TIER_EXPORT void register_policy(const std::string& name, PolicyFactory factory)
 /// \param spec  a name and options, as `hint_aware:mode=LM,prefetch=off`
 /// \throws      `ConfigError` naming what is unknown and what is allowed
 [[nodiscard]] TIER_EXPORT std::unique_ptr<Policy> make_policy(std::string_view spec);
+
+/// Belady's: a block has room in the fastest tier if what would have to leave is used later than it. It must know the future,
+/// so it has no name; `tier/replay/` gives one.
+/// \param future  outlives the policy
+[[nodiscard]] TIER_EXPORT std::unique_ptr<Policy> make_belady(const FutureUses& future);
 
 }  // namespace tier

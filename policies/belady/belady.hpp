@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The object whose next use is farthest leaves: for replays, which know the future.
+#include <tier/core/export.hpp>
+#include <tier/policy/future_uses.hpp>
+#include <tier/policy/policy.hpp>
+
+#include <memory>
+
+namespace tier {
+
+/// See `<tier/runtime/policies.hpp>`, which declares it for programs.
+[[nodiscard]] TIER_EXPORT std::unique_ptr<Policy> make_belady(const FutureUses& future);
+
+}  // namespace tier

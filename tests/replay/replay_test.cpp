@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "machines.hpp"
+#include "random_steps.hpp"
+#include "support/message_of.hpp"
+#include "support/seed.hpp"
+#include "support/steps.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/replay/replay.hpp>
+#include <tier/runtime/policies.hpp>
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+using namespace tier;
+using namespace tier::test;
+
+namespace {
+
+const std::vector<replay::SimulatedTier> two_tiers{{"fast", 8_MiB}, {"slow", 1_GiB}};
+const std::vector<replay::SimulatedTier> with_disk{{"fast", 8_MiB}, {"disk", 1_GiB}};
+const std::vector<replay::SimulatedTier> three_tiers{{"disk", 1_GiB}, {"fast", 8_MiB}, {"slow", 16_MiB}};
+
+replay::PolicyFactory named(const std::string& spec) {
+  return
+      [spec](const FutureUses& future) { return spec == "belady" ? make_belady(future) : make_policy(spec); };
+}
+
+const std::vector<std::string> policies{"first_touch",        "lru",
+                                        "hint_aware:mode=0",  "hint_aware:mode=L",
+                                        "hint_aware:mode=LM", "hint_aware:mode=LMP",
+                                        "page_migration",     "belady"};
+
+/// All that is told, as text.
+struct Told final : Observer {
+  std::string text;
+  void on_migration(const MigrationEvent& e) noexcept override {
+    text += "m " + std::to_string(e.block) + ' ' + std::to_string(e.from) + '>' + std::to_string(e.to) + ' ' +
+            std::to_string(e.bytes.count) + ' ' + std::string{to_string(e.cause)} + ' ' +
+            std::to_string(e.start_ns) + '+' + std::to_string(e.duration_ns) + '\n';
+  }
+  void on_region(const RegionEvent& e) noexcept override {
+    text +=
+        std::string{e.freed ? "- " : "+ "} + std::to_string(e.block) + ' ' + std::to_string(e.tier) + '\n';
+  }
+};
+
+double kernel_bytes(const replay::Result& r) {
+  double sum = 0;
+  for (const auto& t : r.traffic) sum += static_cast<double>(t.read_by_kernels + t.written_by_kernels);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a replay keeps the manager's invariants after every kernel, whatever the policy and the tiers") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  const auto trace =
+      random_steps(random, {.kernels = static_cast<std::size_t>(test::steps(300) / 10), .iterations = 3});
+  const auto machine = small_machine();
+  for (const auto& tiers : {two_tiers, with_disk, three_tiers})
+    for (const auto& policy : policies)
+      for (const bool asynchronous : {false, true}) {
+        CAPTURE(policy);
+        CAPTURE(asynchronous);
+        CAPTURE(tiers.size());
+        std::uint64_t kernels = 0;
+        replay::Options options{.passes = 2, .asynchronous = asynchronous};
+        options.after_kernel = [&](std::uint64_t kernel, const Manager& manager) {
+          CHECK(kernel == kernels++);
+          manager.check_invariants();
+        };
+        const auto r = replay::run(trace, machine, tiers, named(policy), options);
+        CHECK(kernels == 2 * trace.kernels().size());
+        CHECK(r.seconds > 0);
+        CHECK(r.seconds >= r.lower_bound * 0.999999);
+        CHECK(r.seconds == doctest::Approx(r.compute + r.waiting).epsilon(1e-9));
+      }
+}
+
+TEST_CASE("kernels read and write the same bytes under every policy; only tiers and copies differ") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  const auto trace = random_steps(random, {});
+  const auto machine = small_machine();
+  const auto first = kernel_bytes(replay::run(trace, machine, two_tiers, named("first_touch")));
+  CHECK(first > 0);
+  for (const auto& policy : policies) {
+    CAPTURE(policy);
+    CHECK(kernel_bytes(replay::run(trace, machine, two_tiers, named(policy))) ==
+          doctest::Approx(first).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a replay is the same each time, to the nanosecond, and another policy's is not") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  const auto trace = random_steps(random, {});
+  const auto machine = small_machine();
+  std::map<std::string, std::string> all;
+  for (const auto& policy : policies) {
+    CAPTURE(policy);
+    for (int again = 0; again < 2; ++again) {
+      Told told;
+      replay::Options options{.passes = 2};
+      options.observer = &told;
+      (void)replay::run(trace, machine, two_tiers, named(policy), options);
+      CHECK(!told.text.empty());
+      const auto known = all.emplace(policy, told.text).first;
+      CHECK(known->second == told.text);
+    }
+  }
+  CHECK(all["lru"] != all["belady"]);
+  CHECK(all["lru"] != all["first_touch"]);
+}
+
+TEST_CASE("where all fits, a replay takes what its kernels take") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  const auto trace = random_steps(random, {});
+  const auto r = replay::run(trace, small_machine(), {{"fast", 1_GiB}, {"slow", 1_GiB}}, named("hint_aware"));
+  CHECK(r.waiting == 0);
+  CHECK(r.copied.empty());
+  CHECK(r.evictions == 0);
+  CHECK(r.inputs_fast_share == 1);
+  CHECK(r.outputs_fast_share == 1);
+  CHECK(r.seconds == doctest::Approx(r.lower_bound).epsilon(1e-4));  // ns are whole
+}
+
+TEST_CASE("what a replay cannot be made of is named") {
+  const auto machine = small_machine();
+  std::mt19937_64 random{1};
+  const auto trace = random_steps(random, {});
+  const auto message = [&](const std::vector<replay::SimulatedTier>& tiers, replay::Options options = {}) {
+    return message_of<ConfigError>([&] { (void)replay::run(trace, machine, tiers, named("lru"), options); });
+  };
+  CHECK(message({}).find("at least one tier") != std::string::npos);
+  CHECK(message({{"optane", 1_GiB}}).find("machine small has no such device") != std::string::npos);
+  CHECK(message({{"optane", 1_GiB}}).find("fast, slow, disk") != std::string::npos);
+  CHECK(message({{"disk", 1_GiB}}).find("none of the tiers can be reached by the CPU") != std::string::npos);
+  CHECK(message({{"fast", 0_B}}).find("size above zero") != std::string::npos);
+  CHECK(message({{"fast", 1_GiB}}, {.passes = 0}).find("once at least") != std::string::npos);
+  CHECK_THROWS_AS((void)replay::run(trace, machine, {{"fast", 1_MiB}}, named("lru")), OutOfTierMemory);
+}
