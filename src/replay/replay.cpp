@@ -13,8 +13,10 @@
 #include <utility>
 
 #include "replay/costs.hpp"
+#include "replay/lower_bound.hpp"
 #include "replay/recorded.hpp"
 #include "replay/schedule.hpp"
+#include "replay/tiers_of.hpp"
 
 namespace tier::replay {
 namespace {
@@ -27,27 +29,6 @@ using trace::TensorKind;
 using trace::Trace;
 
 constexpr std::size_t alignment = 64;
-
-/// As the manager orders tiers: what the CPU reaches first, then by latency.
-std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Machine& machine) {
-  for (const auto& t : tiers)
-    if (machine.find(t.device) == nullptr) {
-      std::string known;
-      for (const auto& d : machine.devices) known += (known.empty() ? "" : ", ") + d.name;
-      throw ConfigError{"machine " + machine.name + " has no such device", t.device, 0, known};
-    }
-  std::ranges::stable_sort(tiers, {}, [&](const SimulatedTier& t) {
-    const Device& d = *machine.find(t.device);
-    return std::pair{!d.addressable, d.latency};
-  });
-  return tiers;
-}
-
-std::vector<const Device*> devices_of(const std::vector<SimulatedTier>& tiers, const Machine& machine) {
-  std::vector<const Device*> devices;
-  for (const auto& t : tiers) devices.push_back(machine.find(t.device));
-  return devices;
-}
 
 Use use_of(Role role) {
   switch (role) {
@@ -123,7 +104,6 @@ class Replay {
   void look_at_the_heap();
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] Result result(const Counts& from, const Counts& to, double iterations) const;
-  [[nodiscard]] double lower_bound(Bytes peak) const;
   [[nodiscard]] bool ends_open() const;
 
   const Trace& trace_;
@@ -361,30 +341,6 @@ Result Replay::result(const Counts& from, const Counts& to, double iterations) c
   return r;
 }
 
-/// Of one pass over the trace, in seconds: what exceeds the fastest tier at the peak has been written elsewhere, but for
-/// parameters, which may have been there, and is read there again.
-double Replay::lower_bound(Bytes peak) const {
-  double compute = 0;
-  std::vector<TierIndex> fast;
-  for (std::uint32_t k = 0; k < trace_.kernels().size(); ++k) {
-    const auto& kernel = trace_.kernels()[k];
-    fast.assign(kernel.operands.count, Manager::fastest());
-    compute +=
-        costs_.kernel_ns(kernel, fast, costs_.demand(kernel, fast), recorded_.measured(k)) + recorded_.gap(k);
-  }
-  compute *= 1e-9;
-  if (peak <= tiers_.front().size || tiers_.size() < 2) return compute;
-  double parameters = 0, read = 0, write = 0;
-  for (const auto& t : trace_.tensors())
-    if (t.kind == TensorKind::Parameter) parameters += static_cast<double>(t.size.count);
-  for (std::size_t t = 1; t < devices_.size(); ++t) {
-    read = std::max(read, std::max(devices_[t]->read, devices_[t]->copy_read));
-    write = std::max(write, std::max(devices_[t]->store, devices_[t]->copy_write));
-  }
-  const auto excess = static_cast<double>((peak - tiers_.front().size).count);
-  return std::max({compute, excess / read, std::max(0.0, excess - parameters) / write});
-}
-
 Result Replay::run() {
   const auto summary = trace::summarise(trace_);
   const auto steps = std::max<std::uint64_t>(1, summary.iterations);
@@ -399,7 +355,8 @@ Result Replay::run() {
   const auto counted = std::max(1U, options_.passes - 1) * static_cast<double>(steps);
   auto r = result(from, counts(), counted);
   r.peak = summary.peak;
-  r.lower_bound = lower_bound(summary.peak) / static_cast<double>(steps);
+  r.lower_bound = lower_bound(trace_, costs_, recorded_, devices_, tiers_.front().size, summary.peak) /
+                  static_cast<double>(steps);
   r.events = trace_.events().size() * options_.passes;
   return r;
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,11 @@ struct Traffic {
   std::uint64_t high_water = 0;  ///< bytes in use, at most
 };
 
+/// Of a hardware cache, in accesses of 64 B by kernels.
+struct CacheCounts {
+  std::uint64_t hits = 0, clean_misses = 0, dirty_misses = 0;
+};
+
 /// Per iteration, as the mean of those that are counted; times in seconds of virtual time.
 struct Result {
   double seconds = 0;
@@ -62,6 +68,7 @@ struct Result {
   /// No schedule is faster: all operands fast, or what exceeds the fastest tier at the peak moved out and back once.
   double lower_bound = 0;
   std::uint64_t events = 0;  ///< replayed in all passes
+  std::optional<CacheCounts> cache{};  ///< where there was one
 };
 
 /// Makes the policy. \param future  for `belady`; valid while the policy lives
