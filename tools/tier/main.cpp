@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  The program `tier`.
 #include "info.hpp"
+#include "paper.hpp"
 #include "replay.hpp"
 #include "trace.hpp"
 
@@ -43,6 +44,7 @@ int main(int argc, char** argv) try {
   add_info(app);
   tier::tool::add_trace(app);
   tier::tool::add_replay(app);
+  tier::tool::add_paper(app);
   CLI11_PARSE(app, argc, argv);  // runs the command
   return 0;
 } catch (const std::exception& error) {

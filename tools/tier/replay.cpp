@@ -53,8 +53,10 @@ void print(const replay::CacheCounts& cache) {
   const auto percent = [&](std::uint64_t part) {
     return all > 0 ? 100 * static_cast<double>(part) / all : 0.0;
   };
-  fmt::print("\nthe cache, of {:.4g} accesses of 64 B: {:.1f} % hits, {:.1f} % clean misses, {:.1f} % dirty misses\n",
-             all, percent(cache.hits), percent(cache.clean_misses), percent(cache.dirty_misses));
+  fmt::print(
+      "\nthe cache, of {:.4g} accesses of 64 B: {:.1f} % hits, {:.1f} % clean misses, {:.1f} % dirty "
+      "misses\n",
+      all, percent(cache.hits), percent(cache.clean_misses), percent(cache.dirty_misses));
 }
 
 void print(const std::vector<Run>& runs) {
@@ -118,16 +120,19 @@ bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }
 Run run_two_level(const Arguments& arguments, const trace::Trace& trace, const replay::Machine& machine,
                   const std::vector<replay::SimulatedTier>& tiers) {
   if (arguments.policies_given)
-    throw ConfigError{"mode " + arguments.mode + " is a cache in hardware, which has no policy; leave out --policy"};
+    throw ConfigError{"mode " + arguments.mode +
+                      " is a cache in hardware, which has no policy; leave out --policy"};
   if (arguments.asynchronous || arguments.compact)
-    throw ConfigError{"mode " + arguments.mode + " is a cache in hardware: nobody copies or compacts anything there; leave "
+    throw ConfigError{"mode " + arguments.mode +
+                      " is a cache in hardware: nobody copies or compacts anything there; leave "
                       "out --async and --compact"};
   replay::TwoLevelOptions options{.frees_early = arguments.mode == "2LM_M"};
   if (arguments.iterations) options.passes = *arguments.iterations;
   return {"none", arguments.mode, replay::run_two_level(trace, machine, tiers, options)};
 }
 
-std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& trace, const replay::Machine& machine,
+std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& trace,
+                              const replay::Machine& machine,
                               const std::vector<replay::SimulatedTier>& tiers) {
   replay::Options options;
   if (arguments.iterations) options.passes = *arguments.iterations;
@@ -174,7 +179,10 @@ void add_replay(CLI::App& app) {
   command
       ->add_option("--policy", arguments->policies, "A policy with its options; may be given several times")
       ->capture_default_str();
-  command->add_option("--mode", arguments->mode, "Of CachedArrays, for hint_aware; or 2LM_0, 2LM_M: fast memory as a cache in hardware, without or with early freeing")
+  command
+      ->add_option("--mode", arguments->mode,
+                   "Of CachedArrays, for hint_aware; or 2LM_0, 2LM_M: fast memory as a cache in hardware, "
+                   "without or with early freeing")
       ->check(CLI::IsMember({"0", "L", "LM", "LMP", "2LM_0", "2LM_M"}));
   command->add_option("--machine", arguments->machine,
                       "Default: the first that is known to have these devices");

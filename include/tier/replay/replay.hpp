@@ -34,7 +34,7 @@ struct Options {
   /// What a kernel creates or overwrites is fetched first, as if its old contents counted; new objects have undefined ones
   /// where the policy places them. CachedArrays' mode 0, which imitates a cache, does so.
   bool copies_new_objects = false;
-  Observer* observer = nullptr;       ///< told of all that happens, in virtual time
+  Observer* observer = nullptr;  ///< told of all that happens, in virtual time
   /// Called after each kernel with its number; for progress and for tests.
   std::function<void(std::uint64_t kernel, const Manager&)> after_kernel{};
 };
@@ -67,7 +67,7 @@ struct Result {
   double inputs_fast_share = 0, outputs_fast_share = 0;  ///< of operand bytes
   /// No schedule is faster: all operands fast, or what exceeds the fastest tier at the peak moved out and back once.
   double lower_bound = 0;
-  std::uint64_t events = 0;  ///< replayed in all passes
+  std::uint64_t events = 0;            ///< replayed in all passes
   std::optional<CacheCounts> cache{};  ///< where there was one
 };
 
