@@ -28,6 +28,8 @@ using trace::TensorKind;
 using trace::Trace;
 
 constexpr std::size_t line = 64;  // bytes
+/// Tensors of so much or more begin at a multiple of it, so that sectors of up to this size give the same addresses.
+constexpr Bytes aligned = 64_KiB;
 
 /// What is counted: the difference of two of these.
 struct Counts {
@@ -96,8 +98,7 @@ void TwoLevelReplay::create(TensorIndex tensor, std::string_view kernel) {
   const auto& t = trace_.tensor(tensor);
   if (slots_[tensor] != RegionHeap::none) return;  // it has survived an iteration
   const auto size = std::max(t.size, Bytes{1});
-  // Large ones begin with a sector: what they share with others would be a matter of the sectors' size.
-  const auto alignment = size >= options_.sector ? options_.sector.count : line;
+  const auto alignment = size >= aligned ? aligned.count : line;
   constexpr double full = 0.8;
   if (static_cast<double>(heap_.used().count) > full * static_cast<double>(heap_.capacity().count)) collect();
   auto slot = heap_.allocate(size, alignment, this);

@@ -74,13 +74,13 @@ nlohmann::ordered_json to_json(const std::vector<Report>& reports) {
                               {"replay", c.replay},
                               {"ratio", c.replay / c.paper}});
     for (const auto& f : r.footprints)
-      all["footprints"].push_back({{"paper_name", r.paper},
+      all["footprints"].push_back({{"source", r.paper},
                                    {"network", f.network},
                                    {"paper", f.paper},
                                    {"replay", f.replay},
                                    {"ratio", f.replay / f.paper}});
     for (const auto& s : r.statements)
-      all["statements"].push_back({{"paper", r.paper}, {"text", s.text}, {"holds", s.holds}});
+      all["statements"].push_back({{"source", r.paper}, {"text", s.text}, {"holds", s.holds}});
     all["constants"][r.paper] = r.constants;
     if (r.more.is_object()) all.update(r.more);
   }
