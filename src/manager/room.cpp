@@ -55,10 +55,10 @@ void ManagerCore::describe(Window& w, TierIndex t) const {
   }
 }
 
-/// Grows a window around a slot, on the side that is free or colder, until the size fits.
-std::optional<Window> ManagerCore::grow(TierIndex t, RegionHeap::Slot seed, const Range& range) const {
+/// Grows a window around a slot, on the side that is free or colder, until the size fits. Where it cannot, `w` is all that
+/// there is between two regions that stay.
+bool ManagerCore::grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const {
   const auto& heap = tiers_[t].heap;
-  Window w;
   w.first = w.last = seed;
   const auto cost = [&](RegionHeap::Slot slot)
                         TIER_NO_THREAD_SAFETY_ANALYSIS -> std::optional<std::uint64_t> {
@@ -71,7 +71,7 @@ std::optional<Window> ManagerCore::grow(TierIndex t, RegionHeap::Slot seed, cons
   while (!fits(heap, w.first, w.last, range)) {
     const auto left = cost(heap.previous(w.first));
     const auto right = cost(heap.next(w.last));
-    if (!left && !right) return std::nullopt;
+    if (!left && !right) return false;
     if (!right || (left && *left <= *right))
       w.first = heap.previous(w.first);
     else
@@ -82,7 +82,7 @@ std::optional<Window> ManagerCore::grow(TierIndex t, RegionHeap::Slot seed, cons
     w.last = heap.previous(w.last);
   while (w.first != w.last && fits(heap, heap.next(w.first), w.last, range)) w.first = heap.next(w.first);
   describe(w, t);
-  return w;
+  return true;
 }
 
 /// The window that moves the fewest bytes, by a pass over the whole heap.
@@ -120,6 +120,10 @@ std::optional<Window> ManagerCore::propose(TierIndex t, const Range& range, Bloc
                                            bool background, std::vector<TierIndex>& to, bool& forced) {
   auto& state = tiers_[t];
   std::vector<Window> windows;
+  struct Stretch {
+    std::uint64_t begin, end;
+  };
+  std::vector<Stretch> too_small;  // between regions that stay
   std::size_t tried = 0;
   for (auto it = state.ranked.begin();
        it != state.ranked.end() && windows.size() < proposals && tried < seeds_tried;) {
@@ -139,7 +143,13 @@ std::optional<Window> ManagerCore::propose(TierIndex t, const Range& range, Bloc
     if (!may_leave(record.primary())) continue;
     const auto seen = [&](const Window& w) { return std::ranges::find(w.blocks, &record) != w.blocks.end(); };
     if (std::ranges::any_of(windows, seen)) continue;
-    if (auto window = grow(t, record.primary()->slot, range)) windows.push_back(std::move(*window));
+    const auto at = state.heap.offset(record.primary()->slot);
+    if (std::ranges::any_of(too_small, [at](const Stretch& s) { return s.begin <= at && at < s.end; })) continue;
+    Window window;
+    if (grow(window, t, record.primary()->slot, range))
+      windows.push_back(std::move(window));
+    else
+      too_small.push_back({state.heap.offset(window.first), state.heap.offset(window.last) + 1});
   }
   if (windows.empty()) return std::nullopt;
 

@@ -2,6 +2,8 @@
 /// \file  The program `tier`.
 #include "info.hpp"
 #include "paper.hpp"
+#include "plan.hpp"
+#include "probe.hpp"
 #include "replay.hpp"
 #include "trace.hpp"
 
@@ -45,6 +47,8 @@ int main(int argc, char** argv) try {
   tier::tool::add_trace(app);
   tier::tool::add_replay(app);
   tier::tool::add_paper(app);
+  tier::tool::add_plan(app);
+  tier::tool::add_probe(app);
   CLI11_PARSE(app, argc, argv);  // runs the command
   return 0;
 } catch (const std::exception& error) {

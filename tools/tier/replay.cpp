@@ -28,7 +28,6 @@ struct Arguments {
   std::string trace, tiers, machine, mode, json;
   std::vector<std::string> policies{"hint_aware"};
   std::optional<unsigned> iterations;
-  bool policies_given = false;
   bool asynchronous = false;
   bool compact = false;
 };
@@ -116,12 +115,9 @@ void write(const std::vector<Run>& runs, const std::string& path) {
 
 bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }
 
-/// Hardware decides there.
+/// Hardware decides there, whatever policies were given.
 Run run_two_level(const Arguments& arguments, const trace::Trace& trace, const replay::Machine& machine,
                   const std::vector<replay::SimulatedTier>& tiers) {
-  if (arguments.policies_given)
-    throw ConfigError{"mode " + arguments.mode +
-                      " is a cache in hardware, which has no policy; leave out --policy"};
   if (arguments.asynchronous || arguments.compact)
     throw ConfigError{"mode " + arguments.mode +
                       " is a cache in hardware: nobody copies or compacts anything there; leave "
@@ -138,7 +134,6 @@ std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& tr
   if (arguments.iterations) options.passes = *arguments.iterations;
   options.asynchronous = arguments.asynchronous;
   options.compacts_after_steps = arguments.compact;
-  options.copies_new_objects = arguments.mode == "0";
   std::vector<Run> runs;
   for (const auto& policy : arguments.policies) {
     const auto spec = with_mode(policy, arguments.mode);
@@ -146,6 +141,7 @@ std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& tr
       return spec == "belady" ? make_belady(future) : make_policy(spec);
     };
     const bool has_mode = spec != policy;
+    options.copies_new_objects = has_mode && arguments.mode == "0";
     runs.push_back(
         {policy, has_mode ? arguments.mode : "", replay::run(trace, machine, tiers, make, options)});
   }
@@ -154,7 +150,7 @@ std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& tr
 
 void replay_all(const Arguments& arguments) {
   const auto tiers = parse_simulated_tiers(arguments.tiers);
-  const auto& machine = machine_for(arguments.machine, tiers);
+  const auto machine = machine_for(arguments.machine, tiers);
   const auto trace = trace::read_file(arguments.trace);
   const auto runs = is_two_level(arguments.mode)
                         ? std::vector<Run>{run_two_level(arguments, trace, machine, tiers)}
@@ -182,10 +178,11 @@ void add_replay(CLI::App& app) {
   command
       ->add_option("--mode", arguments->mode,
                    "Of CachedArrays, for hint_aware; or 2LM_0, 2LM_M: fast memory as a cache in hardware, "
-                   "without or with early freeing")
+                   "without or with early freeing, where no policy decides")
       ->check(CLI::IsMember({"0", "L", "LM", "LMP", "2LM_0", "2LM_M"}));
-  command->add_option("--machine", arguments->machine,
-                      "Default: the first that is known to have these devices");
+  command->add_option(
+      "--machine", arguments->machine,
+      "By name, or a file of `tier probe`; default: the first that is known to have these devices");
   command
       ->add_option("--iterations", arguments->iterations,
                    "Of the whole trace; of several the first is not counted")
@@ -199,10 +196,7 @@ void add_replay(CLI::App& app) {
       "  tier replay step.trace --tiers \"dram:180GB;optane:1300GB\" --mode LM\n"
       "  tier replay step.trace --tiers \"dram:180GB;optane:1300GB\" --mode 2LM_M\n"
       "  tier replay step.trace --tiers \"ddr5:64GB;cxl:512GB\" --policy lru --policy hint_aware --async");
-  command->callback([arguments, command] {
-    arguments->policies_given = command->count("--policy") > 0;
-    replay_all(*arguments);
-  });
+  command->callback([arguments] { replay_all(*arguments); });
 }
 
 }  // namespace tier::tool

@@ -14,9 +14,14 @@ namespace tier::tool {
 /// \throws  `ConfigError` naming text and position
 [[nodiscard]] std::vector<replay::SimulatedTier> parse_simulated_tiers(std::string_view text);
 
-/// \param name  of a built-in machine; empty: the first that has all of the tiers' devices
-/// \throws      `ConfigError` naming what there is
-[[nodiscard]] const replay::Machine& machine_for(std::string_view name,
-                                                 const std::vector<replay::SimulatedTier>& tiers);
+/// `dram;optane`: devices without sizes.
+[[nodiscard]] std::vector<std::string> parse_devices(std::string_view text);
+
+/// \param name  of a built-in machine, or of a file, with a slash or ending in .json; empty: the first built-in one that has all
+///               of the devices
+/// \throws      `ConfigError` naming what there is, and as `read_machine`
+[[nodiscard]] replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices);
+[[nodiscard]] replay::Machine machine_for(const std::string& name,
+                                          const std::vector<replay::SimulatedTier>& tiers);
 
 }  // namespace tier::tool

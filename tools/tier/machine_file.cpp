@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "machine_file.hpp"
+
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace tier::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using replay::Device;
+using replay::Machine;
+
+/// The members of one JSON object, each of which must be known, and of the right kind.
+class Members {
+ public:
+  Members(const Json& json, std::string where) : json_{json}, where_{std::move(where)} {
+    if (!json.is_object()) fail("is no object");
+  }
+
+  template <class T>
+  void read(const char* name, T& value) {
+    if (const Json* const found = find(name)) take(name, *found, value);
+  }
+  template <class T>
+  void require(const char* name, T& value) {
+    const Json* const found = find(name);
+    if (found == nullptr) fail(std::string{"lacks "} + name);
+    take(name, *found, value);
+  }
+  /// Calls `each` with every element of a list, which may be missing.
+  void for_each(const char* name, auto&& each) {
+    const Json* const found = find(name);
+    if (found == nullptr) return;
+    if (!found->is_array()) fail(std::string{name} + " is no list");
+    for (std::size_t i = 0; i < found->size(); ++i)
+      each(Members{(*found)[i], where_ + "." + name + "[" + std::to_string(i) + "]"});
+  }
+  /// \throws  if there are members that nobody has asked for
+  void end() const {
+    for (const auto& [name, value] : json_.items())
+      if (known_.count(name) == 0) fail("has an unknown member " + name);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw ConfigError{where_ + ' ' + what}; }
+  const Json* find(const char* name) {
+    known_.insert(name);
+    const auto found = json_.find(name);
+    return found != json_.end() ? &*found : nullptr;
+  }
+  void take(const char* name, const Json& json, std::string& value) const {
+    if (!json.is_string()) fail(std::string{name} + " is no text");
+    value = json.get<std::string>();
+  }
+  void take(const char* name, const Json& json, double& value) const {
+    if (!json.is_number()) fail(std::string{name} + " is no number");
+    value = json.get<double>();
+  }
+  void take(const char* name, const Json& json, bool& value) const {
+    if (!json.is_boolean()) fail(std::string{name} + " is neither true nor false");
+    value = json.get<bool>();
+  }
+  void take(const char* name, const Json& json, unsigned& value) const {
+    if (!json.is_number_unsigned() || json.get<std::uint64_t>() > 0xFFFF'FFFF)
+      fail(std::string{name} + " is no count");
+    value = json.get<unsigned>();
+  }
+
+  const Json& json_;
+  std::string where_;
+  std::set<std::string, std::less<>> known_;
+};
+
+Json json_of(const Device& d) {
+  return {{"name", d.name},
+          {"source", d.source},
+          {"read", d.read},
+          {"store", d.store},
+          {"copy_read", d.copy_read},
+          {"copy_write", d.copy_write},
+          {"mover_read", d.mover_read},
+          {"mover_write", d.mover_write},
+          {"latency_ns", static_cast<double>(d.latency.count())},
+          {"parallelism", d.parallelism},
+          {"link", d.link},
+          {"addressable", d.addressable},
+          {"persistent", d.persistent}};
+}
+
+Device device_of(Members members) {
+  Device d;
+  double latency = 0;
+  members.require("name", d.name);
+  members.read("source", d.source);
+  members.require("read", d.read);
+  d.store = d.copy_read = d.mover_read = d.read;
+  members.read("store", d.store);
+  d.copy_write = d.mover_write = d.store;
+  members.read("copy_read", d.copy_read);
+  members.read("copy_write", d.copy_write);
+  members.read("mover_read", d.mover_read);
+  members.read("mover_write", d.mover_write);
+  members.require("latency_ns", latency);
+  d.latency = std::chrono::nanoseconds{std::llround(std::clamp(latency, -1.0, 1e15))};
+  members.read("parallelism", d.parallelism);
+  members.read("link", d.link);
+  members.read("addressable", d.addressable);
+  members.read("persistent", d.persistent);
+  members.end();
+  return d;
+}
+
+}  // namespace
+
+std::string to_json(const Machine& m) {
+  Json json{{"name", m.name},
+            {"source", m.source},
+            {"cores", m.cores},
+            {"operations", m.operations},
+            {"lost_to_mover", m.lost_to_mover}};
+  json["devices"] = Json::array();
+  for (const auto& d : m.devices) json["devices"].push_back(json_of(d));
+  json["ops"] = Json::array();
+  for (const auto& o : m.ops)
+    json["ops"].push_back(
+        {{"op", o.op}, {"efficiency", o.efficiency}, {"reads", o.reads}, {"writes", o.writes}});
+  json["slow_downs"] = Json::array();
+  for (const auto& s : m.slow_downs)
+    json["slow_downs"].push_back(
+        {{"device", s.device}, {"op", s.op}, {"inputs", s.inputs}, {"outputs", s.outputs}, {"both", s.both}});
+  return json.dump(2);
+}
+
+Machine parse_machine(const std::string& text, const std::string& name) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    throw ConfigError{name + " is no JSON: " + error.what()};
+  }
+  Machine m;
+  Members members{json, name + ": machine"};
+  members.require("name", m.name);
+  members.read("source", m.source);
+  members.read("cores", m.cores);
+  members.require("operations", m.operations);
+  members.read("lost_to_mover", m.lost_to_mover);
+  members.for_each("devices", [&](Members each) { m.devices.push_back(device_of(std::move(each))); });
+  members.for_each("ops", [&](Members each) {
+    auto& o = m.ops.emplace_back();
+    each.require("op", o.op);
+    each.read("efficiency", o.efficiency);
+    each.read("reads", o.reads);
+    each.read("writes", o.writes);
+    each.end();
+  });
+  members.for_each("slow_downs", [&](Members each) {
+    auto& s = m.slow_downs.emplace_back();
+    each.require("device", s.device);
+    each.require("op", s.op);
+    each.read("inputs", s.inputs);
+    each.read("outputs", s.outputs);
+    each.read("both", s.both);
+    each.end();
+  });
+  members.end();
+  try {
+    m.check();
+  } catch (const ConfigError& error) {
+    throw ConfigError{name + ": " + error.what()};
+  }
+  return m;
+}
+
+Machine read_machine(const std::string& path) {
+  std::ifstream in{path, std::ios::binary};
+  const std::string text{std::istreambuf_iterator<char>{in}, {}};
+  if (!in.is_open() || in.bad()) throw TierError{last_system_error(), "reading " + path};
+  return parse_machine(text, path);
+}
+
+void write_machine(const Machine& machine, const std::string& path) {
+  std::ofstream out{path, std::ios::binary};
+  out << to_json(machine) << '\n';
+  out.close();
+  if (!out) throw TierError{last_system_error(), "writing " + path};
+}
+
+}  // namespace tier::tool

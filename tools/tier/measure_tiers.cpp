@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "measure_tiers.hpp"
+
+#include <tier/copy/copy_engine.hpp>
+#include <tier/copy/parallel_for.hpp>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "copy_rate.hpp"
+
+namespace tier::tool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int runs = 5;
+constexpr std::uint64_t piece = 16 << 20;  // an object of the size of an activation
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// The shortest of some runs.
+double best(const std::function<double()>& run) {
+  double shortest = run();
+  for (int i = 1; i < runs; ++i) shortest = std::min(shortest, run());
+  return shortest;
+}
+
+/// Half of a tier, in pieces: copies within it have the other half.
+std::uint64_t measured_bytes(const Tier& tier) {
+  constexpr std::uint64_t most = 512 << 20;
+  const auto half = std::min(most, tier.capacity().count / 2) / piece * piece;
+  if (half == 0)
+    throw ConfigError{std::string{tier.name()} + " of " + to_string(tier.capacity()) +
+                      " is too small to measure: two pieces of 16MiB at least"};
+  return half;
+}
+
+void reserve(Tier& tier, std::uint64_t bytes) {
+  if (const auto error = tier.reserve(0, bytes))
+    throw TierError{error, "reserving " + to_string(Bytes{bytes}) + " of " + std::string{tier.name()}};
+}
+
+/// Writes everything that is read below: a device may answer sooner for what was never written.
+void fill(const std::vector<std::unique_ptr<Tier>>& tiers) {
+  Tier& fastest = *tiers.front();
+  std::memset(fastest.base(), 1, measured_bytes(fastest));
+  const auto bytes = [&](const Tier& tier) {
+    return std::min(measured_bytes(tier), measured_bytes(fastest));
+  };
+  for (std::size_t i = 1; i < tiers.size(); ++i)
+    (void)copy_rate({&fastest, tiers[i].get(), 0, bytes(*tiers[i]), piece}, By::Waiter);
+}
+
+/// As a kernel would that streams through objects in place, and pays what an emulated device takes.
+class Streams {
+ public:
+  Streams(Tier& tier, Arena& arena) : tier_{tier}, arena_{arena}, bytes_{measured_bytes(tier)} {
+    std::memset(tier_.base(), 1, bytes_);
+  }
+  double rate(Direction direction) {
+    return static_cast<double>(bytes_) / best([&] {
+             const auto start = Clock::now();
+             for (std::uint64_t at = 0; at < bytes_; at += piece) {
+               const auto since = Clock::now();
+               direction == Direction::Read ? load(at) : store(at);
+               tier_.charge(direction, piece, 1, since);
+             }
+             return seconds_since(start);
+           });
+  }
+
+ private:
+  void load(std::uint64_t at) {
+    arena_.parallel_for(arena_.threads(), [&](std::size_t part) {
+      const auto range = part_of(piece / sizeof(std::uint64_t), arena_.threads(), part);
+      const auto* const words = reinterpret_cast<const std::uint64_t*>(tier_.base() + at);
+      std::uint64_t sum = 0;
+      for (auto i = range.begin; i < range.end; ++i) sum += words[i];
+      sum_.fetch_add(sum, std::memory_order_relaxed);
+    });
+  }
+  void store(std::uint64_t at) {
+    arena_.parallel_for(arena_.threads(), [&](std::size_t part) {
+      const auto range = part_of(piece / sizeof(std::uint64_t), arena_.threads(), part);
+      auto* const words = reinterpret_cast<std::uint64_t*>(tier_.base() + at);
+      const auto value = sum_.load(std::memory_order_relaxed) + at;
+      for (auto i = range.begin; i < range.end; ++i)
+        words[i] = value + i;  // no memset, whose stores may be non-temporal
+    });
+  }
+
+  Tier& tier_;
+  Arena& arena_;
+  std::uint64_t bytes_;
+  std::atomic<std::uint64_t> sum_{0};  // so that nothing is left out
+};
+
+/// ns of one load that depends on the one before, all over half a tier; of what the CPU cannot reach, of one small read.
+double latency_ns(Tier& tier) {
+  constexpr std::size_t accesses = 200'000, sector = 4096;
+  const auto bytes = std::min<std::uint64_t>(measured_bytes(tier), 128 << 20);
+  std::mt19937_64 random{1};
+  if (tier.base() == nullptr) {
+    constexpr std::size_t reads = 200;
+    const std::unique_ptr<std::byte, void (*)(void*)> buffer{
+        static_cast<std::byte*>(std::aligned_alloc(64 << 10, 64 << 10)), std::free};
+    return best([&] {
+             const auto start = Clock::now();
+             for (std::size_t i = 0; i < reads; ++i) {
+               IoRequest request{random() % (bytes / sector) * sector, buffer.get(), sector};
+               tier.transfer(Direction::Read, {&request, 1});
+               if (request.error) throw TierError{request.error, "reading " + std::string{tier.name()}};
+             }
+             return seconds_since(start);
+           }) /
+           reads * 1e9;
+  }
+  // One cycle through all cache lines: each line has the place of the next.
+  const auto lines = bytes / 64;
+  std::vector<std::uint32_t> order(lines);
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::shuffle(order, random);
+  const auto at = [&](std::uint64_t line) {
+    return reinterpret_cast<std::uint64_t*>(tier.base() + line * 64);
+  };
+  for (std::size_t i = 0; i < lines; ++i) *at(order[i]) = order[(i + 1) % lines];
+  std::uint64_t line = 0;
+  const auto taken = best([&] {
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < accesses; ++i) line = *at(line);
+    return seconds_since(start);
+  });
+  static std::atomic<std::uint64_t> last;
+  last = line;
+  const auto measured = taken / accesses * 1e9;
+  return tier.charges() ? std::max(measured, static_cast<double>(tier.model().latency.count())) : measured;
+}
+
+/// Multiplications and additions of floats that all cores do in a second, as this compiler makes them for this machine.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__SANITIZE_ADDRESS__)
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+void multiply_and_add(float* values, std::size_t count, std::size_t rounds) {
+  for (std::size_t r = 0; r < rounds; ++r)
+    for (std::size_t i = 0; i < count; ++i) values[i] = values[i] * 0.999F + 0.001F;
+}
+
+double compute_seconds(Arena& arena) {
+  constexpr std::size_t floats = 256, rounds = 400'000;
+  return best([&] {
+    const auto start = Clock::now();
+    arena.parallel_for(arena.threads(), [&](std::size_t) {
+      std::array<float, floats> values{};
+      multiply_and_add(values.data(), floats, rounds);
+      static std::atomic<float> kept;
+      kept.store(values[0], std::memory_order_relaxed);
+    });
+    return seconds_since(start);
+  });
+}
+double operations(Arena& arena) {
+  return 2.0 * 256 * 400'000 * static_cast<double>(arena.threads()) / compute_seconds(arena);
+}
+
+}  // namespace
+
+replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::string& name) {
+  std::ranges::stable_sort(tiers, {}, [](const auto& t) {
+    return std::pair{!t->model().addressable, t->model().latency};
+  });
+  if (tiers.empty() || !tiers.front()->model().addressable)
+    throw ConfigError{"one of the tiers must be one that the CPU can reach, such as dram:1GiB"};
+  Arena arena;
+  replay::Machine machine;
+  machine.name = name;
+  machine.source = "tier probe, the best of " + std::to_string(runs) + " runs each";
+  machine.cores = arena.threads();
+  Tier& fastest = *tiers.front();
+  for (auto& tier : tiers) reserve(*tier, 2 * measured_bytes(*tier));
+  fill(tiers);
+  for (auto& tier : tiers) {
+    replay::Device d;
+    d.name = tier->name();
+    d.source = tier->description();
+    d.addressable = tier->base() != nullptr;
+    d.persistent = tier->model().persistent;
+    d.parallelism = tier->model().parallelism;
+    const auto both = std::min(measured_bytes(*tier), measured_bytes(fastest));
+    const Way from{tier.get(), &fastest, measured_bytes(fastest), both, piece};
+    const Way to{&fastest, tier.get(), measured_bytes(*tier), both, piece};
+    d.copy_read = copy_rate(from, By::Waiter);
+    d.copy_write = copy_rate(to, By::Waiter);
+    d.mover_read = copy_rate(from, By::Mover);
+    d.mover_write = copy_rate(to, By::Mover);
+    d.read = d.addressable ? Streams{*tier, arena}.rate(Direction::Read) : d.copy_read;
+    d.store = d.addressable ? Streams{*tier, arena}.rate(Direction::Write) : d.copy_write;
+    d.latency = std::chrono::nanoseconds{std::llround(latency_ns(*tier))};
+    // Managers order tiers by it, and noise is not to change the order.
+    if (!machine.devices.empty()) d.latency = std::max(d.latency, machine.devices.back().latency);
+    machine.devices.push_back(std::move(d));
+  }
+  machine.operations = operations(arena);
+  const double alone = compute_seconds(arena);
+  const auto both = std::min(measured_bytes(*tiers.back()), measured_bytes(fastest));
+  const double beside = while_copying({tiers.back().get(), &fastest, measured_bytes(fastest), both, piece},
+                                      [&] { return compute_seconds(arena); });
+  machine.lost_to_mover = std::clamp(1 - alone / beside, 0.0, 0.99);
+  return machine;
+}
+
+}  // namespace tier::tool

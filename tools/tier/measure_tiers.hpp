@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Rates of tiers, by doing what programs and managers do with them.
+#include <tier/memory/tier.hpp>
+#include <tier/replay/machine.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tier::tool {
+
+/// Measures every tier: loads and stores of all cores, copies to and from the fastest by all cores and by one mover, latency;
+/// and the cores: operations a second, and what a mover takes from them. Each as the best of some runs.
+/// \param tiers  that nobody else uses; names of devices are theirs
+/// \throws       `TierError` naming a tier that cannot be read or written; `ConfigError` for one that is too small
+[[nodiscard]] replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::string& name);
+
+}  // namespace tier::tool

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/runtime/policies.hpp>
+#include <tier/trace/files.hpp>
+#include <tier/trace/summary.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulated_tiers.hpp"
+#include "slow_down_curve.hpp"
+
+namespace tier::tool {
+namespace {
+
+struct Arguments {
+  std::string trace, tiers, machine, csv;
+  std::vector<std::string> policies, prices;
+  double budget = 0.1;
+  unsigned points = 16;
+  bool synchronous = false;
+};
+
+struct Plan {
+  std::string policy;
+  std::vector<CurvePoint> curve;
+  std::optional<CurvePoint> least;
+};
+
+/// `10%` or `0.1`.
+double parse_budget(const std::string& text) {
+  const bool percent = text.ends_with('%');
+  std::size_t end = 0;
+  double number = -1;
+  try {
+    number = std::stod(text, &end);
+  } catch (const std::exception&) {
+  }
+  if (end + (percent ? 1 : 0) != text.size() || !(number >= 0 && number < 1e6))
+    throw ConfigError{"not a budget", text, 0, "a share of the time, as 10%"};
+  return percent ? number / 100 : number;
+}
+
+/// What a GB of each device costs, of `NAME=PRICE`.
+std::map<std::string, double> parse_prices(const std::vector<std::string>& texts,
+                                           const replay::Machine& machine) {
+  std::map<std::string, double> prices;
+  for (const auto& text : texts) {
+    const auto equals = text.rfind('=');
+    std::size_t end = 0;
+    double price = -1;
+    try {
+      if (equals != std::string::npos) price = std::stod(text.substr(equals + 1), &end);
+    } catch (const std::exception&) {
+    }
+    if (equals == std::string::npos || end != text.size() - equals - 1 || !(price >= 0))
+      throw ConfigError{"not a price", text, 0, "DEVICE=PRICE for a GB, as dram=16.61"};
+    const auto device = text.substr(0, equals);
+    if (machine.find(device) == nullptr)
+      throw ConfigError{"machine " + machine.name + " has no such device", text, 0};
+    prices[device] = price;
+  }
+  return prices;
+}
+
+class Planner {
+ public:
+  explicit Planner(const Arguments& arguments)
+      : arguments_{arguments},
+        devices_{parse_devices(arguments.tiers)},
+        machine_{machine_for(arguments.machine, devices_)},
+        prices_{parse_prices(arguments.prices, machine_)},
+        trace_{trace::read_file(arguments.trace)},
+        peak_{trace::summarise(trace_, arguments.trace).peak} {
+    if (devices_.size() != 2)
+      throw ConfigError{"a plan is for two tiers, as \"dram;optane\"", arguments.tiers, 0};
+    std::ranges::stable_sort(devices_, {}, [&](const auto& d) {
+      const auto& device = *machine_.find(d);
+      return std::pair{!device.addressable, device.latency};
+    });
+  }
+
+  void run() {
+    for (const auto& policy : arguments_.policies) plans_.push_back(plan(policy));
+    print();
+    if (!arguments_.csv.empty()) write_csv();
+  }
+
+ private:
+  [[nodiscard]] double seconds(const std::string& policy, Bytes fast) const {
+    const auto make = [&](const FutureUses& future) {
+      return policy == "belady" ? make_belady(future) : make_policy(policy);
+    };
+    const std::vector<replay::SimulatedTier> tiers{{devices_[0], fast},
+                                                   {devices_[1], Bytes{4 * peak_.count}}};
+    return replay::run(trace_, machine_, tiers, make, {.asynchronous = !arguments_.synchronous}).seconds;
+  }
+  [[nodiscard]] Plan plan(const std::string& policy) const {
+    const double all_fast = seconds(policy, Bytes{2 * peak_.count + (1 << 20)});
+    const SlowDownOf slow_down = [&](Bytes fast) -> std::optional<double> {
+      if (fast.count == 0) return std::nullopt;
+      try {
+        return all_fast > 0 ? seconds(policy, fast) / all_fast : 1;
+      } catch (const OutOfTierMemory&) {
+        return std::nullopt;
+      }
+    };
+    auto curve = slow_down_curve(peak_, arguments_.points, slow_down);
+    curve.insert(curve.begin(), {peak_ + peak_, 1});
+    const auto least = least_memory(curve, arguments_.budget, slow_down);
+    return {policy, std::move(curve), least};
+  }
+  /// Of fast memory, and of slow memory for what does not fit it.
+  [[nodiscard]] std::optional<double> price(Bytes fast) const {
+    const auto a = prices_.find(devices_[0]), b = prices_.find(devices_[1]);
+    if (a == prices_.end() || b == prices_.end()) return std::nullopt;
+    const auto slow = peak_.count - std::min(peak_.count, fast.count);
+    return static_cast<double>(std::min(fast, peak_).count) / 1e9 * a->second +
+           static_cast<double>(slow) / 1e9 * b->second;
+  }
+  void print() const {
+    fmt::print(
+        "{}: {:.2f} GB alive at the peak; on machine {}, {} within {:.3g} % of the time with all in {}\n\n",
+        arguments_.trace, static_cast<double>(peak_.count) / 1e9, machine_.name, devices_[0],
+        100 * arguments_.budget, devices_[0]);
+    fmt::print("{:<28}{:>12}{:>10}{:>12}", "policy", "GB needed", "% of peak", "slow-down");
+    fmt::print("{}\n", prices_.empty() ? "" : fmt::format("{:>12}{:>14}", "price", "of all fast"));
+    const Plan* cheapest = nullptr;
+    for (const auto& p : plans_) {
+      if (!p.least) continue;
+      const auto fast = std::min(p.least->fast, peak_);
+      fmt::print("{:<28}{:>12.3f}{:>10.1f}{:>12.3f}", p.policy, static_cast<double>(fast.count) / 1e9,
+                 100 * static_cast<double>(fast.count) / static_cast<double>(peak_.count),
+                 p.least->slow_down);
+      if (const auto cost = price(fast)) fmt::print("{:>12.2f}{:>14.2f}", *cost, *cost / *price(peak_));
+      fmt::print("\n");
+      if (cheapest == nullptr || p.least->fast < cheapest->least->fast) cheapest = &p;
+    }
+    fmt::print("\n{:>12}", "GB");
+    for (const auto& p : plans_) fmt::print("{:>24}", p.policy);
+    fmt::print("\n");
+    for (const auto& [fast, slow_downs] : rows()) {
+      fmt::print("{:>12.3f}", static_cast<double>(fast) / 1e9);
+      for (const auto& s : slow_downs) fmt::print("{:>24}", s ? fmt::format("{:.3f}", *s) : "does not fit");
+      fmt::print("\n");
+    }
+    if (cheapest != nullptr && !prices_.empty() && price(cheapest->least->fast))
+      fmt::print("\ncheapest: {:.2f} GB of {} and the rest in {}, by {}, for {:.2f}\n",
+                 static_cast<double>(std::min(cheapest->least->fast, peak_).count) / 1e9, devices_[0],
+                 devices_[1], cheapest->policy, *price(cheapest->least->fast));
+  }
+  /// Of all curves, by fast memory, the most first.
+  [[nodiscard]] std::map<std::uint64_t, std::vector<std::optional<double>>, std::greater<>> rows() const {
+    std::map<std::uint64_t, std::vector<std::optional<double>>, std::greater<>> rows;
+    for (std::size_t i = 0; i < plans_.size(); ++i)
+      for (const auto& point : plans_[i].curve) {
+        auto& row = rows[std::min(point.fast, peak_).count];
+        row.resize(plans_.size());
+        if (!row[i] || point.fast <= peak_) row[i] = point.slow_down;
+      }
+    return rows;
+  }
+  void write_csv() const {
+    std::ofstream out{arguments_.csv};
+    out << "policy,fast_bytes,share_of_peak,slow_down,price\n";
+    for (const auto& p : plans_)
+      for (const auto& point : p.curve) {
+        const auto fast = std::min(point.fast, peak_);
+        const auto cost = price(fast);
+        out << fmt::format("{},{},{:.6g},{:.6g},{}\n", p.policy, point.fast.count,
+                           static_cast<double>(point.fast.count) / static_cast<double>(peak_.count),
+                           point.slow_down, cost ? fmt::format("{:.6g}", *cost) : "");
+      }
+    out.close();
+    if (!out) throw TierError{last_system_error(), "writing " + arguments_.csv};
+  }
+
+  const Arguments& arguments_;
+  std::vector<std::string> devices_;
+  replay::Machine machine_;
+  std::map<std::string, double> prices_;
+  trace::Trace trace_;
+  Bytes peak_;
+  std::vector<Plan> plans_;
+};
+
+}  // namespace
+
+void add_plan(CLI::App& app) {
+  auto* const command =
+      app.add_subcommand("plan", "How much fast memory a program needs, by replays of its trace");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("TRACE", arguments->trace, "As written by tier-train --record-only, or recorded")
+      ->required();
+  command->add_option("--tiers", arguments->tiers, "Two devices of the machine, as dram;optane")->required();
+  command
+      ->add_option_function<std::string>(
+          "--budget", [arguments](const std::string& text) { arguments->budget = parse_budget(text); },
+          "The slow-down that is bearable, against all in fast memory")
+      ->default_str("10%");
+  arguments->policies = {"hint_aware"};
+  command
+      ->add_option("--policy", arguments->policies, "A policy with its options; may be given several times")
+      ->capture_default_str();
+  command->add_option(
+      "--machine", arguments->machine,
+      "By name, or a file of `tier probe`; default: the first that is known to have these devices");
+  command->add_flag("--sync", arguments->synchronous, "Without copies in the background");
+  command->add_option("--points", arguments->points, "Of the curve")
+      ->check(CLI::Range(2U, 200U))
+      ->capture_default_str();
+  command->add_option("--price", arguments->prices, "Of a GB, as dram=16.61; for the cheapest configuration");
+  command->add_option("--csv", arguments->csv, "The curve, to this file")->type_name("FILE");
+  command->footer(
+      "Examples:\n"
+      "  tier plan step.trace --tiers \"dram;optane\" --price dram=16.61 --price optane=7.85\n"
+      "  tier plan step.trace --tiers \"ddr5;cxl\" --budget 5% --policy hint_aware --policy lru --csv "
+      "curve.csv");
+  command->callback([arguments] { Planner{*arguments}.run(); });
+}
+
+}  // namespace tier::tool

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "probe.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/memory/spec.hpp>
+#include <tier/memory/tiers.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machine_file.hpp"
+#include "measure_tiers.hpp"
+
+namespace tier::tool {
+namespace {
+
+struct Arguments {
+  std::string tiers, out, name = "this";
+};
+
+void probe(const Arguments& arguments) {
+  std::vector<std::unique_ptr<Tier>> tiers;
+  for (const auto& spec : parse_tiers(arguments.tiers)) tiers.push_back(make_tier(spec));
+  const auto machine = measure(std::move(tiers), arguments.name);
+  machine.check();
+  fmt::print("{:<18}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "GB/s", "loads", "stores", "copied from",
+             "to", "by a mover", "to", "latency ns");
+  for (const auto& d : machine.devices)
+    fmt::print("{:<18}{:>10.2f}{:>10.2f}{:>12.2f}{:>12.2f}{:>12.2f}{:>12.2f}{:>12}\n", d.name, d.read / 1e9,
+               d.store / 1e9, d.copy_read / 1e9, d.copy_write / 1e9, d.mover_read / 1e9, d.mover_write / 1e9,
+               d.latency.count());
+  fmt::print("{} cores, {:.0f} GFLOP/s; a kernel loses {:.0f} % of its speed while a mover copies\n",
+             machine.cores, machine.operations / 1e9, 100 * machine.lost_to_mover);
+  if (!arguments.out.empty()) write_machine(machine, arguments.out);
+}
+
+}  // namespace
+
+void add_probe(CLI::App& app) {
+  auto* const command = app.add_subcommand("probe", "Measures tiers, for replays on a machine like this one");
+  const auto arguments = std::make_shared<Arguments>();
+  command
+      ->add_option(
+          "--tiers", arguments->tiers,
+          "A spec, as dram:1GiB;file:/var/tmp:4GiB; 512 MiB of each at least, or what it has is cached")
+      ->required();
+  command->add_option("-o,--output", arguments->out, "Write the machine to FILE, for --machine")
+      ->type_name("FILE");
+  command->add_option("--name", arguments->name, "Of the machine")->capture_default_str();
+  command->footer(
+      "Takes some seconds for each tier, on a machine that does nothing else. Example:\n"
+      "  tier probe --tiers \"dram:1GiB;emulated:cxl:1GiB\" -o this.json\n"
+      "  tier replay step.trace --tiers \"dram:1GiB;emulated:cxl:8GiB\" --machine this.json");
+  command->callback([arguments] { probe(*arguments); });
+}
+
+}  // namespace tier::tool
