@@ -127,7 +127,7 @@ void add_sweeps(const CachedArraysRuns& runs, Report& report) {
   Table table{"Figure 7: seconds of an iteration of the small networks, CA_LM, and as if no copy took time",
               {{"network", "GB of DRAM", "seconds", "no copies"}}};
   for (const auto& sweep : runs.sweeps) {
-    sample::PlotLine real{sweep.network, {}}, projected{sweep.network + "_no_copies", {}};
+    sample::PlotLine real{sweep.network, {}}, projected{sweep.network + ", no copies", {}};
     for (const auto& p : sweep.points) {
       real.points.emplace_back(p.dram, p.seconds);
       projected.points.emplace_back(p.dram, p.projected);
