@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "published.hpp"
+
 namespace tier::tool::paper {
 namespace {
 
-constexpr double GB = 1e9;
+constexpr double GB = 1e9, TB = 1e12;
 const std::string densenet = "DenseNet264_b1536", resnet = "ResNet200_b2048", vgg = "VGG416_b256";
 
 class Statements {
@@ -18,6 +20,7 @@ class Statements {
 
   void volumes();
   void kernels_traffic();
+  void demand();
   void orders(const std::string& network);
   void demotions(const std::string& network);
   void against_2lm();
@@ -79,6 +82,24 @@ void Statements::kernels_traffic() {
   }
   add(fmt::format("kernels read and write the same bytes in every CA mode (they differ by {:.1g})", worst),
       worst < 1e-9);
+}
+
+void Statements::demand() {
+  double worst = 0;
+  for (const auto& published : published_demand()) {
+    const std::string network{published.network};
+    if (!runs_.has(network)) continue;
+    double read = 0, written = 0;
+    for (const auto& t : runs_.of(network, "CA_LM").traffic) {
+      read += static_cast<double>(t.read_by_kernels) / TB;
+      written += static_cast<double>(t.written_by_kernels) / TB;
+    }
+    worst = std::max({worst, off(read, published.read), off(written, published.written)});
+  }
+  add(fmt::format("kernels read and write what the paper's did within 10 %, to which their passes were "
+                  "fitted (worst: {:.1f} %)",
+                  100 * worst),
+      worst <= 0.10);
 }
 
 void Statements::orders(const std::string& network) {
@@ -211,6 +232,7 @@ void add_statements(const CachedArraysRuns& runs, Report& report) {
   Statements all{runs, report};
   all.volumes();
   all.kernels_traffic();
+  all.demand();
   for (const auto& w : runs.large) all.orders(w.name);
   for (const auto& w : runs.large) all.demotions(w.name);
   all.against_2lm();

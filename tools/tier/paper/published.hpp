@@ -20,7 +20,7 @@ struct PublishedRow {
 [[nodiscard]] std::span<const PublishedRow> published_utilisation();
 inline constexpr double dram_bus = 140.8e9;
 
-/// Of kernels, TB, from Figure 5; `series` is read or written.
+/// What kernels read and write in every mode, TB: derived from Figure 5.
 struct PublishedDemand {
   std::string_view network;
   double read, written;
