@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what does a scope cost when nothing has to move, and how long does a prefetch take to return?
+// Question: what does a scope cost when nothing has to move, and what more when it is recorded; and how long does a prefetch
+// take to return?
+#include "harness/recorded.hpp"
 #include "harness/rows.hpp"
 
 #include <tier/runtime/policies.hpp>
@@ -99,6 +101,45 @@ std::vector<Row> scope_resident() {
 }
 
 const bool registered = add_rows("scope.resident", scope_resident);
+
+Row recorded_row(std::string what, const Pair& pair) {
+  return timed_row({.id = "record.scope",
+                    .what = std::move(what),
+                    .unit = "ns",
+                    .baseline = "not recorded",
+                    .reach = "<= 50 ns more"},
+                   pair, 1e9 / repeats, [](const Row& r) { return r.value - r.baseline_value <= 50; });
+}
+
+/// In bursts that the recording's buffers hold.
+std::vector<Row> record_scope() {
+  const Recorded recorded;
+  Fixture ours;
+  recorded.stop();
+  Fixture theirs;
+  const auto one = [](Fixture& f) {
+    return times([&f] {
+      ReadScope scope{f.tensors[0]};
+      benchmark::DoNotOptimize(scope.get<0>().data());
+    });
+  };
+  const auto kernel = [](Fixture& f) {
+    return times([&f] {
+      auto& t = f.tensors;
+      KernelScope k{"kernel", reads(t[0], t[1]), overwrites(t[2])};
+      benchmark::DoNotOptimize(k.out(t[2]).data());
+    });
+  };
+  const auto written = [&](Side) { ours.runtime.recorder()->flush(); };
+  std::vector<Row> rows;
+  rows.push_back(recorded_row("entry + exit, one object, in bursts of 200,000",
+                              time_pair(one(ours), one(theirs), 15, written)));
+  rows.push_back(recorded_row("entry + exit, a kernel of three, in bursts of 200,000",
+                              time_pair(kernel(ours), kernel(theirs), 15, written)));
+  return rows;
+}
+
+const bool record_registered = add_rows("record.scope", record_scope);
 
 /// A thread that sleeps until it is woken, and then does nothing.
 class Sleeper {

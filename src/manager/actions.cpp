@@ -63,20 +63,27 @@ Outcome ManagerCore::fetch(BlockId id, TierIndex t, bool force) noexcept {
 Outcome ManagerCore::make_primary(BlockId id, TierIndex t) noexcept {
   if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
-  if (b == nullptr || b->record->primary() == nullptr) return Outcome::Gone;
-  if (b->record->primary()->tier == t) return Outcome::Done;
-  Region* region = b->record->in(t);
-  const auto stale = [&] { return region->version != b->version.load(std::memory_order_acquire); };
+  return b == nullptr ? Outcome::Gone : change_primary(*b, t, Cause::Plan);
+}
+
+Outcome ManagerCore::change_primary(Block& b, TierIndex t, Cause cause) noexcept {
+  const auto* const old = b.record->primary();
+  if (old == nullptr) return Outcome::Gone;
+  if (old->tier == t) return Outcome::Done;
+  Region* region = b.record->in(t);
+  const auto stale = [&] { return region->version != b.version.load(std::memory_order_acquire); };
   if (region == nullptr || stale()) return Outcome::Gone;
-  if (b->record->placed || is_read(*b) || !start_moving(*b)) return Outcome::Pinned;
+  if (b.record->placed || is_read(b) || !start_moving(b)) return Outcome::Pinned;
   // A scope that comes in from here on sees the block as moving and waits for our lock; one may have come and gone.
   if (stale()) {
-    b->state.fetch_and(~word::moving, std::memory_order_acq_rel);
+    b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
     return Outcome::Gone;
   }
-  detach(*b, region);
-  set_primary(*b, region);
-  b->state.fetch_and(~word::moving, std::memory_order_acq_rel);
+  detach(b, region);
+  set_primary(b, region);
+  tell_observers(MigrationEvent{{}, b.id, old->tier, t, {0}, cause, now_ns(), 0, true},
+                 &Observer::on_migration);
+  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
   return Outcome::Done;
 }
 
@@ -103,7 +110,7 @@ Outcome ManagerCore::evict(BlockId id, TierIndex t) noexcept {
   Region* to = unread_copy(*b, t);
   if (to != nullptr && to->version == b->version.load(std::memory_order_acquire)) {
     Region* old = record.primary();
-    const auto outcome = make_primary(id, t);
+    const auto outcome = change_primary(*b, t, Cause::Evict);
     if (outcome != Outcome::Done) return outcome;
     detach(*b, old);
     free_region(old);

@@ -310,7 +310,7 @@ Entry::Way Entry::admit_settled(std::size_t i) {
     look_again();
     return Way::Again;
   }
-  if (primary != nullptr && core_.settle_in(b, plan.target)) return Way::Again;
+  if (primary != nullptr && core_.settle_in(b, plan.target, Cause::Miss)) return Way::Again;
   return Way::NeedsRoom;
 }
 
@@ -362,7 +362,7 @@ bool Entry::find_room(std::size_t i) {
   for (TierIndex t = 0; t < core_.tiers_.size() && core_.reachable(b, t); ++t) {
     if (t == wanted || (t > wanted && (reachable || !in_place_))) continue;
     plan.target = t;
-    if (core_.settle_in(b, t)) return report_.unlocked = true;  // a copy was there
+    if (core_.settle_in(b, t, Cause::Miss)) return report_.unlocked = true;  // a copy was there
     if (take(t)) return true;
   }
   plan.target = wanted;
@@ -470,6 +470,11 @@ bool Entry::install() {
     Region* old = b.record->primary();
     core_.set_primary(b, std::exchange(plans_[i].room, nullptr));
     if (old != nullptr) old->version = 0;
+    if (old != nullptr && old->tier != b.record->primary()->tier)
+      core_.tell_observers(
+          MigrationEvent{
+              {}, b.id, old->tier, b.record->primary()->tier, {0}, Cause::Miss, core_.now_ns(), 0, true},
+          &Observer::on_migration);
     b.state.fetch_add(word::pin, std::memory_order_acq_rel);
     b.state.fetch_and(~(word::moving | word::failed), std::memory_order_acq_rel);
     count_in_place(i);
@@ -494,7 +499,7 @@ Entry::Step Entry::finish_transfers() {
     waited = true;
     core_.wait_for_end(*plan.transfer, lock_);
   }
-  if (waited) core_.count_wait(context_.scope, began);
+  if (waited) core_.count_wait(context_, began, StallCause::Transfer);
 
   Step result = Step::Done;
   std::size_t unreadable = batch_.size();
@@ -605,7 +610,7 @@ void Entry::blocked() {
   const auto began = core_.now_ns();
   if (report.transient) {  // transfers end by themselves
     core_.wait(lock_);
-    return core_.count_wait(context_.scope, began);
+    return core_.count_wait(context_, began, StallCause::Room);
   }
   const bool others_first =
       context_.root && !closed_door_ &&
@@ -614,7 +619,7 @@ void Entry::blocked() {
     stand_in_line();
     gathered_ = 0;
     core_.wait(lock_);
-    core_.count_wait(context_.scope, began);
+    core_.count_wait(context_, began, StallCause::Room);
     return report_wait();
   }
   if (context_.root && !too_large()) stand_in_line();  // the next to lack room come after us

@@ -205,11 +205,16 @@ void ManagerCore::replace_policy() noexcept {
 
 /// What the policy and the observers want to be told, where scopes can see it.
 void ManagerCore::refresh_wants() noexcept {
-  const bool observed = !observers_.empty();
-  policy_uses_ = policy_->wanted_uses();
+  policy_uses_ = watched_ = policy_->wanted_uses();
   policy_kernels_ = policy_->wants_kernels();
-  watched_ = observed ? WantedUses::EveryUse : policy_uses_;
-  wants_kernels_.store(observed || policy_kernels_, std::memory_order_relaxed);
+  bool kernels = policy_kernels_;
+  for (const auto* observer : observers_) {
+    watched_ = std::max(watched_, observer->wanted_uses());
+    kernels |= observer->wants_kernels();
+  }
+  tells_kernels_.store(kernels, std::memory_order_relaxed);
+  wants_kernels_.store(kernels || thread_observer_.load(std::memory_order_relaxed) != nullptr,
+                       std::memory_order_relaxed);
   for (auto& [id, b] : by_id_) refresh(*b);
 }
 
@@ -218,6 +223,18 @@ void ManagerCore::add_observer(Observer& observer) {
   drain_notes();  // of before its time
   observers_.push_back(&observer);
   refresh_wants();
+  for (const auto& object : objects_) {
+    const auto alignment = object.grouped ? object.alignment : object.block->record->alignment;
+    auto made = event_of(object, ObjectChange::Made, alignment);
+    stamp(made);
+    observer.on_object(made);
+    for_each_block(object, [&](const Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS {
+      if (b.record->primary() == nullptr) return;
+      PlacementEvent placed{{}, b.id, b.record->primary()->tier};
+      stamp(placed);
+      observer.on_placement(placed);
+    });
+  }
 }
 
 void ManagerCore::remove_observer(Observer& observer) noexcept {
@@ -225,6 +242,22 @@ void ManagerCore::remove_observer(Observer& observer) noexcept {
   drain_notes();
   std::erase(observers_, &observer);
   refresh_wants();
+}
+
+void ManagerCore::set_thread_observer(std::shared_ptr<ThreadObserver> observer) {
+  MutexLock lock{mutex_};
+  auto* const now = observer.get();
+  if (now != nullptr) thread_observers_.push_back(std::move(observer));
+  thread_observer_.store(now, std::memory_order_release);  // (4) -> (3)
+  refresh_wants();
+}
+
+ObjectEvent ManagerCore::event_of(const Object& object, ObjectChange change, std::size_t alignment) noexcept {
+  return {{}, change, {&object}, alignment, object.block->record->placed};
+}
+
+void ManagerCore::tell_object(const Object& object, ObjectChange change, std::size_t alignment) noexcept {
+  tell_observers(event_of(object, change, alignment), &Observer::on_object);
 }
 
 /// Whether somebody wants to be told of a use that needs no decision.
@@ -336,10 +369,11 @@ void ManagerCore::tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns
   kernels_.erase(it);
 }
 
-void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept {
+/// \param object  whose block it is; 0 where that is not known and several share it
+void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId object) noexcept {
   auto& record = *b.record;
   if (record.placed || record.dying) return;
-  HintEvent event{{}, hint, b.id, scope};
+  HintEvent event{{}, hint, b.id, scope, object};
   tell(event, &Observer::on_hint);
   // A group is archived only with all of it, which nobody can say.
   if (hint == Hint::Archive && record.group != nullptr) return;
@@ -352,7 +386,8 @@ void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept 
 /// Those of the blocks that have gone are left out.
 void ManagerCore::apply_hint(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept {
   for (auto id = blocks.first; id < blocks.first + blocks.count; ++id)
-    if (Block* const b = find(id)) apply_hint(hint, *b, scope);
+    if (Block* const b = find(id))
+      apply_hint(hint, *b, scope, b->record->object != nullptr ? b->record->object->id : 0);
 }
 
 /// Of an object in a window all blocks are meant, as many as it has by now.
@@ -361,9 +396,10 @@ void ManagerCore::carry_out_hint(const Note& note) noexcept {
   Block* const first = find(note.id);
   if (first == nullptr) return;
   const Object* const object = first->record->object;
-  if (object == nullptr) return apply_hint(note.hint, *first, note.value);  // several share the block
-  for_each_block(*object,
-                 [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { apply_hint(note.hint, b, note.value); });
+  if (object == nullptr) return apply_hint(note.hint, *first, note.value, 0);  // several share the block
+  for_each_block(*object, [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    apply_hint(note.hint, b, note.value, object->id);
+  });
 }
 
 void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
@@ -373,7 +409,7 @@ void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
   drain_own_notes();
   if (closed_) return;
   for_each_block(*object.object,
-                 [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { apply_hint(hint, b, scope); });
+                 [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { apply_hint(hint, b, scope, object.id()); });
 }
 
 void ManagerCore::hint(Hint hint, BlockRun blocks, std::uint64_t scope) {
@@ -403,7 +439,7 @@ Outcome ManagerCore::prefetch(ObjectRef object) noexcept {
   if (closed_) return Outcome::Gone;
   Outcome outcome = Outcome::Done;
   for_each_block(*object.object, [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    if (const auto one = prefetch_block(b); one != Outcome::Done) outcome = one;
+    if (const auto one = prefetch_block(b, object.id()); one != Outcome::Done) outcome = one;
   });
   check_watermarks();
   return outcome;
@@ -414,13 +450,14 @@ Outcome ManagerCore::prefetch(BlockId id) noexcept {
   MutexLock lock{mutex_};
   drain_own_notes();
   Block* const b = closed_ ? nullptr : find(id);
-  const auto outcome = b != nullptr ? prefetch_block(*b) : Outcome::Gone;
+  const auto* const object = b != nullptr ? b->record->object : nullptr;
+  const auto outcome = b != nullptr ? prefetch_block(*b, object != nullptr ? object->id : 0) : Outcome::Gone;
   check_watermarks();
   return outcome;
 }
 
-Outcome ManagerCore::prefetch_block(Block& b) noexcept {
-  HintEvent event{{}, Hint::Prefetch, b.id, 0};
+Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
+  HintEvent event{{}, Hint::Prefetch, b.id, 0, object};
   tell(event, &Observer::on_hint);
   b.record->archived = false;
   b.last_use.store(clock_.stamp(),
@@ -466,9 +503,10 @@ void ManagerCore::count_moved(TierIndex from, TierIndex to, Cause cause, std::ui
   add_moved(from, to, cause, bytes, transfers);
 }
 
-/// This thread has waited since `began`, in a scope's entry or (0) an allocation.
-void ManagerCore::count_wait(std::uint64_t scope, std::uint64_t began) noexcept {
-  StallEvent event{{}, scope, began, now_ns() - began};
+/// This thread has waited since `began`: in a scope's entry, or where there is none in an allocation.
+void ManagerCore::count_wait(const BatchContext& context, std::uint64_t began, StallCause cause) noexcept {
+  if (context.fault) cause = StallCause::Fault;
+  StallEvent event{{}, context.scope, began, now_ns() - began, cause, context.kernel};
   ++counts_.stalls;
   counts_.stalled_ns += event.duration_ns;
   tell(event, &Observer::on_stall);
@@ -478,6 +516,7 @@ void ManagerCore::count_stall(std::uint64_t ns) noexcept {
   MutexLock lock{mutex_};
   ++counts_.stalls;
   counts_.stalled_ns += ns;
+  tell_observers(StallEvent{{}, 0, now_ns() - ns, ns, StallCause::Transfer, {}}, &Observer::on_stall);
 }
 
 Statistics ManagerCore::statistics() const {

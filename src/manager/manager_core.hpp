@@ -80,6 +80,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void add_companion(const std::shared_ptr<Companion>& companion) override { companions_.add(companion); }
   void add_observer(Observer& observer) override;
   void remove_observer(Observer& observer) noexcept override;
+  void set_thread_observer(std::shared_ptr<ThreadObserver> observer) override;
+  std::chrono::steady_clock::time_point began() const noexcept override { return start_; }
   void count_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
                    std::uint64_t transfers) noexcept override;
   void count_stall(std::uint64_t ns) noexcept override;
@@ -221,7 +223,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool addressable(TierIndex t) const noexcept { return tiers_[t].tier->model().addressable; }
   void forget(Object& object) noexcept TIER_REQUIRES(mutex_);
   void abandon(Block& b) noexcept TIER_REQUIRES(mutex_);
-  Outcome prefetch_block(Block& b) noexcept TIER_REQUIRES(mutex_);
+  Outcome prefetch_block(Block& b, ObjectId object) noexcept TIER_REQUIRES(mutex_);
   void retire_block(Block& b) noexcept TIER_REQUIRES(mutex_);
   template <class F>
   static void for_each_block(const Object& object, F&& f) {
@@ -296,13 +298,15 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   // Transfers (transfers.cpp).
   Transfer* begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept
       TIER_REQUIRES(mutex_);
-  void publish(Transfer& t, Block& b) noexcept TIER_REQUIRES(mutex_);
+  void publish(Transfer& t, Block& b, bool as_primary) noexcept TIER_REQUIRES(mutex_);
+  static bool takes_over(const Transfer& t, const Block& b) noexcept;
   void orphan(Transfer& t) noexcept TIER_REQUIRES(mutex_);
   void deliver(Transfer& t, MutexLock& lock) noexcept TIER_REQUIRES(mutex_);
   void unreference(Transfer& t) noexcept TIER_REQUIRES(mutex_);
   void discard_target(Transfer& t, std::error_code error) noexcept TIER_REQUIRES(mutex_);
   bool relocate(Block& b, Region* to, Cause cause, MutexLock& lock) TIER_REQUIRES(mutex_);
-  bool settle_in(Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
+  Outcome change_primary(Block& b, TierIndex t, Cause cause) noexcept TIER_REQUIRES(mutex_);
+  bool settle_in(Block& b, TierIndex t, Cause cause) noexcept TIER_REQUIRES(mutex_);
   std::optional<Outcome> why_not_fetch(const Block& b, TierIndex to) const noexcept TIER_REQUIRES(mutex_);
   Outcome begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept TIER_REQUIRES(mutex_);
   Outcome fetch_later(Block& b) noexcept TIER_REQUIRES(mutex_);
@@ -363,7 +367,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
 
   // Waiting and telling (manager.cpp).
   void wait(MutexLock& lock) TIER_REQUIRES(mutex_);
-  void count_wait(std::uint64_t scope, std::uint64_t began) noexcept TIER_REQUIRES(mutex_);
+  void count_wait(const BatchContext& context, std::uint64_t began, StallCause cause) noexcept
+      TIER_REQUIRES(mutex_);
   /// Carries out what must not happen under the lock. To the analysis the lock stays held: what is read before must be
   /// read again.
   template <class F>
@@ -383,7 +388,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void carry_out(const Note& note) noexcept TIER_REQUIRES(mutex_);
   void carry_out_hint(const Note& note) noexcept TIER_REQUIRES(mutex_);
   void tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept TIER_REQUIRES(mutex_);
-  void apply_hint(Hint hint, Block& b, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
+  void apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId object) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
   void hint_later(const Note& note) noexcept;
   Block* find(BlockId id) const noexcept TIER_REQUIRES(mutex_);
@@ -408,6 +413,15 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     }
     return question(*policy_);
   }
+  /// Tells observers of what no policy is told of; costs nothing without any.
+  template <class Event>
+  void tell_observers(Event&& event, void (Observer::*observed)(const Event&) noexcept) noexcept
+      TIER_REQUIRES(mutex_) {
+    if (!observers_.empty()) tell(event, observed);
+  }
+  void tell_object(const Object& object, ObjectChange change, std::size_t alignment = 1) noexcept
+      TIER_REQUIRES(mutex_);
+  static ObjectEvent event_of(const Object& object, ObjectChange change, std::size_t alignment) noexcept;
   void replace_policy() noexcept TIER_REQUIRES(mutex_);
   void refresh_wants() noexcept TIER_REQUIRES(mutex_);
 
@@ -485,6 +499,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       false;  // roots, resident or not, wait for the first of the line
 
   std::vector<Observer*> observers_ TIER_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<ThreadObserver>> thread_observers_
+      TIER_GUARDED_BY(mutex_);  // of now and before
   std::uint64_t sequence_ TIER_GUARDED_BY(mutex_) = 0;
   std::uint64_t told_ns_ TIER_GUARDED_BY(mutex_) = 0;  // time of the last event
   std::unordered_map<std::uint64_t, OpenKernel> kernels_ TIER_GUARDED_BY(mutex_);

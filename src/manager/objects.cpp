@@ -171,6 +171,7 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
   }
   rank(b);
   refresh(b);
+  if (old == nullptr) tell_observers(PlacementEvent{{}, b.id, region->tier}, &Observer::on_placement);
 }
 
 // --- state -----------------------------------------------------------------------------------------------
@@ -554,7 +555,7 @@ bool ManagerCore::room_may_come(MutexLock& lock) {
   if (found.again || !found.transient) return found.again;
   const auto began = now_ns();
   wait(lock);
-  count_wait(0, began);
+  count_wait({}, began, StallCause::Room);
   return true;
 }
 
@@ -641,6 +642,7 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
   auto self = shared_from_this();
   if (io_alignment_ > 1 && size.count < 4096 && alignment <= 4096) {
     Object* part = create_in_group(size.count, alignment, name, lock);
+    tell_object(*part, ObjectChange::Made, alignment);
     check_watermarks();
     return {std::move(self), part};
   }
@@ -654,6 +656,7 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
     recycle(b);
     throw;
   }
+  tell_object(*object, ObjectChange::Made, alignment);
   clock_.advance();
   check_watermarks();
   return {std::move(self), object};
@@ -722,6 +725,7 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   placed_[t] += tiers_[t].heap.size(region->slot);
   b.record->counted = true;
   storage.address_ = b.address.load(std::memory_order_relaxed);
+  tell_object(*object, ObjectChange::Made, alignment);
   return storage;
 }
 
@@ -760,6 +764,7 @@ void ManagerCore::destroy(Object& object) noexcept {
   if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_notes();
+  tell_object(object, ObjectChange::Destroyed);
   if (object.grouped) {
     if (!object.retired) leave_part(object);
     forget_part(*object.block->record->group);
@@ -791,6 +796,7 @@ void ManagerCore::abandon(Block& b) noexcept {
 /// The rest of the group goes on, so that no policy is told.
 void ManagerCore::retire_part(Object& object) noexcept {
   if (object.retired || !policy_->frees_early()) return;
+  tell_object(object, ObjectChange::Retired);
   object.retired = true;
   leave_part(object);
 }
@@ -806,12 +812,13 @@ void ManagerCore::revive(ObjectRef ref) {
   if (object.retired_at == old.frees) {  // pinned since: its place is its own still
     Part{object}.mark(old.leaving, false);
     object.retired = false;
-    return;
+    return tell_object(object, ObjectChange::Revived, object.alignment);
   }
   std::size_t at = 0;
   Group& g = group_with_room(object.size, object.alignment, object.name, at, lock);
   take_part(g, at, object);
   forget_part(old);
+  tell_object(object, ObjectChange::Revived, object.alignment);
 }
 
 void ManagerCore::revive(BlockId id) {
@@ -847,6 +854,7 @@ void ManagerCore::retire(ObjectRef ref) noexcept {
   MutexLock lock{mutex_};
   drain_notes();
   if (ref.object->grouped) return retire_part(const_cast<Object&>(*ref.object));
+  tell_object(*ref.object, ObjectChange::Retired);
   for_each_block(*ref.object, [&](Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS { retire_block(b); });
 }
 

@@ -135,11 +135,12 @@ struct Landings {
 /// A transfer of one block: the record beside its state. It owns `to_region` until it has ended.
 struct Transfer final : CopyTask {
   Transfer(ManagerCore& core, Block& b, TransferKind k, Cause c) noexcept
-      : manager{core}, block{&b}, kind{k}, cause{c} {}
+      : manager{core}, block{&b}, moved{b.id}, kind{k}, cause{c} {}
   void finished(std::error_code error, bool cancelled) noexcept override;
 
   ManagerCore& manager;
   Block* block;  ///< null once the block has given it up (orphaned)
+  BlockId moved;
   TransferKind kind;
   Cause cause;
   Region* to_region = nullptr;

@@ -288,7 +288,7 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
       room.held.push_back(old);
       if (!stays) ++b.record->evictions;
       if (!stays) ++counts_.evictions;
-      MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, why, now_ns(), 0};
+      MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, why, now_ns(), 0, true};
       tell(event, &Observer::on_migration);
       continue;
     }
@@ -509,7 +509,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
       report.unlocked = true;
       const auto began = now_ns();
       without_lock(lock, [&] { engine_.run(transfers); });
-      count_wait(0, began);
+      count_wait({}, began, StallCause::Room);
     }
     if (Region* r = finish_room(room, report.cause)) return r;
     if (room.cause) {  // each try has put a range out of use: a device that is broken would lose all of them

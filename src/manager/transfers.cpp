@@ -82,18 +82,16 @@ void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
 }
 
 /// The copy is whole and of the block's version: it becomes the primary, or a further current copy.
-void ManagerCore::publish(Transfer& t, Block& b) noexcept {
+/// \param as_primary  see `takes_over`
+void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
   Region* to = std::exchange(t.to_region, nullptr);
   Region* old = b.record->primary();
-  const bool pinned = (b.state.load(std::memory_order_acquire) & word::pins) != 0;
-  if (t.kind == TransferKind::Clean || (t.kind == TransferKind::Evict && pinned)) {
+  if (!as_primary) {
     if (t.room != nullptr) t.room->broken = true;
-    attach_secondary(b, to, t.version);
-    return;
-  }
-  if (t.kind == TransferKind::Compact && pinned) {
-    if (t.room != nullptr) t.room->broken = true;
-    free_region(to);
+    if (t.kind == TransferKind::Compact)
+      free_region(to);
+    else
+      attach_secondary(b, to, t.version);
     return;
   }
   // Pins of a fetch are of those who wait for it; they have no address yet.
@@ -104,6 +102,12 @@ void ManagerCore::publish(Transfer& t, Block& b) noexcept {
     t.room->held.push_back(old);  // has room: as many as the window has regions
   else
     free_region(old);
+}
+
+/// Whether what has been copied becomes the primary: what scopes have pinned stays where it is.
+bool ManagerCore::takes_over(const Transfer& t, const Block& b) noexcept {
+  if (t.kind == TransferKind::Fetch) return true;
+  return t.kind != TransferKind::Clean && (b.state.load(std::memory_order_acquire) & word::pins) == 0;
 }
 
 void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancelled) noexcept {
@@ -123,9 +127,17 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   const auto to_tier = t.to_region->tier;
   if (cancelled) ++counts_.transfers_cancelled;
   if (!error && !cancelled) add_moved(t.from_tier, to_tier, t.cause, t.size, 1);
+  const auto tell_copied = [&](bool primary) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    if (error || cancelled) return;
+    tell_observers(
+        MigrationEvent{
+            {}, t.moved, t.from_tier, to_tier, {t.size}, t.cause, t.start_ns, now_ns() - t.start_ns, primary},
+        &Observer::on_migration);
+  };
   Block* b = t.block;
   if (b == nullptr) {
     discard_target(t, error);
+    tell_copied(false);
   } else {
     auto& record = *b->record;
     record.transfer = nullptr;
@@ -143,15 +155,15 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
       if (error && t.failed == Direction::Read && !dead)
         b->state.fetch_or(word::failed, std::memory_order_acq_rel);
       discard_target(t, error);
+      tell_copied(false);
     } else {
       record.bytes_moved += t.size;
       if (t.kind == TransferKind::Fetch) ++record.fetches;
       if (t.kind == TransferKind::Evict) ++record.evictions;
       if (t.kind == TransferKind::Evict) ++counts_.evictions;
-      MigrationEvent event{{},       b->id,   t.from_tier, to_tier,
-                           {t.size}, t.cause, t.start_ns,  now_ns() - t.start_ns};
-      tell(event, &Observer::on_migration);
-      publish(t, *b);
+      const bool primary = takes_over(t, *b);
+      tell_copied(primary);
+      publish(t, *b, primary);
     }
     b->state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
     release_if_dead(*b);
@@ -196,10 +208,10 @@ bool ManagerCore::relocate(Block& b, Region* to, Cause cause, MutexLock& lock) {
 
 /// A further copy in the tier that the primary is to go to: if it is current it becomes the primary, else it goes.
 /// \return  true if the primary is there now
-bool ManagerCore::settle_in(Block& b, TierIndex t) noexcept {
+bool ManagerCore::settle_in(Block& b, TierIndex t, Cause cause) noexcept {
   Region* own = b.record->in(t);
   if (own == nullptr || own == b.record->primary()) return own != nullptr;
-  if (make_primary(b.id, t) == Outcome::Done) return true;
+  if (change_primary(b, t, cause) == Outcome::Done) return true;
   detach(b, own);
   free_region(own);
   return false;
@@ -219,7 +231,7 @@ std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) 
 /// Starts a fetch in the background.
 Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept {
   if (const auto settled = why_not_fetch(b, to)) return *settled;
-  if (settle_in(b, to)) return Outcome::Done;
+  if (settle_in(b, to, cause)) return Outcome::Done;
   std::error_code cause_of_lack;
   auto range = range_for(b, to);
   bool behind = false;
@@ -316,7 +328,7 @@ void ManagerCore::background_room_ended(Room& room) noexcept {
   delete &room;
   Block* b = region != nullptr ? find(wanted) : nullptr;
   if (b == nullptr || closed_ || b->record->transfer != nullptr || b->record->primary() == nullptr ||
-      b->record->primary()->tier <= tier || settle_in(*b, tier) || !start_moving(*b)) {
+      b->record->primary()->tier <= tier || settle_in(*b, tier, Cause::Hint) || !start_moving(*b)) {
     if (region != nullptr) free_region(region);
     ++counts_.prefetches_refused;
     return;

@@ -267,14 +267,17 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
       return Served::Yes;
     }
     if (!may_wait) return Served::WouldWait;
-    if (fault.tries == 0) ++counts_.window_faults;
+    if (fault.tries == 0) {
+      ++counts_.window_faults;
+      tell_observers(FaultEvent{{}, b->id, fault.write}, &Observer::on_fault);
+    }
     operand = {b, nullptr, 0, 0, b->size, fault.write ? Use::Update : Use::Read, false};
     ++record.entering;  // the descriptor stays until it is entered
   }
   Block& b = *operand.block;
   const auto began = now_ns();
   try {
-    enter({&operand, 1}, {0, false, {}, 0});
+    enter({&operand, 1}, {.root = false, .fault = true});
   } catch (const std::bad_alloc& error) {  // a scope will end, or something be freed, here or in the process
     release_hold(b);
     return wait_for_room(fault, began, error.what()), Served::WouldWait;
@@ -299,7 +302,7 @@ void ManagerCore::wait_for_room(WindowFault& fault, std::uint64_t began, const c
   std::this_thread::sleep_for(std::max<std::chrono::nanoseconds>(
       8 * look, std::chrono::milliseconds{1U << std::min(fault.tries++, longest)}));
   const MutexLock lock{mutex_};
-  count_wait(0, began);
+  count_wait({}, began, StallCause::Fault);
   const auto limit = static_cast<std::uint64_t>(options_.report_waits_after.count()) * 1'000'000;
   if (now_ns() - fault.waiting_since_ns < limit) return;
   fault.waiting_since_ns = now_ns();
@@ -449,8 +452,8 @@ void ManagerCore::revive_overwritten(std::span<const Operand> advised) {
 /// Fetches what fits, many blocks at once, so that a device is busy with all of them.
 void ManagerCore::bring(std::span<Operand> advised, const BatchContext& context) noexcept {
   constexpr std::size_t together = 32;
-  const BatchContext now{context.scope, false, context.kernel, context.shapes,
-                         true};  // nobody waits for the sake of advice
+  const BatchContext now{context.scope,  false, context.kernel,
+                         context.shapes, true,  context.fault};  // nobody waits for the sake of advice
   const std::span<Operand> wanted{
       advised.begin(), std::stable_partition(advised.begin(), advised.end(), [](const Operand& op) {
         return op.block != nullptr && !op.entered;
@@ -618,6 +621,7 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
   object->window = window->range.address;
   object->blocks = std::move(blocks);
   object->cut = object->blocks.size() > 1;
+  tell_object(*object, ObjectChange::Made, alignment);
   clock_.advance();
   check_watermarks();
   return {std::move(self), object};
@@ -643,6 +647,7 @@ void ManagerCore::grow(ObjectRef ref, Bytes size) {
   for (auto* b : blocks) b->record->object = &object;
   object.size = end;
   object.cut = object.blocks.size() > 1;
+  tell_object(object, ObjectChange::Grown);
   clock_.advance();
   check_watermarks();
 }
@@ -796,7 +801,8 @@ Transfer* ManagerCore::begin_migration(BlockId id, TierIndex t, MutexLock& lock)
   RoomReport report;
   Block* b = find(id);
   if (b == nullptr || b->record->primary() == nullptr || b->record->primary()->tier == t) return nullptr;
-  if (b->record->placed || b->record->transfer != nullptr || is_read(*b) || settle_in(*b, t)) return nullptr;
+  if (b->record->placed || b->record->transfer != nullptr || is_read(*b) || settle_in(*b, t, Cause::Plan))
+    return nullptr;
   Region* const to = make_room_for(*b, t, report, lock);
   b = find(id);  // the lock may have been released
   if (to == nullptr && b != nullptr) throw_out_of_memory(b->size, name_of(*b), report.cause);

@@ -181,7 +181,7 @@ void Replay::enter(const trace::Kernel& kernel) {
   }
   const BatchContext context{.scope = ++scope_, .root = true, .kernel = trace_.name(kernel.op)};
   if (slow) manager_->enter(batch_, context);
-  if (manager_->wants_kernels()) manager_->kernel_begin(context, batch_);
+  if (manager_->tells_kernels()) manager_->kernel_begin(context, batch_);
 }
 
 void Replay::kernel(const trace::Kernel& kernel) {
@@ -198,7 +198,7 @@ void Replay::kernel(const trace::Kernel& kernel) {
   const auto slowed = static_cast<std::uint64_t>(std::llround(static_cast<double>(beside) * lost_to_mover_));
   if (slowed > 0) (void)manager_->copies().pass(clock_.now() + slowed);
 
-  if (manager_->wants_kernels()) manager_->kernel_end(scope_, clock_.now() - began);
+  if (manager_->tells_kernels()) manager_->kernel_end(scope_, clock_.now() - began);
   Manager::leave(batch_);
   const auto gap = static_cast<std::uint64_t>(std::llround(recorded_.gap(in_pass_)));
   (void)manager_->copies().pass(clock_.now() + gap);

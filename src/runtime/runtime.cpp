@@ -8,6 +8,7 @@
 #include <tier/runtime/runtime.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <optional>
 
@@ -17,6 +18,7 @@ namespace {
 constexpr const char* tiers_variable = "TIER_TIERS";
 constexpr const char* policy_variable = "TIER_POLICY";
 constexpr const char* windows_variable = "TIER_WINDOWS";
+constexpr const char* trace_variable = "TIER_TRACE";
 
 std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
   auto policy = make_policy(options.policy);  // first: it costs nothing if it fails
@@ -62,6 +64,30 @@ WindowMode window_mode(const std::string& name) {
   throw ConfigError{std::string{windows_variable} + ": \"" + name + "\" is neither full nor restricted"};
 }
 
+trace::RecorderOptions recorder_options(const RuntimeOptions& options) {
+  return {.policy = options.policy, .asynchronous = options.movers > 0};
+}
+
+/// The first in the process has the name itself. A file that another process records into is passed over.
+std::unique_ptr<trace::Recorder> recorder_of_environment(const std::shared_ptr<Manager>& manager,
+                                                         const std::string& path,
+                                                         const trace::RecorderOptions& options) {
+  static std::atomic<unsigned> recorded{0};
+  if (path.empty())
+    throw ConfigError{std::string{trace_variable} + " is empty; it names a file to record into, as run.tt"};
+  constexpr unsigned tries = 1000;
+  for (unsigned i = 1;; ++i) {
+    const auto number = ++recorded;
+    const auto name = number == 1 ? path : path + "." + std::to_string(number);
+    try {
+      return std::make_unique<trace::Recorder>(manager, name, options);
+    } catch (const TierError& error) {
+      if (error.code() == std::errc::resource_unavailable_try_again && i < tries) continue;
+      throw ConfigError{std::string{trace_variable} + ": " + error.what()};
+    }
+  }
+}
+
 /// What the environment says of all but the tiers.
 void read_environment(RuntimeOptions& options) {
   if (const auto policy = variable(policy_variable)) {
@@ -103,6 +129,17 @@ RuntimeOptions default_options() {
 
 Runtime::Runtime(RuntimeOptions options) : options_{std::move(options)}, manager_{make_manager(options_)} {
   detail::watch_forks(manager_);
+  if (!options_.trace.empty())
+    record(options_.trace);
+  else if (const auto path = variable(trace_variable))
+    recorder_ = recorder_of_environment(manager_, *path, recorder_options(options_));
+}
+
+Runtime::Runtime(Runtime&&) noexcept = default;
+
+void Runtime::record(const std::string& path) {
+  recorder_.reset();
+  recorder_ = std::make_unique<trace::Recorder>(manager_, path, recorder_options(options_));
 }
 
 Runtime Runtime::from_spec(std::string_view tiers, std::string_view policy) {
@@ -117,6 +154,7 @@ Runtime Runtime::from_environment() { return Runtime{options_of_environment()}; 
 Runtime::~Runtime() {
   if (manager_ == nullptr) return;
   const auto survivors = manager_->close();
+  recorder_.reset();
   if (survivors.empty()) return;
   std::fprintf(stderr, "libtier: %zu %s the runtime: %s\n", survivors.size(),
                survivors.size() == 1 ? "object outlives" : "objects outlive", list(survivors).c_str());

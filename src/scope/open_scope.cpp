@@ -22,19 +22,36 @@ void Scope::enter_slowly(Manager& manager, std::string_view kernel) {
 }
 
 void Scope::begin_kernel(Manager& manager, std::string_view kernel, std::uint64_t shapes) {
-  try {
-    manager.kernel_begin({nesting_.id(), nesting_.is_root(), kernel, shapes}, operands_.all());
-  } catch (...) {
-    leave();  // the constructor is not through: nobody else would
-    throw;
+  auto* const observer = manager.thread_observer();
+  who_ = {.observer = observer, .begun = {}, .at_ns = 0};
+  if (manager.tells_kernels()) {
+    try {
+      manager.kernel_begin({nesting_.id(), nesting_.is_root(), kernel, shapes}, operands_.all());
+    } catch (...) {
+      leave();  // the constructor is not through: nobody else would
+      throw;
+    }
+    who_.at_ns = now_ns();
   }
-  told_at_ns_ = now_ns();
+  if (observer != nullptr) who_.begun = observer->on_scope_begin(kernel);
+  told_ = managed() != nullptr;
+  if (told_) return;
+  // Nothing is pinned, which would keep manager and observer until the end.
+  if (observer != nullptr) observer->on_scope_end(who_.begun, operands_.all());
+  if (who_.at_ns != 0) manager.kernel_end(nesting_.id(), 0);
 }
 
 void Scope::end_kernel() noexcept {
+  const auto* const operand = managed();
+  if (operand == nullptr) return;
+  if (who_.observer != nullptr) who_.observer->on_scope_end(who_.begun, operands_.all());
+  if (who_.at_ns != 0) operand->block->manager->kernel_end(nesting_.id(), now_ns() - who_.at_ns);
+}
+
+const Operand* Scope::managed() const noexcept {
   const auto operands = operands_.all();
-  const auto managed = std::ranges::find_if(operands, [](const Operand& o) { return o.block != nullptr; });
-  if (managed != operands.end()) managed->block->manager->kernel_end(nesting_.id(), now_ns() - told_at_ns_);
+  const auto found = std::ranges::find_if(operands, [](const Operand& o) { return o.block != nullptr; });
+  return found != operands.end() ? &*found : nullptr;
 }
 
 }  // namespace tier

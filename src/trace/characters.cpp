@@ -33,6 +33,22 @@ std::size_t length_of_character(std::string_view text) noexcept {
   return 0;
 }
 
+bool has_blank(std::string_view text) noexcept { return std::ranges::any_of(text, is_blank); }
+
+/// Each byte that cannot stand in a line is `_`.
+std::string with_right_characters(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto n = is_control(static_cast<Byte>(text.front())) ? 0 : length_of_character(text);
+    if (n == 0)
+      result += '_';
+    else
+      result.append(text.substr(0, n));
+    text.remove_prefix(std::max<std::size_t>(n, 1));
+  }
+  return result;
+}
+
 }  // namespace
 
 const char* wrong_characters(std::string_view line) noexcept {
@@ -47,6 +63,42 @@ const char* wrong_characters(std::string_view line) noexcept {
     line.remove_prefix(n);
   }
   return nullptr;
+}
+
+bool is_token(std::string_view text) noexcept {
+  return text != "-" && !has_blank(text) && wrong_characters(text) == nullptr;
+}
+
+bool is_last_text(std::string_view text) noexcept {
+  const bool outer_blank = !text.empty() && (is_blank(text.front()) || is_blank(text.back()));
+  return text != "-" && !outer_blank && wrong_characters(text) == nullptr;
+}
+
+bool is_header(std::string_view key, std::string_view value) noexcept {
+  const auto is_part = [](std::string_view text) {
+    return !has_blank(text) && wrong_characters(text) == nullptr;
+  };
+  const bool is_key = !key.empty() && key != "tmtrace" && key.find('=') == std::string_view::npos;
+  return is_key && is_part(key) && is_part(value);
+}
+
+bool is_setting(std::string_view key, std::string_view value) noexcept {
+  const bool is_key = !key.empty() && !is_blank(key.front()) && key.find('=') == std::string_view::npos;
+  const bool is_value = value.empty() || !is_blank(value.back());
+  return is_key && is_value && wrong_characters(key) == nullptr && wrong_characters(value) == nullptr;
+}
+
+std::string as_token(std::string_view text) {
+  auto token = with_right_characters(text);
+  std::ranges::replace_if(token, is_blank, '_');
+  return token == "-" ? "_" : token;
+}
+
+std::string as_last_text(std::string_view text) {
+  auto last = with_right_characters(text);
+  while (!last.empty() && is_blank(last.back())) last.pop_back();
+  last.erase(0, static_cast<std::size_t>(std::ranges::find_if_not(last, is_blank) - last.begin()));
+  return last == "-" ? "_" : last;
 }
 
 std::string shortened(std::string_view text) {

@@ -20,4 +20,9 @@ TraceError::TraceError(std::string_view file, std::uint64_t line, std::string_vi
                        std::string_view text)
     : ConfigError{message_of(file, line, problem, text)}, line_{line} {}
 
+TraceError TraceError::at_byte(std::string_view file, std::uint64_t byte, std::string_view problem) {
+  return TraceError{
+      std::string{file}.append(": at byte ").append(std::to_string(byte)).append(": ").append(problem)};
+}
+
 }  // namespace tier

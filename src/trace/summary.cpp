@@ -28,6 +28,7 @@ void apply(const Trace& trace, Event event, Rules& rules) {
     case EventKind::Fault:
     case EventKind::RowAccess:
     case EventKind::Setting:
+    case EventKind::Placement:
       return;
   }
 }

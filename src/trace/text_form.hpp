@@ -20,6 +20,7 @@ inline constexpr std::string_view format_version = "1";
 /// For an empty text or list.
 inline constexpr std::string_view nothing = "-";
 
+/// \param source  unpacked
 [[nodiscard]] Trace read_text(ByteSource& source, std::string_view name, const ReadLimits& limits);
 void write_text(const Trace& trace, ByteSink& sink, Ending ending);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  From the lines of the text form to a trace.
 #include <algorithm>
+#include <bit>
 #include <istream>
 #include <stdexcept>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "trace/fields.hpp"
 #include "trace/lines.hpp"
 #include "trace/rules.hpp"
+#include "trace/stream_bytes.hpp"
 #include "trace/text_form.hpp"
 
 namespace tier::trace {
@@ -103,6 +105,7 @@ class TextReader {
   void fault(Fields& line);
   void row_access(Fields& line);
   void setting(Fields& line);
+  void placement(Fields& line);
 
   [[nodiscard]] NameIndex name(Fields& line, std::string_view what);
   [[nodiscard]] TensorIndex tensor_of(std::string_view id) const;
@@ -187,6 +190,7 @@ void TextReader::read_lower(std::string_view type, Fields& line) {
   if (type == "f") return fault(line);
   if (type == "g") return row_access(line);
   if (type == "c") return setting(line);
+  if (type == "a") return placement(line);
   if (!is_unknown_in_lower_case(type))
     throw BrokenRule{"unknown type of line; only those in lower case are passed over"};
 }
@@ -367,21 +371,19 @@ void TextReader::setting(Fields& line) {
   trace_.add_setting(key, value);
 }
 
-class StreamSource final : public ByteSource {
- public:
-  StreamSource(std::istream& in, std::string_view name) : in_{in}, name_{name} {}
-
-  std::size_t read(std::span<char> to) override {
-    in_.read(to.data(), static_cast<std::streamsize>(to.size()));
-    if (in_.bad() || (in_.fail() && !in_.eof()))
-      throw TierError{std::make_error_code(std::errc::io_error), "read of " + name_};
-    return static_cast<std::size_t>(in_.gcount());
-  }
-
- private:
-  std::istream& in_;
-  std::string name_;
-};
+void TextReader::placement(Fields& line) {
+  Placement p;
+  p.sequence = line.number("a sequence number");
+  const auto [tensor, block] = block_of(line.next("an id"));
+  p.tensor = tensor;
+  p.block = block;
+  p.tier = name(line, "a tier");
+  p.alignment = {line.number("an alignment", most_alignment.count)};
+  if (!std::has_single_bit(p.alignment.count)) throw BrokenRule{"an alignment is a power of two"};
+  p.start = line.time("the start");
+  line.end();
+  trace_.add(p);
+}
 
 void check_memory(const Trace& trace, const ReadLimits& limits) {
   if (trace.memory() > limits.memory)
@@ -400,17 +402,10 @@ void read_lines(Lines& lines, TextReader& reader, const ReadLimits& limits, std:
   reader.finish();
 }
 
-std::unique_ptr<ByteSource> unpacked(ByteSource& source, std::string_view name) try {
-  return unpacked(source);
-} catch (const BrokenRule& broken) {
-  throw TraceError{name, 1, broken.what()};
-}
-
 }  // namespace
 
 Trace read_text(ByteSource& source, std::string_view name, const ReadLimits& limits) {
-  const auto text = unpacked(source, name);
-  Lines lines{*text, limits};
+  Lines lines{source, limits};
   TextReader reader{lines};
   std::string_view line;
   try {
@@ -425,7 +420,13 @@ Trace read_text(ByteSource& source, std::string_view name, const ReadLimits& lim
 
 Trace read_text(std::istream& in, std::string_view name, const ReadLimits& limits) {
   StreamSource source{in, name};
-  return read_text(source, name, limits);
+  std::unique_ptr<ByteSource> text;
+  try {
+    text = unpacked(source);
+  } catch (const BrokenRule& broken) {
+    throw TraceError{name, 1, broken.what()};
+  }
+  return read_text(*text, name, limits);
 }
 
 }  // namespace tier::trace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "trace/characters.hpp"
+#include "trace/stream_bytes.hpp"
 #include "trace/text_form.hpp"
 
 namespace tier::trace {
@@ -34,6 +35,7 @@ class TextWriter {
   void fault(const Fault& f);
   void row_access(const RowAccess& g);
   void setting(const Setting& c);
+  void placement(const Placement& p);
 
   void begin(char type);
   void end_line();
@@ -56,14 +58,8 @@ class TextWriter {
   std::uint32_t checksum_ = 0;
 };
 
-bool has_blank(std::string_view text) { return std::ranges::any_of(text, is_blank); }
-bool has_outer_blank(std::string_view text) {
-  return !text.empty() && (is_blank(text.front()) || is_blank(text.back()));
-}
-
 void TextWriter::check(std::string_view text, bool holds) const {
-  if (!holds || wrong_characters(text) != nullptr)
-    throw TraceError{"trace", line_, "a text that cannot be written there", text};
+  if (!holds) throw TraceError{"trace", line_, "a text that cannot be written there", text};
 }
 
 void TextWriter::flush() {
@@ -100,12 +96,12 @@ TextWriter& TextWriter::number(std::uint64_t number) {
 
 TextWriter& TextWriter::token(NameIndex name) {
   const auto text = trace_.name(name);
-  check(text, text != nothing && !has_blank(text));
+  check(text, is_token(text));
   return field(text.empty() ? nothing : text);
 }
 
 TextWriter& TextWriter::text_to_end(std::string_view text) {
-  check(text, text != nothing && !has_outer_blank(text));
+  check(text, is_last_text(text));
   return field(text.empty() ? nothing : text);
 }
 
@@ -133,8 +129,7 @@ void TextWriter::header() {
   buffer_.append("=").append(format_version);
   for (const auto& [key, value] : trace_.headers()) {
     const auto k = trace_.name(key);
-    check(k, !k.empty() && !has_blank(k) && k != format_key && k.find('=') == std::string_view::npos);
-    check(trace_.name(value), !has_blank(trace_.name(value)));
+    check(k, is_header(k, trace_.name(value)));
     field(k);
     buffer_.append("=").append(trace_.name(value));
   }
@@ -180,6 +175,9 @@ void TextWriter::event(Event event) {
       break;
     case EventKind::Setting:
       setting(trace_.setting(event));
+      break;
+    case EventKind::Placement:
+      placement(trace_.placement(event));
       break;
   }
   end_line();
@@ -260,10 +258,14 @@ void TextWriter::setting(const Setting& c) {
   begin('c');
   const auto key = trace_.name(c.key);
   const auto value = trace_.name(c.value);
-  check(key, !key.empty() && !is_blank(key.front()) && key.find('=') == std::string_view::npos);
-  check(value, value.empty() || !is_blank(value.back()));
+  check(key, is_setting(key, value));
   field(key);
   buffer_.append("=").append(value);
+}
+
+void TextWriter::placement(const Placement& p) {
+  begin('a');
+  number(p.sequence).block(p.tensor, p.block).token(p.tier).number(p.alignment.count).time(p.start);
 }
 
 void TextWriter::end() {
@@ -276,22 +278,6 @@ void TextWriter::end() {
   for (int shift = 28; shift >= 0; shift -= 4) buffer_ += digits[(checksum >> shift) & 15];
   end_line();
 }
-
-class StreamSink final : public ByteSink {
- public:
-  explicit StreamSink(std::ostream& out) : out_{out} {}
-  void write(std::string_view bytes) override {
-    check(out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size())));
-  }
-  void finish() override { check(out_.flush()); }
-
- private:
-  static void check(const std::ostream& out) {
-    if (!out) throw TierError{std::make_error_code(std::errc::io_error), "write of a trace"};
-  }
-
-  std::ostream& out_;
-};
 
 }  // namespace
 

@@ -88,14 +88,14 @@ Bytes Trace::memory() const noexcept {
           by_id_.size_bytes() + bytes_of(kernels_) + bytes_of(operands_) + bytes_of(list_ranges_) +
           bytes_of(lists_) + bytes_of(measurements_) + bytes_of(migrations_) + bytes_of(stalls_) +
           bytes_of(hints_) + bytes_of(faults_) + bytes_of(row_accesses_) + bytes_of(rows_) +
-          bytes_of(settings_)};
+          bytes_of(settings_) + bytes_of(placements_)};
 }
 
 bool Trace::operator==(const Trace& other) const {
   const auto contents = [](const Trace& t) {
     return std::tie(t.names_, t.headers_, t.events_, t.tensors_, t.kernels_, t.operands_, t.list_ranges_,
                     t.lists_, t.measurements_, t.migrations_, t.stalls_, t.hints_, t.faults_, t.row_accesses_,
-                    t.rows_, t.settings_);
+                    t.rows_, t.settings_, t.placements_);
   };
   return contents(*this) == contents(other);
 }

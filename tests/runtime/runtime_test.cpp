@@ -2,6 +2,7 @@
 #include "support/child.hpp"
 #include "support/message_of.hpp"
 #include "support/sanitized.hpp"
+#include "support/temporary_directory.hpp"
 #include "support/windows.hpp"
 
 #include <doctest/doctest.h>
@@ -15,6 +16,8 @@
 #include <tier/scope/scope.hpp>
 #include <tier/table/row_table.hpp>
 #include <tier/tensor/tensor.hpp>
+#include <tier/trace/binary.hpp>
+#include <tier/trace/files.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -90,6 +93,81 @@ TEST_CASE("unknown tiers, options and units are refused with what is allowed") {
   CHECK(contains(
       test::message_of<ConfigError>([] { std::ignore = Runtime::from_spec("file:/var/tmp:1MiB"); }), "CPU"));
   CHECK(contains(test::message_of<ConfigError>([] { Runtime{RuntimeOptions{}}; }), "at least one tier"));
+}
+
+TEST_CASE("TIER_TRACE records all runtimes of the process, each in a file of its own") {
+  const test::TemporaryDirectory directory;
+  const auto path = directory.path() + "/run.tt";
+  const auto ended = run_in_child(
+      "recorded",
+      [] {
+        Runtime first{small()};
+        Tensor<float> x{first, large, "x"};
+        fill(x, 1);
+        auto options = small();
+        options.trace = std::string{std::getenv("TIER_TRACE")} + ".named";
+        Runtime named{std::move(options)};
+        auto second = Runtime::from_spec("dram:1MiB");
+        Tensor<float> y{second, large, "y"};
+        fill(y, 1);
+        fill(y, 2);
+        Runtime moved{std::move(second)};
+        std::fprintf(stderr, "%s",
+                     moved.recorder() != nullptr && second.recorder() == nullptr ? "good" : "bad");
+        { const auto gone = std::move(y); }
+      },
+      {{"TIER_TRACE", path}});
+  CHECK(ended.errors == "good");
+  CHECK(ended.code == 0);
+  const auto first = trace::read_file(path), second = trace::read_file(path + ".2");
+  CHECK(first.kernels().size() == 1);
+  CHECK(second.kernels().size() == 2);
+  CHECK(trace::read_file(path + ".named").kernels().empty());
+  for (const auto* trace : {&first, &second}) CHECK_FALSE(trace->header(trace::unfinished_key));
+}
+
+TEST_CASE(
+    "the default runtime's recording ends with the process, and one that another process has is passed "
+    "over") {
+  const test::TemporaryDirectory directory;
+  const auto path = directory.path() + "/run.tt";
+  std::optional<Runtime> ours;
+  if (std::getenv("TIER_TRACE") == nullptr) {  // not in the other process
+    ours.emplace(small());
+    ours->record(path);
+  }
+  const auto ended = run_in_child("default",
+                                  [] {
+                                    Tensor<float> x{default_runtime(), {10}, "x"};
+                                    fill(x, 1);
+                                    std::exit(0);
+                                  },
+                                  {{"TIER_TRACE", path}, {"TIER_TIERS", "dram:1MiB"}});
+  CHECK(ended.errors.empty());
+  ours->recorder()->finish();
+  CHECK(trace::read_file(path).kernels().empty());
+  const auto theirs = trace::read_file(path + ".2");
+  CHECK(theirs.kernels().size() == 1);
+  CHECK_FALSE(theirs.header(trace::unfinished_key));
+}
+
+TEST_CASE("a trace that cannot be written is refused, and TIER_TRACE named") {
+  const auto message = [](const std::string& path, const std::string& label) {
+    return run_in_child(
+               label,
+               [] { std::fputs(test::message_of<ConfigError>([] { Runtime{small()}; }).c_str(), stderr); },
+               {{"TIER_TRACE", path}})
+        .errors;
+  };
+  CHECK(message("", "empty") == "TIER_TRACE is empty; it names a file to record into, as run.tt");
+  CHECK(message("/none/run.tt", "none")
+            .starts_with("TIER_TRACE: open of \"/none/run.tt\": No such file or directory"));
+  CHECK(message("/", "folder").starts_with("TIER_TRACE: open of \"/\": Is a directory"));
+  auto options = small();
+  options.trace = "/none/run.tt";
+  CHECK(test::message_of<TierError>([&] {
+          const Runtime runtime{std::move(options)};
+        }).starts_with("open of \"/none/run.tt\": No such file or directory"));
 }
 
 TEST_CASE("the environment composes a runtime, and its mistakes name the variable") {

@@ -95,7 +95,7 @@ TEST_CASE("a trace that grows beyond the reader's limit of memory is refused, wh
   const auto begun = header + "T 1 8 p w\n";
   for (const auto* again : {"K f f 0 R 1 W - U -\n", "I\n", "Z 1,1,1\n", "h 1 x 1 1\n",
                             "m 1 1 a b 1 hint 1 1\n", "g 1 t 2 3 4,5\n", "c a=b\n", "s 1 s 1 1 c\n",
-                            "f 1 1 1\n", "K f f 0 R 1,1,1,1,1,1,1,1,1,1,1,1 W - U -\n"}) {
+                            "f 1 1 1\n", "a 1 1 t 8 1\n", "K f f 0 R 1,1,1,1,1,1,1,1,1,1,1,1 W - U -\n"}) {
     CAPTURE(again);
     const auto [message, taken] = refusal_of(Endless{begun, again}, {.memory = 2_MiB});
     CHECK(message.ends_with(": a trace that takes more than 2MiB of memory, the reader's limit"));

@@ -16,6 +16,7 @@
 
 namespace tier::test {
 using namespace tier::trace;  // what is tested
+using trace::Cause, trace::Hint, trace::Operand, trace::Placement;
 
 class RandomTrace {
  public:
@@ -145,7 +146,14 @@ class RandomTrace {
     const auto tensor = any_declared();
     if (!tensor) return;
     const auto block = below(2) ? whole_tensor : static_cast<std::uint32_t>(random_() >> 40);
-    switch (below(5)) {
+    switch (below(6)) {
+      case 4:
+        return trace_.add(Placement{.sequence = number(),
+                                    .tensor = *tensor,
+                                    .block = block,
+                                    .tier = name(),
+                                    .alignment = {std::size_t{1} << below(22)},
+                                    .start = time()});
       case 0:
         return trace_.add({.sequence = number(),
                            .tensor = *tensor,

@@ -26,6 +26,8 @@ const std::string canonical =
     "T 7 9223372036854771647 t -\n"
     "c tiers=dram:8GiB; file:/mnt:1TiB\n"
     "c empty=\n"
+    "a 0 0 dram 64 5\n"
+    "a 0 18446744073709551615.4294967294 file:/mnt 2097152 6\n"
     "K conv3_f f 5.54906e+10 R 0 W 18446744073709551615 U -\n"
     "k 1 0 250 4711 0,1\n"
     "m 2 18446744073709551615.3 dram file:/mnt 2048 evict 300 20\n"
@@ -75,7 +77,7 @@ TEST_CASE(
 
 TEST_CASE("traces are equal only if all that is in them is") {
   const auto trace = read(canonical);
-  for (std::size_t line = 1; line < 21; ++line) {
+  for (std::size_t line = 1; line < 23; ++line) {
     // Each number or word once changed, where that leaves a trace.
     auto begin = std::size_t{0};
     for (std::size_t i = 0; i < line; ++i) begin = canonical.find('\n', begin) + 1;

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 TOOL, HAS_ZSTD, PAGE = sys.argv[1], sys.argv[2] == "1", Path(sys.argv[3]).read_text()
@@ -94,6 +95,44 @@ def check_convert(folder):
     assert back.read_text() == EXAMPLE
 
 
+def check_forms(folder):
+    """Text and binary, by the name or by --to, both ways."""
+    text, binary, back = folder / "text", folder / "step.tt", folder / "back"
+    text.write_text(EXAMPLE)
+    for arguments in ((text, binary), (binary, back)):
+        ended = run("convert", *arguments)
+        assert ended.returncode == 0 and ended.stdout + ended.stderr == "", ended
+    assert binary.read_bytes()[:8] == b"\x89TIERTR\n" and back.read_text() == EXAMPLE
+    assert run("check", binary).stdout == f"{binary}: a trace that keeps every rule\n{COUNTS}"
+    other = folder / "other"
+    assert run("convert", "--to", "binary", back, other).returncode == 0
+    assert other.read_bytes() == binary.read_bytes()
+    assert run("convert", "--to", "text", binary, folder / "text.tt").returncode == 0
+    assert (folder / "text.tt").read_text() == EXAMPLE
+    packed = folder / "step.tt.gz"
+    assert run("convert", text, packed).returncode == 0
+    assert gzip.decompress(packed.read_bytes()) == binary.read_bytes()
+    assert run("convert", packed, back).returncode == 0 and back.read_text() == EXAMPLE
+    ended = run("convert", "--to", "other", text, back)
+    assert ended.returncode != 0 and "--to" in ended.stderr and "text" in ended.stderr, ended
+    binary.write_bytes(binary.read_bytes()[:-1])
+    check_refused(f"{binary}: at byte 16: the file is cut off within a block", "check", binary)
+    # A recording of nothing, cut off.
+    recording = folder / "recording.tt"
+    recording.write_bytes(b"\x89TIERTR\n" + bytes([1, 0, 0, 0, 1, 0, 0, 0]))
+    ended = run("check", recording)
+    assert ended.returncode == 0 and "  a recording without an end: read up to its last whole block\n" in ended.stdout, ended
+    recording.write_bytes(recording.read_bytes() + block(b"\x84\0\0\x02\x07\0"))
+    ended = run("check", recording)
+    assert "  a recording that lacks 7 events, for which there was no room or memory\n" in ended.stdout, ended
+    assert run("convert", recording, back).returncode == 0
+    assert back.read_text().startswith("H tmtrace=1 recorded=1 unfinished=1 lost=7\n"), back.read_text()
+
+
+def block(payload):
+    return len(payload).to_bytes(4, "little") + zlib.crc32(payload).to_bytes(4, "little") + payload
+
+
 def check_nothing_is_left(folder):
     """Of an output that fails: neither a part of it nor less of what was there."""
     source, out = folder / "large", folder / "out"
@@ -120,7 +159,7 @@ def check_help():
         assert ended.returncode != 0 and ended.stdout == "" and ended.stderr != "", ended
 
 
-for check in (check_check, check_convert, check_nothing_is_left):
+for check in (check_check, check_convert, check_forms, check_nothing_is_left):
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         check(Path(name))
 check_help()

@@ -2,11 +2,14 @@
 #include "trace.hpp"
 
 #include <tier/core/bytes.hpp>
+#include <tier/trace/binary.hpp>
 #include <tier/trace/files.hpp>
 #include <tier/trace/summary.hpp>
 
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tier::tool {
@@ -15,6 +18,7 @@ namespace {
 /// What the commands are given.
 struct Arguments {
   std::string in, out;
+  std::optional<trace::Form> form;  ///< to convert to; none: by the name
   trace::ReadLimits limits;
 };
 
@@ -28,16 +32,25 @@ void add_limit(CLI::App& command, const std::string& name, Bytes& limit, const s
 }
 
 void add_input(CLI::App& command, Arguments& arguments, const std::string& name) {
-  command.add_option(name, arguments.in, "A trace as text, as it is or packed by gzip or zstd")->required();
-  add_limit(command, "--max-line", arguments.limits.line, "a line longer");
-  add_limit(command, "--max-text", arguments.limits.text, "a text that unpacks to more");
+  command
+      .add_option(name, arguments.in,
+                  "A trace, as text or binary, as a recording too; as it is or packed by gzip or zstd")
+      ->required();
+  add_limit(command, "--max-line", arguments.limits.line, "a line or block longer");
+  add_limit(command, "--max-text", arguments.limits.text, "a trace that unpacks to more");
   add_limit(command, "--max-memory", arguments.limits.memory, "a trace that takes more memory");
 }
 
 void check(const Arguments& arguments) {
   const auto& path = arguments.in;
-  const auto all = trace::summarise(trace::read_file(path, arguments.limits), path);
+  const auto trace = trace::read_file(path, arguments.limits);
+  const auto all = trace::summarise(trace, path);
   std::printf("%s: a trace that keeps every rule\n", path.c_str());
+  if (trace.header(trace::unfinished_key))
+    std::printf("  a recording without an end: read up to its last whole block\n");
+  if (const auto lost = trace.header(trace::lost_key))
+    std::printf("  a recording that lacks %.*s events, for which there was no room or memory\n",
+                static_cast<int>(lost->size()), lost->data());
   const auto print = [](const char* what, std::uint64_t count) {
     std::printf("  %-12s%llu\n", what, static_cast<unsigned long long>(count));
   };
@@ -49,7 +62,9 @@ void check(const Arguments& arguments) {
 }
 
 void convert(const Arguments& arguments) {
-  trace::write_file(trace::read_file(arguments.in, arguments.limits), arguments.out);
+  const auto form = arguments.form.value_or(trace::form_of(arguments.out));
+  trace::write_file(trace::read_file(arguments.in, arguments.limits), arguments.out, form,
+                    trace::packing_of(arguments.out));
 }
 
 void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
@@ -64,15 +79,22 @@ void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
 }
 
 void add_convert(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
-  auto* const command = trace.add_subcommand("convert", "Writes a trace in its canonical form, or packed");
+  auto* const command =
+      trace.add_subcommand("convert", "Writes a trace as text in its canonical form or as binary, or packed");
   add_input(*command, *arguments, "IN");
   command
       ->add_option(
           "OUT", arguments->out,
-          "Where to: packed by gzip or zstd if the name ends in .gz or .zst. Written as a whole or not "
-          "at all")
+          "Where to: packed by gzip or zstd if the name ends in .gz or .zst, binary if it ends in .tt before "
+          "that. Written as a whole or not at all")
       ->required();
-  command->footer("Example:\n  tier trace convert recorded.trace resnet200.trace.zst");
+  const std::map<std::string, trace::Form> forms{{"text", trace::Form::Text},
+                                                 {"binary", trace::Form::Binary}};
+  command->add_option("--to", arguments->form, "The form, whatever the name is")
+      ->transform(CLI::CheckedTransformer(forms).description(""))
+      ->type_name("text|binary");
+  command->footer(
+      "Examples:\n  tier trace convert run.tt run.trace.gz\n  tier trace convert step.trace step.tt");
   command->callback([arguments] { convert(*arguments); });
 }
 
@@ -81,7 +103,7 @@ void add_convert(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
 void add_trace(CLI::App& app) {
   auto* const trace = app.add_subcommand("trace", "Checks traces of kernels and tensors, and converts them");
   trace->require_subcommand(1);
-  trace->footer("Examples:\n  tier trace check step.trace\n  tier trace convert step.trace step.trace.gz");
+  trace->footer("Examples:\n  tier trace check step.trace\n  tier trace convert run.tt run.trace.gz");
   const auto arguments = std::make_shared<Arguments>();
   add_check(*trace, arguments);
   add_convert(*trace, arguments);

@@ -8,6 +8,7 @@
 #include <tier/manager/object.hpp>
 #include <tier/manager/observer.hpp>
 #include <tier/manager/statistics.hpp>
+#include <tier/manager/thread_observer.hpp>
 #include <tier/memory/tier.hpp>
 #include <tier/memory/window_mode.hpp>
 #include <tier/policy/policy.hpp>
@@ -73,6 +74,7 @@ struct BatchContext {
   std::string_view kernel{};
   std::uint64_t shapes = 0;  ///< hash of the operands' shapes; for `kernel_begin` alone
   bool advice = false;       ///< of use only where the policy wants it: in no slower tier for want of room
+  bool fault = false;        ///< for an access to a window
 };
 
 /// Blocks of one manager whose ids follow one another, as those of one window mostly do.
@@ -197,8 +199,14 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// \param tiers  as many as operands; `no_tier` for what no runtime manages
   virtual void locate(std::span<const Operand> batch, std::span<TierIndex> tiers) const noexcept = 0;
   [[nodiscard]] UseClock& clock() noexcept { return clock_; }
-  /// True if somebody wants kernels told: scopes then call `kernel_begin` and `kernel_end`.
+  /// True if somebody wants kernels told: the `thread_observer()`, if there is one, and where `tells_kernels()` those who
+  /// are told by `kernel_begin` and `kernel_end`.
   [[nodiscard]] bool wants_kernels() const noexcept { return wants_kernels_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool tells_kernels() const noexcept { return tells_kernels_.load(std::memory_order_relaxed); }
+  /// Lives as long as the manager. (3) acquires what was made before it was set.
+  [[nodiscard]] ThreadObserver* thread_observer() const noexcept {
+    return thread_observer_.load(std::memory_order_acquire);  // (3) <- (4)
+  }
   /// \throws  `std::bad_alloc`; nobody has been told then
   virtual void kernel_begin(const BatchContext& context, std::span<const Operand> batch) = 0;
   /// Enqueues; takes the lock only if what the thread's ring keeps for this is full.
@@ -248,9 +256,14 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// From now on the companion is told of forks and of the end of the runtime; in the child of a fork it lives for
   /// ever, since its threads cannot be joined there.
   virtual void add_companion(const std::shared_ptr<Companion>& companion) = 0;
+  /// Tells it at once of the objects that there are, as of new ones.
   /// \pre  `observer` outlives the manager or is removed first.
   virtual void add_observer(Observer& observer) = 0;
   virtual void remove_observer(Observer& observer) noexcept = 0;
+  /// In place of the one before, if any, which is told of the ends of scopes that it knows; null: nobody.
+  virtual void set_thread_observer(std::shared_ptr<ThreadObserver> observer) = 0;
+  /// When the times of events began.
+  [[nodiscard]] virtual std::chrono::steady_clock::time_point began() const noexcept = 0;
   /// Counts a move, a stall or a hit that a table has carried out itself.
   virtual void count_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
                            std::uint64_t transfers) noexcept = 0;
@@ -274,7 +287,8 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   std::uint64_t advice_limit_ = 0;
   std::atomic<std::uint64_t> advised_{0};  // bytes pinned by advice
   UseClock clock_;
-  std::atomic<bool> wants_kernels_{false};
+  std::atomic<bool> wants_kernels_{false}, tells_kernels_{false};
+  std::atomic<ThreadObserver*> thread_observer_{nullptr};
 };
 
 /// A block and who has it; null for memory that is in no window.

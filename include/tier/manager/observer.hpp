@@ -2,7 +2,12 @@
 #pragma once
 /// \file  What a higher layer may be told: the policy's events and what came of them.
 #include <tier/core/export.hpp>
+#include <tier/manager/object.hpp>
 #include <tier/policy/policy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 namespace tier {
 
@@ -13,11 +18,43 @@ struct MigrationEvent : EventHeader {
   Bytes bytes;  ///< 0 where a current copy made copying needless
   Cause cause{};
   std::uint64_t start_ns = 0, duration_ns = 0;
+  bool primary = false;  ///< it is used there from now on; else a further copy, or one that was overtaken
+};
+enum class StallCause : std::uint8_t {
+  Transfer,
+  Room,
+  Fault  ///< an access to a window, for whatever
 };
 /// A thread has waited for a transfer or for room.
 struct StallEvent : EventHeader {
   std::uint64_t scope = 0;
   std::uint64_t start_ns = 0, duration_ns = 0;
+  StallCause cause{};
+  std::string_view kernel{};  ///< whose scope it is; empty for others, and outside scopes
+};
+/// What has become of an object as its owner sees it.
+enum class ObjectChange : std::uint8_t {
+  Made,
+  Grown,    ///< it has more bytes, in further blocks
+  Retired,  ///< its contents are dead; its bytes go now or later, or stay as garbage
+  Revived,  ///< a retired part of a group has a place again
+  Destroyed
+};
+struct ObjectEvent : EventHeader {
+  ObjectChange change{};
+  ObjectRef object;           ///< for the call
+  std::size_t alignment = 1;  ///< that was asked for, if it was made
+  bool placed = false;        ///< it never moves
+};
+/// A block has got its first place, or one again after it was retired.
+struct PlacementEvent : EventHeader {
+  BlockId block = 0;
+  TierIndex tier = no_tier;
+};
+/// An access to a window whose bytes were not there.
+struct FaultEvent : EventHeader {
+  BlockId block = 0;
+  bool write = false;
 };
 /// A region has been given out or has gone: occupancy follows from these alone.
 struct RegionEvent : EventHeader {
@@ -33,6 +70,10 @@ struct RegionEvent : EventHeader {
 class TIER_EXPORT Observer {
  public:
   virtual ~Observer() = default;
+  /// As a policy's; asked when it is added.
+  [[nodiscard]] virtual WantedUses wanted_uses() const noexcept { return WantedUses::EveryUse; }
+  [[nodiscard]] virtual bool wants_kernels() const noexcept { return true; }
+
   virtual void on_allocation(const AllocationEvent&) noexcept {}
   virtual void on_retire(const RetireEvent&) noexcept {}
   virtual void on_hint(const HintEvent&) noexcept {}
@@ -46,6 +87,9 @@ class TIER_EXPORT Observer {
   virtual void on_migration(const MigrationEvent&) noexcept {}
   virtual void on_stall(const StallEvent&) noexcept {}
   virtual void on_region(const RegionEvent&) noexcept {}
+  virtual void on_object(const ObjectEvent&) noexcept {}
+  virtual void on_placement(const PlacementEvent&) noexcept {}
+  virtual void on_fault(const FaultEvent&) noexcept {}
 };
 
 }  // namespace tier

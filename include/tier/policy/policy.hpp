@@ -116,6 +116,7 @@ struct HintEvent : EventHeader {
   Hint hint{};
   BlockId block = 0;
   std::uint64_t scope = 0;  ///< the kernel or scope it came from; 0 outside one
+  ObjectId object = 0;  ///< whose the block is; 0 where several share it and it is not known which is meant
 };
 /// A kernel's operands are told with `KernelEvent::operands`; for a Read- or WriteScope `name` is empty.
 struct OperandFacts {

@@ -7,6 +7,7 @@
 #include <tier/memory/tiers.hpp>
 #include <tier/memory/window_mode.hpp>
 #include <tier/runtime/policies.hpp>
+#include <tier/trace/recorder.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -27,6 +28,8 @@ struct RuntimeOptions {
   unsigned movers = 1;                ///< background threads
   std::chrono::milliseconds report_waits_after{10'000};
   std::optional<WindowMode> windows{};  ///< none: full where the system permits it, else restricted
+  /// A file that all of the runtime is recorded into, see `trace/recorder.hpp`; empty: that of `TIER_TRACE`, if it is set.
+  std::string trace{};
   /// Told of objects that outlive the runtime, once they have been named on stderr. By default checked builds abort.
   std::function<void(std::span<const std::string> names)> on_survivors{};
 };
@@ -36,7 +39,9 @@ struct RuntimeOptions {
 /// \threadsafety  Internally synchronised, but for its end.
 class TIER_EXPORT Runtime {
  public:
-  /// \throws  `ConfigError` for tiers or a policy that cannot be; `TierError` naming the call that failed and the tier;
+  /// Where `TIER_TRACE` names a file, all that the runtime does is recorded there; of a second runtime in FILE.2, and so
+  /// on.
+  /// \throws  `ConfigError` for tiers or a policy that cannot be, or naming `TIER_TRACE`; `TierError` naming the call that failed and the tier;
   ///          `std::system_error` if a thread cannot start
   explicit Runtime(RuntimeOptions options);
   /// `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`
@@ -45,7 +50,7 @@ class TIER_EXPORT Runtime {
   /// \throws  `ConfigError` naming the variable that is missing or wrong
   [[nodiscard]] static Runtime from_environment();
 
-  Runtime(Runtime&&) noexcept = default;
+  Runtime(Runtime&&) noexcept;
   Runtime& operator=(Runtime&&) = delete;
   /// Names the objects that are left, on stderr.
   ~Runtime();
@@ -61,6 +66,12 @@ class TIER_EXPORT Runtime {
   }
   void print_statistics(std::FILE* to = stderr) const;
 
+  /// Records what happens from now on into a file, instead of the recording under way, if any, which ends.
+  /// \throws  `TierError` naming the call that failed and the path; nothing is recorded then
+  void record(const std::string& path);
+  /// Null while nothing is recorded.
+  [[nodiscard]] trace::Recorder* recorder() noexcept { return recorder_.get(); }
+
   /// As the runtime was made with.
   [[nodiscard]] const std::string& policy() const noexcept { return options_.policy; }
   /// What objects and tables are made of.
@@ -69,6 +80,7 @@ class TIER_EXPORT Runtime {
  private:
   RuntimeOptions options_;
   std::shared_ptr<Manager> manager_;
+  std::unique_ptr<trace::Recorder> recorder_;
 };
 
 /// One for the whole process, never destroyed: from the environment, as `Runtime::from_environment()`. Where `TIER_TIERS`

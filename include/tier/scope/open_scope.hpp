@@ -35,14 +35,17 @@ class [[nodiscard]] TIER_EXPORT Scope {
       : nesting_{std::move(other.nesting_)},
         operands_{std::move(other.operands_)},
         covers_{std::move(other.covers_)},
-        told_at_ns_{other.told_at_ns_} {}
+        told_{other.told_} {
+    if (told_) who_ = other.who_;
+  }
   Scope& operator=(Scope&& other) noexcept {
     if (this == &other) return *this;
     end();
     nesting_ = std::move(other.nesting_);
     operands_ = std::move(other.operands_);
     covers_ = std::move(other.covers_);
-    told_at_ns_ = other.told_at_ns_;
+    told_ = other.told_;
+    if (told_) who_ = other.who_;
     return *this;
   }
   ~Scope() { end(); }
@@ -284,7 +287,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
   }
   void end() noexcept {
     if (operands_.all().empty()) return;
-    if (told_at_ns_ != 0) [[unlikely]]
+    if (told_) [[unlikely]]
       end_kernel();
     if constexpr (detail::checked) detail::forget_accesses(chain(), operands_.all());
     leave();
@@ -298,11 +301,18 @@ class [[nodiscard]] TIER_EXPORT Scope {
   void enter_slowly(Manager& manager, std::string_view kernel);
   void begin_kernel(Manager& manager, std::string_view kernel, std::uint64_t shapes);
   void end_kernel() noexcept;
+  [[nodiscard]] const Operand* managed() const noexcept;
 
   detail::Nesting nesting_;
   detail::OperandBuffer operands_;
   std::vector<std::shared_ptr<void>> covers_;  // of groups: what comes to them
-  std::uint64_t told_at_ns_ = 0;  // of the kernel's beginning, if somebody was; waits for its end then
+  struct Told {
+    ThreadObserver* observer;
+    ThreadObserver::Begun begun;
+    std::uint64_t at_ns;  // when those were told whom the manager tells; 0: nobody
+  };
+  bool told_ = false;  // somebody has been told of its beginning, and waits for its end:
+  Told who_;
 };
 
 }  // namespace tier

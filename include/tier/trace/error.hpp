@@ -11,16 +11,22 @@
 namespace tier {
 
 /// A trace breaks a rule of its format, is cut off or damaged, or larger than the reader may take in. Says
-/// `FILE:LINE: what is wrong, in "the line, shortened"`.
+/// `FILE:LINE: what is wrong, in "the line, shortened"`, or for the binary form `FILE: at byte N: what is wrong`.
 class TIER_EXPORT TraceError : public ConfigError {
  public:
   /// \param line  from 1, of the text as it is unpacked   \param text  of the line; may be empty
   TraceError(std::string_view file, std::uint64_t line, std::string_view problem, std::string_view text = {});
 
+  [[nodiscard]] static TraceError at_byte(std::string_view file, std::uint64_t byte,
+                                          std::string_view problem);
+
+  /// 0 in the binary form.
   [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
 
  private:
-  std::uint64_t line_;
+  explicit TraceError(const std::string& message) : ConfigError{message} {}
+
+  std::uint64_t line_ = 0;
 };
 
 }  // namespace tier

@@ -16,7 +16,12 @@ enum class Packing : std::uint8_t { None, Gzip, Zstd };
 /// By the end of a file's name: .gz and .zst are packed.
 [[nodiscard]] TIER_EXPORT Packing packing_of(std::string_view path) noexcept;
 
-/// `read_text` of a file.
+enum class Form : std::uint8_t { Text, Binary };
+
+/// By the end of a file's name, before that of its packing: .tt is binary.
+[[nodiscard]] TIER_EXPORT Form form_of(std::string_view path) noexcept;
+
+/// `read_text` or `read_binary` of a file, by its first bytes.
 /// \throws  also `TierError`, naming the call and the path, if the file cannot be opened or read
 [[nodiscard]] TIER_EXPORT Trace read_file(const std::string& path, const ReadLimits& limits = {});
 
@@ -26,8 +31,11 @@ enum class Packing : std::uint8_t { None, Gzip, Zstd };
 ///          the library was built without. What was there before is still there, and nothing else.
 TIER_EXPORT void write_file(const Trace& trace, const std::string& path, Packing packing,
                             Ending ending = Ending::Checked);
+/// Likewise, as text or by `write_binary`.
+TIER_EXPORT void write_file(const Trace& trace, const std::string& path, Form form, Packing packing);
+/// Form and packing by the file's name.
 inline void write_file(const Trace& trace, const std::string& path) {
-  write_file(trace, path, packing_of(path));
+  write_file(trace, path, form_of(path), packing_of(path));
 }
 
 }  // namespace tier::trace

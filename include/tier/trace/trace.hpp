@@ -100,6 +100,17 @@ struct Stall {
   NameIndex cause = 0;
   friend bool operator==(const Stall&, const Stall&) = default;
 };
+/// An object, or one block of its window, has got its first place.
+struct Placement {
+  std::uint64_t sequence = 0;
+  TensorIndex tensor = 0;
+  std::uint32_t block = whole_tensor;
+  NameIndex tier = 0;
+  Bytes alignment;  ///< a power of two up to `most_alignment`
+  std::chrono::nanoseconds start{};
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+inline constexpr Bytes most_alignment = 2_MiB;
 /// One outside a kernel.
 struct Hint {
   std::uint64_t sequence = 0;
@@ -143,7 +154,8 @@ enum class EventKind : std::uint8_t {
   Hint,
   Fault,
   RowAccess,
-  Setting
+  Setting,
+  Placement
 };
 /// One line of the text form.
 struct Event {
@@ -174,6 +186,7 @@ class TIER_EXPORT Trace {
   void add(const Migration& m) { append(EventKind::Migration, migrations_, m); }
   void add(const Stall& s) { append(EventKind::Stall, stalls_, s); }
   void add(const Fault& f) { append(EventKind::Fault, faults_, f); }
+  void add(const Placement& p) { append(EventKind::Placement, placements_, p); }
   /// \param hint  of which `tensors` is set here
   void add(Hint hint, std::span<const TensorIndex> tensors);
   /// \param access  of which `rows` is set here   \param rows  `access.count` of them, or none
@@ -181,6 +194,8 @@ class TIER_EXPORT Trace {
   void add_setting(std::string_view key, std::string_view value);
 
   [[nodiscard]] std::string_view name(NameIndex name) const noexcept { return names_[name]; }
+  /// With the empty one.
+  [[nodiscard]] std::size_t name_count() const noexcept { return names_.count(); }
   [[nodiscard]] std::span<const Setting> headers() const noexcept { return headers_; }
   /// The value of a key, if the header has it.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view key) const noexcept;
@@ -216,6 +231,9 @@ class TIER_EXPORT Trace {
   }
   [[nodiscard]] const Setting& setting(Event e) const noexcept {
     return at(EventKind::Setting, e, settings_);
+  }
+  [[nodiscard]] const Placement& placement(Event e) const noexcept {
+    return at(EventKind::Placement, e, placements_);
   }
 
   [[nodiscard]] std::span<const Operand> operands(const Kernel& kernel) const noexcept {
@@ -275,6 +293,7 @@ class TIER_EXPORT Trace {
   std::vector<RowAccess> row_accesses_;
   std::vector<std::uint64_t> rows_;
   std::vector<Setting> settings_;
+  std::vector<Placement> placements_;
   std::uint32_t iterations_ = 0;  // that have ended
 };
 

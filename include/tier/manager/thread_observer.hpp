@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What threads tell on their own, without the manager's lock: for whoever must cost a scope little.
+#include <tier/core/export.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tier {
+
+struct Operand;
+
+/// Told of scopes by the threads that open and end them. May wait, for a thing that needs neither the manager nor another
+/// scope.
+/// \threadsafety  Called by many threads at once, and in the child of a fork.
+class TIER_EXPORT ThreadObserver {
+ public:
+  /// What a scope keeps of its beginning until its end.
+  struct Begun {
+    std::uint64_t sequence;
+    std::uint64_t at;
+    std::uint32_t kernel;
+  };
+
+  virtual ~ThreadObserver() = default;
+  /// A scope has entered.   \param kernel  its name; empty for a scope that is no kernel
+  virtual Begun on_scope_begin(std::string_view kernel) noexcept = 0;
+  /// It ends. Perhaps on another thread; what of its operands has entered is pinned still.
+  virtual void on_scope_end(const Begun& begun, std::span<const Operand> operands) noexcept = 0;
+  /// So many rows of a table are gathered or updated.
+  virtual void on_rows(std::string_view table, std::uint64_t count) noexcept = 0;
+};
+
+}  // namespace tier

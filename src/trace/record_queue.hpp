@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Records on their way from those who note them to the one thread that writes them.
+#include <tier/core/mutex.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "trace/record.hpp"
+
+namespace tier::trace {
+
+/// A piece of a queue's memory.
+struct Chunk {
+  std::atomic<Chunk*> next{nullptr};
+  std::atomic<std::size_t> filled{0};  ///< bytes of records that are whole
+  std::size_t size = 0;
+  std::unique_ptr<std::byte[]> bytes;
+};
+
+/// The memory of all queues of a recording: what is full and not written yet is bounded, beside one chunk that each queue
+/// fills. Chunks serve again.
+/// \threadsafety  Internally synchronised.
+class ChunkPool {
+ public:
+  static constexpr std::size_t usual = std::size_t{64} << 10;
+
+  /// \param most  bytes that are full, beyond which takers wait, and half of which wake the writer
+  explicit ChunkPool(std::size_t most);
+
+  /// A chunk for `size` bytes. Waits while too much is full, until `end` if need be.
+  /// \param full  of the chunk before, which the writer gives back; may be null
+  /// \return      null after `end`, or without memory
+  [[nodiscard]] Chunk* take(std::size_t size, const Chunk* full) noexcept;
+  /// Never waits, and may take a quarter more.   \return  null where that is full, too
+  [[nodiscard]] Chunk* take_now(std::size_t size, const Chunk* full) noexcept;
+  /// \param chunk  one that was full
+  void give(Chunk* chunk) noexcept;
+  /// Nobody waits any more.
+  void end() noexcept;
+
+  /// For the writer: waits until much is full, somebody is to be woken by `wake`, or the time has come.
+  void wait_for_work(std::chrono::steady_clock::time_point until) noexcept;
+  void wake() noexcept;
+
+ private:
+  [[nodiscard]] Chunk* make(std::size_t size, const Chunk* full) noexcept TIER_REQUIRES(mutex_);
+
+  std::size_t most_;
+  Mutex mutex_;
+  CondVar room_, work_;
+  std::vector<std::unique_ptr<Chunk>> free_ TIER_GUARDED_BY(mutex_);  // of the usual size
+  std::size_t full_ TIER_GUARDED_BY(mutex_) = 0;                      // bytes
+  bool ended_ TIER_GUARDED_BY(mutex_) = false;
+  bool woken_ TIER_GUARDED_BY(mutex_) = false;
+};
+
+/// One producer, one consumer, in order.
+/// \threadsafety  `add` and its like on one thread at a time, `take` likewise; one of each may run side by side.
+class RecordQueue {
+ public:
+  explicit RecordQueue(ChunkPool& pool) noexcept : pool_{pool} {}
+  RecordQueue(const RecordQueue&) = delete;
+  RecordQueue& operator=(const RecordQueue&) = delete;
+  ~RecordQueue();
+
+  /// Room for a record with its words, to be filled in and then committed.
+  /// \param may_wait  for the writer, where much is on its way; else null is returned then
+  [[nodiscard]] Record* begin(std::uint32_t words, bool may_wait) noexcept {
+    const auto size = sizeof(Record) + words * sizeof(std::uint64_t);
+    if (tail_ == nullptr || used_ + size > tail_->size) [[unlikely]]
+      if (!begin_chunk(size, may_wait)) return nullptr;
+    auto* const record = ::new (tail_->bytes.get() + used_) Record;
+    record->words = words;
+    used_ += size;
+    return record;
+  }
+  [[nodiscard]] static std::uint64_t* words_of(Record* record) noexcept {
+    return reinterpret_cast<std::uint64_t*>(record + 1);
+  }
+  /// What was begun last can be taken. (1) releases what it is filled with.
+  void commit() noexcept { tail_->filled.store(used_, std::memory_order_release); }  // (1) -> (2)
+
+  /// Takes what is there.
+  void take(auto&& use) noexcept {
+    if (head_ == nullptr) head_ = first_.load(std::memory_order_acquire);  // (4) <- (3)
+    while (head_ != nullptr) {
+      Chunk* const next = head_->next.load(std::memory_order_acquire);    // (4) <- (3): then it is full
+      const auto filled = head_->filled.load(std::memory_order_acquire);  // (2) <- (1)
+      while (taken_ < filled) {
+        const auto* const record = reinterpret_cast<const Record*>(head_->bytes.get() + taken_);
+        const auto* const words = reinterpret_cast<const std::uint64_t*>(record + 1);
+        use(*record, std::span{words, record->words});
+        taken_ += sizeof(Record) + record->words * sizeof(std::uint64_t);
+      }
+      if (next == nullptr) return;
+      pool_.give(head_);
+      head_ = next;
+      taken_ = 0;
+    }
+  }
+
+ private:
+  bool begin_chunk(std::size_t size, bool may_wait) noexcept;
+
+  ChunkPool& pool_;
+  std::atomic<Chunk*> first_{nullptr};
+  // The producer's.
+  Chunk* tail_ = nullptr;
+  std::size_t used_ = 0;
+  // The consumer's.
+  alignas(64) Chunk* head_ = nullptr;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace tier::trace

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A recording under way: who is told, and who writes.
+#include <tier/core/mutex.hpp>
+#include <tier/trace/recorder.hpp>
+
+#include <array>
+#include <atomic>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/record_queue.hpp"
+#include "trace/recording_file.hpp"
+#include "trace/ticks.hpp"
+
+namespace tier::trace {
+
+/// What one thread notes without a lock. The log of a thread that has ended serves another.
+struct ThreadLog {
+  explicit ThreadLog(ChunkPool& pool) noexcept : queue{pool} {}
+
+  struct KnownName {
+    std::string text;
+    std::uint32_t name = 0;
+  };
+  static constexpr std::size_t known_names = 64;
+
+  RecordQueue queue;
+  std::uint32_t thread = 0;  ///< 1, 2, ... of those that have noted something
+  std::atomic<bool> taken{true};
+  std::array<KnownName, known_names> names;  ///< by the addresses that they were told at
+};
+
+/// Notes what it is told, and writes it from a thread of its own. What is told under the manager's lock has a queue of its
+/// own, whose producers the lock puts in a row.
+class Recording final : public Observer,
+                        public ThreadObserver,
+                        public Companion,
+                        public std::enable_shared_from_this<Recording> {
+ public:
+  Recording(const std::shared_ptr<Manager>& manager, const std::string& path, const RecorderOptions& options);
+  ~Recording() override;
+
+  /// From now on it is told.
+  void begin(Manager& manager);
+  void flush();
+  void finish() noexcept;
+  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
+
+  // Observer.
+  [[nodiscard]] WantedUses wanted_uses() const noexcept override { return WantedUses::Stamps; }
+  [[nodiscard]] bool wants_kernels() const noexcept override { return false; }
+  void on_object(const ObjectEvent& event) noexcept override;
+  void on_placement(const PlacementEvent& event) noexcept override;
+  void on_hint(const HintEvent& event) noexcept override;
+  void on_migration(const MigrationEvent& event) noexcept override;
+  void on_stall(const StallEvent& event) noexcept override;
+  void on_fault(const FaultEvent& event) noexcept override;
+  void on_step(const StepEvent& event) noexcept override;
+
+  // ThreadObserver.
+  Begun on_scope_begin(std::string_view kernel) noexcept override;
+  void on_scope_end(const Begun& begun, std::span<const tier::Operand> operands) noexcept override;
+  void on_rows(std::string_view table, std::uint64_t count) noexcept override;
+
+  // Companion: nothing of it is at rest in the child, which leaves it alone.
+  void before_fork() noexcept override {}
+  void after_fork(bool in_child) noexcept override;
+  void stop() noexcept override {}  // what the end of the runtime brings is recorded
+  void add_statistics(Statistics&) const override {}
+
+ private:
+  friend class ThreadLogs;
+
+  void note(Record record, std::initializer_list<std::uint64_t> words) noexcept;
+  [[nodiscard]] std::uint64_t next() noexcept { return sequence_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_off() const noexcept { return off_.load(std::memory_order_relaxed); }
+  [[nodiscard]] ThreadLog* own_log() noexcept;
+  [[nodiscard]] std::uint32_t own_name(ThreadLog* log, std::string_view text) noexcept;
+  [[nodiscard]] std::uint32_t name_of(std::string_view text) noexcept;
+  [[nodiscard]] ThreadLog* take_log() noexcept;
+  void lose() noexcept { lost_.fetch_add(1, std::memory_order_relaxed); }
+
+  void write_settings(Manager& manager, const RecorderOptions& options);
+  void run() noexcept;
+  void write_all() noexcept TIER_EXCLUDES(writing_);
+  void write_block() noexcept TIER_REQUIRES(writing_);
+  void turn_off() noexcept;
+  void add_new_names() TIER_REQUIRES(writing_);
+  void add_lost() TIER_REQUIRES(writing_);
+
+  const std::uint64_t id_;  // of this recording in the process: addresses are used again
+  const std::weak_ptr<Manager> manager_;
+  const std::chrono::milliseconds flush_every_;
+  const int process_;
+  ChunkPool pool_;
+  RecordQueue told_{pool_};  // filled under the manager's lock
+  std::atomic<std::uint64_t> sequence_{1};
+  std::atomic<std::uint64_t> lost_{0}, lost_names_{0};
+  std::atomic<bool> off_{false};  // nothing is noted any more
+  std::atomic<bool> failed_{false};
+  bool in_child_ = false;
+
+  mutable Mutex naming_;  // after the manager's lock
+  std::unordered_map<std::string, std::uint32_t> names_ TIER_GUARDED_BY(naming_);
+  std::vector<const std::string*> texts_ TIER_GUARDED_BY(naming_);  // of names, in order
+  std::size_t text_bytes_ TIER_GUARDED_BY(naming_) = 0;
+  std::vector<std::unique_ptr<ThreadLog>> logs_ TIER_GUARDED_BY(naming_);
+  std::uint32_t threads_ TIER_GUARDED_BY(naming_) = 0;
+
+  Mutex writing_;  // before all others but the manager's, with which it is never held
+  RecordingFile file_ TIER_GUARDED_BY(writing_);
+  Ticks ticks_;  // `now` by all, the rest under `writing_`
+  BlockOfRecords block_ TIER_GUARDED_BY(writing_);
+  std::size_t written_names_ TIER_GUARDED_BY(writing_) = 0;
+  std::uint64_t written_lost_ TIER_GUARDED_BY(writing_) = 0, written_lost_names_
+                                                             TIER_GUARDED_BY(writing_) = 0;
+  std::uint64_t records_ TIER_GUARDED_BY(writing_) = 0;
+
+  Mutex finishing_;  // outermost: before the manager's
+  bool finished_ TIER_GUARDED_BY(finishing_) = false;
+  std::atomic<bool> stop_{false};
+  std::thread writer_;
+};
+
+}  // namespace tier::trace

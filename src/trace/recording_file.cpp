@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "trace/recording_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <tier/core/error.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "trace/binary_form.hpp"
+
+namespace tier::trace {
+
+RecordingFile::RecordingFile(const std::string& path) : path_{path} {
+  const auto fail = [&](const char* call) {
+    const auto error = last_system_error();
+    close();
+    throw TierError{error, std::string{call} + " of \"" + path_ + "\""};
+  };
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail("open");
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) fail("flock");
+  struct ::stat status {};
+  if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode) && ::ftruncate(descriptor_, 0) != 0)
+    fail("ftruncate");
+}
+
+void RecordingFile::write(std::string_view bytes) noexcept {
+  const auto size = bytes.size();
+  while (!bytes.empty() && !failed_) {
+    const auto n = ::write(descriptor_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const int error = errno;
+      std::ignore = ::ftruncate(descriptor_, static_cast<off_t>(written_));
+      return fail(("write: " + std::generic_category().message(error)).c_str());
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+    if (bytes.empty()) written_ += size;
+  }
+}
+
+void RecordingFile::fail(const char* why) noexcept {
+  if (std::exchange(failed_, true)) return;
+  std::fprintf(stderr, "libtier: the recording \"%s\" ends here, the program goes on: %s\n", path_.c_str(),
+               why);
+}
+
+void RecordingFile::close() noexcept {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
+
+void BlockOfRecords::add_text(RecordKind kind, std::string_view text) {
+  texts_ += static_cast<char>(kind);
+  append_text(texts_, text);
+}
+
+void BlockOfRecords::add_setting(std::string_view key, std::string_view value) {
+  add_text(RecordKind::Setting, key);
+  append_text(texts_, value);
+}
+
+/// The first byte tells what follows. Written by address: for most recordings this is what they cost.
+void BlockOfRecords::add(const Record& record, std::span<const std::uint64_t> words, const Ticks& ticks) {
+  constexpr std::size_t longest = 80, longest_number = 10;
+  const auto needed = used_ + longest + longest_number * words.size();
+  if (needed > records_.size()) records_.resize(2 * needed);  // or nothing has changed
+  const bool in_ticks = record.kind == RecordKind::Scope || record.kind == RecordKind::Rows;
+  const auto start = in_ticks ? ticks.to_ns(record.start) : record.start;
+  const auto duration =
+      record.kind == RecordKind::Scope ? ticks.to_ns(record.duration) - start : record.duration;
+  const bool has_name = record.name != 0 || record.thread != 0;
+  const bool has_details = (record.x | record.y | record.z) != 0;
+  unsigned first = static_cast<unsigned>(record.kind);
+  if (duration != 0) first |= has_duration_bit;
+  if (has_name) first |= has_name_bit;
+  if (has_details) first |= has_details_bit;
+  if (!words.empty()) first |= has_words_bit;
+  char* to = records_.data() + used_;
+  *to++ = static_cast<char>(first);
+  to = put_number(to, as_unsigned(record.sequence - sequence_));
+  to = put_number(to, as_unsigned(start - start_));
+  sequence_ = record.sequence;
+  start_ = start;
+  if (duration != 0) to = put_number(to, duration);
+  if (has_name) to = put_number(put_number(to, record.name), record.thread);
+  if (has_details)
+    for (const auto detail : {record.x, record.y, record.z}) *to++ = static_cast<char>(detail);
+  if (!words.empty()) {
+    to = put_number(to, words.size());
+    for (const auto word : words) to = put_number(to, word);
+  }
+  used_ = static_cast<std::size_t>(to - records_.data());
+}
+
+std::string BlockOfRecords::take() {
+  auto payload = std::exchange(texts_, {});
+  payload.append(records_.data(), used_);
+  used_ = 0;
+  sequence_ = start_ = 0;
+  return payload;
+}
+
+}  // namespace tier::trace

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "trace/ticks.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace tier::trace {
+namespace {
+
+/// Whether the system has found that the counter can be trusted.
+bool system_uses_counter() {
+#if defined(__x86_64__) || defined(__aarch64__)
+  std::ifstream file{"/sys/devices/system/clocksource/clocksource0/current_clocksource"};
+  std::string source;
+  file >> source;
+  return source == "tsc" || source == "arch_sys_counter";
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+Ticks::Ticks(std::chrono::steady_clock::time_point began)
+    : counter_{system_uses_counter()},
+      began_{static_cast<std::uint64_t>(began.time_since_epoch() / std::chrono::nanoseconds{1})} {
+  if (!counter_) return;
+  compare();
+  constexpr std::uint64_t apart = 100'000;  // ns, of which reading both clocks is less than a thousandth
+  while (steady() - began_ < moments_.front().ns + apart) {
+  }
+  compare();
+}
+
+void Ticks::compare() {
+  if (!counter_) return;
+  const auto before = count();
+  const auto ns = steady() - began_;
+  const auto after = count();
+  const Moment now{before + (after - before) / 2, ns, 0};
+  if (!moments_.empty() && now.ticks <= moments_.back().ticks) return;
+  moments_.push_back(now);
+  if (moments_.size() < 2) return;
+  const auto& from = *(moments_.end() - 2);
+  moments_.back().speed = static_cast<double>(ns - from.ns) / static_cast<double>(now.ticks - from.ticks);
+}
+
+std::uint64_t Ticks::to_ns(std::uint64_t ticks) const noexcept {
+  if (!counter_) return ticks - std::min(ticks, began_);
+  auto next = moments_.end() - 1;
+  if (ticks < (next - 1)->ticks) next = std::ranges::upper_bound(moments_, ticks, {}, &Moment::ticks);
+  if (next == moments_.begin()) ++next;
+  const auto& from = *(next - 1);
+  const auto since = static_cast<double>(static_cast<std::int64_t>(ticks - from.ticks)) * next->speed;
+  return static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(from.ns) + since));
+}
+
+}  // namespace tier::trace

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`tier replay`, `plan` and `probe` say what they were asked, or what is wrong: check_replay.py TOOL"""
+import csv
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TOOL = sys.argv[1]
+MIB = 1 << 20
+TIERS = "dram:64MiB;optane:4GiB"
+MACHINE = {
+    "name": "mine",
+    "operations": 1e12,
+    "devices": [
+        {"name": "near", "read": 1e10, "latency_ns": 100},
+        {"name": "far", "read": 2e9, "store": 1e9, "latency_ns": 300, "link": "bus"},
+    ],
+    "ops": [{"op": "conv", "efficiency": 0.25, "reads": 2}],
+    "slow_downs": [{"device": "far", "op": "relu_f", "inputs": 3, "outputs": 4, "both": 5}],
+}
+
+
+def run(*arguments):
+    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+
+
+def works(*arguments):
+    ended = run(*arguments)
+    assert ended.returncode == 0 and ended.stderr == "", ended
+    return ended.stdout
+
+
+def check_refused(message, *arguments):
+    ended = run(*arguments)
+    assert ended.returncode != 0 and message in ended.stderr + ended.stdout, (message, ended)
+
+
+def write_step(path, layers=24):
+    """A chain of layers forward and back: each activation is read again in the backward pass."""
+    rng = random.Random(7)
+    sizes = [rng.randrange(2, 12) * MIB for _ in range(layers)]
+    lines = ["H tmtrace=1 net=chain"]
+    lines += [f"T {i} {MIB} p w{i}" for i in range(layers)]
+    lines += [f"T {100 + i} {size} a a{i}" for i, size in enumerate(sizes)]
+    lines += [f"T {200 + i} {MIB} g g{i}" for i in range(layers)]
+    for i in range(layers):
+        lines.append(f"K conv3_f f 4e9 R {i}" + (f",{99 + i}" if i else "") + f" W {100 + i} U -")
+        if i:
+            lines.append(f"Z {99 + i}")
+    for i in reversed(range(layers)):
+        lines.append(f"K conv3_w b 4e9 R {100 + i} W {200 + i} U -")
+        lines.append(f"K sgd u 0 R {200 + i} W - U {i}")
+        lines.append(f"X {100 + i},{200 + i}")
+    path.write_text("\n".join(lines) + "\nI\n")
+    return sum(sizes) + layers * MIB
+
+
+def check_replay(folder):
+    step, out = folder / "step.trace", folder / "out.json"
+    peak = write_step(step)
+    text = works("replay", step, "--tiers", TIERS, "--policy", "hint_aware", "--policy", "belady", "--json", out)
+    assert "on machine cachedarrays, per iteration" in text and "belady" in text, text
+    runs = json.loads(out.read_text())["runs"]
+    assert [r["policy"] for r in runs] == ["hint_aware", "belady"], runs
+    for r in runs:
+        assert r["seconds"] >= r["lower_bound_s"] > 0 and r["waiting_s"] >= 0, r
+        assert peak <= r["peak_bytes"] <= peak + 2 * MIB, (peak, r)
+        assert set(r["bytes"]) == {"dram", "optane"} and r["evictions"] > 0, r
+        assert r["copied"]["dram>optane"] > 0 and 0 <= r["inputs_fast_share"] <= 1, r
+        assert r["bytes"]["optane"]["written"] >= r["copied"]["dram>optane"], r
+
+    def only(*options):
+        works("replay", step, "--json", out, *options)
+        (r,) = json.loads(out.read_text())["runs"]
+        return r
+
+    # All of the options change what they say.
+    modes = {m: only("--tiers", TIERS, "--mode", m) for m in ("0", "L", "LM", "LMP")}
+    assert all(r["mode"] == m for m, r in modes.items()), modes
+    assert len({r["seconds"] for r in modes.values()}) == 4, modes
+    assert modes["LM"]["bytes"]["optane"]["written"] < modes["0"]["bytes"]["optane"]["written"], modes
+    sync, background = only("--tiers", TIERS), only("--tiers", TIERS, "--async")
+    assert background["moving_s"] > 0 and background["seconds"] != sync["seconds"], (sync, background)
+    assert only("--tiers", TIERS, "--mode", "0", "--iterations", "1") != modes["0"]  # what nobody has evicted yet is there
+    check_refused("--iterations", "replay", step, "--tiers", TIERS, "--iterations", "0")
+    assert only("--tiers", TIERS, "--machine", "autotm")["seconds"] > sync["seconds"]
+    assert only("--tiers", "simulated:dram:64MiB;optane:4GiB") == sync
+    fits = only("--tiers", "dram:4GiB;optane:4GiB")
+    assert fits["waiting_s"] == 0 and fits["copied"] == {} and fits["inputs_fast_share"] == 1, fits
+    assert "--compact" in works("replay", "--help") and only("--tiers", TIERS, "--compact")["seconds"] > 0
+
+    check_refused("unknown device", "replay", step, "--tiers", "rom:1GiB")
+    check_refused("h200", "replay", step, "--tiers", "rom:1GiB")  # one of those that there are
+    check_refused("no machine that is known has all", "replay", step, "--tiers", "h200:1GiB;optane:1GiB")
+    check_refused("unknown machine", "replay", step, "--tiers", TIERS, "--machine", "abacus")
+    check_refused("has no such device", "replay", step, "--tiers", "cxl:1GiB", "--machine", "autotm")
+    check_refused("a tier is a device and a size", "replay", step, "--tiers", "dram")
+    check_refused("not a size", "replay", step, "--tiers", "dram:many")
+    check_refused("size above zero", "replay", step, "--tiers", "dram:0B;optane:1GiB")
+    check_refused("unknown policy", "replay", step, "--tiers", TIERS, "--policy", "clairvoyant")
+    check_refused("--mode", "replay", step, "--tiers", TIERS, "--mode", "Q")
+    check_refused("no room for", "replay", step, "--tiers", "dram:2MiB")
+    check_refused("No such file", "replay", folder / "none", "--tiers", TIERS)
+    check_refused("writing", "replay", step, "--tiers", TIERS, "--json", folder / "none" / "out.json")
+
+
+def check_machine_files(folder):
+    step, file = folder / "step.trace", folder / "machine.json"
+    write_step(step)
+    file.write_text(json.dumps(MACHINE))
+    assert "on machine mine" in works("replay", step, "--tiers", "near:64MiB;far:4GiB", "--machine", file)
+
+    def refused(message, change):
+        wrong = json.loads(json.dumps(MACHINE))
+        change(wrong)
+        file.write_text(json.dumps(wrong))
+        check_refused(message, "replay", step, "--tiers", "near:64MiB;far:4GiB", "--machine", file)
+        check_refused(str(file), "replay", step, "--tiers", "near:64MiB;far:4GiB", "--machine", file)
+
+    refused("machine lacks operations", lambda m: m.pop("operations"))
+    refused("operations a second must be above zero", lambda m: m.update(operations=0))
+    refused("unknown member colour", lambda m: m.update(colour="red"))
+    refused("machine.devices[1] has an unknown member speed", lambda m: m["devices"][1].update(speed=1))
+    refused("machine.devices[0] lacks latency_ns", lambda m: m["devices"][0].pop("latency_ns"))
+    refused("machine.devices[0] read is no number", lambda m: m["devices"][0].update(read="fast"))
+    refused("every rate must be above zero", lambda m: m["devices"][0].update(copy_write=-1))
+    refused("the latency is negative", lambda m: m["devices"][0].update(latency_ns=-1))
+    refused("there are two of that name", lambda m: m["devices"][1].update(name="near"))
+    refused("has no devices", lambda m: m.update(devices=[]))
+    refused("devices is no list", lambda m: m.update(devices={}))
+    refused("cores is no count", lambda m: m.update(cores=1.5))
+    refused("has no cores", lambda m: m.update(cores=0))
+    refused("the share lost to a mover", lambda m: m.update(lost_to_mover=1))
+    refused("efficiency is above 0", lambda m: m["ops"][0].update(efficiency=2))
+    refused("a slow-down is at least 1", lambda m: m["slow_downs"][0].update(inputs=0.5))
+    refused("has no device moon", lambda m: m["slow_downs"][0].update(device="moon"))
+    refused("addressable is neither true nor false", lambda m: m["devices"][0].update(addressable=1))
+    refused("name is no text", lambda m: m.update(name=1))
+    file.write_text("{")
+    check_refused("is no JSON", "replay", step, "--tiers", "near:64MiB", "--machine", file)
+    check_refused("No such file", "replay", step, "--tiers", "near:64MiB", "--machine", folder / "none.json")
+
+
+def check_plan(folder):
+    step, table, out = folder / "step.trace", folder / "curve.csv", folder / "out.json"
+    write_step(step)
+    prices = ("--price", "dram=16.61", "--price", "optane=7.85")
+    text = works("plan", step, "--tiers", "dram;optane", "--budget", "20%", "--policy", "hint_aware", "--policy", "lru",
+                 "--csv", table, "--points", 8, *prices)  # fmt: skip
+    assert "within 20 %" in text and "cheapest:" in text, text
+    rows = list(csv.DictReader(table.open()))
+    assert {r["policy"] for r in rows} == {"hint_aware", "lru"}, rows
+    needed = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 6 and words[0] in ("hint_aware", "lru"):
+            needed[words[0]] = (float(words[1]), float(words[3]))
+    for policy, (gb, slow_down) in needed.items():
+        assert slow_down <= 1.2, needed
+        curve = [(float(r["fast_bytes"]), float(r["slow_down"])) for r in rows if r["policy"] == policy]
+        assert len(curve) >= 4 and curve == sorted(curve, reverse=True), curve
+        assert any(s > 1.2 and b < gb * 1e9 for b, s in curve), (needed, curve)
+    assert len(needed) == 2, text
+
+    # What a plan promises a replay keeps.
+    def seconds(gb):
+        works("replay", step, "--tiers", f"dram:{int(gb * 1e9)}B;optane:4GiB", "--async", "--policy", "lru", "--json", out)
+        return json.loads(out.read_text())["runs"][0]["seconds"]
+
+    assert seconds(needed["lru"][0] + 0.001) / seconds(2) < 1.25, needed
+
+    assert float(rows[0]["price"]) > 0
+    none = works("plan", step, "--tiers", "dram;optane", "--points", 4, "--sync", "--machine", "autotm")
+    assert "on machine autotm" in none and "price" not in none, none
+    check_refused("a plan is for two tiers", "plan", step, "--tiers", "dram")
+    check_refused("a device is missing", "plan", step, "--tiers", "dram;")
+    check_refused("not a budget", "plan", step, "--tiers", "dram;optane", "--budget", "cheap")
+    check_refused("not a price", "plan", step, "--tiers", "dram;optane", "--price", "dram=free")
+    check_refused("has no such device", "plan", step, "--tiers", "dram;optane", "--price", "gold=1")
+    check_refused("writing", "plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", folder / "none" / "x")
+
+
+def check_probe(folder):
+    step, file = folder / "step.trace", folder / "this.json"
+    write_step(step)
+    spec = f"dram:64MiB;emulated:cxl:64MiB;file:{folder}:64MiB"
+    text = works("probe", "--tiers", spec, "-o", file, "--name", "here")
+    machine = json.loads(file.read_text())
+    assert machine["name"] == "here" and "GFLOP/s" in text, (machine, text)
+    names = [d["name"] for d in machine["devices"]]
+    assert names == ["dram", "emulated:cxl", "file"], names
+    for device in machine["devices"]:
+        rates = [v for k, v in device.items() if k.startswith(("read", "store", "copy", "mover"))]
+        assert len(rates) == 6 and all(1e6 < r < 1e13 for r in rates), device
+    assert [d["addressable"] for d in machine["devices"]] == [True, True, False], machine
+    tiers = "dram:64MiB;emulated:cxl:4GiB;file:8GiB"
+    assert "on machine here" in works("replay", step, "--tiers", tiers, "--machine", file)
+    check_refused("too small to measure", "probe", "--tiers", "dram:1MiB")
+    check_refused("that the CPU can reach", "probe", "--tiers", f"file:{folder}:64MiB")
+    check_refused("writing", "probe", "--tiers", "dram:64MiB", "-o", folder / "none" / "this.json")
+
+
+with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+    for check in (check_replay, check_machine_files, check_plan, check_probe):
+        check(Path(folder))
