@@ -7,6 +7,7 @@
 #include <charconv>
 #include <list>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace tier {
@@ -55,18 +56,19 @@ class HintAware final : public Policy {
   bool frees_early() const noexcept override { return options_.early_free; }
   double watermark() const noexcept override { return options_.free; }
 
-  Placement place(const AllocationEvent&, PolicyContext& context) override {
+  Placement place(const AllocationEvent& event, PolicyContext& context) override {
     if (options_.local) return {0, true};
+    unused_.insert(event.block);
     return {static_cast<TierIndex>(context.tier_count() - 1), false};
   }
 
-  /// Writes come to fast memory: slow memory reads well and writes badly. Reads do if prefetching is on, or in mode
-  /// 0, which imitates a cache. There every new object costs a copy from slow memory; the paper's runtime makes it
-  /// before the first kernel writes, which an overwrite spares us, so it is made before the first that reads.
+  /// Writes come to fast memory: slow memory reads well and writes badly. Reads do if prefetching is on. Where new
+  /// objects start in slow memory, each costs a copy from there; the paper's runtime makes it before the first kernel
+  /// writes, which an overwrite spares us, so it is made before the first that reads or updates.
   MissDecision on_miss(const MissEvent& event, PolicyContext&) override {
-    const bool reads_in_place = options_.local && !options_.prefetch;
-    const bool stays =
-        event.use == Use::Read ? reads_in_place : event.use == Use::Overwrite && !options_.local;
+    if (event.use == Use::Overwrite) return {options_.local ? TierIndex{0} : no_tier, false};
+    const bool is_new = unused_.erase(event.block.id) > 0;
+    const bool stays = event.use == Use::Read && !options_.prefetch && !is_new;
     return {stays ? no_tier : TierIndex{0}, false};
   }
 
@@ -84,7 +86,10 @@ class HintAware final : public Policy {
     if (!options_.prefetch || event.hint == Hint::Archive || event.hint == Hint::Prefetch) return;
     context.fetch(event.block, 0, false);  // into free room only: a hint must not push out what is in use
   }
-  void on_retire(const RetireEvent& event, PolicyContext&) override { forget(event.block); }
+  void on_retire(const RetireEvent& event, PolicyContext&) override {
+    forget(event.block);
+    unused_.erase(event.block);
+  }
   void on_watermark(const WatermarkEvent& event, PolicyContext& context) override {
     if (event.tier == 0) write_behind(context);
   }
@@ -125,6 +130,7 @@ class HintAware final : public Policy {
   std::list<BlockId> archived_;  // in order of their hints; those that have been used since among them
   std::unordered_map<BlockId, std::list<BlockId>::iterator> places_;  // there
   std::vector<BlockId> leaving_;
+  std::unordered_set<BlockId> unused_;  // since they were placed in the slowest tier, but by overwrites
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace tier {
 
 /// CachedArrays' policy with its three optimisations as options, each `on` or `off`, all on by default:
 /// `local` (L: new objects start in the fastest tier and need no copy elsewhere; off: they start in the slowest and
-/// are copied up before any use), `early_free` (M: `retire` frees at once; off: it marks garbage), `prefetch` (P:
+/// are copied up before their first use but for overwriting), `early_free` (M: `retire` frees at once; off: it marks garbage), `prefetch` (P:
 /// what is read, or will be, is fetched to the fastest tier; off: reads happen where the object is).
 /// `mode=0|L|LM|LMP` sets all three as the paper does. `free=SHARE` (0.3): while less of the fastest tier is free,
 /// archived blocks leave it in the background, those archived first first, so that nobody waits for the room they have;

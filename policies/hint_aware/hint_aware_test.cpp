@@ -144,6 +144,25 @@ TEST_CASE("a new object starts in fast memory, or in the slowest without local a
   }
 }
 
+TEST_CASE(
+    "without local allocation a new object is copied before its first use, and later ones follow "
+    "prefetching") {
+  for (const auto& [spec, comes_back] : {std::pair{"hint_aware:local=off,prefetch=off", false},
+                                         {"hint_aware:mode=0", false},
+                                         {"hint_aware:local=off", true}}) {
+    CAPTURE(spec);
+    PolicyRig rig{made(spec), 1};
+    const auto objects = rig.fill("ab");
+    rig.read(objects[0]);
+    rig.use(objects[1], Use::Update);
+    CHECK(rig.in_fast() == "b");
+    rig.read(objects[0]);  // not new any more
+    CHECK(rig.in_fast() == (comes_back ? "a" : "b"));
+    rig.use(objects[0], Use::Update);  // what is updated comes back in any case
+    CHECK(rig.in_fast() == "a");
+  }
+}
+
 TEST_CASE("what is retired is free at once, or at the end of the step without early freeing") {
   PolicyRig early{made("hint_aware"), 2};
   const auto a = early.fill("a");

@@ -22,9 +22,12 @@ std::string gnuplot_text(const std::string& text) {
   return "'" + quoted + "'";
 }
 
+/// Titles need not be names of gnuplot's.
+std::string block_of(std::size_t line) { return fmt::format("$line{}", line); }
+
 /// As gnuplot reads them.
-std::string points_of(const PlotLine& line) {
-  std::string text = fmt::format("${} << END\n", line.title);
+std::string points_of(const PlotLine& line, const std::string& block) {
+  std::string text = block + " << END\n";
   for (const auto& [x, y] : line.points) text += fmt::format("{} {}\n", x, y);
   return text + "END\n";
 }
@@ -32,11 +35,11 @@ std::string points_of(const PlotLine& line) {
 std::string script_of(const Plot& plot, const std::filesystem::path& name) {
   std::string text, plots;
   const auto add = [&](const std::string& part) { plots += (plots.empty() ? "" : ", ") + part; };
-  for (const auto& line : plot.lines) {
+  for (std::size_t i = 0; i < plot.lines.size(); ++i) {
+    const auto& line = plot.lines[i];
     if (line.points.empty()) continue;
-    text += points_of(line);
-    add(fmt::format("${} using 1:2 with linespoints linewidth 2 title {}", line.title,
-                    gnuplot_text(line.title)));
+    text += points_of(line, block_of(i));
+    add(fmt::format("{} using 1:2 with {} title {}", block_of(i), line.style, gnuplot_text(line.title)));
   }
   if (plot.level)
     add(fmt::format("{} with lines dashtype 2 linecolor 'black' title {}", plot.level->second,

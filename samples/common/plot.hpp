@@ -13,6 +13,7 @@ namespace sample {
 struct PlotLine {
   std::string title;
   std::vector<std::pair<double, double>> points;
+  std::string style = "linespoints linewidth 2";  ///< of gnuplot
 };
 struct Plot {
   std::string x, y;                                       ///< what the axes show

@@ -99,6 +99,11 @@ double Costs::kernel_ns(const Kernel& kernel, std::span<const TierIndex> tiers, 
   return std::max(alone, here);
 }
 
+double Costs::roofline_ns(const Kernel& kernel, const Demand& demand, std::optional<double> measured) const {
+  const double compute = kernel.flops / (machine_.operations * cost_of(kernel).efficiency) * ns;
+  return std::max({compute, memory_ns(demand), measured.value_or(0)});
+}
+
 std::uint64_t Costs::copy_ns(TierIndex from, TierIndex to, std::uint64_t bytes,
                              Carrier carrier) const noexcept {
   const Device &source = *devices_[from], &target = *devices_[to];

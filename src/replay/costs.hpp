@@ -29,6 +29,11 @@ class Costs {
   /// \return          ns
   [[nodiscard]] double kernel_ns(const trace::Kernel& kernel, std::span<const TierIndex> tiers,
                                  const Demand& demand, std::optional<double> measured) const;
+  /// From operations and bytes alone, wherever these come from.
+  /// \return  ns, no less than what was measured
+  [[nodiscard]] double roofline_ns(const trace::Kernel& kernel, const Demand& demand,
+                                   std::optional<double> measured) const;
+  [[nodiscard]] const OpCost& cost_of(const trace::Kernel& kernel) const { return *op_of(kernel).cost; }
   [[nodiscard]] std::uint64_t copy_ns(TierIndex from, TierIndex to, std::uint64_t bytes,
                                       Carrier carrier) const noexcept;
 

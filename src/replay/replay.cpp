@@ -15,8 +15,10 @@
 #include <utility>
 
 #include "replay/costs.hpp"
+#include "replay/lower_bound.hpp"
 #include "replay/recorded.hpp"
 #include "replay/schedule.hpp"
+#include "replay/tiers_of.hpp"
 
 namespace tier::replay {
 namespace {
@@ -30,27 +32,6 @@ using trace::Trace;
 
 constexpr std::size_t alignment = 64;
 constexpr std::string_view revive = "revive";  // a recording's word
-
-/// As the manager orders tiers: what the CPU reaches first, then by latency.
-std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Machine& machine) {
-  for (const auto& t : tiers)
-    if (machine.find(t.device) == nullptr) {
-      std::string known;
-      for (const auto& d : machine.devices) known += (known.empty() ? "" : ", ") + d.name;
-      throw ConfigError{"machine " + machine.name + " has no such device", t.device, 0, known};
-    }
-  std::ranges::stable_sort(tiers, {}, [&](const SimulatedTier& t) {
-    const Device& d = *machine.find(t.device);
-    return std::pair{!d.addressable, d.latency};
-  });
-  return tiers;
-}
-
-std::vector<const Device*> devices_of(const std::vector<SimulatedTier>& tiers, const Machine& machine) {
-  std::vector<const Device*> devices;
-  for (const auto& t : tiers) devices.push_back(machine.find(t.device));
-  return devices;
-}
 
 Use use_of(Role role) {
   switch (role) {
@@ -114,6 +95,7 @@ class Replay {
 
  private:
   void create_parameters();
+  void write_in_place(const ObjectHandle& handle);
   void play(Event event);
   void kernel(const trace::Kernel& kernel);
   void enter(const trace::Kernel& kernel);
@@ -129,7 +111,6 @@ class Replay {
   void look_at_the_heap();
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] Result result(const Counts& from, const Counts& to, double iterations) const;
-  [[nodiscard]] double lower_bound(Bytes peak) const;
   [[nodiscard]] bool ends_open() const;
 
   const Trace& trace_;
@@ -160,11 +141,15 @@ void Replay::create_parameters() {
   const auto tensors = trace_.tensors();
   for (TensorIndex t = 0; t < tensors.size(); ++t) {
     if (tensors[t].kind != TensorKind::Parameter) continue;
-    auto& handle = this->handle(t, true);
-    batch_.assign(1, Operand::of(handle.ref(), Use::Overwrite));
-    manager_->enter(batch_, {.scope = ++scope_, .kernel = "initial values"});
-    Manager::leave(batch_);
+    write_in_place(handle(t, true));
   }
+}
+
+/// By nobody's kernel: it takes no time.
+void Replay::write_in_place(const ObjectHandle& handle) {
+  std::array batch{Operand::of(handle.ref(), Use::Overwrite)};
+  manager_->enter(batch, {.scope = ++scope_, .kernel = "initial values"});
+  Manager::leave(batch);
 }
 
 ObjectHandle& Replay::handle(TensorIndex tensor, bool creates) {
@@ -187,8 +172,12 @@ void Replay::let_go(TensorIndex tensor) {
 void Replay::enter(const trace::Kernel& kernel) {
   batch_.clear();
   for (const auto& o : trace_.operands(kernel)) {
-    auto& handle = this->handle(o.tensor, o.role == Role::Creates || !handles_[o.tensor]);
-    batch_.push_back(Operand::of(handle.ref(), use_of(o.role)));
+    const bool is_new = !handles_[o.tensor];
+    auto& handle = this->handle(o.tensor, o.role == Role::Creates || is_new);
+    if (is_new && options_.copies_new_objects) write_in_place(handle);
+    const auto use = use_of(o.role);
+    const bool copies = options_.copies_new_objects && use == Use::Overwrite;
+    batch_.push_back(Operand::of(handle.ref(), copies ? Use::Update : use));
   }
   const auto stamp = manager_->clock().stamp();
   bool slow = false;
@@ -397,30 +386,6 @@ Result Replay::result(const Counts& from, const Counts& to, double iterations) c
   return r;
 }
 
-/// Of one pass over the trace, in seconds: what exceeds the fastest tier at the peak has been written elsewhere, but for
-/// parameters, which may have been there, and is read there again.
-double Replay::lower_bound(Bytes peak) const {
-  double compute = 0;
-  std::vector<TierIndex> fast;
-  for (std::uint32_t k = 0; k < trace_.kernels().size(); ++k) {
-    const auto& kernel = trace_.kernels()[k];
-    fast.assign(kernel.operands.count, Manager::fastest());
-    compute +=
-        costs_.kernel_ns(kernel, fast, costs_.demand(kernel, fast), recorded_.measured(k)) + recorded_.gap(k);
-  }
-  compute *= 1e-9;
-  if (peak <= tiers_.front().size || tiers_.size() < 2) return compute;
-  double parameters = 0, read = 0, write = 0;
-  for (const auto& t : trace_.tensors())
-    if (t.kind == TensorKind::Parameter) parameters += static_cast<double>(t.size.count);
-  for (std::size_t t = 1; t < devices_.size(); ++t) {
-    read = std::max(read, std::max(devices_[t]->read, devices_[t]->copy_read));
-    write = std::max(write, std::max(devices_[t]->store, devices_[t]->copy_write));
-  }
-  const auto excess = static_cast<double>((peak - tiers_.front().size).count);
-  return std::max({compute, excess / read, std::max(0.0, excess - parameters) / write});
-}
-
 Result Replay::run() {
   const auto summary = trace::summarise(trace_);
   const auto steps = std::max<std::uint64_t>(1, summary.iterations);
@@ -435,7 +400,8 @@ Result Replay::run() {
   const auto counted = std::max(1U, options_.passes - 1) * static_cast<double>(steps);
   auto r = result(from, counts(), counted);
   r.peak = summary.peak;
-  r.lower_bound = lower_bound(summary.peak) / static_cast<double>(steps);
+  r.lower_bound = lower_bound(trace_, costs_, recorded_, devices_, tiers_.front().size, summary.peak) /
+                  static_cast<double>(steps);
   r.events = trace_.events().size() * options_.passes;
   return r;
 }

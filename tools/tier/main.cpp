@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  The program `tier`.
 #include "info.hpp"
+#include "paper.hpp"
 #include "plan.hpp"
 #include "probe.hpp"
 #include "replay.hpp"
@@ -46,6 +47,7 @@ int main(int argc, char** argv) try {
   add_info(app);
   tier::tool::add_trace(app);
   tier::tool::add_replay(app);
+  tier::tool::add_paper(app);
   tier::tool::add_plan(app);
   tier::tool::add_probe(app);
   tier::tool::add_report(app);

@@ -5,6 +5,7 @@
 #include <tier/core/error.hpp>
 #include <tier/core/policy_spec.hpp>
 #include <tier/replay/replay.hpp>
+#include <tier/replay/two_level.hpp>
 #include <tier/runtime/policies.hpp>
 #include <tier/trace/files.hpp>
 
@@ -25,7 +26,7 @@ namespace {
 
 struct Arguments {
   std::string trace, tiers, machine, mode, json;
-  std::vector<std::string> policies;
+  std::vector<std::string> policies{"hint_aware"};
   std::optional<unsigned> iterations;
   bool asynchronous = false;
   bool compact = false;
@@ -46,6 +47,17 @@ std::string with_mode(const std::string& policy, const std::string& mode) {
 
 double GB(double bytes) { return bytes / 1e9; }
 
+void print(const replay::CacheCounts& cache) {
+  const auto all = static_cast<double>(cache.hits + cache.clean_misses + cache.dirty_misses);
+  const auto percent = [&](std::uint64_t part) {
+    return all > 0 ? 100 * static_cast<double>(part) / all : 0.0;
+  };
+  fmt::print(
+      "\nthe cache, of {:.4g} accesses of 64 B: {:.1f} % hits, {:.1f} % clean misses, {:.1f} % dirty "
+      "misses\n",
+      all, percent(cache.hits), percent(cache.clean_misses), percent(cache.dirty_misses));
+}
+
 void print(const std::vector<Run>& runs) {
   fmt::print("{:<28}{:>6}{:>11}{:>11}{:>11}{:>8}{:>11}{:>10}{:>7}{:>7}{:>7}\n", "policy", "mode", "seconds",
              "compute", "waiting", "bound", "evictions", "peak GB", "frag", "in %", "out %");
@@ -62,6 +74,8 @@ void print(const std::vector<Run>& runs) {
       fmt::print("{:<28}{:>6}  {:<12}{:>14.2f}{:>14.2f}{:>18.2f}{:>18.2f}\n", policy, mode, t.tier,
                  GB(static_cast<double>(t.read)), GB(static_cast<double>(t.written)),
                  GB(static_cast<double>(t.read_by_kernels)), GB(static_cast<double>(t.written_by_kernels)));
+  for (const auto& [policy, mode, r] : runs)
+    if (r.cache) print(*r.cache);
 }
 
 nlohmann::ordered_json to_json(const Run& run) {
@@ -83,6 +97,10 @@ nlohmann::ordered_json to_json(const Run& run) {
   json["lower_bound_s"] = r.lower_bound;
   json["inputs_fast_share"] = r.inputs_fast_share;
   json["outputs_fast_share"] = r.outputs_fast_share;
+  if (r.cache)
+    json["cache"] = {{"hits", r.cache->hits},
+                     {"clean_misses", r.cache->clean_misses},
+                     {"dirty_misses", r.cache->dirty_misses}};
   return json;
 }
 
@@ -95,10 +113,23 @@ void write(const std::vector<Run>& runs, const std::string& path) {
   if (!out) throw TierError{last_system_error(), "writing " + path};
 }
 
-void replay_all(const Arguments& arguments) {
-  const auto tiers = parse_simulated_tiers(arguments.tiers);
-  const auto machine = machine_for(arguments.machine, tiers);
-  const auto trace = trace::read_file(arguments.trace);
+bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }
+
+/// Hardware decides there, whatever policies were given.
+Run run_two_level(const Arguments& arguments, const trace::Trace& trace, const replay::Machine& machine,
+                  const std::vector<replay::SimulatedTier>& tiers) {
+  if (arguments.asynchronous || arguments.compact)
+    throw ConfigError{"mode " + arguments.mode +
+                      " is a cache in hardware: nobody copies or compacts anything there; leave "
+                      "out --async and --compact"};
+  replay::TwoLevelOptions options{.frees_early = arguments.mode == "2LM_M"};
+  if (arguments.iterations) options.passes = *arguments.iterations;
+  return {"none", arguments.mode, replay::run_two_level(trace, machine, tiers, options)};
+}
+
+std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& trace,
+                              const replay::Machine& machine,
+                              const std::vector<replay::SimulatedTier>& tiers) {
   replay::Options options;
   if (arguments.iterations) options.passes = *arguments.iterations;
   options.asynchronous = arguments.asynchronous;
@@ -110,9 +141,20 @@ void replay_all(const Arguments& arguments) {
       return spec == "belady" ? make_belady(future) : make_policy(spec);
     };
     const bool has_mode = spec != policy;
+    options.copies_new_objects = has_mode && arguments.mode == "0";
     runs.push_back(
         {policy, has_mode ? arguments.mode : "", replay::run(trace, machine, tiers, make, options)});
   }
+  return runs;
+}
+
+void replay_all(const Arguments& arguments) {
+  const auto tiers = parse_simulated_tiers(arguments.tiers);
+  const auto machine = machine_for(arguments.machine, tiers);
+  const auto trace = trace::read_file(arguments.trace);
+  const auto runs = is_two_level(arguments.mode)
+                        ? std::vector<Run>{run_two_level(arguments, trace, machine, tiers)}
+                        : run_policies(arguments, trace, machine, tiers);
   fmt::print("{} on machine {}, per iteration\n\n", arguments.trace, machine.name);
   print(runs);
   if (!arguments.json.empty()) write(runs, arguments.json);
@@ -130,12 +172,14 @@ void add_replay(CLI::App& app) {
       ->add_option("--tiers", arguments->tiers,
                    "Devices of the machine with their sizes, as dram:180GB;optane:1300GB")
       ->required();
-  arguments->policies = {"hint_aware"};
   command
       ->add_option("--policy", arguments->policies, "A policy with its options; may be given several times")
       ->capture_default_str();
-  command->add_option("--mode", arguments->mode, "Of CachedArrays, for hint_aware")
-      ->check(CLI::IsMember({"0", "L", "LM", "LMP"}));
+  command
+      ->add_option("--mode", arguments->mode,
+                   "Of CachedArrays, for hint_aware; or 2LM_0, 2LM_M: fast memory as a cache in hardware, "
+                   "without or with early freeing, where no policy decides")
+      ->check(CLI::IsMember({"0", "L", "LM", "LMP", "2LM_0", "2LM_M"}));
   command->add_option(
       "--machine", arguments->machine,
       "By name, or a file of `tier probe`; default: the first that is known to have these devices");
@@ -150,6 +194,7 @@ void add_replay(CLI::App& app) {
   command->footer(
       "Examples:\n"
       "  tier replay step.trace --tiers \"dram:180GB;optane:1300GB\" --mode LM\n"
+      "  tier replay step.trace --tiers \"dram:180GB;optane:1300GB\" --mode 2LM_M\n"
       "  tier replay step.trace --tiers \"ddr5:64GB;cxl:512GB\" --policy lru --policy hint_aware --async");
   command->callback([arguments] { replay_all(*arguments); });
 }

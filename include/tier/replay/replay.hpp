@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,10 @@ struct Options {
   unsigned passes = 2;
   bool asynchronous = true;           ///< with a mover in the background
   bool compacts_after_steps = false;  ///< as CachedArrays does
-  Observer* observer = nullptr;       ///< told of all that happens, in virtual time
+  /// What a kernel creates or overwrites is fetched first, as if its old contents counted; new objects have undefined ones
+  /// where the policy places them. CachedArrays' mode 0, which imitates a cache, does so.
+  bool copies_new_objects = false;
+  Observer* observer = nullptr;  ///< told of all that happens, in virtual time
   /// Called after each kernel with its number; for progress and for tests.
   std::function<void(std::uint64_t kernel, const Manager&)> after_kernel{};
 };
@@ -41,6 +45,11 @@ struct Traffic {
   std::uint64_t read = 0, written = 0;  ///< bytes, by both
   std::uint64_t read_by_kernels = 0, written_by_kernels = 0;
   std::uint64_t high_water = 0;  ///< bytes in use, at most
+};
+
+/// Of a hardware cache, in accesses of 64 B by kernels.
+struct CacheCounts {
+  std::uint64_t hits = 0, clean_misses = 0, dirty_misses = 0;
 };
 
 /// Per iteration, as the mean of those that are counted; times in seconds of virtual time.
@@ -58,7 +67,8 @@ struct Result {
   double inputs_fast_share = 0, outputs_fast_share = 0;  ///< of operand bytes
   /// No schedule is faster: all operands fast, or what exceeds the fastest tier at the peak moved out and back once.
   double lower_bound = 0;
-  std::uint64_t events = 0;  ///< replayed in all passes
+  std::uint64_t events = 0;            ///< replayed in all passes
+  std::optional<CacheCounts> cache{};  ///< where there was one
 };
 
 /// Makes the policy. \param future  for `belady`; valid while the policy lives

@@ -13,6 +13,9 @@ struct Learning {
   Optimizer optimizer = Optimizer::Sgd;
   float momentum = 0.9F;  ///< of SGD
   float decay = 0;        ///< of weights, towards 0, that are no biases or of a norm
+  /// Sums, and gradients that could be left in the place of others, are new tensors instead, as where differentiation
+  /// changes nothing: CachedArrays' was such (Zygote).
+  bool functional = false;
 };
 
 /// Forward, backward, and each parameter's update as soon as nothing uses its old value any more.

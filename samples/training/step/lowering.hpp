@@ -99,7 +99,11 @@ class Lowering {
   TensorId new_gradient(const Layer& layer, Value input);
   void contribute(Value input, TensorId gradient);
   /// Nobody but the layer under way needs the tensor, so it may be overwritten.
-  [[nodiscard]] bool is_own(TensorId gradient) const { return pending_.at(gradient) == 1; }
+  [[nodiscard]] bool is_own(TensorId gradient) const {
+    return !learning_.functional && pending_.at(gradient) == 1;
+  }
+  /// For the sum of two values: one of them, if it is needed no more.
+  TensorId sum_output(Value layer) { return learning_.functional ? output(layer) : output_in_place(layer); }
   /// The gradient of a parameter, which is updated at once: slice by slice of the optimizer's state, so that of a large
   /// one no more need be in fast memory at a time than itself, its gradient and a slice.
   void learn(TensorId parameter, TensorId gradient);

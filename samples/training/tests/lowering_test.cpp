@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "networks/networks.hpp"
 #include "step/liveness.hpp"
@@ -133,6 +134,35 @@ TEST_CASE("a relu works in place where nothing else needs its input") {
     CHECK(kernel_named(step, "relu1.f").uses.size() == 1);
     CHECK(kernel_named(step, "dropout1.f").uses.size() == 2);  // relu1.b reads what it would overwrite
   }
+}
+
+TEST_CASE(
+    "functional differentiation overwrites no gradient and no operand of a sum, and needs little more at "
+    "once") {
+  Network net{"block"};
+  auto x = net.relu(net.convolution(net.input({2, 3, 8, 8}), {.channels = 16}));
+  const auto y = net.relu(net.batch_norm(net.convolution(x, {.channels = 16})));
+  x = net.relu(net.sum(net.batch_norm(net.convolution(y, {.channels = 16})), x));
+  net.softmax_loss(net.inner_product(net.dropout(x, {}), {.width = 5}));
+  const auto in_place = lower_training(net, {});
+  const auto functional = lower_training(net, {.functional = true});
+  REQUIRE(functional.kernels.size() == in_place.kernels.size());
+  const auto updates = [](const Step& step, std::string_view op) {
+    std::size_t count = 0;
+    for (const auto& kernel : step.kernels)
+      if (kernel.op == op)
+        count += static_cast<std::size_t>(std::ranges::count(kernel.uses, Role::Updates, &Use::role));
+    return count;
+  };
+  for (const auto* op : {"relu_b", "add", "dropout_b"}) {
+    CAPTURE(op);
+    CHECK(updates(in_place, op) > 0);
+    CHECK(updates(functional, op) == 0);
+  }
+  CHECK(updates(functional, "relu_f") == updates(in_place, "relu_f"));
+  const auto image = std::size_t{2} * 16 * 8 * 8 * sizeof(float);
+  CHECK(functional.tensors.size() > in_place.tensors.size());
+  CHECK(peak_bytes(functional) <= peak_bytes(in_place) + 2 * image);
 }
 
 TEST_CASE("a gradient that two layers wait for is overwritten by neither") {

@@ -53,7 +53,7 @@ class LoweredSum final : public LoweredLayer {
   using LoweredLayer::LoweredLayer;
 
   void forward(Lowering& step) override {
-    const auto y = step.output_in_place(self());
+    const auto y = step.sum_output(self());
     step.add_tensors(named("f"), Phase::Forward, step.of(layer().inputs[0]), step.of(layer().inputs[1]), y);
   }
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What no schedule beats.
+#include <tier/core/bytes.hpp>
+#include <tier/replay/replay.hpp>
+#include <tier/trace/trace.hpp>
+
+#include <vector>
+
+#include "replay/costs.hpp"
+#include "replay/recorded.hpp"
+
+namespace tier::replay {
+
+/// Of one pass over the trace, in seconds: all operands fast, or what exceeds the fastest tier at the peak has been written
+/// elsewhere, but for parameters, which may have been there, and is read there again.
+/// \param devices  of the tiers, the fastest first   \param fastest  its size
+[[nodiscard]] double lower_bound(const trace::Trace& trace, const Costs& costs, const Recorded& recorded,
+                                 const std::vector<const Device*>& devices, Bytes fastest, Bytes peak);
+
+}  // namespace tier::replay

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "replay/tiers_of.hpp"
+
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tier::replay {
+
+std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Machine& machine) {
+  for (const auto& t : tiers)
+    if (machine.find(t.device) == nullptr) {
+      std::string known;
+      for (const auto& d : machine.devices) known += (known.empty() ? "" : ", ") + d.name;
+      throw ConfigError{"machine " + machine.name + " has no such device", t.device, 0, known};
+    }
+  std::ranges::stable_sort(tiers, {}, [&](const SimulatedTier& t) {
+    const Device& d = *machine.find(t.device);
+    return std::pair{!d.addressable, d.latency};
+  });
+  return tiers;
+}
+
+std::vector<const Device*> devices_of(const std::vector<SimulatedTier>& tiers, const Machine& machine) {
+  std::vector<const Device*> devices;
+  for (const auto& t : tiers) devices.push_back(machine.find(t.device));
+  return devices;
+}
+
+}  // namespace tier::replay

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The tiers of a replay and their devices, in the manager's order.
+#include <tier/replay/machine.hpp>
+#include <tier/replay/replay.hpp>
+
+#include <vector>
+
+namespace tier::replay {
+
+/// As the manager orders tiers: what the CPU reaches first, then by latency.
+/// \throws  `ConfigError` naming a device that the machine lacks, and those that it has
+[[nodiscard]] std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Machine& machine);
+
+/// \pre  The machine has them.
+[[nodiscard]] std::vector<const Device*> devices_of(const std::vector<SimulatedTier>& tiers,
+                                                    const Machine& machine);
+
+}  // namespace tier::replay

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/error.hpp>
+#include <tier/memory/region_heap.hpp>
+#include <tier/replay/two_level.hpp>
+#include <tier/trace/summary.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replay/costs.hpp"
+#include "replay/lower_bound.hpp"
+#include "replay/recorded.hpp"
+#include "replay/tiers_of.hpp"
+#include "replay/two_level_cache.hpp"
+
+namespace tier::replay {
+namespace {
+
+using trace::EventKind;
+using trace::Role;
+using trace::TensorIndex;
+using trace::TensorKind;
+using trace::Trace;
+
+constexpr std::size_t line = 64;  // bytes
+/// Tensors of so much or more begin at a multiple of it, so that sectors of up to this size give the same addresses.
+constexpr Bytes aligned = 64_KiB;
+
+/// What is counted: the difference of two of these.
+struct Counts {
+  double ns = 0;
+  Demand demand;
+  TwoLevelCache::Outcome sectors;
+  double extra_hits = 0;  // of passes beyond the first, in sectors
+  double inputs = 0, inputs_hit = 0, outputs = 0, outputs_hit = 0;
+};
+
+class TwoLevelReplay {
+ public:
+  TwoLevelReplay(const Trace& trace, const Machine& machine, std::vector<SimulatedTier> tiers,
+                 const TwoLevelOptions& options)
+      : trace_{trace},
+        options_{options},
+        tiers_{std::move(tiers)},
+        devices_{devices_of(tiers_, machine)},
+        costs_{trace, machine, devices_},
+        recorded_{trace},
+        cache_{tiers_[0].size, options.sector},
+        heap_{tiers_[1].size, Bytes{line}},
+        slots_(trace.tensors().size(), RegionHeap::none) {}
+
+  Result run();
+
+ private:
+  void create_parameters();
+  void create(TensorIndex tensor, std::string_view kernel);
+  void access(TensorIndex tensor, Bytes size, bool writes, const OpCost& cost, Demand& demand);
+  void kernel(const trace::Kernel& kernel);
+  void retire(TensorIndex tensor);
+  void collect();
+  void end_iteration();
+  [[nodiscard]] Result result(const Counts& from, double iterations) const;
+
+  const Trace& trace_;
+  const TwoLevelOptions& options_;
+  std::vector<SimulatedTier> tiers_;
+  std::vector<const Device*> devices_;
+  Costs costs_;
+  Recorded recorded_;
+  TwoLevelCache cache_;
+  RegionHeap heap_;
+  std::vector<RegionHeap::Slot> slots_;    // by tensor
+  std::vector<RegionHeap::Slot> garbage_;  // dead, but not collected
+  std::vector<TensorIndex> alive_;         // that end with the iteration, some of which may have ended before
+  Bytes high_water_;
+  std::uint64_t kernel_ = 0;
+  std::uint32_t in_pass_ = 0;
+  Counts counts_;
+};
+
+void TwoLevelReplay::create_parameters() {
+  const OpCost once{};
+  Demand untimed;
+  for (TensorIndex t = 0; t < trace_.tensors().size(); ++t) {
+    if (trace_.tensor(t).kind != TensorKind::Parameter) continue;
+    create(t, "initial values");
+    access(t, trace_.tensor(t).size, true, once, untimed);
+  }
+  counts_ = {};
+}
+
+void TwoLevelReplay::create(TensorIndex tensor, std::string_view kernel) {
+  const auto& t = trace_.tensor(tensor);
+  if (slots_[tensor] != RegionHeap::none) return;  // it has survived an iteration
+  const auto size = std::max(t.size, Bytes{1});
+  const auto alignment = size >= aligned ? aligned.count : line;
+  constexpr double full = 0.8;
+  if (static_cast<double>(heap_.used().count) > full * static_cast<double>(heap_.capacity().count)) collect();
+  auto slot = heap_.allocate(size, alignment, this);
+  if (slot == RegionHeap::none && !garbage_.empty()) {
+    collect();
+    slot = heap_.allocate(size, alignment, this);
+  }
+  if (slot == RegionHeap::none)
+    throw OutOfTierMemory{"no room in " + tiers_[1].device + " for " + std::string{trace_.name(t.name)} +
+                          ", " + to_string(t.size) + ", of kernel " + std::string{kernel} + ": " +
+                          to_string(heap_.capacity() - heap_.used()) + " of " + to_string(heap_.capacity()) +
+                          " are free, the largest run " + to_string(heap_.largest_free())};
+  slots_[tensor] = slot;
+  if (t.kind != TensorKind::Parameter && t.kind != TensorKind::Gradient) alive_.push_back(tensor);
+  high_water_ = std::max(high_water_, heap_.used());
+}
+
+void TwoLevelReplay::access(TensorIndex tensor, Bytes size, bool writes, const OpCost& cost, Demand& demand) {
+  const auto offset = heap_.offset(slots_[tensor]);
+  const auto seen = writes ? cache_.write(offset, size) : cache_.read(offset, size);
+  const auto bytes = static_cast<double>(size.count), sector = static_cast<double>(cache_.sector().count);
+  const double passes = writes ? cost.writes : cost.reads;
+  demand.read[0] += bytes * passes * (writes ? options_.tag_checked_writes : 1);
+  if (writes) demand.written[0] += bytes * passes;
+  demand.written[0] += static_cast<double>(seen.misses()) * sector;
+  demand.read[1] += static_cast<double>(seen.misses()) * sector;
+  demand.written[1] += static_cast<double>(seen.dirty_misses) * sector;
+  counts_.sectors += seen;
+  const auto touched = static_cast<double>(seen.hits + seen.misses());
+  counts_.extra_hits += std::max(0.0, passes - 1) * touched;
+  (writes ? counts_.outputs : counts_.inputs) += touched;
+  (writes ? counts_.outputs_hit : counts_.inputs_hit) += static_cast<double>(seen.hits);
+}
+
+/// Reads come first: what a kernel writes into the place of what it reads has been read.
+void TwoLevelReplay::kernel(const trace::Kernel& kernel) {
+  const auto operands = trace_.operands(kernel);
+  const auto name = trace_.name(kernel.op);
+  for (const auto& o : operands)
+    if (o.role == Role::Creates) create(o.tensor, name);
+  const auto& cost = costs_.cost_of(kernel);
+  Demand demand;
+  for (const auto& o : operands)
+    if (o.role == Role::Reads || o.role == Role::Updates) access(o.tensor, o.touched, false, cost, demand);
+  for (const auto& o : operands)
+    if (o.role != Role::Reads) access(o.tensor, o.touched, true, cost, demand);
+  counts_.ns += std::round(costs_.roofline_ns(kernel, demand, recorded_.measured(in_pass_))) +
+                std::round(recorded_.gap(in_pass_));
+  for (std::size_t t = 0; t < tiers_.size(); ++t) {
+    counts_.demand.read[t] += demand.read[t];
+    counts_.demand.written[t] += demand.written[t];
+  }
+  if (options_.after_kernel) options_.after_kernel(kernel_, counts_.ns * 1e-9, heap_.used());
+  ++in_pass_;
+  ++kernel_;
+}
+
+void TwoLevelReplay::retire(TensorIndex tensor) {
+  const auto slot = std::exchange(slots_[tensor], RegionHeap::none);
+  if (slot == RegionHeap::none) return;
+  if (options_.frees_early)
+    heap_.free(slot);
+  else
+    garbage_.push_back(slot);
+}
+
+/// What was written there stays dirty in the cache.
+void TwoLevelReplay::collect() {
+  for (const auto slot : garbage_) heap_.free(slot);
+  garbage_.clear();
+}
+
+void TwoLevelReplay::end_iteration() {
+  for (const auto t : alive_) retire(t);
+  alive_.clear();
+  collect();
+}
+
+Result TwoLevelReplay::result(const Counts& from, double iterations) const {
+  constexpr double s = 1e-9;
+  const auto share = [](double part, double all) { return all > 0 ? part / all : 1; };
+  const auto a_step = [&](auto after, auto before) {
+    return (static_cast<double>(after) - static_cast<double>(before)) / iterations;
+  };
+  const auto whole = [](double number) { return static_cast<std::uint64_t>(std::llround(number)); };
+  const Counts& to = counts_;
+  Result r;
+  r.seconds = r.compute = a_step(to.ns, from.ns) * s;
+  for (std::size_t t = 0; t < tiers_.size(); ++t) {
+    Traffic traffic;
+    traffic.tier = tiers_[t].device;
+    traffic.read = traffic.read_by_kernels = whole(a_step(to.demand.read[t], from.demand.read[t]));
+    traffic.written = traffic.written_by_kernels =
+        whole(a_step(to.demand.written[t], from.demand.written[t]));
+    traffic.high_water = t == 0 ? std::min(tiers_[0].size, high_water_).count : high_water_.count;
+    r.traffic.push_back(std::move(traffic));
+  }
+  const auto lines = static_cast<double>(cache_.sector().count) / line;
+  r.cache = CacheCounts{
+      whole(lines * (a_step(to.sectors.hits, from.sectors.hits) + a_step(to.extra_hits, from.extra_hits))),
+      whole(lines * a_step(to.sectors.clean_misses, from.sectors.clean_misses)),
+      whole(lines * a_step(to.sectors.dirty_misses, from.sectors.dirty_misses))};
+  r.inputs_fast_share = share(to.inputs_hit - from.inputs_hit, to.inputs - from.inputs);
+  r.outputs_fast_share = share(to.outputs_hit - from.outputs_hit, to.outputs - from.outputs);
+  return r;
+}
+
+Result TwoLevelReplay::run() {
+  const auto summary = trace::summarise(trace_);
+  const auto steps = std::max<std::uint64_t>(1, summary.iterations);
+  create_parameters();
+  auto from = counts_;
+  for (unsigned pass = 0; pass < options_.passes; ++pass) {
+    in_pass_ = 0;
+    if (pass == 1) from = counts_;
+    for (const auto event : trace_.events()) {
+      if (event.kind == EventKind::Kernel) kernel(trace_.kernel(event));
+      if (event.kind == EventKind::Retire)
+        for (const auto t : trace_.tensors_of(event)) retire(t);
+      if (event.kind == EventKind::EndOfIteration) end_iteration();
+    }
+    end_iteration();  // of a trace that goes on after the last one's end
+  }
+  auto r = result(from, std::max(1U, options_.passes - 1) * static_cast<double>(steps));
+  r.peak = summary.peak;
+  r.lower_bound = lower_bound(trace_, costs_, recorded_, devices_, tiers_[0].size, summary.peak) /
+                  static_cast<double>(steps);
+  r.events = trace_.events().size() * options_.passes;
+  return r;
+}
+
+}  // namespace
+
+Result run_two_level(const Trace& trace, const Machine& machine, const std::vector<SimulatedTier>& tiers,
+                     const TwoLevelOptions& options) {
+  if (tiers.size() != 2)
+    throw ConfigError{"a hardware cache takes two tiers, the cache and what is behind it, not " +
+                      std::to_string(tiers.size())};
+  if (options.passes == 0) throw ConfigError{"a replay goes over its trace once at least"};
+  machine.check();
+  auto ordered = in_order(tiers, machine);
+  for (const auto& t : ordered)
+    if (t.size < options.sector || !machine.find(t.device)->addressable)
+      throw ConfigError{"tier " + t.device + " cannot be a part of a hardware cache: it needs " +
+                        to_string(options.sector) + " at least, and the CPU to reach it"};
+  if (options.sector < Bytes{line} || !std::has_single_bit(options.sector.count))
+    throw ConfigError{"a sector of " + to_string(options.sector) + " is no power of two from 64 B on"};
+  return TwoLevelReplay{trace, machine, std::move(ordered), options}.run();
+}
+
+}  // namespace tier::replay

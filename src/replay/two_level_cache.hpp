@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Fast memory as a hardware cache in front of slow memory.
+#include <tier/core/bytes.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace tier::replay {
+
+/// Direct-mapped, write-back, write-allocate: sector `s` of slow memory has its one place at `s` modulo the sectors of the
+/// cache. It begins empty.
+/// \threadsafety  Externally synchronised.
+class TwoLevelCache {
+ public:
+  /// What became of the sectors that an access touched. Each miss has filled one; a dirty one has written one back first.
+  struct Outcome {
+    std::uint64_t hits = 0, clean_misses = 0, dirty_misses = 0;
+
+    Outcome& operator+=(const Outcome& more) noexcept {
+      hits += more.hits;
+      clean_misses += more.clean_misses;
+      dirty_misses += more.dirty_misses;
+      return *this;
+    }
+    [[nodiscard]] std::uint64_t misses() const noexcept { return clean_misses + dirty_misses; }
+    friend bool operator==(const Outcome&, const Outcome&) = default;
+  };
+
+  /// \param capacity  as many whole sectors as it has; one at least
+  /// \pre             Slow memory has at most 2^31 times the capacity.
+  TwoLevelCache(Bytes capacity, Bytes sector);
+
+  /// \param offset  in slow memory
+  Outcome read(std::uint64_t offset, Bytes size) noexcept { return access<false>(offset, size); }
+  Outcome write(std::uint64_t offset, Bytes size) noexcept { return access<true>(offset, size); }
+
+  [[nodiscard]] Bytes sector() const noexcept { return sector_; }
+
+ private:
+  template <bool writes>
+  Outcome access(std::uint64_t offset, Bytes size) noexcept;
+
+  Bytes sector_;
+  /// Of each place: which of the sectors that share it is there, from 1, and whether it is dirty, as the lowest bit. 0: none.
+  std::vector<std::uint32_t> places_;
+};
+
+}  // namespace tier::replay

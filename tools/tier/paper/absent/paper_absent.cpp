@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  `tier paper` where the papers' networks, which are a sample's, are not built.
+#include <stdexcept>
+
+#include "paper.hpp"
+
+namespace tier::tool {
+
+void add_paper(CLI::App& app) {
+  auto* const command = app.add_subcommand("paper", "The papers' tables, replayed: not in this build");
+  command->allow_extras();
+  command->callback([] {
+    throw std::runtime_error{
+        "this program was built without the papers' networks, which are a part of the samples; "
+        "configure with -DTIER_BUILD_SAMPLES=ON"};
+  });
+}
+
+}  // namespace tier::tool

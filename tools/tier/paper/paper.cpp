@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../paper.hpp"
+
+#include <tier/core/error.hpp>
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "common/plot.hpp"
+#include "common/terminal_line.hpp"
+#include "common/text_table.hpp"
+#include "papers.hpp"
+
+namespace tier::tool {
+namespace {
+
+using paper::Report;
+
+struct Arguments {
+  std::string paper, network, json, figures;
+};
+
+std::vector<Report> replay_papers(const Arguments& arguments) {
+  sample::TerminalLine line{stderr};
+  std::string name;
+  paper::Tasks tasks{[&](double share) {
+    if (line.due()) line.draw(sample::progress_bar(name, share));
+  }};
+  std::vector<Report> reports;
+  const auto wants = [&](const char* one) {
+    name = one;
+    return arguments.paper.empty() || arguments.paper == one;
+  };
+  if (wants("cachedarrays")) reports.push_back(paper::cachedarrays(tasks, arguments.network));
+  if (wants("autotm")) reports.push_back(paper::autotm(tasks));
+  if (wants("redl")) reports.push_back(paper::redl(tasks));
+  line.clear();
+  return reports;
+}
+
+void print(const Report& report) {
+  fmt::print("== {}\n", report.paper);
+  if (!report.footprints.empty()) {
+    std::vector<sample::TextRow> rows{{"footprint, GB", "paper", "replay", "ratio"}};
+    for (const auto& f : report.footprints)
+      rows.push_back({f.network, fmt::format("{:.0f}", f.paper), fmt::format("{:.1f}", f.replay),
+                      fmt::format("{:.3f}", f.replay / f.paper)});
+    fmt::print("\n{}", sample::to_lines(rows));
+  }
+  for (const auto& table : report.tables)
+    if (table.rows.size() > 1) fmt::print("\n{}\n{}", table.title, sample::to_lines(table.rows));
+  fmt::print("\nAssumed:\n");
+  for (const auto& line : report.constants) fmt::print("  {}\n", line);
+  fmt::print("\nStatements:\n");
+  for (const auto& s : report.statements)
+    fmt::print("  {:<14}{}\n", s.holds ? "holds" : "does not hold", s.text);
+  fmt::print("\n");
+}
+
+nlohmann::ordered_json to_json(const std::vector<Report>& reports) {
+  using json = nlohmann::ordered_json;
+  json all{{"cells", json::array()}, {"footprints", json::array()}, {"statements", json::array()}};
+  for (const auto& r : reports) {
+    for (const auto& c : r.cells)
+      all["cells"].push_back({{"network", c.network},
+                              {"series", c.series},
+                              {"mode", c.mode},
+                              {"paper", c.paper},
+                              {"replay", c.replay},
+                              {"ratio", c.replay / c.paper}});
+    for (const auto& f : r.footprints)
+      all["footprints"].push_back({{"source", r.paper},
+                                   {"network", f.network},
+                                   {"paper", f.paper},
+                                   {"replay", f.replay},
+                                   {"ratio", f.replay / f.paper}});
+    for (const auto& s : r.statements)
+      all["statements"].push_back({{"source", r.paper}, {"text", s.text}, {"holds", s.holds}});
+    all["constants"][r.paper] = r.constants;
+    if (r.more.is_object()) all.update(r.more);
+  }
+  return all;
+}
+
+/// \return  false, said on stderr, if there is no gnuplot
+bool draw(const Report& report, const std::filesystem::path& folder) {
+  for (const auto& figure : report.figures)
+    if (!sample::draw(figure.plot, folder / figure.name, "tier paper")) return false;
+  return true;
+}
+
+void draw_all(const std::vector<Report>& reports, const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw TierError{error, "making the folder " + folder.string()};
+  for (const auto& report : reports)
+    if (!draw(report, folder)) return;
+  fmt::print("The figures are in {}\n", folder.string());
+}
+
+void run(const Arguments& arguments) {
+  if (!arguments.network.empty() && arguments.paper != "cachedarrays")
+    throw ConfigError{
+        "--network chooses among CachedArrays' networks: it goes with `tier paper cachedarrays`"};
+  const auto reports = replay_papers(arguments);
+  for (const auto& report : reports) print(report);
+  if (!arguments.json.empty()) sample::write_file(arguments.json, to_json(reports).dump(2) + '\n');
+  if (!arguments.figures.empty()) draw_all(reports, arguments.figures);
+}
+
+}  // namespace
+
+void add_paper(CLI::App& app) {
+  auto* const command = app.add_subcommand(
+      "paper", "The papers' tables and statements beside what replays of their networks give");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("PAPER", arguments->paper, "One of them; default: all")
+      ->check(CLI::IsMember({"cachedarrays", "autotm", "redl"}));
+  command
+      ->add_option("--network", arguments->network,
+                   "Of CachedArrays' three large networks this one alone, as vgg416")
+      ->type_name("NAME");
+  command->add_option("--json", arguments->json, "Also as JSON, to this file")->type_name("FILE");
+  command
+      ->add_option("--figures", arguments->figures,
+                   "Draws the figures by gnuplot, as SVG and PNG, in this folder")
+      ->type_name("FOLDER");
+  command->footer(
+      "Examples:\n  tier paper\n  tier paper cachedarrays --network resnet200\n"
+      "  tier paper --json tables.json --figures figures");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace tier::tool

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "replays.hpp"
+
+#include <tier/policy/policy.hpp>
+#include <tier/runtime/policies.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+namespace tier::tool::paper {
+namespace {
+
+/// Everything is in the slowest tier, and used there.
+class AllSlow final : public Policy {
+ public:
+  std::string_view name() const noexcept override { return "all_slow"; }
+  Placement place(const AllocationEvent&, PolicyContext& context) override {
+    return {static_cast<TierIndex>(context.tier_count() - 1), false};
+  }
+  MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {no_tier, true}; }
+};
+
+}  // namespace
+
+replay::Result run_policy(const trace::Trace& trace, const Setting& setting, const std::string& policy,
+                          bool asynchronous) {
+  const auto make = [&](const FutureUses& future) -> std::unique_ptr<Policy> {
+    if (policy == "all_slow") return std::make_unique<AllSlow>();
+    return policy == "belady" ? make_belady(future) : make_policy(policy);
+  };
+  return replay::run(trace, setting.machine, setting.tiers(), make, {.asynchronous = asynchronous});
+}
+
+replay::Result run_mode(const trace::Trace& trace, const Setting& setting, const std::string& mode) {
+  if (mode.starts_with("2LM"))
+    return replay::run_two_level(trace, setting.machine, setting.tiers(), {.frees_early = mode == "2LM_M"});
+  const auto letters = mode.substr(mode.find('_') + 1);
+  const replay::Options options{
+      .asynchronous = false, .compacts_after_steps = true, .copies_new_objects = letters == "0"};
+  return replay::run(
+      trace, setting.machine, setting.tiers(),
+      [&](const FutureUses&) { return make_policy("hint_aware:free=0,mode=" + letters); }, options);
+}
+
+replay::Result run_all_fast(const trace::Trace& trace, const Setting& setting) {
+  constexpr std::size_t plenty = std::size_t{1} << 42;  // addresses alone
+  return run_policy(trace, setting.with_fast({plenty}), "first_touch", false);
+}
+
+void Tasks::run() {
+  std::mutex mutex;
+  std::condition_variable one_is_done;
+  std::size_t next = 0, done = 0;
+  std::exception_ptr failure;
+  const auto tasks = std::exchange(tasks_, {});
+  const auto work = [&] {
+    for (std::unique_lock lock{mutex}; next < tasks.size() && !failure;) {
+      const auto& task = tasks[next++];
+      lock.unlock();
+      std::exception_ptr error;
+      try {
+        task();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      if (!failure) failure = error;
+      ++done;
+      one_is_done.notify_one();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned i = std::max(1U, std::thread::hardware_concurrency()); i > 0; --i)
+      threads.emplace_back(work);
+    std::unique_lock lock{mutex};
+    while (done < tasks.size() && !failure) {
+      one_is_done.wait(lock);
+      const auto share = static_cast<double>(done) / static_cast<double>(tasks.size());
+      lock.unlock();
+      progress_(share);
+      lock.lock();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace tier::tool::paper

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Replays as the papers ran their systems, many at once.
+#include <tier/core/bytes.hpp>
+#include <tier/replay/replay.hpp>
+#include <tier/replay/two_level.hpp>
+#include <tier/trace/trace.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tier::tool::paper {
+
+/// A machine, one of its devices as fast memory and one as slow.
+struct Setting {
+  const replay::Machine& machine;
+  replay::SimulatedTier fast, slow;
+
+  [[nodiscard]] std::vector<replay::SimulatedTier> tiers() const { return {fast, slow}; }
+  [[nodiscard]] Setting with_fast(Bytes size) const { return {machine, {fast.device, size}, slow}; }
+};
+
+/// In one of CachedArrays' modes, `CA_0` to `CA_LMP`, `2LM_0` or `2LM_M`: copies by whoever waits for them, and a compaction
+/// after each iteration.
+[[nodiscard]] replay::Result run_mode(const trace::Trace& trace, const Setting& setting,
+                                      const std::string& mode);
+/// Under a built-in policy, or `all_slow`.
+[[nodiscard]] replay::Result run_policy(const trace::Trace& trace, const Setting& setting,
+                                        const std::string& policy, bool asynchronous);
+/// With fast memory enough for all.
+[[nodiscard]] replay::Result run_all_fast(const trace::Trace& trace, const Setting& setting);
+
+/// Work in parts that do not depend on each other, on all cores.
+class Tasks {
+ public:
+  /// \param progress  called now and then, by the thread that calls `run`, with the share that is done
+  explicit Tasks(std::function<void(double share)> progress) : progress_{std::move(progress)} {}
+  void add(std::function<void()> task) { tasks_.push_back(std::move(task)); }
+  /// Returns when all are done, and forgets them.   \throws  what the first of them that failed threw
+  void run();
+
+ private:
+  std::function<void(double)> progress_;
+  std::vector<std::function<void()>> tasks_;
+};
+
+}  // namespace tier::tool::paper
