@@ -329,8 +329,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool drop_a_secondary(TierIndex t) noexcept TIER_REQUIRES(mutex_);
   std::optional<Window> propose(TierIndex t, const Range& range, BlockId for_block, bool background,
                                 std::vector<TierIndex>& to, bool& forced) TIER_REQUIRES(mutex_);
-  bool grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const
-      TIER_REQUIRES(mutex_);
+  bool grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const TIER_REQUIRES(mutex_);
   std::optional<Window> scan(TierIndex t, const Range& range) const TIER_REQUIRES(mutex_);
   void describe(Window& w, TierIndex t) const TIER_REQUIRES(mutex_);
   bool may_leave(const Region* region) const noexcept TIER_REQUIRES(mutex_);

@@ -144,7 +144,8 @@ std::optional<Window> ManagerCore::propose(TierIndex t, const Range& range, Bloc
     const auto seen = [&](const Window& w) { return std::ranges::find(w.blocks, &record) != w.blocks.end(); };
     if (std::ranges::any_of(windows, seen)) continue;
     const auto at = state.heap.offset(record.primary()->slot);
-    if (std::ranges::any_of(too_small, [at](const Stretch& s) { return s.begin <= at && at < s.end; })) continue;
+    if (std::ranges::any_of(too_small, [at](const Stretch& s) { return s.begin <= at && at < s.end; }))
+      continue;
     Window window;
     if (grow(window, t, record.primary()->slot, range))
       windows.push_back(std::move(window));

@@ -19,6 +19,7 @@ ROWS = [
     ["policy"],
     ["manager"],
     ["trace"],
+    ["replay"],
     ["scope"],
     ["tensor", "table", "pmr"],
     ["runtime"],
