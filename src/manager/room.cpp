@@ -347,7 +347,9 @@ bool ManagerCore::revoke_prefetches(TierIndex t, MutexLock& lock) {
   if (found == nullptr) return false;
   ++found->references;
   engine_.cancel(*found);
+  const auto began = now_ns();
   while (!found->ended) wait(lock);
+  count_wait({}, began, StallCause::Room);
   unreference(*found);
   return true;
 }
@@ -440,6 +442,12 @@ Region* ManagerCore::allocate_region_in(TierIndex t, const Range& range, bool& b
 Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId for_block, Packing packing,
                                       RoomReport& report, MutexLock& lock) {
   const bool slowest = t + 1u == tiers_.size();
+  const auto compacts = [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {
+    const auto began = now_ns();
+    const bool moved = compact_tier(t, packing, lock);
+    if (moved) count_wait({}, began, StallCause::Room);
+    return moved;
+  };
   bool compacted = false;
   int failed = 0;
   std::size_t below = 1, had_below = 0;  // places for blocks of a window, further down
@@ -457,7 +465,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (slowest && garbage_ > 0 && reclaim_garbage() > 0) continue;
     if (refused && !window && !std::exchange(compacted, true)) {
       report.unlocked = true;
-      if (compact_tier(t, packing, lock)) continue;
+      if (compacts()) continue;
     }
 
     std::vector<TierIndex> to;
@@ -501,7 +509,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (begun == Emptied::Changed) continue;
     if (begun == Emptied::NoRoomBelow) {
       report.unlocked = true;
-      if (compacted || !compact_tier(t, packing, lock)) break;
+      if (compacted || !compacts()) break;
       compacted = true;
       continue;
     }

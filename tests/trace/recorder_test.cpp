@@ -184,6 +184,7 @@ TEST_CASE("what a program did to its objects is in its recording, event by event
         "X 1\n"
         "I\n"
         "T 4 393216 a x\n"
+        "h # revive 4,1 #\n"
         "a # 4 dram 64 #\n"
         "K fill f 0 R - W 4 U -\n"
         "k # # # 1 dram\n"
