@@ -58,6 +58,7 @@ class Libtier(ConanFile):
             self.requires("zstd/[>=1.5 <2]")
         if self.options.tools:
             self.requires("cli11/[>=2.1 <3]", visible=False)
+            self.requires("fmt/[>=9 <12]", visible=False)
 
     def build_requirements(self):
         self.tool_requires("cmake/[>=3.25]")

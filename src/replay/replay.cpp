@@ -129,7 +129,7 @@ class Replay {
   std::vector<Operand> batch_;
   std::vector<TierIndex> places_;
   std::unordered_set<TensorIndex> revived_later_;
-  std::uint64_t scope_ = 0, kernel_ = 0, events_ = 0;
+  std::uint64_t scope_ = 0, kernel_ = 0;
   std::uint32_t in_pass_ = 0;  // the kernel, of those of the trace
   Counts counts_;
   double fragmentation_ = 0;

@@ -132,7 +132,7 @@ TEST_CASE(
     const auto r = replay::run_two_level(trace, small_machine(), tiers, options);
     const auto &fast = r.traffic.at(0), &slow = r.traffic.at(1);
     REQUIRE(r.cache);
-    const auto near = [](double value) { return doctest::Approx(value).epsilon(1e-6); };
+    const auto near = [](double value) { return doctest::Approx(value).epsilon(1e-5); };  // counts are whole
     const double misses = 64.0 * static_cast<double>(r.cache->clean_misses + r.cache->dirty_misses);
     CHECK(static_cast<double>(slow.read) == near(misses));
     CHECK(static_cast<double>(slow.written) == near(64.0 * static_cast<double>(r.cache->dirty_misses)));
