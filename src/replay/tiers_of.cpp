@@ -25,6 +25,7 @@ std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Mach
 
 std::vector<const Device*> devices_of(const std::vector<SimulatedTier>& tiers, const Machine& machine) {
   std::vector<const Device*> devices;
+  devices.reserve(tiers.size());
   for (const auto& t : tiers) devices.push_back(machine.find(t.device));
   return devices;
 }

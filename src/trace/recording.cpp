@@ -474,7 +474,7 @@ void Recording::add_new_names() {
 
 // --- for users -------------------------------------------------------------------------------------------
 
-Recorder::Recorder(std::shared_ptr<Manager> manager, const std::string& path,
+Recorder::Recorder(const std::shared_ptr<Manager>& manager, const std::string& path,
                    const RecorderOptions& options) {
   if (manager->thread_observer() != nullptr) throw ConfigError{"the runtime is recorded already"};
   recording_ = std::make_shared<Recording>(manager, path, options);

@@ -33,7 +33,8 @@ class TIER_EXPORT Recorder {
   /// \param path  of a file that is made, or emptied
   /// \throws      `TierError` naming the call that failed and the path: also where another recorder has the file;
   ///              `ConfigError` if the manager is recorded already
-  Recorder(std::shared_ptr<Manager> manager, const std::string& path, const RecorderOptions& options = {});
+  Recorder(const std::shared_ptr<Manager>& manager, const std::string& path,
+           const RecorderOptions& options = {});
   Recorder(Recorder&&) noexcept = default;
   Recorder& operator=(Recorder&&) = delete;
   /// `finish`
