@@ -44,9 +44,9 @@ void add_probe(CLI::App& app) {
   auto* const command = app.add_subcommand("probe", "Measures tiers, for replays on a machine like this one");
   const auto arguments = std::make_shared<Arguments>();
   command
-      ->add_option(
-          "--tiers", arguments->tiers,
-          "A spec, as dram:1GiB;file:/var/tmp:4GiB; 512 MiB of each at least, or what it has is cached")
+      ->add_option("--tiers", arguments->tiers,
+                   "A spec, as dram:1GiB;file:/var/tmp:4GiB. With 1 GiB of each no cache holds what is "
+                   "measured; 32 MiB are the least")
       ->required();
   command->add_option("-o,--output", arguments->out, "Write the machine to FILE, for --machine")
       ->type_name("FILE");
