@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
@@ -99,7 +100,7 @@ TEST_CASE("a hardware cache has the hits and misses of a model that knows each s
       CAPTURE(places);
       TwoLevelCache cache{Bytes{places * sector + sector / 2}, Bytes{sector}};
       SlowModel model{places, sector};
-      for (std::uint64_t i = 0; i < test::steps(400); ++i) {
+      for (std::uint64_t i = 0; i < std::min<std::uint64_t>(test::steps(400), 60'000); ++i) {
         const auto offset = below(5 * places * sector);
         const auto size = below(4) == 0 ? below(3 * places * sector) : below(2 * sector + 1);
         const bool writes = below(2) == 0;
