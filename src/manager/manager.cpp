@@ -33,10 +33,8 @@ std::vector<std::unique_ptr<Tier>> ordered(std::vector<std::unique_ptr<Tier>> ti
   if (tiers.size() > max_tiers)
     throw ConfigError{"a runtime has at most " + std::to_string(max_tiers) + " tiers, not " +
                       std::to_string(tiers.size())};
-  std::ranges::stable_sort(tiers, [](const auto& a, const auto& b) {
-    if (a->model().addressable != b->model().addressable) return a->model().addressable;
-    return a->model().latency < b->model().latency;
-  });
+  std::ranges::stable_sort(tiers,
+                           [](const auto& a, const auto& b) { return is_faster(a->model(), b->model()); });
   if (!tiers.front()->model().addressable)
     throw ConfigError{"none of the tiers can be reached by the CPU: add one such as dram:1GiB"};
   return tiers;

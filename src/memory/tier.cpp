@@ -3,6 +3,17 @@
 
 namespace tier {
 
+double seconds_to_read_block(const TierModel& model) noexcept {
+  const double latency = std::chrono::duration<double>{model.latency}.count();
+  const auto bytes = static_cast<double>((64_KiB).count);
+  return model.read_bytes_per_second > 0 ? latency + bytes / model.read_bytes_per_second : latency;
+}
+
+bool is_faster(const TierModel& a, const TierModel& b) noexcept {
+  if (a.addressable != b.addressable) return a.addressable;
+  return seconds_to_read_block(a) < seconds_to_read_block(b);
+}
+
 std::error_code Tier::access_error(Direction, std::uint64_t, std::size_t) noexcept { return {}; }
 std::error_code Tier::reserve(std::uint64_t, std::uint64_t) noexcept { return {}; }
 void Tier::release(std::uint64_t, std::uint64_t) noexcept {}

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 namespace tier::replay {
 
@@ -16,10 +15,8 @@ std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Mach
       for (const auto& d : machine.devices) known += (known.empty() ? "" : ", ") + d.name;
       throw ConfigError{"machine " + machine.name + " has no such device", t.device, 0, known};
     }
-  std::ranges::stable_sort(tiers, {}, [&](const SimulatedTier& t) {
-    const Device& d = *machine.find(t.device);
-    return std::pair{!d.addressable, d.latency};
-  });
+  std::ranges::stable_sort(tiers, is_faster,
+                           [&](const SimulatedTier& t) { return machine.find(t.device)->tier_model(); });
   return tiers;
 }
 

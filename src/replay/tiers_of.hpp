@@ -8,7 +8,7 @@
 
 namespace tier::replay {
 
-/// As the manager orders tiers: what the CPU reaches first, then by latency.
+/// As the manager orders tiers.
 /// \throws  `ConfigError` naming a device that the machine lacks, and those that it has
 [[nodiscard]] std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Machine& machine);
 

@@ -21,7 +21,7 @@ RigOptions three(Bytes fast, Bytes slow, Bytes slowest, bool slow_addressable = 
 
 }  // namespace
 
-TEST_CASE("tiers are ordered by latency, those that the CPU cannot address last") {
+TEST_CASE("tiers are ordered by what reading takes, those that the CPU cannot address last") {
   Rig rig{RigOptions{{slowest_tier(1_MiB, true),
                       {"device", 1_MiB, std::chrono::nanoseconds{1}, false},
                       fast_tier(1_MiB),

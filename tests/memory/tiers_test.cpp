@@ -194,6 +194,21 @@ TEST_CASE("a simulated tier has any size and moves nothing") {
   CHECK(!make_tier(tiers::simulated("nvme", 1_TiB))->model().addressable);
 }
 
+TEST_CASE("a tier is faster if it reads a block sooner, and any that the CPU can address before all others") {
+  using std::chrono::nanoseconds;
+  const TierModel dram{100e9, 100e9, nanoseconds{90}};
+  const TierModel hbm{400e9, 400e9, nanoseconds{120}};  // the higher latency, and yet
+  const TierModel cxl{25e9, 25e9, nanoseconds{300}};
+  TierModel device{1e12, 1e12, nanoseconds{1}};
+  device.addressable = false;
+  CHECK(seconds_to_read_block(cxl) == doctest::Approx(300e-9 + 65'536 / 25e9));
+  const std::vector<TierModel> in_order{hbm, dram, cxl, device};
+  for (std::size_t i = 0; i < in_order.size(); ++i)
+    for (std::size_t j = 0; j < in_order.size(); ++j) CHECK(is_faster(in_order[i], in_order[j]) == (i < j));
+  const TierModel unknown{0, 0, nanoseconds{50}};  // no rates: latency alone
+  CHECK(seconds_to_read_block(unknown) == doctest::Approx(50e-9));
+}
+
 TEST_CASE("tiers are named as in a spec") {
   const test::TemporaryDirectory directory;
   CHECK(make_tier(tiers::dram(1_MiB))->name() == "dram");

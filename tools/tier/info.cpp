@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <utility>
 
 namespace tier::tool {
 namespace {
@@ -75,9 +74,7 @@ std::vector<const TierReport*> by_speed(const std::vector<TierReport>& tiers) {
   std::vector<const TierReport*> sorted;
   for (const auto& tier : tiers)
     if (tier.error.empty()) sorted.push_back(&tier);
-  std::ranges::stable_sort(sorted, {}, [](const TierReport* t) {
-    return std::pair{!t->model.addressable, t->model.latency};
-  });
+  std::ranges::stable_sort(sorted, is_faster, [](const TierReport* t) { return t->model; });
   return sorted;
 }
 

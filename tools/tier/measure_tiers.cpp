@@ -170,6 +170,14 @@ double compute_seconds(Arena& arena) {
     return seconds_since(start);
   });
 }
+/// Managers order tiers by what reading takes, and noise is not to change the order.
+void keep_order(replay::Device& device, const replay::Device& faster) {
+  const auto model = device.tier_model();
+  const double missing = seconds_to_read_block(faster.tier_model()) - seconds_to_read_block(model);
+  if (model.addressable == faster.addressable && missing > 0)
+    device.latency += std::chrono::nanoseconds{std::llround(std::ceil(missing * 1e9))};
+}
+
 double operations(Arena& arena) {
   return 2.0 * 256 * 400'000 * static_cast<double>(arena.threads()) / compute_seconds(arena);
 }
@@ -177,9 +185,7 @@ double operations(Arena& arena) {
 }  // namespace
 
 replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::string& name) {
-  std::ranges::stable_sort(tiers, {}, [](const auto& t) {
-    return std::pair{!t->model().addressable, t->model().latency};
-  });
+  std::ranges::stable_sort(tiers, is_faster, [](const auto& t) { return t->model(); });
   if (tiers.empty() || !tiers.front()->model().addressable)
     throw ConfigError{"one of the tiers must be one that the CPU can reach, such as dram:1GiB"};
   Arena arena;
@@ -207,8 +213,7 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
     d.read = d.addressable ? Streams{*tier, arena}.rate(Direction::Read) : d.copy_read;
     d.store = d.addressable ? Streams{*tier, arena}.rate(Direction::Write) : d.copy_write;
     d.latency = std::chrono::nanoseconds{std::llround(latency_ns(*tier))};
-    // Managers order tiers by it, and noise is not to change the order.
-    if (!machine.devices.empty()) d.latency = std::max(d.latency, machine.devices.back().latency);
+    if (!machine.devices.empty()) keep_order(d, machine.devices.back());
     machine.devices.push_back(std::move(d));
   }
   machine.operations = operations(arena);

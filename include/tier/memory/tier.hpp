@@ -28,6 +28,12 @@ struct TierModel {
   bool persistent = false;
 };
 
+/// Of 64 KiB: a block of small objects, and about where latency ceases to count.
+[[nodiscard]] TIER_EXPORT double seconds_to_read_block(const TierModel& model) noexcept;
+/// How tiers are ordered: before those that the CPU cannot address those that it can, and among them by
+/// `seconds_to_read_block()`. So HBM stands before DRAM, although its latency is higher.
+[[nodiscard]] TIER_EXPORT bool is_faster(const TierModel& a, const TierModel& b) noexcept;
+
 /// One transfer between memory and a tier, part of a batch.
 struct IoRequest {
   std::uint64_t offset =
