@@ -7,69 +7,25 @@
 #include <tier/memory/discovery.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 
 #include "memory/io_engine.hpp"
+#include "memory/numa_discovery.hpp"
 #include "memory/scratch_file.hpp"
+#include "memory/system_files.hpp"
 #include "memory/window_space.hpp"
 
 namespace tier {
 namespace {
-
-std::string read_line(const std::string& path) {
-  std::ifstream file{path};
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-std::optional<std::size_t> to_number(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end != text.data() ? std::optional{number} : std::nullopt;
-}
-
-/// The number behind `key` in a file of lines such as `Node 0 MemTotal:   24684084 kB`.
-std::size_t read_value(const std::string& path, std::string_view key) {
-  std::ifstream file{path};
-  for (std::string line; std::getline(file, line);) {
-    const auto at = line.find(key);
-    if (at == std::string::npos) continue;
-    const auto digits = line.find_first_of("0123456789", at + key.size());
-    if (digits != std::string::npos) return to_number(std::string_view{line}.substr(digits)).value_or(0);
-  }
-  return 0;
-}
-
-Bytes read_kib(const std::string& path, std::string_view key) { return 1_KiB * read_value(path, key); }
 
 /// The choice in brackets of `always [madvise] never`.
 std::string chosen(const std::string& line) {
   const auto begin = line.find('['), end = line.find(']');
   return begin == std::string::npos || end == std::string::npos ? line
                                                                 : line.substr(begin + 1, end - begin - 1);
-}
-
-std::vector<NumaNode> find_nodes() {
-  namespace fs = std::filesystem;
-  std::vector<NumaNode> nodes;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator{"/sys/devices/system/node", ignored}) {
-    const auto name = entry.path().filename().string();
-    const auto id = name.starts_with("node") ? to_number(std::string_view{name}.substr(4)) : std::nullopt;
-    if (!id) continue;
-    const auto path = entry.path().string();
-    const auto total = read_kib(path + "/meminfo", "MemTotal:");
-    if (total == 0_B) continue;
-    nodes.push_back({static_cast<unsigned>(*id), read_line(path + "/cpulist"), total,
-                     read_kib(path + "/meminfo", "MemFree:")});
-  }
-  std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  return nodes;
 }
 
 /// The lowest limit on the way from a group, such as `/a/b`, to the root of its hierarchy. In strings: libstdc++'s
@@ -145,10 +101,13 @@ Machine discover() {
   machine.memory_available = read_kib("/proc/meminfo", "MemAvailable:");
   machine.memory_limit = find_memory_limit();
   if (machine.memory_limit && *machine.memory_limit >= machine.memory_total) machine.memory_limit.reset();
-  machine.nodes = find_nodes();
+  const SystemPaths paths;
+  machine.nodes = find_nodes(paths);
   if (machine.nodes.empty())
     machine.nodes.push_back(
         {0, read_line("/sys/devices/system/cpu/online"), machine.memory_total, machine.memory_available});
+  machine.dax_devices = find_dax_devices(paths);
+  machine.dax_mounts = find_dax_mounts(paths);
   find_huge_pages(machine);
   machine.io_uring = find_io_uring();
   machine.userfaultfd.reason = WindowSpace::why_not();

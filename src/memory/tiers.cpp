@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "memory/dram_model.hpp"
 #include "memory/faulty_tier.hpp"
 #include "memory/file_tiers.hpp"
 #include "memory/memory_tiers.hpp"
@@ -25,9 +26,6 @@ constexpr std::array<NamedModel, 4> models{{
     {"nvme", {2.5e9, 2.5e9, nanoseconds{80'000}, 32, 4_KiB, false, false}},
     {"redl", {19e9, 19e9, nanoseconds{200}, 16, 64_B, true, false}},
 }};
-
-/// ReDL's fast memory: declared, and faster than every model above, as the order of tiers needs.
-constexpr TierModel dram_model{34e9, 34e9, nanoseconds{90}, 32, 64_B, true, false};
 
 /// What a local NVMe disk is good for, if nobody has measured this one.
 constexpr TierModel file_model(bool addressable) {

@@ -4,9 +4,12 @@
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tier {
@@ -17,10 +20,47 @@ struct Facility {
   std::string reason;  ///< why not; empty where it is usable
 };
 
+/// What the memory of a node is; guessed from its speed where the system does not say.
+enum class NodeKind : std::uint8_t {
+  Dram,       ///< of a node that has CPUs
+  Hbm,        ///< without CPUs, and at least twice as fast in bandwidth as any that has them
+  Cxl,        ///< without CPUs, and slower, or of unknown speed: an expander
+  Persistent  ///< persistent memory that the system uses as its own (kmem)
+};
+/// As in specs: `dram`, `hbm`, `cxl`, `pmem`.
+[[nodiscard]] TIER_EXPORT std::string_view to_string(NodeKind kind) noexcept;
+
+/// How fast the nearest CPUs reach a node's memory, as firmware declares it (HMAT); zero: it does not say.
+struct NodeSpeed {
+  double read_bytes_per_second = 0, write_bytes_per_second = 0;
+  std::chrono::nanoseconds read_latency{0}, write_latency{0};
+};
+
 struct NumaNode {
   unsigned id = 0;
   std::string cpus;  ///< as `0-3,8`; empty on a node of memory alone
   Bytes total, free;
+  NodeKind kind = NodeKind::Dram;
+  NodeSpeed speed{};
+  std::vector<unsigned> initiators{};     ///< nodes of the CPUs that `speed` is of
+  std::vector<unsigned> distances{};      ///< to each of `Machine::nodes`, 10 to itself; empty: not told
+  std::optional<unsigned> memory_tier{};  ///< the kernel's, by which it demotes: lower is faster
+  bool allowed = true;                    ///< to this process, by its cpuset and memory policy
+};
+
+/// Persistent memory, or other memory set aside, as a device of its own.
+struct DaxDevice {
+  std::string path;  ///< `/dev/dax0.0`
+  Bytes size;
+  std::optional<unsigned> node;  ///< where it would be, or is, as memory of the system
+  bool is_memory = false;        ///< the system uses it as its own (kmem); programs cannot map it
+  bool is_persistent = false;
+};
+
+/// A file system whose files are persistent memory that programs map.
+struct DaxMount {
+  std::string directory, device;
+  Bytes size, free;
 };
 
 struct Machine {
@@ -32,6 +72,8 @@ struct Machine {
   std::optional<Bytes>
       memory_limit;             ///< of the control groups that this process is in, if lower than the memory
   std::vector<NumaNode> nodes;  ///< those with memory; one for all of it where the system does not say
+  std::vector<DaxDevice> dax_devices;
+  std::vector<DaxMount> dax_mounts;
 
   std::string transparent_huge_pages;  ///< `always`, `madvise`, `never`, or empty where the kernel has none
   Bytes huge_page_size;                ///< of reserved huge pages

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/numa_discovery.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "memory/system_files.hpp"
+
+namespace tier {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned most_nodes = 1024;
+
+/// The names of a folder; none where there is no such folder.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it{folder, error}, end; !error && it != end; it.increment(error))
+    names.push_back(it->path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+/// Of `node12` behind `node`.
+std::optional<unsigned> id_in(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  const auto digits = name.substr(prefix.size());
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  const auto number = to_number(digits);
+  return number && *number < most_nodes ? std::optional{static_cast<unsigned>(*number)} : std::nullopt;
+}
+
+bool contains(const std::vector<unsigned>& ids, unsigned id) {
+  return std::ranges::find(ids, id) != ids.end();
+}
+
+/// By the process's cpuset. All of them where the kernel does not say.
+std::optional<std::vector<unsigned>> allowed_by_cpuset(const SystemPaths& paths) {
+  std::ifstream status{paths.procfs + "/status"};
+  constexpr std::string_view key = "Mems_allowed_list:";
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(key)) {
+      const auto begin = line.find_first_not_of(" \t", key.size());
+      return parse_id_list(begin == std::string::npos ? std::string_view{}
+                                                      : std::string_view{line}.substr(begin));
+    }
+  return std::nullopt;
+}
+
+/// By the memory policy that the process was started with, such as by `numactl --membind`; none if that binds it to no node.
+std::optional<std::vector<unsigned>> bound_to() {
+  constexpr std::size_t bits = 8 * sizeof(unsigned long);
+  constexpr int mode_bind = 2;
+  std::array<unsigned long, most_nodes / bits> mask{};
+  int mode = 0;
+  if (::syscall(SYS_get_mempolicy, &mode, mask.data(), most_nodes, nullptr, 0) != 0) return std::nullopt;
+  constexpr int flags = 0x7 << 13;  // MPOL_F_STATIC_NODES and its like
+  if ((mode & ~flags) != mode_bind) return std::nullopt;
+  std::vector<unsigned> nodes;
+  for (unsigned node = 0; node < most_nodes; ++node)
+    if ((mask.at(node / bits) >> (node % bits) & 1UL) != 0) nodes.push_back(node);
+  return nodes;
+}
+
+std::optional<unsigned> memory_tier_of(unsigned node, const SystemPaths& paths) {
+  const auto folder = paths.sysfs + "/devices/virtual/memory_tiering";
+  for (const auto& name : names_in(folder))
+    if (const auto id = id_in(name, "memory_tier"))
+      if (contains(parse_id_list(read_line(folder + "/" + name + "/nodelist")), node)) return id;
+  return std::nullopt;
+}
+
+std::vector<unsigned> read_numbers(const std::string& line) {
+  std::vector<unsigned> numbers;
+  std::istringstream text{line};
+  for (unsigned number = 0; text >> number;) numbers.push_back(number);
+  return numbers;
+}
+
+NumaNode read_node(unsigned id, const std::string& path) {
+  NumaNode node{id, read_line(path + "/cpulist"), read_kib(path + "/meminfo", "MemTotal:"),
+                read_kib(path + "/meminfo", "MemFree:")};
+  node.speed = read_node_speed(path);
+  for (const auto& name : names_in(path + "/access0/initiators"))
+    if (const auto initiator = id_in(name, "node")) node.initiators.push_back(*initiator);
+  return node;
+}
+
+/// Firmware gives one for each node of the system, with memory or without. Zeros make no sense.
+void read_distances(std::vector<NumaNode>& nodes, const std::vector<unsigned>& ids,
+                    const std::string& folder) {
+  for (auto& node : nodes) {
+    const auto all = read_numbers(read_line(folder + "/node" + std::to_string(node.id) + "/distance"));
+    if (all.size() != ids.size() || contains(all, 0)) continue;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      if (std::ranges::find(nodes, ids[i], &NumaNode::id) != nodes.end()) node.distances.push_back(all[i]);
+  }
+}
+
+/// The device's place in the tree of devices, which tells what it hangs on.
+std::string real_path(const std::string& link) {
+  std::error_code error;
+  const auto path = fs::canonical(link, error);
+  return error ? std::string{} : path.string();
+}
+
+NodeKind kind_of(const NumaNode& node, double fastest_with_cpus) {
+  if (!node.cpus.empty()) return NodeKind::Dram;
+  const bool fast = fastest_with_cpus > 0 && node.speed.read_bytes_per_second >= 2 * fastest_with_cpus;
+  return fast ? NodeKind::Hbm : NodeKind::Cxl;
+}
+
+/// Of a word of /proc/self/mountinfo: a blank is \040 there.
+std::string unescaped(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    if (text[i] == '\\' && i + 3 < text.size() &&
+        std::from_chars(text.data() + i + 1, text.data() + i + 4, value, 8).ptr == text.data() + i + 4) {
+      result += static_cast<char>(value);
+      i += 3;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+/// `dax`, `dax=always`; not `dax=never` or `dax=inode`, of which files are by exception.
+bool is_dax(const std::string& options) {
+  std::istringstream text{options};
+  for (std::string option; std::getline(text, option, ',');)
+    if (option == "dax" || option == "dax=always") return true;
+  return false;
+}
+
+}  // namespace
+
+std::string_view to_string(NodeKind kind) noexcept {
+  switch (kind) {
+    case NodeKind::Dram:
+      return "dram";
+    case NodeKind::Hbm:
+      return "hbm";
+    case NodeKind::Cxl:
+      return "cxl";
+    case NodeKind::Persistent:
+      break;
+  }
+  return "pmem";
+}
+
+std::vector<unsigned> parse_id_list(std::string_view text) {
+  std::vector<unsigned> ids;
+  while (!text.empty()) {
+    const auto part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    const auto dash = part.find('-');
+    const auto first = to_number(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : to_number(part.substr(dash + 1));
+    if (!first || !last) continue;
+    for (auto id = *first; id <= *last && id < most_nodes; ++id) ids.push_back(static_cast<unsigned>(id));
+  }
+  return ids;
+}
+
+NodeSpeed read_node_speed(const std::string& node_path) {
+  const auto declared = [&](const char* what, std::size_t least, std::size_t most) {
+    const auto number = to_number(read_line(node_path + "/access0/initiators/" + what)).value_or(0);
+    return number >= least && number <= most ? number : 0;
+  };
+  constexpr double megabyte = 1e6;
+  constexpr std::size_t most_rate = 100'000'000, most_latency = 1'000'000;
+  const auto rate = [&](const char* what) {
+    return megabyte * static_cast<double>(declared(what, 1, most_rate));
+  };
+  const auto latency = [&](const char* what) {
+    return std::chrono::nanoseconds{declared(what, 1, most_latency)};
+  };
+  return {rate("read_bandwidth"), rate("write_bandwidth"), latency("read_latency"), latency("write_latency")};
+}
+
+std::vector<NumaNode> find_nodes(const SystemPaths& paths) {
+  std::vector<NumaNode> nodes;
+  const auto folder = paths.sysfs + "/devices/system/node";
+  std::vector<unsigned> ids;
+  for (const auto& name : names_in(folder))
+    if (const auto id = id_in(name, "node")) ids.push_back(*id);
+  std::ranges::sort(ids);
+  for (const auto id : ids)
+    if (auto node = read_node(id, folder + "/node" + std::to_string(id)); node.total > 0_B)
+      nodes.push_back(std::move(node));
+  read_distances(nodes, ids, folder);
+
+  double fastest_with_cpus = 0;
+  for (const auto& node : nodes)
+    if (!node.cpus.empty()) fastest_with_cpus = std::max(fastest_with_cpus, node.speed.read_bytes_per_second);
+  const auto cpuset = allowed_by_cpuset(paths);
+  const auto bound = bound_to();
+  const auto devices = find_dax_devices(paths);
+  for (auto& node : nodes) {
+    node.kind = kind_of(node, fastest_with_cpus);
+    node.memory_tier = memory_tier_of(node.id, paths);
+    node.allowed = (!cpuset || contains(*cpuset, node.id)) && (!bound || contains(*bound, node.id));
+    for (const auto& device : devices)
+      if (device.is_memory && device.node == node.id && device.is_persistent)
+        node.kind = NodeKind::Persistent;
+  }
+  return nodes;
+}
+
+std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths) {
+  std::vector<DaxDevice> devices;
+  const auto folder = paths.sysfs + "/bus/dax/devices";
+  for (const auto& name : names_in(folder)) {
+    const auto path = folder + "/" + name;
+    DaxDevice device{"/dev/" + name, Bytes{to_number(read_line(path + "/size")).value_or(0)}, {}};
+    if (device.size == 0_B) continue;  // the seed of a region, for devices to come
+    const auto node = to_number(read_line(path + "/target_node"));
+    if (node && *node < most_nodes) device.node = static_cast<unsigned>(*node);
+    device.is_memory = real_path(path + "/driver").ends_with("/kmem");
+    device.is_persistent = real_path(path).find("/ndbus") != std::string::npos;
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+/// Lines are `ID PARENT MAJOR:MINOR ROOT DIRECTORY OPTIONS [TAG ...] - TYPE DEVICE OPTIONS`.
+std::vector<DaxMount> find_dax_mounts(const SystemPaths& paths) {
+  std::vector<DaxMount> mounts;
+  std::ifstream file{paths.procfs + "/mountinfo"};
+  for (std::string line; std::getline(file, line);) {
+    const auto dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    std::istringstream before{line.substr(0, dash)}, behind{line.substr(dash + 3)};
+    std::string word, directory, type, device, options;
+    for (int i = 0; i < 4; ++i) before >> word;
+    before >> directory;
+    behind >> type >> device >> options;
+    if (!is_dax(options)) continue;
+    DaxMount mount{unescaped(directory), unescaped(device), {}, {}};
+    std::error_code error;
+    if (const auto space = fs::space(mount.directory, error); !error) {
+      mount.size = Bytes{space.capacity};
+      mount.free = Bytes{space.available};
+    }
+    mounts.push_back(std::move(mount));
+  }
+  return mounts;
+}
+
+}  // namespace tier

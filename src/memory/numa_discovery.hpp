@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What the kernel tells of nodes of memory and of persistent memory.
+#include <tier/memory/discovery.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tier {
+
+/// Where the kernel tells; a test has folders of its own.
+struct SystemPaths {
+  std::string sysfs = "/sys";
+  std::string procfs = "/proc/self";
+};
+
+/// Numbers and ranges between commas, as the kernel writes them: `0-1,3`. What makes no sense is left out.
+[[nodiscard]] std::vector<unsigned> parse_id_list(std::string_view text);
+
+/// Of a node, from the path of its folder. What firmware says makes sense, or counts as not said: rates from 1 MB/s, latencies
+/// from 1 ns to 1 ms.
+[[nodiscard]] NodeSpeed read_node_speed(const std::string& node_path);
+
+/// Nodes with memory, in order of ids; none where the kernel has no NUMA.
+[[nodiscard]] std::vector<NumaNode> find_nodes(const SystemPaths& paths);
+[[nodiscard]] std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths);
+[[nodiscard]] std::vector<DaxMount> find_dax_mounts(const SystemPaths& paths);
+
+}  // namespace tier

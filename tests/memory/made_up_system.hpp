@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Folders that look as /sys and /proc/self do on another machine.
+#include "memory/numa_discovery.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace tier::test {
+
+class MadeUpSystem {
+ public:
+  struct Node {
+    std::string cpus;
+    Bytes size;
+    std::string distances;
+    NodeSpeed speed{};  ///< written as firmware does: MB/s and ns
+    std::vector<unsigned> initiators{0};
+  };
+
+  /// Of node `id`; without memory if its size is zero.
+  void add(unsigned id, const Node& node) {
+    const auto folder = node_folder(id);
+    write(folder + "/cpulist", node.cpus);
+    write(folder + "/distance", node.distances);
+    const auto kib = std::to_string(node.size.count / 1024);
+    const auto label = "Node " + std::to_string(id);
+    write(folder + "/meminfo",
+          label + " MemTotal:       " + kib + " kB\n" + label + " MemFree:        " + kib + " kB");
+    const auto rate = [](double r) { return std::to_string(static_cast<std::uint64_t>(r / 1e6)); };
+    const auto access = folder + "/access0/initiators/";
+    write(access + "read_bandwidth", rate(node.speed.read_bytes_per_second));
+    write(access + "write_bandwidth", rate(node.speed.write_bytes_per_second));
+    write(access + "read_latency", std::to_string(node.speed.read_latency.count()));
+    write(access + "write_latency", std::to_string(node.speed.write_latency.count()));
+    for (const auto initiator : node.initiators)
+      std::filesystem::create_directories(access + "node" + std::to_string(initiator));
+  }
+  void add_memory_tier(unsigned id, const std::string& nodes) {
+    write(paths().sysfs + "/devices/virtual/memory_tiering/memory_tier" + std::to_string(id) + "/nodelist",
+          nodes);
+  }
+  /// \param parent  what it hangs on, as `platform/ACPI0012:00/ndbus0/region0`
+  void add_dax(const std::string& name, Bytes size, const std::string& node, const std::string& parent,
+               const std::string& driver) {
+    namespace fs = std::filesystem;
+    const auto device = paths().sysfs + "/devices/" + parent + "/" + name;
+    write(device + "/size", std::to_string(size.count));
+    write(device + "/target_node", node);
+    const auto drivers = paths().sysfs + "/bus/dax/drivers/" + driver;
+    fs::create_directories(drivers);
+    fs::create_directory_symlink(drivers, device + "/driver");
+    fs::create_directories(paths().sysfs + "/bus/dax/devices");
+    fs::create_directory_symlink(device, paths().sysfs + "/bus/dax/devices/" + name);
+  }
+  void allow(const std::string& nodes) {
+    write(paths().procfs + "/status", "Name:\tprogram\nMems_allowed:\t1\nMems_allowed_list:\t" + nodes);
+  }
+  void mount(const std::string& line) { write(paths().procfs + "/mountinfo", line); }
+
+  void write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path{path}.parent_path());
+    std::ofstream{path} << text << '\n';
+  }
+  [[nodiscard]] std::string node_folder(unsigned id) const {
+    return paths().sysfs + "/devices/system/node/node" + std::to_string(id);
+  }
+  [[nodiscard]] SystemPaths paths() const {
+    return {directory_.path() + "/sys", directory_.path() + "/proc"};
+  }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+inline NodeSpeed speed(double bytes_per_second, int ns) {
+  return {bytes_per_second, bytes_per_second, std::chrono::nanoseconds{ns}, std::chrono::nanoseconds{ns}};
+}
+
+}  // namespace tier::test
