@@ -2,6 +2,7 @@
 #include "machine_file.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -189,10 +190,7 @@ Machine read_machine(const std::string& path) {
 }
 
 void write_machine(const Machine& machine, const std::string& path) {
-  std::ofstream out{path, std::ios::binary};
-  out << to_json(machine) << '\n';
-  out.close();
-  if (!out) throw TierError{last_system_error(), "writing " + path};
+  write_file(path, to_json(machine) + '\n');
 }
 
 }  // namespace tier::tool

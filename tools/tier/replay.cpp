@@ -3,6 +3,7 @@
 
 #include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 #include <tier/core/policy_spec.hpp>
 #include <tier/replay/replay.hpp>
 #include <tier/replay/two_level.hpp>
@@ -11,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -107,10 +107,7 @@ nlohmann::ordered_json to_json(const Run& run) {
 void write(const std::vector<Run>& runs, const std::string& path) {
   auto json = nlohmann::ordered_json{{"runs", nlohmann::ordered_json::array()}};
   for (const auto& run : runs) json["runs"].push_back(to_json(run));
-  std::ofstream out{path};
-  out << json.dump(2) << '\n';
-  out.close();
-  if (!out) throw TierError{last_system_error(), "writing " + path};
+  write_file(path, json.dump(2) + '\n');
 }
 
 bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }
