@@ -64,6 +64,9 @@ def check_replay(folder):
 
     for option in ["--async", "--compact"]:
         check_refused("mode 2LM_0 is a cache in hardware: nobody copies", *replay, "--mode", "2LM_0", option)
+    for policy in ["lru", "hint_aware"]:
+        check_refused("mode 2LM_M is a cache in hardware: no policy decides there; leave out --policy",
+                      *replay, "--mode", "2LM_M", "--policy", policy)  # fmt: skip
     three = ["replay", trace, "--mode", "2LM_M", "--tiers"]
     check_refused("takes two tiers, the cache and what is behind it, not 1", *three, "dram:8MiB")
     check_refused("it needs 64KiB at least", *three, "dram:8KiB;optane:1GiB")

@@ -67,6 +67,15 @@ def check_replay(folder):
     assert all(r["mode"] == m for m, r in modes.items()), modes
     assert len({r["seconds"] for r in modes.values()}) == 4, modes
     assert modes["LM"]["bytes"]["optane"]["written"] < modes["0"]["bytes"]["optane"]["written"], modes
+    works("replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "lru", "--policy", "hint_aware", "--json", out)
+    lru, with_mode = json.loads(out.read_text())["runs"]
+    assert lru == only("--tiers", TIERS, "--policy", "lru") and lru["mode"] == "" and with_mode == modes["LM"], lru
+    own = only("--tiers", TIERS, "--policy", "hint_aware:mode=LM")
+    assert own["seconds"] == with_mode["seconds"] and own["mode"] == "", own
+    check_refused("policy hint_aware:mode=L has a mode of its own; leave it or --mode LM out",
+                  "replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "hint_aware:mode=L")  # fmt: skip
+    check_refused("mode LM is hint_aware's, and no --policy is that",
+                  "replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "lru", "--policy", "belady")  # fmt: skip
     sync, background = only("--tiers", TIERS), only("--tiers", TIERS, "--async")
     assert background["moving_s"] > 0 and background["seconds"] != sync["seconds"], (sync, background)
     assert only("--tiers", TIERS, "--mode", "0", "--iterations", "1") != modes["0"]  # what nobody has evicted yet is there
