@@ -2,10 +2,8 @@
 #include "common/text_table.hpp"
 
 #include <fmt/format.h>
-#include <tier/core/error.hpp>
 
 #include <algorithm>
-#include <fstream>
 
 namespace sample {
 
@@ -22,13 +20,6 @@ std::string to_lines(std::span<const TextRow> rows) {
     text += line + '\n';
   }
   return text;
-}
-
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file{path, std::ios::binary};
-  file << text;
-  file.close();
-  if (!file) throw tier::TierError{tier::last_system_error(), fmt::format("writing \"{}\"", path.string())};
 }
 
 }  // namespace sample

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What a program prints at its end, and writes to files.
-#include <filesystem>
+/// \file  What a program prints at its end.
 #include <span>
 #include <string>
 #include <vector>
@@ -12,8 +11,5 @@ using TextRow = std::vector<std::string>;
 
 /// Lines whose cells stand under each other.   \pre  all rows have as many cells as the first
 [[nodiscard]] std::string to_lines(std::span<const TextRow> rows);
-
-/// \throws  `tier::TierError` if the file cannot be written.
-void write_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace sample

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <harness/control_groups.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 
 #include <atomic>
 #include <csignal>
@@ -13,7 +14,6 @@
 
 #include "allowance.hpp"
 #include "common/brief_spinning.hpp"
-#include "common/text_table.hpp"
 #include "runs.hpp"
 
 namespace {
@@ -65,7 +65,7 @@ void report(const std::vector<dlrm::RunResult>& results, const dlrm::Options& op
   fmt::print("{}{}", dlrm::to_table(results), dlrm::to_shares(results));
   if (allowance != nullptr && (options.limited || (!results.empty() && results.back().name == "os_paging")))
     print_allowance(options, *allowance);
-  if (!options.json.empty()) sample::write_file(options.json, dlrm::to_json(results));
+  if (!options.json.empty()) tier::write_file(options.json, dlrm::to_json(results));
 }
 
 void report_sweep(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/plot.hpp"
+#include "plot/plot.hpp"
 
 namespace dlrm {
 namespace {
@@ -34,8 +34,8 @@ std::string cell(const RunResult* run, const RunResult* plain) {
   return fmt::format("{:.0f} ({:.3g})", run->samples_per_s, run->samples_per_s / plain->samples_per_s);
 }
 
-sample::PlotLine line_of(std::span<const RunResult> runs, const std::string& way) {
-  sample::PlotLine line{way, {}};
+tier::tool::PlotLine line_of(std::span<const RunResult> runs, const std::string& way) {
+  tier::tool::PlotLine line{way, {}};
   for (const std::string share : shares)
     if (const auto* run = find(runs, way, share))
       line.points.emplace_back(std::stod(share), run->samples_per_s);
@@ -67,13 +67,13 @@ std::string to_sweep_table(std::span<const RunResult> runs) {
 }
 
 bool plot_sweep(std::span<const RunResult> runs, const fs::path& name) {
-  sample::Plot plot{.x = "fast memory, % of the tables",
-                    .y = "samples/s",
-                    .axes = "set logscale xy\nset xtics (5, 10, 20, 50, 100)\nset xrange [4:120]\n",
-                    .lines = {}};
+  tier::tool::Plot plot{.x = "fast memory, % of the tables",
+                        .y = "samples/s",
+                        .axes = "set logscale xy\nset xtics (5, 10, 20, 50, 100)\nset xrange [4:120]\n",
+                        .lines = {}};
   for (const auto* way : ways) plot.lines.push_back(line_of(runs, way));
   if (const auto* plain = find_plain(runs)) plot.level = {"plain", plain->samples_per_s};
-  return sample::draw(plot, name, "tier-dlrm");
+  return tier::tool::draw(plot, name, "tier-dlrm");
 }
 
 }  // namespace dlrm

@@ -2,13 +2,13 @@
 /// \file  tier-index: builds an inverted index of std::pmr containers and compares the memory it can lie in.
 #include <fmt/format.h>
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 
 #include <atomic>
 #include <csignal>
 #include <exception>
 #include <iostream>
 
-#include "common/text_table.hpp"
 #include "comparison.hpp"
 #include "runs.hpp"
 
@@ -25,7 +25,7 @@ void on_interrupt(int signal) {
 void report(const std::vector<pmr_index::RunResult>& results, const pmr_index::Options& options) {
   if (options.json == "-") return fmt::print("{}", pmr_index::to_json(results));
   fmt::print("{}", pmr_index::to_table(results));
-  if (!options.json.empty()) sample::write_file(options.json, pmr_index::to_json(results));
+  if (!options.json.empty()) tier::write_file(options.json, pmr_index::to_json(results));
 }
 
 int run(const pmr_index::Options& options) {

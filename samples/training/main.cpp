@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 #include <tier/trace/files.hpp>
 #include <tier/trace/summary.hpp>
 
@@ -17,7 +18,6 @@
 #include <vector>
 
 #include "common/brief_spinning.hpp"
-#include "common/text_table.hpp"
 #include "paging.hpp"
 #include "report.hpp"
 #include "runs.hpp"
@@ -45,7 +45,7 @@ void print_step(const training::Experiment& experiment) {
 void report(const std::vector<training::RunResult>& results, const training::Options& options) {
   if (options.json == "-") return fmt::print("{}", training::to_json(results));
   fmt::print("{}{}", training::to_table(results), training::to_inspections(results));
-  if (!options.json.empty()) sample::write_file(options.json, training::to_json(results));
+  if (!options.json.empty()) tier::write_file(options.json, training::to_json(results));
 }
 
 void report_sweep(const std::vector<training::RunResult>& results, const training::Options& options) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "common/plot.hpp"
 #include "common/text_table.hpp"
+#include "plot/plot.hpp"
 
 namespace training {
 namespace {
@@ -57,12 +57,12 @@ std::string to_sweep_table(std::span<const RunResult> runs) {
 bool plot_sweep(std::span<const RunResult> runs, const std::filesystem::path& name) {
   const auto* const plain = find(runs, "plain");
   const double unit = plain == nullptr ? 1 : plain->seconds_per_iteration;
-  sample::Plot plot{.x = "fast memory, % of the peak",
-                    .y = plain == nullptr ? "seconds for an iteration" : "slow-down against plain",
-                    .axes = "set xtics (0, 5, 10, 20, 40, 50, 60, 80, 100)\nset xrange [-2:102]\n",
-                    .lines = {}};
+  tier::tool::Plot plot{.x = "fast memory, % of the peak",
+                        .y = plain == nullptr ? "seconds for an iteration" : "slow-down against plain",
+                        .axes = "set xtics (0, 5, 10, 20, 40, 50, 60, 80, 100)\nset xrange [-2:102]\n",
+                        .lines = {}};
   for (const auto* way : ways) {
-    sample::PlotLine line{way, {}};
+    tier::tool::PlotLine line{way, {}};
     for (const std::string share : shares)
       if (const auto* run = find(runs, way, share))
         line.points.emplace_back(std::stod(share), run->seconds_per_iteration / unit);
@@ -71,7 +71,7 @@ bool plot_sweep(std::span<const RunResult> runs, const std::filesystem::path& na
     plot.lines.push_back(std::move(line));
   }
   if (plain != nullptr) plot.level = {"plain", 1};
-  return sample::draw(plot, name, "tier-train");
+  return tier::tool::draw(plot, name, "tier-train");
 }
 
 }  // namespace training

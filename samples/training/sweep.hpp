@@ -23,7 +23,7 @@ struct PlannedRun {
 /// Time per iteration, and of plain's, a line for each size and a column for each run.   \param runs  of a sweep, or some
 [[nodiscard]] std::string to_sweep_table(std::span<const RunResult> runs);
 
-/// As `sample::draw`, the slow-down over fast memory.
+/// As `tier::tool::draw`, the slow-down over fast memory.
 bool plot_sweep(std::span<const RunResult> runs, const std::filesystem::path& name);
 
 }  // namespace training

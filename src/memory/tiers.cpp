@@ -17,14 +17,16 @@ using std::chrono::nanoseconds;
 struct NamedModel {
   std::string_view name;
   TierModel model;
+  std::string_view source;
 };
 
-/// optane: AutoTM's copy rates; cxl: of the order of published CXL 2.0 expanders; redl: ReDL's slow memory.
 constexpr std::array<NamedModel, 4> models{{
-    {"optane", {29e9, 12e9, nanoseconds{300}, 16, 64_B, true, false}},
-    {"cxl", {25e9, 25e9, nanoseconds{300}, 32, 64_B, true, false}},
-    {"nvme", {2.5e9, 2.5e9, nanoseconds{80'000}, 32, 4_KiB, false, false}},
-    {"redl", {19e9, 19e9, nanoseconds{200}, 16, 64_B, true, false}},
+    {"optane", {29e9, 12e9, nanoseconds{300}, 16, 64_B, true, false}, "AutoTM's copy rates"},
+    {"cxl",
+     {25e9, 25e9, nanoseconds{300}, 32, 64_B, true, false},
+     "of the order of published CXL 2.0 expanders"},
+    {"nvme", {2.5e9, 2.5e9, nanoseconds{80'000}, 32, 4_KiB, false, false}, "a local NVMe disk: our choice"},
+    {"redl", {19e9, 19e9, nanoseconds{200}, 16, 64_B, true, false}, "ReDL's slow memory"},
 }};
 
 /// What a local NVMe disk is good for, if nobody has measured this one.
@@ -102,6 +104,12 @@ std::optional<TierModel> find_model(std::string_view name) {
   for (const auto& m : models)
     if (m.name == name) return m.model;
   return std::nullopt;
+}
+
+std::string_view model_source(std::string_view name) {
+  for (const auto& m : models)
+    if (m.name == name) return m.source;
+  return {};
 }
 
 }  // namespace tier

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 #include <tier/trace/files.hpp>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <optional>
 
 #include "trace/binary_form.hpp"
-#include "trace/output_file.hpp"
+#include "trace/byte_sink.hpp"
 #include "trace/raw_input.hpp"
 #include "trace/text_form.hpp"
 
@@ -68,6 +69,17 @@ class Begun final : public ByteSource {
   bool is_binary_ = false;
 };
 
+class FileSink final : public ByteSink {
+ public:
+  explicit FileSink(const std::string& path) : file_{path} {}
+
+  void write(std::string_view bytes) override { file_.write(bytes); }
+  void finish() override { file_.finish(); }
+
+ private:
+  OutputFile file_;
+};
+
 }  // namespace
 
 Packing packing_of(std::string_view path) noexcept {
@@ -95,14 +107,14 @@ Trace read_file(const std::string& path, const ReadLimits& limits) {
 }
 
 void write_file(const Trace& trace, const std::string& path, Packing how, Ending ending) {
-  OutputFile file{path};
+  FileSink file{path};
   const auto sink = packing(how, file);
   write_text(trace, *sink, ending);
 }
 
 void write_file(const Trace& trace, const std::string& path, Form form, Packing how) {
   if (form == Form::Text) return write_file(trace, path, how);
-  OutputFile file{path};
+  FileSink file{path};
   const auto sink = packing(how, file);
   write_binary(trace, *sink);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctest/doctest.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <tier/trace/files.hpp>
 
 #include <filesystem>
@@ -14,7 +12,6 @@
 #include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 #include "texts.hpp"
-#include "trace/output_file.hpp"
 
 using namespace tier;
 using namespace tier::trace;
@@ -175,40 +172,6 @@ TEST_CASE("what cannot be written leaves what was there, and nothing else") {
   CHECK_THROWS_AS(write_file(trace, path), TraceError);
   CHECK(bytes_of(path) == "as it was");
   CHECK(files_in(folder.path()) == 1);
-}
-
-TEST_CASE("a file that cannot be moved to its place in the end is given up") {
-  const TemporaryDirectory folder;
-  const auto path = folder.path() + "/trace";
-  {
-    OutputFile file{path};
-    file.write(text);
-    std::filesystem::create_directory(path);
-    CHECK(test::message_of<TierError>([&] { file.finish(); }) ==
-          "rename of \"" + path + "\": Is a directory");
-  }
-  CHECK(files_in(folder.path()) == 1);
-}
-
-TEST_CASE("a link is written through, and a device is written into") {
-  const TemporaryDirectory folder;
-  write_bytes(folder.path() + "/file", "");
-  std::filesystem::create_symlink("file", folder.path() + "/link");
-  write_file(test::read(text), folder.path() + "/link");
-  CHECK(std::filesystem::is_symlink(folder.path() + "/link"));
-  CHECK(read_file(folder.path() + "/file") == test::read(text));
-  write_file(test::read(text), "/dev/null");
-  CHECK(std::filesystem::is_character_file("/dev/null"));
-}
-
-TEST_CASE("a file has the rights that the process gives its files") {
-  const TemporaryDirectory folder;
-  const auto mask = ::umask(027);
-  write_file(test::read(text), folder.path() + "/trace");
-  ::umask(mask);
-  struct ::stat status {};
-  REQUIRE(::stat((folder.path() + "/trace").c_str(), &status) == 0);
-  CHECK((status.st_mode & 0777) == 0640);
 }
 
 TEST_CASE("without zstd its files are refused by the name of what is missing") {

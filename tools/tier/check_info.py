@@ -2,16 +2,16 @@
 """`tier info` tells the tiers of a spec, of the environment, or found; what windows over them are; and what is wrong."""
 import json
 import os
-import subprocess
-import sys
+import re
 import tempfile
+from pathlib import Path
 
-TOOL = sys.argv[1]
+import tool
 
 
 def run(*arguments, **environment):
     env = {name: value for name, value in os.environ.items() if name not in ("TIER_TIERS", "TIER_WINDOWS")}
-    return subprocess.run([TOOL, "info", *arguments], capture_output=True, text=True, env={**env, **environment})
+    return tool.run("info", *arguments, env={**env, **environment})
 
 
 def info(*arguments, **environment):
@@ -43,6 +43,50 @@ def check_windows(directory, by_default, userfaultfd):
     ended = run(TIER_WINDOWS="half")
     assert ended.returncode == 1 and 'TIER_WINDOWS: "half" is neither full nor restricted' in ended.stderr, ended
 
+
+def check_models():
+    """What can be emulated, with the numbers of docs/specs.md, each with its source, in JSON and in text."""
+    told, text = info(), run().stdout
+    models = {m["name"]: m for m in told["models"]}
+    page = (Path(__file__).parents[2] / "docs" / "specs.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ([\d.]+), ([\d.]+) GB/s \| (\d+) (ns|µs) \| (yes|no) \|$", page, re.MULTILINE)
+    assert {row[0] for row in rows} == set(models) and len(rows) == 4, (rows, models)
+    for name, read, written, latency, unit, addressable in rows:
+        m = models[name]
+        assert (m["read_bytes_per_second"], m["write_bytes_per_second"]) == (float(read) * 1e9, float(written) * 1e9), m
+        assert m["latency_ns"] == int(latency) * (1 if unit == "ns" else 1000) and m["addressable"] == (addressable == "yes"), m
+        assert m["source"] and m["source"] in text, m
+        assert f"{read} GB/s read, {written} GB/s written, {m['latency_ns']} ns" in text, (m, text)
+    like = info("--tiers", "dram:1MiB;emulated:cxl:1MiB")["tiers"][1]
+    same = [key for key in models["cxl"] if key in like]
+    assert len(same) == 7 and all(like[key] == models["cxl"][key] for key in same), like
+
+
+def check_machines(folder):
+    """Those of docs/replay.md, with their sources; each is a file for --machine, too."""
+    told, text = info(), run().stdout
+    page = (Path(__file__).parents[2] / "docs" / "replay.md").read_text()
+    table = page.split("| machine | devices |")[1].split("\n\n")[0]
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ((?:`\w+`(?:, )?)+) \|", table, re.MULTILINE)
+    documented = {name: re.findall(r"\w+", devices) for names, devices in rows for name in re.findall(r"\w+", names)}
+    assert {m["name"]: [d["name"] for d in m["devices"]] for m in told["machines"]} == documented, documented
+    step = folder / "step.trace"
+    step.write_text("H tmtrace=1\nT 1 4096 p w\nT 2 4096 a x\nK conv3_f f 4e9 R 1 W 2 U -\nX 2\nI\n")
+    for machine in told["machines"]:
+        assert f"  {machine['name']} " in text and machine["source"] in text, machine
+        for d in machine["devices"]:
+            assert d["source"] and d["source"] in text, d
+            rates = f"kernels {d['read'] / 1e9:.4g} GB/s and {d['store'] / 1e9:.4g} GB/s, {d['latency_ns']:.0f} ns"
+            assert rates in text and f"copies {d['copy_read'] / 1e9:.4g} GB/s and {d['copy_write'] / 1e9:.4g} GB/s" in text, d
+        file = folder / f"{machine['name']}.json"
+        file.write_text(json.dumps(machine))
+        replay = ("replay", step, "--tiers", ";".join(f"{d['name']}:1GiB" for d in machine["devices"]), "--machine")
+        assert tool.works(*replay, file) == tool.works(*replay, machine["name"])
+
+
+check_models()
+with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+    check_machines(Path(name))
 
 with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
     spec = f"dram:64MiB;file:{directory}:1GiB;mapped:{directory}:1GiB;emulated:cxl:8MiB;simulated:optane:8TiB"

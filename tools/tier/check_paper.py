@@ -3,13 +3,13 @@
 check_paper.py TOOL HAS-NETWORKS IS-LONG"""
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-TOOL, HAS_NETWORKS, IS_LONG = sys.argv[1], sys.argv[2] == "1", sys.argv[3] == "1"
-MIB = 1 << 20
+from tool import MIB, check_refused, check_whole, run, works
+
+HAS_NETWORKS, IS_LONG = sys.argv[2] == "1", sys.argv[3] == "1"
 MODES = ["2LM_0", "2LM_M", "CA_0", "CA_L", "CA_LM", "CA_LMP"]
 LARGE = {"densenet264": "DenseNet264_b1536", "resnet200": "ResNet200_b2048", "vgg416": "VGG416_b256"}
 # What the published constants of the machines do not give, as docs/replay.md says.
@@ -25,21 +25,6 @@ KNOWN_NOT_TO_HOLD = [
     "Inception_v4_b6144: moving tensors is 2 times as fast as 2LM",
     "with a fifth of the peak in fast memory no network is more than 9.6 % slower",
 ]
-
-
-def run(*arguments):
-    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True)
-
-
-def works(*arguments):
-    ended = run(*arguments)
-    assert ended.returncode == 0 and ended.stderr == "", ended
-    return ended.stdout
-
-
-def check_refused(message, *arguments):
-    ended = run(*arguments)
-    assert ended.returncode != 0 and message in ended.stderr + ended.stdout, (message, ended)
 
 
 def write_chain(path, kernels=64):
@@ -73,12 +58,15 @@ def check_replay(folder):
     assert runs["2LM_M"]["bytes"]["optane"] == {"read": 0, "written": 0}
     assert runs["0"]["copied"]["optane>dram"] == 64 * MIB, runs["0"]  # each tensor before its first use
     assert "optane>dram" not in runs["L"]["copied"] and runs["LM"]["copied"] == {}
-    works(*replay, "--mode", "2LM_M", "--policy", "lru", "--iterations", 3)
-    (with_policy,) = json.loads(out.read_text())["runs"]
-    assert with_policy["policy"] == "none" and with_policy["cache"] == early
+    works(*replay, "--mode", "2LM_M", "--iterations", 3)
+    (of_three,) = json.loads(out.read_text())["runs"]
+    assert of_three["policy"] == "none" and of_three["cache"] == early
 
     for option in ["--async", "--compact"]:
         check_refused("mode 2LM_0 is a cache in hardware: nobody copies", *replay, "--mode", "2LM_0", option)
+    for policy in ["lru", "hint_aware"]:
+        check_refused("mode 2LM_M is a cache in hardware: no policy decides there; leave out --policy",
+                      *replay, "--mode", "2LM_M", "--policy", policy)  # fmt: skip
     three = ["replay", trace, "--mode", "2LM_M", "--tiers"]
     check_refused("takes two tiers, the cache and what is behind it, not 1", *three, "dram:8MiB")
     check_refused("it needs 64KiB at least", *three, "dram:8KiB;optane:1GiB")
@@ -121,6 +109,7 @@ def check_one_network(folder):
     (footprint,) = found["footprints"]
     assert footprint["network"] == LARGE["densenet264"] and abs(footprint["ratio"] - 1) <= 0.03, footprint
     assert all(("holds" if s["holds"] else "does not hold") in text for s in found["statements"])
+    check_whole(out, "paper", "redl", "--json")
     check_refused("none of CachedArrays' large networks", "paper", "cachedarrays", "--network", "vgg19")
     check_refused("densenet264, resnet200, vgg416", "paper", "cachedarrays", "--network", "vgg19")
     check_refused("it goes with `tier paper cachedarrays`", "paper", "--network", "vgg416")

@@ -2,14 +2,14 @@
 """`tier replay`, `plan` and `probe` say what they were asked, or what is wrong: check_replay.py TOOL"""
 import csv
 import json
+import os
 import random
-import subprocess
-import sys
+import shutil
 import tempfile
 from pathlib import Path
 
-TOOL = sys.argv[1]
-MIB = 1 << 20
+from tool import MIB, check_elsewhere, check_refused, check_whole, run, works
+
 TIERS = "dram:64MiB;optane:4GiB"
 MACHINE = {
     "name": "mine",
@@ -21,21 +21,6 @@ MACHINE = {
     "ops": [{"op": "conv", "efficiency": 0.25, "reads": 2}],
     "slow_downs": [{"device": "far", "op": "relu_f", "inputs": 3, "outputs": 4, "both": 5}],
 }
-
-
-def run(*arguments):
-    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=120)
-
-
-def works(*arguments):
-    ended = run(*arguments)
-    assert ended.returncode == 0 and ended.stderr == "", ended
-    return ended.stdout
-
-
-def check_refused(message, *arguments):
-    ended = run(*arguments)
-    assert ended.returncode != 0 and message in ended.stderr + ended.stdout, (message, ended)
 
 
 def write_step(path, layers=24):
@@ -82,6 +67,15 @@ def check_replay(folder):
     assert all(r["mode"] == m for m, r in modes.items()), modes
     assert len({r["seconds"] for r in modes.values()}) == 4, modes
     assert modes["LM"]["bytes"]["optane"]["written"] < modes["0"]["bytes"]["optane"]["written"], modes
+    works("replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "lru", "--policy", "hint_aware", "--json", out)
+    lru, with_mode = json.loads(out.read_text())["runs"]
+    assert lru == only("--tiers", TIERS, "--policy", "lru") and lru["mode"] == "" and with_mode == modes["LM"], lru
+    own = only("--tiers", TIERS, "--policy", "hint_aware:mode=LM")
+    assert own["seconds"] == with_mode["seconds"] and own["mode"] == "", own
+    check_refused("policy hint_aware:mode=L has a mode of its own; leave it or --mode LM out",
+                  "replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "hint_aware:mode=L")  # fmt: skip
+    check_refused("mode LM is hint_aware's, and no --policy is that",
+                  "replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "lru", "--policy", "belady")  # fmt: skip
     sync, background = only("--tiers", TIERS), only("--tiers", TIERS, "--async")
     assert background["moving_s"] > 0 and background["seconds"] != sync["seconds"], (sync, background)
     assert only("--tiers", TIERS, "--mode", "0", "--iterations", "1") != modes["0"]  # what nobody has evicted yet is there
@@ -104,7 +98,7 @@ def check_replay(folder):
     check_refused("--mode", "replay", step, "--tiers", TIERS, "--mode", "Q")
     check_refused("no room for", "replay", step, "--tiers", "dram:2MiB")
     check_refused("No such file", "replay", folder / "none", "--tiers", TIERS)
-    check_refused("writing", "replay", step, "--tiers", TIERS, "--json", folder / "none" / "out.json")
+    check_whole(out, "replay", step, "--tiers", TIERS, "--json")
 
 
 def check_machine_files(folder):
@@ -180,7 +174,38 @@ def check_plan(folder):
     check_refused("not a budget", "plan", step, "--tiers", "dram;optane", "--budget", "cheap")
     check_refused("not a price", "plan", step, "--tiers", "dram;optane", "--price", "dram=free")
     check_refused("has no such device", "plan", step, "--tiers", "dram;optane", "--price", "gold=1")
-    check_refused("writing", "plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", folder / "none" / "x")
+    check_whole(table, "plan", step, "--tiers", "dram;optane", "--points", 2, "--csv")
+
+
+def check_plot(folder):
+    step, plot = folder / "step.trace", folder / "it's.svg"
+    write_step(step)
+    plan = ("plan", step, "--tiers", "dram;optane", "--points", 4, "--policy", "hint_aware:mode=LM", "--policy", "lru",
+            "--budget", "15%", "--svg")  # fmt: skip
+    without = run(*plan, plot, env={**os.environ, "PATH": str(folder)})
+    missing = f'tier: gnuplot is missing (Debian: gnuplot-nox), so "{plot}" cannot be drawn: No such file or directory\n'
+    assert without.returncode == 1 and without.stderr == missing and without.stdout == "", without
+    broken = folder / "gnuplot"
+    broken.write_text("#!/bin/sh\nread -r line || exit 0\necho all ink is gone >&2\nexit 3\n")
+    broken.chmod(0o755)
+    check_refused("gnuplot failed: all ink is gone\n", *plan, plot, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+    assert not plot.exists() and set(os.listdir(folder)) == {"step.trace", "gnuplot"}, os.listdir(folder)
+    if not shutil.which("gnuplot"):
+        print("SKIPPED: plots of plans: gnuplot is missing")
+        return
+    assert "within 15 %" in works(*plan, plot)
+    svg = plot.read_text()
+    assert svg.startswith("<?xml") and svg.rstrip().endswith("</svg>"), svg
+    for text in ("hint_aware:mode=LM", ">lru<", ">budget, 15 %<", ">fast memory: dram, MB<", "that with all in dram<"):
+        assert text in svg, text
+    # A mark for each point of each policy, all fast and the peak being one, and one in the legend.
+    works(*plan[:-1], "--csv", folder / "curve.csv")
+    points = list(csv.DictReader((folder / "curve.csv").open()))
+    for i, policy in enumerate(("hint_aware:mode=LM", "lru")):
+        mine = [p for p in points if p["policy"] == policy]
+        assert [float(p["share_of_peak"]) for p in mine[:2]] == [2, 1], mine
+        assert svg.count(f"xlink:href='#gpPt{i}'") == len(mine), (policy, svg)
+    check_elsewhere(plot, *plan)
 
 
 def check_probe(folder):
@@ -200,9 +225,9 @@ def check_probe(folder):
     assert "on machine here" in works("replay", step, "--tiers", tiers, "--machine", file)
     check_refused("too small to measure", "probe", "--tiers", "dram:1MiB")
     check_refused("that the CPU can reach", "probe", "--tiers", f"file:{folder}:64MiB")
-    check_refused("writing", "probe", "--tiers", "dram:64MiB", "-o", folder / "none" / "this.json")
+    check_whole(file, "probe", "--tiers", "dram:32MiB", "-o")
 
 
-with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-    for check in (check_replay, check_machine_files, check_plan, check_probe):
-        check(Path(folder))
+for check in (check_replay, check_machine_files, check_plan, check_plot, check_probe):
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        check(Path(name))

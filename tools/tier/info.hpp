@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What `tier info` tells: the machine, tiers on it, windows over them, policies, and what is missing.
+/// \file  What `tier info` tells: the machine, tiers on it, windows over them, models and machines that are known, policies,
+///        and what is missing.
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tier.hpp>
 #include <tier/memory/tiers.hpp>

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "machine_file.hpp"
+
 namespace tier::tool {
 namespace {
 
@@ -41,6 +43,18 @@ Json json_of(const Machine& m) {
           {"root", m.root}};
 }
 
+void add_abilities(const TierModel& model, Json& json) {
+  json["addressable"] = model.addressable;
+  json["persistent"] = model.persistent;
+}
+void add_rates(const TierModel& model, Json& json) {
+  json["read_bytes_per_second"] = model.read_bytes_per_second;
+  json["write_bytes_per_second"] = model.write_bytes_per_second;
+  json["latency_ns"] = model.latency.count();
+  json["parallelism"] = model.parallelism;
+  json["granularity"] = model.granularity.count;
+}
+
 Json json_of(const TierReport& t) {
   Json json{{"spec", t.text}, {"capacity", t.spec.size.count}};
   if (!t.error.empty()) {
@@ -48,14 +62,9 @@ Json json_of(const TierReport& t) {
     return json;
   }
   json["description"] = t.description;
-  json["addressable"] = t.model.addressable;
-  json["persistent"] = t.model.persistent;
+  add_abilities(t.model, json);
   json["emulated"] = t.charges;
-  json["read_bytes_per_second"] = t.model.read_bytes_per_second;
-  json["write_bytes_per_second"] = t.model.write_bytes_per_second;
-  json["latency_ns"] = t.model.latency.count();
-  json["parallelism"] = t.model.parallelism;
-  json["granularity"] = t.model.granularity.count;
+  add_rates(t.model, json);
   if (t.direct_io) json["direct_io"] = json_of(*t.direct_io);
   return json;
 }
@@ -68,6 +77,18 @@ Json json_of(const WindowReport& w) {
   return json;
 }
 
+Json models() {
+  Json all = Json::array();
+  for (const auto name : model_names()) {
+    const auto model = *find_model(name);
+    Json json{{"name", name}, {"source", model_source(name)}};
+    add_abilities(model, json);
+    add_rates(model, json);
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string to_json(const Info& info) {
@@ -75,6 +96,10 @@ std::string to_json(const Info& info) {
   json["tiers"] = Json::array();
   for (const auto& tier : info.tiers) json["tiers"].push_back(json_of(tier));
   json["windows"] = json_of(info.windows);
+  json["models"] = models();
+  json["machines"] = Json::array();
+  for (const auto name : replay::machine_names())
+    json["machines"].push_back(to_json(*replay::find_machine(name)));
   json["policies"] = info.policies;
   json["missing"] = Json::array();
   for (const auto& [what, why] : info.missing) json["missing"].push_back({{"what", what}, {"why", why}});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "info.hpp"
 
+#include <tier/replay/machine.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -18,7 +20,13 @@ std::string line(std::string_view what, std::string_view value) {
 std::string rate(double bytes_per_second) {
   if (bytes_per_second <= 0) return "unknown";
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g GB/s", bytes_per_second * 1e-9);
+  std::snprintf(text.data(), text.size(), "%.4g GB/s", bytes_per_second * 1e-9);
+  return text.data();
+}
+
+std::string teraflops(double operations) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g TFLOP/s", operations * 1e-12);
   return text.data();
 }
 
@@ -71,6 +79,39 @@ std::string text_of(const WindowReport& w) {
                             : "a mapped file in " + w.directory + ", beside that of " + w.beside);
 }
 
+std::string text_of_models() {
+  std::string text = "\nmodels, to emulate or simulate\n";
+  for (const auto name : model_names()) {
+    const auto m = *find_model(name);
+    text += line(name, rate(m.read_bytes_per_second) + " read, " + rate(m.write_bytes_per_second) +
+                           " written, " + std::to_string(m.latency.count()) + " ns" +
+                           (m.addressable ? "" : ", the CPU cannot address it"));
+    text += line("", model_source(name));
+  }
+  return text;
+}
+
+/// As a kernel, a copy that is waited for, and the background's one thread have it.
+std::string text_of(const replay::Device& d) {
+  const auto both = [](double read, double written) { return rate(read) + " and " + rate(written); };
+  return line("  " + d.name, "kernels " + both(d.read, d.store) + ", " + std::to_string(d.latency.count()) +
+                                 " ns" + (d.addressable ? "" : ", the CPU cannot address it")) +
+         line("", "copies " + both(d.copy_read, d.copy_write) + ", in the background " +
+                      both(d.mover_read, d.mover_write)) +
+         line("", d.source);
+}
+
+std::string text_of_machines() {
+  std::string text = "\nmachines, to replay on (read and written)\n";
+  for (const auto name : replay::machine_names()) {
+    const auto& m = *replay::find_machine(name);
+    text += line(name, std::to_string(m.cores) + " cores, " + teraflops(m.operations));
+    text += line("", m.source);
+    for (const auto& d : m.devices) text += text_of(d);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const Info& info) {
@@ -78,6 +119,7 @@ std::string to_text(const Info& info) {
   text += "\ntiers (" + info.source + ")\n";
   for (const auto& tier : info.tiers) text += text_of(tier);
   text += "\nwindows\n" + text_of(info.windows);
+  text += text_of_models() + text_of_machines();
   text += "\npolicies\n ";
   for (const auto& policy : info.policies) text += " " + policy;
   text += "\n\nmissing\n";

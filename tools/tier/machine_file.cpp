@@ -2,6 +2,7 @@
 #include "machine_file.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -121,7 +122,7 @@ Device device_of(Members members) {
 
 }  // namespace
 
-std::string to_json(const Machine& m) {
+Json to_json(const Machine& m) {
   Json json{{"name", m.name},
             {"source", m.source},
             {"cores", m.cores},
@@ -137,7 +138,7 @@ std::string to_json(const Machine& m) {
   for (const auto& s : m.slow_downs)
     json["slow_downs"].push_back(
         {{"device", s.device}, {"op", s.op}, {"inputs", s.inputs}, {"outputs", s.outputs}, {"both", s.both}});
-  return json.dump(2);
+  return json;
 }
 
 Machine parse_machine(const std::string& text, const std::string& name) {
@@ -189,10 +190,7 @@ Machine read_machine(const std::string& path) {
 }
 
 void write_machine(const Machine& machine, const std::string& path) {
-  std::ofstream out{path, std::ios::binary};
-  out << to_json(machine) << '\n';
-  out.close();
-  if (!out) throw TierError{last_system_error(), "writing " + path};
+  write_file(path, to_json(machine).dump(2) + '\n');
 }
 
 }  // namespace tier::tool

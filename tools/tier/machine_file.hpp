@@ -3,6 +3,7 @@
 /// \file  Machines as JSON: what `tier probe` writes and a replay reads. `docs/replay.md` has the members.
 #include <tier/replay/machine.hpp>
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace tier::tool {
@@ -13,8 +14,8 @@ namespace tier::tool {
 /// \throws  `TierError` naming the path
 void write_machine(const replay::Machine& machine, const std::string& path);
 
-/// \return  what `read_machine` reads as an equal machine
-[[nodiscard]] std::string to_json(const replay::Machine& machine);
+/// \return  what `parse_machine` reads as an equal machine
+[[nodiscard]] nlohmann::ordered_json to_json(const replay::Machine& machine);
 /// \param name  of the text, for errors
 [[nodiscard]] replay::Machine parse_machine(const std::string& text, const std::string& name);
 

@@ -2,6 +2,7 @@
 #include "plan.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 #include <tier/runtime/policies.hpp>
 #include <tier/trace/files.hpp>
 #include <tier/trace/summary.hpp>
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "plot/plot.hpp"
 #include "simulated_tiers.hpp"
 #include "slow_down_curve.hpp"
 
@@ -24,7 +25,7 @@ namespace tier::tool {
 namespace {
 
 struct Arguments {
-  std::string trace, tiers, machine, csv;
+  std::string trace, tiers, machine, csv, svg;
   std::vector<std::string> policies, prices;
   double budget = 0.1;
   unsigned points = 16;
@@ -88,9 +89,11 @@ class Planner {
   }
 
   void run() {
+    if (!arguments_.svg.empty()) require_gnuplot(arguments_.svg);
     for (const auto& policy : arguments_.policies) plans_.push_back(plan(policy));
     print();
     if (!arguments_.csv.empty()) write_csv();
+    if (!arguments_.svg.empty()) draw_svg(plot(), arguments_.svg);
   }
 
  private:
@@ -168,18 +171,30 @@ class Planner {
     return rows;
   }
   void write_csv() const {
-    std::ofstream out{arguments_.csv};
-    out << "policy,fast_bytes,share_of_peak,slow_down,price\n";
+    std::string table = "policy,fast_bytes,share_of_peak,slow_down,price\n";
     for (const auto& p : plans_)
       for (const auto& point : p.curve) {
         const auto fast = std::min(point.fast, peak_);
         const auto cost = price(fast);
-        out << fmt::format("{},{},{:.6g},{:.6g},{}\n", p.policy, point.fast.count,
-                           static_cast<double>(point.fast.count) / static_cast<double>(peak_.count),
-                           point.slow_down, cost ? fmt::format("{:.6g}", *cost) : "");
+        table += fmt::format("{},{},{:.6g},{:.6g},{}\n", p.policy, point.fast.count,
+                             static_cast<double>(point.fast.count) / static_cast<double>(peak_.count),
+                             point.slow_down, cost ? fmt::format("{:.6g}", *cost) : "");
       }
-    out.close();
-    if (!out) throw TierError{last_system_error(), "writing " + arguments_.csv};
+    write_file(arguments_.csv, table);
+  }
+  [[nodiscard]] Plot plot() const {
+    const bool small = peak_.count < 1'000'000'000;
+    Plot plot{.x = fmt::format("fast memory: {}, {}", devices_[0], small ? "MB" : "GB"),
+              .y = fmt::format("slow-down: time, as a multiple of that with all in {}", devices_[0]),
+              .axes = "set logscale x 2\nset format x '%.4g'\n",
+              .lines = {},
+              .level = {{fmt::format("budget, {:.3g} %", 100 * arguments_.budget), 1 + arguments_.budget}}};
+    for (const auto& p : plans_) plot.lines.push_back({p.policy, {}});
+    for (const auto& [fast, slow_downs] : rows())
+      for (std::size_t i = 0; i < slow_downs.size(); ++i)
+        if (slow_downs[i])
+          plot.lines[i].points.emplace_back(static_cast<double>(fast) / (small ? 1e6 : 1e9), *slow_downs[i]);
+    return plot;
   }
 
   const Arguments& arguments_;
@@ -217,12 +232,14 @@ void add_plan(CLI::App& app) {
       ->check(CLI::Range(2U, 200U))
       ->capture_default_str();
   command->add_option("--price", arguments->prices, "Of a GB, as dram=16.61; for the cheapest configuration");
-  command->add_option("--csv", arguments->csv, "The curve, to this file")->type_name("FILE");
+  command->add_option("--csv", arguments->csv, "The curves, to this file")->type_name("FILE");
+  command->add_option("--svg", arguments->svg, "The curves, drawn by gnuplot, to this file")
+      ->type_name("FILE");
   command->footer(
       "Examples:\n"
       "  tier plan step.trace --tiers \"dram;optane\" --price dram=16.61 --price optane=7.85\n"
       "  tier plan step.trace --tiers \"ddr5;cxl\" --budget 5% --policy hint_aware --policy lru --csv "
-      "curve.csv");
+      "curve.csv --svg curve.svg");
   command->callback([arguments] { Planner{*arguments}.run(); });
 }
 

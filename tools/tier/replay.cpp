@@ -3,6 +3,7 @@
 
 #include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 #include <tier/core/policy_spec.hpp>
 #include <tier/replay/replay.hpp>
 #include <tier/replay/two_level.hpp>
@@ -11,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,6 +28,7 @@ namespace {
 struct Arguments {
   std::string trace, tiers, machine, mode, json;
   std::vector<std::string> policies{"hint_aware"};
+  bool policies_given = false;
   std::optional<unsigned> iterations;
   bool asynchronous = false;
   bool compact = false;
@@ -107,21 +109,40 @@ nlohmann::ordered_json to_json(const Run& run) {
 void write(const std::vector<Run>& runs, const std::string& path) {
   auto json = nlohmann::ordered_json{{"runs", nlohmann::ordered_json::array()}};
   for (const auto& run : runs) json["runs"].push_back(to_json(run));
-  std::ofstream out{path};
-  out << json.dump(2) << '\n';
-  out.close();
-  if (!out) throw TierError{last_system_error(), "writing " + path};
+  write_file(path, json.dump(2) + '\n');
 }
 
 bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }
 
-/// Hardware decides there, whatever policies were given.
+/// A mode that is for none of the policies.
+void check_mode(const Arguments& arguments) {
+  if (arguments.mode.empty()) return;
+  if (is_two_level(arguments.mode)) {
+    if (arguments.policies_given)
+      throw ConfigError{"mode " + arguments.mode +
+                        " is a cache in hardware: no policy decides there; leave out --policy"};
+    if (arguments.asynchronous || arguments.compact)
+      throw ConfigError{"mode " + arguments.mode +
+                        " is a cache in hardware: nobody copies or compacts anything there; leave "
+                        "out --async and --compact"};
+    return;
+  }
+  bool has_hint_aware = false;
+  for (const auto& policy : arguments.policies) {
+    const auto spec = parse_policy(policy);
+    if (spec.name != "hint_aware") continue;
+    has_hint_aware = true;
+    if (std::ranges::any_of(spec.options, [](const auto& option) { return option.first == "mode"; }))
+      throw ConfigError{"policy " + policy + " has a mode of its own; leave it or --mode " + arguments.mode +
+                        " out"};
+  }
+  if (!has_hint_aware)
+    throw ConfigError{"mode " + arguments.mode + " is hint_aware's, and no --policy is that"};
+}
+
+/// Hardware decides there.
 Run run_two_level(const Arguments& arguments, const trace::Trace& trace, const replay::Machine& machine,
                   const std::vector<replay::SimulatedTier>& tiers) {
-  if (arguments.asynchronous || arguments.compact)
-    throw ConfigError{"mode " + arguments.mode +
-                      " is a cache in hardware: nobody copies or compacts anything there; leave "
-                      "out --async and --compact"};
   replay::TwoLevelOptions options{.frees_early = arguments.mode == "2LM_M"};
   if (arguments.iterations) options.passes = *arguments.iterations;
   return {"none", arguments.mode, replay::run_two_level(trace, machine, tiers, options)};
@@ -149,6 +170,7 @@ std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& tr
 }
 
 void replay_all(const Arguments& arguments) {
+  check_mode(arguments);
   const auto tiers = parse_simulated_tiers(arguments.tiers);
   const auto machine = machine_for(arguments.machine, tiers);
   const auto trace = trace::read_file(arguments.trace);
@@ -176,9 +198,10 @@ void add_replay(CLI::App& app) {
       ->add_option("--policy", arguments->policies, "A policy with its options; may be given several times")
       ->capture_default_str();
   command
-      ->add_option("--mode", arguments->mode,
-                   "Of CachedArrays, for hint_aware; or 2LM_0, 2LM_M: fast memory as a cache in hardware, "
-                   "without or with early freeing, where no policy decides")
+      ->add_option(
+          "--mode", arguments->mode,
+          "Of CachedArrays, for those policies that are hint_aware; or 2LM_0, 2LM_M: fast memory as a "
+          "cache in hardware, without or with early freeing, instead of a policy")
       ->check(CLI::IsMember({"0", "L", "LM", "LMP", "2LM_0", "2LM_M"}));
   command->add_option(
       "--machine", arguments->machine,
@@ -196,7 +219,10 @@ void add_replay(CLI::App& app) {
       "  tier replay step.trace --tiers \"dram:180GB;optane:1300GB\" --mode LM\n"
       "  tier replay step.trace --tiers \"dram:180GB;optane:1300GB\" --mode 2LM_M\n"
       "  tier replay step.trace --tiers \"ddr5:64GB;cxl:512GB\" --policy lru --policy hint_aware --async");
-  command->callback([arguments] { replay_all(*arguments); });
+  command->callback([arguments, command] {
+    arguments->policies_given = command->count("--policy") > 0;
+    replay_all(*arguments);
+  });
 }
 
 }  // namespace tier::tool

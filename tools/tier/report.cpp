@@ -2,6 +2,7 @@
 #include "report.hpp"
 
 #include <unistd.h>
+#include <tier/core/output_file.hpp>
 #include <tier/trace/files.hpp>
 
 #include <cstdio>
@@ -12,7 +13,6 @@
 #include "report/analysis.hpp"
 #include "report/page.hpp"
 #include "report/perfetto.hpp"
-#include "trace/output_file.hpp"
 #include "trace_input.hpp"
 
 namespace tier::tool {
@@ -43,14 +43,12 @@ class Progress {
 };
 
 void write_page(const trace::Trace& trace, const Arguments& arguments) {
-  trace::OutputFile out{arguments.page};
-  out.write(
-      report::to_html(report::analyse(trace), std::filesystem::path{arguments.in.path}.filename().string()));
-  out.finish();
+  write_file(arguments.page, report::to_html(report::analyse(trace),
+                                             std::filesystem::path{arguments.in.path}.filename().string()));
 }
 
 void write_perfetto(const trace::Trace& trace, const Arguments& arguments) {
-  trace::OutputFile out{arguments.perfetto};
+  OutputFile out{arguments.perfetto};
   report::write_perfetto(trace, out);
   out.finish();
 }

@@ -63,5 +63,7 @@ namespace tiers {
 /// The devices that can be emulated and simulated.
 [[nodiscard]] TIER_EXPORT std::vector<std::string_view> model_names();
 [[nodiscard]] TIER_EXPORT std::optional<TierModel> find_model(std::string_view name);
+/// Where a model's numbers are from; empty if there is none of that name.
+[[nodiscard]] TIER_EXPORT std::string_view model_source(std::string_view name);
 
 }  // namespace tier

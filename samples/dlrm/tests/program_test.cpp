@@ -3,20 +3,19 @@
 #include <fmt/format.h>
 #include <omp.h>
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "common/text_table.hpp"
 #include "common/tier_options.hpp"
 #include "runs.hpp"
 #include "tests/temporary_folder.hpp"
 
 using namespace dlrm;
 using sample::parse_fast;
-using sample::write_file;
 
 namespace {
 
@@ -186,7 +185,7 @@ TEST_CASE("the JSON has the promised keys, and null for what is no number") {
   }
   CHECK(entry.at("auc").is_null());
   CHECK(entry.at("bytes_moved").at("dram>cxl") == 7);
-  CHECK_THROWS_AS(write_file("/nonexistent-folder/x.json", "{}"), tier::TierError);
+  CHECK_THROWS_AS(tier::write_file("/nonexistent-folder/x.json", "{}"), tier::TierError);
 }
 
 TEST_CASE("results read back from their JSON are the same") {

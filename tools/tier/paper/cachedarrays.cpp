@@ -93,7 +93,7 @@ void add_footprints(const CachedArraysRuns& runs, Report& report) {
 
 void add_occupancy(const CachedArraysRuns& runs, Report& report) {
   if (runs.occupancy.empty()) return;
-  sample::Plot plot{.x = "seconds", .y = "GB allocated", .axes = "set yrange [0:]\n", .lines = {}};
+  Plot plot{.x = "seconds", .y = "GB allocated", .axes = "set yrange [0:]\n", .lines = {}};
   for (const auto& [mode, points] : runs.occupancy) plot.lines.push_back({mode, points, "lines linewidth 2"});
   report.figures.push_back(
       {"cachedarrays-figure3", "Figure 3: ResNet 200's heap in an iteration under 2LM", std::move(plot)});
@@ -102,12 +102,12 @@ void add_occupancy(const CachedArraysRuns& runs, Report& report) {
 void add_hit_rates(const CachedArraysRuns& runs, Report& report) {
   const std::string resnet = "ResNet200_b2048";
   if (!runs.has(resnet)) return;
-  sample::Plot plot{.x = "accesses that",
-                    .y = "share",
-                    .axes =
-                        "set yrange [0:1]\nset xrange [-0.6:2.6]\nset xtics ('hit' 0, 'miss, clean' 1, "
-                        "'miss, dirty' 2)\n",
-                    .lines = {}};
+  Plot plot{.x = "accesses that",
+            .y = "share",
+            .axes =
+                "set yrange [0:1]\nset xrange [-0.6:2.6]\nset xtics ('hit' 0, 'miss, clean' 1, "
+                "'miss, dirty' 2)\n",
+            .lines = {}};
   double shift = -0.12;
   for (const std::string mode : {"2LM_0", "2LM_M"}) {
     const auto shares = cache_shares(*runs.of(resnet, mode).cache);
@@ -123,11 +123,11 @@ void add_hit_rates(const CachedArraysRuns& runs, Report& report) {
 
 void add_sweeps(const CachedArraysRuns& runs, Report& report) {
   if (runs.sweeps.empty()) return;
-  sample::Plot plot{.x = "GB of DRAM", .y = "seconds an iteration", .axes = "set yrange [0:]\n", .lines = {}};
+  Plot plot{.x = "GB of DRAM", .y = "seconds an iteration", .axes = "set yrange [0:]\n", .lines = {}};
   Table table{"Figure 7: seconds of an iteration of the small networks, CA_LM, and as if no copy took time",
               {{"network", "GB of DRAM", "seconds", "no copies"}}};
   for (const auto& sweep : runs.sweeps) {
-    sample::PlotLine real{sweep.network, {}}, projected{sweep.network + ", no copies", {}};
+    PlotLine real{sweep.network, {}}, projected{sweep.network + ", no copies", {}};
     for (const auto& p : sweep.points) {
       real.points.emplace_back(p.dram, p.seconds);
       projected.points.emplace_back(p.dram, p.projected);

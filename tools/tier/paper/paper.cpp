@@ -2,6 +2,7 @@
 #include "../paper.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 
 #include <fmt/format.h>
 
@@ -11,10 +12,10 @@
 #include <system_error>
 #include <vector>
 
-#include "common/plot.hpp"
 #include "common/terminal_line.hpp"
 #include "common/text_table.hpp"
 #include "papers.hpp"
+#include "plot/plot.hpp"
 
 namespace tier::tool {
 namespace {
@@ -90,7 +91,7 @@ nlohmann::ordered_json to_json(const std::vector<Report>& reports) {
 /// \return  false, said on stderr, if there is no gnuplot
 bool draw(const Report& report, const std::filesystem::path& folder) {
   for (const auto& figure : report.figures)
-    if (!sample::draw(figure.plot, folder / figure.name, "tier paper")) return false;
+    if (!tool::draw(figure.plot, folder / figure.name, "tier paper")) return false;
   return true;
 }
 
@@ -109,7 +110,7 @@ void run(const Arguments& arguments) {
         "--network chooses among CachedArrays' networks: it goes with `tier paper cachedarrays`"};
   const auto reports = replay_papers(arguments);
   for (const auto& report : reports) print(report);
-  if (!arguments.json.empty()) sample::write_file(arguments.json, to_json(reports).dump(2) + '\n');
+  if (!arguments.json.empty()) write_file(arguments.json, to_json(reports).dump(2) + '\n');
   if (!arguments.figures.empty()) draw_all(reports, arguments.figures);
 }
 

@@ -118,10 +118,10 @@ void add_needs(const std::vector<Need>& needs, Report& report) {
           "Figure 11: fast memory with which ResNets are at most {:.1f} % slower than all fast, under {}",
           100 * small_slow_down, policy),
       {{"network", "depth", "peak, GB", "fast memory, GB", "share"}}};
-  sample::Plot plot{.x = "depth of the ResNet",
-                    .y = "GB",
-                    .axes = "set yrange [0:]\n",
-                    .lines = {{"peak", {}}, {"fast memory", {}}}};
+  Plot plot{.x = "depth of the ResNet",
+            .y = "GB",
+            .axes = "set yrange [0:]\n",
+            .lines = {{"peak", {}}, {"fast memory", {}}}};
   for (const auto& n : needs) {
     table.rows.push_back({n.network, std::to_string(n.depth), fmt::format("{:.1f}", n.peak),
                           fmt::format("{:.1f}", n.fast), fmt::format("{:.1f} %", 100 * n.fast / n.peak)});

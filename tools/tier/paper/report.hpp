@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/plot.hpp"
 #include "common/text_table.hpp"
+#include "plot/plot.hpp"
 
 namespace tier::tool::paper {
 
@@ -37,7 +37,7 @@ struct Table {
 struct Figure {
   std::string name;  ///< of its file, without suffix
   std::string title;
-  sample::Plot plot;
+  Plot plot;
 };
 
 /// Of one paper.

@@ -27,7 +27,7 @@ enum class Group { Kernels = 1, Migrations, Stalls, Tiers, Hints };
 
 class Writer {
  public:
-  Writer(const Trace& trace, trace::ByteSink& out) : trace_{trace}, out_{out}, timed_{has_times(trace)} {}
+  Writer(const Trace& trace, OutputFile& out) : trace_{trace}, out_{out}, timed_{has_times(trace)} {}
 
   void write() {
     const auto times = times_of(trace_, timed_);
@@ -222,7 +222,7 @@ class Writer {
   }
 
   const Trace& trace_;
-  trace::ByteSink& out_;
+  OutputFile& out_;
   bool timed_;
   bool first_ = true;
   std::string buffer_;
@@ -230,6 +230,6 @@ class Writer {
 
 }  // namespace
 
-void write_perfetto(const Trace& trace, trace::ByteSink& out) { Writer{trace, out}.write(); }
+void write_perfetto(const Trace& trace, OutputFile& out) { Writer{trace, out}.write(); }
 
 }  // namespace tier::tool::report

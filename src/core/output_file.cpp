@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "trace/output_file.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
-namespace tier::trace {
+namespace tier {
 namespace {
 
 constexpr mode_t mode = 0666;  // less the umask
@@ -92,4 +91,10 @@ void OutputFile::fail(const char* call) const {
   throw TierError{last_system_error(), std::string{call} + " of \"" + path_ + "\""};
 }
 
-}  // namespace tier::trace
+void write_file(const std::string& path, std::string_view bytes) {
+  OutputFile file{path};
+  file.write(bytes);
+  file.finish();
+}
+
+}  // namespace tier
