@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What the kernel tells in files of text, under /sys and /proc.
+#include <tier/core/bytes.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tier {
+
+/// The first line of a file; empty where there is no such file.
+[[nodiscard]] std::string read_line(const std::string& path);
+/// The number that a text begins with.
+[[nodiscard]] std::optional<std::size_t> to_number(std::string_view text);
+/// The number behind `key` in a file of lines such as `Node 0 MemTotal:   24684084 kB`; 0 where there is none.
+[[nodiscard]] std::size_t read_value(const std::string& path, std::string_view key);
+[[nodiscard]] Bytes read_kib(const std::string& path, std::string_view key);
+
+}  // namespace tier
