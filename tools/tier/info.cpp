@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <tuple>
 #include <utility>
 
 namespace tier::tool {
@@ -15,6 +16,7 @@ namespace {
 
 using namespace literals;
 
+constexpr Bytes sample = 16_MiB;
 constexpr const char* scratch_directory = "/var/tmp";  // on a disk, unlike /tmp on many systems
 
 Bytes rounded_down(Bytes size, Bytes unit) { return {size.count / unit.count * unit.count}; }
@@ -48,6 +50,8 @@ TierReport look_at(TierSpec spec) {
   report.spec = spec;
   try {
     const auto tier = make_tier(spec);
+    // A little of it, which tells what pages the system gives, and where: where it has none, the description is silent.
+    if (tier->has_private_pages()) std::ignore = tier->reserve(0, std::min(tier->capacity(), sample).count);
     report.model = tier->model();
     report.description = tier->description();
     report.charges = tier->charges();
@@ -83,7 +87,8 @@ std::vector<const TierReport*> by_speed(const std::vector<TierReport>& tiers) {
 
 /// Why windows over tiers, of which there is one that the CPU can reach, cannot be full; empty if they can.
 std::string why_not_full(const Machine& machine, const TierReport& fastest) {
-  if (!fastest.has_private_pages) return "the fastest tier, " + fastest.text + ", is no memory";
+  if (!fastest.has_private_pages)
+    return "the fastest tier, " + fastest.text + ", has no pages that windows could take";
   return machine.userfaultfd.reason;
 }
 
