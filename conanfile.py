@@ -21,16 +21,18 @@ class Libtier(ConanFile):
     topics = ("memory", "allocator", "tiered-memory", "nvme", "numa", "pmr")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {  # no with_numa: nothing calls libnuma; nodes of memory are read from /sys
+    options = {  # neither libpmem nor memkind: Conan Center has no recipe for them
         "shared": [True, False],
         "fPIC": [True, False],
         "with_io_uring": [True, False],
+        "with_numa": [True, False],
         "with_zstd": [True, False],
         "checked": [True, False],
         "tools": [True, False],
     }
     default_options = {
-        "shared": False, "fPIC": True, "with_io_uring": True, "with_zstd": True, "checked": False, "tools": False,
+        "shared": False, "fPIC": True, "with_io_uring": True, "with_numa": True, "with_zstd": True, "checked": False,
+        "tools": False,
     }  # fmt: skip
     implements = ["auto_shared_fpic"]
     exports_sources = (
@@ -54,6 +56,8 @@ class Libtier(ConanFile):
         self.requires("zlib/[>=1.2.11 <2]")
         if self.options.with_io_uring:
             self.requires("liburing/[>=2.3 <3]")
+        if self.options.with_numa:
+            self.requires("libnuma/[>=2.0.14 <3]")
         if self.options.with_zstd:
             self.requires("zstd/[>=1.5 <2]")
         if self.options.tools:
@@ -62,7 +66,7 @@ class Libtier(ConanFile):
 
     def build_requirements(self):
         self.tool_requires("cmake/[>=3.25]")
-        if self.options.with_io_uring or self.options.with_zstd:
+        if self.options.with_io_uring or self.options.with_numa or self.options.with_zstd:
             self.tool_requires("pkgconf/[>=1.8 <3]")
 
     def validate(self):
@@ -87,6 +91,7 @@ class Libtier(ConanFile):
                 "TIER_BUILD_TOOLS": bool(self.options.tools),
                 "TIER_BUILD_CHECKED": bool(self.options.checked),
                 "TIER_WITH_IO_URING": bool(self.options.with_io_uring),
+                "TIER_WITH_NUMA": bool(self.options.with_numa),
                 "TIER_WITH_ZSTD": bool(self.options.with_zstd),
             }
         )
@@ -117,6 +122,8 @@ class Libtier(ConanFile):
         self._needs("zlib", "zlib", library="z")
         if self.options.with_io_uring:
             self._needs("liburing", "liburing", library="uring")
+        if self.options.with_numa:
+            self._needs("libnuma", "libnuma", library="numa")
         if self.options.with_zstd:
             self._needs("zstd", "zstdlib", library="zstd")
 

@@ -11,7 +11,7 @@ jobs=${TIER_JOBS:-$(nproc)}
 # Clones and worktrees share what the compiler has made of the same sources.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
 
-build_packages=(g++ cmake ninja-build ccache pkg-config git python3 libtbb-dev liburing-dev libdnnl-dev libcli11-dev
+build_packages=(g++ cmake ninja-build ccache pkg-config git python3 libtbb-dev liburing-dev libnuma-dev libpmem-dev libmemkind-dev libdnnl-dev libcli11-dev
   nlohmann-json3-dev libfmt-dev libxxhash-dev zlib1g-dev libzstd-dev doctest-dev libbenchmark-dev libmimalloc-dev libjemalloc-dev libboost-dev
   gnuplot-nox)
 check_packages=(clang clang-format clang-tidy codespell python3-venv chromium)

@@ -10,6 +10,7 @@ compiler.cppstd=20
 boost/1.74.0
 cli11/2.1.2
 fmt/9.1.0
+libnuma/2.0.16
 liburing/2.3
 nlohmann_json/3.11.2
 onetbb/2021.8.0

@@ -6,10 +6,11 @@ set(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../..")
 vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
     FEATURES
         io-uring TIER_WITH_IO_URING
+        numa     TIER_WITH_NUMA
         tools    TIER_BUILD_TOOLS
         zstd     TIER_WITH_ZSTD
 )
-if("io-uring" IN_LIST FEATURES OR "zstd" IN_LIST FEATURES)
+if("io-uring" IN_LIST FEATURES OR "numa" IN_LIST FEATURES OR "zstd" IN_LIST FEATURES)
     vcpkg_find_acquire_program(PKGCONFIG)
     list(APPEND FEATURE_OPTIONS "-DPKG_CONFIG_EXECUTABLE=${PKGCONFIG}")
 endif()

@@ -260,7 +260,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
   void revive_overwritten(std::span<const Operand> advised);
   void let_through(std::byte* address) noexcept;
-  void fill_hole(std::byte* address, bool protect) noexcept;
+  void fill_hole(const Block& b, std::byte* address) noexcept;
   void wait_for_room(WindowFault& fault, std::uint64_t began, const char* why) noexcept;
   std::uint64_t now() const noexcept override { return ended_.load(std::memory_order_acquire); }
   bool in_a_tier(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);

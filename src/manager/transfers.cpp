@@ -73,9 +73,10 @@ void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
   if (b.record->place == nullptr || stays_put(b) || !shows_in(b, t.to_region->tier)) return;
   if (t.from_region->pages != Pages::AtHome || tiers_[t.from_tier].tier->has_private_pages()) return;
   const auto* const bytes = t.landing != nullptr ? t.landing : home(*t.to_region);
+  const auto* const policy = tiers_[t.to_region->tier].tier->page_policy();
   t.delivering = true;
   without_lock(lock, [&] {
-    t.delivered = windows_->fill(b.record->place, bytes, b.size, true);
+    t.delivered = windows_->fill(b.record->place, bytes, b.size, true, policy);
     if (!t.delivered) WindowSpace::drop(b.record->place, b.size);
   });
   t.delivering = false;

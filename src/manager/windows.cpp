@@ -88,13 +88,14 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   }
   if (stays_put(b)) return stay(b, region);
   std::byte* const from = home(region);
+  const PagePolicy* const policy = tiers_[region.tier].tier->page_policy();
   const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
   // A copy that is under way reads the region, whose bytes go: it must not be published.
   const bool clean = !fresh && !dirty(b) && region.readers == 0;
   const bool in_place = landed == record.place;
   if (in_place || lends(b)) {
     const std::byte* const bytes = fresh ? zeros() : landed != nullptr ? landed : from;
-    if (!in_place && !windows_->fill(record.place, bytes, b.size, clean)) {
+    if (!in_place && !windows_->fill(record.place, bytes, b.size, clean, policy)) {
       WindowSpace::drop(record.place, b.size);
       if (landed != nullptr) std::memcpy(from, landed, b.size);
       return;
@@ -104,7 +105,7 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   } else {
     const auto moved = windows_->move(record.place, from, b.size);
     if (moved < b.size) {
-      TIER_VERIFY(windows_->fill(record.place + moved, from + moved, b.size - moved, false),
+      TIER_VERIFY(windows_->fill(record.place + moved, from + moved, b.size - moved, false, policy),
                   "there is no memory for the pages of a window");
     }
     make_bare(region);
@@ -261,7 +262,7 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
       } else if (fault.present) {  // a page that was swapped out when the block was let write
         let_through(fault.address);
       } else {
-        fill_hole(fault.address, !record.writable);
+        fill_hole(*b, fault.address);
       }
       windows_->wake(record.place, b->size);
       return Served::Yes;
@@ -317,9 +318,10 @@ void ManagerCore::let_through(std::byte* address) noexcept {
 
 /// A page of the tier's that nobody had touched before it was moved into the window. While writes are held it must be
 /// protected, as the pages that there are: a store into it would not be told.
-void ManagerCore::fill_hole(std::byte* address, bool protect) noexcept {
-  std::ignore = windows_->fill(page_of(address), zeros(), page_size(),
-                               protect);  // there already, if another thread was faster
+void ManagerCore::fill_hole(const Block& b, std::byte* address) noexcept {
+  const auto* const policy = tiers_[b.record->primary()->tier].tier->page_policy();
+  std::ignore = windows_->fill(page_of(address), zeros(), page_size(), !b.record->writable,
+                               policy);  // there already, if another thread was faster
 }
 
 bool ManagerCore::in_a_tier(const std::byte* address) const noexcept {
@@ -531,9 +533,9 @@ WindowSpace& ManagerCore::windows() {
   if (windows_ != nullptr) return *windows_;
   const bool has_memory = tiers_.front().tier->has_private_pages();
   if (options_.windows == WindowMode::Full && !has_memory)
-    throw TierError{
-        std::make_error_code(std::errc::not_supported),
-        "full windows need memory in the fastest tier, which is " + std::string{tiers_.front().tier->name()}};
+    throw TierError{std::make_error_code(std::errc::not_supported),
+                    "full windows need a fastest tier with pages that they can take; that of " +
+                        std::string{tiers_.front().tier->name()} + " has none"};
   for (auto& state : tiers_)
     if (state.tier->has_private_pages())
       state.bare.resize(round_up(state.heap.capacity().count, page_size()) / page_size());

@@ -9,10 +9,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "memory/system_files.hpp"
 
 namespace tier {
 namespace {
@@ -25,6 +30,33 @@ constexpr std::size_t stride = 64U << 20;  // what a thread faults in at a time
   throw TierError{error,
                   "mmap of " + to_human(Bytes{size}) + " for tier " + tier + if_mappings_are_used_up()};
 }
+
+/// What the system can give of them beyond those that are reserved (`vm.nr_overcommit_hugepages`) it has tried.
+[[noreturn]] void throw_hugetlb(std::size_t size, const std::string& tier) {
+  const auto error = last_system_error();
+  const auto pool = huge_page_pool();
+  const auto subject = "mmap(MAP_HUGETLB) of " + to_human(Bytes{size}) + " for tier " + tier;
+  if (pool.page == 0_B) throw TierError{error, subject + " (the kernel has no reserved huge pages)"};
+  const auto needed = size / pool.page.count;
+  if (needed <= pool.free) throw TierError{error, subject + if_mappings_are_used_up()};
+  const auto missing = needed - pool.free;
+  throw TierError{error, subject + " (" + std::to_string(missing) + " huge pages of " + to_human(pool.page) +
+                             " are missing: sysctl vm.nr_hugepages=" + std::to_string(pool.total + missing) +
+                             " reserves them, or take pages=huge)"};
+}
+
+std::size_t whole_pages(std::size_t size, PageKind pages) {
+  const auto huge = pages == PageKind::Hugetlb ? huge_page_pool().page.count : 0;
+  return round_up(size, huge != 0 ? huge : page_size());
+}
+
+std::byte* map_pages(std::size_t size, int file, PageKind pages) noexcept {
+  if (pages != PageKind::Hugetlb) return map_aligned(size, file);
+  const auto page = huge_page_pool().page.count;
+  return map_aligned(size, file, MAP_HUGETLB, std::max(page, huge_page));
+}
+
+std::uintptr_t address_of(const std::byte* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 
 /// For kernels before 5.14.
 void touch(std::byte* begin, std::size_t size) noexcept {
@@ -39,14 +71,38 @@ std::size_t page_size() noexcept {
   return bytes;
 }
 
-std::byte* map_aligned(std::size_t size, int file, int flags) noexcept {
+HugePagePool huge_page_pool() {
+  const std::string meminfo = "/proc/meminfo";
+  const auto total = read_value(meminfo, "HugePages_Total:"), free = read_value(meminfo, "HugePages_Free:");
+  return {read_kib(meminfo, "Hugepagesize:"), total,
+          free - std::min(free, read_value(meminfo, "HugePages_Rsvd:"))};
+}
+
+Residence residence(const std::byte* begin, std::size_t size) {
+  Residence sum;
+  std::ifstream maps{"/proc/self/smaps"};
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t from = 0, to = 0;
+    std::size_t kib = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
+      inside = from < address_of(begin) + size && to > address_of(begin);
+    else if (inside && std::sscanf(line.c_str(), "Rss: %zu kB", &kib) == 1)
+      sum.resident += 1_KiB * kib;
+    else if (inside && std::sscanf(line.c_str(), "AnonHugePages: %zu kB", &kib) == 1)
+      sum.huge += 1_KiB * kib;
+  }
+  return sum;
+}
+
+std::byte* map_aligned(std::size_t size, int file, int flags, std::size_t alignment) noexcept {
   size = round_up(size, page_size());
-  const auto whole = size + huge_page;
+  const auto whole = size + alignment;
   void* const all = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return nullptr;
   auto* const begin = static_cast<std::byte*>(all);
   const auto address = reinterpret_cast<std::uintptr_t>(all);
-  auto* const aligned = begin + (round_up(address, huge_page) - address);
+  auto* const aligned = begin + (round_up(address, alignment) - address);
   flags |= MAP_FIXED | (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
   if (::mmap(aligned, size, PROT_READ | PROT_WRITE, flags, file, 0) == MAP_FAILED) {
     const auto error = errno;
@@ -72,12 +128,17 @@ const char* if_mappings_are_used_up() noexcept {
   return some_are_left ? "" : ": the process has as many mappings as vm.max_map_count lets it";
 }
 
-Mapping::Mapping(std::size_t size, int file, const std::string& tier)
-    : data_{map_aligned(size, file)}, size_{round_up(size, page_size())} {
+Mapping::Mapping(std::size_t size, int file, const std::string& tier, PageKind pages)
+    : data_{nullptr}, size_{whole_pages(size, pages)} {
+  data_ = map_pages(size_, file, pages);
+  if (data_ == nullptr && pages == PageKind::Hugetlb) throw_hugetlb(size_, tier);
   if (data_ == nullptr) throw_mmap(size, tier);
-  // A child would write the parent's bytes.
-  if (file >= 0) ::madvise(data_, size_, MADV_DONTFORK);
-  if (file < 0 && size_ >= huge_page)
+  // A child would write the parent's bytes, or find no reserved page left for its own.
+  if (file >= 0 || pages == PageKind::Hugetlb) ::madvise(data_, size_, MADV_DONTFORK);
+  if (file >= 0 || pages == PageKind::Hugetlb) return;
+  if (pages == PageKind::Small)
+    ::madvise(data_, size_, MADV_NOHUGEPAGE);
+  else if (size_ >= huge_page)
     ::madvise(data_, size_, MADV_HUGEPAGE);  // advice: may be off on this system
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Mapped memory.
-#include <tier/memory/tier.hpp>
+#include <tier/memory/tiers.hpp>
 
 #include <cstddef>
 #include <span>
@@ -12,10 +12,26 @@ namespace tier {
 /// Of the system, in bytes.
 [[nodiscard]] std::size_t page_size() noexcept;
 
+/// The huge pages that the administrator has reserved, of the system's default size.
+struct HugePagePool {
+  Bytes page;                       ///< 0: the kernel has none
+  std::size_t total = 0, free = 0;  ///< free: nobody has claim to them
+};
+[[nodiscard]] HugePagePool huge_page_pool();
+
+/// How much of what a range has in memory is in transparent huge pages, by /proc/self/smaps. Neighbouring mappings that
+/// the system has joined to it count with it.
+struct Residence {
+  Bytes resident, huge;
+};
+[[nodiscard]] Residence residence(const std::byte* begin, std::size_t size);
+
 /// Maps whole pages, at a multiple of 2 MiB: some systems begin what is large there, others at any page.
-/// \param file  a descriptor, mapped shared; -1 for private anonymous memory   \param flags  of mmap, besides
+/// \param file       a descriptor, mapped shared; -1 for private anonymous memory   \param flags  of mmap, besides
+/// \param alignment  a power of two
 /// \return      null, with `errno`, if the system refuses
-std::byte* map_aligned(std::size_t size, int file, int flags = 0) noexcept;
+std::byte* map_aligned(std::size_t size, int file, int flags = 0,
+                       std::size_t alignment = std::size_t{2} << 20) noexcept;
 
 /// What to add to the error of a mapping that the system has refused: that the process has as many as it may, or nothing.
 /// Leaves `errno` as it is.
@@ -25,7 +41,8 @@ std::byte* map_aligned(std::size_t size, int file, int flags = 0) noexcept;
 class Mapping {
  public:
   /// \param file  a descriptor, mapped shared; -1 for private anonymous memory   \param tier  for the error
-  Mapping(std::size_t size, int file, const std::string& tier);
+  /// \throws      `TierError`, which says how many pages to reserve if too few of them are
+  Mapping(std::size_t size, int file, const std::string& tier, PageKind pages = PageKind::Huge);
   ~Mapping();
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;

@@ -19,13 +19,22 @@ std::error_code system_error(int error) noexcept { return {error, std::generic_c
 
 }  // namespace
 
-DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& model)
-    : Tier{std::move(name), model, spec.size}, memory_{spec.size.count, -1, name_} {
+DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& model,
+                   std::unique_ptr<NumaNodes> nodes)
+    : Tier{std::move(name), model, spec.size},
+      pages_{spec.pages},
+      nodes_{std::move(nodes)},
+      memory_{spec.size.count, -1, name_, pages_} {
   if (model.addressable)
     base_ = memory_.data();
   else
     io_alignment_ = page_alignment;
-  private_pages_ = model.addressable;
+  private_pages_ = model.addressable && pages_ != PageKind::Hugetlb;
+  copied_by_fork_ = pages_ != PageKind::Hugetlb;
+  if (nodes_ != nullptr) {
+    nodes_->bind(memory_.data(), memory_.size());
+    page_policy_ = &nodes_->policy();
+  }
   if (spec.prefault)
     fault_in();
   else
@@ -35,28 +44,78 @@ DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& mode
 
 /// More than there is would not fail: the system would end the program.
 void DramTier::fault_in() {
+  const auto call = "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) + " for tier " + name_;
   const auto bound = memory_bound();
-  const bool too_large = bound != 0_B && capacity_ > bound;
-  const int error = too_large ? ENOMEM : populate_in_parallel(memory_.data(), memory_.size());
-  if (error == 0) return;
-  throw TierError{system_error(error), "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) +
-                                           " for tier " + name_ +
-                                           (too_large ? " (there is " + to_human(bound) + ")" : "")};
+  if (bound != 0_B && capacity_ > bound)
+    throw TierError{system_error(ENOMEM), call + " (there is " + to_human(bound) + ")"};
+  if (const int error = populate_in_parallel(memory_.data(), memory_.size()); error != 0)
+    throw TierError{system_error(error), call + (nodes_ != nullptr ? " (" + nodes_->room() + ")" : "")};
+  if (nodes_ != nullptr) check_places();
+}
+
+/// In turns, a full node is passed by.
+void DramTier::check_places() const {
+  const auto places = nodes_->find(memory_.data(), memory_.size());
+  if (places.astray == 0) return;
+  throw TierError{system_error(ENOMEM), "of " + std::to_string(places.asked) + " pages of tier " + name_ +
+                                            " " + std::to_string(places.astray) +
+                                            " are elsewhere: " + places.where + " (" + nodes_->room() + ")"};
 }
 
 std::string DramTier::description() const {
-  return extents_ ? "memory, faulted in as it is used" : "memory, faulted in at once";
+  return "memory" + (nodes_ != nullptr ? " of " + nodes_->description() : "") + page_description() +
+         (extents_ ? ", faulted in as it is used" : ", faulted in at once") + place_description();
+}
+
+/// What was asked for, and what the system has given so far.
+std::string DramTier::page_description() const {
+  if (pages_ == PageKind::Hugetlb) return " in reserved huge pages of " + to_human(huge_page_pool().page);
+  if (pages_ == PageKind::Small) return " in small pages";
+  const auto [resident, huge] = residence(memory_.data(), memory_.size());
+  return resident == 0_B ? "" : ", " + std::to_string(huge.count * 100 / resident.count) + " % in huge pages";
+}
+
+std::string DramTier::place_description() const {
+  if (nodes_ == nullptr) return "";
+  const auto places = nodes_->find(memory_.data(), memory_.size());
+  if (places.error)
+    return "; where pages are, the system does not say: move_pages: " + places.error.message();
+  if (places.asked == 0) return "";
+  if (places.astray == 0) return "; " + std::to_string(places.asked) + " pages asked, all are there";
+  return "; of " + std::to_string(places.asked) + " pages asked " + std::to_string(places.astray) +
+         " are elsewhere: " + places.where;
 }
 
 std::error_code DramTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
   if (!extents_) return {};
   return extents_->reserve(offset, size, [this](ExtentMap::Run run) {
-    return system_error(populate_in_parallel(memory_.data() + run.offset, run.size));
+    return system_error(populate_on_nodes(run.offset, run.size));
   });
+}
+
+int DramTier::populate_on_nodes(std::uint64_t offset, std::size_t size) noexcept {
+  try {
+    if (nodes_ != nullptr && !nodes_->lacking(size, pages_).empty()) return ENOMEM;
+  } catch (const std::exception&) {  // no memory to ask: the system will tell
+  }
+  return populate_in_parallel(memory_.data() + offset, size);
 }
 
 void DramTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
   copy_requests(direction, memory_.data(), requests);
+}
+
+std::unique_ptr<Tier> make_numa_tier(const TierSpec& spec, const TierModel& with_cpus,
+                                     const TierModel& without_cpus,
+                                     std::shared_ptr<const NumaSystem> system) {
+  const auto name = "numa:" + spec.nodes;
+  auto nodes = std::make_unique<NumaNodes>(spec.nodes, name, std::move(system));
+  if (spec.prefault)  // before the system would end the program
+    if (const auto lacking = nodes->lacking(spec.size.count, spec.pages); !lacking.empty())
+      throw TierError{system_error(ENOMEM),
+                      "memory of " + to_human(spec.size) + " for tier " + name + " (" + lacking + ")"};
+  const auto model = nodes->model(with_cpus, without_cpus);
+  return std::make_unique<DramTier>(spec, name, model, std::move(nodes));
 }
 
 EmulatedTier::EmulatedTier(const TierSpec& spec, std::string name, const TierModel& model)

@@ -8,13 +8,16 @@
 #include "memory/emulated_link.hpp"
 #include "memory/extent_map.hpp"
 #include "memory/mapping.hpp"
+#include "memory/numa_nodes.hpp"
 
 namespace tier {
 
-/// Anonymous memory.
+/// Anonymous memory, perhaps of certain nodes.
 class DramTier : public Tier {
  public:
-  DramTier(const TierSpec& spec, std::string name, const TierModel& model);
+  /// \param nodes  null where any will do
+  DramTier(const TierSpec& spec, std::string name, const TierModel& model,
+           std::unique_ptr<NumaNodes> nodes = nullptr);
 
   std::string description() const override;
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override;
@@ -22,10 +25,21 @@ class DramTier : public Tier {
 
  private:
   void fault_in();
+  void check_places() const;
+  std::string page_description() const;
+  std::string place_description() const;
+  int populate_on_nodes(std::uint64_t offset, std::size_t size) noexcept;
 
+  PageKind pages_;
+  std::unique_ptr<NumaNodes> nodes_;
   Mapping memory_;
   std::optional<ExtentMap> extents_;  // where memory is not faulted in at once
 };
+
+/// \throws  as `make_tier`, and `ConfigError` where the library was built without libnuma   \param system  of a test
+[[nodiscard]] std::unique_ptr<Tier> make_numa_tier(const TierSpec& spec, const TierModel& with_cpus,
+                                                   const TierModel& without_cpus,
+                                                   std::shared_ptr<const NumaSystem> system);
 
 /// Anonymous memory that takes its time.
 class EmulatedTier final : public DramTier {

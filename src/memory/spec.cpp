@@ -7,28 +7,45 @@
 #include <array>
 #include <tuple>
 
+#include "memory/memkind_tier.hpp"
+#include "memory/node_list.hpp"
+
 namespace tier {
 namespace {
 
 constexpr std::string_view special = ":;";
 constexpr std::string_view allowed_forms =
-    "dram:SIZE, file:PATH:SIZE, mapped:PATH:SIZE, emulated:MODEL:SIZE, simulated:MODEL:SIZE";
+    "dram:SIZE, numa:NODES:SIZE, pmem:PATH:SIZE, memkind:KIND:SIZE, file:PATH:SIZE, mapped:PATH:SIZE, "
+    "emulated:MODEL:SIZE, "
+    "simulated:MODEL:SIZE";
 constexpr std::string_view allowed_sizes =
     "a number and B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024); in a path, : is written "
     "\\:";
 
-enum class Argument : std::uint8_t { None, Path, Model };
+enum class Argument : std::uint8_t { None, Nodes, Path, Model, Memkind };
 
 struct Kind {
   std::string_view name;
   TierKind kind;
   Argument argument;
+  bool has_pages;
 };
-constexpr std::array<Kind, 5> kinds{{{"dram", TierKind::Dram, Argument::None},
-                                     {"file", TierKind::File, Argument::Path},
-                                     {"mapped", TierKind::Mapped, Argument::Path},
-                                     {"emulated", TierKind::Emulated, Argument::Model},
-                                     {"simulated", TierKind::Simulated, Argument::Model}}};
+constexpr std::array<Kind, 8> kinds{{{"dram", TierKind::Dram, Argument::None, true},
+                                     {"numa", TierKind::Numa, Argument::Nodes, true},
+                                     {"pmem", TierKind::Pmem, Argument::Path, false},
+                                     {"memkind", TierKind::Memkind, Argument::Memkind, false},
+                                     {"file", TierKind::File, Argument::Path, false},
+                                     {"mapped", TierKind::Mapped, Argument::Path, false},
+                                     {"emulated", TierKind::Emulated, Argument::Model, true},
+                                     {"simulated", TierKind::Simulated, Argument::Model, false}}};
+
+struct NamedPages {
+  std::string_view text;
+  PageKind pages;
+};
+constexpr std::array<NamedPages, 3> page_kinds{
+    {{"pages=huge", PageKind::Huge}, {"pages=hugetlb", PageKind::Hugetlb}, {"pages=small", PageKind::Small}}};
+constexpr std::string_view allowed_pages = "pages=huge, pages=hugetlb, pages=small";
 
 const Kind& parse_kind(detail::SpecReader& reader) {
   const auto start = reader.position();
@@ -52,6 +69,37 @@ std::string parse_model(detail::SpecReader& reader) {
   std::string known;
   for (const auto model : model_names()) known.append(known.empty() ? "" : ", ").append(model);
   reader.fail_at(start, name.empty() ? "expected a model" : "unknown model \"" + name + "\"", known);
+}
+
+std::string parse_nodes(detail::SpecReader& reader) {
+  const auto start = reader.position();
+  auto text = reader.field(special);
+  NodeListProblem problem;
+  if (!parse_node_list(text, problem).empty()) return text;
+  reader.fail_at(start + problem.position, problem.what, allowed_node_lists);
+}
+
+std::string parse_memkind(detail::SpecReader& reader) {
+  const auto start = reader.position();
+  auto kind = reader.field(special);
+  if (is_memkind(kind)) return kind;
+  reader.fail_at(start, kind.empty() ? "expected a kind" : "unknown kind \"" + kind + "\"",
+                 memkind_names() + ", or a directory, as /mnt/pmem");
+}
+
+void parse_argument(detail::SpecReader& reader, Argument argument, TierSpec& spec) {
+  if (argument == Argument::Nodes) spec.nodes = parse_nodes(reader);
+  if (argument == Argument::Path) spec.path = parse_path(reader);
+  if (argument == Argument::Model) spec.model = parse_model(reader);
+  if (argument == Argument::Memkind) spec.model = parse_memkind(reader);
+}
+
+PageKind parse_pages(detail::SpecReader& reader) {
+  const auto start = reader.position();
+  const auto text = reader.field(special);
+  for (const auto& known : page_kinds)
+    if (known.text == text) return known.pages;
+  reader.fail_at(start, "unknown option \"" + text + "\" of memory", allowed_pages);
 }
 
 bool is_size(const std::string& text) {
@@ -91,11 +139,11 @@ TierSpec parse_tier(detail::SpecReader& reader) {
   spec.kind = kind.kind;
   expect_colon(reader);
   if (kind.argument != Argument::None) {
-    (kind.argument == Argument::Path ? spec.path : spec.model) =
-        kind.argument == Argument::Path ? parse_path(reader) : parse_model(reader);
+    parse_argument(reader, kind.argument, spec);
     expect_colon(reader);
   }
   spec.size = parse_size(reader);
+  if (kind.has_pages && reader.skip(':')) spec.pages = parse_pages(reader);
   return spec;
 }
 
@@ -115,9 +163,14 @@ std::string to_string(const TierSpec& spec) {
   const auto kind =
       std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return k.kind == spec.kind; });
   std::string text{kind->name};
+  if (kind->argument == Argument::Nodes) text.append(":").append(spec.nodes);
   if (kind->argument == Argument::Path) text.append(":").append(detail::escaped(spec.path, special));
   if (kind->argument == Argument::Model) text.append(":").append(spec.model);
-  return text.append(":").append(to_string(spec.size));
+  if (kind->argument == Argument::Memkind) text.append(":").append(detail::escaped(spec.model, special));
+  text.append(":").append(to_string(spec.size));
+  for (const auto& known : page_kinds)
+    if (spec.pages == known.pages && spec.pages != PageKind::Huge) text.append(":").append(known.text);
+  return text;
 }
 
 std::string to_string(std::span<const TierSpec> specs) {

@@ -3,11 +3,15 @@
 #include <tier/memory/tiers.hpp>
 
 #include <array>
+#include <tuple>
 
 #include "memory/dram_model.hpp"
 #include "memory/faulty_tier.hpp"
 #include "memory/file_tiers.hpp"
+#include "memory/memkind_tier.hpp"
 #include "memory/memory_tiers.hpp"
+#include "memory/node_list.hpp"
+#include "memory/pmem_tier.hpp"
 
 namespace tier {
 namespace {
@@ -34,6 +38,13 @@ constexpr TierModel file_model(bool addressable) {
   return {2.5e9, 2.5e9, nanoseconds{80'000}, 32, 4_KiB, addressable, false};
 }
 
+/// Persistent memory was Optane's.
+TierModel pmem_model() {
+  auto model = *find_model("optane");
+  model.persistent = true;
+  return model;
+}
+
 std::string joined_model_names() {
   std::string text;
   for (const auto& m : models) text.append(text.empty() ? "" : ", ").append(m.name);
@@ -43,6 +54,36 @@ std::string joined_model_names() {
 TierModel device_model(const TierSpec& spec) {
   if (const auto model = find_model(spec.model)) return *model;
   throw ConfigError{"unknown model", spec.model, 0, joined_model_names()};
+}
+
+[[noreturn]] void throw_built_without(const std::string& tier, const char* option, const char* library,
+                                      const char* package) {
+  throw ConfigError{"tier " + tier + " needs " + library + ", without which this libtier was built: " +
+                    option + "=ON (on Debian the package " + package + ")"};
+}
+
+std::unique_ptr<Tier> make_numa(const TierSpec& spec) {
+  std::ignore = parse_node_list(spec.nodes);
+  if (!NumaSystem::is_built_in())
+    throw_built_without("numa:" + spec.nodes, "TIER_WITH_NUMA", "libnuma", "libnuma-dev");
+  return make_numa_tier(spec, dram_model, *find_model("cxl"), std::make_shared<NumaSystem>());
+}
+
+/// Where the system does not say on which node the memory is.
+TierModel memkind_model(const std::string& kind) {
+  if (kind.find('/') != std::string::npos) return pmem_model();
+  if (kind == "DAX_KMEM") return *find_model("optane");
+  return kind.starts_with("HIGHEST_CAPACITY") ? *find_model("cxl") : dram_model;
+}
+
+std::unique_ptr<Tier> make_memkind(const TierSpec& spec) {
+  if (!has_memkind()) throw_built_without("memkind", "TIER_WITH_MEMKIND", "memkind", "libmemkind-dev");
+  return make_memkind_tier(spec,
+                           {memkind_model(spec.model), dram_model, *find_model("cxl"), file_model(true)});
+}
+
+bool has_pages(TierKind kind) {
+  return kind == TierKind::Dram || kind == TierKind::Numa || kind == TierKind::Emulated;
 }
 
 std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec) {
@@ -55,6 +96,13 @@ std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec) {
       return std::make_unique<MappedTier>(spec, "mapped", file_model(true));
     case TierKind::Emulated:
       return std::make_unique<EmulatedTier>(spec, "emulated:" + spec.model, device_model(spec));
+    case TierKind::Numa:
+      return make_numa(spec);
+    case TierKind::Pmem:
+      if (!has_pmem()) throw_built_without("pmem", "TIER_WITH_PMEM", "libpmem", "libpmem-dev");
+      return make_pmem_tier(spec, pmem_model(), file_model(true));
+    case TierKind::Memkind:
+      return make_memkind(spec);
     case TierKind::Simulated:
       break;
   }
@@ -66,6 +114,18 @@ std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec) {
 namespace tiers {
 TierSpec dram(Bytes size) {
   return {.kind = TierKind::Dram, .model = {}, .path = {}, .size = size, .faults = {}};
+}
+TierSpec numa(std::string nodes, Bytes size) {
+  auto spec = dram(size);
+  spec.kind = TierKind::Numa;
+  spec.nodes = std::move(nodes);
+  return spec;
+}
+TierSpec pmem(std::string path, Bytes size) {
+  return {.kind = TierKind::Pmem, .model = {}, .path = std::move(path), .size = size, .faults = {}};
+}
+TierSpec memkind(std::string kind, Bytes size) {
+  return {.kind = TierKind::Memkind, .model = std::move(kind), .path = {}, .size = size, .faults = {}};
 }
 TierSpec file(std::string path, Bytes size) {
   return {.kind = TierKind::File, .model = {}, .path = std::move(path), .size = size, .faults = {}};
@@ -83,6 +143,8 @@ TierSpec simulated(std::string model, Bytes size) {
 
 std::unique_ptr<Tier> make_tier(const TierSpec& spec) {
   if (spec.size == 0_B) throw ConfigError{"a tier needs a size above zero"};
+  if (spec.pages != PageKind::Huge && !has_pages(spec.kind))
+    throw ConfigError{"pages are an option of tiers of memory: dram, numa, emulated"};
   auto tier = make_sound_tier(spec);
   if (spec.faults != nullptr) tier = std::make_unique<FaultyTier>(std::move(tier), spec.faults);
   return tier;

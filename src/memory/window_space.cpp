@@ -25,6 +25,7 @@
 
 #include "core/own_thread.hpp"
 #include "memory/mapping.hpp"
+#include "memory/page_policy.hpp"
 #include "memory/scratch_file.hpp"
 
 // Of later kernels than the headers may be: asked for at run time.
@@ -452,7 +453,9 @@ void WindowSpace::want(std::byte* begin, std::size_t size, bool in_memory) noexc
   ::madvise(begin, size, in_memory ? MADV_WILLNEED : MADV_COLD);
 }
 
-bool WindowSpace::fill(std::byte* to, const std::byte* from, std::size_t size, bool protect) noexcept {
+bool WindowSpace::fill(std::byte* to, const std::byte* from, std::size_t size, bool protect,
+                       const PagePolicy* policy) noexcept {
+  const ThreadPolicy whence{policy};  // windows themselves have none: that of the thread counts
   for (std::size_t done = 0; done < size;) {
     ::uffdio_copy copy{address_of(to + done), address_of(from + done), size - done,
                        UFFDIO_COPY_MODE_DONTWAKE | (protect ? UFFDIO_COPY_MODE_WP : 0), 0};

@@ -18,6 +18,8 @@
 
 namespace tier {
 
+class PagePolicy;
+
 /// An access that the system could not carry out: to a page that is absent, or a store to one that is write-protected.
 struct WindowFault {
   std::byte* address = nullptr;
@@ -97,8 +99,10 @@ class WindowSpace {
 
   // In mode full. Each takes whole pages. Who waits for what has become present goes on after `wake`.
   /// Makes absent pages present with the bytes at `from`, in memory that the system gives.
-  /// \return  false if there is none; pages made present by then stay so
-  bool fill(std::byte* to, const std::byte* from, std::size_t size, bool protect) noexcept;
+  /// \param policy  whence the system takes it; null: from wherever this thread's memory comes
+  /// \return        false if there is none; pages made present by then stay so
+  bool fill(std::byte* to, const std::byte* from, std::size_t size, bool protect,
+            const PagePolicy* policy) noexcept;
   /// Takes the pages of one range of private memory to another, where they are absent: from a window to memory that was
   /// accepted, or the other way.   \return  the bytes moved; the system may refuse the rest
   std::size_t move(std::byte* to, std::byte* from, std::size_t size) noexcept;

@@ -25,6 +25,18 @@ std::string message_of(std::string_view text) {
   return "no error";
 }
 
+TierSpec with_pages(TierSpec spec, std::mt19937_64& random) {
+  spec.pages = static_cast<PageKind>(random() % 3);
+  return spec;
+}
+
+std::string random_nodes(std::mt19937_64& random) {
+  auto nodes = std::to_string(random() % 512);
+  if (random() % 2 == 0) nodes += "-" + std::to_string(512 + random() % 512);
+  if (random() % 2 == 0) nodes += "," + std::to_string(random() % 1024);
+  return nodes;
+}
+
 TierSpec random_spec(std::mt19937_64& random) {
   const Bytes size{1 + (random() >> (1 + random() % 63)) % ((1ULL << 62) - 1)};
   std::string path;
@@ -34,15 +46,21 @@ TierSpec random_spec(std::mt19937_64& random) {
     path += byte;
   }
   const std::string model{model_names()[random() % model_names().size()]};
-  switch (random() % 5) {
+  switch (random() % 8) {
     case 0:
-      return tiers::dram(size);
+      return with_pages(tiers::dram(size), random);
+    case 5:
+      return with_pages(tiers::numa(random_nodes(random), size), random);
+    case 6:
+      return tiers::pmem(path, size);
+    case 7:
+      return tiers::memkind(random() % 2 == 0 ? "/" + path : "HIGHEST_CAPACITY", size);
     case 1:
       return tiers::file(path, size);
     case 2:
       return tiers::mapped(path, size);
     case 3:
-      return tiers::emulated(model, size);
+      return with_pages(tiers::emulated(model, size), random);
     default:
       return tiers::simulated(model, size);
   }
@@ -59,6 +77,29 @@ TEST_CASE("a spec is read as the tiers that it names, in order") {
   CHECK(specs[2] == tiers::mapped("a file", Bytes{4'000'000'000}));
   CHECK(specs[3] == tiers::emulated("cxl", 1536_MiB));
   CHECK(specs[4] == tiers::simulated("redl", 1_TiB));
+}
+
+TEST_CASE("real memory is named by its nodes, its path or its kind, and memory by its pages") {
+  const auto specs = parse_tiers(
+      "numa:1:2GiB;numa:0-1,3:1GiB:pages=hugetlb;pmem:/mnt/pmem:1GiB;memkind:HBW:1GiB;memkind:/mnt/"
+      "pmem:1GiB;dram:1GiB:"
+      "pages=small;emulated:cxl:1GiB:pages=huge");
+  REQUIRE(specs.size() == 7);
+  CHECK(specs[0] == tiers::numa("1", 2_GiB));
+  auto reserved = tiers::numa("0-1,3", 1_GiB);
+  reserved.pages = PageKind::Hugetlb;
+  CHECK(specs[1] == reserved);
+  CHECK(specs[2] == tiers::pmem("/mnt/pmem", 1_GiB));
+  CHECK(specs[3] == tiers::memkind("HBW", 1_GiB));
+  CHECK(specs[4] == tiers::memkind("/mnt/pmem", 1_GiB));
+  auto small = tiers::dram(1_GiB);
+  small.pages = PageKind::Small;
+  CHECK(specs[5] == small);
+  CHECK(specs[6] == tiers::emulated("cxl", 1_GiB));
+  CHECK(to_string(specs) ==
+        "numa:1:2GiB;numa:0-1,3:1GiB:pages=hugetlb;pmem:/mnt/pmem:1GiB;memkind:HBW:1GiB;memkind:/mnt/"
+        "pmem:1GiB;dram:"
+        "1GiB:pages=small;emulated:cxl:1GiB");
 }
 
 TEST_CASE("a backslash makes ordinary characters of delimiters in a path") {
@@ -83,7 +124,9 @@ TEST_CASE("the text of tiers reads back as the same tiers, whatever bytes a path
 
 TEST_CASE("a spec that is not one is refused with its position and what is allowed") {
   const std::string forms =
-      "; allowed: dram:SIZE, file:PATH:SIZE, mapped:PATH:SIZE, emulated:MODEL:SIZE, simulated:MODEL:SIZE";
+      "; allowed: dram:SIZE, numa:NODES:SIZE, pmem:PATH:SIZE, memkind:KIND:SIZE, file:PATH:SIZE, "
+      "mapped:PATH:SIZE, "
+      "emulated:MODEL:SIZE, simulated:MODEL:SIZE";
   CHECK(message_of("") == "expected a tier at position 0 of \"\"" + forms);
   CHECK(message_of("dram:1GiB;") == "expected a tier at position 10 of \"dram:1GiB;\"" + forms);
   CHECK(message_of("dram:1GiB;hbm:2GiB") ==
@@ -105,8 +148,30 @@ TEST_CASE("a spec that is not one is refused with its position and what is allow
   CHECK(message_of("dram:99999999TiB").starts_with("no size that is possible at position 5"));
   CHECK(message_of("dram:0").starts_with("a size of zero at position 5"));
   CHECK(message_of("dram:1GiB;file:/x:0.1B").starts_with("a size of zero at position 18"));
-  CHECK(message_of("dram:1GiB:2GiB")
-            .starts_with("text after a tier at position 9 of \"dram:1GiB:2GiB\"; allowed: ;"));
+  CHECK(message_of("simulated:cxl:1GiB:2GiB")
+            .starts_with("text after a tier at position 18 of \"simulated:cxl:1GiB:2GiB\"; allowed: ;"));
+  CHECK(message_of("file:/x:1GiB:pages=small").starts_with("text after a tier at position 12"));
+  CHECK(message_of("dram:1GiB:2GiB") ==
+        "unknown option \"2GiB\" of memory at position 10 of \"dram:1GiB:2GiB\"; allowed: pages=huge, "
+        "pages=hugetlb, "
+        "pages=small");
+  CHECK(message_of("numa:0:1GiB:").starts_with("unknown option \"\" of memory at position 12"));
+  CHECK(message_of("emulated:cxl:1GiB:pages=tiny")
+            .starts_with("unknown option \"pages=tiny\" of memory at position 18"));
+  CHECK(message_of("dram:1GiB:pages=small:x").starts_with("text after a tier at position 21"));
+  CHECK(message_of("dram:1MiB;numa:0-:1GiB") ==
+        "expected a node at position 17 of \"dram:1MiB;numa:0-:1GiB\"; allowed: numbers below 1024 and "
+        "ranges of them: "
+        "1, 0-1, 0,2");
+  CHECK(message_of("numa::1GiB").starts_with("expected a node at position 5"));
+  CHECK(message_of("numa:0").starts_with("expected : and a size at position 6"));
+  CHECK(message_of("pmem::1GiB").starts_with("expected a path at position 5"));
+  CHECK(message_of("memkind::1GiB").starts_with("expected a kind at position 8"));
+  CHECK(
+      message_of("memkind:TAPE:1GiB") ==
+      "unknown kind \"TAPE\" at position 8 of \"memkind:TAPE:1GiB\"; allowed: HBW, DAX_KMEM, "
+      "HIGHEST_CAPACITY, "
+      "HIGHEST_CAPACITY_LOCAL, LOWEST_LATENCY_LOCAL, HIGHEST_BANDWIDTH_LOCAL, or a directory, as /mnt/pmem");
   CHECK(message_of("file::1GiB").starts_with("expected a path at position 5"));
   CHECK(message_of("file:/a:b:1GiB").starts_with("expected a size at position 8 of \"file:/a:b:1GiB\""));
   CHECK(message_of("file:/a:b:1GiB").find("in a path, : is written \\:") != std::string::npos);
@@ -120,7 +185,8 @@ TEST_CASE("damaged text is read as what its own text says, or refused with a mes
           doctest::test_suite("fuzz")) {
   const std::vector<std::string> examples{"dram:512MiB;file:/path:8GiB;emulated:cxl:8GiB",
                                           "mapped:a file:4GB;simulated:redl:1TiB",
-                                          "dram:1.5GiB",
+                                          "dram:1.5GiB:pages=hugetlb",
+                                          "numa:0-1,3:8GiB;memkind:HBW:1GiB;pmem:/mnt/pmem:1GiB",
                                           "file:/a\\:b\\;c\\\\d:18446744073709551615",
                                           "hint_aware:mode=LM,prefetch=off",
                                           "lru",

@@ -17,7 +17,10 @@
 #include <tuple>
 #include <vector>
 
+#include "memory/memkind_tier.hpp"
+#include "memory/pmem_tier.hpp"
 #include "support/failing_io.hpp"
+#include "support/hardware.hpp"
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -75,13 +78,20 @@ std::vector<TierSpec> specs_with_bytes(const std::string& directory, Bytes size)
   threads.engine = IoEngine::Threads;
   auto lazy = tiers::dram(size);
   lazy.prefault = false;
-  return {tiers::dram(size),
-          lazy,
-          tiers::file(directory, size),
-          threads,
-          tiers::mapped(directory, size),
-          tiers::emulated("cxl", size),
-          tiers::emulated("nvme", size)};
+  auto small = tiers::dram(size);
+  small.pages = PageKind::Small;
+  std::vector<TierSpec> specs{tiers::dram(size),
+                              lazy,
+                              small,
+                              tiers::file(directory, size),
+                              threads,
+                              tiers::mapped(directory, size),
+                              tiers::emulated("cxl", size),
+                              tiers::emulated("nvme", size)};
+  for (const auto node : test::usable_nodes()) specs.push_back(tiers::numa(std::to_string(node), size));
+  if (has_pmem()) specs.push_back(tiers::pmem(directory, size));
+  if (has_memkind()) specs.push_back(tiers::memkind(directory, size));
+  return specs;
 }
 
 void transfer_all(Tier& tier, Direction direction, std::uint64_t offset, Buffer& buffer, std::size_t step) {

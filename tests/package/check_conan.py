@@ -23,10 +23,11 @@ class StandIn(ConanFile):
         part.set_property("cmake_target_name", "{target}")
         part.includedirs, part.libdirs, part.bindirs, part.system_libs = [], [], [], {libraries}
 """
-MODULES = {"zstd": "libzstd"}  # of components, as pkg-config knows them
+MODULES = {"libnuma": "numa", "zstd": "libzstd"}  # of components, as pkg-config knows them
 # As the recipes of Conan Center name them: package, version, component, CMake's file and target, libraries.
 CONAN_CENTER = [
     ("boost", "1.86.0", "headers", "Boost", "Boost::headers", []),
+    ("libnuma", "2.0.19", None, "libnuma", "libnuma::libnuma", ["numa"]),
     ("liburing", "2.8", None, "liburing", "liburing::liburing", ["uring"]),
     ("nlohmann_json", "3.11.3", None, "nlohmann_json", "nlohmann_json::nlohmann_json", []),
     ("onetbb", "2021.12.0", "libtbb", "TBB", "TBB::tbb", ["tbb"]),
@@ -87,10 +88,10 @@ def exports_what_is_tracked(conan):
 def unheard_options(conan):
     """Without compiling the library for each."""
     generated = conan.folder / "options"
-    conan("install", ".", "-pr:a=system.profile", "-o=&:checked=True", "-o=&:with_io_uring=False", f"--output-folder={generated}")
+    conan("install", ".", "-pr:a=system.profile", "-o=&:checked=True", "-o=&:with_io_uring=False", "-o=&:with_numa=False", f"--output-folder={generated}")
     (presets,) = generated.rglob("CMakePresets.json")
     variables = json.loads(presets.read_text())["configurePresets"][0]["cacheVariables"]
-    for name, value in (("TIER_BUILD_CHECKED", "ON"), ("TIER_WITH_IO_URING", "OFF"), ("TIER_BUILD_TESTS", "OFF")):
+    for name, value in (("TIER_BUILD_CHECKED", "ON"), ("TIER_WITH_IO_URING", "OFF"), ("TIER_WITH_NUMA", "OFF"), ("TIER_BUILD_TESTS", "OFF")):
         if variables.get(name) != value:
             yield f"{name} is {variables.get(name)} instead of {value}"
 

@@ -135,7 +135,7 @@ def pkg_config(work):
         with consumer() as folder:
             variables = {"PKG_CONFIG_PATH": str(libraries / "pkgconfig"), "LD_LIBRARY_PATH": str(libraries)}
             flags = work.run("bash", "-euc", query, **variables).split()
-            if linkage == "shared" and {"-ltbb", "-luring"} & set(flags):
+            if linkage == "shared" and {"-ltbb", "-luring", "-lnuma"} & set(flags):
                 sys.exit(f"{query} names what the shared library needs itself: {flags}")
             work.run("g++", "-std=c++20", "main.cpp", "-o", "example", *flags, cwd=folder)
             work.expect(WORKS, folder / "example", **variables)

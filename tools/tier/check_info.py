@@ -34,7 +34,7 @@ def check_windows(directory, by_default, userfaultfd):
     assert windows(dram, mapped, mode="restricted") == {**asked, "mapped_file_in": "/var/tmp"}
     assert windows(cxl, dram, mode="restricted") == {**asked, "mapped_file_in": None}
     no_memory = windows(mapped, file, mode="full")
-    assert no_memory["mode"] is None and "is no memory" in no_memory["reason"], no_memory
+    assert no_memory["mode"] is None and "has no pages that windows could take" in no_memory["reason"], no_memory
     full = windows(dram, file, mode="full")
     assert full == {"mode": "full"} if userfaultfd["usable"] else userfaultfd["reason"] in full["reason"], full
 
@@ -116,6 +116,19 @@ with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
     told = info(TIER_TIERS=f"file:{directory}:1MiB")
     assert told["source"] == "TIER_TIERS" and len(told["tiers"]) == 1
     assert any("CPU can reach" in missing["what"] for missing in told["missing"])
+
+for pages, words in {"small": "in small pages", "huge": "% in huge pages"}.items():
+    (tier,) = info("--tiers", f"dram:8MiB:pages={pages}")["tiers"]
+    assert words in tier["description"], tier
+(tier,) = info("--tiers", "dram:1TiB:pages=hugetlb")["tiers"]
+assert "are missing: sysctl vm.nr_hugepages=" in tier["error"] or "has no reserved" in tier["error"], tier
+node, nowhere = info("--tiers", "numa:0:8MiB;numa:1023:8MiB")["tiers"]
+assert node["spec"] == "numa:0:8MiB" and nowhere["error"], nowhere
+if "error" in node:  # no libnuma, or no nodes
+    assert "numa:0" in node["error"], node
+else:
+    assert "memory of node 0" in node["description"] and "all are there" in node["description"], node
+    assert "node 1023 for tier numa:1023" in nowhere["error"], nowhere
 
 told = info("--tiers", "dram:1MiB;file:/no/such/directory:1MiB")
 assert "/no/such/directory" in told["tiers"][1]["error"] and "error" not in told["tiers"][0]

@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <tuple>
 
 namespace tier::tool {
 namespace {
 
 using namespace literals;
 
+constexpr Bytes sample = 16_MiB;
 constexpr const char* scratch_directory = "/var/tmp";  // on a disk, unlike /tmp on many systems
 
 Bytes rounded_down(Bytes size, Bytes unit) { return {size.count / unit.count * unit.count}; }
@@ -47,6 +49,8 @@ TierReport look_at(TierSpec spec) {
   report.spec = spec;
   try {
     const auto tier = make_tier(spec);
+    // A little of it, which tells what pages the system gives, and where: where it has none, the description is silent.
+    if (tier->has_private_pages()) std::ignore = tier->reserve(0, std::min(tier->capacity(), sample).count);
     report.model = tier->model();
     report.description = tier->description();
     report.charges = tier->charges();
@@ -80,7 +84,8 @@ std::vector<const TierReport*> by_speed(const std::vector<TierReport>& tiers) {
 
 /// Why windows over tiers, of which there is one that the CPU can reach, cannot be full; empty if they can.
 std::string why_not_full(const Machine& machine, const TierReport& fastest) {
-  if (!fastest.has_private_pages) return "the fastest tier, " + fastest.text + ", is no memory";
+  if (!fastest.has_private_pages)
+    return "the fastest tier, " + fastest.text + ", has no pages that windows could take";
   return machine.userfaultfd.reason;
 }
 

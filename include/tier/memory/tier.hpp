@@ -15,6 +15,8 @@
 
 namespace tier {
 
+class PagePolicy;
+
 enum class Direction : std::uint8_t { Read, Write };
 
 /// How fast a tier is and what it can do; declared, measured, or imposed by emulation.
@@ -51,7 +53,7 @@ class TIER_EXPORT Tier {
   Tier& operator=(const Tier&) = delete;
   virtual ~Tier() = default;
 
-  /// The spec's words for it: `dram`, `file`, `mapped`, `emulated:cxl`, `simulated:optane`.
+  /// The spec's words for it: `dram`, `numa:1`, `file`, `mapped`, `emulated:cxl`, `simulated:optane`.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] const TierModel& model() const noexcept { return model_; }
   [[nodiscard]] Bytes capacity() const noexcept { return capacity_; }
@@ -68,6 +70,8 @@ class TIER_EXPORT Tier {
   [[nodiscard]] bool reserves() const noexcept { return reserves_; }
   /// True where the memory at `base()` is private pages, which may change places with those of a window.
   [[nodiscard]] bool has_private_pages() const noexcept { return private_pages_; }
+  /// Which nodes pages are to come from that take the place of its own in a window; null where any will do.
+  [[nodiscard]] const PagePolicy* page_policy() const noexcept { return page_policy_; }
   /// True where the child of a fork finds a copy of its bytes at `base()`. Else it faults there.
   [[nodiscard]] bool is_copied_by_fork() const noexcept { return copied_by_fork_; }
 
@@ -119,6 +123,7 @@ class TIER_EXPORT Tier {
   bool charges_ = false;
   bool reserves_ = false;
   bool private_pages_ = false;
+  const PagePolicy* page_policy_ = nullptr;
   bool copied_by_fork_ = true;
   bool checks_accesses_ = false;
 };

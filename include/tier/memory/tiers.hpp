@@ -15,7 +15,7 @@
 
 namespace tier {
 
-enum class TierKind : std::uint8_t { Dram, File, Mapped, Emulated, Simulated };
+enum class TierKind : std::uint8_t { Dram, File, Mapped, Emulated, Simulated, Numa, Pmem, Memkind };
 
 /// How a file tier does its I/O.
 enum class IoEngine : std::uint8_t {
@@ -24,12 +24,21 @@ enum class IoEngine : std::uint8_t {
   Threads
 };
 
+/// The pages of memory. Full windows take pages of the first and the last kind from their tier; reserved ones stay there.
+enum class PageKind : std::uint8_t {
+  Huge,     ///< transparent huge pages, where the system gives them
+  Hugetlb,  ///< huge pages that the administrator has reserved (`vm.nr_hugepages`), of the system's default size
+  Small
+};
+
 /// What a tier is to be; nothing exists until `make_tier`. `tier/memory/spec.hpp` reads and writes it as text.
 struct TierSpec {
   TierKind kind = TierKind::Dram;
-  std::string model;  ///< of an emulated or simulated device: one of `model_names()`
-  std::string path;   ///< of a file: an existing directory, or a new file in one
+  std::string model;  ///< of an emulated or simulated device: one of `model_names()`; of `memkind` its kind
+  std::string path;   ///< of a file: an existing directory, or a new file in one; of `pmem` also a DAX device
   Bytes size;
+  std::string nodes{};              ///< of memory on NUMA nodes: `1`, `0-1`, `0,2`
+  PageKind pages = PageKind::Huge;  ///< of memory
   bool prefault = true;  ///< memory is faulted in at once, or else in extents as regions are reserved
   IoEngine engine = IoEngine::Automatic;
   std::shared_ptr<IoFaults> faults;  ///< of a test; null otherwise
@@ -40,6 +49,17 @@ struct TierSpec {
 namespace tiers {
 /// Anonymous memory on huge pages.
 [[nodiscard]] TIER_EXPORT TierSpec dram(Bytes size);
+/// The same on NUMA nodes, as CXL expanders and HBM are: bound to one node, or interleaved over several. Needs a library
+/// that was built with `TIER_WITH_NUMA`.
+/// \param nodes  numbers and ranges: `1`, `0-1`, `0,2`
+[[nodiscard]] TIER_EXPORT TierSpec numa(std::string nodes, Bytes size);
+/// Persistent memory as scratch space: a file on a DAX file system, or a DAX device. Elsewhere it is a mapped file, as its
+/// description says. Needs a library that was built with `TIER_WITH_PMEM`.
+[[nodiscard]] TIER_EXPORT TierSpec pmem(std::string path, Bytes size);
+/// Memory that the library memkind finds. Needs a library that was built with `TIER_WITH_MEMKIND`.
+/// \param kind  `HBW`, `DAX_KMEM`, `HIGHEST_CAPACITY`, `HIGHEST_CAPACITY_LOCAL`, `LOWEST_LATENCY_LOCAL`,
+///              `HIGHEST_BANDWIDTH_LOCAL`, as memkind names them, or a directory, in which it makes a file
+[[nodiscard]] TIER_EXPORT TierSpec memkind(std::string kind, Bytes size);
 /// A scratch file, read and written past the page cache; the CPU cannot address it.
 [[nodiscard]] TIER_EXPORT TierSpec file(std::string path, Bytes size);
 /// A scratch file mapped into memory; its space is reserved with its regions, so that no store finds the disk full.
@@ -50,8 +70,8 @@ namespace tiers {
 [[nodiscard]] TIER_EXPORT TierSpec simulated(std::string model, Bytes size);
 }  // namespace tiers
 
-/// \throws  `ConfigError` for an unknown model or a size of zero, `TierError` naming the system call that failed,
-///          the tier and its path.
+/// \throws  `ConfigError` for an unknown model, a size of zero, nodes that are no list, or a kind that this library was
+///          built without; `TierError` naming the system call that failed, the tier and its path or node.
 /// \threadsafety  May be called by any thread, as all of this page.
 [[nodiscard]] TIER_EXPORT std::unique_ptr<Tier> make_tier(const TierSpec& spec);
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/memkind_tier.hpp"
+
+#include <tier/core/assert.hpp>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <array>
+
+#if defined(TIER_WITH_MEMKIND)
+#include <memkind.h>
+#include <tier/memory/discovery.hpp>
+
+#include <cerrno>
+#include <utility>
+
+#include "memory/mapping.hpp"
+#include "memory/numa_nodes.hpp"
+#endif
+
+namespace tier {
+namespace {
+
+constexpr std::array<std::string_view, 6> names{"HBW",
+                                                "DAX_KMEM",
+                                                "HIGHEST_CAPACITY",
+                                                "HIGHEST_CAPACITY_LOCAL",
+                                                "LOWEST_LATENCY_LOCAL",
+                                                "HIGHEST_BANDWIDTH_LOCAL"};
+
+bool is_path(std::string_view kind) noexcept { return kind.find('/') != std::string_view::npos; }
+
+}  // namespace
+
+std::string memkind_names() {
+  std::string text;
+  for (const auto name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+bool is_memkind(std::string_view kind) noexcept {
+  return is_path(kind) || std::ranges::find(names, kind) != names.end();
+}
+
+#if defined(TIER_WITH_MEMKIND)
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+::memkind_t fixed_kind(std::string_view name) {
+  const std::array<::memkind_t, names.size()> kinds{MEMKIND_HBW,
+                                                    MEMKIND_DAX_KMEM,
+                                                    MEMKIND_HIGHEST_CAPACITY,
+                                                    MEMKIND_HIGHEST_CAPACITY_LOCAL,
+                                                    MEMKIND_LOWEST_LATENCY_LOCAL,
+                                                    MEMKIND_HIGHEST_BANDWIDTH_LOCAL};
+  return kinds.at(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
+}
+
+/// memkind's codes are negative, those of its allocations the system's.
+[[noreturn]] void fail(const std::string& call, const std::string& tier, int error) {
+  const auto subject = call + " for tier " + tier;
+  if (error > 0) throw TierError{{error, std::generic_category()}, subject};
+  std::array<char, MEMKIND_ERROR_MESSAGE_SIZE> text{};
+  ::memkind_error_message(error, text.data(), text.size());
+  const auto code = error == MEMKIND_ERROR_MALLOC || error == MEMKIND_ERROR_MMAP
+                        ? std::errc::not_enough_memory
+                    : error == MEMKIND_ERROR_INVALID ? std::errc::invalid_argument
+                                                     : std::errc::no_such_device;
+  throw TierError{std::make_error_code(code), subject + " (" + text.data() + ")"};
+}
+
+/// Owns one allocation, and its kind where that is a file's.
+class MemkindMemory {
+ public:
+  MemkindMemory(const std::string& kind, std::size_t size, const std::string& tier)
+      : own_kind_{is_path(kind)}, kind_{own_kind_ ? create(kind, tier) : available(kind, tier)} {
+    void* memory = nullptr;
+    if (const int error = ::memkind_posix_memalign(kind_, &memory, huge_page, size); error != 0) {
+      destroy_kind();
+      fail("memkind_posix_memalign of " + to_human(Bytes{size}), tier, error);
+    }
+    data_ = static_cast<std::byte*>(memory);
+  }
+  ~MemkindMemory() {
+    ::memkind_free(kind_, data_);
+    destroy_kind();
+  }
+  MemkindMemory(const MemkindMemory&) = delete;
+  MemkindMemory& operator=(const MemkindMemory&) = delete;
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+
+ private:
+  static ::memkind_t create(const std::string& directory, const std::string& tier) {
+    ::memkind_t kind = nullptr;
+    const int error = ::memkind_create_pmem(directory.c_str(), 0, &kind);  // as large as there is space
+    if (error != 0) fail("memkind_create_pmem in \"" + directory + "\"", tier, error);
+    return kind;
+  }
+  static ::memkind_t available(const std::string& name, const std::string& tier) {
+    const auto kind = fixed_kind(name);
+    if (const int error = ::memkind_check_available(kind); error != 0)
+      fail("memkind_check_available", tier, error);
+    return kind;
+  }
+  void destroy_kind() noexcept {
+    if (own_kind_) ::memkind_destroy_kind(kind_);
+  }
+
+  bool own_kind_;
+  ::memkind_t kind_;
+  std::byte* data_ = nullptr;
+};
+
+class MemkindTier final : public Tier {
+ public:
+  MemkindTier(const TierSpec& spec, const MemkindModels& models)
+      : Tier{"memkind:" + spec.model, models.kind, spec.size},
+        is_file_{is_path(spec.model)},
+        size_{round_up(spec.size.count, huge_page)},
+        memory_{spec.model, size_, name_} {
+    base_ = memory_.data();
+    copied_by_fork_ = !is_file_;
+    if (const int error = fault_in(spec.prefault); error != 0)
+      throw TierError{{error, std::generic_category()},
+                      "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) + " for tier " + name_};
+    if (!is_file_)
+      find_node(models);
+    else if (is_persistent_ = ::memkind_check_dax_path(spec.model.c_str()) == 0; !is_persistent_)
+      model_ = models.mapped;
+  }
+
+  std::string description() const override {
+    if (!is_file_) return "memory by memkind" + (where_.empty() ? "" : " of " + where_);
+    return is_persistent_ ? "persistent memory by memkind"
+                          : "mapped scratch file by memkind, which is no persistent memory";
+  }
+  void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
+    copy_requests(direction, memory_.data(), requests);
+  }
+
+ private:
+  /// One page at least, which tells where the rest will be.
+  int fault_in(bool all) noexcept {
+    const auto bound = is_file_ ? 0_B : memory_bound();
+    if (all && bound != 0_B && capacity_ > bound) return ENOMEM;
+    return all ? populate_in_parallel(memory_.data(), size_) : populate(memory_.data(), page_size());
+  }
+  void find_node(const MemkindModels& models) {
+    const auto system = std::make_shared<NumaSystem>();
+    void* page = memory_.data();
+    int node = -1;
+    if (system->locate({&page, 1}, {&node, 1}) || node < 0) return;
+    const NumaNodes nodes{std::to_string(node), name_, system};
+    model_ = nodes.model(models.with_cpus, models.without_cpus);
+    where_ = nodes.description();
+  }
+
+  bool is_file_, is_persistent_ = false;
+  std::size_t size_;
+  MemkindMemory memory_;
+  std::string where_;
+};
+
+}  // namespace
+
+bool has_memkind() noexcept { return true; }
+
+std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const MemkindModels& models) {
+  if (!is_memkind(spec.model))
+    throw ConfigError{"unknown kind", spec.model, 0, memkind_names() + ", or a directory"};
+  return std::make_unique<MemkindTier>(spec, models);
+}
+
+#else
+
+bool has_memkind() noexcept { return false; }
+
+std::unique_ptr<Tier> make_memkind_tier(const TierSpec&, const MemkindModels&) {
+  TIER_VERIFY(false, "the library was built with memkind");
+  return nullptr;
+}
+
+#endif
+
+}  // namespace tier

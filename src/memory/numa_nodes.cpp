@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/numa_nodes.hpp"
+
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "memory/mapping.hpp"
+#include "memory/system_files.hpp"
+
+namespace tier {
+namespace {
+
+constexpr std::size_t most_asked = 65'536;  // pages: all of 256 MiB in small ones, in some 10 ms
+/// What the kernel keeps of a node's memory for itself. A guess: its watermarks are below a hundredth.
+constexpr std::size_t kept_share = 64;
+
+std::string allowed_only(const std::error_code& error) {
+  const bool denied = error == std::errc::operation_not_permitted;
+  return denied ? " (in a container, seccomp may deny it: it needs CAP_SYS_NICE with Docker's rules)" : "";
+}
+
+std::error_code error_code(std::errc error) { return std::make_error_code(error); }
+
+/// A number of HMAT's, in its unit; 0: firmware says nothing.
+double declared(const NumaSystem& system, unsigned node, const char* what) {
+  const auto line = read_line(system.node_path(node) + "/access0/initiators/" + what);
+  return static_cast<double>(to_number(line).value_or(0));
+}
+
+bool has_cpus(const NumaSystem& system, unsigned node) {
+  return !read_line(system.node_path(node) + "/cpulist").empty();
+}
+
+TierModel model_of(const NumaSystem& system, unsigned node, TierModel model) {
+  constexpr double megabyte = 1e6;
+  if (const auto rate = declared(system, node, "read_bandwidth"); rate > 0)
+    model.read_bytes_per_second = rate * megabyte;
+  if (const auto rate = declared(system, node, "write_bandwidth"); rate > 0)
+    model.write_bytes_per_second = rate * megabyte;
+  if (const auto latency = declared(system, node, "read_latency"); latency > 0)
+    model.latency = std::chrono::nanoseconds{static_cast<std::int64_t>(latency)};
+  return model;
+}
+
+}  // namespace
+
+NumaNodes::NumaNodes(std::string_view list, std::string tier, std::shared_ptr<const NumaSystem> system)
+    : tier_{std::move(tier)}, system_{std::move(system)}, policy_{PagePolicy::Mode::Bind, {}} {
+  const auto ids = parse_node_list(list);
+  if (const auto error = system_->supported()) {
+    const bool absent = error == std::errc::function_not_supported;
+    throw TierError{error, "get_mempolicy for tier " + tier_ +
+                               (absent ? " (the kernel has no NUMA support)" : allowed_only(error))};
+  }
+  for (const auto id : ids) {
+    check(id);
+    nodes_.push_back({id, 1});
+  }
+  if (nodes_.size() > 1) read_weights();
+  for (const auto& node : nodes_) weights_ += node.weight;
+  policy_ = PagePolicy{ids.size() == 1 ? PagePolicy::Mode::Bind : PagePolicy::Mode::WeightedInterleave, ids};
+}
+
+void NumaNodes::check(unsigned node) const {
+  const auto path = system_->node_path(node);
+  const auto subject = "node " + std::to_string(node) + " for tier " + tier_;
+  if (!std::filesystem::exists(path))
+    throw TierError{
+        error_code(std::errc::no_such_device),
+        subject + " (the system has " + read_line(system_->sysfs() + "/devices/system/node/online") + ")"};
+  if (read_kib(path + "/meminfo", "MemTotal:") == 0_B)
+    throw TierError{error_code(std::errc::not_enough_memory), subject + ", which has no memory"};
+  if (!system_->allows(node))
+    throw TierError{error_code(std::errc::operation_not_permitted),
+                    subject + ", which is outside this process's cpuset (Mems_allowed)"};
+}
+
+TierModel NumaNodes::model(const TierModel& with_cpus, const TierModel& without_cpus) const {
+  TierModel all = without_cpus;
+  double latency = 0;
+  all.read_bytes_per_second = all.write_bytes_per_second = std::numeric_limits<double>::max();
+  for (const auto& node : nodes_) {
+    const auto one = model_of(*system_, node.id, has_cpus(*system_, node.id) ? with_cpus : without_cpus);
+    const double share = static_cast<double>(node.weight) / static_cast<double>(weights_);
+    all.read_bytes_per_second = std::min(all.read_bytes_per_second, one.read_bytes_per_second / share);
+    all.write_bytes_per_second = std::min(all.write_bytes_per_second, one.write_bytes_per_second / share);
+    latency += share * static_cast<double>(one.latency.count());
+  }
+  all.latency = std::chrono::nanoseconds{static_cast<std::int64_t>(latency)};
+  return all;
+}
+
+void NumaNodes::bind(std::byte* begin, std::size_t size) {
+  auto error = system_->bind(begin, size, policy_);
+  if (error == std::errc::invalid_argument && policy_.mode() == PagePolicy::Mode::WeightedInterleave) {
+    std::vector<unsigned> ids;
+    for (const auto& node : nodes_) ids.push_back(node.id);
+    policy_ = PagePolicy{PagePolicy::Mode::Interleave, ids};  // before Linux 6.9
+    error = system_->bind(begin, size, policy_);
+  }
+  if (error) throw TierError{error, "mbind for tier " + tier_ + allowed_only(error)};
+  error = system_->try_in_thread(policy_);
+  if (error)
+    throw TierError{error, "set_mempolicy, which windows need, for tier " + tier_ + allowed_only(error)};
+}
+
+/// From Linux 6.9 on; before it turns are equal.
+void NumaNodes::read_weights() {
+  for (auto& node : nodes_) {
+    const auto path =
+        system_->sysfs() + "/kernel/mm/mempolicy/weighted_interleave/node" + std::to_string(node.id);
+    const auto weight = to_number(read_line(path)).value_or(1);
+    node.weight = static_cast<unsigned>(std::max<std::size_t>(weight, 1));
+  }
+}
+
+std::size_t NumaNodes::share(const Node& node, std::size_t size) const {
+  return size / weights_ * node.weight + size % weights_;
+}
+
+/// Free, or a page cache that the kernel would give up.
+Bytes NumaNodes::available(unsigned node) const {
+  const auto path = system_->node_path(node) + "/meminfo";
+  const auto reclaimable =
+      read_kib(path, "Active(file):") + read_kib(path, "Inactive(file):") + read_kib(path, "SReclaimable:");
+  const auto all = read_kib(path, "MemFree:") + reclaimable;
+  const auto kept = read_kib(path, "MemTotal:") / kept_share;
+  return all > kept ? all - kept : 0_B;
+}
+
+std::string NumaNodes::lacking(std::size_t size, PageKind pages) const {
+  for (const auto& node : nodes_) {
+    const auto needed = share(node, size);
+    const auto name = "node " + std::to_string(node.id);
+    if (pages != PageKind::Hugetlb) {
+      const auto free = available(node.id);
+      if (needed > free.count) return name + " has " + to_human(free) + " free of " + to_human(Bytes{needed});
+      continue;
+    }
+    const auto page = std::max<std::size_t>(huge_page_pool().page.count, 1);
+    const auto count = (needed + page - 1) / page;
+    const auto file =
+        system_->node_path(node.id) + "/hugepages/hugepages-" + std::to_string(page >> 10) + "kB/";
+    const auto free = to_number(read_line(file + "free_hugepages")).value_or(0);
+    if (count > free)
+      return name + " has " + std::to_string(free) + " free huge pages of " + std::to_string(count) +
+             ": reserve them in " + file + "nr_hugepages";
+  }
+  return {};
+}
+
+std::string NumaNodes::room() const {
+  std::string text;
+  for (const auto& node : nodes_)
+    text.append(text.empty() ? "node " : ", node ")
+        .append(std::to_string(node.id) + " has " + to_human(available(node.id)) + " free");
+  return text;
+}
+
+NumaNodes::Places NumaNodes::find(std::byte* begin, std::size_t size) const {
+  constexpr std::size_t together = 512;
+  const auto all = size / page_size(), step = std::max<std::size_t>((all + most_asked - 1) / most_asked, 1);
+  Places places;
+  std::map<int, std::size_t> elsewhere;
+  std::array<void*, together> pages;
+  std::array<int, together> found;
+  for (std::size_t at = 0; at < all;) {
+    std::size_t count = 0;
+    for (; count < together && at < all; at += step) pages[count++] = begin + at * page_size();
+    places.error = system_->locate(std::span{pages}.first(count), std::span{found}.first(count));
+    if (places.error) return places;
+    for (const int node : std::span{found}.first(count)) {
+      if (node < 0) continue;
+      ++places.asked;
+      const bool ours =
+          std::ranges::any_of(nodes_, [&](const Node& n) { return std::cmp_equal(n.id, node); });
+      if (!ours) ++elsewhere[node], ++places.astray;
+    }
+  }
+  for (const auto& [node, count] : elsewhere)
+    places.where.append(places.where.empty() ? "node " : ", node ")
+        .append(std::to_string(node) + ": " + std::to_string(count));
+  return places;
+}
+
+std::string NumaNodes::description() const {
+  if (nodes_.size() == 1) return "node " + std::to_string(nodes_.front().id);
+  std::string ids, turns;
+  bool weighted = false;
+  for (const auto& node : nodes_) {
+    ids.append(ids.empty() ? "" : ",").append(std::to_string(node.id));
+    turns.append(turns.empty() ? "" : ":").append(std::to_string(node.weight));
+    weighted = weighted || node.weight != nodes_.front().weight;
+  }
+  return "nodes " + ids + " in turns" + (weighted ? " of " + turns : "");
+}
+
+}  // namespace tier

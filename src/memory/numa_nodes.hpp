@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The nodes that a tier's memory lies on.
+#include <tier/core/bytes.hpp>
+#include <tier/memory/tiers.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memory/numa_system.hpp"
+
+namespace tier {
+
+/// Puts memory on nodes, and asks where it is.
+/// \threadsafety  Immutable after `bind`.
+class NumaNodes {
+ public:
+  /// \param tier  for errors
+  /// \throws      `ConfigError` if `list` is none, `TierError` naming the tier and the node if the system has no NUMA, or
+  ///              if a node does not exist, has no memory, or is not allowed to this process
+  NumaNodes(std::string_view list, std::string tier, std::shared_ptr<const NumaSystem> system);
+
+  /// As firmware declares the nodes (HMAT), or else by whether they have CPUs: bandwidths together, latency on average.
+  [[nodiscard]] TierModel model(const TierModel& with_cpus, const TierModel& without_cpus) const;
+  [[nodiscard]] const PagePolicy& policy() const noexcept { return policy_; }
+
+  /// Memory of the range comes from the nodes from now on, in turns where there are several.
+  /// \throws  `TierError` naming the call that was refused
+  void bind(std::byte* begin, std::size_t size);
+
+  /// What the nodes lack for `size` bytes more, in words; empty if they have it. The system would end a program
+  /// that asks a node for more than it has.
+  [[nodiscard]] std::string lacking(std::size_t size, PageKind pages) const;
+  /// How much is free on the nodes, in words.
+  [[nodiscard]] std::string room() const;
+
+  /// Pages of a range, as many as are asked for.
+  struct Places {
+    std::size_t asked = 0;    ///< pages that are in memory
+    std::size_t astray = 0;   ///< those of them that are on other nodes
+    std::string where{};      ///< these: `node 0: 3`
+    std::error_code error{};  ///< the system does not say
+  };
+  /// Asks the system where pages are: all of up to 65,536, else no more than that, at even distances.
+  [[nodiscard]] Places find(std::byte* begin, std::size_t size) const;
+
+  /// `node 1`, `nodes 0,2 in turns`, `nodes 0,2 in turns of 3:1`
+  [[nodiscard]] std::string description() const;
+
+ private:
+  struct Node {
+    unsigned id;
+    unsigned weight;  // pages in a turn
+  };
+  [[nodiscard]] std::size_t share(const Node& node, std::size_t size) const;
+  [[nodiscard]] Bytes available(unsigned node) const;
+  void check(unsigned node) const;
+  void read_weights();
+
+  std::string tier_;
+  std::shared_ptr<const NumaSystem> system_;
+  std::vector<Node> nodes_;
+  std::size_t weights_ = 0;  // their sum
+  PagePolicy policy_;
+};
+
+}  // namespace tier

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What the system says of NUMA nodes, and does with memory on them; a test puts another in its place.
+#include <cstddef>
+#include <span>
+#include <string>
+#include <system_error>
+
+#include "memory/page_policy.hpp"
+
+namespace tier {
+
+/// \threadsafety  Immutable.
+class NumaSystem {
+ public:
+  /// Whether this library was built with libnuma. Without it every call fails with `ENOSYS`.
+  [[nodiscard]] static bool is_built_in() noexcept;
+
+  /// \param sysfs  what is `/sys` elsewhere
+  explicit NumaSystem(std::string sysfs = "/sys") : sysfs_{std::move(sysfs)} {}
+  virtual ~NumaSystem() = default;
+  NumaSystem(const NumaSystem&) = delete;
+  NumaSystem& operator=(const NumaSystem&) = delete;
+
+  [[nodiscard]] const std::string& sysfs() const noexcept { return sysfs_; }
+  [[nodiscard]] std::string node_path(unsigned node) const {
+    return sysfs_ + "/devices/system/node/node" + std::to_string(node);
+  }
+
+  /// Whether threads have memory policies here.
+  [[nodiscard]] virtual std::error_code supported() const noexcept;
+  /// Whether this process may have memory of the node (cpusets).
+  [[nodiscard]] virtual bool allows(unsigned node) const noexcept;
+  /// Whether a thread may have the policy for a while.
+  [[nodiscard]] virtual std::error_code try_in_thread(const PagePolicy& policy) const noexcept;
+  /// Pages of the range come from the policy's nodes from now on.
+  [[nodiscard]] virtual std::error_code bind(std::byte* begin, std::size_t size,
+                                             const PagePolicy& policy) const noexcept;
+  /// \param[out] nodes  that of each page, or a negative error where it has none: -ENOENT of one not there yet
+  [[nodiscard]] virtual std::error_code locate(std::span<void*> pages, std::span<int> nodes) const noexcept;
+
+ private:
+  std::string sysfs_;
+};
+
+}  // namespace tier

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  From which NUMA nodes the system takes pages.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
+
+#include "memory/node_list.hpp"
+
+namespace tier {
+
+/// One of the system's memory policies, for a range of addresses or for what a thread asks for.
+class PagePolicy {
+ public:
+  enum class Mode : std::uint8_t { Bind, Interleave, WeightedInterleave };
+  using Mask = std::array<unsigned long, max_nodes / (8 * sizeof(unsigned long))>;
+
+  PagePolicy(Mode mode, std::span<const unsigned> nodes) noexcept;
+
+  [[nodiscard]] Mode mode() const noexcept { return mode_; }
+  /// As `mbind` and `set_mempolicy` take them.
+  [[nodiscard]] int system_mode() const noexcept;
+  [[nodiscard]] const Mask& mask() const noexcept { return mask_; }
+
+ private:
+  Mode mode_;
+  Mask mask_{};
+};
+
+/// Gives this thread a policy until the end of the scope, and then that which it had. Nothing where `policy` is null.
+class ThreadPolicy {
+ public:
+  explicit ThreadPolicy(const PagePolicy* policy) noexcept;
+  ~ThreadPolicy();
+  ThreadPolicy(const ThreadPolicy&) = delete;
+  ThreadPolicy& operator=(const ThreadPolicy&) = delete;
+
+  /// That of the system call that was refused: the thread's own policy is then in force.
+  [[nodiscard]] std::error_code error() const noexcept { return error_; }
+
+ private:
+  bool changed_ = false;
+  int mode_ = 0;
+  PagePolicy::Mask mask_;  // what is restored; written before it is read
+  std::error_code error_;
+};
+
+}  // namespace tier

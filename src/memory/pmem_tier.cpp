@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/pmem_tier.hpp"
+
+#include <tier/core/assert.hpp>
+
+#if defined(TIER_WITH_PMEM)
+#include <libpmem.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <tier/core/error.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "memory/file_tiers.hpp"
+#endif
+
+namespace tier {
+
+#if defined(TIER_WITH_PMEM)
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+[[noreturn]] void fail(const std::string& path, const std::string& problem, int error = errno) {
+  throw TierError{{error, std::generic_category()},
+                  "pmem_map_file of \"" + path + "\" for tier pmem (" + problem + ")"};
+}
+
+bool is_device(const std::string& path) noexcept {
+  struct ::stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+/// Owns what libpmem has mapped: all of a file or a device.
+class PmemMapping {
+ public:
+  /// \param name  for errors   \param least  bytes that there must be
+  PmemMapping(const std::string& path, const std::string& name, std::size_t least) {
+    int is_pmem = 0;
+    data_ = static_cast<std::byte*>(::pmem_map_file(path.c_str(), 0, 0, 0, &size_, &is_pmem));
+    if (data_ == nullptr) fail(name, ::pmem_errormsg());
+    is_pmem_ = is_pmem != 0;
+    if (size_ < least)
+      refuse(name, "it has " + to_human(Bytes{size_}) + " of " + to_human(Bytes{least}), ENOSPC);
+    if (reinterpret_cast<std::uintptr_t>(data_) % huge_page != 0)
+      refuse(name, "it lies at no multiple of 2 MiB; PMEM_MMAP_HINT says where", EINVAL);
+    ::madvise(data_, size_, MADV_DONTFORK);  // a child would write the parent's bytes
+  }
+  ~PmemMapping() { ::pmem_unmap(data_, size_); }
+  PmemMapping(const PmemMapping&) = delete;
+  PmemMapping& operator=(const PmemMapping&) = delete;
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] bool is_pmem() const noexcept { return is_pmem_; }
+
+  /// By non-temporal stores; one wait for all of them.
+  void write(std::span<IoRequest> requests) const noexcept {
+    for (auto& request : requests) {
+      request.error = {};
+      if (request.size == 0) continue;  // and the memory perhaps null
+      ::pmem_memcpy(data_ + request.offset, request.memory, request.size,
+                    PMEM_F_MEM_NODRAIN | PMEM_F_MEM_NONTEMPORAL);
+    }
+    ::pmem_drain();
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& name, const std::string& problem, int error) {
+    ::pmem_unmap(data_, size_);
+    fail(name, problem, error);
+  }
+
+  std::byte* data_;
+  std::size_t size_ = 0;
+  bool is_pmem_ = false;
+};
+
+/// All of a request, by the system, which tells of a bad block where a load or a store would raise SIGBUS.
+std::error_code read_or_write(int file, Direction direction, IoRequest request) noexcept {
+  while (request.size > 0) {
+    const auto at = static_cast<::off_t>(request.offset);
+    const auto n = direction == Direction::Read ? ::pread(file, request.memory, request.size, at)
+                                                : ::pwrite(file, request.memory, request.size, at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? last_system_error() : std::make_error_code(std::errc::io_error);
+    request.offset += static_cast<std::uint64_t>(n);
+    request.memory += n;
+    request.size -= static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+TierSpec in_huge_pages(TierSpec spec) {
+  spec.size = Bytes{round_up(spec.size.count, huge_page)};
+  return spec;
+}
+
+/// A scratch file, on a DAX file system or on another.
+class PmemFileTier final : public ScratchTier {
+ public:
+  PmemFileTier(const TierSpec& spec, const TierModel& persistent, const TierModel& mapped)
+      : ScratchTier{in_huge_pages(spec), "pmem", mapped, ScratchFile::Mode::Buffered},
+        memory_{"/proc/self/fd/" + std::to_string(file_.descriptor()), spec.path, spec.size.count} {
+    if (memory_.is_pmem()) model_ = persistent;
+    capacity_ = spec.size;
+    base_ = memory_.data();
+    copied_by_fork_ = false;
+  }
+
+  std::string description() const override {
+    const auto place = " in " + path_ + " (" + file_.file_system() + ")";
+    return memory_.is_pmem() ? "persistent memory, scratch file" + place
+                             : "mapped scratch file" + place + ", which is no persistent memory";
+  }
+  void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
+    if (direction == Direction::Write && memory_.is_pmem()) return memory_.write(requests);
+    for (auto& request : requests) request.error = read_or_write(file_.descriptor(), direction, request);
+  }
+
+ private:
+  PmemMapping memory_;
+};
+
+/// A device as a whole; what was in it is lost.
+class PmemDeviceTier final : public Tier {
+ public:
+  PmemDeviceTier(const TierSpec& spec, const TierModel& model)
+      : Tier{"pmem", model, spec.size}, path_{spec.path}, memory_{path_, path_, spec.size.count} {
+    base_ = memory_.data();
+    copied_by_fork_ = false;
+  }
+
+  std::string description() const override { return "persistent memory, device " + path_; }
+  void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
+    if (direction == Direction::Write) return memory_.write(requests);
+    copy_requests(direction, memory_.data(), requests);
+  }
+
+ private:
+  std::string path_;
+  PmemMapping memory_;
+};
+
+}  // namespace
+
+bool has_pmem() noexcept { return true; }
+
+std::unique_ptr<Tier> make_pmem_tier(const TierSpec& spec, const TierModel& persistent,
+                                     const TierModel& mapped) {
+  if (is_device(spec.path)) return std::make_unique<PmemDeviceTier>(spec, persistent);
+  return std::make_unique<PmemFileTier>(spec, persistent, mapped);
+}
+
+#else
+
+bool has_pmem() noexcept { return false; }
+
+std::unique_ptr<Tier> make_pmem_tier(const TierSpec&, const TierModel&, const TierModel&) {
+  TIER_VERIFY(false, "the library was built with libpmem");
+  return nullptr;
+}
+
+#endif
+
+}  // namespace tier

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Memory on NUMA nodes, of machines that are made up as files.
+#include <doctest/doctest.h>
+#include <tier/core/error.hpp>
+#include <tier/memory/tiers.hpp>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "memory/memory_tiers.hpp"
+#include "memory/node_list.hpp"
+#include "memory/numa_nodes.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace tier;
+using test::message_of;
+using Mode = PagePolicy::Mode;
+
+namespace {
+
+constexpr TierModel near{40e9, 40e9, std::chrono::nanoseconds{100}, 32, 64_B, true, false};
+constexpr TierModel far{20e9, 20e9, std::chrono::nanoseconds{300}, 32, 64_B, true, false};
+
+std::error_code error_of(int number) { return {number, std::generic_category()}; }
+
+/// Nodes in a folder instead of /sys, and calls that do as the test says; all memory is on the first node.
+class MadeUpSystem final : public NumaSystem {
+ public:
+  MadeUpSystem() : MadeUpSystem{std::make_unique<test::TemporaryDirectory>()} {}
+
+  void add_node(unsigned node, const std::string& cpus, Bytes total, Bytes free, Bytes cached = 0_B) const {
+    const auto prefix = "Node " + std::to_string(node) + " ";
+    const auto line = [&](const char* name, Bytes size) {
+      return prefix + name + ":       " + std::to_string(size.count >> 10) + " kB\n";
+    };
+    write(node, "cpulist", cpus + "\n");
+    write(node, "meminfo",
+          line("MemTotal", total) + line("MemFree", free) + line("Inactive(file)", cached) +
+              line("SReclaimable", 0_B));
+  }
+  void write(unsigned node, const std::string& file, const std::string& text) const {
+    write(std::filesystem::path{node_path(node)} / file, text);
+  }
+  static void write(const std::filesystem::path& path, const std::string& text) {
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream{path} << text;
+  }
+
+  std::error_code supported() const noexcept override { return support; }
+  bool allows(unsigned node) const noexcept override { return node != forbidden; }
+  std::error_code try_in_thread(const PagePolicy&) const noexcept override { return thread_error; }
+  std::error_code bind(std::byte*, std::size_t size, const PagePolicy& policy) const noexcept override {
+    modes.push_back(policy.mode());
+    masks.push_back(policy.mask()[0]);
+    bound += size;
+    return policy.mode() == Mode::WeightedInterleave ? weighted_error : bind_error;
+  }
+  std::error_code locate(std::span<void*> pages, std::span<int> nodes) const noexcept override {
+    asked += pages.size();
+    for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = i < astray ? stray_node : 0;
+    return locate_error;
+  }
+
+  std::error_code support, bind_error, thread_error, weighted_error, locate_error;
+  unsigned forbidden = max_nodes;
+  std::size_t astray = 0;  // of each call
+  int stray_node = 1;
+  mutable std::vector<Mode> modes;
+  mutable std::vector<unsigned long> masks;
+  mutable std::size_t bound = 0, asked = 0;
+
+ private:
+  explicit MadeUpSystem(std::unique_ptr<test::TemporaryDirectory> folder)
+      : NumaSystem{folder->path()}, folder_{std::move(folder)} {
+    write(std::filesystem::path{sysfs()} / "devices/system/node/online", "0-2\n");
+  }
+  std::unique_ptr<test::TemporaryDirectory> folder_;
+};
+
+/// Two sockets, and an expander without CPUs.
+std::shared_ptr<MadeUpSystem> make_machine() {
+  auto system = std::make_shared<MadeUpSystem>();
+  system->add_node(0, "0-3", 8_GiB, 4_GiB);
+  system->add_node(1, "4-7", 8_GiB, 4_GiB);
+  system->add_node(2, "", 16_GiB, 15_GiB);
+  return system;
+}
+
+std::unique_ptr<Tier> make(const std::string& nodes, const std::shared_ptr<MadeUpSystem>& system,
+                           Bytes size = 4_MiB, bool prefault = true) {
+  auto spec = tiers::numa(nodes, size);
+  spec.prefault = prefault;
+  return make_numa_tier(spec, near, far, system);
+}
+
+std::string refusal(const std::string& nodes, const std::shared_ptr<MadeUpSystem>& system,
+                    Bytes size = 4_MiB) {
+  return message_of<TierError>([&] { std::ignore = make(nodes, system, size); });
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a list of nodes is read in order, each once, whatever its ranges") {
+  using Nodes = std::vector<unsigned>;
+  CHECK(parse_node_list("1") == Nodes{1});
+  CHECK(parse_node_list("0-1") == Nodes{0, 1});
+  CHECK(parse_node_list("2,0") == Nodes{0, 2});
+  CHECK(parse_node_list("3-5,4,1-1") == Nodes{1, 3, 4, 5});
+  CHECK(parse_node_list("1023") == Nodes{1023});
+}
+
+TEST_CASE("a list of nodes that is none is refused with its position and what is allowed") {
+  const auto refused = [](const std::string& text) {
+    return message_of<ConfigError>([&] { std::ignore = parse_node_list(text); });
+  };
+  const std::string allowed = "; allowed: numbers below 1024 and ranges of them: 1, 0-1, 0,2";
+  CHECK(refused("") == "expected a node at position 0 of \"\"" + allowed);
+  CHECK(refused("0,") == "expected a node at position 2 of \"0,\"" + allowed);
+  CHECK(refused("0-") == "expected a node at position 2 of \"0-\"" + allowed);
+  CHECK(refused("all") == "expected a node at position 0 of \"all\"" + allowed);
+  CHECK(refused("1 ") == "expected , or the end of the nodes at position 1 of \"1 \"" + allowed);
+  CHECK(refused("0,3-1") == "a range that ends before it begins at position 2 of \"0,3-1\"" + allowed);
+  CHECK(refused("1024") == "no node that is possible at position 0 of \"1024\"" + allowed);
+  CHECK(refused("0,99999999999").starts_with("no node that is possible at position 2"));
+  CHECK(message_of<ConfigError>([] { std::ignore = make_tier(tiers::numa("x", 1_MiB)); }) ==
+        "expected a node at position 0 of \"x\"" + allowed);
+}
+
+TEST_CASE("without libnuma a tier on nodes is refused by the name of what is missing") {
+  if (NumaSystem::is_built_in()) {
+    MESSAGE("not without libnuma: this build has it");
+    return;
+  }
+  CHECK(message_of<ConfigError>([] { std::ignore = make_tier(tiers::numa("0", 1_MiB)); }) ==
+        "tier numa:0 needs libnuma, without which this libtier was built: TIER_WITH_NUMA=ON (on Debian the "
+        "package "
+        "libnuma-dev)");
+}
+
+TEST_CASE("memory is bound to one node, and taken from several in turns") {
+  const auto system = make_machine();
+  SUBCASE("one") {
+    const auto tier = make("2", system, 4_MiB, false);
+    CHECK(system->modes == std::vector{Mode::Bind});
+    CHECK(system->masks == std::vector{4UL});
+    CHECK(system->bound == (4_MiB).count);
+    CHECK(tier->name() == "numa:2");
+    REQUIRE(tier->page_policy() != nullptr);
+    CHECK(tier->page_policy()->mode() == Mode::Bind);
+    CHECK(tier->has_private_pages());
+  }
+  SUBCASE("several") {
+    const auto tier = make("0-1", system);
+    CHECK(system->modes == std::vector{Mode::WeightedInterleave});
+    CHECK(system->masks == std::vector{3UL});
+    CHECK(contains(tier->description(), "memory of nodes 0,1 in turns, "));
+    CHECK(tier->page_policy()->mode() == Mode::WeightedInterleave);
+  }
+  SUBCASE("several, on a kernel that knows no weights") {
+    system->weighted_error = error_of(EINVAL);
+    const auto tier = make("0,2", system);
+    CHECK(system->modes == std::vector{Mode::WeightedInterleave, Mode::Interleave});
+    CHECK(system->masks == std::vector{5UL, 5UL});
+    CHECK(tier->page_policy()->mode() == Mode::Interleave);
+  }
+}
+
+TEST_CASE("a tier on nodes is as fast as firmware says, and else as nodes with CPUs and without are") {
+  const auto system = make_machine();
+  CHECK(make("0", system)->model().latency == near.latency);
+  CHECK(make("2", system, 4_MiB, false)->model().latency == far.latency);
+  CHECK(make("2", system, 4_MiB, false)->model().read_bytes_per_second == far.read_bytes_per_second);
+  CHECK(make("2", system, 4_MiB, false)->model().addressable);
+
+  const std::string folder = "access0/initiators/";
+  system->write(2, folder + "read_bandwidth", "30000\n");
+  system->write(2, folder + "write_bandwidth", "12000\n");
+  system->write(2, folder + "read_latency", "250\n");
+  const auto declared = make("2", system, 4_MiB, false)->model();
+  CHECK(declared.read_bytes_per_second == 30e9);
+  CHECK(declared.write_bytes_per_second == 12e9);
+  CHECK(declared.latency == std::chrono::nanoseconds{250});
+
+  SUBCASE("what is zero or no number is not known") {
+    system->write(2, folder + "read_bandwidth", "0\n");
+    system->write(2, folder + "write_bandwidth", "fast\n");
+    system->write(2, folder + "read_latency", "0\n");
+    const auto unknown = make("2", system, 4_MiB, false)->model();
+    CHECK(unknown.read_bytes_per_second == far.read_bytes_per_second);
+    CHECK(unknown.write_bytes_per_second == far.write_bytes_per_second);
+    CHECK(unknown.latency == far.latency);
+  }
+  SUBCASE("the bandwidths of several add up as far as the slowest keeps up, latencies are averaged") {
+    const auto both = make("0,2", system)->model();
+    CHECK(both.read_bytes_per_second == 60e9);
+    CHECK(both.write_bytes_per_second == 24e9);
+    CHECK(both.latency == std::chrono::nanoseconds{175});
+  }
+  SUBCASE("by weight") {
+    MadeUpSystem::write(system->sysfs() + "/kernel/mm/mempolicy/weighted_interleave/node0", "3\n");
+    MadeUpSystem::write(system->sysfs() + "/kernel/mm/mempolicy/weighted_interleave/node2", "1\n");
+    const auto tier = make("0,2", system);
+    CHECK(tier->model().read_bytes_per_second == doctest::Approx(160e9 / 3));
+    CHECK(tier->model().write_bytes_per_second == doctest::Approx(48e9));
+    CHECK(tier->model().latency == std::chrono::nanoseconds{137});
+    CHECK(contains(tier->description(), "memory of nodes 0,2 in turns of 3:1"));
+  }
+}
+
+TEST_CASE("a node that this program cannot have is refused by its number, with the reason") {
+  const auto system = make_machine();
+  CHECK(refusal("7", system) == "node 7 for tier numa:7 (the system has 0-2): No such device");
+  CHECK(refusal("0,7", system).starts_with("node 7 for tier numa:0,7 "));
+  system->add_node(3, "8-11", 0_B, 0_B);
+  CHECK(refusal("3", system) == "node 3 for tier numa:3, which has no memory: Cannot allocate memory");
+  system->forbidden = 1;
+  CHECK(refusal("0-1", system) ==
+        "node 1 for tier numa:0-1, which is outside this process's cpuset (Mems_allowed): Operation not "
+        "permitted");
+}
+
+TEST_CASE("a system without NUMA, or one that denies it, is told by its call") {
+  const auto system = make_machine();
+  const std::string hint =
+      " (in a container, seccomp may deny it: it needs CAP_SYS_NICE with Docker's rules)";
+  system->support = error_of(ENOSYS);
+  CHECK(refusal("0", system) ==
+        "get_mempolicy for tier numa:0 (the kernel has no NUMA support): Function not implemented");
+  system->support = error_of(EPERM);
+  CHECK(refusal("0", system) == "get_mempolicy for tier numa:0" + hint + ": Operation not permitted");
+  system->support = {};
+  system->bind_error = error_of(EPERM);
+  CHECK(refusal("0", system) == "mbind for tier numa:0" + hint + ": Operation not permitted");
+  system->bind_error = error_of(ENOSYS);
+  CHECK(refusal("0", system) == "mbind for tier numa:0: Function not implemented");
+  system->bind_error = {};
+  system->thread_error = error_of(EPERM);
+  CHECK(refusal("0", system) ==
+        "set_mempolicy, which windows need, for tier numa:0" + hint + ": Operation not permitted");
+}
+
+TEST_CASE("what a node has not free is refused, before the system would end the program") {
+  const auto system = std::make_shared<MadeUpSystem>();
+  system->add_node(0, "0-3", 64_MiB, 5_MiB);
+  system->add_node(1, "4-7", 64_MiB, 40_MiB);
+  // A 64th of the node is left to the system.
+  CHECK(refusal("0", system, 5_MiB) ==
+        "memory of 5.00 MiB for tier numa:0 (node 0 has 4.00 MiB free of 5.00 MiB): "
+        "Cannot "
+        "allocate memory");
+  CHECK(make("0", system, 4_MiB)->capacity() == 4_MiB);
+  // In turns each has its share.
+  CHECK(contains(refusal("0-1", system, 10_MiB), "(node 0 has 4.00 MiB free of 5.00 MiB)"));
+  CHECK(make("0-1", system, 8_MiB)->capacity() == 8_MiB);
+  MadeUpSystem::write(system->sysfs() + "/kernel/mm/mempolicy/weighted_interleave/node1", "4\n");
+  CHECK(make("0-1", system, 10_MiB)->capacity() == 10_MiB);
+
+  SUBCASE("what the page cache would give up counts as free") {
+    system->add_node(0, "0-3", 64_MiB, 5_MiB, 32_MiB);
+    CHECK(make("0", system, 16_MiB)->capacity() == 16_MiB);
+  }
+  SUBCASE("as do regions, where memory is faulted in with them") {
+    const auto tier = make("0", system, 40_MiB, false);
+    CHECK(tier->reserve(0, 4096) == std::errc::not_enough_memory);
+    system->add_node(0, "0-3", 64_MiB, 32_MiB);
+    CHECK(!tier->reserve(0, 4096));
+  }
+}
+
+TEST_CASE("pages that are elsewhere after all are an error, or told of memory that is faulted in later") {
+  const auto system = make_machine();
+  system->astray = 3;
+  const auto count = (4_MiB).count / page_size();
+  const auto pages = std::to_string(count),
+             astray = std::to_string(3 * ((count + 511) / 512));  // of 512 at a time
+  CHECK(refusal("0", system) == "of " + pages + " pages of tier numa:0 " + astray +
+                                    " are elsewhere: node 1: " + astray +
+                                    " (node 0 has 3.88 GiB free): Cannot allocate memory");
+  system->astray = 0;
+  const auto tier = make("0", system);
+  CHECK(contains(tier->description(), "faulted in at once; " + pages + " pages asked, all are there"));
+  system->astray = 1;
+  CHECK(contains(tier->description(), "; of " + pages + " pages asked "));
+  CHECK(contains(tier->description(), " are elsewhere: node 1: "));
+  system->stray_node = -ENOENT;
+  CHECK(!contains(tier->description(), "elsewhere"));
+  system->locate_error = error_of(EPERM);
+  CHECK(contains(tier->description(),
+                 "; where pages are, the system does not say: move_pages: Operation not permitted"));
+}
+
+TEST_CASE("of large memory a part of the pages is asked, from its beginning to its end") {
+  const auto system = make_machine();
+  const NumaNodes nodes{"0", "numa:0", system};
+  CHECK(nodes.find(nullptr, 65'536 * page_size()).asked == 65'536);
+  system->asked = 0;
+  CHECK(nodes.find(nullptr, 70'000 * page_size()).asked == 35'000);
+  CHECK(system->asked == 35'000);
+  system->asked = 0;
+  CHECK(nodes.find(nullptr, 65'536 * 64 * page_size()).asked == 65'536);
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Persistent memory, and what is none.
+#include <doctest/doctest.h>
+#include <tier/core/error.hpp>
+#include <tier/memory/tiers.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "memory/pmem_tier.hpp"
+#include "support/hardware.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace tier;
+using test::message_of;
+
+namespace {
+
+std::string refusal(const std::string& path, Bytes size) {
+  return message_of<TierError>([&] { std::ignore = make_tier(tiers::pmem(path, size)); });
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Says so where the library was built without libpmem.
+bool has_library() {
+  if (!has_pmem()) MESSAGE("not without libpmem (TIER_WITH_PMEM)");
+  return has_pmem();
+}
+
+void check_bytes(Tier& tier, Bytes size) {
+  REQUIRE(!tier.reserve(0, size.count));
+  std::vector<std::byte> written(size.count), read(size.count);
+  for (std::size_t i = 0; i < size.count; ++i) written[i] = static_cast<std::byte>(i * 7 + i / 256);
+  std::vector<IoRequest> requests;
+  constexpr std::size_t step = 4096 * 3 + 1;
+  for (std::size_t at = 0; at < size.count; at += step)
+    requests.push_back({at, written.data() + at, std::min(step, size.count - at), {}});
+  tier.transfer(Direction::Write, requests);
+  for (const auto& request : requests) CHECK(!request.error);
+  CHECK(std::equal(written.begin(), written.end(), tier.base()));
+  for (auto& request : requests) request.memory = read.data() + request.offset;
+  tier.transfer(Direction::Read, requests);
+  for (const auto& request : requests) CHECK(!request.error);
+  CHECK(read == written);
+}
+
+}  // namespace
+
+TEST_CASE("without libpmem its tiers are refused by the name of what is missing") {
+  if (has_pmem()) {
+    MESSAGE("not without libpmem: this build has it");
+    return;
+  }
+  CHECK(message_of<ConfigError>([] { std::ignore = make_tier(tiers::pmem("/tmp", 1_MiB)); }) ==
+        "tier pmem needs libpmem, without which this libtier was built: TIER_WITH_PMEM=ON (on Debian the "
+        "package "
+        "libpmem-dev)");
+}
+
+TEST_CASE("a path that is no persistent memory is used as a mapped file, and the tier says so") {
+  if (!has_library()) return;
+  const test::TemporaryDirectory directory;
+  for (const auto& path : {directory.path(), directory.path() + "/new"}) {
+    const auto tier = make_tier(tiers::pmem(path, 3_MiB));
+    CAPTURE(tier->description());
+    CHECK(tier->description().starts_with("mapped scratch file in " + path + " ("));
+    CHECK(contains(tier->description(), "), which is no persistent memory"));
+    CHECK(!tier->model().persistent);
+    CHECK(tier->model().addressable);
+    CHECK(tier->model().latency == make_tier(tiers::mapped(path, 3_MiB))->model().latency);
+    CHECK(!tier->has_private_pages());
+    CHECK(tier->directory() == path);
+    CHECK(std::filesystem::is_empty(directory.path()));  // its file has no name
+    check_bytes(*tier, 3_MiB);
+  }
+}
+
+TEST_CASE("a read that the file cannot serve is an error of its request, not a signal") {
+  if (!has_library()) return;
+  const test::TemporaryDirectory directory;
+  const auto tier = make_tier(tiers::pmem(directory.path(), 2_MiB));
+  REQUIRE(!tier->reserve(0, (2_MiB).count));
+  std::string name;
+  for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+    std::error_code gone;
+    const auto target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (target.starts_with(directory.path() + "/")) name = entry.path().string();
+  }
+  REQUIRE(!name.empty());
+  std::filesystem::resize_file(name, 4096);  // a load behind it would raise SIGBUS
+  std::vector<std::byte> bytes(8192);
+  std::vector<IoRequest> requests{{0, bytes.data(), 4096, {}}, {8192, bytes.data() + 4096, 4096, {}}};
+  tier->transfer(Direction::Read, requests);
+  CHECK(!requests[0].error);
+  CHECK(requests[1].error == std::errc::io_error);
+}
+
+TEST_CASE("a path that is no file system or DAX device is refused with call, tier and path") {
+  if (!has_library()) return;
+  const test::TemporaryDirectory directory;
+  const auto existing = directory.path() + "/existing";
+  std::ofstream{existing} << "keep me";
+  CHECK(contains(refusal(existing, 1_MiB), "\"" + existing + "\" for tier pmem: File exists"));
+  CHECK(contains(refusal(directory.path() + "/no/such", 1_MiB), "for tier pmem: No such file or directory"));
+  const auto device = refusal("/dev/null", 1_MiB);
+  CAPTURE(device);
+  CHECK(device.starts_with("pmem_map_file of \"/dev/null\" for tier pmem ("));
+}
+
+TEST_SUITE_BEGIN("hardware");
+
+/// `TIER_TEST_PMEM` names directories on DAX file systems and DAX devices, between colons.
+TEST_CASE("what is persistent memory is used as such") {
+  if (!has_library()) return;
+  const char* const paths = std::getenv("TIER_TEST_PMEM");
+  if (paths == nullptr) return test::lacking("persistent memory named by TIER_TEST_PMEM");
+  std::string rest{paths};
+  while (!rest.empty()) {
+    const auto path = rest.substr(0, rest.find(':'));
+    rest.erase(0, path.size() + 1);
+    const auto tier = make_tier(tiers::pmem(path, 16_MiB));
+    CAPTURE(tier->description());
+    CHECK(tier->description().starts_with("persistent memory, "));
+    CHECK(tier->model().persistent);
+    check_bytes(*tier, 16_MiB);
+    if (std::filesystem::is_character_file(path))
+      CHECK(contains(refusal(path, 1_TiB), "for tier pmem (it has "));
+  }
+}
+
+TEST_SUITE_END();
