@@ -189,6 +189,13 @@ NodeSpeed read_node_speed(const std::string& node_path) {
   return {rate("read_bandwidth"), rate("write_bandwidth"), latency("read_latency"), latency("write_latency")};
 }
 
+TierModel with_speed(TierModel usual, const NodeSpeed& speed) {
+  if (speed.read_bytes_per_second > 0) usual.read_bytes_per_second = speed.read_bytes_per_second;
+  if (speed.write_bytes_per_second > 0) usual.write_bytes_per_second = speed.write_bytes_per_second;
+  if (speed.read_latency.count() > 0) usual.latency = speed.read_latency;
+  return usual;
+}
+
 std::vector<NumaNode> find_nodes(const SystemPaths& paths) {
   std::vector<NumaNode> nodes;
   const auto folder = paths.sysfs + "/devices/system/node";

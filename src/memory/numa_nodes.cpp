@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "memory/mapping.hpp"
+#include "memory/numa_discovery.hpp"
 #include "memory/system_files.hpp"
 
 namespace tier {
@@ -28,25 +29,8 @@ std::string allowed_only(const std::error_code& error) {
 
 std::error_code error_code(std::errc error) { return std::make_error_code(error); }
 
-/// A number of HMAT's, in its unit; 0: firmware says nothing.
-double declared(const NumaSystem& system, unsigned node, const char* what) {
-  const auto line = read_line(system.node_path(node) + "/access0/initiators/" + what);
-  return static_cast<double>(to_number(line).value_or(0));
-}
-
 bool has_cpus(const NumaSystem& system, unsigned node) {
   return !read_line(system.node_path(node) + "/cpulist").empty();
-}
-
-TierModel model_of(const NumaSystem& system, unsigned node, TierModel model) {
-  constexpr double megabyte = 1e6;
-  if (const auto rate = declared(system, node, "read_bandwidth"); rate > 0)
-    model.read_bytes_per_second = rate * megabyte;
-  if (const auto rate = declared(system, node, "write_bandwidth"); rate > 0)
-    model.write_bytes_per_second = rate * megabyte;
-  if (const auto latency = declared(system, node, "read_latency"); latency > 0)
-    model.latency = std::chrono::nanoseconds{static_cast<std::int64_t>(latency)};
-  return model;
 }
 
 }  // namespace
@@ -87,7 +71,8 @@ TierModel NumaNodes::model(const TierModel& with_cpus, const TierModel& without_
   double latency = 0;
   all.read_bytes_per_second = all.write_bytes_per_second = std::numeric_limits<double>::max();
   for (const auto& node : nodes_) {
-    const auto one = model_of(*system_, node.id, has_cpus(*system_, node.id) ? with_cpus : without_cpus);
+    const auto one = with_speed(has_cpus(*system_, node.id) ? with_cpus : without_cpus,
+                                read_node_speed(system_->node_path(node.id)));
     const double share = static_cast<double>(node.weight) / static_cast<double>(weights_);
     all.read_bytes_per_second = std::min(all.read_bytes_per_second, one.read_bytes_per_second / share);
     all.write_bytes_per_second = std::min(all.write_bytes_per_second, one.write_bytes_per_second / share);

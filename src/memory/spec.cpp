@@ -16,13 +16,13 @@ namespace {
 constexpr std::string_view special = ":;";
 constexpr std::string_view allowed_forms =
     "dram:SIZE, numa:NODES:SIZE, pmem:PATH:SIZE, memkind:KIND:SIZE, file:PATH:SIZE, mapped:PATH:SIZE, "
-    "emulated:MODEL:SIZE, "
-    "simulated:MODEL:SIZE";
+    "emulated:MODEL:SIZE, simulated:MODEL:SIZE; memory by its role: fastest:SIZE, largest:SIZE, hbm:SIZE, "
+    "cxl:SIZE, node:NODE:SIZE";
 constexpr std::string_view allowed_sizes =
     "a number and B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024); in a path, : is written "
     "\\:";
 
-enum class Argument : std::uint8_t { None, Nodes, Path, Model, Memkind };
+enum class Argument : std::uint8_t { None, Nodes, Path, Model, Memkind };  // a role has none: it is its name
 
 struct Kind {
   std::string_view name;
@@ -30,14 +30,19 @@ struct Kind {
   Argument argument;
   bool has_pages;
 };
-constexpr std::array<Kind, 8> kinds{{{"dram", TierKind::Dram, Argument::None, true},
-                                     {"numa", TierKind::Numa, Argument::Nodes, true},
-                                     {"pmem", TierKind::Pmem, Argument::Path, false},
-                                     {"memkind", TierKind::Memkind, Argument::Memkind, false},
-                                     {"file", TierKind::File, Argument::Path, false},
-                                     {"mapped", TierKind::Mapped, Argument::Path, false},
-                                     {"emulated", TierKind::Emulated, Argument::Model, true},
-                                     {"simulated", TierKind::Simulated, Argument::Model, false}}};
+constexpr std::array<Kind, 13> kinds{{{"dram", TierKind::Dram, Argument::None, true},
+                                      {"numa", TierKind::Numa, Argument::Nodes, true},
+                                      {"pmem", TierKind::Pmem, Argument::Path, false},
+                                      {"memkind", TierKind::Memkind, Argument::Memkind, false},
+                                      {"file", TierKind::File, Argument::Path, false},
+                                      {"mapped", TierKind::Mapped, Argument::Path, false},
+                                      {"emulated", TierKind::Emulated, Argument::Model, true},
+                                      {"simulated", TierKind::Simulated, Argument::Model, false},
+                                      {"node", TierKind::Numa, Argument::Nodes, true},  // written as numa
+                                      {"fastest", TierKind::Role, Argument::None, true},
+                                      {"largest", TierKind::Role, Argument::None, true},
+                                      {"hbm", TierKind::Role, Argument::None, true},
+                                      {"cxl", TierKind::Role, Argument::None, true}}};
 
 struct NamedPages {
   std::string_view text;
@@ -137,6 +142,7 @@ TierSpec parse_tier(detail::SpecReader& reader) {
   const auto& kind = parse_kind(reader);
   TierSpec spec;
   spec.kind = kind.kind;
+  if (kind.kind == TierKind::Role) spec.model = kind.name;
   expect_colon(reader);
   if (kind.argument != Argument::None) {
     parse_argument(reader, kind.argument, spec);
@@ -162,7 +168,7 @@ std::vector<TierSpec> parse_tiers(std::string_view text) {
 std::string to_string(const TierSpec& spec) {
   const auto kind =
       std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return k.kind == spec.kind; });
-  std::string text{kind->name};
+  std::string text{spec.kind == TierKind::Role ? std::string_view{spec.model} : kind->name};
   if (kind->argument == Argument::Nodes) text.append(":").append(spec.nodes);
   if (kind->argument == Argument::Path) text.append(":").append(detail::escaped(spec.path, special));
   if (kind->argument == Argument::Model) text.append(":").append(spec.model);

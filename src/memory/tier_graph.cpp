@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "memory/dram_model.hpp"
+#include "memory/numa_discovery.hpp"
 
 namespace tier {
 namespace {
@@ -28,15 +29,6 @@ TierModel usual_model(NodeKind kind) {
 bool is_declared(const NodeSpeed& speed) {
   return speed.read_bytes_per_second > 0 && speed.write_bytes_per_second > 0 &&
          speed.read_latency.count() > 0;
-}
-
-/// Of one node. Firmware that tells only a part is believed in that part.
-TierModel model_of(const NumaNode& node) {
-  auto model = usual_model(node.kind);
-  if (node.speed.read_bytes_per_second > 0) model.read_bytes_per_second = node.speed.read_bytes_per_second;
-  if (node.speed.write_bytes_per_second > 0) model.write_bytes_per_second = node.speed.write_bytes_per_second;
-  if (node.speed.read_latency.count() > 0) model.latency = node.speed.read_latency;
-  return model;
 }
 
 /// Within a third of each other.
@@ -66,7 +58,7 @@ std::vector<MemoryPlace> places_of(const std::vector<NumaNode>& nodes) {
   std::vector<MemoryPlace> places;
   for (const auto& node : nodes) {
     if (!node.allowed) continue;
-    const auto model = model_of(node);
+    const auto model = with_speed(usual_model(node.kind), node.speed);
     const bool declared = is_declared(node.speed);
     const auto found = std::ranges::find_if(
         places, [&](const MemoryPlace& place) { return belongs(place, node.kind, model, declared); });

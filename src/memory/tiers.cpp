@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/error.hpp>
+#include <tier/memory/discovery.hpp>
 #include <tier/memory/tiers.hpp>
 
 #include <array>
@@ -12,6 +13,7 @@
 #include "memory/memory_tiers.hpp"
 #include "memory/node_list.hpp"
 #include "memory/pmem_tier.hpp"
+#include "memory/suggested_tiers.hpp"
 
 namespace tier {
 namespace {
@@ -83,7 +85,8 @@ std::unique_ptr<Tier> make_memkind(const TierSpec& spec) {
 }
 
 bool has_pages(TierKind kind) {
-  return kind == TierKind::Dram || kind == TierKind::Numa || kind == TierKind::Emulated;
+  return kind == TierKind::Dram || kind == TierKind::Numa || kind == TierKind::Emulated ||
+         kind == TierKind::Role;
 }
 
 std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec) {
@@ -103,6 +106,8 @@ std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec) {
       return make_pmem_tier(spec, pmem_model(), file_model(true));
     case TierKind::Memkind:
       return make_memkind(spec);
+    case TierKind::Role:
+      return make_sound_tier(resolve_role(spec, discover()));
     case TierKind::Simulated:
       break;
   }
@@ -127,6 +132,9 @@ TierSpec pmem(std::string path, Bytes size) {
 TierSpec memkind(std::string kind, Bytes size) {
   return {.kind = TierKind::Memkind, .model = std::move(kind), .path = {}, .size = size, .faults = {}};
 }
+TierSpec role(std::string role, Bytes size) {
+  return {.kind = TierKind::Role, .model = std::move(role), .path = {}, .size = size, .faults = {}};
+}
 TierSpec file(std::string path, Bytes size) {
   return {.kind = TierKind::File, .model = {}, .path = std::move(path), .size = size, .faults = {}};
 }
@@ -144,7 +152,7 @@ TierSpec simulated(std::string model, Bytes size) {
 std::unique_ptr<Tier> make_tier(const TierSpec& spec) {
   if (spec.size == 0_B) throw ConfigError{"a tier needs a size above zero"};
   if (spec.pages != PageKind::Huge && !has_pages(spec.kind))
-    throw ConfigError{"pages are an option of tiers of memory: dram, numa, emulated"};
+    throw ConfigError{"pages are an option of tiers of memory: dram, numa, emulated, and roles"};
   auto tier = make_sound_tier(spec);
   if (spec.faults != nullptr) tier = std::make_unique<FaultyTier>(std::move(tier), spec.faults);
   return tier;

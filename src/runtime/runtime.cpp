@@ -149,6 +149,12 @@ Runtime Runtime::from_spec(std::string_view tiers, std::string_view policy) {
   return Runtime{std::move(options)};
 }
 
+Runtime Runtime::discover(std::string_view policy) {
+  RuntimeOptions options{.tiers = suggest_tiers(tier::discover()), .policy = std::string{policy}};
+  for (auto& spec : options.tiers) spec.prefault = false;
+  return Runtime{std::move(options)};
+}
+
 Runtime Runtime::from_environment() { return Runtime{options_of_environment()}; }
 
 Runtime::~Runtime() {

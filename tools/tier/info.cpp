@@ -16,25 +16,6 @@ namespace {
 using namespace literals;
 
 constexpr Bytes sample = 16_MiB;
-constexpr const char* scratch_directory = "/var/tmp";  // on a disk, unlike /tmp on many systems
-
-Bytes rounded_down(Bytes size, Bytes unit) { return {size.count / unit.count * unit.count}; }
-
-Bytes usable_memory(const Machine& machine) {
-  return std::min(machine.memory_available, machine.memory_limit.value_or(machine.memory_available));
-}
-
-/// Half of the memory, and half of the disk behind the scratch directory.
-std::vector<TierSpec> found(const Machine& machine) {
-  std::vector<TierSpec> specs{tiers::dram(std::max(rounded_down(usable_memory(machine) / 2, 1_MiB), 1_MiB))};
-  std::error_code error;
-  const auto space = std::filesystem::space(scratch_directory, error);
-  if (error || space.available < (2_MiB).count) return specs;
-  const auto size = rounded_down(Bytes{space.available / 2}, 1_MiB);
-  const bool direct = discover_direct_io(scratch_directory).usable;
-  specs.push_back(direct ? tiers::file(scratch_directory, size) : tiers::mapped(scratch_directory, size));
-  return specs;
-}
 
 std::string directory_of(const std::string& path) {
   if (std::error_code error; std::filesystem::is_directory(path, error)) return path;
@@ -134,7 +115,7 @@ Info collect(const std::optional<std::string>& tiers) {
   info.source = tiers ? "--tiers" : environment != nullptr ? "TIER_TIERS" : "found";
   const auto specs = tiers                    ? parse_tiers(*tiers)
                      : environment != nullptr ? parse_tiers(environment)
-                                              : found(info.machine);
+                                              : suggest_tiers(info.machine);
   for (const auto& spec : specs) info.tiers.push_back(look_at(spec));
   info.windows = windows_over(info.tiers, info.machine, asked);
   info.policies = policy_names();

@@ -15,7 +15,9 @@
 
 namespace tier {
 
-enum class TierKind : std::uint8_t { Dram, File, Mapped, Emulated, Simulated, Numa, Pmem, Memkind };
+struct Machine;
+
+enum class TierKind : std::uint8_t { Dram, File, Mapped, Emulated, Simulated, Numa, Pmem, Memkind, Role };
 
 /// How a file tier does its I/O.
 enum class IoEngine : std::uint8_t {
@@ -34,8 +36,9 @@ enum class PageKind : std::uint8_t {
 /// What a tier is to be; nothing exists until `make_tier`. `tier/memory/spec.hpp` reads and writes it as text.
 struct TierSpec {
   TierKind kind = TierKind::Dram;
-  std::string model;  ///< of an emulated or simulated device: one of `model_names()`; of `memkind` its kind
-  std::string path;   ///< of a file: an existing directory, or a new file in one; of `pmem` also a DAX device
+  std::string
+      model;  ///< of an emulated or simulated device: one of `model_names()`; of `memkind` its kind; or a role
+  std::string path;  ///< of a file: an existing directory, or a new file in one; of `pmem` also a DAX device
   Bytes size;
   std::string nodes{};              ///< of memory on NUMA nodes: `1`, `0-1`, `0,2`
   PageKind pages = PageKind::Huge;  ///< of memory
@@ -60,6 +63,9 @@ namespace tiers {
 /// \param kind  `HBW`, `DAX_KMEM`, `HIGHEST_CAPACITY`, `HIGHEST_CAPACITY_LOCAL`, `LOWEST_LATENCY_LOCAL`,
 ///              `HIGHEST_BANDWIDTH_LOCAL`, as memkind names them, or a directory, in which it makes a file
 [[nodiscard]] TIER_EXPORT TierSpec memkind(std::string kind, Bytes size);
+/// Memory of this machine by what it is, looked for when the tier is made.
+/// \param role  `fastest`, `largest`, `hbm` or `cxl`
+[[nodiscard]] TIER_EXPORT TierSpec role(std::string role, Bytes size);
 /// A scratch file, read and written past the page cache; the CPU cannot address it.
 [[nodiscard]] TIER_EXPORT TierSpec file(std::string path, Bytes size);
 /// A scratch file mapped into memory; its space is reserved with its regions, so that no store finds the disk full.
@@ -69,6 +75,11 @@ namespace tiers {
 /// Addresses without memory behind them, of any size.
 [[nodiscard]] TIER_EXPORT TierSpec simulated(std::string model, Bytes size);
 }  // namespace tiers
+
+/// What a runtime on this machine could be made of: each kind of memory that the process is allowed, but for the share of
+/// the system and of other programs, within the limit of its control group; and half of what is free on the disk of
+/// `/var/tmp`. Sizes are multiples of 1 MiB.
+[[nodiscard]] TIER_EXPORT std::vector<TierSpec> suggest_tiers(const Machine& machine);
 
 /// \throws  `ConfigError` for an unknown model, a size of zero, nodes that are no list, or a kind that this library was
 ///          built without; `TierError` naming the system call that failed, the tier and its path or node.

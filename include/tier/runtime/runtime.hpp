@@ -50,6 +50,9 @@ class TIER_EXPORT Runtime {
   /// \throws  `ConfigError` naming the variable that is missing or wrong
   [[nodiscard]] static Runtime from_environment();
 
+  /// Of what this machine has: `suggest_tiers(tier::discover())`. Its memory is faulted in as it is used.
+  [[nodiscard]] static Runtime discover(std::string_view policy = "hint_aware");
+
   Runtime(Runtime&&) noexcept;
   Runtime& operator=(Runtime&&) = delete;
   /// Names the objects that are left, on stderr.

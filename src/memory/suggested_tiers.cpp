@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/suggested_tiers.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/memory/tier_graph.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "memory/numa_system.hpp"
+
+namespace tier {
+namespace {
+
+constexpr const char* scratch_directory = "/var/tmp";  // on a disk, unlike /tmp on many systems
+constexpr Bytes unit = 1_MiB;
+
+Bytes rounded_down(Bytes size) { return {size.count / unit.count * unit.count}; }
+
+std::string names_of(std::span<const MemoryPlace> places) {
+  std::string text;
+  for (const auto& place : places)
+    text.append(text.empty() ? "" : ", ")
+        .append(to_string(place.kind))
+        .append(" on node ")
+        .append(place.node_list());
+  return text.empty() ? "none that it tells of" : text;
+}
+
+/// Null if there is none.
+const MemoryPlace* find(std::span<const MemoryPlace> places, std::string_view role) {
+  if (places.empty()) return nullptr;
+  if (role == "fastest") return &places.front();
+  if (role == "largest") return &*std::ranges::max_element(places, {}, &MemoryPlace::total);
+  const auto found =
+      std::ranges::find_if(places, [&](const MemoryPlace& place) { return to_string(place.kind) == role; });
+  return found == places.end() ? nullptr : &*found;
+}
+
+/// Half of the memory, which the system and other programs share; nearly all of what only those use that ask for it.
+Bytes share_of(const MemoryPlace& place) {
+  return {place.kind == NodeKind::Dram ? place.free.count / 2 : place.free.count / 8 * 7};
+}
+
+void add_memory(std::vector<TierSpec>& specs, const Machine& machine) {
+  const auto usable =
+      std::min(machine.memory_available, machine.memory_limit.value_or(machine.memory_available));
+  const TierGraph graph{machine};
+  if (graph.places().size() < 2 || !NumaSystem::is_built_in()) {
+    specs.push_back(tiers::dram(std::max(rounded_down(Bytes{usable.count / 2}), unit)));
+    return;
+  }
+  auto left = machine.memory_limit ? machine.memory_limit->count / 2 : Bytes{SIZE_MAX}.count;
+  for (const auto& place : graph.places()) {
+    const auto size = rounded_down(std::min(share_of(place), Bytes{left}));
+    if (size == 0_B) continue;
+    specs.push_back(tiers::numa(place.node_list(), size));
+    left -= size.count;
+  }
+  if (specs.empty()) specs.push_back(tiers::dram(unit));
+}
+
+/// Half of what is free on the disk behind the scratch directory.
+void add_disk(std::vector<TierSpec>& specs) {
+  std::error_code error;
+  const auto space = std::filesystem::space(scratch_directory, error);
+  if (error || space.available < (2_MiB).count) return;
+  const auto size = rounded_down(Bytes{space.available / 2});
+  const bool direct = discover_direct_io(scratch_directory).usable;
+  specs.push_back(direct ? tiers::file(scratch_directory, size) : tiers::mapped(scratch_directory, size));
+}
+
+}  // namespace
+
+TierSpec resolve_role(const TierSpec& spec, const Machine& machine) {
+  const TierGraph graph{machine};
+  const auto places = graph.places();
+  const bool by_rank = spec.model == "fastest" || spec.model == "largest";
+  if (!by_rank && spec.model != "hbm" && spec.model != "cxl")
+    throw ConfigError{"unknown role", spec.model, 0, "fastest, largest, hbm, cxl"};
+  auto found = spec;
+  found.model.clear();
+  found.kind = TierKind::Dram;
+  if (by_rank && places.size() < 2) return found;
+  const auto* const place = find(places, spec.model);
+  if (place == nullptr)
+    throw ConfigError{"this machine has no memory of the role", spec.model, 0,
+                      "for this process it has " + names_of(places)};
+  found.kind = TierKind::Numa;
+  found.nodes = place->node_list();
+  return found;
+}
+
+std::vector<TierSpec> suggest_tiers(const Machine& machine) {
+  std::vector<TierSpec> specs;
+  add_memory(specs, machine);
+  add_disk(specs);
+  return specs;
+}
+
+}  // namespace tier
