@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view special = ":;";
 constexpr std::string_view allowed_forms =
     "dram:SIZE, numa:NODES:SIZE, pmem:PATH:SIZE, memkind:KIND:SIZE, file:PATH:SIZE, mapped:PATH:SIZE, "
-    "emulated:MODEL:SIZE, simulated:MODEL:SIZE; memory by its role: fastest:SIZE, largest:SIZE, hbm:SIZE, "
-    "cxl:SIZE, node:NODE:SIZE";
+    "emulated:MODEL:SIZE, simulated:MODEL:SIZE, node:NODES:SIZE, fastest:SIZE, largest:SIZE, hbm:SIZE, "
+    "cxl:SIZE";
 constexpr std::string_view allowed_sizes =
     "a number and B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024); in a path, : is written "
     "\\:";

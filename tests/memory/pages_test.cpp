@@ -152,6 +152,6 @@ TEST_CASE("pages are refused of what has none of its own") {
   for (auto spec : {tiers::file("/tmp", 1_MiB), tiers::simulated("cxl", 1_MiB)}) {
     spec.pages = PageKind::Small;
     CHECK(message_of<ConfigError>([&] { std::ignore = make_tier(spec); }) ==
-          "pages are an option of tiers of memory: dram, numa, emulated");
+          "pages are an option of tiers of memory: dram, numa, emulated, and roles");
   }
 }

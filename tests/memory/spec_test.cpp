@@ -126,11 +126,12 @@ TEST_CASE("a spec that is not one is refused with its position and what is allow
   const std::string forms =
       "; allowed: dram:SIZE, numa:NODES:SIZE, pmem:PATH:SIZE, memkind:KIND:SIZE, file:PATH:SIZE, "
       "mapped:PATH:SIZE, "
-      "emulated:MODEL:SIZE, simulated:MODEL:SIZE";
+      "emulated:MODEL:SIZE, simulated:MODEL:SIZE, node:NODES:SIZE, fastest:SIZE, largest:SIZE, hbm:SIZE, "
+      "cxl:SIZE";
   CHECK(message_of("") == "expected a tier at position 0 of \"\"" + forms);
   CHECK(message_of("dram:1GiB;") == "expected a tier at position 10 of \"dram:1GiB;\"" + forms);
-  CHECK(message_of("dram:1GiB;hbm:2GiB") ==
-        "unknown tier \"hbm\" at position 10 of \"dram:1GiB;hbm:2GiB\"" + forms);
+  CHECK(message_of("dram:1GiB;ram:2GiB") ==
+        "unknown tier \"ram\" at position 10 of \"dram:1GiB;ram:2GiB\"" + forms);
   CHECK(message_of("dram") == "expected : and a size at position 4 of \"dram\"" + forms);
   CHECK(message_of("file:/path") == "expected : and a size at position 10 of \"file:/path\"" + forms);
   CHECK(

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "made_up_system.hpp"
@@ -77,7 +78,7 @@ TEST_CASE("where a process has no choice, the fastest and the largest memory are
 
 TEST_CASE("a role that the machine has no memory for is refused with what it has") {
   const auto refused = [](const char* role, const Machine& machine) {
-    return test::message_of([&] { resolve_role(tiers::role(role, 1_GiB), machine); });
+    return test::message_of([&] { std::ignore = resolve_role(tiers::role(role, 1_GiB), machine); });
   };
   const auto message = refused("hbm", one_node());
   CAPTURE(message);

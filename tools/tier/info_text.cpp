@@ -52,7 +52,7 @@ std::string text_of(const DaxDevice& device) {
   return text + (device.is_memory ? ", in use as the system's memory" : ", for programs to map");
 }
 
-/// Who gives way to whom, where there are several places.
+/// Who copies best to whom, where there are several places.
 std::string text_of(const TierGraph& graph) {
   if (graph.places().size() < 2) return {};
   std::string text = "\nplaces, fastest first\n";
@@ -64,7 +64,7 @@ std::string text_of(const TierGraph& graph) {
             rate(place.model.write_bytes_per_second) + " written, " +
             std::to_string(place.model.latency.count()) + " ns " +
             (place.declared ? "(firmware)" : "(assumed)");
-    if (const auto to = graph.demotion_target(i)) what += ", gives way to " + name(*to);
+    if (const auto to = graph.demotion_target(i)) what += ", copies best to " + name(*to);
     text += line(name(i), what);
   }
   return text;

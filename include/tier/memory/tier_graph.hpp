@@ -38,8 +38,7 @@ class TIER_EXPORT TierGraph {
   /// to itself it is between their nodes, where firmware tells no rates.
   [[nodiscard]] double seconds_to_copy(std::size_t from, std::size_t to, Bytes size) const;
 
-  /// What goes out of a place goes to the slower one that costs least to copy to, of several the fastest; none from the
-  /// slowest.
+  /// The slower place that costs least to copy to, of several the fastest; none from the slowest.
   [[nodiscard]] std::optional<std::size_t> demotion_target(std::size_t place) const;
   /// The faster place that costs least to copy to, of several the fastest.
   [[nodiscard]] std::optional<std::size_t> promotion_target(std::size_t place) const;
