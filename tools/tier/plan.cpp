@@ -216,7 +216,8 @@ void add_plan(CLI::App& app) {
       app.add_subcommand("plan", "How much fast memory a program needs, by replays of its trace");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("TRACE", arguments->trace, "As written by tier-train --record-only, or recorded")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   command->add_option("--tiers", arguments->tiers, "Two devices of the machine, as dram;optane")->required();
   command
       ->add_option_function<std::string>(
@@ -227,9 +228,11 @@ void add_plan(CLI::App& app) {
   command
       ->add_option("--policy", arguments->policies, "A policy with its options; may be given several times")
       ->capture_default_str();
-  command->add_option(
-      "--machine", arguments->machine,
-      "By name, or a file of `tier probe`; default: the first that is known to have these devices");
+  command
+      ->add_option(
+          "--machine", arguments->machine,
+          "By name, or a file of `tier probe`; default: the first that is known to have these devices")
+      ->type_name("NAME|FILE");
   command->add_flag("--sync", arguments->synchronous, "Without copies in the background");
   command->add_option("--points", arguments->points, "Of the curve")
       ->check(CLI::Range(2U, 200U))
