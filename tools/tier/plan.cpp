@@ -74,6 +74,14 @@ std::map<std::string, double> parse_prices(const std::vector<std::string>& texts
   return prices;
 }
 
+/// A policy's options have commas between them.
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + "\"";
+}
+
 class Planner {
  public:
   explicit Planner(const Arguments& arguments)
@@ -179,7 +187,7 @@ class Planner {
       for (const auto& point : p.curve) {
         const auto fast = std::min(point.fast, peak_);
         const auto cost = price(fast);
-        table += fmt::format("{},{},{:.6g},{:.6g},{}\n", p.policy, point.fast.count,
+        table += fmt::format("{},{},{:.6g},{:.6g},{}\n", csv_text(p.policy), point.fast.count,
                              static_cast<double>(point.fast.count) / static_cast<double>(peak_.count),
                              point.slow_down, cost ? fmt::format("{:.6g}", *cost) : "");
       }
