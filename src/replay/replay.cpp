@@ -3,21 +3,17 @@
 #include <tier/manager/manager.hpp>
 #include <tier/memory/tiers.hpp>
 #include <tier/replay/replay.hpp>
-#include <tier/trace/summary.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
-#include "replay/costs.hpp"
-#include "replay/lower_bound.hpp"
-#include "replay/recorded.hpp"
+#include "replay/replay_frame.hpp"
 #include "replay/schedule.hpp"
-#include "replay/tiers_of.hpp"
 
 namespace tier::replay {
 namespace {
@@ -46,24 +42,18 @@ Use use_of(Role role) {
 }
 
 /// What is counted: the difference of two of these.
-struct Counts {
+struct Counts : KernelCounts {
   std::uint64_t now = 0;
   double compute = 0;
-  std::array<double, max_tiers> read{}, written{};
-  double inputs = 0, inputs_fast = 0, outputs = 0, outputs_fast = 0;
   Statistics statistics;
 };
 
-class Replay {
+class Replay : ReplayFrame {
  public:
   Replay(const Trace& trace, const Machine& machine, const std::vector<SimulatedTier>& tiers,
          const PolicyFactory& policy, const Options& options)
-      : trace_{trace},
+      : ReplayFrame{trace, machine, tiers, options.passes},
         options_{options},
-        tiers_{in_order(tiers, machine)},
-        devices_{devices_of(tiers_, machine)},
-        costs_{trace, machine, devices_},
-        recorded_{trace},
         lost_to_mover_{machine.lost_to_mover},
         clock_{costs_},
         schedule_{trace, options.passes},
@@ -109,15 +99,10 @@ class Replay {
   ObjectHandle& handle(TensorIndex tensor, bool creates);
   void look_at_the_heap();
   [[nodiscard]] Counts counts() const;
-  [[nodiscard]] Result result(const Counts& from, const Counts& to, double iterations) const;
+  [[nodiscard]] Result result(const Counts& from, const Counts& to) const;
   [[nodiscard]] bool ends_open() const;
 
-  const Trace& trace_;
   const Options& options_;
-  std::vector<SimulatedTier> tiers_;
-  std::vector<const Device*> devices_;
-  Costs costs_;
-  Recorded recorded_;
   double lost_to_mover_;
   Clock clock_;
   Schedule schedule_;
@@ -129,7 +114,6 @@ class Replay {
   std::vector<TierIndex> places_;
   std::unordered_set<TensorIndex> revived_later_;
   std::uint64_t scope_ = 0, kernel_ = 0;
-  std::uint32_t in_pass_ = 0;  // the kernel, of those of the trace
   Counts counts_;
   double fragmentation_ = 0;
 };
@@ -212,10 +196,7 @@ void Replay::kernel(const trace::Kernel& kernel) {
   (void)manager_->copies().pass(clock_.now() + gap);
 
   counts_.compute += static_cast<double>(taken + slowed + gap);
-  for (std::size_t t = 0; t < tiers_.size(); ++t) {
-    counts_.read[t] += demand.read[t];
-    counts_.written[t] += demand.written[t];
-  }
+  add(demand, counts_);
   const auto operands = trace_.operands(kernel);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const auto bytes = static_cast<double>(operands[i].touched.count);
@@ -342,67 +323,41 @@ void Replay::look_at_the_heap() {
       std::max(fragmentation_, 1 - static_cast<double>(fast.largest_free.count) / static_cast<double>(free));
 }
 
-Result Replay::result(const Counts& from, const Counts& to, double iterations) const {
+Result Replay::result(const Counts& from, const Counts& to) const {
   constexpr double ns = 1e-9;
-  const auto share = [](double part, double all) { return all > 0 ? part / all : 1; };
-  const auto a_step = [&](auto after, auto before) {
-    return (static_cast<double>(after) - static_cast<double>(before)) / iterations;
-  };
-  const auto whole = [&](auto after, auto before) {
-    return static_cast<std::uint64_t>(std::llround(a_step(after, before)));
-  };
   const Statistics &before = from.statistics, &after = to.statistics;
-  Result r;
-  r.seconds = a_step(to.now, from.now) * ns;
-  r.compute = a_step(to.compute, from.compute) * ns;
-  r.waiting = a_step(after.stalled_ns, before.stalled_ns) * ns;
-  r.moving = a_step(after.moving_ns, before.moving_ns) * ns;
-  for (std::size_t t = 0; t < tiers_.size(); ++t) {
-    Traffic traffic;
-    traffic.tier = tiers_[t].device;
-    traffic.read = traffic.read_by_kernels = whole(to.read[t], from.read[t]);
-    traffic.written = traffic.written_by_kernels = whole(to.written[t], from.written[t]);
-    traffic.high_water = after.tiers[t].high_water.count;
-    r.traffic.push_back(std::move(traffic));
-  }
+  auto r = ReplayFrame::result(from, to);
+  r.seconds = mean(to.now, from.now) * ns;
+  r.compute = mean(to.compute, from.compute) * ns;
+  r.waiting = mean(after.stalled_ns, before.stalled_ns) * ns;
+  r.moving = mean(after.moving_ns, before.moving_ns) * ns;
+  for (std::size_t t = 0; t < tiers_.size(); ++t) r.traffic[t].high_water = after.tiers[t].high_water.count;
   for (auto moved : after.moved) {
     for (const auto& earlier : before.moved) {
       if (earlier.from != moved.from || earlier.to != moved.to || earlier.cause != moved.cause) continue;
       moved.bytes -= earlier.bytes;
       moved.transfers -= earlier.transfers;
     }
-    moved.bytes = whole(moved.bytes, 0);
-    moved.transfers = whole(moved.transfers, 0);
+    moved.bytes = whole_mean(moved.bytes, 0);
+    moved.transfers = whole_mean(moved.transfers, 0);
     if (moved.transfers == 0 && moved.bytes == 0) continue;
     r.traffic[moved.from].read += moved.bytes;
     r.traffic[moved.to].written += moved.bytes;
     r.copied.push_back(moved);
   }
-  r.evictions = a_step(after.evictions, before.evictions);
+  r.evictions = mean(after.evictions, before.evictions);
   r.fragmentation = fragmentation_;
-  r.inputs_fast_share = share(to.inputs_fast - from.inputs_fast, to.inputs - from.inputs);
-  r.outputs_fast_share = share(to.outputs_fast - from.outputs_fast, to.outputs - from.outputs);
   return r;
 }
 
 Result Replay::run() {
-  const auto summary = trace::summarise(trace_);
-  const auto steps = std::max<std::uint64_t>(1, summary.iterations);
   create_parameters();
-  auto from = counts();
-  for (unsigned pass = 0; pass < options_.passes; ++pass) {
-    in_pass_ = 0;
-    if (pass == 1) from = counts();
-    for (const auto event : trace_.events()) play(event);
-    if (ends_open()) end_iteration();
-  }
-  const auto counted = std::max(1U, options_.passes - 1) * static_cast<double>(steps);
-  auto r = result(from, counts(), counted);
-  r.peak = summary.peak;
-  r.lower_bound = lower_bound(trace_, costs_, recorded_, devices_, tiers_.front().size, summary.peak) /
-                  static_cast<double>(steps);
-  r.events = trace_.events().size() * options_.passes;
-  return r;
+  const auto from = play_passes([&] { return counts(); },
+                                [&] {
+                                  for (const auto event : trace_.events()) play(event);
+                                  if (ends_open()) end_iteration();
+                                });
+  return result(from, counts());
 }
 
 }  // namespace
@@ -410,8 +365,6 @@ Result Replay::run() {
 Result run(const Trace& trace, const Machine& machine, const std::vector<SimulatedTier>& tiers,
            const PolicyFactory& policy, const Options& options) {
   if (tiers.empty()) throw ConfigError{"a replay needs at least one tier"};
-  if (options.passes == 0) throw ConfigError{"a replay goes over its trace once at least"};
-  machine.check();
   return Replay{trace, machine, tiers, policy, options}.run();
 }
 

@@ -2,19 +2,15 @@
 #include <tier/core/error.hpp>
 #include <tier/memory/region_heap.hpp>
 #include <tier/replay/two_level.hpp>
-#include <tier/trace/summary.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "replay/costs.hpp"
-#include "replay/lower_bound.hpp"
-#include "replay/recorded.hpp"
+#include "replay/replay_frame.hpp"
 #include "replay/tiers_of.hpp"
 #include "replay/two_level_cache.hpp"
 
@@ -32,24 +28,18 @@ constexpr std::size_t line = 64;  // bytes
 constexpr Bytes aligned = 64_KiB;
 
 /// What is counted: the difference of two of these.
-struct Counts {
+struct Counts : KernelCounts {
   double ns = 0;
-  Demand demand;
   TwoLevelCache::Outcome sectors;
   double extra_hits = 0;  // of passes beyond the first, in sectors
-  double inputs = 0, inputs_hit = 0, outputs = 0, outputs_hit = 0;
 };
 
-class TwoLevelReplay {
+class TwoLevelReplay : ReplayFrame {
  public:
-  TwoLevelReplay(const Trace& trace, const Machine& machine, std::vector<SimulatedTier> tiers,
+  TwoLevelReplay(const Trace& trace, const Machine& machine, const std::vector<SimulatedTier>& tiers,
                  const TwoLevelOptions& options)
-      : trace_{trace},
+      : ReplayFrame{trace, machine, tiers, options.passes},
         options_{options},
-        tiers_{std::move(tiers)},
-        devices_{devices_of(tiers_, machine)},
-        costs_{trace, machine, devices_},
-        recorded_{trace},
         cache_{tiers_[0].size, options.sector},
         heap_{tiers_[1].size, Bytes{line}},
         slots_(trace.tensors().size(), RegionHeap::none) {}
@@ -64,14 +54,10 @@ class TwoLevelReplay {
   void retire(TensorIndex tensor);
   void collect();
   void end_iteration();
-  [[nodiscard]] Result result(const Counts& from, double iterations) const;
+  void play();
+  [[nodiscard]] Result result(const Counts& from) const;
 
-  const Trace& trace_;
   const TwoLevelOptions& options_;
-  std::vector<SimulatedTier> tiers_;
-  std::vector<const Device*> devices_;
-  Costs costs_;
-  Recorded recorded_;
   TwoLevelCache cache_;
   RegionHeap heap_;
   std::vector<RegionHeap::Slot> slots_;    // by tensor
@@ -79,7 +65,6 @@ class TwoLevelReplay {
   std::vector<TensorIndex> alive_;         // that end with the iteration, some of which may have ended before
   Bytes high_water_;
   std::uint64_t kernel_ = 0;
-  std::uint32_t in_pass_ = 0;
   Counts counts_;
 };
 
@@ -130,7 +115,7 @@ void TwoLevelReplay::access(TensorIndex tensor, Bytes size, bool writes, const O
   const auto touched = static_cast<double>(seen.hits + seen.misses());
   counts_.extra_hits += std::max(0.0, passes - 1) * touched;
   (writes ? counts_.outputs : counts_.inputs) += touched;
-  (writes ? counts_.outputs_hit : counts_.inputs_hit) += static_cast<double>(seen.hits);
+  (writes ? counts_.outputs_fast : counts_.inputs_fast) += static_cast<double>(seen.hits);
 }
 
 /// Reads come first: what a kernel writes into the place of what it reads has been read.
@@ -147,10 +132,7 @@ void TwoLevelReplay::kernel(const trace::Kernel& kernel) {
     if (o.role != Role::Reads) access(o.tensor, o.touched, true, cost, demand);
   counts_.ns += std::round(costs_.roofline_ns(kernel, demand, recorded_.measured(in_pass_))) +
                 std::round(recorded_.gap(in_pass_));
-  for (std::size_t t = 0; t < tiers_.size(); ++t) {
-    counts_.demand.read[t] += demand.read[t];
-    counts_.demand.written[t] += demand.written[t];
-  }
+  add(demand, counts_);
   if (options_.after_kernel) options_.after_kernel(kernel_, counts_.ns * 1e-9, heap_.used());
   ++in_pass_;
   ++kernel_;
@@ -177,57 +159,36 @@ void TwoLevelReplay::end_iteration() {
   collect();
 }
 
-Result TwoLevelReplay::result(const Counts& from, double iterations) const {
-  constexpr double s = 1e-9;
-  const auto share = [](double part, double all) { return all > 0 ? part / all : 1; };
-  const auto a_step = [&](auto after, auto before) {
-    return (static_cast<double>(after) - static_cast<double>(before)) / iterations;
-  };
-  const auto whole = [](double number) { return static_cast<std::uint64_t>(std::llround(number)); };
+Result TwoLevelReplay::result(const Counts& from) const {
   const Counts& to = counts_;
-  Result r;
-  r.seconds = r.compute = a_step(to.ns, from.ns) * s;
-  for (std::size_t t = 0; t < tiers_.size(); ++t) {
-    Traffic traffic;
-    traffic.tier = tiers_[t].device;
-    traffic.read = traffic.read_by_kernels = whole(a_step(to.demand.read[t], from.demand.read[t]));
-    traffic.written = traffic.written_by_kernels =
-        whole(a_step(to.demand.written[t], from.demand.written[t]));
-    traffic.high_water = t == 0 ? std::min(tiers_[0].size, high_water_).count : high_water_.count;
-    r.traffic.push_back(std::move(traffic));
-  }
+  auto r = ReplayFrame::result(from, to);
+  r.seconds = r.compute = mean(to.ns, from.ns) * 1e-9;
+  r.traffic[0].high_water = std::min(tiers_[0].size, high_water_).count;
+  r.traffic[1].high_water = high_water_.count;
   const auto lines = static_cast<double>(cache_.sector().count) / line;
-  r.cache = CacheCounts{
-      whole(lines * (a_step(to.sectors.hits, from.sectors.hits) + a_step(to.extra_hits, from.extra_hits))),
-      whole(lines * a_step(to.sectors.clean_misses, from.sectors.clean_misses)),
-      whole(lines * a_step(to.sectors.dirty_misses, from.sectors.dirty_misses))};
-  r.inputs_fast_share = share(to.inputs_hit - from.inputs_hit, to.inputs - from.inputs);
-  r.outputs_fast_share = share(to.outputs_hit - from.outputs_hit, to.outputs - from.outputs);
+  const auto accesses = [&](auto after, auto before) {
+    return static_cast<std::uint64_t>(std::llround(lines * mean(after, before)));
+  };
+  r.cache = CacheCounts{accesses(static_cast<double>(to.sectors.hits) + to.extra_hits,
+                                 static_cast<double>(from.sectors.hits) + from.extra_hits),
+                        accesses(to.sectors.clean_misses, from.sectors.clean_misses),
+                        accesses(to.sectors.dirty_misses, from.sectors.dirty_misses)};
   return r;
 }
 
-Result TwoLevelReplay::run() {
-  const auto summary = trace::summarise(trace_);
-  const auto steps = std::max<std::uint64_t>(1, summary.iterations);
-  create_parameters();
-  auto from = counts_;
-  for (unsigned pass = 0; pass < options_.passes; ++pass) {
-    in_pass_ = 0;
-    if (pass == 1) from = counts_;
-    for (const auto event : trace_.events()) {
-      if (event.kind == EventKind::Kernel) kernel(trace_.kernel(event));
-      if (event.kind == EventKind::Retire)
-        for (const auto t : trace_.tensors_of(event)) retire(t);
-      if (event.kind == EventKind::EndOfIteration) end_iteration();
-    }
-    end_iteration();  // of a trace that goes on after the last one's end
+void TwoLevelReplay::play() {
+  for (const auto event : trace_.events()) {
+    if (event.kind == EventKind::Kernel) kernel(trace_.kernel(event));
+    if (event.kind == EventKind::Retire)
+      for (const auto t : trace_.tensors_of(event)) retire(t);
+    if (event.kind == EventKind::EndOfIteration) end_iteration();
   }
-  auto r = result(from, std::max(1U, options_.passes - 1) * static_cast<double>(steps));
-  r.peak = summary.peak;
-  r.lower_bound = lower_bound(trace_, costs_, recorded_, devices_, tiers_[0].size, summary.peak) /
-                  static_cast<double>(steps);
-  r.events = trace_.events().size() * options_.passes;
-  return r;
+  end_iteration();  // of a trace that goes on after the last one's end
+}
+
+Result TwoLevelReplay::run() {
+  create_parameters();
+  return result(play_passes([&] { return counts_; }, [&] { play(); }));
 }
 
 }  // namespace
@@ -237,16 +198,13 @@ Result run_two_level(const Trace& trace, const Machine& machine, const std::vect
   if (tiers.size() != 2)
     throw ConfigError{"a hardware cache takes two tiers, the cache and what is behind it, not " +
                       std::to_string(tiers.size())};
-  if (options.passes == 0) throw ConfigError{"a replay goes over its trace once at least"};
-  machine.check();
-  auto ordered = in_order(tiers, machine);
-  for (const auto& t : ordered)
+  for (const auto& t : in_order(tiers, machine))
     if (t.size < options.sector || !machine.find(t.device)->addressable)
       throw ConfigError{"tier " + t.device + " cannot be a part of a hardware cache: it needs " +
                         to_string(options.sector) + " at least, and the CPU to reach it"};
   if (options.sector < Bytes{line} || !std::has_single_bit(options.sector.count))
     throw ConfigError{"a sector of " + to_string(options.sector) + " is no power of two from 64 B on"};
-  return TwoLevelReplay{trace, machine, std::move(ordered), options}.run();
+  return TwoLevelReplay{trace, machine, tiers, options}.run();
 }
 
 }  // namespace tier::replay

@@ -60,6 +60,9 @@ def files_of(prefix):
 def parts(work):
     """Packagers' two parts: together they are everything, nothing is in both, and each has what docs/install.md says."""
     library = {"static": set(), "shared": {f"lib/{SONAME}", f"lib/libtier.so.{VERSION}"}}
+    commands = ["info", "trace", "replay", "paper", "plan", "probe", "report", "completion", "man"]
+    manual = {"share/man/man1/tier.1"} | {f"share/man/man1/tier-{command}.1" for command in commands}
+    program = {"bin/tier", "share/bash-completion/completions/tier"} | manual
     for linkage in LINKAGES:
         found = {}
         for part in ("Runtime", "Development"):
@@ -67,7 +70,7 @@ def parts(work):
             shutil.rmtree(prefix, ignore_errors=True)
             work.run("cmake", "--install", work.build(linkage), "--component", part, "--prefix", prefix)
             found[part] = files_of(prefix)
-        expected = {"bin/tier", "share/doc/tier/LICENSE"} | library[linkage]
+        expected = {"share/doc/tier/LICENSE"} | program | library[linkage]
         if found["Runtime"] != expected:
             sys.exit(f"the part Runtime has {sorted(found['Runtime'])} instead of {sorted(expected)}")
         everything = files_of(work.prefix(linkage))

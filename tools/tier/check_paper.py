@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tool import MIB, check_refused, check_whole, run, works
+from tool import MIB, check_refused, check_whole, on_terminal, run, works
 
 HAS_NETWORKS, IS_LONG = sys.argv[2] == "1", sys.argv[3] == "1"
 MODES = ["2LM_0", "2LM_M", "CA_0", "CA_L", "CA_LM", "CA_LMP"]
@@ -110,6 +110,10 @@ def check_one_network(folder):
     assert footprint["network"] == LARGE["densenet264"] and abs(footprint["ratio"] - 1) <= 0.03, footprint
     assert all(("holds" if s["holds"] else "does not hold") in text for s in found["statements"])
     check_whole(out, "paper", "redl", "--json")
+    coloured, plain = on_terminal("paper", "redl"), on_terminal("paper", "redl", NO_COLOR="1")
+    for verdict in [b"\x1b[32mholds ", b"\x1b[1m\x1b[31mdoes not hold "]:
+        assert verdict in coloured and verdict not in plain, (coloured, plain)
+    assert b"  holds " in plain and b"  does not hold " in plain, plain
     check_refused("none of CachedArrays' large networks", "paper", "cachedarrays", "--network", "vgg19")
     check_refused("densenet264, resnet200, vgg416", "paper", "cachedarrays", "--network", "vgg19")
     check_refused("it goes with `tier paper cachedarrays`", "paper", "--network", "vgg416")

@@ -167,6 +167,9 @@ def check_plan(folder):
     assert seconds(needed["lru"][0] + 0.001) / seconds(2) < 1.25, needed
 
     assert float(rows[0]["price"]) > 0
+    several = "hint_aware:mode=LM,prefetch=off"
+    works("plan", step, "--tiers", "dram;optane", "--points", 2, "--policy", several, "--csv", table)
+    assert {r["policy"] for r in csv.DictReader(table.open())} == {several}, table.read_text()
     none = works("plan", step, "--tiers", "dram;optane", "--points", 4, "--sync", "--machine", "autotm")
     assert "on machine autotm" in none and "price" not in none, none
     check_refused("a plan is for two tiers", "plan", step, "--tiers", "dram")

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  The program `tier`.
+#include "colours.hpp"
+#include "completion.hpp"
 #include "info.hpp"
+#include "man.hpp"
 #include "paper.hpp"
 #include "plan.hpp"
 #include "probe.hpp"
@@ -9,12 +12,16 @@
 #include "trace.hpp"
 
 #include <tier/core/config.hpp>
+#include <tier/core/error.hpp>
+
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 
 namespace {
@@ -30,18 +37,39 @@ void add_info(CLI::App& app) {
   info->add_option("--tiers", arguments->tiers,
                    "a spec such as dram:1GiB;file:/var/tmp:8GiB; default: TIER_TIERS, or what is found");
   info->add_flag("--json", arguments->json, "as JSON");
+  info->footer("Examples:\n  tier info\n  tier info --tiers \"dram:1GiB;file:/var/tmp:8GiB\" --json");
   info->callback([arguments] {
     const auto collected = tier::tool::collect(arguments->tiers);
     const auto text =
         arguments->json ? tier::tool::to_json(collected) + "\n" : tier::tool::to_text(collected);
-    std::fputs(text.c_str(), stdout);
+    fmt::print("{}", text);
   });
 }
 
-}  // namespace
+void complain(std::string_view message) {
+  fmt::print(stderr, tier::tool::style_on(stderr, tier::tool::bad), "tier:");
+  fmt::print(stderr, " {}\n", message);
+}
 
-int main(int argc, char** argv) try {
-  CLI::App app{"Looks at tiers of memory, and at traces of what uses them"};
+/// Help and version are such errors, too, which end with 0.
+int end_with(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out, message;
+  const int status = app.exit(error, out, message);
+  fmt::print("{}", out.str());
+  auto text = message.str();
+  while (text.ends_with('\n')) text.pop_back();
+  if (!text.empty()) complain(text);
+  return status;
+}
+
+/// \throws  `TierError` if what was printed does not go out
+void flush_output() {
+  if (std::fflush(stdout) != 0)
+    throw tier::TierError{tier::last_system_error(), "writing to standard output"};
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Looks at tiers of memory, and at traces of what uses them", "tier"};
   app.set_version_flag("--version", TIER_VERSION);
   app.require_subcommand(1);
   add_info(app);
@@ -51,9 +79,28 @@ int main(int argc, char** argv) try {
   tier::tool::add_plan(app);
   tier::tool::add_probe(app);
   tier::tool::add_report(app);
-  CLI11_PARSE(app, argc, argv);  // runs the command
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "tier: %s\n", error.what());
+  tier::tool::add_completion(app);
+  tier::tool::add_man(app);
+  app.footer(
+      "Ends with 0; with 1 after what could not be done, which it says; with more than 1 where the command "
+      "line "
+      "is wrong.\nColours are for terminals alone, unless NO_COLOR is set. Examples:\n"
+      "  tier info\n"
+      "  TIER_TRACE=run.tt ./program && tier report run.tt -o report.html\n"
+      "  tier plan run.tt --tiers \"ddr5;cxl\" --budget 10%");
+  int status = 0;
+  try {
+    app.parse(argc, argv);  // runs the command
+  } catch (const CLI::ParseError& error) {
+    status = end_with(app, error);
+  }
+  flush_output();
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try { return run(argc, argv); } catch (const std::exception& error) {
+  complain(error.what());
   return 1;
 }

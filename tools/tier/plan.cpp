@@ -74,6 +74,14 @@ std::map<std::string, double> parse_prices(const std::vector<std::string>& texts
   return prices;
 }
 
+/// A policy's options have commas between them.
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + "\"";
+}
+
 class Planner {
  public:
   explicit Planner(const Arguments& arguments)
@@ -176,7 +184,7 @@ class Planner {
       for (const auto& point : p.curve) {
         const auto fast = std::min(point.fast, peak_);
         const auto cost = price(fast);
-        table += fmt::format("{},{},{:.6g},{:.6g},{}\n", p.policy, point.fast.count,
+        table += fmt::format("{},{},{:.6g},{:.6g},{}\n", csv_text(p.policy), point.fast.count,
                              static_cast<double>(point.fast.count) / static_cast<double>(peak_.count),
                              point.slow_down, cost ? fmt::format("{:.6g}", *cost) : "");
       }
@@ -213,7 +221,8 @@ void add_plan(CLI::App& app) {
       app.add_subcommand("plan", "How much fast memory a program needs, by replays of its trace");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("TRACE", arguments->trace, "As written by tier-train --record-only, or recorded")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   command->add_option("--tiers", arguments->tiers, "Two devices of the machine, as dram;optane")->required();
   command
       ->add_option_function<std::string>(
@@ -224,9 +233,11 @@ void add_plan(CLI::App& app) {
   command
       ->add_option("--policy", arguments->policies, "A policy with its options; may be given several times")
       ->capture_default_str();
-  command->add_option(
-      "--machine", arguments->machine,
-      "By name, or a file of `tier probe`; default: the first that is known to have these devices");
+  command
+      ->add_option(
+          "--machine", arguments->machine,
+          "By name, or a file of `tier probe`; default: the first that is known to have these devices")
+      ->type_name("NAME|FILE");
   command->add_flag("--sync", arguments->synchronous, "Without copies in the background");
   command->add_option("--points", arguments->points, "Of the curve")
       ->check(CLI::Range(2U, 200U))

@@ -189,7 +189,8 @@ void add_replay(CLI::App& app) {
       app.add_subcommand("replay", "Runs a trace again, on simulated tiers under other policies");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("TRACE", arguments->trace, "As written by tier-train --record-only, or recorded")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   command
       ->add_option("--tiers", arguments->tiers,
                    "Devices of the machine with their sizes, as dram:180GB;optane:1300GB")
@@ -203,9 +204,11 @@ void add_replay(CLI::App& app) {
           "Of CachedArrays, for those policies that are hint_aware; or 2LM_0, 2LM_M: fast memory as a "
           "cache in hardware, without or with early freeing, instead of a policy")
       ->check(CLI::IsMember({"0", "L", "LM", "LMP", "2LM_0", "2LM_M"}));
-  command->add_option(
-      "--machine", arguments->machine,
-      "By name, or a file of `tier probe`; default: the first that is known to have these devices");
+  command
+      ->add_option(
+          "--machine", arguments->machine,
+          "By name, or a file of `tier probe`; default: the first that is known to have these devices")
+      ->type_name("NAME|FILE");
   command
       ->add_option("--iterations", arguments->iterations,
                    "Of the whole trace; of several the first is not counted")

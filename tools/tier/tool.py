@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the tests of the program share: it is the first argument of each."""
 import os
+import pty
 import resource
 import signal
 import subprocess
@@ -49,3 +50,20 @@ def check_elsewhere(path, *arguments):
     check_refused(f'tier: open of "{path.parent}": Is a directory\n', *arguments, path.parent)
     check_refused('tier: write of "/dev/full": No space left on device\n', *arguments, "/dev/full")
     assert sorted(os.listdir(path.parent)) == names, names
+
+
+def on_terminal(*arguments, **environment):
+    """What a terminal gets."""
+    ours, theirs = pty.openpty()
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    program = subprocess.Popen([TOOL, *map(str, arguments)], stdout=theirs, stderr=theirs, env={**env, "TERM": "xterm", **environment})
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 4096):
+            shown += part
+    except OSError:  # how Linux tells that nobody writes any more
+        pass
+    os.close(ours)
+    program.wait()
+    return shown

@@ -53,7 +53,7 @@ void convert(const Arguments& arguments) {
 void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
   auto* const command =
       trace.add_subcommand("check", "Whether a trace keeps every rule, and what it has in all");
-  add_trace_input(*command, arguments->in, "FILE");
+  add_trace_input(*command, arguments->in, "TRACE");
   command->footer(
       "Says tensors, kernels, iterations, events and the most bytes alive at once; or what is wrong, with "
       "file "
@@ -70,7 +70,8 @@ void add_convert(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
           "OUT", arguments->out,
           "Where to: packed by gzip or zstd if the name ends in .gz or .zst, binary if it ends in .tt before "
           "that. Written as a whole or not at all")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   const std::map<std::string, trace::Form> forms{{"text", trace::Form::Text},
                                                  {"binary", trace::Form::Binary}};
   command->add_option("--to", arguments->form, "The form, whatever the name is")

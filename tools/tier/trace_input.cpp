@@ -21,7 +21,8 @@ void add_trace_input(CLI::App& command, TraceInput& input, const std::string& na
   command
       .add_option(name, input.path,
                   "A trace, as text or binary, as a recording too; as it is or packed by gzip or zstd")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   add_limit(command, "--max-line", input.limits.line, "a line or block longer");
   add_limit(command, "--max-text", input.limits.text, "a trace that unpacks to more");
   add_limit(command, "--max-memory", input.limits.memory, "a trace that takes more memory");

@@ -12,17 +12,17 @@ namespace tier {
 /// `finish` moves it there. What was there before stays until then. Into what is no file at that path, a pipe or a device, it
 /// writes directly.
 /// \threadsafety  Confined to one thread.
-class OutputFile {
+class TIER_EXPORT OutputFile {
  public:
   /// \throws  `TierError` naming the call and the path, as do the others
-  TIER_EXPORT explicit OutputFile(const std::string& path);
-  TIER_EXPORT ~OutputFile();
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  TIER_EXPORT void write(std::string_view bytes);
+  void write(std::string_view bytes);
   /// After the last bytes.
-  TIER_EXPORT void finish();
+  void finish();
 
  private:
   void open_beside();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../paper.hpp"
+#include "../colours.hpp"
 
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
@@ -59,7 +60,10 @@ void print(const Report& report) {
   for (const auto& line : report.constants) fmt::print("  {}\n", line);
   fmt::print("\nStatements:\n");
   for (const auto& s : report.statements)
-    fmt::print("  {:<14}{}\n", s.holds ? "holds" : "does not hold", s.text);
+    fmt::print(
+        "  {}{}\n",
+        fmt::format(style_on(stdout, s.holds ? good : bad), "{:<14}", s.holds ? "holds" : "does not hold"),
+        s.text);
   fmt::print("\n");
 }
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What CLI11 knows of the program's commands, for their completion and their manual.
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace tier::tool {
+
+/// Those that help shows; no option groups.
+[[nodiscard]] std::vector<const CLI::App*> subcommands_of(const CLI::App& command);
+
+/// The groups that take options of the command apart.
+[[nodiscard]] std::vector<const CLI::App*> groups_of(const CLI::App& command);
+
+/// With those of its groups.
+[[nodiscard]] std::vector<const CLI::Option*> options_of(const CLI::App& command);
+
+/// With those of what it is a part of, as `tier trace check`.
+[[nodiscard]] std::string full_name(const CLI::App& command);
+
+}  // namespace tier::tool

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "completion.hpp"
+
+#include <tier/core/output_file.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command_tree.hpp"
+
+namespace tier::tool {
+namespace {
+
+/// What an option or a positional takes, by its type in the help: `{a,b}` of a check, `a|b`, or FILE.
+struct Values {
+  std::vector<std::string> words;
+  bool files = false;
+};
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const auto end = std::min(text.find(at, begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+Values values_of(const CLI::Option& option) {
+  const auto type = option.get_type_name();
+  const auto open = type.find('{'), close = type.find('}');
+  if (open != std::string::npos && close != std::string::npos)
+    return {split(std::string_view{type}.substr(open + 1, close - open - 1), ','), false};
+  Values values;
+  for (auto& part : split(type, '|')) {
+    if (part == "FILE" || part == "FOLDER")
+      values.files = true;
+    else if (std::ranges::all_of(part, [](unsigned char c) { return std::islower(c) != 0; }))
+      values.words.push_back(std::move(part));
+  }
+  return values;
+}
+
+/// As bash reads it back; there is no apostrophe in names and types of ours.
+std::string quoted(const std::vector<std::string>& words) {
+  std::string text = "'";
+  for (const auto& word : words) text.append(text.size() > 1 ? " " : "").append(word);
+  return text + "'";
+}
+
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const auto& name : option.get_snames()) names.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+
+/// As the completion's variables.
+std::string assigned(const Values& values) {
+  return fmt::format("words={} files={}", quoted(values.words), values.files ? "yes" : "");
+}
+
+void add_alternative(std::string& pattern, const std::string& text) {
+  pattern += (pattern.empty() ? "'" : "|'") + text + "'";
+}
+
+/// For each command and all below it: its options, and what may stand without one.
+std::string commands_of(const CLI::App& command) {
+  Values others;
+  std::vector<std::string> options;
+  for (const auto* c : subcommands_of(command)) others.words.push_back(c->get_name());
+  for (const auto* option : options_of(command)) {
+    for (auto& name : names_of(*option)) options.push_back(std::move(name));
+    if (!option->get_positional()) continue;
+    auto values = values_of(*option);
+    others.files |= values.files;
+    std::ranges::move(values.words, std::back_inserter(others.words));
+  }
+  auto text =
+      fmt::format("    '{}') options={} {} ;;\n", full_name(command), quoted(options), assigned(others));
+  for (const auto* c : subcommands_of(command)) text += commands_of(*c);
+  return text;
+}
+
+/// By what they may be: patterns of options with a value.
+using Patterns = std::map<std::string, std::string>;
+
+void add_patterns(const CLI::App& command, Patterns& patterns) {
+  for (const auto* option : options_of(command)) {
+    if (option->get_positional() || !takes_value(*option)) continue;
+    for (const auto& name : names_of(*option))
+      add_alternative(patterns[assigned(values_of(*option))], full_name(command) + " " + name);
+  }
+  for (const auto* c : subcommands_of(command)) add_patterns(*c, patterns);
+}
+
+std::string option_values_of(const CLI::App& command) {
+  Patterns patterns;
+  add_patterns(command, patterns);
+  std::string text;
+  for (const auto& [values, pattern] : patterns) text += fmt::format("    {}) {} ;;\n", pattern, values);
+  return text;
+}
+
+/// What a word may lead to.
+void add_paths(const CLI::App& command, std::string& pattern) {
+  for (const auto* c : subcommands_of(command)) {
+    add_alternative(pattern, full_name(*c));
+    add_paths(*c, pattern);
+  }
+}
+
+std::string bash_completion(const CLI::App& app) {
+  const auto name = app.get_name();
+  std::string paths;
+  add_paths(app, paths);
+  return "# Completion of " + name + " for bash, as `" + name + " completion bash` writes it.\n_" + name +
+         R"(() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=)" +
+         name + R"( options='' words='' files='' i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "$command ${COMP_WORDS[i]}" in
+      )" +
+         paths + R"() command+=" ${COMP_WORDS[i]}" ;;
+    esac
+  done
+  if [[ $cur == = ]]; then # --option=
+    cur=''
+  elif [[ $prev == = ]]; then
+    prev=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  case $command in
+)" + commands_of(app) +
+         R"(  esac
+  case "$command $prev" in
+)" + option_values_of(app) +
+         R"(    *) [[ $cur == -* ]] && words=$options files='' ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  [[ $files ]] || compopt +o default 2>/dev/null # else what is no word is completed as a file
+}
+complete -o default -F _)" +
+         name + " " + name + "\n";
+}
+
+struct Arguments {
+  std::string shell, out;
+};
+
+void run(const CLI::App& app, const Arguments& arguments) {
+  const auto script = bash_completion(app);
+  if (arguments.out.empty())
+    fmt::print("{}", script);
+  else
+    write_file(arguments.out, script);
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app) {
+  auto* const command =
+      app.add_subcommand("completion", "A script by which a shell completes commands and options");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("SHELL", arguments->shell, "The shell")->required()->check(CLI::IsMember({"bash"}));
+  command->add_option("-o,--output", arguments->out, "Write it to this file, not to the standard output")
+      ->type_name("FILE");
+  command->footer(
+      "An installed tier has it where bash-completion looks. Examples:\n"
+      "  source <(tier completion bash)\n"
+      "  tier completion bash -o ~/.local/share/bash-completion/completions/tier");
+  command->callback([&app, arguments] { run(app, *arguments); });
+}
+
+}  // namespace tier::tool

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The command `tier man`.
+#include <CLI/CLI.hpp>
+
+namespace tier::tool {
+
+void add_man(CLI::App& app);
+
+}  // namespace tier::tool
