@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctest/doctest.h>
+#include <tier/memory/discovery.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include "hardware/machine.hpp"
+#include "hardware/placement.hpp"
+
+namespace tier {
+namespace {
+
+using test::lacks;
+using test::Pages;
+using test::pages_by_node;
+using Placement = std::map<int, std::size_t>;
+
+constexpr Bytes size = 8_MiB;
+constexpr std::size_t small_pages = 2048;  // of 4 KiB
+
+void fill(std::span<std::byte> bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 31 >> 4);
+}
+bool is_filled(std::span<const std::byte> bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    if (bytes[i] != static_cast<std::byte>(i * 31 >> 4)) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("memory bound to a node is there, as the kernel says page by page") {
+  const auto machine = discover();
+  if (machine.nodes.size() < 2) return lacks("second NUMA node");
+  if (machine.page_size != 4_KiB) return lacks("pages of 4 KiB");
+  for (const auto& node : machine.nodes) {
+    CAPTURE(node.id);
+    for (const int advice : {MADV_NOHUGEPAGE, MADV_HUGEPAGE}) {
+      const Pages pages{size};
+      REQUIRE(::madvise(pages.bytes().data(), size.count, advice) == 0);
+      test::bind(pages.bytes(), node.id);
+      CHECK(pages_by_node(pages.bytes()) == Placement{{-ENOENT, small_pages}});
+      fill(pages.bytes());
+      const int here = static_cast<int>(node.id);
+      CHECK(pages_by_node(pages.bytes()) == Placement{{here, small_pages}});
+      CHECK(test::node_at(&pages.bytes().back()) == here);
+    }
+  }
+}
+
+TEST_CASE("memory moves from each node to each, and keeps its bytes") {
+  const auto machine = discover();
+  if (machine.nodes.size() < 2) return lacks("second NUMA node");
+  if (machine.page_size != 4_KiB) return lacks("pages of 4 KiB");
+  for (const int advice : {MADV_NOHUGEPAGE, MADV_HUGEPAGE}) {
+    const Pages pages{size};
+    REQUIRE(::madvise(pages.bytes().data(), size.count, advice) == 0);
+    fill(pages.bytes());
+    for (const auto& from : machine.nodes)
+      for (const auto& to : machine.nodes) {
+        CAPTURE(from.id);
+        CAPTURE(to.id);
+        CHECK(test::move_to(pages.bytes(), static_cast<int>(from.id)) == 0);
+        CHECK(test::move_to(pages.bytes(), static_cast<int>(to.id)) == 0);
+        CHECK(pages_by_node(pages.bytes()) == Placement{{static_cast<int>(to.id), small_pages}});
+      }
+    CHECK(is_filled(pages.bytes()));
+  }
+}
+
+TEST_CASE("reserved huge pages are on each node that had memory from the start") {
+  if (!test::given()) return lacks(test::a_description);
+  for (const auto& node : test::given()->nodes) {
+    if (!node.at_boot) continue;
+    CAPTURE(node.id);
+    const Pages pages{4_MiB, MAP_HUGETLB};
+    test::bind(pages.bytes(), node.id);
+    fill(pages.bytes());
+    CHECK(pages_by_node(pages.bytes()) == Placement{{static_cast<int>(node.id), small_pages / 2}});
+  }
+}
+
+}  // namespace tier

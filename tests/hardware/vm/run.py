@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Boots emulated machines and runs the hardware tests inside. docs/vm-test.md has more."""
+import argparse
+import fcntl
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import guest
+import machines
+import packages
+
+SKIPPED = 77  # SKIP_RETURN_CODE in tests/CMakeLists.txt
+HERE = Path(__file__).resolve().parent
+QEMU = "usr/bin/qemu-system-x86_64"
+QEMU_DATA = ("usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu")
+HELD = "reboot: held"  # printed by the test that waits to be killed
+
+
+class Failed(Exception):
+    """A machine has booted, or should have, and what was asked of it is not so."""
+
+
+def say(text):
+    print(f"== {text}", flush=True)
+
+
+def default_cache():
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "libtier-vm"
+
+
+@contextmanager
+def locked(folder):
+    """Others that fill the same cache wait."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Emulator:
+    """A machine with the files that are its disks, booted once or more."""
+
+    def __init__(self, machine, folder, cache, build, limit):
+        self.machine = machine
+        self.folder = folder
+        self.limit = limit
+        with locked(cache.folder):
+            self.qemu, self.linux, tools = map(cache.get, (machine.qemu, machine.linux, packages.TOOLS))
+        machine.make_files(folder)
+        guest.build(
+            folder / "image",
+            linux=self.linux,
+            tools=tools,
+            programs=programs_of(build),
+            files={
+                "init": (HERE / "init").read_text(),
+                "machine.sh": machine.variables() + settings(),
+                "machine.json": machine.expectation(),
+            },
+        )
+
+    def command(self, run, again):
+        command = [*guest.run_unpacked(self.qemu, QEMU), "-accel", "tcg,thread=multi"]
+        for data in QEMU_DATA:
+            if (self.qemu / data).exists():
+                command += ["-L", self.qemu / data]
+        words = ["console=ttyS0", "panic=-1", "oops=panic", f"tier.run={run}"] + ["tier.again"] * again
+        command += ["-kernel", guest.kernel_of(self.linux), "-initrd", self.folder / "image", "-append", " ".join(words)]
+        command += ["-no-reboot", "-display", "none", "-vga", "none", "-nic", "none", "-monitor", "none"]
+        command += ["-serial", f"file:{self.folder / 'console'}", "-serial", "stdio"]
+        command += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4", *self.machine.qemu_arguments(self.folder)]
+        return [str(word) for word in command]
+
+    def shell(self):
+        """A shell in the machine, on this terminal."""
+        subprocess.run(self.command("shell", False), check=False)
+
+    def boot(self, run, again=False, kill_at=None):
+        """Boots and shows what the tests print.
+        \\param kill_at  the machine loses its power when this has been printed
+        \\return  (status, what was printed)"""
+        lines = []
+        with subprocess.Popen(self.command(run, again), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace") as qemu:
+            late = threading.Event()
+            timer = threading.Timer(self.limit, lambda: (late.set(), qemu.kill()))
+            timer.start()
+            try:
+                for line in qemu.stdout:
+                    lines.append(line)
+                    print(f"{self.machine.name}| {line.rstrip()}", flush=True)
+                    if kill_at and kill_at in line:
+                        qemu.kill()
+                        return None, "".join(lines)
+            finally:
+                timer.cancel()
+                if sys.exc_info()[0]:
+                    qemu.kill()
+        output = "".join(lines)
+        if late.is_set():
+            raise Failed(f"did not end within {self.limit} s; the kernel's last words:\n{self.last_words()}")
+        if qemu.returncode < 0 or qemu.returncode % 2 == 0:
+            panic = re.search(r"Kernel panic.*", self.console())
+            why = f"the kernel has panicked: {panic[0]}" if panic else f"QEMU has ended with {qemu.returncode}"
+            raise Failed(f"{why}\n{self.last_words()}")
+        return qemu.returncode >> 1, output
+
+    def console(self):
+        path = self.folder / "console"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def last_words(self):
+        return "\n".join(self.console().splitlines()[-20:])
+
+
+def programs_of(build):
+    """The programs under test, each of which must have been built."""
+    paths = ["tests/tier_test_hardware", "tests/exit_machine", "tools/tier", "samples/pmr_index/tier-index",
+             "samples/dlrm/tier-dlrm", "samples/training/tier-train"]
+    missing = [path for path in paths if not (build / path).exists()]
+    if missing:
+        raise Failed(f"not built in {build}: {', '.join(missing)}")
+    return [build / path for path in paths]
+
+
+def settings():
+    """This process's variables that tests obey."""
+    names = ("TIER_SEED", "TIER_STEPS")
+    return "".join(f"export {name}={shlex.quote(os.environ[name])}\n" for name in names if name in os.environ)
+
+
+def failed_cases(output):
+    """The names of test cases that have failed, from doctest's report."""
+    blocks = re.split(r"^={20,}$", output, flags=re.MULTILINE)
+    names = (re.search(r"^TEST CASE: +(.*)$", block, re.MULTILINE) for block in blocks if "ERROR:" in block)
+    return {name[1] for name in names if name}
+
+
+def test(emulator):
+    status, _ = emulator.boot("test")
+    if status != 0:
+        raise Failed(f"its tests have ended with {status}")
+
+
+def test_reboot(emulator):
+    """A run loses its power; the next boot finds the same disks, and nothing on them."""
+    status, _ = emulator.boot("hold", kill_at=HELD)
+    if status is not None:
+        raise Failed(f"the run that should have been killed has ended with {status}")
+    status, _ = emulator.boot("after", again=True)
+    if status != 0:
+        raise Failed(f"after a killed run the tests have ended with {status}")
+
+
+def run_machine(machine, arguments, cache, jobs):
+    """\\return  what to say of it"""
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix=f"vm-{machine.name}-", dir=arguments.build) as folder:
+        try:
+            emulator = Emulator(machine, Path(folder), cache, arguments.build, arguments.timeout)
+            for job in jobs:
+                job(emulator)
+            found = "passed"
+        except packages.Unavailable as e:
+            found = f"skipped: {e}"
+        except (Failed, guest.GuestError) as e:
+            found = f"failed: {e}"
+    outcome = f"machine {machine.name} ({machine.title}): {found}"
+    say(f"{outcome}, {time.monotonic() - begin:.0f} s" if found == "passed" else outcome)
+    return found
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(prog="vm-test", description=__doc__)
+    parser.add_argument("machines", nargs="*", metavar="MACHINE", help="of A, B, C; by default all, and --self-check")
+    parser.add_argument("--build", type=Path, required=True, help="where the programs under test are built")
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="where packages are kept (%(default)s)")
+    parser.add_argument("--refresh", action="store_true", help="empty the cache first: newer packages")
+    parser.add_argument("--timeout", type=int, default=200, help="seconds for each boot (%(default)s)")
+    parser.add_argument("--shell", action="store_true", help="a shell in the machine instead of its tests; exit ends it")
+    arguments = parser.parse_args(words)
+    unknown = [name for name in arguments.machines if name not in machines.ALL]
+    if unknown:
+        parser.error(f"there is no machine {unknown[0]}: there are {', '.join(machines.ALL)}")
+    if arguments.shell and len(arguments.machines) != 1:
+        parser.error("--shell is for one machine")
+    return arguments
+
+
+def main():
+    arguments = parse(sys.argv[1:])
+    arguments.build = arguments.build.resolve()
+    cache = packages.Cache(arguments.cache, say)
+    if arguments.refresh:
+        cache.clear()
+    chosen = [machines.ALL[name] for name in arguments.machines or machines.ALL]
+    jobs = [Emulator.shell] if arguments.shell else [test, test_reboot]
+    found = [run_machine(machine, arguments, cache, jobs) for machine in chosen]
+    if any(one.startswith("failed") for one in found):
+        return 1
+    return SKIPPED if any(one.startswith("skipped") for one in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
