@@ -31,10 +31,10 @@ struct GivenNode {
 struct GivenMachine {
   std::string name, kernel;
   std::vector<GivenNode> nodes;
-  std::size_t huge_pages = 0;             ///< reserved, of 2 MiB
-  std::vector<std::string> memory_tiers;  ///< lists of nodes, as the kernel groups them, the fastest first
-  std::string fsdax, devdax, disk;        ///< a directory, a device, a directory; empty: it has none
-  unsigned disk_mib_per_second = 0;       ///< at most
+  std::size_t huge_pages = 0;        ///< reserved, of 2 MiB
+  std::string memory_tiers;          ///< lists of nodes, as the kernel groups them, the fastest first
+  std::string fsdax, devdax, disk;   ///< a directory, a device, a directory; empty: it has none
+  unsigned disk_mib_per_second = 0;  ///< at most
 };
 
 namespace detail {

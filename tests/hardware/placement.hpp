@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <map>
+#include <ostream>
 #include <span>
 #include <system_error>
 #include <vector>
@@ -43,14 +44,30 @@ inline std::vector<void*> page_addresses(std::span<std::byte> bytes) {
   return pages;
 }
 
-/// {node: pages there}, by move_pages(2) without nodes. A page that is not there counts as node -ENOENT.
-inline std::map<int, std::size_t> pages_by_node(std::span<std::byte> bytes) {
+/// How many pages are on which node.
+struct Placement {
+  std::map<int, std::size_t>
+      pages;  ///< by node; by the negated error for those of which the kernel tells none
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Placement& placement) {
+    for (const auto& [node, count] : placement.pages) out << count << " pages on node " << node << "; ";
+    return out;
+  }
+};
+
+inline Placement all_on(unsigned node, std::span<std::byte> bytes) {
+  return {{{static_cast<int>(node), page_addresses(bytes).size()}}};
+}
+
+/// By move_pages(2) without nodes.
+inline Placement placement_of(std::span<std::byte> bytes) {
   auto pages = page_addresses(bytes);
   std::vector<int> status(pages.size());
   if (::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status.data(), 0) != 0)
     throw std::system_error{errno, std::generic_category(), "move_pages"};
-  std::map<int, std::size_t> found;
-  for (const int node : status) ++found[node];
+  Placement found;
+  for (const int node : status) ++found.pages[node];
   return found;
 }
 
@@ -69,19 +86,22 @@ inline void bind(std::span<std::byte> bytes, unsigned node) {
     throw std::system_error{errno, std::generic_category(), "mbind"};
 }
 
-/// Asks for each page to go to a node. A page that has already gone with its huge page is busy and is asked for again.
-/// \return  how many are elsewhere in the end
-inline std::size_t move_to(std::span<std::byte> bytes, int node) {
+/// Asks for each page to go to a node; those that have already gone with their huge page are busy, and are asked again.
+/// \return  what became of the pages that are elsewhere in the end, by what move_pages(2) said: none
+inline Placement move_to(std::span<std::byte> bytes, unsigned node) {
+  auto pages = page_addresses(bytes);
+  const std::vector<int> nodes(pages.size(), static_cast<int>(node));
+  Placement refused;
   for (int attempt = 0; attempt < 20; ++attempt) {
-    auto pages = page_addresses(bytes);
-    const std::vector<int> nodes(pages.size(), node);
     std::vector<int> status(pages.size());
     if (::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nodes.data(), status.data(), MPOL_MF_MOVE) <
         0)
       throw std::system_error{errno, std::generic_category(), "move_pages"};
-    if (pages_by_node(bytes)[node] == pages.size()) return 0;
+    if (placement_of(bytes) == all_on(node, bytes)) return {};
+    refused.pages.clear();
+    for (const int error : status) ++refused.pages[error];
   }
-  return page_addresses(bytes).size() - pages_by_node(bytes)[node];
+  return refused;
 }
 
 }  // namespace tier::test

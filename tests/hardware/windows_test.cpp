@@ -19,11 +19,11 @@ using test::given;
 using test::lacks;
 using List = std::pmr::vector<std::uint32_t>;
 
-constexpr std::size_t lists = 32, length = 256 * 1024;  // 1 MiB each
+constexpr std::size_t lists = 16, length = 256 * 1024;  // 1 MiB each
 
-/// 32 MiB of lists over 8 MiB of fast memory.
+/// 16 MiB of lists over 4 MiB of fast memory.
 void check_windows_over(const TierSpec& slow) {
-  Runtime runtime{{.tiers = {tiers::dram(8_MiB), slow}, .policy = "lru", .windows = WindowMode::Full}};
+  Runtime runtime{{.tiers = {tiers::dram(4_MiB), slow}, .policy = "lru", .windows = WindowMode::Full}};
   MigratingResource memory{runtime};
   std::pmr::vector<List> all{&memory};
   for (std::uint32_t i = 0; i < lists; ++i) all.emplace_back(length, i);
@@ -43,14 +43,14 @@ void check_windows_over(const TierSpec& slow) {
     CHECK(::pread(file, copy.data(), bytes, static_cast<::off_t>(i * bytes)) ==
           static_cast<::ssize_t>(bytes));
     CHECK(copy == all[i]);
-    CHECK(std::ranges::count(all[i], i) == static_cast<std::ptrdiff_t>(length));
+    CHECK(copy[length / 2] == i);
     CHECK(all[i].data() == addresses[i]);
   }
   ::close(file);
   const auto statistics = runtime.statistics();
   CHECK(statistics.windows == WindowMode::Full);
-  CHECK(statistics.window_faults >= lists - 8);
-  CHECK(statistics.bytes_moved(0, 1) >= (24_MiB).count);
+  CHECK(statistics.window_faults >= lists - 4);
+  CHECK(statistics.bytes_moved(0, 1) >= (12_MiB).count);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Ends an emulated machine that has QEMU's isa-debug-exit at port 0xf4: QEMU's status is 2 x ours + 1.
+/// \file  Ends an emulated machine that has QEMU's isa-debug-exit at port 0xf4: QEMU's status is then
+///        2 x (ours + 1) + 1: that of a QEMU that fails by itself is 1.
 #include <sys/io.h>
 #include <termios.h>
 #include <unistd.h>
@@ -17,6 +18,6 @@ int main(int argc, char** argv) {
     std::perror("exit_machine: ioperm");
     return 1;
   }
-  ::outb(static_cast<unsigned char>(std::atoi(argv[1])), 0xf4);
+  ::outb(static_cast<unsigned char>(std::atoi(argv[1]) + 1), 0xf4);
   return 1;  // not there: the machine goes on
 }

@@ -19,7 +19,11 @@ class Node:
     cpus: str = ""
     latency_ns: int = None
     bandwidth_mib: int = None  # MiB/s, as the kernel tells it
-    at_boot: bool = True  # else its memory comes later, as that of a device
+    device: str = ""  # whose memory becomes the node's after boot: pmem, cxl
+
+    @property
+    def at_boot(self):
+        return not self.device
 
     def numa(self):
         arguments = [f"node,nodeid={self.id}"]
@@ -47,14 +51,14 @@ class Machine:
     disk_mib_per_second: int = 0
     cxl_mib: int = 0
     huge_pages: int = 8  # of 2 MiB, on each node with memory at boot
-    memory_tiers: tuple = ()  # lists of nodes, as the kernel groups them, fastest first
+    memory_tiers: str = ""  # lists of nodes, as the kernel groups them, fastest first
     samples: tuple = ()
     left_out: frozenset = field(default_factory=frozenset)  # what QEMU is not given although the tests are told of it
 
     def qemu_arguments(self, folder):
         """\\param folder  where the files behind its persistent memory and its disk are"""
         hmat = "on" if "hmat" not in self.left_out else "off"
-        nodes = [node for node in self.nodes if f"node{node.id}" not in self.left_out]
+        nodes = [node for node in self.nodes if node.device != "cxl"]  # for that one Linux makes a node itself
         boot = [node for node in nodes if node.at_boot]
         arguments = ["-smp", "2", "-m", f"{sum(node.mib for node in boot)}M,slots=8,maxmem=16G"]
         for node in boot:
@@ -117,7 +121,7 @@ class Machine:
             {
                 "name": self.name,
                 "kernel": self.linux.name.removeprefix("linux-"),
-                "nodes": [asdict(node) for node in self.nodes],
+                "nodes": [asdict(node) | {"at_boot": node.at_boot} for node in self.nodes],
                 "huge_pages": self.huge_pages * sum(node.at_boot for node in self.nodes),
                 "memory_tiers": self.memory_tiers,
                 "fsdax": "/mnt/fsdax" if "fsdax" in kinds else "",
@@ -135,18 +139,19 @@ FOUR_NODES = (
     Node(1, 256, latency_ns=300, bandwidth_mib=25_000),
     Node(2, 256, latency_ns=120, bandwidth_mib=400_000),
     # Of 512 MiB whole blocks of 128 MiB, beside what describes the name space.
-    Node(3, 384, latency_ns=500, bandwidth_mib=10_000, at_boot=False),
+    Node(3, 384, latency_ns=500, bandwidth_mib=10_000, device="pmem"),
 )
 IN_A = {"nodes": FOUR_NODES, "pmem_mib": (256, 256, 512), "disk_mib": 512, "disk_mib_per_second": 100}
 
-A = Machine("A", "HMAT, HBM, persistent memory, NVMe", packages.QEMU_10, packages.LINUX_6_12, memory_tiers=("2", "0", "1", "3"), **IN_A)
+A = Machine("A", "HMAT, HBM, persistent memory, NVMe", packages.QEMU_10, packages.LINUX_6_12, memory_tiers="2 0 1 3", **IN_A)
 B = Machine(
     "B",
     "a CXL type 3 device",
     packages.QEMU_10,
     packages.LINUX_6_12,
-    nodes=(Node(0, 1024, cpus="0-1", latency_ns=90, bandwidth_mib=100_000), Node(1, 256, at_boot=False)),
+    nodes=(Node(0, 1024, cpus="0-1", latency_ns=90, bandwidth_mib=100_000), Node(1, 256, device="cxl")),
     cxl_mib=256,
+    memory_tiers="0 1",
 )
-C = Machine("C", "A with an older kernel and QEMU", packages.QEMU_7, packages.LINUX_6_1, memory_tiers=("0-2",), **IN_A)
+C = Machine("C", "A with an older kernel and QEMU", packages.QEMU_7, packages.LINUX_6_1, memory_tiers="0-2 3", **IN_A)
 ALL = {machine.name: machine for machine in (A, B, C)}

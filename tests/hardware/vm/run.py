@@ -22,6 +22,7 @@ import packages
 SKIPPED = 77  # SKIP_RETURN_CODE in tests/CMakeLists.txt
 HERE = Path(__file__).resolve().parent
 QEMU = "usr/bin/qemu-system-x86_64"
+QEMU_MODULES = "usr/lib/x86_64-linux-gnu/qemu"
 QEMU_DATA = ("usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu")
 HELD = "reboot: held"  # printed by the test that waits to be killed
 
@@ -57,6 +58,7 @@ class Emulator:
         self.limit = limit
         with locked(cache.folder):
             self.qemu, self.linux, tools = map(cache.get, (machine.qemu, machine.linux, packages.TOOLS))
+        self.environment = {**os.environ, "QEMU_MODULE_DIR": str(self.qemu / QEMU_MODULES)}
         machine.make_files(folder)
         guest.build(
             folder / "image",
@@ -75,7 +77,7 @@ class Emulator:
         for data in QEMU_DATA:
             if (self.qemu / data).exists():
                 command += ["-L", self.qemu / data]
-        words = ["console=ttyS0", "panic=-1", "oops=panic", f"tier.run={run}"] + ["tier.again"] * again
+        words = ["console=ttyS0", "nokaslr", "panic=-1", "oops=panic", f"tier.run={run}"] + ["tier.again"] * again
         command += ["-kernel", guest.kernel_of(self.linux), "-initrd", self.folder / "image", "-append", " ".join(words)]
         command += ["-no-reboot", "-display", "none", "-vga", "none", "-nic", "none", "-monitor", "none"]
         command += ["-serial", f"file:{self.folder / 'console'}", "-serial", "stdio"]
@@ -84,15 +86,15 @@ class Emulator:
 
     def shell(self):
         """A shell in the machine, on this terminal."""
-        subprocess.run(self.command("shell", False), check=False)
+        subprocess.run(self.command("shell", False), env=self.environment, check=False)
 
     def boot(self, run, again=False, kill_at=None):
         """Boots and shows what the tests print.
         \\param kill_at  the machine loses its power when this has been printed
         \\return  (status, what was printed)"""
         lines = []
-        with subprocess.Popen(self.command(run, again), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace") as qemu:
+        with subprocess.Popen(self.command(run, again), env=self.environment, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace") as qemu:
             late = threading.Event()
             timer = threading.Timer(self.limit, lambda: (late.set(), qemu.kill()))
             timer.start()
@@ -110,11 +112,13 @@ class Emulator:
         output = "".join(lines)
         if late.is_set():
             raise Failed(f"did not end within {self.limit} s; the kernel's last words:\n{self.last_words()}")
-        if qemu.returncode < 0 or qemu.returncode % 2 == 0:
+        # The machine ends QEMU with 2 x (its status + 1) + 1; QEMU itself fails with 1.
+        status, odd = divmod(qemu.returncode - 3, 2)
+        if status < 0 or odd:
             panic = re.search(r"Kernel panic.*", self.console())
             why = f"the kernel has panicked: {panic[0]}" if panic else f"QEMU has ended with {qemu.returncode}"
             raise Failed(f"{why}\n{self.last_words()}")
-        return qemu.returncode >> 1, output
+        return status, output
 
     def console(self):
         path = self.folder / "console"
