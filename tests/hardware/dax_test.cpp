@@ -16,7 +16,6 @@ namespace tier {
 namespace {
 
 using test::given;
-using test::lacks;
 
 /// A file or device, mapped.
 class Mapping {
@@ -57,7 +56,7 @@ constexpr int synchronous = MAP_SHARED_VALIDATE | MAP_SYNC;
 }  // namespace
 
 TEST_CASE("files on persistent memory are mapped without a page cache") {
-  if (!given() || given()->fsdax.empty()) return lacks("file system on persistent memory");
+  if (!given() || given()->fsdax.empty()) return test::not_given("file system on persistent memory");
   const Mapping file{given()->fsdax, O_TMPFILE, 2_MiB, synchronous};
   CHECK(is_dax(file.fd()));
   REQUIRE(file.error() == 0);
@@ -66,14 +65,14 @@ TEST_CASE("files on persistent memory are mapped without a page cache") {
 }
 
 TEST_CASE("files on the disk are not mapped without a page cache") {
-  if (!given() || given()->disk.empty()) return lacks("disk of its own");
+  if (!given() || given()->disk.empty()) return test::not_given("disk of its own");
   const Mapping file{given()->disk, O_TMPFILE, 2_MiB, synchronous};
   CHECK(!is_dax(file.fd()));
   CHECK(file.error() == EOPNOTSUPP);
 }
 
 TEST_CASE("a DAX device is mapped, and has what was stored in it when it is mapped again") {
-  if (!given() || given()->devdax.empty()) return lacks("DAX device");
+  if (!given() || given()->devdax.empty()) return test::not_given("DAX device");
   struct ::stat status {};
   REQUIRE(::stat(given()->devdax.c_str(), &status) == 0);
   CHECK(S_ISCHR(status.st_mode));

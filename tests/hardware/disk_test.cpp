@@ -17,7 +17,6 @@ namespace tier {
 namespace {
 
 using test::given;
-using test::lacks;
 
 double seconds(Tier& tier, Direction direction, std::span<std::byte> memory, Bytes total) {
   const auto begin = std::chrono::steady_clock::now();
@@ -54,7 +53,7 @@ void check_objects_in(const TierSpec& slow) {
 }  // namespace
 
 TEST_CASE("a file tier on the disk goes past the page cache by io_uring, no faster than the disk") {
-  if (!given() || given()->disk.empty()) return lacks("disk of its own");
+  if (!given() || given()->disk.empty()) return test::not_given("disk of its own");
   constexpr Bytes size = 160_MiB, burst = 48_MiB;  // QEMU lets the first part through at once
   const auto tier = make_tier(tiers::file(given()->disk, size));
   CAPTURE(tier->description());
@@ -69,7 +68,7 @@ TEST_CASE("a file tier on the disk goes past the page cache by io_uring, no fast
 }
 
 TEST_CASE("objects keep their values on the disk and on persistent memory") {
-  if (!given() || given()->disk.empty() || given()->fsdax.empty()) return lacks("disk of its own");
+  if (!given() || given()->disk.empty() || given()->fsdax.empty()) return test::not_given("disk of its own");
   check_objects_in(tiers::file(given()->disk, 64_MiB));
   check_objects_in(tiers::file(given()->fsdax, 64_MiB));
   check_objects_in(tiers::mapped(given()->fsdax, 64_MiB));

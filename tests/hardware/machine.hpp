@@ -71,7 +71,13 @@ inline const std::optional<GivenMachine>& given() {
   return machine;
 }
 
-/// What tests say of it.
-inline const std::string a_description = "description of what it was given (scripts/vm-test makes one)";
+/// Ends the test case where there is nothing to compare with.
+inline void lacks_description() { lacks("description of what it was given (scripts/vm-test makes one)"); }
+
+/// Ends the test case: it is for another machine, if this one is described.
+inline void not_given(const std::string& what) {
+  if (!given()) return lacks_description();
+  MESSAGE("machine " << given()->name << " was given no " << what);
+}
 
 }  // namespace tier::test

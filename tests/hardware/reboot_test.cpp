@@ -22,7 +22,6 @@ namespace tier {
 namespace {
 
 using test::given;
-using test::lacks;
 
 constexpr Bytes size = 64_MiB;
 
@@ -53,7 +52,8 @@ std::vector<TierSpec> scratch() {
 TEST_SUITE("reboot: before") {
   TEST_CASE("a run has scratch files on each disk until its machine loses its power" *
             doctest::skip(std::getenv("TIER_MACHINE") == nullptr)) {
-    if (!given() || given()->disk.empty() || given()->fsdax.empty()) return lacks("disk of its own");
+    if (!given() || given()->disk.empty() || given()->fsdax.empty())
+      return test::not_given("disk of its own");
     for (const auto& directory : {given()->disk, given()->fsdax}) {
       write_note(directory, 0_B);
       write_note(directory, free_space(directory));
@@ -85,7 +85,8 @@ TEST_SUITE("reboot: before") {
 TEST_SUITE("reboot: after") {
   TEST_CASE("after a killed run no file is left, and all space is free again" *
             doctest::skip(std::getenv("TIER_MACHINE") == nullptr)) {
-    if (!given() || given()->disk.empty() || given()->fsdax.empty()) return lacks("disk of its own");
+    if (!given() || given()->disk.empty() || given()->fsdax.empty())
+      return test::not_given("disk of its own");
     for (const auto& directory : {given()->disk, given()->fsdax}) {
       CAPTURE(directory);
       std::size_t before = 0;

@@ -141,9 +141,16 @@ FOUR_NODES = (
     # Of 512 MiB whole blocks of 128 MiB, beside what describes the name space.
     Node(3, 384, latency_ns=500, bandwidth_mib=10_000, device="pmem"),
 )
+# What they print is compared by run.py.
+SAMPLES = (
+    "tier-index --documents 400 --queries 40 --fast 20% --runs std,scopes,no_scopes --slow file:/mnt/disk --json -",
+    "tier-dlrm --tables 3 --rows 1000 --dim 16 --batch 64 --samples 1000 --deterministic --slow file:/mnt/fsdax --json -",
+    "tier-train lstm --batch 4 --steps 8 --width 64 --iterations 3 --slow file:/mnt/disk --json -",
+)
 IN_A = {"nodes": FOUR_NODES, "pmem_mib": (256, 256, 512), "disk_mib": 512, "disk_mib_per_second": 100}
 
-A = Machine("A", "HMAT, HBM, persistent memory, NVMe", packages.QEMU_10, packages.LINUX_6_12, memory_tiers="2 0 1 3", **IN_A)
+A = Machine("A", "HMAT, HBM, persistent memory, NVMe", packages.QEMU_10, packages.LINUX_6_12, memory_tiers="2 0 1 3",
+            samples=SAMPLES, **IN_A)
 B = Machine(
     "B",
     "a CXL type 3 device",
