@@ -25,9 +25,9 @@ class Node:
     def at_boot(self):
         return not self.device
 
-    def numa(self):
+    def numa(self, has_memory):
         arguments = [f"node,nodeid={self.id}"]
-        if self.at_boot:
+        if has_memory:
             arguments[0] += f",memdev=node{self.id}"
         if self.cpus:
             arguments[0] += f",cpus={self.cpus}"
@@ -52,19 +52,20 @@ class Machine:
     cxl_mib: int = 0
     huge_pages: int = 8  # of 2 MiB, on each node with memory at boot
     memory_tiers: str = ""  # lists of nodes, as the kernel groups them, fastest first
-    samples: tuple = ()
-    left_out: frozenset = field(default_factory=frozenset)  # what QEMU is not given although the tests are told of it
+    only: str = "*"  # the source files whose tests are run, as doctest's option takes them
+    samples: tuple = ()  # commands whose results in JSON are compared
+    left_out: frozenset = field(default_factory=frozenset)  # on purpose, although the tests are told of it
 
     def qemu_arguments(self, folder):
         """\\param folder  where the files behind its persistent memory and its disk are"""
         hmat = "on" if "hmat" not in self.left_out else "off"
         nodes = [node for node in self.nodes if node.device != "cxl"]  # for that one Linux makes a node itself
-        boot = [node for node in nodes if node.at_boot]
+        boot = [node for node in nodes if node.at_boot and f"node{node.id}" not in self.left_out]
         arguments = ["-smp", "2", "-m", f"{sum(node.mib for node in boot)}M,slots=8,maxmem=16G"]
         for node in boot:
             arguments += ["-object", f"memory-backend-ram,id=node{node.id},size={node.mib}M"]
         for node in nodes:
-            for numa in node.numa():
+            for numa in node.numa(node in boot):
                 if hmat == "on" or not numa.startswith("hmat"):
                     arguments += ["-numa", numa.replace(",initiator=0", "") if hmat == "off" else numa]
         for one in nodes:
@@ -86,13 +87,13 @@ class Machine:
             arguments += ["-device", f"nvdimm,id=nvdimm{i},memdev=pmem{i},node=3"]
         if self.disk_mib:
             # Through the host's page cache, which a killed machine leaves as it is; the limit is QEMU's own.
-            limit = f"throttling.bps-total={self.disk_mib_per_second * MIB}"
-            arguments += ["-drive", f"file={folder / 'disk'},format=raw,if=none,id=disk,{limit}"]
+            limit = f",throttling.bps-total={self.disk_mib_per_second * MIB}" if "throttle" not in self.left_out else ""
+            arguments += ["-drive", f"file={folder / 'disk'},format=raw,if=none,id=disk{limit}"]
             arguments += ["-device", "nvme,drive=disk,serial=tier"]
         return arguments
 
     def pmem_files(self, folder):
-        return [folder / f"pmem{i}" for i in range(len(self.pmem_mib)) if f"pmem{i}" not in self.left_out]
+        return [folder / f"pmem{i}" for i in range(len(self.pmem_mib))]
 
     def make_files(self, folder):
         """Empty ones, which take room as they are written."""
@@ -109,14 +110,17 @@ class Machine:
             "pmem": "1" if self.pmem_mib else "",
             "disk": "1" if self.disk_mib else "",
             "cxl_bytes": str(self.cxl_mib * MIB) if self.cxl_mib else "",
-            "huge_pages": str(self.huge_pages),
+            "kmem": "1" if "kmem" not in self.left_out else "",
+            "dax": "always" if "dax" not in self.left_out else "never",
+            "huge_pages": str(self.huge_pages if "huge_pages" not in self.left_out else 0),
+            "leftover": "1" if "leftover" in self.left_out else "",
+            "only": self.only,
             "samples": "\n".join(self.samples),
         }
         return "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
 
     def expectation(self):
         """What the tests find if nothing has gone wrong."""
-        kinds = ["fsdax", "devdax"] if self.pmem_mib else []
         return json.dumps(
             {
                 "name": self.name,
@@ -124,8 +128,8 @@ class Machine:
                 "nodes": [asdict(node) | {"at_boot": node.at_boot} for node in self.nodes],
                 "huge_pages": self.huge_pages * sum(node.at_boot for node in self.nodes),
                 "memory_tiers": self.memory_tiers,
-                "fsdax": "/mnt/fsdax" if "fsdax" in kinds else "",
-                "devdax": "/dev/dax" if "devdax" in kinds else "",
+                "fsdax": "/mnt/fsdax" if self.pmem_mib else "",
+                "devdax": "/dev/dax" if self.pmem_mib else "",
                 "disk": "/mnt/disk" if self.disk_mib else "",
                 "disk_mib_per_second": self.disk_mib_per_second,
             },
@@ -141,16 +145,13 @@ FOUR_NODES = (
     # Of 512 MiB whole blocks of 128 MiB, beside what describes the name space.
     Node(3, 384, latency_ns=500, bandwidth_mib=10_000, device="pmem"),
 )
-# What they print is compared by run.py.
-SAMPLES = (
-    "tier-index --documents 400 --queries 40 --fast 20% --runs std,scopes,no_scopes --slow file:/mnt/disk --json -",
-    "tier-dlrm --tables 3 --rows 1000 --dim 16 --batch 64 --samples 1000 --deterministic --slow file:/mnt/fsdax --json -",
-    "tier-train lstm --batch 4 --steps 8 --width 64 --iterations 3 --slow file:/mnt/disk --json -",
-)
 IN_A = {"nodes": FOUR_NODES, "pmem_mib": (256, 256, 512), "disk_mib": 512, "disk_mib_per_second": 100}
 
 A = Machine("A", "HMAT, HBM, persistent memory, NVMe", packages.QEMU_10, packages.LINUX_6_12, memory_tiers="2 0 1 3",
-            samples=SAMPLES, **IN_A)
+            samples=(
+                "tier-index --documents 300 --queries 5 --fast 2MiB --runs std,scopes --slow file:/mnt/disk --json -",
+                "tier-train lstm --batch 4 --steps 8 --width 64 --iterations 3 --fast 50% --slow file:/mnt/disk --json -",
+            ), **IN_A)
 B = Machine(
     "B",
     "a CXL type 3 device",
@@ -160,5 +161,7 @@ B = Machine(
     cxl_mib=256,
     memory_tiers="0 1",
 )
-C = Machine("C", "A with an older kernel and QEMU", packages.QEMU_7, packages.LINUX_6_1, memory_tiers="0-2 3", **IN_A)
+C = Machine("C", "A with an older kernel and QEMU", packages.QEMU_7, packages.LINUX_6_1, memory_tiers="0-2 3",
+            samples=tuple(f"tier-dlrm --run {run} --tables 3 --rows 4000 --dim 16 --batch 64 --samples 500 --deterministic "
+                          "--slow file:/mnt/fsdax --json -" for run in ("plain", "tiered")), **IN_A)
 ALL = {machine.name: machine for machine in (A, B, C)}

@@ -36,7 +36,7 @@ TOOLS = Bundle("tools", ("busybox-static", "ndctl", "daxctl", "e2fsprogs"))
 
 def sources_of(index_targets):
     """Lines for sources.list: the machine's own sources of the release, and the backports beside each that has main.
-    `index_targets` is what `apt-get indextargets` prints."""
+    `index_targets` is what `apt-get indextargets --no-release-info` prints."""
     lines = {}
     for paragraph in index_targets.split("\n\n"):
         target = dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line)
@@ -45,9 +45,8 @@ def sources_of(index_targets):
             continue
         if release not in (RELEASE, BACKPORTS, f"{RELEASE}-updates", f"{RELEASE}-security"):
             continue
-        keyring = f"[signed-by={target['Signed-By']}] " if target.get("Signed-By") else ""
         for wanted in [release, BACKPORTS] if release == RELEASE else [release]:
-            lines[f"deb {keyring}{uri} {wanted} main"] = None
+            lines[f"deb {uri} {wanted} main"] = None
     return list(lines)
 
 
@@ -84,7 +83,7 @@ class Apt:
             "Acquire::http::Timeout": "20",
             "Acquire::https::Timeout": "20",
         }
-        sources = sources_of(self.run(["apt-get", "indextargets"]).stdout)
+        sources = sources_of(self.run(["apt-get", "indextargets", "--no-release-info"]).stdout)
         if not sources:
             raise Unavailable(f"apt has no source of Debian 12 ({RELEASE} main) here, from which backports could be derived")
         (folder / "sources.list").write_text("\n".join(sources) + "\n")
@@ -98,10 +97,13 @@ class Apt:
             raise Unavailable(f"this is no Debian system: there is no {command[0]}") from None
         except subprocess.CalledProcessError as e:
             errors = [line for line in e.stderr.splitlines() if line.startswith("E:")] or e.stderr.splitlines()[-3:]
-            raise Unavailable(f"{' '.join(command)}: {' '.join(errors)}") from None
+            raise Unavailable(f"{' '.join(command[:2])}: {' '.join(errors)}") from None
 
     def update(self):
-        self.run(["apt-get", "update", "--error-on=any"])
+        try:
+            self.run(["apt-get", "update", "--error-on=any"])
+        except Unavailable as e:
+            raise Unavailable(f"apt cannot read its sources (is there a network?): {e}") from None
 
     def fetch(self, bundle):
         """The paths of the bundle's archives, which lie in `folder` now."""
