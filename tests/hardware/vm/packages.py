@@ -32,6 +32,7 @@ QEMU_7 = Bundle("qemu-7", ("qemu-system-x86",))
 LINUX_6_12 = Bundle("linux-6.12", ("linux-image-cloud-amd64",), BACKPORTS, kernel=True)
 LINUX_6_1 = Bundle("linux-6.1", ("linux-image-cloud-amd64",), kernel=True)
 TOOLS = Bundle("tools", ("busybox-static", "ndctl", "daxctl", "e2fsprogs"))
+ALL = (QEMU_10, QEMU_7, LINUX_6_12, LINUX_6_1, TOOLS)
 
 
 def sources_of(index_targets):
@@ -106,7 +107,9 @@ class Apt:
             raise Unavailable(f"apt cannot read its sources (is there a network?): {e}") from None
 
     def fetch(self, bundle):
-        """The paths of the bundle's archives, which lie in `folder` now."""
+        """The paths of the bundle's archives."""
+        for archive in (self.folder / "archives").glob("*.deb"):  # of a run that was interrupted
+            archive.unlink()
         if bundle.kernel:
             record = self.run(["apt-cache", "-t", bundle.release, "--no-all-versions", "show", *bundle.packages]).stdout
             names = re.findall(r"^Depends: (linux-image-\S+) \(= (\S+)\)", record, re.MULTILINE)
@@ -150,4 +153,5 @@ class Cache:
             archive.unlink()
 
     def clear(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for name in ("apt", *(bundle.name for bundle in ALL)):
+            shutil.rmtree(self.folder / name, ignore_errors=True)

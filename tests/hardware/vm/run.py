@@ -246,7 +246,7 @@ def run_machine(machine, arguments, cache, jobs):
             found = "passed"
         except packages.Unavailable as e:
             found = f"skipped: {e}"
-        except (Failed, guest.GuestError) as e:
+        except (Failed, guest.GuestError, OSError, subprocess.CalledProcessError) as e:
             found = f"failed: {e}"
     outcome = f"machine {machine.name} ({machine.title}), {time.monotonic() - begin:.0f} s: {found}"
     say(outcome)
@@ -296,7 +296,11 @@ def main():
     if arguments.self_check or everything:
         work += faulty_machines()
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
-        found = list(pool.map(lambda pair: run_machine(pair[0], arguments, cache, pair[1]), work))
+        try:
+            found = list(pool.map(lambda pair: run_machine(pair[0], arguments, cache, pair[1]), work))
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+            return 130
     if len(found) > 1:
         print("\n".join(found))
     if any(": failed: " in line for line in found):
