@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Where pages are, as the kernel says; without libnuma, so that it is no witness in its own cause.
+#include <linux/mempolicy.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <tier/core/bytes.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <map>
+#include <ostream>
+#include <span>
+#include <system_error>
+#include <vector>
+
+namespace tier::test {
+
+/// Pages of their own, not faulted in.
+class Pages {
+ public:
+  /// \param flags  of mmap, beside those of private anonymous memory: `MAP_HUGETLB`
+  explicit Pages(Bytes size, int flags = 0) : size_{size} {
+    void* p = ::mmap(nullptr, size.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    if (p == MAP_FAILED) throw std::system_error{errno, std::generic_category(), "mmap"};
+    begin_ = static_cast<std::byte*>(p);
+  }
+  ~Pages() { ::munmap(begin_, size_.count); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  [[nodiscard]] std::span<std::byte> bytes() const { return {begin_, size_.count}; }
+
+ private:
+  Bytes size_;
+  std::byte* begin_;
+};
+
+inline std::vector<void*> page_addresses(std::span<std::byte> bytes) {
+  std::vector<void*> pages;
+  const auto step = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  for (std::size_t at = 0; at < bytes.size(); at += step) pages.push_back(bytes.data() + at);
+  return pages;
+}
+
+/// How many pages are on which node.
+struct Placement {
+  std::map<int, std::size_t>
+      pages;  ///< by node; by the negated error for those of which the kernel tells none
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Placement& placement) {
+    for (const auto& [node, count] : placement.pages) out << count << " pages on node " << node << "; ";
+    return out;
+  }
+};
+
+inline Placement all_on(unsigned node, std::span<std::byte> bytes) {
+  return {{{static_cast<int>(node), page_addresses(bytes).size()}}};
+}
+
+/// By move_pages(2) without nodes.
+inline Placement placement_of(std::span<std::byte> bytes) {
+  auto pages = page_addresses(bytes);
+  std::vector<int> status(pages.size());
+  if (::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status.data(), 0) != 0)
+    throw std::system_error{errno, std::generic_category(), "move_pages"};
+  Placement found;
+  for (const int node : status) ++found.pages[node];
+  return found;
+}
+
+/// The node of the page at an address, by get_mempolicy(2).
+inline int node_at(void* address) {
+  int node = -1;
+  if (::syscall(SYS_get_mempolicy, &node, nullptr, 0, address, MPOL_F_NODE | MPOL_F_ADDR) != 0)
+    throw std::system_error{errno, std::generic_category(), "get_mempolicy"};
+  return node;
+}
+
+/// Pages that come from now on come from this node alone.
+inline void bind(std::span<std::byte> bytes, unsigned node) {
+  const unsigned long mask = 1UL << node;
+  if (::syscall(SYS_mbind, bytes.data(), bytes.size(), MPOL_BIND, &mask, sizeof mask * 8 + 1, 0) != 0)
+    throw std::system_error{errno, std::generic_category(), "mbind"};
+}
+
+/// Asks for each page to go to a node; those that have already gone with their huge page are busy, and are asked again.
+/// \return  what became of the pages that are elsewhere in the end, by what move_pages(2) said: none
+inline Placement move_to(std::span<std::byte> bytes, unsigned node) {
+  auto pages = page_addresses(bytes);
+  const std::vector<int> nodes(pages.size(), static_cast<int>(node));
+  Placement refused;
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    std::vector<int> status(pages.size());
+    if (::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nodes.data(), status.data(), MPOL_MF_MOVE) <
+        0)
+      throw std::system_error{errno, std::generic_category(), "move_pages"};
+    if (placement_of(bytes) == all_on(node, bytes)) return {};
+    refused.pages.clear();
+    for (const int error : status) ++refused.pages[error];
+  }
+  return refused;
+}
+
+}  // namespace tier::test

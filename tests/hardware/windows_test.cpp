@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <tier/pmr/migrating_resource.hpp>
+#include <tier/runtime/runtime.hpp>
+
+#include <algorithm>
+#include <memory_resource>
+#include <vector>
+
+#include "hardware/machine.hpp"
+#include "support/windows.hpp"
+
+namespace tier {
+namespace {
+
+using test::given;
+using List = std::pmr::vector<std::uint32_t>;
+
+constexpr std::size_t lists = 8, length = 256 * 1024;  // 1 MiB each
+
+/// 8 MiB of lists over 2 MiB of fast memory.
+void check_windows_over(const TierSpec& slow) {
+  Runtime runtime{{.tiers = {tiers::dram(2_MiB), slow}, .policy = "lru", .windows = WindowMode::Full}};
+  MigratingResource memory{runtime};
+  std::pmr::vector<List> all{&memory};
+  for (std::uint32_t i = 0; i < lists; ++i) all.emplace_back(length, i);
+  std::vector<const std::uint32_t*> addresses;
+  for (const auto& list : all) addresses.push_back(list.data());
+
+  // A system call takes what is not there.
+  const int file = ::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  REQUIRE(file >= 0);
+  for (const auto& list : all) {
+    const auto bytes = list.size() * sizeof list.front();
+    CHECK(::write(file, list.data(), bytes) == static_cast<::ssize_t>(bytes));
+  }
+  for (std::uint32_t i = lists; i-- > 0;) {
+    List copy(length);
+    const auto bytes = length * sizeof copy.front();
+    CHECK(::pread(file, copy.data(), bytes, static_cast<::off_t>(i * bytes)) ==
+          static_cast<::ssize_t>(bytes));
+    CHECK(copy == all[i]);
+    CHECK(copy[length / 2] == i);
+    CHECK(all[i].data() == addresses[i]);
+  }
+  ::close(file);
+  const auto statistics = runtime.statistics();
+  CHECK(statistics.windows == WindowMode::Full);
+  CHECK(statistics.window_faults >= lists - 2);
+  CHECK(statistics.bytes_moved(0, 1) >= (6_MiB).count);
+}
+
+}  // namespace
+
+TEST_CASE("windows are full, and containers in them move to and from the disk and persistent memory") {
+  if (!given() || given()->disk.empty() || given()->fsdax.empty()) return test::not_given("disk of its own");
+  if (!test::has_windows()) return;
+  check_windows_over(tiers::file(given()->disk, 64_MiB));
+  check_windows_over(tiers::file(given()->fsdax, 64_MiB));
+  check_windows_over(tiers::mapped(given()->fsdax, 64_MiB));
+}
+
+}  // namespace tier
