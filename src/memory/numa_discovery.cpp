@@ -178,10 +178,10 @@ NodeSpeed read_node_speed(const std::string& node_path) {
     const auto number = to_number(read_line(node_path + "/access0/initiators/" + what)).value_or(0);
     return number >= least && number <= most ? number : 0;
   };
-  constexpr double megabyte = 1e6;
+  constexpr double mebibyte = 1 << 20;  // the unit of the kernel's rates
   constexpr std::size_t most_rate = 100'000'000, most_latency = 1'000'000;
   const auto rate = [&](const char* what) {
-    return megabyte * static_cast<double>(declared(what, 1, most_rate));
+    return mebibyte * static_cast<double>(declared(what, 1, most_rate));
   };
   const auto latency = [&](const char* what) {
     return std::chrono::nanoseconds{declared(what, 1, most_latency)};

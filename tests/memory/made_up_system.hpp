@@ -17,7 +17,7 @@ class MadeUpSystem {
     std::string cpus;
     Bytes size;
     std::string distances;
-    NodeSpeed speed{};  ///< written as firmware does: MB/s and ns
+    NodeSpeed speed{};  ///< written as the kernel does: MiB/s and ns
     std::vector<unsigned> initiators{0};
   };
 
@@ -30,7 +30,7 @@ class MadeUpSystem {
     const auto label = "Node " + std::to_string(id);
     write(folder + "/meminfo",
           label + " MemTotal:       " + kib + " kB\n" + label + " MemFree:        " + kib + " kB");
-    const auto rate = [](double r) { return std::to_string(static_cast<std::uint64_t>(r / 1e6)); };
+    const auto rate = [](double r) { return std::to_string(static_cast<std::uint64_t>(r / (1 << 20))); };
     const auto access = folder + "/access0/initiators/";
     write(access + "read_bandwidth", rate(node.speed.read_bytes_per_second));
     write(access + "write_bandwidth", rate(node.speed.write_bytes_per_second));

@@ -9,12 +9,14 @@ using test::speed;
 
 namespace {
 
+constexpr double mebibyte = 1 << 20;
+
 /// HBM, DRAM, an expander, and persistent memory as memory: the machine of a paper, in small.
 void add_four_nodes(MadeUpSystem& system) {
-  system.add(0, {"0-1", 1_GiB, "10 17 24 31", speed(100e9, 90)});
-  system.add(1, {"", 256_MiB, "17 10 24 31", speed(25e9, 300)});
-  system.add(2, {"", 256_MiB, "24 24 10 31", speed(400e9, 120)});
-  system.add(3, {"", 128_MiB, "31 31 31 10", speed(10e9, 500)});
+  system.add(0, {"0-1", 1_GiB, "10 17 24 31", speed(100e3 * mebibyte, 90)});
+  system.add(1, {"", 256_MiB, "17 10 24 31", speed(25e3 * mebibyte, 300)});
+  system.add(2, {"", 256_MiB, "24 24 10 31", speed(400e3 * mebibyte, 120)});
+  system.add(3, {"", 128_MiB, "31 31 31 10", speed(10e3 * mebibyte, 500)});
   system.add_dax("dax1.0", 128_MiB, "3", "LNXSYSTM:00/ACPI0012:00/ndbus0/region1", "kmem");
 }
 
@@ -35,8 +37,8 @@ TEST_CASE("nodes are told with their memory, CPUs, speed, distances, and what ki
   CHECK(nodes[1].cpus.empty());
   CHECK(nodes[1].total == 256_MiB);
   CHECK(nodes[1].free == 256_MiB);
-  CHECK(nodes[1].speed.read_bytes_per_second == 25e9);
-  CHECK(nodes[1].speed.write_bytes_per_second == 25e9);
+  CHECK(nodes[1].speed.read_bytes_per_second == 25e3 * mebibyte);
+  CHECK(nodes[1].speed.write_bytes_per_second == 25e3 * mebibyte);
   CHECK(nodes[1].speed.read_latency == std::chrono::nanoseconds{300});
   CHECK(nodes[1].initiators == std::vector<unsigned>{0});
   CHECK(nodes[1].distances == std::vector<unsigned>{17, 10, 24, 31});

@@ -26,6 +26,7 @@ using Mode = PagePolicy::Mode;
 
 namespace {
 
+constexpr double mebibyte = 1 << 20;
 constexpr TierModel near{40e9, 40e9, std::chrono::nanoseconds{100}, 32, 64_B, true, false};
 constexpr TierModel far{20e9, 20e9, std::chrono::nanoseconds{300}, 32, 64_B, true, false};
 
@@ -189,8 +190,8 @@ TEST_CASE("a tier on nodes is as fast as firmware says, and else as nodes with C
   system->write(2, folder + "write_bandwidth", "12000\n");
   system->write(2, folder + "read_latency", "250\n");
   const auto declared = make("2", system, 4_MiB, false)->model();
-  CHECK(declared.read_bytes_per_second == 30e9);
-  CHECK(declared.write_bytes_per_second == 12e9);
+  CHECK(declared.read_bytes_per_second == 30e3 * mebibyte);
+  CHECK(declared.write_bytes_per_second == 12e3 * mebibyte);
   CHECK(declared.latency == std::chrono::nanoseconds{250});
 
   SUBCASE("what is zero or no number is not known") {
@@ -204,8 +205,8 @@ TEST_CASE("a tier on nodes is as fast as firmware says, and else as nodes with C
   }
   SUBCASE("the bandwidths of several add up as far as the slowest keeps up, latencies are averaged") {
     const auto both = make("0,2", system)->model();
-    CHECK(both.read_bytes_per_second == 60e9);
-    CHECK(both.write_bytes_per_second == 24e9);
+    CHECK(both.read_bytes_per_second == 60e3 * mebibyte);
+    CHECK(both.write_bytes_per_second == 24e3 * mebibyte);
     CHECK(both.latency == std::chrono::nanoseconds{175});
   }
   SUBCASE("by weight") {
@@ -213,7 +214,7 @@ TEST_CASE("a tier on nodes is as fast as firmware says, and else as nodes with C
     MadeUpSystem::write(system->sysfs() + "/kernel/mm/mempolicy/weighted_interleave/node2", "1\n");
     const auto tier = make("0,2", system);
     CHECK(tier->model().read_bytes_per_second == doctest::Approx(160e9 / 3));
-    CHECK(tier->model().write_bytes_per_second == doctest::Approx(48e9));
+    CHECK(tier->model().write_bytes_per_second == doctest::Approx(48e3 * mebibyte));
     CHECK(tier->model().latency == std::chrono::nanoseconds{137});
     CHECK(contains(tier->description(), "memory of nodes 0,2 in turns of 3:1"));
   }

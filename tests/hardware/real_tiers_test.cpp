@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctest/doctest.h>
+#include <tier/memory/discovery.hpp>
+#include <tier/memory/tier_graph.hpp>
+#include <tier/memory/tiers.hpp>
+#include <tier/runtime/policies.hpp>
+#include <tier/runtime/runtime.hpp>
+#include <tier/scope/scope.hpp>
+#include <tier/tensor/tensor.hpp>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hardware/machine.hpp"
+#include "hardware/placement.hpp"
+#include "support/seed.hpp"
+
+namespace tier {
+namespace {
+
+using test::given;
+using test::GivenNode;
+
+/// As docs/specs.md says.
+NodeKind kind_of(const GivenNode& node) {
+  if (!node.cpus.empty()) return NodeKind::Dram;
+  if (!node.at_boot && !given()->devdax.empty()) return NodeKind::Persistent;
+  const bool fast = node.mib_per_second && *node.mib_per_second >= 2 * *given()->nodes.front().mib_per_second;
+  return fast ? NodeKind::Hbm : NodeKind::Cxl;
+}
+
+/// Of memory nodes alone, the size of a quarter of each, in order of nodes.
+std::vector<TierSpec> tiers_of_nodes(Bytes most) {
+  std::vector<TierSpec> specs;
+  for (const auto& node : discover().nodes)
+    specs.push_back(tiers::numa(std::to_string(node.id), std::min(most, Bytes{node.free.count / 4})));
+  return specs;
+}
+
+/// Objects of 1 MiB that have the bytes of a model, written and read in scopes at random.
+class Objects {
+ public:
+  Objects(Runtime& runtime, std::size_t count, std::uint64_t seed) : random_{seed}, model_(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      tensors_.emplace_back(runtime, Shape{1024, 256});
+      write(i);
+    }
+  }
+  void step() {
+    const auto i = random_() % model_.size();
+    if (random_() % 3 == 0)
+      write(i);
+    else
+      read(i);
+    if (random_() % 4 == 0) archive(tensors_[random_() % model_.size()]);
+    if (random_() % 4 == 0) will_read(tensors_[random_() % model_.size()]);
+  }
+  /// \param seen  counts where memory was, by the node that the kernel names
+  void read(std::size_t i, std::map<int, int>* seen = nullptr) {
+    const ReadScope in{tensors_[i]};
+    const std::span<const float> values{in[tensors_[i]].data(), count};
+    CHECK(std::ranges::all_of(values, [&](float v) { return v == model_[i]; }));
+    if (seen != nullptr) ++(*seen)[test::node_at(const_cast<float*>(values.data()))];
+  }
+  [[nodiscard]] std::size_t size() const { return model_.size(); }
+
+ private:
+  void write(std::size_t i) {
+    model_[i] = static_cast<float>(random_() % 1'000'000);
+    WriteScope out{overwrites(tensors_[i])};
+    std::ranges::fill(std::span{out[tensors_[i]].data(), count}, model_[i]);
+  }
+  static constexpr std::size_t count = std::size_t{1024} * 256;
+
+  std::mt19937_64 random_;
+  std::vector<float> model_;
+  std::vector<Tensor<float>> tensors_;
+};
+
+}  // namespace
+
+TEST_CASE("nodes are found with the kind, the speed and the memory tier that the machine was given") {
+  if (!given()) return test::lacks_description();
+  const auto machine = discover();
+  REQUIRE(machine.nodes.size() == given()->nodes.size());
+  for (std::size_t i = 0; i < machine.nodes.size(); ++i) {
+    const auto& found = machine.nodes[i];
+    const auto& node = given()->nodes[i];
+    CAPTURE(found.id);
+    CHECK(found.kind == kind_of(node));
+    CHECK(found.allowed);
+    CHECK(found.memory_tier);
+    REQUIRE(found.distances.size() == machine.nodes.size());
+    CHECK(found.distances[i] == 10);
+    CHECK(found.speed.read_latency.count() == node.latency_ns.value_or(0));
+    CHECK(found.speed.write_latency.count() == node.latency_ns.value_or(0));
+    const double rate = 1'048'576.0 * node.mib_per_second.value_or(0);
+    CHECK(found.speed.read_bytes_per_second == rate);
+    CHECK(found.speed.write_bytes_per_second == rate);
+  }
+}
+
+TEST_CASE("DAX devices and file systems are found as they were set up") {
+  if (!given()) return test::lacks_description();
+  if (given()->fsdax.empty()) return test::not_given("persistent memory");
+  const auto machine = discover();
+  REQUIRE(machine.dax_mounts.size() == 1);
+  CHECK(machine.dax_mounts.front().directory == given()->fsdax);
+  CHECK(machine.dax_mounts.front().free > 0_B);
+  REQUIRE(machine.dax_devices.size() == 2);
+  CHECK(std::ranges::count(machine.dax_devices, true, &DaxDevice::is_memory) == 1);
+  for (const auto& device : machine.dax_devices) {
+    CHECK(device.is_persistent);
+    CHECK(device.size >= 128_MiB);
+  }
+}
+
+TEST_CASE("places are the nodes from fast to slow, and a role's memory is on its nodes") {
+  if (!given()) return test::lacks_description();
+  const TierGraph graph{discover()};
+  std::string order;
+  for (const auto& place : graph.places()) order += place.node_list() + " ";
+  const bool has_hbm = given()->nodes.size() > 2;
+  CHECK(order == (has_hbm ? "2 0 1 3 " : "0 1 "));
+  std::map<std::string, unsigned> roles{{"fastest", has_hbm ? 2 : 0}, {"largest", 0}, {"cxl", 1}};
+  if (has_hbm) roles["hbm"] = 2;
+  for (const auto& [role, node] : roles) {
+    CAPTURE(role);
+    const auto tier = make_tier(tiers::role(role, 8_MiB));
+    const std::span bytes{tier->base(), (8_MiB).count};
+    CHECK(test::placement_of(bytes) == test::all_on(node, bytes));
+  }
+  if (!has_hbm) CHECK_THROWS(make_tier(tiers::role("hbm", 1_MiB)));
+}
+
+TEST_CASE("under every policy objects keep their bytes on all nodes, and are where the runtime says") {
+  if (discover().nodes.size() < 2) return test::lacks("second NUMA node");
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  for (const auto& policy : policy_names()) {
+    CAPTURE(policy);
+    auto specs = tiers_of_nodes(6_MiB);
+    specs.back().size = 40_MiB;
+    Runtime runtime{{.tiers = specs, .policy = policy}};
+    std::map<std::string, int> nodes;  // of tiers by their names
+    for (const auto& spec : specs) nodes["numa:" + spec.nodes] = std::stoi(spec.nodes);
+    Objects objects{runtime, 30, seed};
+    for (int i = 0; i < 200; ++i) {
+      objects.step();
+      if (i % 50 == 49) runtime.end_of_step();
+    }
+    std::map<int, int> seen;
+    for (std::size_t i = 0; i < objects.size(); ++i) objects.read(i, &seen);
+    const auto statistics = runtime.statistics();
+    for (const auto& [node, times] : seen) {
+      CAPTURE(node);
+      CHECK(std::ranges::any_of(nodes, [&](const auto& known) { return known.second == node; }));
+    }
+    std::size_t used = 0;
+    for (const auto& tier : statistics.tiers) used += tier.high_water > 0_B ? 1 : 0;
+    CHECK(used >= 2);
+  }
+}
+
+TEST_CASE("a runtime of what the machine has uses each kind of its memory") {
+  if (!given()) return test::lacks_description();
+  const auto runtime = Runtime::discover();
+  std::string names;
+  for (const auto& tier : runtime.statistics().tiers) names += tier.name + " ";
+  CAPTURE(names);
+  for (const auto& node : given()->nodes)
+    CHECK(names.find("numa:" + std::to_string(node.id) + " ") != std::string::npos);
+}
+
+}  // namespace tier
