@@ -50,6 +50,10 @@ tier::TierSpec parse_slow(const std::string& text, tier::Bytes bytes) {
   throw tier::ConfigError{fmt::format("--slow takes one tier; \"{}\" has {}", text, tiers.size())};
 }
 
+std::vector<tier::TierSpec> parse_more(const std::string& text) {
+  return text.empty() ? std::vector<tier::TierSpec>{} : tier::parse_tiers(text);
+}
+
 std::string paging_folder(const std::string& slow) {
   const std::filesystem::path file{parse_slow(slow, 1_MiB).path};
   if (file.empty()) return "/var/tmp";

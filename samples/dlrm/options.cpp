@@ -73,6 +73,7 @@ void add_memory_options(CLI::App& app, Options& o) {
       ->check(CLI::IsMember({"need", "size"}))
       ->capture_default_str();
   app.add_option("--slow", o.slow, sample::slow_help);
+  app.add_option("--more", o.more, sample::more_help);
   app.add_option("--policy", o.policy,
                  "NAME or NAME:option=value,...; of tables too, where there is a row policy of that name")
       ->capture_default_str();

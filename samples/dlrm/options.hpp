@@ -36,6 +36,7 @@ struct Options {
   std::string fast = "10%";
   std::string share = "need";  ///< how tables share it: by need or size
   std::string slow;            ///< empty: emulated:cxl of a quarter more than the tables
+  std::string more;            ///< further tiers; empty: none
   std::string policy = "hint_aware";
   std::string row_policy;  ///< empty: the policy's namesake where there is one, else hint_aware
   std::size_t slots = 0;   ///< 0: as many as `fast` holds

@@ -75,6 +75,7 @@ TieredOptions tiered_options(const Experiment& experiment) {
   return {.fast = parse_fast(experiment.options.fast, tables) - reserve(experiment),
           .slots = experiment.options.slots,
           .slow = parse_slow(experiment.options.slow, tables),
+          .more = sample::parse_more(experiment.options.more),
           .threads = static_cast<unsigned>(threads_of(experiment.options))};
 }
 
@@ -82,6 +83,7 @@ TieredOptions tiered_options(const Experiment& experiment) {
 void check_tiers(const Options& options) {
   std::ignore = tier::make_policy(options.policy);
   std::ignore = tier::make_row_policy(options.policy_of_rows());
+  std::ignore = sample::parse_more(options.more);
   const auto slow = parse_slow(options.slow, 1_MiB);
   if (options.limited && slow.path.empty())
     throw tier::ConfigError{"--limited is for a slow tier that is a file, not memory as --slow says"};
@@ -170,6 +172,7 @@ RunResult run_by_name(const std::string& name, const Experiment& experiment, Pro
   auto train = experiment.train;
   if (name == "all_fast") {
     memory.slow.reset();
+    memory.more.clear();
   } else if (name == "tiered") {
     memory.policy = options.policy;
     memory.row_policy = options.policy_of_rows();

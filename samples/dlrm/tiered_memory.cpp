@@ -49,6 +49,7 @@ tier::Runtime make_runtime(const TieredOptions& options, const ModelOptions& mod
   std::vector<tier::TierSpec> tiers{
       tier::tiers::dram(room_for_tables(options, model) + room_for_tensors(model))};
   if (options.slow) tiers.push_back(*options.slow);
+  tiers.insert(tiers.end(), options.more.begin(), options.more.end());
   return tier::Runtime{{.tiers = std::move(tiers), .policy = options.policy, .threads = options.threads}};
 }
 

@@ -21,6 +21,7 @@ struct TieredOptions {
   tier::Bytes fast;                       ///< for tables, with all that they need there
   std::size_t slots = 0;                  ///< rows of each table in fast memory, instead of `fast`
   std::optional<tier::TierSpec> slow{};   ///< none: everything is fast
+  std::vector<tier::TierSpec> more{};     ///< beside the two
   std::string policy = "hint_aware";      ///< of tensors
   std::string row_policy = "hint_aware";  ///< of tables
   unsigned threads = 0;

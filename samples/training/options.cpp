@@ -48,6 +48,7 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--fast", o.fast, "Fast memory: a size, or a share of the step's peak")
       ->capture_default_str();
   app.add_option("--slow", o.slow, sample::slow_help);
+  app.add_option("--more", o.more, sample::more_help);
   auto* const policy =
       app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
   app.add_option_function<std::string>(
@@ -118,6 +119,7 @@ void check_options(const CLI::App& app, const Options& o) {
   std::ignore = sample::parse_fast(o.fast, tier::Bytes{1 << 20});
   std::ignore = sample::parse_fast(o.ahead, tier::Bytes{1 << 20});
   std::ignore = sample::parse_slow(o.slow, tier::Bytes{1 << 20});
+  std::ignore = sample::parse_more(o.more);
   std::ignore = tier::make_policy(o.policy);
 }
 

@@ -27,6 +27,7 @@ struct Options {
 
   std::string fast = "20%";
   std::string slow;  ///< empty: emulated:cxl of a quarter more than the peak
+  std::string more;  ///< further tiers; empty: none
   std::string policy = "hint_aware";
   bool asynchronous = true;
   std::string ahead = "45%";  ///< of the fast memory

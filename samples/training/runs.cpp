@@ -99,12 +99,14 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
   const auto& options = experiment.options;
   TieredOptions tiered{.fast = fast_of(experiment, planned.fast),
                        .slow = sample::parse_slow(options.slow, {experiment.peak}),
+                       .more = sample::parse_more(options.more),
                        .policy = options.policy,
                        .threads = static_cast<unsigned>(threads_of(options)),
                        .asynchronous = name != "sync"};
   if (name == "all_fast") {
     tiered.fast = all_of(experiment.peak);
     tiered.slow.reset();
+    tiered.more.clear();
   } else if (name.starts_with("mode_")) {  // as the paper measured them
     tiered.policy = "hint_aware:free=0,mode=" + name.substr(5);
     tiered.asynchronous = false;

@@ -140,6 +140,23 @@ TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, 
   }
 }
 
+TEST_CASE("a run in three tiers ends with the bits of the plain run, under every policy") {
+  const TemporaryFolder folder;
+  auto options = small_options();
+  const auto expected = make("plain", options);
+  options.slow = fmt::format("mapped:{}:8MiB", folder.path().string());
+  options.more = "emulated:redl:256KiB";
+  for (const auto& [policy, row_policy] : every_policy()) {
+    CAPTURE(policy);
+    CAPTURE(row_policy);
+    options.policy = policy;
+    options.row_policy = row_policy;
+    const auto run = make("tiered", options);
+    CHECK(run.checksum == expected.checksum);
+    CHECK(run.auc == expected.auc);
+  }
+}
+
 TEST_CASE(
     "on real logs a run at a tenth of fast memory ends with the bits of the plain run, and has learned" *
     doctest::test_suite("data")) {
@@ -331,6 +348,7 @@ TEST_CASE("memory that cannot be had is refused by name") {
   CHECK(contains(with([](Options& o) { o.row_policy = "belady"; }), "make_belady_rows"));
   CHECK(contains(with([](Options& o) { o.slow = "tape:/x:1GiB"; }), "\"tape"));
   CHECK(contains(with([](Options& o) { o.slow = "emulated:abacus:1GiB"; }), "abacus"));
+  CHECK(contains(with([](Options& o) { o.more = "emulated:cxl:1GiB;tape:1GiB"; }), "\"tape"));
   CHECK(contains(with([](Options& o) { o.slow = "emulated:cxl:1GiB;emulated:cxl:1GiB"; }),
                  "--slow takes one tier"));
   const auto paging_refusal = [](const std::string& folder) {

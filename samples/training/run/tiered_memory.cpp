@@ -8,6 +8,7 @@ namespace training {
 tier::RuntimeOptions runtime_options(const TieredOptions& options) {
   std::vector<tier::TierSpec> tiers{tier::tiers::dram(options.fast)};
   if (options.slow) tiers.push_back(*options.slow);
+  tiers.insert(tiers.end(), options.more.begin(), options.more.end());
   return {.tiers = std::move(tiers),
           .policy = options.policy,
           .threads = options.threads,

@@ -15,6 +15,7 @@ namespace training {
 struct TieredOptions {
   tier::Bytes fast;
   std::optional<tier::TierSpec> slow{};  ///< none: everything is fast
+  std::vector<tier::TierSpec> more{};    ///< beside the two
   std::string policy = "hint_aware";
   unsigned threads = 0;
   bool asynchronous = true;  ///< else nothing moves but what a kernel waits for

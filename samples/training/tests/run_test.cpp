@@ -76,6 +76,7 @@ void check_bits_in_tiers(const Case& c) {
   const auto peak = peak_bytes(c.steps);
   const tier::test::TemporaryDirectory folder;
   tier::TierSpec slow;
+  std::vector<tier::TierSpec> more;
   std::string policy = "hint_aware";
   SUBCASE("emulated CXL memory") { slow = tier::tiers::emulated("cxl", {2 * peak}); }
   SUBCASE("emulated CXL memory, without hints") {
@@ -87,9 +88,13 @@ void check_bits_in_tiers(const Case& c) {
     policy = "hint_aware:mode=0";
   }
   SUBCASE("a file") { slow = tier::tiers::file(folder.path(), {2 * peak}); }
+  SUBCASE("a file, and emulated memory between") {
+    slow = tier::tiers::file(folder.path(), {2 * peak});
+    more = {tier::tiers::emulated("redl", {peak / 5})};
+  }
   CAPTURE(policy);
   const tier::Bytes fast{peak / 5};
-  TieredMemory memory{{.fast = fast, .slow = slow, .policy = policy, .threads = 2}};
+  TieredMemory memory{{.fast = fast, .slow = slow, .more = more, .policy = policy, .threads = 2}};
   const auto result = c.run(memory, fast.count / 2);
   CHECK(result.checksum == plain.checksum);
   CHECK(result.loss == plain.loss);

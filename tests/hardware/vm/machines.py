@@ -137,6 +137,21 @@ class Machine:
         )
 
 
+POLICIES = ("first_touch", "lru", "hint_aware", "page_migration")
+
+
+def in_three_tiers():
+    """Both samples on plain memory, and under every policy on HBM, DRAM and an expander."""
+    dlrm = "tier-dlrm --tables 3 --rows 4000 --dim 16 --batch 64 --samples 500 --deterministic --json -"
+    train = "tier-train resnet32 --batch 2 --short --json -"
+    tiers = "--more hbm:2MiB --slow node:1"
+    yield f"{dlrm} --run plain"
+    yield f"{train} --run plain"
+    for policy in POLICIES:
+        yield f"{dlrm} --run tiered {tiers} --policy {policy}"
+        yield f"{train} --run async --fast 20% {tiers} --policy {policy}"
+
+
 # Latency and bandwidth of DRAM, a CXL expander, HBM (from 200 GB/s up memkind takes a node for one), persistent memory.
 FOUR_NODES = (
     Node(0, 1024, cpus="0-1", latency_ns=90, bandwidth_mib=100_000),
@@ -151,6 +166,7 @@ A = Machine("A", "HMAT, HBM, persistent memory, NVMe", packages.QEMU_10, package
             samples=(
                 "tier-index --documents 300 --queries 5 --fast 2MiB --runs std,scopes --slow file:/mnt/disk --json -",
                 "tier-train lstm --batch 4 --steps 8 --width 64 --iterations 3 --fast 50% --slow file:/mnt/disk --json -",
+                *in_three_tiers(),
             ), **IN_A)
 B = Machine(
     "B",

@@ -154,13 +154,13 @@ def failed_cases(output):
 
 
 def check_samples(printed):
-    """Each sample's runs have the same checksum, and have moved bytes. `printed`: [(command, its results in JSON)]"""
+    """The runs of each sample, or of each of its networks, have the same checksum, and have moved bytes. `printed`: [(command, its results in JSON)]"""
     runs_of = defaultdict(list)
     for command, text in printed:
-        runs_of[command.split()[0]] += json.loads(text)["runs"]
+        runs_of[command.partition(" --")[0]] += json.loads(text)["runs"]
     for program, runs in runs_of.items():
-        sums = {run["name"]: run["checksum"] for run in runs}
-        if len(sums) < 2 or len(set(sums.values())) != 1:
+        sums = [(run["name"], run["checksum"]) for run in runs]
+        if len(sums) < 2 or len({checksum for _, checksum in sums}) != 1:
             raise Failed(f"{program}: its runs have the checksums {sums}")
         if not any(sum(run["bytes_moved"].values()) for run in runs):
             raise Failed(f"{program}: nothing has moved")
