@@ -85,7 +85,7 @@ class Emulator:
         for data in QEMU_DATA:
             if (self.qemu / data).exists():
                 command += ["-L", self.qemu / data]
-        words = ["console=ttyS0", "nokaslr", "panic=-1", "oops=panic", f"tier.run={run}"] + ["tier.again"] * again
+        words = ["console=ttyS0", "nokaslr", "no_timer_check", "panic=-1", "oops=panic", f"tier.run={run}"] + ["tier.again"] * again
         command += ["-kernel", guest.kernel_of(self.linux), "-initrd", self.folder / "image", "-append", " ".join(words)]
         command += ["-no-reboot", "-display", "none", "-vga", "none", "-nic", "none", "-monitor", "none"]
         command += ["-serial", f"file:{self.folder / 'console'}", "-serial", "stdio"]
@@ -117,10 +117,11 @@ class Emulator:
                     if kill_at and kill_at in line:
                         qemu.kill()
                         return None, "".join(lines)
+            except BaseException:
+                qemu.kill()
+                raise
             finally:
                 timer.cancel()
-                if sys.exc_info()[0]:
-                    qemu.kill()
         output = "".join(lines)
         if late.is_set():
             raise Failed(f"did not end within {self.limit} s; the kernel's last words:\n{self.last_words()}")
@@ -261,7 +262,7 @@ def parse(words):
     parser.add_argument("--shell", action="store_true", help="a shell in the machine instead of its tests; exit ends it")
     parser.add_argument("--refresh", action="store_true", help="empty the cache first: newer packages")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="where packages are kept (%(default)s)")
-    parser.add_argument("--timeout", type=int, default=200, help="seconds for each boot (%(default)s)")
+    parser.add_argument("--timeout", type=int, default=300, help="seconds for each boot (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="machines at once, each of two CPUs (%(default)s)")
     parser.add_argument("--check-options", action="store_true", help="do no more than that")
     arguments = parser.parse_args(words)
