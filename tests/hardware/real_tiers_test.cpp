@@ -44,8 +44,8 @@ std::vector<TierSpec> tiers_of_nodes(Bytes most) {
 /// Objects of 1 MiB that have the bytes of a model, written and read in scopes at random.
 class Objects {
  public:
-  Objects(Runtime& runtime, std::size_t count, std::uint64_t seed) : random_{seed}, model_(count) {
-    for (std::size_t i = 0; i < count; ++i) {
+  Objects(Runtime& runtime, std::size_t number, std::uint64_t seed) : random_{seed}, model_(number) {
+    for (std::size_t i = 0; i < number; ++i) {
       tensors_.emplace_back(runtime, Shape{1024, 256});
       write(i);
     }
