@@ -130,7 +130,7 @@ class Emulator:
         if status < 0 or odd:
             panic = re.search(r"Kernel panic.*", self.console())
             why = f"the kernel has panicked: {panic[0]}" if panic else f"QEMU has ended with {qemu.returncode}"
-            raise Failed(f"{why}\n{self.last_words()}")
+            raise Failed(f"{why}\n{self.last_words()}\n{output if self.quiet else ''}")
         return status, output
 
     def console(self):
@@ -154,6 +154,14 @@ def failed_cases(output):
     return {name[1] for name in names if name}
 
 
+def must_pass(outcome, what):
+    status, output = outcome
+    if status != 0:
+        raise Failed(f"{what} have ended with {status}")
+    if not re.search(r"test cases: +[1-9]", output):
+        raise Failed(f"{what} are none")
+
+
 def check_samples(printed):
     """The runs of each sample, or of each of its networks, have the same checksum, and have moved bytes. `printed`: [(command, its results in JSON)]"""
     runs_of = defaultdict(list)
@@ -168,10 +176,9 @@ def check_samples(printed):
 
 
 def test(emulator):
-    status, output = emulator.boot("test")
-    if status != 0:
-        raise Failed(f"its tests have ended with {status}")
-    samples = re.findall(rf"^{SAMPLE_BEGINS}(.*)\n((?:.*\n)*?){SAMPLE_ENDS}$", output, re.MULTILINE)
+    outcome = emulator.boot("test")
+    must_pass(outcome, "its tests")
+    samples = re.findall(rf"^{SAMPLE_BEGINS}(.*)\n((?:.*\n)*?){SAMPLE_ENDS}$", outcome[1], re.MULTILINE)
     if [command for command, _ in samples] != list(emulator.machine.samples):
         raise Failed("not all of its samples have run")
     check_samples(samples)
@@ -184,9 +191,7 @@ def test_reboot(emulator):
     status, _ = emulator.boot("hold", kill_at=HELD)
     if status is not None:
         raise Failed(f"the run that should have been killed has ended with {status}")
-    status, _ = emulator.boot("after", again=True)
-    if status != 0:
-        raise Failed(f"after a killed run the tests have ended with {status}")
+    must_pass(emulator.boot("after", again=True), "after a killed run the tests")
 
 
 # What machine A lacks although its tests are told of it, and how the names of test cases begin that must fail.
@@ -262,7 +267,7 @@ def parse(words):
     parser.add_argument("--shell", action="store_true", help="a shell in the machine instead of its tests; exit ends it")
     parser.add_argument("--refresh", action="store_true", help="empty the cache first: newer packages")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="where packages are kept (%(default)s)")
-    parser.add_argument("--timeout", type=int, default=300, help="seconds for each boot (%(default)s)")
+    parser.add_argument("--timeout", type=int, default=600, help="seconds for each boot (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="machines at once, each of two CPUs (%(default)s)")
     parser.add_argument("--check-options", action="store_true", help="do no more than that")
     arguments = parser.parse_args(words)
