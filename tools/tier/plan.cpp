@@ -93,7 +93,8 @@ class Planner {
         peak_{trace::summarise(trace_, arguments.trace).peak} {
     if (devices_.size() != 2)
       throw ConfigError{"a plan is for two tiers, as \"dram;optane\"", arguments.tiers, 0};
-    std::ranges::stable_sort(devices_, is_faster, [&](const auto& d) { return machine_.find(d)->tier_model(); });
+    std::ranges::stable_sort(devices_, is_faster,
+                             [&](const auto& d) { return machine_.find(d)->tier_model(); });
   }
 
   void run() {
