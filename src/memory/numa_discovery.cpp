@@ -11,14 +11,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "memory/node_list.hpp"
 #include "memory/system_files.hpp"
 
 namespace tier {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr unsigned most_nodes = 1024;
 
 /// The names of a folder; none where there is no such folder.
 std::vector<std::string> names_in(const std::string& folder) {
@@ -36,11 +35,17 @@ std::optional<unsigned> id_in(std::string_view name, std::string_view prefix) {
   const auto digits = name.substr(prefix.size());
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
   const auto number = to_number(digits);
-  return number && *number < most_nodes ? std::optional{static_cast<unsigned>(*number)} : std::nullopt;
+  return number && *number < max_nodes ? std::optional{static_cast<unsigned>(*number)} : std::nullopt;
 }
 
 bool contains(const std::vector<unsigned>& ids, unsigned id) {
   return std::ranges::find(ids, id) != ids.end();
+}
+
+/// As the kernel writes lists: `0-1,3`.
+std::vector<unsigned> ids_in(std::string_view list) {
+  NodeListProblem ignored;
+  return parse_node_list(list, ignored);
 }
 
 /// By the process's cpuset. All of them where the kernel does not say.
@@ -50,8 +55,7 @@ std::optional<std::vector<unsigned>> allowed_by_cpuset(const SystemPaths& paths)
   for (std::string line; std::getline(status, line);)
     if (line.starts_with(key)) {
       const auto begin = line.find_first_not_of(" \t", key.size());
-      return parse_id_list(begin == std::string::npos ? std::string_view{}
-                                                      : std::string_view{line}.substr(begin));
+      return ids_in(begin == std::string::npos ? std::string_view{} : std::string_view{line}.substr(begin));
     }
   return std::nullopt;
 }
@@ -60,13 +64,13 @@ std::optional<std::vector<unsigned>> allowed_by_cpuset(const SystemPaths& paths)
 std::optional<std::vector<unsigned>> bound_to() {
   constexpr std::size_t bits = 8 * sizeof(unsigned long);
   constexpr int mode_bind = 2;
-  std::array<unsigned long, most_nodes / bits> mask{};
+  std::array<unsigned long, max_nodes / bits> mask{};
   int mode = 0;
-  if (::syscall(SYS_get_mempolicy, &mode, mask.data(), most_nodes, nullptr, 0) != 0) return std::nullopt;
+  if (::syscall(SYS_get_mempolicy, &mode, mask.data(), max_nodes, nullptr, 0) != 0) return std::nullopt;
   constexpr int flags = 0x7 << 13;  // MPOL_F_STATIC_NODES and its like
   if ((mode & ~flags) != mode_bind) return std::nullopt;
   std::vector<unsigned> nodes;
-  for (unsigned node = 0; node < most_nodes; ++node)
+  for (unsigned node = 0; node < max_nodes; ++node)
     if ((mask.at(node / bits) >> (node % bits) & 1UL) != 0) nodes.push_back(node);
   return nodes;
 }
@@ -75,7 +79,7 @@ std::optional<unsigned> memory_tier_of(unsigned node, const SystemPaths& paths) 
   const auto folder = paths.sysfs + "/devices/virtual/memory_tiering";
   for (const auto& name : names_in(folder))
     if (const auto id = id_in(name, "memory_tier"))
-      if (contains(parse_id_list(read_line(folder + "/" + name + "/nodelist")), node)) return id;
+      if (contains(ids_in(read_line(folder + "/" + name + "/nodelist")), node)) return id;
   return std::nullopt;
 }
 
@@ -159,20 +163,6 @@ std::string_view to_string(NodeKind kind) noexcept {
   return "pmem";
 }
 
-std::vector<unsigned> parse_id_list(std::string_view text) {
-  std::vector<unsigned> ids;
-  while (!text.empty()) {
-    const auto part = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-    const auto dash = part.find('-');
-    const auto first = to_number(part.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : to_number(part.substr(dash + 1));
-    if (!first || !last) continue;
-    for (auto id = *first; id <= *last && id < most_nodes; ++id) ids.push_back(static_cast<unsigned>(id));
-  }
-  return ids;
-}
-
 NodeSpeed read_node_speed(const std::string& node_path) {
   const auto declared = [&](const char* what, std::size_t least, std::size_t most) {
     const auto number = to_number(read_line(node_path + "/access0/initiators/" + what)).value_or(0);
@@ -233,7 +223,7 @@ std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths) {
     DaxDevice device{"/dev/" + name, Bytes{to_number(read_line(path + "/size")).value_or(0)}, {}};
     if (device.size == 0_B) continue;  // the seed of a region, for devices to come
     const auto node = to_number(read_line(path + "/target_node"));
-    if (node && *node < most_nodes) device.node = static_cast<unsigned>(*node);
+    if (node && *node < max_nodes) device.node = static_cast<unsigned>(*node);
     device.is_memory = real_path(path + "/driver").ends_with("/kmem");
     device.is_persistent = real_path(path).find("/ndbus") != std::string::npos;
     devices.push_back(std::move(device));

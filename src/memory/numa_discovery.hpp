@@ -15,9 +15,6 @@ struct SystemPaths {
   std::string procfs = "/proc/self";
 };
 
-/// Numbers and ranges between commas, as the kernel writes them: `0-1,3`. What makes no sense is left out.
-[[nodiscard]] std::vector<unsigned> parse_id_list(std::string_view text);
-
 /// Of a node, from the path of its folder. What firmware says makes sense, or counts as not said: rates from 1 MiB/s, latencies
 /// from 1 ns to 1 ms.
 [[nodiscard]] NodeSpeed read_node_speed(const std::string& node_path);

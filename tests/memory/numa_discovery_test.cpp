@@ -132,12 +132,3 @@ TEST_CASE("file systems are DAX if their options say so of all files") {
   CHECK(mounts[1].directory == "/mnt/old");
   CHECK(mounts[0].size == 0_B);  // there is no such directory here
 }
-
-TEST_CASE("lists of numbers are read as the kernel writes them, and what makes no sense is left out") {
-  using Ids = std::vector<unsigned>;
-  CHECK(parse_id_list("0-1,3") == Ids{0, 1, 3});
-  CHECK(parse_id_list("7") == Ids{7});
-  CHECK(parse_id_list("") == Ids{});
-  CHECK(parse_id_list("x,2,-,5-4,6-") == Ids{2});
-  CHECK(parse_id_list("1022-4000000000") == Ids{1022, 1023});
-}
