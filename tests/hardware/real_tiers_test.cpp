@@ -41,12 +41,12 @@ std::vector<TierSpec> tiers_of_nodes(Bytes most) {
   return specs;
 }
 
-/// Objects of 1 MiB that have the bytes of a model, written and read in scopes at random.
+/// Objects of 256 KiB that have the bytes of a model, written and read in scopes at random.
 class Objects {
  public:
   Objects(Runtime& runtime, std::size_t number, std::uint64_t seed) : random_{seed}, model_(number) {
     for (std::size_t i = 0; i < number; ++i) {
-      tensors_.emplace_back(runtime, Shape{1024, 256});
+      tensors_.emplace_back(runtime, Shape{256, 256});
       write(i);
     }
   }
@@ -74,7 +74,7 @@ class Objects {
     WriteScope out{overwrites(tensors_[i])};
     std::ranges::fill(std::span{out[tensors_[i]].data(), count}, model_[i]);
   }
-  static constexpr std::size_t count = std::size_t{1024} * 256;
+  static constexpr std::size_t count = std::size_t{256} * 256;
 
   std::mt19937_64 random_;
   std::vector<float> model_;
@@ -143,15 +143,15 @@ TEST_CASE("under every policy objects keep their bytes on all nodes, and are whe
   CAPTURE(seed);
   for (const auto& policy : policy_names()) {
     CAPTURE(policy);
-    auto specs = tiers_of_nodes(6_MiB);
-    specs.back().size = 40_MiB;
+    auto specs = tiers_of_nodes(1536_KiB);
+    specs.back().size = 10_MiB;
     Runtime runtime{{.tiers = specs, .policy = policy}};
     std::map<std::string, int> nodes;  // of tiers by their names
     for (const auto& spec : specs) nodes["numa:" + spec.nodes] = std::stoi(spec.nodes);
     Objects objects{runtime, 30, seed};
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 120; ++i) {
       objects.step();
-      if (i % 50 == 49) runtime.end_of_step();
+      if (i % 40 == 39) runtime.end_of_step();
     }
     std::map<int, int> seen;
     for (std::size_t i = 0; i < objects.size(); ++i) objects.read(i, &seen);
