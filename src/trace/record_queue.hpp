@@ -86,12 +86,13 @@ class RecordQueue {
   /// What was begun last can be taken. (1) releases what it is filled with.
   void commit() noexcept { tail_->filled.store(used_, std::memory_order_release); }  // (1) -> (2)
 
-  /// Takes what is there.
-  void take(auto&& use) noexcept {
+  /// Takes what is there. `before` is called when it is known what that is, and before any of it is used.
+  void take(auto&& before, auto&& use) noexcept {
     if (head_ == nullptr) head_ = first_.load(std::memory_order_acquire);  // (4) <- (3)
     while (head_ != nullptr) {
       Chunk* const next = head_->next.load(std::memory_order_acquire);    // (4) <- (3): then it is full
       const auto filled = head_->filled.load(std::memory_order_acquire);  // (2) <- (1)
+      if (taken_ < filled) before();
       while (taken_ < filled) {
         const auto* const record = reinterpret_cast<const Record*>(head_->bytes.get() + taken_);
         const auto* const words = reinterpret_cast<const std::uint64_t*>(record + 1);

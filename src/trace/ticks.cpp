@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <string>
 
 namespace tier::trace {
@@ -35,15 +36,21 @@ Ticks::Ticks(std::chrono::steady_clock::time_point began)
 
 void Ticks::compare() {
   if (!counter_) return;
-  const auto before = count();
-  const auto ns = steady() - began_;
-  const auto after = count();
-  const Moment now{before + (after - before) / 2, ns, 0};
+  Moment now{};
+  auto least = std::numeric_limits<std::uint64_t>::max();
+  for (int attempt = 0; attempt < 3; ++attempt) {  // a thread may be held up between
+    const auto before = count();
+    const auto ns = steady() - began_;
+    const auto taken = count() - before;
+    if (taken >= least) continue;
+    least = taken;
+    now = {before + taken / 2, ns, 0};
+  }
   if (!moments_.empty() && now.ticks <= moments_.back().ticks) return;
   moments_.push_back(now);
   if (moments_.size() < 2) return;
   const auto& from = *(moments_.end() - 2);
-  moments_.back().speed = static_cast<double>(ns - from.ns) / static_cast<double>(now.ticks - from.ticks);
+  moments_.back().speed = static_cast<double>(now.ns - from.ns) / static_cast<double>(now.ticks - from.ticks);
 }
 
 std::uint64_t Ticks::to_ns(std::uint64_t ticks) const noexcept {
