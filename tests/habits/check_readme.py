@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The programs in the README, and the CMakeLists.txt for them, are those that CI builds; relative links in the prose lead
-somewhere. The README's commands are run in tests/package."""
+"""The programs in the README, and the CMakeLists.txt for them, are those that CI builds; it lists the packages that CMake asks for;
+relative links in the prose lead somewhere. The README's commands are run in tests/package."""
 import re
 
 import sources
@@ -11,6 +11,9 @@ PROGRAMS = ["samples/readme/readme.cpp", "samples/readme/containers.cpp", "sampl
 LISTS = "test_package/CMakeLists.txt"
 BLOCK = re.compile(r"^```(cpp|cmake)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+NEEDED = re.compile(r'^ *tier_need(?:_module)?\((?:"[^"]*"|\w+) ([\w-]+)(?: (TIER_\w+))?', re.MULTILINE)
+OFF = re.compile(r'^option\((\w+) "[^"]*" OFF\)', re.MULTILINE)
 
 
 def program_problems():
@@ -27,6 +30,20 @@ def program_problems():
             yield f"README.md: one of its blocks is not {name}"
 
 
+def missing_packages():
+    """What CMake asks for by default, in Debian's names, the README lists."""
+    lists = {name: (sources.ROOT / name).read_text() for name in ("CMakeLists.txt", "tools/CMakeLists.txt")}
+    off = set(OFF.findall(lists["CMakeLists.txt"]))
+    readme = (sources.ROOT / "README.md").read_text()
+    for name, text in lists.items():
+        needed = NEEDED.findall(text)
+        if not needed:
+            yield f"{name}: needs no package, says this test"
+        for package, option in needed:
+            if option not in off and not re.search(rf"(?<![\w-]){package}(?![\w-])", readme):
+                yield f"README.md: its list of packages lacks {package}, which {name} needs"
+
+
 def broken_links():
     for name in sources.files():
         if name.suffix != ".md":
@@ -37,4 +54,5 @@ def broken_links():
                     yield f"{name}:{number}: {link} does not exist"
 
 
-sources.report([*program_problems(), *broken_links()], "the README's programs and CMakeLists.txt, and links")
+sources.report([*program_problems(), *missing_packages(), *broken_links()],
+               "the README's programs, CMakeLists.txt and packages, and links")
