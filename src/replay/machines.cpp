@@ -161,7 +161,7 @@ Device h200_memory() {
           .copy_write = 4080 * GB,
           .mover_read = 4080 * GB,
           .mover_write = 4080 * GB,
-          .latency = nanoseconds{60},  // below the host's: managers order tiers by it
+          .latency = nanoseconds{60},  // our choice, too low: measured ones are above
           .parallelism = 1024,
           .link = {}};
 }
@@ -183,7 +183,7 @@ std::vector<Machine> all_machines() {
   hbm.source =
       "Xeon Max: 64 GB of HBM2e, of which all cores draw about 590 GB/s; one thread at 14 GB/s: our choice";
   hbm.read = hbm.store = hbm.copy_read = hbm.copy_write = 590 * GB;
-  hbm.latency = nanoseconds{105};  // measured ones are above DDR5's; managers order tiers by it
+  hbm.latency = nanoseconds{105};  // our choice, too low: measured ones are above DDR5's
   auto redl_fast = ddr4(34 * GB / 0.7);
   redl_fast.source = "ReDL: 34 GB/s, 90 ns";
   auto redl_slow = redl_fast;

@@ -147,7 +147,7 @@ class TIER_EXPORT Companion {
 /// \threadsafety  Internally synchronised.
 class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
  public:
-  /// \param tiers   1 to `max_tiers`, any order; ordered here by latency, those not addressable last
+  /// \param tiers   1 to `max_tiers`, any order; ordered here by `is_faster()`
   /// \throws        `ConfigError` if none is addressable, or too many
   [[nodiscard]] static std::shared_ptr<Manager> make(std::vector<std::unique_ptr<Tier>> tiers,
                                                      std::unique_ptr<Policy> policy, ManagerOptions options);

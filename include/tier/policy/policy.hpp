@@ -13,7 +13,7 @@
 
 namespace tier {
 
-/// Names a tier of a runtime: 0 is the fastest. Tiers are ordered by latency, those the CPU cannot address last.
+/// Names a tier of a runtime: 0 is the fastest. Tiers are ordered by `is_faster()`.
 using TierIndex = std::uint8_t;
 inline constexpr TierIndex no_tier = 0xFF;
 inline constexpr std::size_t max_tiers = 8;
