@@ -104,7 +104,7 @@ class HintAware final : public Policy {
       const auto block = context.block_facts(archived_.front());
       forget(archived_.front());
       if (!block || !block->archived || block->tier != 0) continue;
-      if (context.evict(block->id, context.slower(0)) != Outcome::Done) continue;
+      if (context.evict(block->id, no_tier) != Outcome::Done) continue;
       leaving_.push_back(block->id);
       free += block->size.count;
     }

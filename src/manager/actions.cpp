@@ -23,7 +23,8 @@ std::optional<BlockFacts> ManagerCore::block_facts(BlockId id) const noexcept {
 }
 
 TierIndex ManagerCore::slower(TierIndex t) const noexcept {
-  return t + 1u < tiers_.size() ? static_cast<TierIndex>(t + 1) : no_tier;
+  const auto order = demotion_order(models_, t, 1_MiB);
+  return order.empty() ? no_tier : order.front();
 }
 
 Outcome ManagerCore::copy(BlockId id, TierIndex t, When when) noexcept {
@@ -101,6 +102,14 @@ Outcome ManagerCore::drop(BlockId id, TierIndex t) noexcept {
 Outcome ManagerCore::evict(BlockId id, TierIndex t) noexcept {
   if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
+  if (t == no_tier && b != nullptr && b->record->primary() != nullptr) {
+    auto outcome = Outcome::Gone;
+    for (const auto to : order_below(*b)) {
+      outcome = evict(id, to);
+      if (outcome != Outcome::Full) break;
+    }
+    return outcome;
+  }
   if (b == nullptr || t >= tiers_.size() || b->record->primary() == nullptr || closed_ ||
       options_.movers == 0)
     return Outcome::Gone;

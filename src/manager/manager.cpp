@@ -81,6 +81,7 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
   for (auto& t : in_order) {
     const Bytes capacity{t->capacity().count / granule_ * granule_};
     RegionHeap heap{capacity, Bytes{granule_}};
+    models_.push_back(t->model());
     tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, {}, nullptr, 0, false, 0, 0});
   }
   window_block_ = largest_block(options_.window_blocks, tiers_.front().heap.capacity());

@@ -3,6 +3,7 @@
 /// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp, transfers
 ///        and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in fork.cpp.
 #include "companions.hpp"
+#include "demotion.hpp"
 #include "notes.hpp"
 #include "records.hpp"
 
@@ -214,6 +215,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void refresh(Block& b) noexcept TIER_REQUIRES(mutex_);
   void close_door() noexcept TIER_REQUIRES(mutex_);
   void open_door() noexcept TIER_REQUIRES(mutex_);
+  std::uint64_t rank_now(const BlockRecord& record) const noexcept TIER_REQUIRES(mutex_);
   void rank(Block& b) noexcept TIER_REQUIRES(mutex_);
   void unrank(Block& b) noexcept TIER_REQUIRES(mutex_);
   bool dirty(const Block& b) const noexcept TIER_REQUIRES(mutex_);
@@ -335,10 +337,12 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool may_leave(const Region* region) const noexcept TIER_REQUIRES(mutex_);
   enum class Emptied { Begun, NoRoomBelow, Changed };
   Emptied begin_emptying(Room& room, const Window& window, std::span<const TierIndex> to, bool inside,
-                         std::vector<CopyTask*>& transfers, TierIndex& lacking, std::error_code& cause)
-      TIER_REQUIRES(mutex_);
-  Region* destination(Block& b, TierIndex wanted, TierIndex source, bool inside, TierIndex& lacking,
-                      std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
+                         const RoomBelow& below, std::vector<CopyTask*>& transfers, TierIndex& lacking,
+                         std::error_code& cause) TIER_REQUIRES(mutex_);
+  bool gives_way(TierIndex t, const Block& b) noexcept TIER_REQUIRES(mutex_);
+  TierOrder order_below(const Block& b) const noexcept TIER_REQUIRES(mutex_);
+  Region* destination(Block& b, TierIndex wanted, TierIndex source, bool inside, const RoomBelow& below,
+                      TierIndex& lacking, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   std::size_t room_below(const Window& window, TierIndex t, std::size_t count, BlockId for_block,
                          RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
   Region* finish_room(Room& room, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
@@ -456,6 +460,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   CondVar changed_;
   unsigned waiting_ TIER_GUARDED_BY(mutex_) = 0;
   std::vector<TierState> tiers_;  // the vector is fixed; heaps and lists are guarded by the mutex
+  std::vector<TierModel> models_;
   std::unique_ptr<Policy> policy_ TIER_GUARDED_BY(mutex_);
   std::unique_ptr<Policy> failed_policy_ TIER_GUARDED_BY(mutex_);  // kept: it may be running
   std::unique_ptr<Policy> fallback_ TIER_GUARDED_BY(mutex_);

@@ -246,10 +246,14 @@ void ManagerCore::open_door() noexcept {
   changed();
 }
 
+std::uint64_t ManagerCore::rank_now(const BlockRecord& record) const noexcept {
+  return record.garbage ? 0 : policy_->rank(facts(*record.block));
+}
+
 void ManagerCore::rank(Block& b) noexcept {
   auto& record = *b.record;
   if (record.is_linked() || record.placed || record.primary() == nullptr) return;
-  record.rank = record.garbage ? 0 : policy_->rank(facts(b));
+  record.rank = rank_now(record);
   tiers_[record.primary()->tier].ranked.insert(record);
 }
 

@@ -196,6 +196,12 @@ struct Window {
   std::uint64_t write_back = 0, evicted = 0, hottest = 0;
 };
 
+/// What making room in a tier has learnt of those below it.
+struct RoomBelow {
+  std::array<std::size_t, max_tiers> places{};  ///< for blocks of a window, made at once
+  std::bitset<max_tiers> none{};                ///< no more room is made there
+};
+
 /// Why there was no room, for the message and for the decision to wait.
 struct RoomReport {
   std::error_code cause{};

@@ -130,7 +130,7 @@ std::optional<Window> ManagerCore::propose(TierIndex t, const Range& range, Bloc
     BlockRecord& record = *it;
     // Ranks are refreshed when looked at: a block used since then goes to its new place and is met again there. That
     // is no try: where all have been used, the coldest shows after the last of them.
-    const auto now = record.garbage ? 0 : policy_->rank(facts(*record.block));
+    const auto now = rank_now(record);
     if (now > record.rank) {
       it = state.ranked.erase(it);
       record.rank = now;
@@ -186,25 +186,54 @@ bool ManagerCore::drop_a_secondary(TierIndex t) noexcept {
   return false;
 }
 
-/// Where a block of the window goes: a copy it has there, or new room.
-/// \return  the region, or null; `lacking` is then the first tier below that had none
+/// True if room is to be made in a tier for what comes from above: something in it may be dropped, or may go on and is no
+/// hotter.
+bool ManagerCore::gives_way(TierIndex t, const Block& b) noexcept {
+  auto& state = tiers_[t];
+  if (b.size > state.heap.capacity().count) return false;
+  if (!state.secondaries.empty()) return true;
+  if (t + 1u == tiers_.size()) return false;
+  const auto wanted = rank_now(*b.record);
+  for (std::size_t tried = 0; tried < seeds_tried && !state.ranked.empty(); ++tried) {
+    BlockRecord& coldest = *state.ranked.begin();
+    const auto now = rank_now(coldest);
+    if (now <= coldest.rank) return now <= wanted;
+    state.ranked.erase(state.ranked.begin());  // used since: to its new place
+    coldest.rank = now;
+    state.ranked.insert(coldest);
+  }
+  return !state.ranked.empty();
+}
+
+TierOrder ManagerCore::order_below(const Block& b) const noexcept {
+  return demotion_order(models_, b.record->primary()->tier, {b.size}, facts(b).current_copies);
+}
+
+/// Where a block of the window goes: a copy it has there, or new room. Where the policy wants it, else where that costs
+/// least.
+/// \return  the region, or null; `lacking` is then the tier below in which room is to be made for it
 Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, bool inside,
-                                 TierIndex& lacking, std::error_code& cause) noexcept {
-  const auto n = static_cast<TierIndex>(tiers_.size());
+                                 const RoomBelow& below, TierIndex& lacking,
+                                 std::error_code& cause) noexcept {
   const auto take = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS -> Region* {
     if (Region* own = t == source ? nullptr : unread_copy(b, t)) return own;
-    Region* r = allocate_region(t, b.size, b.record->alignment, cause);
-    if (r == nullptr && lacking == no_tier && t > source) lacking = t;
-    return r;
+    return allocate_region(t, b.size, b.record->alignment, cause);
   };
   if (inside || wanted == source) {  // it stays, outside the window
     Region* r = take(source);
     if (inside || r != nullptr) return r;
   }
-  if (wanted < n && wanted > source)
-    if (Region* r = take(wanted)) return r;
-  for (auto t = static_cast<TierIndex>(source + 1); t < n; ++t)
+  auto order = order_below(b);
+  if (const auto named = std::ranges::find(order, wanted); named != order.end())
+    std::rotate(order.begin(), named, named + 1);
+  for (const auto t : order) {
     if (Region* r = take(t)) return r;
+    if (below.none[t] || !gives_way(t, b)) continue;
+    lacking = t;
+    return nullptr;
+  }
+  const auto left = std::ranges::find_if(order, [&](TierIndex t) { return !below.none[t]; });
+  if (left != order.end()) lacking = *left;
   return nullptr;
 }
 
@@ -212,8 +241,8 @@ Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, b
 /// \param inside  blocks stay in the tier, elsewhere
 ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& window,
                                                  std::span<const TierIndex> to, bool inside,
-                                                 std::vector<CopyTask*>& transfers, TierIndex& lacking,
-                                                 std::error_code& cause) {
+                                                 const RoomBelow& below, std::vector<CopyTask*>& transfers,
+                                                 TierIndex& lacking, std::error_code& cause) {
   auto& heap = tiers_[room.tier].heap;
   std::size_t slots = 1;
   for (auto s = window.first; s != window.last; s = heap.next(s)) ++slots;
@@ -267,7 +296,8 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
     Block& b = *window.blocks[i]->block;
     if (!start_moving(b)) return give_up(Emptied::Changed);
     moves.push_back({&b, nullptr, false});
-    Region* target = destination(b, i < to.size() ? to[i] : no_tier, room.tier, inside, lacking, cause);
+    const auto wanted = i < to.size() ? to[i] : no_tier;
+    Region* target = destination(b, wanted, room.tier, inside, below, lacking, cause);
     if (target == nullptr) return give_up(Emptied::NoRoomBelow);
     const auto version = b.version.load(std::memory_order_relaxed);
     const bool current =
@@ -379,7 +409,7 @@ RoomReport ManagerCore::survey() noexcept {
   return report;
 }
 
-/// Makes room for `count` blocks of the window at once, where one alone may be free already.
+/// Makes room in tier `t` for `count` blocks of the window at once, where one alone may be free already.
 /// \return  for how many there is room
 std::size_t ManagerCore::room_below(const Window& window, TierIndex t, std::size_t count, BlockId for_block,
                                     RoomReport& report, MutexLock& lock) {
@@ -399,9 +429,7 @@ std::size_t ManagerCore::room_below(const Window& window, TierIndex t, std::size
   } made{*this, {}};
   made.regions.reserve(count);
   while (made.regions.size() < count) {
-    Region* r = nullptr;
-    for (auto below = t; below < tiers_.size() && r == nullptr; ++below)
-      r = make_room(below, {largest, widest}, for_block, report, lock);
+    Region* r = make_room(t, {largest, widest}, for_block, report, lock);
     if (r == nullptr) break;
     made.regions.push_back(r);
   }
@@ -450,7 +478,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
   };
   bool compacted = false;
   int failed = 0;
-  std::size_t below = 1, had_below = 0;  // places for blocks of a window, further down
+  RoomBelow below;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     reclaim_if_full();
     bool behind = false;
@@ -490,13 +518,18 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     Room room = wanted();
     std::vector<CopyTask*> transfers;
     TierIndex lacking = no_tier;
-    auto begun = begin_emptying(room, *window, to, inside, transfers, lacking, report.cause);
+    auto begun = begin_emptying(room, *window, to, inside, below, transfers, lacking, report.cause);
     if (begun == Emptied::NoRoomBelow && lacking != no_tier && !slowest) {
-      const auto made = room_below(*window, lacking, below, for_block, report, lock);
+      auto& places = below.places[lacking];
+      const auto made =
+          room_below(*window, lacking, std::max<std::size_t>(1, 2 * places), for_block, report, lock);
       report.unlocked = true;
-      if (made > had_below) {
-        below = 2 * made;
-        had_below = made;
+      if (made > places) {
+        places = made;
+        continue;
+      }
+      if (below.none.count() + t + 2 < tiers_.size()) {  // the last that is left stays
+        below.none.set(lacking);
         continue;
       }
     }
@@ -504,7 +537,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
       room = wanted();
       transfers.clear();
       if ((window = scan(t, range)))
-        begun = begin_emptying(room, *window, {}, inside = true, transfers, lacking, report.cause);
+        begun = begin_emptying(room, *window, {}, inside = true, below, transfers, lacking, report.cause);
     }
     if (begun == Emptied::Changed) continue;
     if (begun == Emptied::NoRoomBelow) {

@@ -266,7 +266,9 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
     if (!window || forced) return Outcome::Full;
     std::vector<CopyTask*> transfers;
     TierIndex lacking = no_tier;
-    if (begin_emptying(*room, *window, destinations, false, transfers, lacking, cause_of_lack) !=
+    RoomBelow below;
+    below.none.set();  // a cascade takes time
+    if (begin_emptying(*room, *window, destinations, false, below, transfers, lacking, cause_of_lack) !=
         Emptied::Begun) {
       return Outcome::Full;
     }

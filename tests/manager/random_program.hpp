@@ -17,6 +17,7 @@
 #include <lru/lru.hpp>
 #include <memory>
 #include <mutex>
+#include <page_migration/page_migration.hpp>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -393,9 +394,10 @@ class Program {
 inline constexpr std::uint64_t program_threads = 3;
 
 /// The policies that programs run under.
-inline constexpr int policy_count = 6;
+inline constexpr int policy_count = 7;
 inline std::unique_ptr<Policy> program_policy(int which, std::uint64_t seed) {
-  const std::vector<std::pair<std::string, std::string>> mode_0{{"mode", "0"}}, mode_lm{{"mode", "LM"}};
+  const std::vector<std::pair<std::string, std::string>> mode_0{{"mode", "0"}}, mode_lm{{"mode", "LM"}},
+      often{{"period_ms", "0.1"}};
   switch (which) {
     case 0:
       return make_first_touch({});
@@ -407,6 +409,8 @@ inline std::unique_ptr<Policy> program_policy(int which, std::uint64_t seed) {
       return make_hint_aware(mode_0);
     case 4:
       return make_hint_aware(mode_lm);
+    case 5:
+      return make_page_migration(often);
     default:
       return std::make_unique<RandomPolicy>(seed);
   }

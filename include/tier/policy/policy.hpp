@@ -75,7 +75,8 @@ class TIER_EXPORT PolicyContext {
   [[nodiscard]] virtual std::size_t tier_count() const noexcept = 0;
   [[nodiscard]] virtual TierFacts tier_facts(TierIndex tier) const noexcept = 0;
   [[nodiscard]] virtual std::optional<BlockFacts> block_facts(BlockId id) const noexcept = 0;
-  /// The next tier to demote to: slower than `tier`; `no_tier` from the slowest.
+  /// The tier to demote to, slower than `tier`: where copying a block of 1 MiB there, and back to the fastest tier, takes
+  /// least, as the models of tiers say. `no_tier` from the slowest.
   [[nodiscard]] virtual TierIndex slower(TierIndex tier) const noexcept = 0;
 
   /// Begins a copy in the background, after which `tier` holds a current copy. The primary stays.
@@ -88,7 +89,8 @@ class TIER_EXPORT PolicyContext {
   virtual Outcome make_primary(BlockId id, TierIndex tier) noexcept = 0;
   /// Gives up the copy in `tier`, which is not the primary: that is refused as `Pinned`.
   virtual Outcome drop(BlockId id, TierIndex tier) noexcept = 0;
-  /// Demotes the block in the background.
+  /// Demotes the block in the background, into free room.
+  /// \param to  a slower tier; `no_tier`: where that costs least by the block's size, or on from there if it is full
   virtual Outcome evict(BlockId id, TierIndex to) noexcept = 0;
   /// The block's `Policy::rank` has changed in a way that a use does not explain.
   virtual void rerank(BlockId id) noexcept = 0;
@@ -176,7 +178,8 @@ struct RoomRequest {
   bool background = false;
 };
 /// The policy's answer. For each block of the chosen run `to[i]` says where it goes: a slower tier, or the same one, in
-/// which it stays elsewhere; where there is no room it goes to the next slower tier that has some. Empty: likewise.
+/// which it stays elsewhere. Empty, or where there is no room: to where demoting it costs least, and on from there. In a full
+/// tier above the slowest room is made for it, unless all in there ranks higher.
 struct RunChoice {
   static constexpr std::size_t none = ~std::size_t{0};
   std::size_t run = none;  ///< index into the proposals; `none`: nothing is offered
