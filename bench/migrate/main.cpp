@@ -99,8 +99,8 @@ migrate::Nodes choose(const std::vector<NumaNode>& nodes, const tier::Machine& m
   if (options.to) {
     chosen.away = named(nodes, *options.to, "--to").id;
   } else {
-    for (const auto& place : tier::TierGraph{machine}.places())
-      for (const auto id : place.nodes)
+    for (const auto& group : tier::TierGraph{machine}.groups())
+      for (const auto id : group.nodes)
         if (id != chosen.home) chosen.away = id;
   }
   if (chosen.home == chosen.away)

@@ -54,26 +54,26 @@ Json array_of(const std::vector<T>& values) {
 }
 
 Json json_of(const TierGraph& graph) {
-  Json places = Json::array();
-  const auto index = [](std::optional<std::size_t> place) { return place ? Json(*place) : Json(nullptr); };
-  for (std::size_t i = 0; i < graph.places().size(); ++i) {
-    const auto& place = graph.places()[i];
+  Json groups = Json::array();
+  const auto index = [](std::optional<std::size_t> group) { return group ? Json(*group) : Json(nullptr); };
+  for (std::size_t i = 0; i < graph.groups().size(); ++i) {
+    const auto& group = graph.groups()[i];
     Json copies = Json::array();
-    for (std::size_t to = 0; to < graph.places().size(); ++to)
+    for (std::size_t to = 0; to < graph.groups().size(); ++to)
       copies.push_back(graph.seconds_to_copy(i, to, 1_MiB));
-    places.push_back({{"kind", to_string(place.kind)},
-                      {"nodes", place.nodes},
-                      {"read_bytes_per_second", place.model.read_bytes_per_second},
-                      {"write_bytes_per_second", place.model.write_bytes_per_second},
-                      {"latency_ns", place.model.latency.count()},
-                      {"declared", place.declared},
-                      {"total", place.total.count},
-                      {"free", place.free.count},
+    groups.push_back({{"kind", to_string(group.kind)},
+                      {"nodes", group.nodes},
+                      {"read_bytes_per_second", group.model.read_bytes_per_second},
+                      {"write_bytes_per_second", group.model.write_bytes_per_second},
+                      {"latency_ns", group.model.latency.count()},
+                      {"declared", group.declared},
+                      {"total", group.total.count},
+                      {"free", group.free.count},
                       {"seconds_to_copy_1_mib_to", copies},
                       {"demotes_to", index(graph.demotion_target(i))},
                       {"promotes_to", index(graph.promotion_target(i))}});
   }
-  return places;
+  return groups;
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ nlohmann::ordered_json machine_json(const Machine& m) {
           {"nodes", array_of(m.nodes)},
           {"dax_devices", array_of(m.dax_devices)},
           {"dax_mounts", array_of(m.dax_mounts)},
-          {"places", json_of(TierGraph{m})},
+          {"node_groups", json_of(TierGraph{m})},
           {"transparent_huge_pages", m.transparent_huge_pages},
           {"huge_page_size", m.huge_page_size.count},
           {"huge_pages_reserved", m.huge_pages_reserved},

@@ -30,18 +30,18 @@ std::string text_of(const DaxDevice& device) {
   return text + (device.is_memory ? ", in use as the system's memory" : ", for programs to map");
 }
 
-/// Who copies best to whom, where there are several places.
+/// Who copies best to whom, where there are several groups.
 std::string text_of(const TierGraph& graph) {
-  if (graph.places().size() < 2) return {};
+  if (graph.groups().size() < 2) return {};
   std::string text = "\nplaces, fastest first\n";
-  const auto name = [&](std::size_t place) { return "node " + graph.places()[place].node_list(); };
-  for (std::size_t i = 0; i < graph.places().size(); ++i) {
-    const auto& place = graph.places()[i];
-    std::string what{to_string(place.kind)};
-    what += ", " + rate(place.model.read_bytes_per_second) + " read, " +
-            rate(place.model.write_bytes_per_second) + " written, " +
-            std::to_string(place.model.latency.count()) + " ns " +
-            (place.declared ? "(firmware)" : "(assumed)");
+  const auto name = [&](std::size_t group) { return "node " + graph.groups()[group].node_list(); };
+  for (std::size_t i = 0; i < graph.groups().size(); ++i) {
+    const auto& group = graph.groups()[i];
+    std::string what{to_string(group.kind)};
+    what += ", " + rate(group.model.read_bytes_per_second) + " read, " +
+            rate(group.model.write_bytes_per_second) + " written, " +
+            std::to_string(group.model.latency.count()) + " ns " +
+            (group.declared ? "(firmware)" : "(assumed)");
     if (const auto to = graph.demotion_target(i)) what += ", copies best to " + name(*to);
     text += line(name(i), what);
   }

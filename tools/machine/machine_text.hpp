@@ -16,7 +16,7 @@ namespace tier::tool {
 /// `yes`, or `no: ` and the reason.
 [[nodiscard]] std::string yes(const Facility& facility);
 
-/// With the places of its `TierGraph`, where there are several.
+/// With the groups of nodes in its `TierGraph`, where there are several.
 [[nodiscard]] std::string machine_text(const Machine& machine);
 [[nodiscard]] nlohmann::ordered_json machine_json(const Machine& machine);
 [[nodiscard]] nlohmann::ordered_json facility_json(const Facility& facility);

@@ -101,11 +101,11 @@ with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
     assert {"first_touch", "hint_aware", "lru"} <= set(told["policies"])
     assert told["machine"]["cpus"] >= 1 and told["machine"]["memory_total"] > 0
     assert not any("CPU can reach" in missing["what"] for missing in told["missing"])
-    nodes, places = told["machine"]["nodes"], told["machine"]["places"]
+    nodes, groups = told["machine"]["nodes"], told["machine"]["node_groups"]
     assert all(node["kind"] in ("dram", "hbm", "cxl", "pmem") for node in nodes), nodes
-    assert {id for place in places for id in place["nodes"]} == {node["id"] for node in nodes if node["allowed"]}
-    assert places[0]["promotes_to"] is None and places[-1]["demotes_to"] is None, places
-    assert all(len(place["seconds_to_copy_1_mib_to"]) == len(places) for place in places)
+    assert {id for group in groups for id in group["nodes"]} == {node["id"] for node in nodes if node["allowed"]}
+    assert groups[0]["promotes_to"] is None and groups[-1]["demotes_to"] is None, groups
+    assert all(len(group["seconds_to_copy_1_mib_to"]) == len(groups) for group in groups)
 
     text = run("--tiers", spec).stdout
     for part in ("machine", "io_uring", f"file:{directory}:1GiB", "direct I/O", "policies", "missing"):
