@@ -1,44 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/memory/tier_graph.hpp>
-#include <tier/memory/tiers.hpp>
 
 #include <algorithm>
 #include <chrono>
 
-#include "memory/dram_model.hpp"
-#include "memory/numa_discovery.hpp"
+#include "memory/node_models.hpp"
 
 namespace tier {
 namespace {
-
-/// What memory is good for of which firmware says nothing.
-TierModel usual_model(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::Dram:
-      return dram_model;
-    case NodeKind::Hbm:
-      return {400e9, 400e9, std::chrono::nanoseconds{120}, 64, 64_B, true, false};
-    case NodeKind::Cxl:
-      return *find_model("cxl");
-    case NodeKind::Persistent:
-      break;
-  }
-  return *find_model("optane");
-}
-
-bool is_declared(const NodeSpeed& speed) {
-  return speed.read_bytes_per_second > 0 && speed.write_bytes_per_second > 0 &&
-         speed.read_latency.count() > 0;
-}
 
 /// Within a third of each other.
 bool is_alike(double a, double b) { return a <= b * 1.34 && b <= a * 1.34; }
 
 /// Nodes of one kind together: pages go to them in turns, so that the slowest decides.
-bool belongs(const NodeGroup& group, NodeKind kind, const TierModel& model, bool declared) {
+bool belongs(const NodeGroup& group, const NumaNode& node, const TierModel& model) {
   const auto latency = [](const TierModel& m) { return static_cast<double>(m.latency.count()); };
   const auto nodes = static_cast<double>(group.nodes.size());
-  return group.kind == kind && group.declared == declared && is_alike(latency(group.model), latency(model)) &&
+  return group.kind == node.kind && group.source == speed_source_of(node) &&
+         is_alike(latency(group.model), latency(model)) &&
          is_alike(group.model.read_bytes_per_second / nodes, model.read_bytes_per_second);
 }
 
@@ -58,14 +37,13 @@ std::vector<NodeGroup> groups_of(const std::vector<NumaNode>& nodes) {
   std::vector<NodeGroup> groups;
   for (const auto& node : nodes) {
     if (!node.allowed) continue;
-    const auto model = with_speed(usual_model(node.kind), node.speed);
-    const bool declared = is_declared(node.speed);
-    const auto found = std::ranges::find_if(
-        groups, [&](const NodeGroup& group) { return belongs(group, node.kind, model, declared); });
+    const auto model = model_of(node);
+    const auto found =
+        std::ranges::find_if(groups, [&](const NodeGroup& group) { return belongs(group, node, model); });
     if (found != groups.end())
       add(*found, node, model);
     else
-      groups.push_back({node.kind, {node.id}, model, declared, node.total, node.free});
+      groups.push_back({node.kind, {node.id}, model, speed_source_of(node), node.total, node.free});
   }
   std::ranges::stable_sort(groups, is_faster, &NodeGroup::model);
   return groups;
@@ -110,7 +88,7 @@ double TierGraph::seconds_to_copy(std::size_t from, std::size_t to, Bytes size) 
   const auto& target = groups_.at(to);
   const double rate = std::min(source.model.read_bytes_per_second, target.model.write_bytes_per_second);
   const double latency = std::chrono::duration<double>{source.model.latency + target.model.latency}.count();
-  const bool is_known = source.declared && target.declared;
+  const bool is_known = source.source != SpeedSource::Assumed && target.source != SpeedSource::Assumed;
   return latency +
          static_cast<double>(size.count) / rate * (is_known ? 1 : distances_[from * groups_.size() + to]);
 }

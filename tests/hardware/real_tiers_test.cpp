@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "hardware/machine.hpp"
-#include "hardware/placement.hpp"
+#include "support/placement.hpp"
 #include "support/seed.hpp"
 
 namespace tier {

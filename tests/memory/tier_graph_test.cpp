@@ -51,7 +51,7 @@ TEST_CASE("HBM, DRAM and an expander are three groups, each of which gives way t
   CHECK(graph.promotion_target(1) == 0U);
   CHECK(graph.promotion_target(2) == 0U);  // its own reading bounds both ways up
   CHECK(graph.seconds_to_copy(0, 2, 1_GiB) == doctest::Approx(420e-9 + 1'073'741'824 / 25e9));
-  for (const auto& group : graph.groups()) CHECK(group.declared);
+  for (const auto& group : graph.groups()) CHECK(group.source == SpeedSource::Declared);
 }
 
 TEST_CASE("the nodes of two sockets are one group, and so is an expander that they share") {
@@ -72,7 +72,7 @@ TEST_CASE("nodes of one kind whose speed differs much are groups of their own") 
                   node(2, NodeKind::Cxl, speed(12e9, 400)), node(5, NodeKind::Cxl, speed(52e9, 210)),
                   node(6, NodeKind::Cxl, {})})};
   CHECK(names_of(graph) == Names{"dram:0", "cxl:1,5", "cxl:6", "cxl:2"});
-  CHECK(!graph.groups()[2].declared);
+  CHECK(graph.groups()[2].source == SpeedSource::Assumed);
 }
 
 TEST_CASE("a slower group is passed over where another costs less to write") {
@@ -93,7 +93,30 @@ TEST_CASE("where firmware tells no rates, usual ones and distances decide") {
   CHECK(names_of(graph) == Names{"dram:0", "pmem:2", "cxl:1"});  // it reads well, and writes badly
   CHECK(graph.demotion_target(0) == 2U);
   CHECK(graph.seconds_to_copy(0, 2, 1_GiB) / graph.seconds_to_copy(0, 0, 1_GiB) > 1.7);
-  for (const auto& group : graph.groups()) CHECK(!group.declared);
+  for (const auto& group : graph.groups()) CHECK(group.source == SpeedSource::Assumed);
+}
+
+TEST_CASE("where firmware says nothing, or not all, what was measured is taken, and what it says is kept") {
+  auto silent = node(1, NodeKind::Cxl, {}, {17, 10, 24}), half = node(2, NodeKind::Cxl, {}, {24, 17, 10});
+  silent.measured = speed(11e9, 450);
+  half.measured = speed(40e9, 250);
+  half.speed.read_bytes_per_second = 50e9;
+  auto told = node(0, NodeKind::Dram, speed(100e9, 90), {10, 17, 24});
+  told.measured = speed(1e9, 1000);
+  const TierGraph graph{machine_of({told, silent, half})};
+  CHECK(names_of(graph) == Names{"dram:0", "cxl:2", "cxl:1"});
+  CHECK(graph.groups()[0].source == SpeedSource::Declared);
+  CHECK(graph.groups()[0].model.read_bytes_per_second == 100e9);
+  CHECK(graph.groups()[1].source == SpeedSource::Measured);
+  CHECK(graph.groups()[1].model.read_bytes_per_second == 50e9);
+  CHECK(graph.groups()[1].model.write_bytes_per_second == 40e9);
+  CHECK(graph.groups()[2].source == SpeedSource::Measured);
+  CHECK(graph.groups()[2].model.latency == std::chrono::nanoseconds{450});
+  // Rates are known: distances count no more.
+  CHECK(graph.seconds_to_copy(0, 2, 1_GiB) == doctest::Approx(540e-9 + 1'073'741'824 / 11e9));
+  CHECK(to_string(SpeedSource::Declared) == "declared");
+  CHECK(to_string(SpeedSource::Measured) == "measured");
+  CHECK(to_string(SpeedSource::Assumed) == "assumed");
 }
 
 TEST_CASE("nodes that the process is not allowed are no groups; a container with one node has one") {

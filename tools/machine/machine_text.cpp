@@ -30,18 +30,28 @@ std::string text_of(const DaxDevice& device) {
   return text + (device.is_memory ? ", in use as the system's memory" : ", for programs to map");
 }
 
+std::string text_of(const KernelTiering& kernel) {
+  std::string text;
+  if (kernel.numa_balancing != 0)
+    text = "where they are used or to faster nodes (kernel.numa_balancing=" +
+           std::to_string(kernel.numa_balancing) + ")";
+  if (kernel.demotion)
+    text += std::string{text.empty() ? "" : ", "} + "from a full node to a slower one (demotion)";
+  return text.empty() ? "no" : text;
+}
+
 /// Who copies best to whom, where there are several groups.
 std::string text_of(const TierGraph& graph) {
   if (graph.groups().size() < 2) return {};
-  std::string text = "\nplaces, fastest first\n";
+  std::string text = "\ngroups of nodes, fastest first\n";
   const auto name = [&](std::size_t group) { return "node " + graph.groups()[group].node_list(); };
   for (std::size_t i = 0; i < graph.groups().size(); ++i) {
     const auto& group = graph.groups()[i];
     std::string what{to_string(group.kind)};
     what += ", " + rate(group.model.read_bytes_per_second) + " read, " +
             rate(group.model.write_bytes_per_second) + " written, " +
-            std::to_string(group.model.latency.count()) + " ns " +
-            (group.declared ? "(firmware)" : "(assumed)");
+            std::to_string(group.model.latency.count()) + " ns " + "(" +
+            std::string{to_string(group.source)} + ")";
     if (const auto to = graph.demotion_target(i)) what += ", copies best to " + name(*to);
     text += line(name(i), what);
   }
@@ -66,6 +76,21 @@ std::string rate(double bytes_per_second) {
 
 std::string yes(const Facility& facility) { return facility.usable ? "yes" : "no: " + facility.reason; }
 
+std::vector<std::string> machine_warnings(const Machine& m, bool full_windows) {
+  std::vector<std::string> warnings;
+  if (std::ranges::count(m.nodes, true, &NumaNode::allowed) < 2) return warnings;
+  const auto& kernel = m.kernel_tiering;
+  if (full_windows && kernel.numa_balancing != 0)
+    warnings.push_back("kernel.numa_balancing=" + std::to_string(kernel.numa_balancing) +
+                       ": the kernel may move pages of full windows from their tier's node; "
+                       "sysctl kernel.numa_balancing=0 keeps them");
+  if (kernel.demotion)
+    warnings.emplace_back(
+        "demotion is on: where a node runs full, the kernel may move pages of its tiers to a slower one; "
+        "echo false >/sys/kernel/mm/numa/demotion_enabled keeps them");
+  return warnings;
+}
+
 std::string machine_text(const Machine& m) {
   std::string text = "machine\n";
   text += line("kernel", m.kernel + ", " + m.architecture);
@@ -79,6 +104,7 @@ std::string machine_text(const Machine& m) {
   for (const auto& mount : m.dax_mounts)
     text += line("  " + mount.directory, "DAX files on " + mount.device + ", " + to_human(mount.free) +
                                              " free of " + to_human(mount.size));
+  if (m.nodes.size() > 1) text += line("the kernel moves pages", text_of(m.kernel_tiering));
   text += line("pages", to_human(m.page_size));
   text +=
       line("transparent huge pages", m.transparent_huge_pages.empty() ? "none" : m.transparent_huge_pages);

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tier::tool {
 
@@ -18,6 +19,8 @@ namespace tier::tool {
 
 /// With the groups of nodes in its `TierGraph`, where there are several.
 [[nodiscard]] std::string machine_text(const Machine& machine);
+/// What the kernel may do to tiers of nodes and to windows over them, and how to keep it from that.
+[[nodiscard]] std::vector<std::string> machine_warnings(const Machine& machine, bool full_windows);
 [[nodiscard]] nlohmann::ordered_json machine_json(const Machine& machine);
 [[nodiscard]] nlohmann::ordered_json facility_json(const Facility& facility);
 

@@ -65,6 +65,12 @@ std::string to_json(const Info& info) {
   Json json{{"version", TIER_VERSION}, {"machine", machine_json(info.machine)}, {"source", info.source}};
   json["tiers"] = Json::array();
   for (const auto& tier : info.tiers) json["tiers"].push_back(json_of(tier));
+  json["memkind"] = Json::array();
+  for (const auto& kind : info.memkind) {
+    Json one{{"kind", kind.kind}, {"usable", kind.error.empty()}};
+    one[kind.error.empty() ? "description" : "reason"] = kind.error.empty() ? kind.description : kind.error;
+    json["memkind"].push_back(std::move(one));
+  }
   json["windows"] = json_of(info.windows);
   json["models"] = models();
   json["machines"] = Json::array();
@@ -73,6 +79,7 @@ std::string to_json(const Info& info) {
   json["policies"] = info.policies;
   json["missing"] = Json::array();
   for (const auto& [what, why] : info.missing) json["missing"].push_back({{"what", what}, {"why", why}});
+  json["warnings"] = info.warnings;
   return json.dump(2);
 }
 

@@ -80,10 +80,15 @@ std::string to_text(const Info& info) {
   std::string text = machine_text(info.machine);
   text += "\ntiers (" + info.source + ")\n";
   for (const auto& tier : info.tiers) text += text_of(tier);
+  if (!info.memkind.empty()) text += "\nmemkind\n";
+  for (const auto& kind : info.memkind)
+    text += line(kind.kind, kind.error.empty() ? kind.description : "no: " + kind.error);
   text += "\nwindows\n" + text_of(info.windows);
   text += text_of_models() + text_of_machines();
   text += "\npolicies\n ";
   for (const auto& policy : info.policies) text += " " + policy;
+  if (!info.warnings.empty()) text += "\n\nwarnings";
+  for (const auto& warning : info.warnings) text += "\n  " + warning;
   text += "\n\nmissing\n";
   for (const auto& [what, why] : info.missing) text += "  " + what + " (" + why + ")\n";
   return info.missing.empty() ? text + "  nothing\n" : text;

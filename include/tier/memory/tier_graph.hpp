@@ -18,8 +18,8 @@ namespace tier {
 struct NodeGroup {
   NodeKind kind = NodeKind::Dram;
   std::vector<unsigned> nodes;  ///< in ascending order
-  TierModel model;              ///< as firmware declares it, else what such memory is good for
-  bool declared = false;        ///< firmware told the rates and the latency
+  TierModel model;              ///< as firmware declares it, else as measured, else as such memory usually is
+  SpeedSource source = SpeedSource::Assumed;  ///< of the model
   Bytes total, free;
 
   /// As in a spec: `0-1,3`.
@@ -35,7 +35,7 @@ class TIER_EXPORT TierGraph {
 
   [[nodiscard]] std::span<const NodeGroup> groups() const noexcept { return groups_; }
   /// Indices into `groups()`. By the slower of reading there and writing here, both latencies, and how much further than
-  /// to itself it is between their nodes, where firmware tells no rates.
+  /// to itself it is between their nodes, where rates are assumed.
   [[nodiscard]] double seconds_to_copy(std::size_t from, std::size_t to, Bytes size) const;
 
   /// The slower group that costs least to copy to, of several the fastest; none from the slowest.
