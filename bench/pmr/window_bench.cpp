@@ -120,28 +120,38 @@ Row row(Bytes size, const Others& others) {
                    pair, 1e3, [&](const Row& r) { return all_moved && !wrong && r.ratio <= 1.10; });
 }
 
-/// For comparison: no mark.
-void print_move_pages(Bytes size) {
+/// For comparison, without a mark: the same bytes as the kernel moves them, whose pages are given back and taken anew.
+void print_kernels_ways(Bytes size) {
   const auto nodes = memory_nodes();
   if (nodes.size() < 2)
-    return void(std::puts("window.migrate: move_pages(2) skipped: this machine has one node of memory"));
-  NodePages pages{size};
-  pages.move_to(nodes[0]);
-  const auto pair = time_pair(
-      [&] {
-        pages.move_to(nodes[1]);
-        pages.move_to(nodes[0]);
-      },
-      [] {});
-  std::printf("window.migrate: %s, there and back by move_pages(2): %.3f ms, spread %.2f\n",
-              to_human(size).c_str(), pair.ours.median() * 1e3, pair.ours.spread());
+    return void(std::puts(
+        "window.migrate: the kernel's ways are skipped: this process may have memory of one node only"));
+  const auto print = [&](const char* call, auto&& move) {
+    try {
+      move(nodes[1], nodes[0]);
+      const auto pair = time_pair(
+          [&] {
+            move(nodes[0], nodes[1]);
+            move(nodes[1], nodes[0]);
+          },
+          [] {});
+      std::printf("window.migrate: %s, there and back by %s: %.3f ms, spread %.2f\n", to_human(size).c_str(),
+                  call, pair.ours.median() * 1e3, pair.ours.spread());
+    } catch (const TierError& error) {
+      std::printf("window.migrate: %s skipped: %s\n", call, error.what());
+    }
+  };
+  NodePages pages{size, PageKind::Huge, nodes[0]};
+  print("move_pages(2)", [&](unsigned, unsigned to) { pages.move_pages(to); });
+  print("mbind(2)", [&](unsigned, unsigned to) { pages.mbind(to); });
+  print("migrate_pages(2), with all else of the process", migrate_pages);
 }
 
 std::vector<Row> window_migrate() {
   try {
-    print_move_pages(256_MiB);
+    print_kernels_ways(256_MiB);
   } catch (const TierError& error) {
-    std::printf("window.migrate: move_pages(2) skipped: %s\n", error.what());
+    std::printf("window.migrate: the kernel's ways are skipped: %s\n", error.what());
   }
   // Without full windows they fail, and say why. The last shows what interrupting others costs.
   return {row(16_MiB, a_reader), row(64_MiB, a_reader), row(256_MiB, a_reader), row(64_MiB, nobody)};

@@ -106,6 +106,7 @@ Machine discover() {
   if (machine.nodes.empty())
     machine.nodes.push_back(
         {0, read_line("/sys/devices/system/cpu/online"), machine.memory_total, machine.memory_available});
+  machine.kernel_tiering = find_kernel_tiering(paths);
   machine.dax_devices = find_dax_devices(paths);
   machine.dax_mounts = find_dax_mounts(paths);
   find_huge_pages(machine);

@@ -3,6 +3,7 @@
 
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
+#include <tier/memory/spec.hpp>
 
 #include <algorithm>
 #include <array>
@@ -36,6 +37,11 @@ std::string memkind_names() {
   std::string text;
   for (const auto name : names) text.append(text.empty() ? "" : ", ").append(name);
   return text;
+}
+
+std::vector<std::string_view> memkind_kinds() {
+  return has_memkind() ? std::vector<std::string_view>{names.begin(), names.end()}
+                       : std::vector<std::string_view>{};
 }
 
 bool is_memkind(std::string_view kind) noexcept {
@@ -115,8 +121,8 @@ class MemkindMemory {
 
 class MemkindTier final : public Tier {
  public:
-  MemkindTier(const TierSpec& spec, const MemkindModels& models)
-      : Tier{"memkind:" + spec.model, models.kind, spec.size},
+  MemkindTier(const TierSpec& spec, const TierModel& model, const TierModel& mapped)
+      : Tier{"memkind:" + spec.model, model, spec.size},
         is_file_{is_path(spec.model)},
         size_{round_up(spec.size.count, huge_page)},
         memory_{spec.model, size_, name_} {
@@ -126,9 +132,9 @@ class MemkindTier final : public Tier {
       throw TierError{{error, std::generic_category()},
                       "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) + " for tier " + name_};
     if (!is_file_)
-      find_node(models);
+      find_node();
     else if (is_persistent_ = ::memkind_check_dax_path(spec.model.c_str()) == 0; !is_persistent_)
-      model_ = models.mapped;
+      model_ = mapped;
   }
 
   std::string description() const override {
@@ -147,13 +153,13 @@ class MemkindTier final : public Tier {
     if (all && bound != 0_B && capacity_ > bound) return ENOMEM;
     return all ? populate_in_parallel(memory_.data(), size_) : populate(memory_.data(), page_size());
   }
-  void find_node(const MemkindModels& models) {
+  void find_node() {
     const auto system = std::make_shared<NumaSystem>();
     void* page = memory_.data();
     int node = -1;
     if (system->locate({&page, 1}, {&node, 1}) || node < 0) return;
     const NumaNodes nodes{std::to_string(node), name_, system};
-    model_ = nodes.model(models.with_cpus, models.without_cpus);
+    model_ = nodes.model();
     where_ = nodes.description();
   }
 
@@ -167,17 +173,18 @@ class MemkindTier final : public Tier {
 
 bool has_memkind() noexcept { return true; }
 
-std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const MemkindModels& models) {
+std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& model,
+                                        const TierModel& mapped) {
   if (!is_memkind(spec.model))
     throw ConfigError{"unknown kind", spec.model, 0, memkind_names() + ", or a directory"};
-  return std::make_unique<MemkindTier>(spec, models);
+  return std::make_unique<MemkindTier>(spec, model, mapped);
 }
 
 #else
 
 bool has_memkind() noexcept { return false; }
 
-std::unique_ptr<Tier> make_memkind_tier(const TierSpec&, const MemkindModels&) {
+std::unique_ptr<Tier> make_memkind_tier(const TierSpec&, const TierModel&, const TierModel&) {
   TIER_VERIFY(false, "the library was built with memkind");
   return nullptr;
 }

@@ -17,15 +17,11 @@ namespace tier {
 /// One of them, or a path: anything with a slash.
 [[nodiscard]] bool is_memkind(std::string_view kind) noexcept;
 
-/// Of memory that memkind finds.
-struct MemkindModels {
-  TierModel kind;                     ///< where the system does not say which node the memory is on
-  TierModel with_cpus, without_cpus;  ///< of nodes about which firmware says nothing
-  TierModel mapped;                   ///< of a file that is no persistent memory
-};
-
+/// \param model   where the system does not say which node the memory is on
+/// \param mapped  of a file that is no persistent memory
 /// \throws  `ConfigError` for an unknown kind, `TierError` naming the call, the tier and the kind
 /// \pre     `has_memkind()`
-[[nodiscard]] std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const MemkindModels& models);
+[[nodiscard]] std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& model,
+                                                      const TierModel& mapped);
 
 }  // namespace tier

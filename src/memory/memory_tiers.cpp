@@ -105,16 +105,14 @@ void DramTier::transfer(Direction direction, std::span<IoRequest> requests) noex
   copy_requests(direction, memory_.data(), requests);
 }
 
-std::unique_ptr<Tier> make_numa_tier(const TierSpec& spec, const TierModel& with_cpus,
-                                     const TierModel& without_cpus,
-                                     std::shared_ptr<const NumaSystem> system) {
+std::unique_ptr<Tier> make_numa_tier(const TierSpec& spec, std::shared_ptr<const NumaSystem> system) {
   const auto name = "numa:" + spec.nodes;
   auto nodes = std::make_unique<NumaNodes>(spec.nodes, name, std::move(system));
   if (spec.prefault)  // before the system would end the program
     if (const auto lacking = nodes->lacking(spec.size.count, spec.pages); !lacking.empty())
       throw TierError{system_error(ENOMEM),
                       "memory of " + to_human(spec.size) + " for tier " + name + " (" + lacking + ")"};
-  const auto model = nodes->model(with_cpus, without_cpus);
+  const auto model = nodes->model();
   return std::make_unique<DramTier>(spec, name, model, std::move(nodes));
 }
 

@@ -37,8 +37,7 @@ class DramTier : public Tier {
 };
 
 /// \throws  as `make_tier`, and `ConfigError` where the library was built without libnuma   \param system  of a test
-[[nodiscard]] std::unique_ptr<Tier> make_numa_tier(const TierSpec& spec, const TierModel& with_cpus,
-                                                   const TierModel& without_cpus,
+[[nodiscard]] std::unique_ptr<Tier> make_numa_tier(const TierSpec& spec,
                                                    std::shared_ptr<const NumaSystem> system);
 
 /// Anonymous memory that takes its time.

@@ -48,18 +48,6 @@ std::vector<unsigned> ids_in(std::string_view list) {
   return parse_node_list(list, ignored);
 }
 
-/// By the process's cpuset. All of them where the kernel does not say.
-std::optional<std::vector<unsigned>> allowed_by_cpuset(const SystemPaths& paths) {
-  std::ifstream status{paths.procfs + "/status"};
-  constexpr std::string_view key = "Mems_allowed_list:";
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(key)) {
-      const auto begin = line.find_first_not_of(" \t", key.size());
-      return ids_in(begin == std::string::npos ? std::string_view{} : std::string_view{line}.substr(begin));
-    }
-  return std::nullopt;
-}
-
 /// By the memory policy that the process was started with, such as by `numactl --membind`; none if that binds it to no node.
 std::optional<std::vector<unsigned>> bound_to() {
   constexpr std::size_t bits = 8 * sizeof(unsigned long);
@@ -88,6 +76,23 @@ std::vector<unsigned> read_numbers(const std::string& line) {
   std::istringstream text{line};
   for (unsigned number = 0; text >> number;) numbers.push_back(number);
   return numbers;
+}
+
+/// Of a node, from the path of its folder.
+NodeSpeed read_node_speed(const std::string& node_path) {
+  const auto declared = [&](const char* what, std::size_t least, std::size_t most) {
+    const auto number = to_number(read_line(node_path + "/access0/initiators/" + what)).value_or(0);
+    return number >= least && number <= most ? number : 0;
+  };
+  constexpr double mebibyte = 1 << 20;  // the unit of the kernel's rates
+  constexpr std::size_t most_rate = 100'000'000, most_latency = 1'000'000;
+  const auto rate = [&](const char* what) {
+    return mebibyte * static_cast<double>(declared(what, 1, most_rate));
+  };
+  const auto latency = [&](const char* what) {
+    return std::chrono::nanoseconds{declared(what, 1, most_latency)};
+  };
+  return {rate("read_bandwidth"), rate("write_bandwidth"), latency("read_latency"), latency("write_latency")};
 }
 
 NumaNode read_node(unsigned id, const std::string& path) {
@@ -149,6 +154,12 @@ bool is_dax(const std::string& options) {
 
 }  // namespace
 
+std::string_view to_string(SpeedSource source) noexcept {
+  return source == SpeedSource::Declared   ? "declared"
+         : source == SpeedSource::Measured ? "measured"
+                                           : "assumed";
+}
+
 std::string_view to_string(NodeKind kind) noexcept {
   switch (kind) {
     case NodeKind::Dram:
@@ -163,27 +174,15 @@ std::string_view to_string(NodeKind kind) noexcept {
   return "pmem";
 }
 
-NodeSpeed read_node_speed(const std::string& node_path) {
-  const auto declared = [&](const char* what, std::size_t least, std::size_t most) {
-    const auto number = to_number(read_line(node_path + "/access0/initiators/" + what)).value_or(0);
-    return number >= least && number <= most ? number : 0;
-  };
-  constexpr double mebibyte = 1 << 20;  // the unit of the kernel's rates
-  constexpr std::size_t most_rate = 100'000'000, most_latency = 1'000'000;
-  const auto rate = [&](const char* what) {
-    return mebibyte * static_cast<double>(declared(what, 1, most_rate));
-  };
-  const auto latency = [&](const char* what) {
-    return std::chrono::nanoseconds{declared(what, 1, most_latency)};
-  };
-  return {rate("read_bandwidth"), rate("write_bandwidth"), latency("read_latency"), latency("write_latency")};
-}
-
-TierModel with_speed(TierModel usual, const NodeSpeed& speed) {
-  if (speed.read_bytes_per_second > 0) usual.read_bytes_per_second = speed.read_bytes_per_second;
-  if (speed.write_bytes_per_second > 0) usual.write_bytes_per_second = speed.write_bytes_per_second;
-  if (speed.read_latency.count() > 0) usual.latency = speed.read_latency;
-  return usual;
+std::optional<std::vector<unsigned>> cpuset_nodes(const SystemPaths& paths) {
+  std::ifstream status{paths.procfs + "/status"};
+  constexpr std::string_view key = "Mems_allowed_list:";
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(key)) {
+      const auto begin = line.find_first_not_of(" \t", key.size());
+      return ids_in(begin == std::string::npos ? std::string_view{} : std::string_view{line}.substr(begin));
+    }
+  return std::nullopt;
 }
 
 std::vector<NumaNode> find_nodes(const SystemPaths& paths) {
@@ -201,7 +200,7 @@ std::vector<NumaNode> find_nodes(const SystemPaths& paths) {
   double fastest_with_cpus = 0;
   for (const auto& node : nodes)
     if (!node.cpus.empty()) fastest_with_cpus = std::max(fastest_with_cpus, node.speed.read_bytes_per_second);
-  const auto cpuset = allowed_by_cpuset(paths);
+  const auto cpuset = cpuset_nodes(paths);
   const auto bound = bound_to();
   const auto devices = find_dax_devices(paths);
   for (auto& node : nodes) {
@@ -213,6 +212,12 @@ std::vector<NumaNode> find_nodes(const SystemPaths& paths) {
         node.kind = NodeKind::Persistent;
   }
   return nodes;
+}
+
+KernelTiering find_kernel_tiering(const SystemPaths& paths) {
+  const auto balancing = to_number(read_line(paths.sysctl + "/kernel/numa_balancing")).value_or(0);
+  return {static_cast<unsigned>(balancing),
+          read_line(paths.sysfs + "/kernel/mm/numa/demotion_enabled") == "true"};
 }
 
 std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths) {

@@ -2,8 +2,8 @@
 #pragma once
 /// \file  What the kernel tells of nodes of memory and of persistent memory.
 #include <tier/memory/discovery.hpp>
-#include <tier/memory/tier.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,17 +13,16 @@ namespace tier {
 struct SystemPaths {
   std::string sysfs = "/sys";
   std::string procfs = "/proc/self";
+  std::string sysctl = "/proc/sys";
 };
 
-/// Of a node, from the path of its folder. What firmware says makes sense, or counts as not said: rates from 1 MiB/s, latencies
-/// from 1 ns to 1 ms.
-[[nodiscard]] NodeSpeed read_node_speed(const std::string& node_path);
+/// The nodes whose memory this process may have by its cpuset; none where the kernel does not say.
+[[nodiscard]] std::optional<std::vector<unsigned>> cpuset_nodes(const SystemPaths& paths);
 
-/// A model of which firmware tells better in part, or in all.
-[[nodiscard]] TierModel with_speed(TierModel usual, const NodeSpeed& speed);
-
-/// Nodes with memory, in order of ids; none where the kernel has no NUMA.
+/// Nodes with memory, in order of ids; none where the kernel has no NUMA. What firmware says of their speed makes sense, or
+/// counts as not said: rates from 1 MiB/s, latencies from 1 ns to 1 ms.
 [[nodiscard]] std::vector<NumaNode> find_nodes(const SystemPaths& paths);
+[[nodiscard]] KernelTiering find_kernel_tiering(const SystemPaths& paths);
 [[nodiscard]] std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths);
 [[nodiscard]] std::vector<DaxMount> find_dax_mounts(const SystemPaths& paths);
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "memory/mapping.hpp"
-#include "memory/numa_discovery.hpp"
+#include "memory/node_models.hpp"
 #include "memory/system_files.hpp"
 
 namespace tier {
@@ -29,10 +29,6 @@ std::string allowed_only(const std::error_code& error) {
 
 std::error_code error_code(std::errc error) { return std::make_error_code(error); }
 
-bool has_cpus(const NumaSystem& system, unsigned node) {
-  return !read_line(system.node_path(node) + "/cpulist").empty();
-}
-
 }  // namespace
 
 NumaNodes::NumaNodes(std::string_view list, std::string tier, std::shared_ptr<const NumaSystem> system)
@@ -43,36 +39,36 @@ NumaNodes::NumaNodes(std::string_view list, std::string tier, std::shared_ptr<co
     throw TierError{error, "get_mempolicy for tier " + tier_ +
                                (absent ? " (the kernel has no NUMA support)" : allowed_only(error))};
   }
-  for (const auto id : ids) {
-    check(id);
-    nodes_.push_back({id, 1});
-  }
+  const auto known = find_nodes(system_->paths());
+  for (const auto id : ids) nodes_.push_back({id, 1, model_of(check(id, known))});
   if (nodes_.size() > 1) read_weights();
   for (const auto& node : nodes_) weights_ += node.weight;
   policy_ = PagePolicy{ids.size() == 1 ? PagePolicy::Mode::Bind : PagePolicy::Mode::WeightedInterleave, ids};
 }
 
-void NumaNodes::check(unsigned node) const {
+const NumaNode& NumaNodes::check(unsigned node, const std::vector<NumaNode>& known) const {
   const auto path = system_->node_path(node);
   const auto subject = "node " + std::to_string(node) + " for tier " + tier_;
   if (!std::filesystem::exists(path))
-    throw TierError{
-        error_code(std::errc::no_such_device),
-        subject + " (the system has " + read_line(system_->sysfs() + "/devices/system/node/online") + ")"};
-  if (read_kib(path + "/meminfo", "MemTotal:") == 0_B)
+    throw TierError{error_code(std::errc::no_such_device),
+                    subject + " (the system has " +
+                        read_line(system_->paths().sysfs + "/devices/system/node/online") + ")"};
+  const auto found = std::ranges::find(known, node, &NumaNode::id);
+  if (found == known.end())
     throw TierError{error_code(std::errc::not_enough_memory), subject + ", which has no memory"};
-  if (!system_->allows(node))
+  const auto cpuset = cpuset_nodes(system_->paths());
+  if (cpuset && std::ranges::find(*cpuset, node) == cpuset->end())
     throw TierError{error_code(std::errc::operation_not_permitted),
                     subject + ", which is outside this process's cpuset (Mems_allowed)"};
+  return *found;
 }
 
-TierModel NumaNodes::model(const TierModel& with_cpus, const TierModel& without_cpus) const {
-  TierModel all = without_cpus;
+TierModel NumaNodes::model() const {
+  TierModel all = nodes_.front().model;
   double latency = 0;
   all.read_bytes_per_second = all.write_bytes_per_second = std::numeric_limits<double>::max();
   for (const auto& node : nodes_) {
-    const auto one = with_speed(has_cpus(*system_, node.id) ? with_cpus : without_cpus,
-                                read_node_speed(system_->node_path(node.id)));
+    const auto& one = node.model;
     const double share = static_cast<double>(node.weight) / static_cast<double>(weights_);
     all.read_bytes_per_second = std::min(all.read_bytes_per_second, one.read_bytes_per_second / share);
     all.write_bytes_per_second = std::min(all.write_bytes_per_second, one.write_bytes_per_second / share);
@@ -100,7 +96,7 @@ void NumaNodes::bind(std::byte* begin, std::size_t size) {
 void NumaNodes::read_weights() {
   for (auto& node : nodes_) {
     const auto path =
-        system_->sysfs() + "/kernel/mm/mempolicy/weighted_interleave/node" + std::to_string(node.id);
+        system_->paths().sysfs + "/kernel/mm/mempolicy/weighted_interleave/node" + std::to_string(node.id);
     const auto weight = to_number(read_line(path)).value_or(1);
     node.weight = static_cast<unsigned>(std::max<std::size_t>(weight, 1));
   }

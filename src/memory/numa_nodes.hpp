@@ -22,8 +22,8 @@ class NumaNodes {
   ///              if a node does not exist, has no memory, or is not allowed to this process
   NumaNodes(std::string_view list, std::string tier, std::shared_ptr<const NumaSystem> system);
 
-  /// As firmware declares the nodes (HMAT), or else by whether they have CPUs: bandwidths together, latency on average.
-  [[nodiscard]] TierModel model(const TierModel& with_cpus, const TierModel& without_cpus) const;
+  /// As firmware declares the nodes (HMAT), or else by what they are: bandwidths together, latency on average.
+  [[nodiscard]] TierModel model() const;
   [[nodiscard]] const PagePolicy& policy() const noexcept { return policy_; }
 
   /// Memory of the range comes from the nodes from now on, in turns where there are several.
@@ -53,10 +53,11 @@ class NumaNodes {
   struct Node {
     unsigned id;
     unsigned weight;  // pages in a turn
+    TierModel model;
   };
   [[nodiscard]] std::size_t share(const Node& node, std::size_t size) const;
   [[nodiscard]] Bytes available(unsigned node) const;
-  void check(unsigned node) const;
+  const NumaNode& check(unsigned node, const std::vector<NumaNode>& known) const;
   void read_weights();
 
   std::string tier_;

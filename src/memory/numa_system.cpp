@@ -21,13 +21,6 @@ std::error_code NumaSystem::supported() const noexcept {
   return ::get_mempolicy(nullptr, nullptr, 0, nullptr, 0) == 0 ? std::error_code{} : last_system_error();
 }
 
-bool NumaSystem::allows(unsigned node) const noexcept {
-  PagePolicy::Mask allowed{};
-  if (::get_mempolicy(nullptr, allowed.data(), mask_bits, nullptr, MPOL_F_MEMS_ALLOWED) != 0) return true;
-  constexpr auto bits = 8 * sizeof(unsigned long);
-  return (allowed[node / bits] >> (node % bits) & 1) != 0;
-}
-
 std::error_code NumaSystem::try_in_thread(const PagePolicy& policy) const noexcept {
   const ThreadPolicy tried{&policy};
   return tried.error();
@@ -51,7 +44,6 @@ bool NumaSystem::is_built_in() noexcept { return false; }
 std::error_code NumaSystem::supported() const noexcept {
   return std::make_error_code(std::errc::function_not_supported);
 }
-bool NumaSystem::allows(unsigned) const noexcept { return false; }
 std::error_code NumaSystem::try_in_thread(const PagePolicy&) const noexcept {
   return std::make_error_code(std::errc::function_not_supported);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <system_error>
 
+#include "memory/numa_discovery.hpp"
 #include "memory/page_policy.hpp"
 
 namespace tier {
@@ -16,21 +17,18 @@ class NumaSystem {
   /// Whether this library was built with libnuma. Without it every call fails with `ENOSYS`.
   [[nodiscard]] static bool is_built_in() noexcept;
 
-  /// \param sysfs  what is `/sys` elsewhere
-  explicit NumaSystem(std::string sysfs = "/sys") : sysfs_{std::move(sysfs)} {}
+  explicit NumaSystem(SystemPaths paths = {}) : paths_{std::move(paths)} {}
   virtual ~NumaSystem() = default;
   NumaSystem(const NumaSystem&) = delete;
   NumaSystem& operator=(const NumaSystem&) = delete;
 
-  [[nodiscard]] const std::string& sysfs() const noexcept { return sysfs_; }
+  [[nodiscard]] const SystemPaths& paths() const noexcept { return paths_; }
   [[nodiscard]] std::string node_path(unsigned node) const {
-    return sysfs_ + "/devices/system/node/node" + std::to_string(node);
+    return paths_.sysfs + "/devices/system/node/node" + std::to_string(node);
   }
 
   /// Whether threads have memory policies here.
   [[nodiscard]] virtual std::error_code supported() const noexcept;
-  /// Whether this process may have memory of the node (cpusets).
-  [[nodiscard]] virtual bool allows(unsigned node) const noexcept;
   /// Whether a thread may have the policy for a while.
   [[nodiscard]] virtual std::error_code try_in_thread(const PagePolicy& policy) const noexcept;
   /// Pages of the range come from the policy's nodes from now on.
@@ -40,7 +38,7 @@ class NumaSystem {
   [[nodiscard]] virtual std::error_code locate(std::span<void*> pages, std::span<int> nodes) const noexcept;
 
  private:
-  std::string sysfs_;
+  SystemPaths paths_;
 };
 
 }  // namespace tier

@@ -17,44 +17,44 @@ constexpr Bytes unit = 1_MiB;
 
 Bytes rounded_down(Bytes size) { return {size.count / unit.count * unit.count}; }
 
-std::string names_of(std::span<const MemoryPlace> places) {
+std::string names_of(std::span<const NodeGroup> groups) {
   std::string text;
-  for (const auto& place : places)
+  for (const auto& group : groups)
     text.append(text.empty() ? "" : ", ")
-        .append(to_string(place.kind))
+        .append(to_string(group.kind))
         .append(" on node ")
-        .append(place.node_list());
+        .append(group.node_list());
   return text.empty() ? "none that it tells of" : text;
 }
 
 /// Null if there is none.
-const MemoryPlace* find(std::span<const MemoryPlace> places, std::string_view role) {
-  if (places.empty()) return nullptr;
-  if (role == "fastest") return &places.front();
-  if (role == "largest") return &*std::ranges::max_element(places, {}, &MemoryPlace::total);
+const NodeGroup* find(std::span<const NodeGroup> groups, std::string_view role) {
+  if (groups.empty()) return nullptr;
+  if (role == "fastest") return &groups.front();
+  if (role == "largest") return &*std::ranges::max_element(groups, {}, &NodeGroup::total);
   const auto found =
-      std::ranges::find_if(places, [&](const MemoryPlace& place) { return to_string(place.kind) == role; });
-  return found == places.end() ? nullptr : &*found;
+      std::ranges::find_if(groups, [&](const NodeGroup& group) { return to_string(group.kind) == role; });
+  return found == groups.end() ? nullptr : &*found;
 }
 
 /// Half of the memory, which the system and other programs share; nearly all of what only those use that ask for it.
-Bytes share_of(const MemoryPlace& place) {
-  return {place.kind == NodeKind::Dram ? place.free.count / 2 : place.free.count / 8 * 7};
+Bytes share_of(const NodeGroup& group) {
+  return {group.kind == NodeKind::Dram ? group.free.count / 2 : group.free.count / 8 * 7};
 }
 
 void add_memory(std::vector<TierSpec>& specs, const Machine& machine) {
   const auto usable =
       std::min(machine.memory_available, machine.memory_limit.value_or(machine.memory_available));
   const TierGraph graph{machine};
-  if (graph.places().size() < 2 || !NumaSystem::is_built_in()) {
+  if (graph.groups().size() < 2 || !NumaSystem::is_built_in()) {
     specs.push_back(tiers::dram(std::max(rounded_down(Bytes{usable.count / 2}), unit)));
     return;
   }
   auto left = machine.memory_limit ? machine.memory_limit->count / 2 : Bytes{SIZE_MAX}.count;
-  for (const auto& place : graph.places()) {
-    const auto size = rounded_down(std::min(share_of(place), Bytes{left}));
+  for (const auto& group : graph.groups()) {
+    const auto size = rounded_down(std::min(share_of(group), Bytes{left}));
     if (size == 0_B) continue;
-    specs.push_back(tiers::numa(place.node_list(), size));
+    specs.push_back(tiers::numa(group.node_list(), size));
     left -= size.count;
   }
   if (specs.empty()) specs.push_back(tiers::dram(unit));
@@ -74,20 +74,20 @@ void add_disk(std::vector<TierSpec>& specs) {
 
 TierSpec resolve_role(const TierSpec& spec, const Machine& machine) {
   const TierGraph graph{machine};
-  const auto places = graph.places();
+  const auto groups = graph.groups();
   const bool by_rank = spec.model == "fastest" || spec.model == "largest";
   if (!by_rank && spec.model != "hbm" && spec.model != "cxl")
     throw ConfigError{"unknown role", spec.model, 0, "fastest, largest, hbm, cxl"};
   auto found = spec;
   found.model.clear();
   found.kind = TierKind::Dram;
-  if (by_rank && places.size() < 2) return found;
-  const auto* const place = find(places, spec.model);
-  if (place == nullptr)
+  if (by_rank && groups.size() < 2) return found;
+  const auto* const group = find(groups, spec.model);
+  if (group == nullptr)
     throw ConfigError{"this machine has no memory of the role", spec.model, 0,
-                      "for this process it has " + names_of(places)};
+                      "for this process it has " + names_of(groups)};
   found.kind = TierKind::Numa;
-  found.nodes = place->node_list();
+  found.nodes = group->node_list();
   return found;
 }
 

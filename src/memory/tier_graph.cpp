@@ -1,87 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/memory/tier_graph.hpp>
-#include <tier/memory/tiers.hpp>
 
 #include <algorithm>
 #include <chrono>
 
-#include "memory/dram_model.hpp"
-#include "memory/numa_discovery.hpp"
+#include "memory/node_models.hpp"
 
 namespace tier {
 namespace {
-
-/// What memory is good for of which firmware says nothing.
-TierModel usual_model(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::Dram:
-      return dram_model;
-    case NodeKind::Hbm:
-      return {400e9, 400e9, std::chrono::nanoseconds{120}, 64, 64_B, true, false};
-    case NodeKind::Cxl:
-      return *find_model("cxl");
-    case NodeKind::Persistent:
-      break;
-  }
-  return *find_model("optane");
-}
-
-bool is_declared(const NodeSpeed& speed) {
-  return speed.read_bytes_per_second > 0 && speed.write_bytes_per_second > 0 &&
-         speed.read_latency.count() > 0;
-}
 
 /// Within a third of each other.
 bool is_alike(double a, double b) { return a <= b * 1.34 && b <= a * 1.34; }
 
 /// Nodes of one kind together: pages go to them in turns, so that the slowest decides.
-bool belongs(const MemoryPlace& place, NodeKind kind, const TierModel& model, bool declared) {
+bool belongs(const NodeGroup& group, const NumaNode& node, const TierModel& model) {
   const auto latency = [](const TierModel& m) { return static_cast<double>(m.latency.count()); };
-  const auto nodes = static_cast<double>(place.nodes.size());
-  return place.kind == kind && place.declared == declared && is_alike(latency(place.model), latency(model)) &&
-         is_alike(place.model.read_bytes_per_second / nodes, model.read_bytes_per_second);
+  const auto nodes = static_cast<double>(group.nodes.size());
+  return group.kind == node.kind && group.source == speed_source_of(node) &&
+         is_alike(latency(group.model), latency(model)) &&
+         is_alike(group.model.read_bytes_per_second / nodes, model.read_bytes_per_second);
 }
 
-void add(MemoryPlace& place, const NumaNode& node, const TierModel& model) {
-  const auto nodes = static_cast<double>(place.nodes.size());
+void add(NodeGroup& group, const NumaNode& node, const TierModel& model) {
+  const auto nodes = static_cast<double>(group.nodes.size());
   const auto all = [&](double before, double rate) { return std::min(before / nodes, rate) * (nodes + 1); };
-  auto& sum = place.model;
+  auto& sum = group.model;
   sum.read_bytes_per_second = all(sum.read_bytes_per_second, model.read_bytes_per_second);
   sum.write_bytes_per_second = all(sum.write_bytes_per_second, model.write_bytes_per_second);
   sum.latency = std::max(sum.latency, model.latency);
-  place.nodes.push_back(node.id);
-  place.total += node.total;
-  place.free += node.free;
+  group.nodes.push_back(node.id);
+  group.total += node.total;
+  group.free += node.free;
 }
 
-std::vector<MemoryPlace> places_of(const std::vector<NumaNode>& nodes) {
-  std::vector<MemoryPlace> places;
+std::vector<NodeGroup> groups_of(const std::vector<NumaNode>& nodes) {
+  std::vector<NodeGroup> groups;
   for (const auto& node : nodes) {
     if (!node.allowed) continue;
-    const auto model = with_speed(usual_model(node.kind), node.speed);
-    const bool declared = is_declared(node.speed);
-    const auto found = std::ranges::find_if(
-        places, [&](const MemoryPlace& place) { return belongs(place, node.kind, model, declared); });
-    if (found != places.end())
+    const auto model = model_of(node);
+    const auto found =
+        std::ranges::find_if(groups, [&](const NodeGroup& group) { return belongs(group, node, model); });
+    if (found != groups.end())
       add(*found, node, model);
     else
-      places.push_back({node.kind, {node.id}, model, declared, node.total, node.free});
+      groups.push_back({node.kind, {node.id}, model, speed_source_of(node), node.total, node.free});
   }
-  std::ranges::stable_sort(places, is_faster, &MemoryPlace::model);
-  return places;
+  std::ranges::stable_sort(groups, is_faster, &NodeGroup::model);
+  return groups;
 }
 
 /// In units of that of a node to itself; 1 where the system tells no distances.
 double distance(const std::vector<NumaNode>& nodes, unsigned from, unsigned to) {
-  const auto place_of = [&](unsigned id) {
+  const auto index_of = [&](unsigned id) {
     return static_cast<std::size_t>(std::ranges::find(nodes, id, &NumaNode::id) - nodes.begin());
   };
-  const auto& distances = nodes[place_of(from)].distances;
+  const auto& distances = nodes[index_of(from)].distances;
   if (distances.empty()) return 1;
-  return static_cast<double>(distances[place_of(to)]) / distances[place_of(from)];
+  return static_cast<double>(distances[index_of(to)]) / distances[index_of(from)];
 }
 
-double mean_distance(const std::vector<NumaNode>& nodes, const MemoryPlace& a, const MemoryPlace& b) {
+double mean_distance(const std::vector<NumaNode>& nodes, const NodeGroup& a, const NodeGroup& b) {
   double sum = 0;
   for (const auto from : a.nodes)
     for (const auto to : b.nodes) sum += distance(nodes, from, to);
@@ -90,7 +68,7 @@ double mean_distance(const std::vector<NumaNode>& nodes, const MemoryPlace& a, c
 
 }  // namespace
 
-std::string MemoryPlace::node_list() const {
+std::string NodeGroup::node_list() const {
   std::string text;
   for (std::size_t i = 0, last = 0; i < nodes.size(); i = last + 1) {
     for (last = i; last + 1 < nodes.size() && nodes[last + 1] == nodes[last] + 1;) ++last;
@@ -100,19 +78,19 @@ std::string MemoryPlace::node_list() const {
   return text;
 }
 
-TierGraph::TierGraph(const Machine& machine) : places_{places_of(machine.nodes)} {
-  for (const auto& from : places_)
-    for (const auto& to : places_) distances_.push_back(mean_distance(machine.nodes, from, to));
+TierGraph::TierGraph(const Machine& machine) : groups_{groups_of(machine.nodes)} {
+  for (const auto& from : groups_)
+    for (const auto& to : groups_) distances_.push_back(mean_distance(machine.nodes, from, to));
 }
 
 double TierGraph::seconds_to_copy(std::size_t from, std::size_t to, Bytes size) const {
-  const auto& source = places_.at(from);
-  const auto& target = places_.at(to);
+  const auto& source = groups_.at(from);
+  const auto& target = groups_.at(to);
   const double rate = std::min(source.model.read_bytes_per_second, target.model.write_bytes_per_second);
   const double latency = std::chrono::duration<double>{source.model.latency + target.model.latency}.count();
-  const bool is_known = source.declared && target.declared;
+  const bool is_known = source.source != SpeedSource::Assumed && target.source != SpeedSource::Assumed;
   return latency +
-         static_cast<double>(size.count) / rate * (is_known ? 1 : distances_[from * places_.size() + to]);
+         static_cast<double>(size.count) / rate * (is_known ? 1 : distances_[from * groups_.size() + to]);
 }
 
 std::optional<std::size_t> TierGraph::cheapest(std::size_t from, std::size_t begin, std::size_t end) const {
@@ -128,12 +106,12 @@ std::optional<std::size_t> TierGraph::cheapest(std::size_t from, std::size_t beg
   return best;
 }
 
-std::optional<std::size_t> TierGraph::demotion_target(std::size_t place) const {
-  return cheapest(place, place + 1, places_.size());
+std::optional<std::size_t> TierGraph::demotion_target(std::size_t group) const {
+  return cheapest(group, group + 1, groups_.size());
 }
 
-std::optional<std::size_t> TierGraph::promotion_target(std::size_t place) const {
-  return cheapest(place, 0, place);
+std::optional<std::size_t> TierGraph::promotion_target(std::size_t group) const {
+  return cheapest(group, 0, group);
 }
 
 }  // namespace tier

@@ -68,7 +68,7 @@ std::unique_ptr<Tier> make_numa(const TierSpec& spec) {
   std::ignore = parse_node_list(spec.nodes);
   if (!NumaSystem::is_built_in())
     throw_built_without("numa:" + spec.nodes, "TIER_WITH_NUMA", "libnuma", "libnuma-dev");
-  return make_numa_tier(spec, dram_model, *find_model("cxl"), std::make_shared<NumaSystem>());
+  return make_numa_tier(spec, std::make_shared<NumaSystem>());
 }
 
 /// Where the system does not say on which node the memory is.
@@ -80,8 +80,7 @@ TierModel memkind_model(const std::string& kind) {
 
 std::unique_ptr<Tier> make_memkind(const TierSpec& spec) {
   if (!has_memkind()) throw_built_without("memkind", "TIER_WITH_MEMKIND", "memkind", "libmemkind-dev");
-  return make_memkind_tier(spec,
-                           {memkind_model(spec.model), dram_model, *find_model("cxl"), file_model(true)});
+  return make_memkind_tier(spec, memkind_model(spec.model), file_model(true));
 }
 
 bool has_pages(TierKind kind) {

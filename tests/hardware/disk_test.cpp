@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "hardware/machine.hpp"
-#include "hardware/placement.hpp"
+#include "support/placement.hpp"
 
 namespace tier {
 namespace {

@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 #include <tier/memory/discovery.hpp>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "hardware/machine.hpp"
+#include "hardware/program.hpp"
 
 namespace tier {
 namespace {
@@ -43,17 +42,6 @@ std::map<unsigned, Zones> zones_by_node() {
     if (word == "managed" && file >> pages) nodes[node].managed += 4_KiB * pages;
   }
   return nodes;
-}
-
-std::string output_of(const std::string& command) {
-  std::string text;
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::array<char, 4096> buffer{};
-  while (const auto read = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    text.append(buffer.data(), read);
-  CHECK(::pclose(pipe) == 0);
-  return text;
 }
 
 /// A value of HMAT; none where the kernel tells nothing.
@@ -109,7 +97,7 @@ TEST_CASE("tier info tells the nodes, huge pages and facilities that are found")
   const char* program = std::getenv("TIER_PROGRAM");
   if (program == nullptr) return lacks("program tier (TIER_PROGRAM names it)");
   const auto machine = discover();
-  const auto told = Json::parse(output_of(std::string{program} + " info --json")).at("machine");
+  const auto told = Json::parse(test::output_of(std::string{program} + " info --json")).at("machine");
   REQUIRE(told.at("nodes").size() == machine.nodes.size());
   for (std::size_t i = 0; i < machine.nodes.size(); ++i) {
     const auto& node = told["nodes"][i];

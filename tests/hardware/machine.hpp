@@ -12,13 +12,9 @@
 #include <string>
 #include <vector>
 
-namespace tier::test {
+#include "support/hardware.hpp"
 
-/// Ends the test case, aloud. Use as `if (!has_it) return lacks("it");`
-inline void lacks(const std::string& what) {
-  if (std::getenv("TIER_REQUIRE_HARDWARE") != nullptr) FAIL("this machine has no " << what);
-  MESSAGE("SKIPPED: this machine has no " << what);
-}
+namespace tier::test {
 
 struct GivenNode {
   unsigned id = 0;

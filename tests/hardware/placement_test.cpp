@@ -7,7 +7,7 @@
 #include <span>
 
 #include "hardware/machine.hpp"
-#include "hardware/placement.hpp"
+#include "support/placement.hpp"
 
 namespace tier {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "hardware/machine.hpp"
-#include "hardware/placement.hpp"
+#include "support/placement.hpp"
 #include "support/seed.hpp"
 
 namespace tier {
@@ -119,11 +119,11 @@ TEST_CASE("DAX devices and file systems are found as they were set up") {
   }
 }
 
-TEST_CASE("places are the nodes from fast to slow, and a role's memory is on its nodes") {
+TEST_CASE("groups are the nodes from fast to slow, and a role's memory is on its nodes") {
   if (!given()) return test::lacks_description();
   const TierGraph graph{discover()};
   std::string order;
-  for (const auto& place : graph.places()) order += place.node_list() + " ";
+  for (const auto& group : graph.groups()) order += group.node_list() + " ";
   const bool has_hbm = given()->nodes.size() > 2;
   CHECK(order == (has_hbm ? "2 0 1 3 " : "0 1 "));
   std::map<std::string, unsigned> roles{{"fastest", has_hbm ? 2 : 0}, {"largest", 0}, {"cxl", 1}};

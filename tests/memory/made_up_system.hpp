@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ class MadeUpSystem {
     std::string distances;
     NodeSpeed speed{};  ///< written as the kernel does: MiB/s and ns
     std::vector<unsigned> initiators{0};
+    std::optional<Bytes> free{};  ///< without: all of it
+    Bytes cached{};               ///< of that what files have, which the system would give up
   };
 
   /// Of node `id`; without memory if its size is zero.
@@ -26,10 +29,13 @@ class MadeUpSystem {
     const auto folder = node_folder(id);
     write(folder + "/cpulist", node.cpus);
     write(folder + "/distance", node.distances);
-    const auto kib = std::to_string(node.size.count / 1024);
-    const auto label = "Node " + std::to_string(id);
-    write(folder + "/meminfo",
-          label + " MemTotal:       " + kib + " kB\n" + label + " MemFree:        " + kib + " kB");
+    const auto entry = [id](const std::string& name, Bytes value) {
+      return "Node " + std::to_string(id) + " " + name + ":       " + std::to_string(value.count / 1024) +
+             " kB\n";
+    };
+    write(folder + "/meminfo", entry("MemTotal", node.size) +
+                                   entry("MemFree", node.free.value_or(node.size)) +
+                                   entry("Inactive(file)", node.cached) + entry("SReclaimable", 0_B));
     const auto rate = [](double r) { return std::to_string(static_cast<std::uint64_t>(r / (1 << 20))); };
     const auto access = folder + "/access0/initiators/";
     write(access + "read_bandwidth", rate(node.speed.read_bytes_per_second));
@@ -59,6 +65,10 @@ class MadeUpSystem {
   void allow(const std::string& nodes) {
     write(paths().procfs + "/status", "Name:\tprogram\nMems_allowed:\t1\nMems_allowed_list:\t" + nodes);
   }
+  void set_kernel_tiering(const std::string& numa_balancing, const std::string& demotion) {
+    write(paths().sysctl + "/kernel/numa_balancing", numa_balancing);
+    write(paths().sysfs + "/kernel/mm/numa/demotion_enabled", demotion);
+  }
   void mount(const std::string& line) { write(paths().procfs + "/mountinfo", line); }
 
   void write(const std::string& path, const std::string& text) {
@@ -69,7 +79,7 @@ class MadeUpSystem {
     return paths().sysfs + "/devices/system/node/node" + std::to_string(id);
   }
   [[nodiscard]] SystemPaths paths() const {
-    return {directory_.path() + "/sys", directory_.path() + "/proc"};
+    return {directory_.path() + "/sys", directory_.path() + "/proc", directory_.path() + "/sysctl"};
   }
 
  private:

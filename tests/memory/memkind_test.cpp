@@ -2,8 +2,10 @@
 /// \file  Memory that memkind finds.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
+#include <tier/memory/spec.hpp>
 #include <tier/memory/tiers.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -37,6 +39,7 @@ TEST_CASE("without memkind its tiers are refused by the name of what is missing"
     MESSAGE("not without memkind: this build has it");
     return;
   }
+  CHECK(memkind_kinds().empty());
   CHECK(
       message_of<ConfigError>([] { std::ignore = make_tier(tiers::memkind("HBW", 1_MiB)); }) ==
       "tier memkind needs memkind, without which this libtier was built: TIER_WITH_MEMKIND=ON (on Debian the "
@@ -48,6 +51,7 @@ TEST_CASE("each kind that memkind has here is memory, and each that it has not i
   std::size_t found = 0;
   for (const std::string kind : {"HBW", "DAX_KMEM", "HIGHEST_CAPACITY", "HIGHEST_CAPACITY_LOCAL",
                                  "LOWEST_LATENCY_LOCAL", "HIGHEST_BANDWIDTH_LOCAL"}) {
+    CHECK(std::ranges::count(memkind_kinds(), kind) == 1);
     CAPTURE(kind);
     for (const bool prefault : {true, false}) {
       auto spec = tiers::memkind(kind, 5_MiB);
@@ -68,12 +72,12 @@ TEST_CASE("each kind that memkind has here is memory, and each that it has not i
       CHECK(reinterpret_cast<std::uintptr_t>(tier->base()) % (2_MiB).count == 0);
       std::memset(tier->base(), 7, (5_MiB).count);
       if (test::usable_nodes().empty()) continue;
-      const auto counts = test::pages_by_node(tier->base(), (5_MiB).count);
+      const auto counts = test::placement_of({tier->base(), (5_MiB).count}).pages;
       REQUIRE(counts.size() == 1);
       CHECK(tier->description() == "memory by memkind of node " + std::to_string(counts.begin()->first));
     }
   }
-  if (found == 0) test::lacking("any kind of memkind's");
+  if (found == 0) test::lacks("any kind of memkind's");
 }
 
 TEST_CASE("memkind's memory in a file is no persistent memory where there is none, and the tier says so") {

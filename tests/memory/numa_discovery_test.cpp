@@ -99,6 +99,18 @@ TEST_CASE("nodes outside the process's cpuset are not allowed") {
   CHECK(allowed == std::vector<bool>{true, false, true, true});
 }
 
+TEST_CASE("it is told whether the kernel moves pages on its own, and where it does not say it does not") {
+  MadeUpSystem system;
+  CHECK(find_kernel_tiering(system.paths()).numa_balancing == 0);
+  CHECK(!find_kernel_tiering(system.paths()).demotion);
+  system.set_kernel_tiering("2", "true");
+  CHECK(find_kernel_tiering(system.paths()).numa_balancing == 2);
+  CHECK(find_kernel_tiering(system.paths()).demotion);
+  system.set_kernel_tiering("0", "false");
+  CHECK(find_kernel_tiering(system.paths()).numa_balancing == 0);
+  CHECK(!find_kernel_tiering(system.paths()).demotion);
+}
+
 TEST_CASE("DAX devices are told with size and node, whether the system uses them, and whether they last") {
   MadeUpSystem system;
   system.add_dax("dax0.0", 256_MiB, "3", "LNXSYSTM:00/ACPI0012:00/ndbus0/region0", "device_dax");

@@ -66,7 +66,7 @@ TEST_CASE("memory of several nodes is on all of them in turns") {
   auto spec = tiers::numa(list_of(nodes), 64_MiB);
   spec.pages = PageKind::Small;
   const auto tier = make_tier(spec);
-  const auto counts = test::pages_by_node(tier->base(), (64_MiB).count);
+  const auto counts = test::placement_of({tier->base(), (64_MiB).count}).pages;
   CHECK(counts.size() == nodes.size());
   for (const auto node : nodes) CHECK(counts.contains(static_cast<int>(node)));
 }

@@ -90,9 +90,9 @@ TEST_CASE("memory that is faulted in later says what pages it has got so far") {
 
 TEST_CASE("reserved huge pages that are missing are refused with their number and how to reserve them") {
   const auto pool = huge_page_pool();
-  if (pool.page == 0_B) return test::lacking("reserved huge pages in its kernel");
+  if (pool.page == 0_B) return test::lacks("reserved huge pages in its kernel");
   if (read_value("/proc/sys/vm/nr_overcommit_hugepages", "") != 0)
-    return test::lacking("a limit on huge pages");
+    return test::lacks("a limit on huge pages");
   for (auto spec : memory_specs((pool.free + 3) * pool.page - 1_B)) {
     spec.pages = PageKind::Hugetlb;
     const auto message = message_of<TierError>([&] { std::ignore = make_tier(spec); });
@@ -114,7 +114,7 @@ TEST_CASE("reserved huge pages that are missing are refused with their number an
 TEST_CASE("memory on reserved huge pages holds its bytes, and stays where it is") {
   const auto page = huge_page_pool().page;
   const ReservedHugePages reserved{4};
-  if (page == 0_B || !reserved.enough()) return test::lacking("4 huge pages that a test may reserve");
+  if (page == 0_B || !reserved.enough()) return test::lacks("4 huge pages that a test may reserve");
   for (auto spec : memory_specs(3 * page + 1_B)) {
     for (const bool prefault : {true, false}) {
       spec.pages = PageKind::Hugetlb;

@@ -122,7 +122,7 @@ TEST_SUITE_BEGIN("hardware");
 TEST_CASE("what is persistent memory is used as such") {
   if (!has_library()) return;
   const char* const paths = std::getenv("TIER_TEST_PMEM");
-  if (paths == nullptr) return test::lacking("persistent memory named by TIER_TEST_PMEM");
+  if (paths == nullptr) return test::lacks("persistent memory named by TIER_TEST_PMEM");
   std::string rest{paths};
   while (!rest.empty()) {
     const auto path = rest.substr(0, rest.find(':'));

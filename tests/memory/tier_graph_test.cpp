@@ -29,8 +29,8 @@ NumaNode node(unsigned id, NodeKind kind, NodeSpeed speed, std::vector<unsigned>
 
 std::vector<std::string> names_of(const TierGraph& graph) {
   std::vector<std::string> names;
-  for (const auto& place : graph.places())
-    names.push_back(std::string{to_string(place.kind)} + ":" + place.node_list());
+  for (const auto& group : graph.groups())
+    names.push_back(std::string{to_string(group.kind)} + ":" + group.node_list());
   return names;
 }
 
@@ -39,7 +39,7 @@ constexpr auto none = std::nullopt;
 
 }  // namespace
 
-TEST_CASE("HBM, DRAM and an expander are three places, each of which gives way to the next") {
+TEST_CASE("HBM, DRAM and an expander are three groups, each of which gives way to the next") {
   const TierGraph graph{
       machine_of({node(0, NodeKind::Dram, speed(100e9, 90)), node(1, NodeKind::Cxl, speed(25e9, 300)),
                   node(2, NodeKind::Hbm, speed(400e9, 120))})};
@@ -51,31 +51,31 @@ TEST_CASE("HBM, DRAM and an expander are three places, each of which gives way t
   CHECK(graph.promotion_target(1) == 0U);
   CHECK(graph.promotion_target(2) == 0U);  // its own reading bounds both ways up
   CHECK(graph.seconds_to_copy(0, 2, 1_GiB) == doctest::Approx(420e-9 + 1'073'741'824 / 25e9));
-  for (const auto& place : graph.places()) CHECK(place.declared);
+  for (const auto& group : graph.groups()) CHECK(group.source == SpeedSource::Declared);
 }
 
-TEST_CASE("the nodes of two sockets are one place, and so is an expander that they share") {
+TEST_CASE("the nodes of two sockets are one group, and so is an expander that they share") {
   const TierGraph graph{
       machine_of({node(0, NodeKind::Dram, speed(100e9, 90)), node(1, NodeKind::Dram, speed(110e9, 95)),
                   node(2, NodeKind::Cxl, speed(25e9, 300))})};
   CHECK(names_of(graph) == Names{"dram:0-1", "cxl:2"});
-  const auto& dram = graph.places().front();
+  const auto& dram = graph.groups().front();
   CHECK(dram.total == 2_GiB);
   CHECK(dram.free == 1_GiB);
   CHECK(dram.model.read_bytes_per_second == 200e9);  // twice the slower: pages lie on them in turns
   CHECK(dram.model.latency == std::chrono::nanoseconds{95});
 }
 
-TEST_CASE("nodes of one kind whose speed differs much are places of their own") {
+TEST_CASE("nodes of one kind whose speed differs much are groups of their own") {
   const TierGraph graph{
       machine_of({node(0, NodeKind::Dram, speed(100e9, 90)), node(1, NodeKind::Cxl, speed(50e9, 200)),
                   node(2, NodeKind::Cxl, speed(12e9, 400)), node(5, NodeKind::Cxl, speed(52e9, 210)),
                   node(6, NodeKind::Cxl, {})})};
   CHECK(names_of(graph) == Names{"dram:0", "cxl:1,5", "cxl:6", "cxl:2"});
-  CHECK(!graph.places()[2].declared);
+  CHECK(graph.groups()[2].source == SpeedSource::Assumed);
 }
 
-TEST_CASE("a slower place is passed over where another costs less to write") {
+TEST_CASE("a slower group is passed over where another costs less to write") {
   auto writes_badly = speed(60e9, 200);
   writes_badly.write_bytes_per_second = 2e9;
   const TierGraph graph{
@@ -93,23 +93,46 @@ TEST_CASE("where firmware tells no rates, usual ones and distances decide") {
   CHECK(names_of(graph) == Names{"dram:0", "pmem:2", "cxl:1"});  // it reads well, and writes badly
   CHECK(graph.demotion_target(0) == 2U);
   CHECK(graph.seconds_to_copy(0, 2, 1_GiB) / graph.seconds_to_copy(0, 0, 1_GiB) > 1.7);
-  for (const auto& place : graph.places()) CHECK(!place.declared);
+  for (const auto& group : graph.groups()) CHECK(group.source == SpeedSource::Assumed);
 }
 
-TEST_CASE("nodes that the process is not allowed are no places; a container with one node has one") {
+TEST_CASE("where firmware says nothing, or not all, what was measured is taken, and what it says is kept") {
+  auto silent = node(1, NodeKind::Cxl, {}, {17, 10, 24}), half = node(2, NodeKind::Cxl, {}, {24, 17, 10});
+  silent.measured = speed(11e9, 450);
+  half.measured = speed(40e9, 250);
+  half.speed.read_bytes_per_second = 50e9;
+  auto told = node(0, NodeKind::Dram, speed(100e9, 90), {10, 17, 24});
+  told.measured = speed(1e9, 1000);
+  const TierGraph graph{machine_of({told, silent, half})};
+  CHECK(names_of(graph) == Names{"dram:0", "cxl:2", "cxl:1"});
+  CHECK(graph.groups()[0].source == SpeedSource::Declared);
+  CHECK(graph.groups()[0].model.read_bytes_per_second == 100e9);
+  CHECK(graph.groups()[1].source == SpeedSource::Measured);
+  CHECK(graph.groups()[1].model.read_bytes_per_second == 50e9);
+  CHECK(graph.groups()[1].model.write_bytes_per_second == 40e9);
+  CHECK(graph.groups()[2].source == SpeedSource::Measured);
+  CHECK(graph.groups()[2].model.latency == std::chrono::nanoseconds{450});
+  // Rates are known: distances count no more.
+  CHECK(graph.seconds_to_copy(0, 2, 1_GiB) == doctest::Approx(540e-9 + 1'073'741'824 / 11e9));
+  CHECK(to_string(SpeedSource::Declared) == "declared");
+  CHECK(to_string(SpeedSource::Measured) == "measured");
+  CHECK(to_string(SpeedSource::Assumed) == "assumed");
+}
+
+TEST_CASE("nodes that the process is not allowed are no groups; a container with one node has one") {
   auto forbidden = node(1, NodeKind::Cxl, {});
   forbidden.allowed = false;
   const TierGraph graph{machine_of({node(0, NodeKind::Dram, {}), forbidden})};
   CHECK(names_of(graph) == Names{"dram:0"});
   CHECK(graph.demotion_target(0) == none);
-  CHECK(TierGraph{machine_of({})}.places().empty());
+  CHECK(TierGraph{machine_of({})}.groups().empty());
 }
 
-TEST_CASE("this machine has a place, and of what it has no more than its nodes") {
+TEST_CASE("this machine has a group, and of what it has no more than its nodes") {
   const auto machine = discover();
   const TierGraph graph{machine};
-  REQUIRE(!graph.places().empty());
+  REQUIRE(!graph.groups().empty());
   std::size_t nodes = 0;
-  for (const auto& place : graph.places()) nodes += place.nodes.size();
+  for (const auto& group : graph.groups()) nodes += group.nodes.size();
   CHECK(nodes <= machine.nodes.size());
 }

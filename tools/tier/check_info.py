@@ -84,9 +84,50 @@ def check_machines(folder):
         assert tool.works(*replay, file) == tool.works(*replay, machine["name"])
 
 
+def check_measured(folder):
+    """Rates of nodes from a file as `tier probe` writes it: of a node of this machine, and else refused."""
+    told = info()
+    measured = told["machines"][0]
+    device = measured["devices"][0]
+    measured["devices"] = [device]
+    ids = [node["id"] for node in told["machine"]["nodes"]]
+    file = folder / "measured.json"
+
+    def written(name):
+        device["name"] = name
+        file.write_text(json.dumps(measured))
+        return file
+
+    for node in info("--measured", written(f"numa:{ids[0]}"))["machine"]["nodes"]:
+        speed = node["measured"]
+        assert speed["read_bytes_per_second"] == (device["read"] if node["id"] == ids[0] else 0), speed
+        assert speed["write_bytes_per_second"] == (device["store"] if node["id"] == ids[0] else 0), speed
+    groups = info("--measured", file)["machine"]["node_groups"]
+    of_node = [group for group in groups if ids[0] in group["nodes"]]
+    declared = told["machine"]["nodes"][0]["speed"]["read_bytes_per_second"] > 0
+    assert [group["speed_is"] for group in of_node] == ["declared" if declared else "measured"], groups
+    if not declared:
+        assert of_node[0]["read_bytes_per_second"] == device["read"], groups
+    tool.check_refused(f"tier: --measured {file}: none of its devices is a node of this machine, as numa:{ids[0]} is\n",
+                       "info", "--measured", written("numa:1023"))
+    tool.check_refused("none", "info", "--measured", folder / "none")
+
+
+def check_memkind(kinds, text):
+    """Each of its kinds, with its node or why there is none; nothing in a build without it."""
+    names = ["HBW", "DAX_KMEM", "HIGHEST_CAPACITY", "HIGHEST_CAPACITY_LOCAL", "LOWEST_LATENCY_LOCAL", "HIGHEST_BANDWIDTH_LOCAL"]
+    assert [kind["kind"] for kind in kinds] in ([], names), kinds
+    assert ("\nmemkind\n" in text) == bool(kinds), text
+    for kind in kinds:
+        told = kind["description"] if kind["usable"] else kind["reason"]
+        assert told.startswith("memory by memkind" if kind["usable"] else "memkind_check_available for tier memkind:"), kind
+        assert f"{kind['kind']} " in text and told in text, kind
+
+
 check_models()
 with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
     check_machines(Path(name))
+    check_measured(Path(name))
 
 with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
     spec = f"dram:64MiB;file:{directory}:1GiB;mapped:{directory}:1GiB;emulated:cxl:8MiB;simulated:optane:8TiB"
@@ -101,16 +142,17 @@ with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
     assert {"first_touch", "hint_aware", "lru"} <= set(told["policies"])
     assert told["machine"]["cpus"] >= 1 and told["machine"]["memory_total"] > 0
     assert not any("CPU can reach" in missing["what"] for missing in told["missing"])
-    nodes, places = told["machine"]["nodes"], told["machine"]["places"]
+    nodes, groups = told["machine"]["nodes"], told["machine"]["node_groups"]
     assert all(node["kind"] in ("dram", "hbm", "cxl", "pmem") for node in nodes), nodes
-    assert {id for place in places for id in place["nodes"]} == {node["id"] for node in nodes if node["allowed"]}
-    assert places[0]["promotes_to"] is None and places[-1]["demotes_to"] is None, places
-    assert all(len(place["seconds_to_copy_1_mib_to"]) == len(places) for place in places)
+    assert {id for group in groups for id in group["nodes"]} == {node["id"] for node in nodes if node["allowed"]}
+    assert groups[0]["promotes_to"] is None and groups[-1]["demotes_to"] is None, groups
+    assert all(len(group["seconds_to_copy_1_mib_to"]) == len(groups) for group in groups)
 
     text = run("--tiers", spec).stdout
     for part in ("machine", "io_uring", f"file:{directory}:1GiB", "direct I/O", "policies", "missing"):
         assert part in text, part
 
+    check_memkind(told["memkind"], run("--tiers", spec).stdout)
     check_windows(directory, told["windows"], told["machine"]["userfaultfd"])
 
     told = info(TIER_TIERS=f"file:{directory}:1MiB")

@@ -10,6 +10,9 @@
 #include <filesystem>
 #include <tuple>
 
+#include "machine/machine_text.hpp"
+#include "machine_file.hpp"
+
 namespace tier::tool {
 namespace {
 
@@ -45,6 +48,17 @@ TierReport look_at(TierSpec spec) {
     report.error = e.what();
   }
   return report;
+}
+
+std::vector<MemkindReport> look_at_memkind() {
+  std::vector<MemkindReport> reports;
+  for (const auto kind : memkind_kinds()) {
+    auto spec = tiers::memkind(std::string{kind}, 2_MiB);
+    spec.prefault = false;
+    const auto report = look_at(spec);
+    reports.push_back({std::string{kind}, report.description, report.error});
+  }
+  return reports;
 }
 
 std::optional<WindowMode> asked_windows() {
@@ -105,21 +119,38 @@ std::vector<Missing> missing_on(const Info& info) {
   return missing;
 }
 
+/// Devices of the names that tiers on one node have.
+void add_measured(Machine& machine, const replay::Machine& measured, const std::string& path) {
+  bool is_any = false;
+  for (auto& node : machine.nodes)
+    for (const auto& device : measured.devices)
+      if (device.name == "numa:" + std::to_string(node.id)) {
+        node.measured = {device.read, device.store, device.latency, device.latency};
+        is_any = true;
+      }
+  if (!is_any)
+    throw ConfigError{"--measured " + path + ": none of its devices is a node of this machine, as numa:" +
+                      std::to_string(machine.nodes.front().id) + " is"};
+}
+
 }  // namespace
 
-Info collect(const std::optional<std::string>& tiers) {
+Info collect(const std::optional<std::string>& tiers, const std::optional<std::string>& measured) {
   Info info;
   const auto asked = asked_windows();
   info.machine = discover();
+  if (measured) add_measured(info.machine, read_machine(*measured), *measured);
   const char* environment = std::getenv("TIER_TIERS");
   info.source = tiers ? "--tiers" : environment != nullptr ? "TIER_TIERS" : "found";
   const auto specs = tiers                    ? parse_tiers(*tiers)
                      : environment != nullptr ? parse_tiers(environment)
                                               : suggest_tiers(info.machine);
   for (const auto& spec : specs) info.tiers.push_back(look_at(spec));
+  info.memkind = look_at_memkind();
   info.windows = windows_over(info.tiers, info.machine, asked);
   info.policies = policy_names();
   info.missing = missing_on(info);
+  info.warnings = machine_warnings(info.machine, info.windows.mode == WindowMode::Full);
   return info;
 }
 

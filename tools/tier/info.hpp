@@ -38,18 +38,30 @@ struct Missing {
   std::string what, why;
 };
 
+/// Memory as memkind finds it.
+struct MemkindReport {
+  std::string kind;
+  std::string description;  ///< with the node of its memory; empty where there is none of this kind
+  std::string error;        ///< why not
+};
+
 struct Info {
   Machine machine;
   std::string source;  ///< of the tiers: `--tiers`, `TIER_TIERS` or `found`
   std::vector<TierReport> tiers;
+  std::vector<MemkindReport> memkind;  ///< each of its kinds; none where the library was built without
   WindowReport windows;
   std::vector<std::string> policies;
   std::vector<Missing> missing;
+  std::vector<std::string> warnings;  ///< of what the kernel may do behind our back
 };
 
-/// \param tiers  a spec; without one that of `TIER_TIERS`, or else what this machine seems to offer
-/// \throws       `ConfigError` for a malformed spec, or if `TIER_WINDOWS` is wrong
-[[nodiscard]] Info collect(const std::optional<std::string>& tiers);
+/// \param tiers     a spec; without one that of `TIER_TIERS`, or else what this machine seems to offer
+/// \param measured  a file of `tier probe` whose rates of nodes are taken where firmware says nothing
+/// \throws          `ConfigError` for a malformed spec, if `TIER_WINDOWS` is wrong, or if the file is, or is of no node;
+///                  `TierError` if it cannot be read
+[[nodiscard]] Info collect(const std::optional<std::string>& tiers,
+                           const std::optional<std::string>& measured);
 
 [[nodiscard]] std::string to_text(const Info& info);
 [[nodiscard]] std::string to_json(const Info& info);

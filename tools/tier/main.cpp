@@ -28,7 +28,7 @@ namespace {
 
 void add_info(CLI::App& app) {
   struct Arguments {
-    std::optional<std::string> tiers;
+    std::optional<std::string> tiers, measured;
     bool json = false;
   };
   auto* const info =
@@ -36,10 +36,14 @@ void add_info(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   info->add_option("--tiers", arguments->tiers,
                    "a spec such as dram:1GiB;file:/var/tmp:8GiB; default: TIER_TIERS, or what is found");
+  info->add_option("--measured", arguments->measured,
+                   "a file that tier probe has written of tiers such as numa:1, whose rates count where "
+                   "firmware tells none")
+      ->type_name("FILE");
   info->add_flag("--json", arguments->json, "as JSON");
   info->footer("Examples:\n  tier info\n  tier info --tiers \"dram:1GiB;file:/var/tmp:8GiB\" --json");
   info->callback([arguments] {
-    const auto collected = tier::tool::collect(arguments->tiers);
+    const auto collected = tier::tool::collect(arguments->tiers, arguments->measured);
     const auto text =
         arguments->json ? tier::tool::to_json(collected) + "\n" : tier::tool::to_text(collected);
     fmt::print("{}", text);

@@ -30,22 +30,39 @@ enum class NodeKind : std::uint8_t {
 /// As in specs: `dram`, `hbm`, `cxl`, `pmem`.
 [[nodiscard]] TIER_EXPORT std::string_view to_string(NodeKind kind) noexcept;
 
-/// How fast the nearest CPUs reach a node's memory, as firmware declares it (HMAT); zero: it does not say.
+/// How fast the nearest CPUs reach a node's memory; zero: not known.
 struct NodeSpeed {
   double read_bytes_per_second = 0, write_bytes_per_second = 0;
   std::chrono::nanoseconds read_latency{0}, write_latency{0};
 };
+
+enum class SpeedSource : std::uint8_t {
+  Declared,  ///< by firmware (HMAT)
+  Measured,  ///< here, as by `tier probe`
+  Assumed    ///< as such memory usually is
+};
+/// `declared`, `measured`, `assumed`.
+[[nodiscard]] TIER_EXPORT std::string_view to_string(SpeedSource source) noexcept;
 
 struct NumaNode {
   unsigned id = 0;
   std::string cpus;  ///< as `0-3,8`; empty on a node of memory alone
   Bytes total, free;
   NodeKind kind = NodeKind::Dram;
-  NodeSpeed speed{};
+  NodeSpeed speed{};  ///< as firmware declares it
+  NodeSpeed
+      measured{};  ///< nothing from discovery: for who has measured, and is asked where firmware says nothing
   std::vector<unsigned> initiators{};     ///< nodes of the CPUs that `speed` is of
   std::vector<unsigned> distances{};      ///< to each of `Machine::nodes`, 10 to itself; empty: not told
   std::optional<unsigned> memory_tier{};  ///< the kernel's, by which it demotes: lower is faster
   bool allowed = true;                    ///< to this process, by its cpuset and memory policy
+};
+
+/// How the kernel moves pages between nodes on its own.
+struct KernelTiering {
+  unsigned numa_balancing =
+      0;                  ///< `kernel.numa_balancing`: 1 to where they are used, 2 to faster nodes, 3 both
+  bool demotion = false;  ///< from a node that runs full to a slower one
 };
 
 /// Persistent memory, or other memory set aside, as a device of its own.
@@ -72,6 +89,7 @@ struct Machine {
   std::optional<Bytes>
       memory_limit;             ///< of the control groups that this process is in, if lower than the memory
   std::vector<NumaNode> nodes;  ///< those with memory; one for all of it where the system does not say
+  KernelTiering kernel_tiering;
   std::vector<DaxDevice> dax_devices;
   std::vector<DaxMount> dax_mounts;
 

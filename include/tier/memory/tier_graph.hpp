@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A machine's memory as places that could be tiers, and what copies between them cost.
+/// \file  A machine's memory as groups of nodes that could be tiers, and what copies between them cost.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 #include <tier/memory/discovery.hpp>
@@ -15,11 +15,11 @@
 namespace tier {
 
 /// Nodes of one kind and about one speed: HBM of both sockets, or an expander that they share.
-struct MemoryPlace {
+struct NodeGroup {
   NodeKind kind = NodeKind::Dram;
   std::vector<unsigned> nodes;  ///< in ascending order
-  TierModel model;              ///< as firmware declares it, else what such memory is good for
-  bool declared = false;        ///< firmware told the rates and the latency
+  TierModel model;              ///< as firmware declares it, else as measured, else as such memory usually is
+  SpeedSource source = SpeedSource::Assumed;  ///< of the model
   Bytes total, free;
 
   /// As in a spec: `0-1,3`.
@@ -33,22 +33,22 @@ class TIER_EXPORT TierGraph {
   /// Of nodes that this process is allowed.
   explicit TierGraph(const Machine& machine);
 
-  [[nodiscard]] std::span<const MemoryPlace> places() const noexcept { return places_; }
-  /// Indices into `places()`. By the slower of reading there and writing here, both latencies, and how much further than
-  /// to itself it is between their nodes, where firmware tells no rates.
+  [[nodiscard]] std::span<const NodeGroup> groups() const noexcept { return groups_; }
+  /// Indices into `groups()`. By the slower of reading there and writing here, both latencies, and how much further than
+  /// to itself it is between their nodes, where rates are assumed.
   [[nodiscard]] double seconds_to_copy(std::size_t from, std::size_t to, Bytes size) const;
 
-  /// The slower place that costs least to copy to, of several the fastest; none from the slowest.
-  [[nodiscard]] std::optional<std::size_t> demotion_target(std::size_t place) const;
-  /// The faster place that costs least to copy to, of several the fastest.
-  [[nodiscard]] std::optional<std::size_t> promotion_target(std::size_t place) const;
+  /// The slower group that costs least to copy to, of several the fastest; none from the slowest.
+  [[nodiscard]] std::optional<std::size_t> demotion_target(std::size_t group) const;
+  /// The faster group that costs least to copy to, of several the fastest.
+  [[nodiscard]] std::optional<std::size_t> promotion_target(std::size_t group) const;
 
  private:
   [[nodiscard]] std::optional<std::size_t> cheapest(std::size_t from, std::size_t begin,
                                                     std::size_t end) const;
 
-  std::vector<MemoryPlace> places_;
-  std::vector<double> distances_;  // mean ones between places' nodes, in rows; in units of that to itself
+  std::vector<NodeGroup> groups_;
+  std::vector<double> distances_;  // mean ones between groups' nodes, in rows; in units of that to itself
 };
 
 }  // namespace tier

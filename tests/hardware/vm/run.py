@@ -30,7 +30,7 @@ QEMU_MODULES = "usr/lib/x86_64-linux-gnu/qemu"
 QEMU_DATA = ("usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu")
 SAMPLE_BEGINS, SAMPLE_ENDS = "sample: begins ", "sample: has ended"  # around what init has one print
 PROGRAMS = ("tests/tier_test_hardware", "tests/tier_test_memory", "tests/exit_machine", "tools/tier", "samples/pmr_index/tier-index",
-            "samples/dlrm/tier-dlrm", "samples/training/tier-train")
+            "samples/dlrm/tier-dlrm", "samples/training/tier-train", "bench/migrate/tier-migrate")
 HELD = "reboot: held"  # printed by the test that waits to be killed
 
 

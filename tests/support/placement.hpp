@@ -37,10 +37,11 @@ class Pages {
   std::byte* begin_;
 };
 
-inline std::vector<void*> page_addresses(std::span<std::byte> bytes) {
+inline std::vector<void*> page_addresses(std::span<const std::byte> bytes) {
   std::vector<void*> pages;
   const auto step = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  for (std::size_t at = 0; at < bytes.size(); at += step) pages.push_back(bytes.data() + at);
+  for (std::size_t at = 0; at < bytes.size(); at += step)
+    pages.push_back(const_cast<std::byte*>(bytes.data() + at));
   return pages;
 }
 
@@ -56,12 +57,12 @@ struct Placement {
   }
 };
 
-inline Placement all_on(unsigned node, std::span<std::byte> bytes) {
+inline Placement all_on(unsigned node, std::span<const std::byte> bytes) {
   return {{{static_cast<int>(node), page_addresses(bytes).size()}}};
 }
 
 /// By move_pages(2) without nodes.
-inline Placement placement_of(std::span<std::byte> bytes) {
+inline Placement placement_of(std::span<const std::byte> bytes) {
   auto pages = page_addresses(bytes);
   std::vector<int> status(pages.size());
   if (::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status.data(), 0) != 0)

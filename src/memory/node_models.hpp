@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  How fast the memory of a node is taken to be.
+#include <tier/memory/discovery.hpp>
+#include <tier/memory/tier.hpp>
+
+namespace tier {
+
+/// As firmware declares its speed, else as it was measured, else as such memory usually is; each of rates and latency apart.
+[[nodiscard]] TierModel model_of(const NumaNode& node);
+/// Where all of that is from, or the worst of it.
+[[nodiscard]] SpeedSource speed_source_of(const NumaNode& node);
+
+}  // namespace tier

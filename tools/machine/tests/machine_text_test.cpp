@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "machine/machine_text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+using namespace tier;
+
+namespace {
+
+NodeSpeed speed(double rate, int ns) {
+  return {rate, rate, std::chrono::nanoseconds{ns}, std::chrono::nanoseconds{ns}};
+}
+
+/// DRAM, HBM of which firmware tells, an expander that was measured, and one of which nothing is known.
+Machine four_nodes() {
+  Machine machine;
+  machine.nodes = {
+      {0, "0-3", 8_GiB, 4_GiB}, {1, "", 16_GiB, 16_GiB}, {2, "", 1_GiB, 1_GiB}, {3, "", 2_GiB, 2_GiB}};
+  machine.nodes[1].kind = machine.nodes[3].kind = NodeKind::Cxl;
+  machine.nodes[2].kind = NodeKind::Hbm;
+  machine.nodes[0].speed = speed(100e9, 90);
+  machine.nodes[2].speed = speed(400e9, 120);
+  machine.nodes[1].measured = speed(11e9, 450);
+  return machine;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("of each group of nodes it is told whether its speed is declared, measured or assumed") {
+  const auto text = tool::machine_text(four_nodes());
+  CAPTURE(text);
+  CHECK(has(text,
+            "  node 2                hbm, 400 GB/s read, 400 GB/s written, 120 ns (declared), copies best to "
+            "node 0\n"));
+  CHECK(has(text,
+            "  node 0                dram, 100 GB/s read, 100 GB/s written, 90 ns (declared), copies best to "
+            "node 3\n"));
+  CHECK(has(text, "  node 1                cxl, 11 GB/s read, 11 GB/s written, 450 ns (measured)\n"));
+  CHECK(has(text, " ns (assumed), copies best to node 1\n"));
+  const auto json = tool::machine_json(four_nodes());
+  std::vector<std::string> sources;
+  for (const auto& group : json.at("node_groups")) sources.push_back(group.at("speed_is"));
+  CHECK(sources == std::vector<std::string>{"declared", "declared", "assumed", "measured"});
+  CHECK(json.at("nodes").at(1).at("measured").at("read_bytes_per_second") == 11e9);
+}
+
+TEST_CASE("what the kernel moves on its own is told, and is a warning where it can harm") {
+  auto machine = four_nodes();
+  CHECK(has(tool::machine_text(machine), "  the kernel moves pages no\n"));
+  CHECK(tool::machine_warnings(machine, true).empty());
+
+  machine.kernel_tiering = {2, true};
+  CHECK(has(tool::machine_text(machine),
+            "  the kernel moves pages where they are used or to faster nodes (kernel.numa_balancing=2), from "
+            "a full node "
+            "to a slower one (demotion)\n"));
+  CHECK(tool::machine_json(machine).at("kernel_tiering").at("numa_balancing") == 2);
+  CHECK(tool::machine_json(machine).at("kernel_tiering").at("demotion") == true);
+  const std::string balancing =
+      "kernel.numa_balancing=2: the kernel may move pages of full windows from their tier's node; sysctl "
+      "kernel.numa_balancing=0 keeps them";
+  const std::string demotion =
+      "demotion is on: where a node runs full, the kernel may move pages of its tiers to a slower one; echo "
+      "false "
+      ">/sys/kernel/mm/numa/demotion_enabled keeps them";
+  using Warnings = std::vector<std::string>;
+  CHECK(tool::machine_warnings(machine, true) == Warnings{balancing, demotion});
+  CHECK(tool::machine_warnings(machine, false) == Warnings{demotion});
+  machine.kernel_tiering.demotion = false;
+  CHECK(tool::machine_warnings(machine, true) == Warnings{balancing});
+
+  machine.kernel_tiering.demotion = true;
+  for (std::size_t i = 1; i < 4; ++i) machine.nodes[i].allowed = false;
+  CHECK(tool::machine_warnings(machine, true).empty());  // to one node there is no other
+}
+
+TEST_CASE("a machine of one node, as a container sees it, has no groups to choose from") {
+  auto machine = four_nodes();
+  machine.nodes.resize(1);
+  const auto text = tool::machine_text(machine);
+  CHECK(!has(text, "groups of nodes"));
+  CHECK(!has(text, "the kernel moves pages"));
+  CHECK(has(text, "  node 0              4.00 GiB free of 8.00 GiB, dram, CPUs 0-3, "));
+}
