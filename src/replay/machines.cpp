@@ -154,14 +154,17 @@ Device host_memory(std::string source, double rate, nanoseconds latency) {
 
 Device h200_memory() {
   return {.name = "h200",
-          .source = "NVIDIA's data sheet: 4.8 TB/s of HBM3e, at 85 %: our choice",
+          .source =
+              "NVIDIA's data sheet: 4.8 TB/s of HBM3e, at 85 %: our choice; latency of a GH200, whose GPU is "
+              "alike: 690 cycles "
+              "(github.com/markdewing/AI_kernels, latency/README.md) of 1.98 GHz",
           .read = 4080 * GB,
           .store = 4080 * GB,
           .copy_read = 4080 * GB,
           .copy_write = 4080 * GB,
           .mover_read = 4080 * GB,
           .mover_write = 4080 * GB,
-          .latency = nanoseconds{60},  // our choice, too low: measured ones are above
+          .latency = nanoseconds{350},
           .parallelism = 1024,
           .link = {}};
 }

@@ -41,8 +41,11 @@ Recorded::Recorded(const trace::Trace& trace) {
   double stalled = 0;
   for (const auto event : trace.events()) {
     if (event.kind == EventKind::Kernel) kernel = event.place;
-    if (event.kind == EventKind::Stall && last != nullptr)
-      stalled += static_cast<double>(trace.stall(event).duration.count());
+    if (event.kind == EventKind::Stall && last != nullptr) {
+      const auto& stall = trace.stall(event);
+      const bool within = stall.start < last->start + last->duration;  // it is in the kernel's time
+      if (!within) stalled += static_cast<double>(stall.duration.count());
+    }
     if (event.kind != EventKind::Measurement) continue;
     const auto& m = trace.measurement(event);
     if (taken_.empty()) {

@@ -312,6 +312,11 @@ class RowCache final : private RowFacts {
   void forget(Window& window, const Window::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
   void write_staged(Window& window) noexcept TIER_EXCLUDES(mutex_);
   void transfer(Direction direction, Window& window, Cause cause) noexcept TIER_EXCLUDES(mutex_);
+  /// As the times of events are.
+  [[nodiscard]] std::uint64_t now_ns() const noexcept {
+    const auto passed = std::chrono::steady_clock::now() - manager_.began();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count());
+  }
   void settle_written(SlotId slot, std::error_code error) noexcept TIER_REQUIRES(mutex_);
   void free_written_staging() noexcept TIER_EXCLUDES(mutex_);
   void drain_log() noexcept TIER_REQUIRES(mutex_);

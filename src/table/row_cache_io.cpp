@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How the bytes of rows move: victims out, missed rows in, all of them home.
 #include <tier/core/error.hpp>
+#include <tier/manager/row_observer.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -290,10 +291,20 @@ void RowCache::transfer(Direction direction, Window& window, Cause cause) noexce
     for (auto& move : window.moves) move.error = std::make_error_code(std::errc::operation_not_permitted);
     return;
   }
+  auto* const observer = row_observer(manager_);
+  const auto began = observer == nullptr ? 0 : now_ns();
   const auto traffic = home_.transfer(direction, window.moves, window.requests);
   const auto fast = Manager::fastest(), slow = home_.tier_index();
   if (traffic.reads != 0) manager_.count_moved(slow, fast, cause, traffic.bytes_in, traffic.reads);
   if (traffic.writes != 0) manager_.count_moved(fast, slow, cause, traffic.bytes_out, traffic.writes);
+  if (observer != nullptr) [[unlikely]] {
+    const RowTraffic in{name_, slow, fast, {traffic.bytes_in}, cause, began, now_ns() - began};
+    auto out = in;
+    std::swap(out.from, out.to);
+    out.bytes = {traffic.bytes_out};
+    if (traffic.reads != 0) observer->on_rows_moved(in);
+    if (traffic.writes != 0) observer->on_rows_moved(out);
+  }
   const MutexLock lock{mutex_};
   counters_.bytes_in += traffic.bytes_in;
   counters_.bytes_out += traffic.bytes_out;

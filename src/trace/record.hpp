@@ -15,7 +15,7 @@ enum class RecordKind : std::uint8_t {
   Object,     ///< x: change, y: flags, name; words: object, bytes, alignment, blocks
   Placement,  ///< x: tier; words: block
   Hint,       ///< x: hint; words: object, block
-  Migration,  ///< x: from, y: to, z: cause and flag; start, duration; words: block, bytes
+  Migration,  ///< x: from, y: to, z: cause and flags; start, duration; words: block, bytes; of rows name: table, and no block
   Stall,      ///< x: cause, name; start, duration
   Fault,      ///< x: 1 for a store; words: block
   Step,
@@ -25,7 +25,9 @@ enum class RecordKind : std::uint8_t {
 
 inline constexpr std::uint8_t placed_object = 1;  ///< y of an object
 inline constexpr std::uint8_t grouped_object = 2;
-inline constexpr std::uint8_t became_primary = 0x80;  ///< z of a migration
+// z of a migration.
+inline constexpr std::uint8_t became_primary = 0x80;
+inline constexpr std::uint8_t of_rows = 0x40;
 
 // Of a record's first byte in the file: what follows beside kind, sequence number and start.
 inline constexpr unsigned record_kind_bits = 0x0f, has_duration_bit = 0x10, has_name_bit = 0x20,

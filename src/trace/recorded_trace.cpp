@@ -2,6 +2,7 @@
 /// \file  From what a recording has noted to a trace: objects become tensors, one for each of their lives.
 #include <tier/trace/binary.hpp>
 #include <tier/trace/summary.hpp>
+#include <tier/trace/tables.hpp>
 
 #include <algorithm>
 #include <array>
@@ -41,6 +42,7 @@ struct RecordedObject {
   bool destroyed = false;
   bool created = false;          ///< the life has been written as a whole, first
   bool placed = false;           ///< grouped: the life has its line
+  bool told_as_home = false;     ///< of a table's rows
   std::uint32_t operand = none;  ///< of the kernel at hand
 };
 
@@ -76,6 +78,7 @@ class TraceMaker {
   void placement(const RecordedEvent& e);
   void hint(const RecordedEvent& e);
   void migration(const RecordedEvent& e);
+  void rows(const RecordedEvent& e);
   void stall(const RecordedEvent& e);
   void scope(const RecordedEvent& e);
   void step();
@@ -91,6 +94,7 @@ class TraceMaker {
 
   [[nodiscard]] std::optional<std::uint32_t> object_of(std::uint64_t id) const;
   [[nodiscard]] std::optional<std::uint32_t> object_at(std::uint64_t block);
+  [[nodiscard]] std::optional<std::uint32_t> home_of(const RecordedEvent& e) const;
   [[nodiscard]] std::uint32_t block_number(std::uint64_t block, std::uint32_t object) const;
   void unknown(const char* what) const {
     if (recorded_.lost == 0) throw BrokenRule{what};
@@ -112,6 +116,7 @@ class TraceMaker {
   std::vector<RecordedObject> objects_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
   std::unordered_map<std::uint64_t, RecordedBlock> blocks_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> fixed_;  // objects that never move, by name
   std::vector<Life> lives_;
   std::uint32_t next_life_ = 0;
   std::uint64_t next_id_ = 0;                  // of lives beyond the first
@@ -145,6 +150,7 @@ void TraceMaker::collect() {
       made.name = e.name;
       made.grouped = (e.y & grouped_object) != 0;
       made.alignment = words[2];
+      if ((e.y & placed_object) != 0) fixed_[e.name].push_back(found->second);
     }
     auto& object = objects_[found->second];
     object.size = std::max(object.size, words[1]);
@@ -218,7 +224,7 @@ void TraceMaker::event(const RecordedEvent& e) {
       last_hint_ = last;
       return hint(e);
     case RecordKind::Migration:
-      return migration(e);
+      return (e.z & of_rows) != 0 ? rows(e) : migration(e);
     case RecordKind::Stall:
       return stall(e);
     case RecordKind::Fault: {
@@ -366,6 +372,38 @@ void TraceMaker::migration(const RecordedEvent& e) {
                        .cause = static_cast<Cause>(e.z & ~became_primary),
                        .start = ns(e.start),
                        .duration = ns(e.duration)});
+}
+
+/// Rows that went from where they live to the table's slots, or back. Where they live does not move.
+void TraceMaker::rows(const RecordedEvent& e) {
+  const auto o = home_of(e);
+  if (!o) return unknown("rows of a table that nobody has made");
+  declare(e, *o);
+  if (!writing_) return;
+  auto& home = objects_[*o];
+  if (!std::exchange(home.told_as_home, true))
+    trace_.add_setting(std::string{table_key} + std::to_string(trace_.tensor(home.tensor).id),
+                       e.name == 0 ? std::string{} : as_last_text(recorded_.names[e.name - 1]));
+  trace_.add(Migration{.sequence = e.sequence,
+                       .tensor = home.tensor,
+                       .from = tier_name(e.x),
+                       .to = tier_name(e.y),
+                       .size = {static_cast<std::size_t>(recorded_.words_of(e)[1])},
+                       .cause = static_cast<Cause>(e.z & ~of_rows),
+                       .start = ns(e.start),
+                       .duration = ns(e.duration)});
+}
+
+/// The first that has the table's name and is in the slower tier.
+std::optional<std::uint32_t> TraceMaker::home_of(const RecordedEvent& e) const {
+  const auto named = fixed_.find(e.name);
+  if (named == fixed_.end()) return {};
+  const auto slower = std::max(e.x, e.y);
+  const auto found = std::ranges::find_if(named->second, [&](std::uint32_t o) {
+    return objects_[o].alive && blocks_.at(objects_[o].blocks.front()).tier == slower;
+  });
+  if (found == named->second.end()) return {};
+  return *found;
 }
 
 void TraceMaker::stall(const RecordedEvent& e) {

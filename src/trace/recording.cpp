@@ -21,6 +21,13 @@ namespace {
 
 std::atomic<std::uint64_t> recordings{0};
 
+/// The table for whose rows the thread has waited, until the manager tells how long.
+struct AwaitedRows {
+  std::uint64_t id = 0;  // of the recording
+  std::uint32_t table = 0;
+};
+constinit thread_local AwaitedRows awaited;
+
 std::string text_of(double number) {
   std::array<char, 32> digits{};
   return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
@@ -284,9 +291,10 @@ void Recording::on_migration(const MigrationEvent& event) noexcept {
 }
 
 void Recording::on_stall(const StallEvent& event) noexcept {
+  const auto table = awaited.id == id_ ? std::exchange(awaited.table, 0) : 0;
   note({.kind = RecordKind::Stall,
         .x = static_cast<std::uint8_t>(event.cause),
-        .name = name_of(event.kernel),
+        .name = table != 0 ? table : name_of(event.kernel),
         .start = event.start_ns,
         .duration = event.duration_ns},
        {});
@@ -346,19 +354,38 @@ void Recording::on_scope_end(const Begun& begun, std::span<const tier::Operand> 
   log->queue.commit();
 }
 
-void Recording::on_rows(std::string_view table, std::uint64_t count) noexcept {
+void Recording::note_in_thread(Record record, std::string_view name,
+                               std::initializer_list<std::uint64_t> words) noexcept {
   if (is_off()) return;
   auto* const log = own_log();
-  const auto name = own_name(log, table);
-  auto* const to = log != nullptr ? log->queue.begin(1, true) : nullptr;
+  record.name = own_name(log, name);
+  auto* const to =
+      log != nullptr ? log->queue.begin(static_cast<std::uint32_t>(words.size()), true) : nullptr;
   if (to == nullptr) return is_off() ? void() : lose();
-  to->kind = RecordKind::Rows;
-  to->name = name;
-  to->thread = log->thread;
-  to->sequence = next();
-  to->start = ticks_.now();
-  *RecordQueue::words_of(to) = count;
+  record.words = to->words;
+  record.thread = log->thread;
+  record.sequence = next();
+  *to = record;
+  std::ranges::copy(words, RecordQueue::words_of(to));
   log->queue.commit();
+}
+
+void Recording::on_rows(std::string_view table, std::uint64_t count) noexcept {
+  note_in_thread({.kind = RecordKind::Rows, .start = ticks_.now()}, table, {count});
+}
+
+void Recording::on_rows_moved(const RowTraffic& traffic) noexcept {
+  note_in_thread({.kind = RecordKind::Migration,
+                  .x = traffic.from,
+                  .y = traffic.to,
+                  .z = static_cast<std::uint8_t>(static_cast<unsigned>(traffic.cause) | of_rows),
+                  .start = traffic.start_ns,
+                  .duration = traffic.duration_ns},
+                 traffic.table, {0, traffic.bytes.count});
+}
+
+void Recording::on_rows_awaited(std::string_view table) noexcept {
+  if (!is_off()) awaited = {id_, own_name(own_log(), table)};
 }
 
 /// Names come from few places, mostly literals: those of the last ones are found without a lock.

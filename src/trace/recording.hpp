@@ -2,6 +2,7 @@
 #pragma once
 /// \file  A recording under way: who is told, and who writes.
 #include <tier/core/mutex.hpp>
+#include <tier/manager/row_observer.hpp>
 #include <tier/trace/recorder.hpp>
 
 #include <array>
@@ -40,6 +41,7 @@ struct ThreadLog {
 /// own, whose producers the lock puts in a row.
 class Recording final : public Observer,
                         public ThreadObserver,
+                        public RowObserver,
                         public Companion,
                         public std::enable_shared_from_this<Recording> {
  public:
@@ -69,6 +71,10 @@ class Recording final : public Observer,
   void on_scope_end(const Begun& begun, std::span<const tier::Operand> operands) noexcept override;
   void on_rows(std::string_view table, std::uint64_t count) noexcept override;
 
+  // RowObserver.
+  void on_rows_moved(const RowTraffic& traffic) noexcept override;
+  void on_rows_awaited(std::string_view table) noexcept override;
+
   // Companion: nothing of it is at rest in the child, which leaves it alone.
   void before_fork() noexcept override {}
   void after_fork(bool in_child) noexcept override;
@@ -79,6 +85,8 @@ class Recording final : public Observer,
   friend class ThreadLogs;
 
   void note(Record record, std::initializer_list<std::uint64_t> words) noexcept;
+  void note_in_thread(Record record, std::string_view name,
+                      std::initializer_list<std::uint64_t> words) noexcept;
   [[nodiscard]] std::uint64_t next() noexcept { return sequence_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] bool is_off() const noexcept { return off_.load(std::memory_order_relaxed); }
   [[nodiscard]] ThreadLog* own_log() noexcept;

@@ -116,7 +116,8 @@ void RecordReader::check_event(const RecordedEvent& e) const {
     case RecordKind::Hint:
       return require(words == 2 && e.x <= static_cast<unsigned>(tier::Hint::Prefetch));
     case RecordKind::Migration:
-      require(words == 2 && is_tier(e.x) && is_tier(e.y) && (e.z & ~became_primary) < cause_count);
+      require(words == 2 && is_tier(e.x) && is_tier(e.y) &&
+              (e.z & ~(became_primary | of_rows)) < cause_count);
       return require(all_.words[e.first_word + 1] < 1ULL << 63);
     case RecordKind::Stall:
       return require(words == 0 && e.x <= static_cast<unsigned>(StallCause::Fault));

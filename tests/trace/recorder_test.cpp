@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
 #include <tier/table/row_table.hpp>
@@ -14,6 +15,7 @@
 #include <tier/trace/files.hpp>
 #include <tier/trace/recorder.hpp>
 #include <tier/trace/summary.hpp>
+#include <tier/trace/tables.hpp>
 
 #include <algorithm>
 #include <array>
@@ -334,6 +336,81 @@ TEST_CASE("rows that tables gather and update are counted, by their table") {
   const auto shape = shape_of(read_file(path));
   CHECK(std::ranges::count(shape, "g # items 3 #") == 1);
   CHECK(std::ranges::count(shape, "g # items 1 #") == 1);
+}
+
+TEST_CASE(
+    "rows that tables move are in a recording, to the byte that each table counts, and their homes stay") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  for (const bool blocks : {false, true}) {
+    CAPTURE(blocks);
+    std::mt19937_64 random{seed};
+    const TemporaryDirectory directory;
+    const auto path = directory.path() + "/run.tt";
+    Statistics statistics;
+    std::vector<TableStatistics> of_table;
+    {
+      auto options = two_tiers(path);
+      options.tiers = {tiers::dram(2_MiB),
+                       blocks ? tiers::file("/var/tmp", 16_MiB) : tiers::emulated("cxl", 16_MiB)};
+      Runtime runtime{std::move(options)};
+      std::vector<RowTable<float>> tables;
+      for (const char* name : {"items", "users"}) {
+        TableOptions table;
+        table.rows = 2000;
+        table.dim = 8;
+        table.slots = 100;
+        table.name = name;
+        table.policy = make_row_policy("lru");
+        tables.emplace_back(runtime.manager(), std::move(table));
+      }
+      for (int i = 0; i < 100; ++i) {
+        auto& table = tables[random() % 2];
+        std::vector<RowId> ids(1 + random() % 150);
+        for (auto& id : ids) id = static_cast<RowId>(random() % table.rows());
+        if (random() % 2 == 0) table.prefetch(ids);
+        std::vector<float> values(ids.size() * 8, 1.0F);
+        if (random() % 3 != 0) table.gather(ids, values);
+        if (random() % 2 == 0) table.update(ids, values, Sgd{});
+        if (random() % 16 == 0) table.flush();
+      }
+      for (auto& table : tables) {
+        table.settle();
+        of_table.push_back(table.statistics());
+      }
+      statistics = runtime.statistics();
+    }
+    const auto trace = read_file(path);
+    CHECK(moved_in(trace) == moved_in(statistics));
+    std::map<std::string, std::uint64_t> in, out;
+    for (const auto event : trace.events()) {
+      if (event.kind != EventKind::Migration) continue;
+      const auto& m = trace.migration(event);
+      const auto& home = trace.tensor(m.tensor);
+      CHECK(setting(trace, "table." + std::to_string(home.id)) == trace.name(home.name));
+      CHECK(trace::homes_of_rows(trace)[m.tensor]);
+      (trace.name(m.to) == "dram" ? in : out)[std::string{trace.name(home.name)}] += m.size.count;
+    }
+    CHECK(in.size() == 2);
+    CHECK(in["items"] == of_table[0].bytes_in);
+    CHECK(out["items"] == of_table[0].bytes_out);
+    CHECK(in["users"] == of_table[1].bytes_in);
+    CHECK(out["users"] == of_table[1].bytes_out);
+    CHECK(of_table[0].bytes_in > 0);
+    CHECK(of_table[0].bytes_out > 0);
+    std::uint64_t stalled = 0;
+    for (const auto event : trace.events()) {
+      if (event.kind != EventKind::Stall) continue;
+      const auto& s = trace.stall(event);
+      stalled += static_cast<std::uint64_t>(s.duration.count());
+      CHECK((trace.name(s.scope) == "items" || trace.name(s.scope) == "users"));
+    }
+    CHECK(count(trace, EventKind::Stall) == statistics.stalls);
+    CHECK(stalled == statistics.stalled_ns);
+    CHECK(stalled > 0);
+    CHECK(test::read(test::written(trace)) == trace);
+    CHECK(test::read_bytes(test::as_binary(trace)) == trace);
+  }
 }
 
 TEST_CASE("a recording that begins late knows the objects that there were") {

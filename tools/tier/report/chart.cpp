@@ -57,15 +57,18 @@ double step_of(Unit unit, double top, double most_ticks) {
   return power * 10;
 }
 
-/// The top of the picture: all of the data, and the limit unless that would flatten the data.
-double top_of(const Chart& chart) {
+/// The top of the picture: all that is drawn, and the limit unless that would flatten it.
+/// \param group  bins in a column
+double top_of(const Chart& chart, std::size_t group) {
   double most = 0;
   if (!chart.highest.empty()) most = std::ranges::max(chart.highest);
-  for (std::size_t bin = 0; !chart.layers.empty() && bin < chart.layers[0].values.size(); ++bin) {
-    double sum = 0;
-    for (const auto& layer : chart.layers) sum += layer.values[bin];
-    most = std::max(most, sum);
+  std::vector<double> sums;
+  for (const auto& layer : chart.layers) {
+    const auto columns = columns_of(layer.values, group, false);
+    sums.resize(columns.size());
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += columns[i];
   }
+  if (!sums.empty()) most = std::max(most, std::ranges::max(sums));
   constexpr double least_share = 0.1;
   if (chart.limit && most >= least_share * *chart.limit) most = std::max(most, *chart.limit);
   return most > 0 ? most * 1.05 : 1;
@@ -162,7 +165,7 @@ std::string human_place(const Axis& axis, Time place) {
 
 std::string to_figure(const Chart& chart, const Axis& axis, std::size_t number, std::span<const Time> marks) {
   const auto group = bins_in_column(axis);
-  const auto top = top_of(chart);
+  const auto top = top_of(chart, group);
   std::string areas;
   std::vector<double> sums((axis.bins + group - 1) / group);
   for (const auto& layer : chart.layers) {
@@ -201,7 +204,7 @@ nlohmann::json to_json(const Chart& chart) {
     layers.push_back(
         {{"name", shorten(layer.name)}, {"colour", layer.colour}, {"values", packed(layer.values)}});
   return {{"unit", units.at(static_cast<std::size_t>(chart.unit))},
-          {"top", top_of(chart)},
+          {"top", top_of(chart, 1)},
           {"layers", std::move(layers)},
           {"highest", packed(chart.highest)}};
 }

@@ -8,6 +8,7 @@ namespace tier::tool::report {
 namespace {
 
 constexpr std::size_t most_rows = 20;
+constexpr std::size_t most_marks = 100;  // as `Charts::add` has it
 
 std::string how(std::string_view text) { return "<p class=\"how\">" + escape(text) + "</p>\n"; }
 
@@ -44,7 +45,7 @@ std::string migration_table(const Report& r) {
 }
 
 std::string stall_table(const Report& r) {
-  HtmlTable table{{{"Scope or kernel"},
+  HtmlTable table{{{"Scope, kernel or table"},
                    {"Stalls", true},
                    {"Waited", true},
                    {"Of all waiting", true},
@@ -70,6 +71,11 @@ std::string stall_table(const Report& r) {
               all > 0 ? time / all : 0, 3);
   }
   return table.html(rest_of(r.stalls.size(), "scope", human_time(static_cast<double>(rest))));
+}
+
+std::vector<Layer> with_names(const Report& r, std::vector<Layer> layers) {
+  for (auto& layer : layers) layer.name = name_of_kind(r, layer.colour);
+  return layers;
 }
 
 /// How to read the picture of one tier, and the most that was in it.
@@ -105,24 +111,27 @@ std::string occupancy_section(const Report& r, Charts& charts) {
   const bool placed = r.axis.timed && !r.tiers.empty();
   std::string html = placed ? "<h2>What was in each tier</h2>\n" : "<h2>Bytes alive</h2>\n";
   for (const auto& one : r.occupancy) {
-    Chart chart{.title = one.tier,
+    const auto layers = with_names(r, one.layers);
+    Chart chart{.title = shorten(one.tier) + ": bytes in it",
                 .unit = Unit::Bytes,
                 .palette = "kinds",
-                .layers = one.layers,
+                .layers = layers,
                 .highest = one.highest,
                 .limit = {},
                 .how = filling(one, placed)};
     if (one.tier.empty())
-      chart.title = placed         ? "tier not known"
+      chart.title = placed         ? "tier not known: bytes"
                     : r.axis.timed ? "all objects"
                                    : "all objects, from kernel to kernel";
     if (one.capacity) chart.limit = static_cast<double>(one.capacity->count);
     html += charts.add(chart);
   }
   std::string text =
-      "Colours are kinds of objects, on top of each other; the thin line is the highest that it was within "
+      "Colours are kinds of objects, on top of each other, as the program used them; the thin line is the "
+      "highest that it was within "
       "each step.";
-  if (!r.iteration_ends.empty()) text += " Dotted lines are ends of iterations.";
+  if (!r.iteration_ends.empty() && r.iteration_ends.size() <= most_marks)
+    text += " Dotted lines are ends of iterations.";
   if (placed) text += " Second copies, which a tier may keep of what lives in another, are not counted.";
   return html + how(text);
 }
@@ -134,7 +143,7 @@ std::string traffic_section(const Report& r, Charts& charts) {
     const bool others = one.from.empty() && one.to.empty();
     const auto pair = others ? "all other pairs of tiers" : shorten(one.from) + " → " + shorten(one.to);
     html += charts.add(
-        {.title = pair,
+        {.title = pair + ": bytes per second",
          .unit = Unit::BytesPerSecond,
          .palette = "causes",
          .layers = one.layers,
@@ -156,7 +165,7 @@ std::string stall_section(const Report& r, Charts& charts) {
   if (!r.waiting) return {};
   std::string html = "<h2>Where threads waited</h2>\n";
   html += charts.add(
-      {.title = "threads that wait",
+      {.title = "threads that wait for memory",
        .unit = Unit::Threads,
        .palette = "stalls",
        .layers = r.waiting->layers,
@@ -166,7 +175,7 @@ std::string stall_section(const Report& r, Charts& charts) {
            "How many threads waited for memory, on average over each step: 1 means that one thread did "
            "nothing else, and 0 is best. A transfer is a wait for bytes to arrive, room a wait for a place "
            "to put them."});
-  html += "<h3>Scopes and kernels that waited most</h3>\n" + stall_table(r);
+  html += "<h3>Scopes, kernels and tables that waited most</h3>\n" + stall_table(r);
   return html + how("What waits longest comes first: a hint earlier, for what it uses, helps there most.");
 }
 

@@ -3,7 +3,10 @@
 #include <tier/trace/binary.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
+#include "answers.hpp"
 #include "format.hpp"
 #include "html_table.hpp"
 #include "page.hpp"
@@ -27,6 +30,16 @@ std::string lead(const Report& r) {
   return text;
 }
 
+/// First of all, for who reads no further.
+std::string in_short(const Report& r) {
+  std::string html;
+  for (const auto& [question, sentences] : answers_of(r)) {
+    html += "<dt>" + escape(question) + "</dt>";
+    for (const auto& sentence : sentences) html += "<dd>" + escape(sentence) + "</dd>";
+  }
+  return html.empty() ? html : "<dl class=\"answers\">" + html + "</dl>\n";
+}
+
 std::string totals(const Report& r) {
   std::string html = "<dl class=\"totals\">";
   const auto add = [&](std::string_view what, const std::string& value, const std::string& more = {}) {
@@ -48,7 +61,7 @@ std::string totals(const Report& r) {
   add("hints", human_count(t.hints));
   if (t.faults != 0) add("access faults", human_count(t.faults));
   if (t.row_accesses != 0)
-    add("rows of tables", human_count(t.rows), "in " + counted(t.row_accesses, "gather or update"));
+    add("rows of tables", human_count(t.rows), "in " + human_count(t.row_accesses) + " gathers and updates");
   return html + "</dl>\n";
 }
 
@@ -106,7 +119,9 @@ std::string resolution(const Report& r) {
   if (!axis.timed && axis.width == 1 && group == 1)
     return "Each step of the charts is one kernel; nothing is averaged.";
   const auto column = human_place(axis, axis.width * group), bin = human_place(axis, axis.width);
-  return "Each step of the charts is the mean over " + column +
+  return std::string{axis.timed ? "Charts go from left to right, from the start of the recording to its end. "
+                                : ""} +
+         "Each step of the charts is the mean over " + column +
          (group == 1 ? std::string{"."}
                      : "; zooming in shows up to " + bin +
                            ". What is shorter than that is averaged, but for the lines “highest”.");
@@ -132,25 +147,38 @@ std::string words(const Report& r) {
   return html + "</dl></details>\n";
 }
 
+/// As a line `c model.TIER=` has it.
+std::string speed_of(const Report& r, const std::string& tier) {
+  const auto found =
+      std::ranges::find(r.settings, "model." + tier, &std::pair<std::string, std::string>::first);
+  double read = 0, write = 0, latency = 0;
+  if (found == r.settings.end() ||
+      std::sscanf(found->second.c_str(), "%lf,%lf,%lf", &read, &write, &latency) != 3)
+    return "–";
+  return human_rate(read) + " read, " + human_rate(write) + " written, " + human_time(latency) + " latency";
+}
+
 std::string tier_table(const Report& r) {
   if (r.tiers.empty()) return {};
   HtmlTable table{{{"Tier"},
-                   {"As it was configured"},
                    {"Capacity", true},
                    {"Most bytes in it", true},
-                   {"Of its capacity", true}}};
+                   {"Of its capacity", true},
+                   {"Speed that it is taken to have"}}};
   for (const auto& tier : r.tiers) {
     const auto used = std::ranges::find(r.occupancy, tier.name, &Occupancy::tier);
     const auto peak = used == r.occupancy.end() ? 0.0 : static_cast<double>(used->peak);
     const auto capacity = tier.capacity ? static_cast<double>(tier.capacity->count) : 0.0;
-    table.add({tier.name, tier.spec.empty() ? "–" : tier.spec, tier.capacity ? human_bytes(capacity) : "–",
-               human_bytes(peak), human_share(peak, capacity)},
-              capacity > 0 ? std::min(1.0, peak / capacity) : 0, 4);
+    table.add({tier.name, tier.capacity ? human_bytes(capacity) : "–", human_bytes(peak),
+               human_share(peak, capacity), speed_of(r, tier.name)},
+              capacity > 0 ? std::min(1.0, peak / capacity) : 0, 3);
   }
   return "<h3>Tiers" + std::string{r.ranked ? ", the fastest first" : ""} + "</h3>\n" + table.html();
 }
 
-std::string setting_table(const Report& r) {
+}  // namespace
+
+std::string setting_section(const Report& r) {
   if (r.headers.empty() && r.settings.empty()) return {};
   constexpr std::size_t most = 60;
   HtmlTable table{{{"Setting"}, {"Value"}}};
@@ -158,18 +186,23 @@ std::string setting_table(const Report& r) {
   for (const auto* const settings : {&r.headers, &r.settings})
     for (const auto& [key, value] : *settings)
       if (key != "tmtrace" && count++ < most) table.add({key, value});
-  return "<h3>What was run</h3>\n" +
+  return "<h2>What was run</h2>\n" +
          table.html(count > most ? human_count(count - most) + " more are left out." : "");
 }
 
-}  // namespace
+std::string_view name_of_kind(const Report& r, std::size_t kind) {
+  static constexpr std::array<std::string_view, 3> by_use{
+      "read before it was written", "written first, and kept from iteration to iteration", "written first"};
+  const auto* const recorded = header_of(r, "recorded");
+  return recorded != nullptr && *recorded == "1" && kind < by_use.size() ? by_use.at(kind) : name_of(kind);
+}
 
 std::string header_section(const Report& report, std::string_view name) {
   std::string html = "<h1>Memory report: " + escape_name(name) + "</h1>\n<p class=\"lead\">" +
                      escape(lead(report)) + "</p>\n";
-  html += notes(report) + totals(report) + "<p class=\"how\">" + escape(resolution(report)) + "</p>\n" +
-          words(report);
-  return html + tier_table(report) + setting_table(report);
+  html += in_short(report) + notes(report) + totals(report) + "<p class=\"how\">" +
+          escape(resolution(report)) + "</p>\n" + words(report);
+  return html + tier_table(report);
 }
 
 }  // namespace tier::tool::report

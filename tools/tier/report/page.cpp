@@ -78,6 +78,7 @@ std::string to_html(const Report& report, std::string_view name) {
   sections += hint_section(report);
   sections += miss_section(report);
   sections += kernel_section(report);
+  sections += setting_section(report);
 
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"

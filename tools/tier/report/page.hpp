@@ -37,5 +37,9 @@ class Charts {
 [[nodiscard]] std::string hint_section(const Report& report);
 [[nodiscard]] std::string miss_section(const Report& report);
 [[nodiscard]] std::string kernel_section(const Report& report);
+[[nodiscard]] std::string setting_section(const Report& report);
+
+/// Of objects. A recording tells it from their uses alone.
+[[nodiscard]] std::string_view name_of_kind(const Report& report, std::size_t kind);
 
 }  // namespace tier::tool::report

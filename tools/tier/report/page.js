@@ -36,6 +36,7 @@
       highest: unpack(chart.highest),
       svg: plot.querySelector("svg"),
       x: plot.querySelector(".x"),
+      y: plot.querySelector(".y"),
       paths: [...plot.querySelectorAll(".areas path")].reverse(), // the lowest layer's first
       line: plot.querySelector(".highest"),
       cursor: add(plot, "div", "cursor"),
@@ -72,10 +73,12 @@
     for (let first = view[0]; first < view[1]; first += group()) columns.push([first, Math.min(first + group(), view[1])]);
     for (const chart of charts) {
       const sums = columns.map((column) => [...column, 0]);
-      chart.layers.forEach((layer, i) => {
+      const lines = chart.layers.map((layer) => {
         for (const sum of sums) sum[2] += mean(layer.values, sum);
-        chart.paths[i].setAttribute("d", steps(sums, chart.top) + `V${HEIGHT}H${view[0]}Z`);
+        return sums.map((sum) => [...sum]);
       });
+      if (!chart.highest.length) fit(chart, Math.max(0, ...sums.map((sum) => sum[2])));
+      lines.forEach((line, i) => chart.paths[i].setAttribute("d", steps(line, chart.top) + `V${HEIGHT}H${view[0]}Z`));
       if (chart.highest.length) {
         const highest = columns.map(([first, end]) => [first, end, Math.max(...chart.highest.slice(first, end))]);
         chart.line.setAttribute("d", steps(highest, chart.top));
@@ -84,6 +87,20 @@
       drawTicks(chart.x);
     }
     for (const button of document.querySelectorAll("[data-needs-zoom]")) button.disabled = view[1] - view[0] === data.bins;
+  }
+  // Means over shorter times reach higher: what has no limit is drawn as high as there is room.
+  function fit(chart, most) {
+    chart.top = most > 0 ? most * 1.05 : 1;
+    const power = 10 ** Math.floor(Math.log10(chart.top / 5));
+    const step = power * [1, 2, 5, 10].find((times) => chart.top / (power * times) <= 5);
+    chart.y.replaceChildren();
+    for (let tick = 0; tick * step <= chart.top; tick++) {
+      const line = document.createElement("i"), label = document.createElement("b");
+      line.style.bottom = (100 * tick * step) / chart.top + "%";
+      label.textContent = tick === 0 ? "0" : human[chart.unit](tick * step);
+      line.append(label);
+      chart.y.append(line);
+    }
   }
   function drawTicks(axis) {
     const begin = data.begin + view[0] * data.width, span = (view[1] - view[0]) * data.width;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "residency.hpp"
 
+#include <tier/trace/tables.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <tuple>
@@ -21,6 +23,7 @@ Residency::Residency(const trace::Trace& trace, const Tiers& tiers, bool timed)
       recorded_{trace.header("recorded") == "1"},
       objects_(trace.tensors().size()),
       copies_{further_copies(trace, tiers)},
+      homes_{trace::homes_of_rows(trace)},
       placed_(trace.tensors().size()) {
   for (const auto event : trace.events()) {
     if (event.kind == EventKind::Migration) {
@@ -120,7 +123,7 @@ void Residency::place(const trace::Placement& p, Time time) {
 }
 
 void Residency::migrate(const trace::Migration& m, bool copies) {
-  if (!objects_[m.tensor].alive) return;
+  if (!objects_[m.tensor].alive || homes_[m.tensor]) return;
   auto& moved = part(m.tensor, m.block, tiers_.number(m.from));
   if (!copies) move(m.tensor, moved, tiers_.number(m.to), end_of(m.start, m.duration));
 }

@@ -27,7 +27,7 @@ struct Change {
 /// that gives it, the tier that a migration leaves, the placement of a kernel's operand; it then holds since the object was
 /// made. An object with a line of its place is there from that line on. Blocks are those of a window cut at multiples of a
 /// power of two, if as many as lines tell of make up the object; else a block's size is the largest that was moved of it,
-/// of another block of its object, or an equal share of the object.
+/// of another block of its object, or an equal share of the object. The home of a table's rows stays where it is.
 class Residency {
  public:
   /// \param trace, tiers  outlive this
@@ -77,6 +77,7 @@ class Residency {
   std::unordered_map<trace::TensorIndex, BlockSizes> block_sizes_;
   std::vector<Object> objects_;
   std::vector<bool> copies_;  // of each migration, whether it has changed no place
+  std::vector<bool> homes_;   // of each object, whether its migrations are of rows, and it stays
   std::vector<bool> placed_;  // whether a line gives the object's place
   std::vector<trace::TensorIndex> of_this_iteration_;
   std::vector<Change> changes_;

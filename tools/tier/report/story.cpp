@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Goes through a trace once, with what is known of each object, and asks at each kernel what its operands found.
+#include <tier/trace/tables.hpp>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -21,7 +23,11 @@ using trace::Trace;
 class Teller {
  public:
   Teller(const Trace& trace, const Tiers& tiers, std::span<const Time> times)
-      : trace_{trace}, tiers_{tiers}, times_{times}, objects_(trace.tensors().size()) {}
+      : trace_{trace},
+        tiers_{tiers},
+        times_{times},
+        homes_{trace::homes_of_rows(trace)},
+        objects_(trace.tensors().size()) {}
 
   Story tell() {
     for (std::size_t i = 0; i < times_.size(); ++i) apply(i);
@@ -67,6 +73,7 @@ class Teller {
   const Trace& trace_;
   const Tiers& tiers_;
   std::span<const Time> times_;
+  const std::vector<bool> homes_;  // of rows: which of them moved is not known
   std::vector<Object> objects_;
   std::unordered_map<TensorIndex, std::map<std::uint32_t, Fetch>> fetches_;  // unused so far, by block
   std::unordered_map<std::string, Time> stalled_since_;  // by scope, since its last kernel
@@ -110,6 +117,7 @@ bool Teller::is_fetch(const trace::Migration& m) const {
 }
 
 void Teller::migration(const trace::Migration& m) {
+  if (homes_[m.tensor]) return;
   const auto pending = fetches_.find(m.tensor);
   if (pending != fetches_.end()) {
     const auto fetch = pending->second.find(m.block);

@@ -43,13 +43,14 @@ std::string moved_objects(const Report& r) {
   for (std::size_t i = 0; i < r.objects.size(); ++i) {
     const auto& row = r.objects[i];
     const auto bytes = static_cast<double>(row.bytes), all = static_cast<double>(r.totals.moved);
+    const auto sizes = static_cast<double>(row.size) * static_cast<double>(row.objects);
     if (i >= most_rows) {
       rest += bytes;
       continue;
     }
     table.add({row.name, human_count(row.objects), human_bytes(static_cast<double>(row.size)),
                human_count(row.moves), human_bytes(bytes), human_share(bytes, all),
-               row.size == 0 ? "–" : human_number(bytes / static_cast<double>(row.size), 3), causes_of(row)},
+               row.size == 0 ? "–" : human_number(bytes / sizes, 3), causes_of(row)},
               all > 0 ? bytes / all : 0, 5);
   }
   const auto more = r.objects.size() <= most_rows ? std::string{}
@@ -66,7 +67,7 @@ std::string largest_objects(const Report& r) {
   HtmlTable table{{{"Object"}, {"Kind"}, {"How many", true}, {"Size", true}}};
   for (std::size_t i = 0; i < std::min(r.largest.size(), most_rows); ++i) {
     const auto& row = r.largest[i];
-    table.add({row.name, std::string{name_of(number_of(row.kind))}, human_count(row.objects),
+    table.add({row.name, std::string{name_of_kind(r, number_of(row.kind))}, human_count(row.objects),
                human_bytes(static_cast<double>(row.size))});
   }
   return "<h2>Largest objects</h2>\n" + table.html(left_out(r.largest.size(), "name")) +

@@ -124,7 +124,7 @@ def check_zoom(browser, page):
 
     browser.mouse("mouseMoved", box["x"] + box["width"] / 2, y)
     lines = browser.evaluate(tip).split("\n")
-    assert " to " in lines[0] and any(line.startswith("parameters: ") for line in lines) and lines[-1].startswith("highest: "), lines
+    assert " to " in lines[0] and any(line.startswith("read before it was written: ") for line in lines) and lines[-1].startswith("highest: "), lines
     assert browser.evaluate("[...document.querySelectorAll('.cursor')].every((line) => !line.hidden)")  # in all charts
 
     whole, path, labels = browser.evaluate(view), browser.evaluate(first_path), browser.evaluate(ticks)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Tables of rows in a recording.
+#include <tier/core/export.hpp>
+#include <tier/trace/trace.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace tier::trace {
+
+/// A setting `table.ID=NAME` says that the rows of a table live in that tensor. Its migrations are of rows, to the table's slots
+/// in fast memory and back: the tensor stays where it is.
+inline constexpr std::string_view table_key = "table.";
+
+/// For each tensor, whether it is the home of a table's rows, of which some have moved.
+[[nodiscard]] TIER_EXPORT std::vector<bool> homes_of_rows(const Trace& trace);
+
+}  // namespace tier::trace

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether a replay of an all-fast recording predicts what programs take in less fast memory: plan_check.py [--help]
+
+Records tier-dlrm and tier-train with all they have in fast memory, measures this machine by `tier probe`, and replays each
+recording with less; then runs the programs themselves with as much, and prints both slow-downs beside each other. Every run
+is recorded, so that what recording costs is in both sides of a ratio. Nothing else should run meanwhile.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+SMALL = {
+    "dlrm": ["--table-bytes", "4MB", "--samples", "2000", "--batch", "64"],
+    "cnn": ["resnet32", "--batch", "2", "--iterations", "2"],
+    "probe": "64MiB",
+}
+USUAL = {
+    "dlrm": ["--table-bytes", "1GB", "--samples", "200000"],
+    "cnn": ["resnet50", "--image", "64", "--batch", "16", "--iterations", "10"],
+    "probe": "1GiB",
+}
+
+
+def run(*command, **environment):
+    command = [str(word) for word in command]
+    ended = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    if ended.returncode != 0:
+        sys.exit(f"plan_check: {' '.join(command)} ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
+    return ended.stdout
+
+
+class Programs:
+    """How each is run, and what it took: seconds for a unit of its work."""
+
+    def __init__(self, build, folder, sizes, slow):
+        self.tier = build / "tools" / "tier"
+        self.folder, self.slow = folder, slow
+        dlrm, train = build / "samples" / "dlrm" / "tier-dlrm", build / "samples" / "training" / "tier-train"
+        self.commands = {
+            "dlrm": (dlrm, *sizes["dlrm"], {"all": "all_fast", "part": "tiered"}, "samples_per_s", lambda rate: 1 / rate),
+            "cnn": (train, *sizes["cnn"], {"all": "all_fast", "part": "async"}, "seconds_per_iteration", lambda time: time),
+        }
+
+    def measure(self, program, share):
+        """Seconds of a run with this share of fast memory, or of one with all, and the file of its recording."""
+        *command, names, member, seconds = self.commands[program]
+        name = names["part" if share else "all"]
+        recording, results = self.folder / f"{program}-{share or 'all'}.tt", self.folder / "results.json"
+        where = ["--slow", self.slow] + (["--fast", f"{share}%"] if share else [])
+        run(*command, "--run", name, *where, "--json", results, TIER_TRACE=str(recording))
+        (one,) = [r for r in json.loads(results.read_text())["runs"] if r["name"] == name]
+        return seconds(one[member]), recording
+
+    def text(self, recording):
+        text = self.folder / "recording.trace"
+        run(self.tier, "trace", "convert", recording, text)
+        return text.read_text()
+
+
+def setting(text, key):
+    return re.search(rf"^c {key}=(.*)$", text, re.MULTILINE)[1]
+
+
+def simulated(tiers):
+    """`dram:1MiB;file:/var/tmp:1GiB` as replays name devices: `dram:1MiB;file:1GiB`."""
+    parts = [tier.split(":") for tier in tiers.split(";")]
+    return ";".join(":".join(part[:2] if part[0] == "emulated" else part[:1]) + ":" + part[-1] for part in parts)
+
+
+def probe(programs, size):
+    machine = programs.folder / "machine.json"
+    run(programs.tier, "probe", "--tiers", f"dram:{size};{programs.slow}:{size}", "-o", machine)
+    return machine
+
+
+def predicted(programs, recording, tiers, policy, overlap, machine):
+    results = programs.folder / "replay.json"
+    more = ["--async"] if overlap == "async" else []
+    run(programs.tier, "replay", recording, "--tiers", tiers, "--machine", machine, "--policy", policy, *more, "--json", results)
+    return json.loads(results.read_text())["runs"][0]["seconds"]
+
+
+def check(programs, program, shares, turns, machine):
+    """Rows of share, predicted and measured slow-down."""
+    times, recordings = {share: [] for share in (None, *shares)}, {}
+    for _ in range(turns):  # in turns, so that what changes on the machine changes all
+        for share, taken in times.items():
+            seconds, recordings[share] = programs.measure(program, share)
+            taken.append(seconds)
+    replays = {}
+    for share in times:
+        text = programs.text(recordings[share])  # whose tiers these are
+        policy = setting(text, "policy") if share else "first_touch"
+        tiers, overlap = simulated(setting(text, "tiers")), setting(text, "overlap")
+        replays[share] = predicted(programs, recordings[None], tiers, policy, overlap, machine)
+    for share in shares:
+        yield share, replays[share] / replays[None], median(times[share]) / median(times[None])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=Path("build/release"), help="the build folder [%(default)s]")
+    parser.add_argument("--slow", default="emulated:cxl", help="the slow tier, without its size [%(default)s]")
+    parser.add_argument("--shares", type=int, nargs="+", default=[50, 20, 10], help="of fast memory, in percent [50 20 10]")
+    parser.add_argument("--turns", type=int, default=5, help="runs of each size, of which the median counts [%(default)s]")
+    parser.add_argument("--small", action="store_true", help="in seconds: to see that it works; the numbers mean nothing")
+    parser.add_argument("--json", type=Path, help="the rows as JSON, too")
+    arguments = parser.parse_args()
+    sizes, turns = (SMALL, 1) if arguments.small else (USUAL, arguments.turns)
+    rows = []
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        programs = Programs(arguments.build.resolve(), Path(folder), sizes, arguments.slow)
+        machine = probe(programs, sizes["probe"])
+        print(f"{'program':8}  {'fast':>5}  {'predicted':>9}  {'measured':>8}  {'ratio':>6}")
+        for program in ("dlrm", "cnn"):
+            for share, foretold, measured in check(programs, program, arguments.shares, turns, machine):
+                rows.append({"program": program, "fast_percent": share, "predicted": foretold, "measured": measured,
+                             "ratio": foretold / measured})  # fmt: skip
+                print(f"{program:8}  {share:3} %  {foretold:9.3f}  {measured:8.3f}  {foretold / measured:6.3f}", flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"slow": arguments.slow, "turns": turns, "rows": rows}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
