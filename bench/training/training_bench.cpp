@@ -45,10 +45,10 @@ training::Experiment experiment_of(const std::vector<std::string>& workload) {
 /// Learns one batch after the other.
 class Learner {
  public:
-  Learner(const training::Experiment& experiment, training::Memory& memory, std::size_t ahead)
+  Learner(const training::Experiment& experiment, training::Memory& memory, std::size_t prefetch_budget)
       : experiment_{experiment},
         parameters_{experiment.steps.prediction, memory, 1},
-        executor_{experiment.steps.training.front(), parameters_, memory, {ahead, {}}} {}
+        executor_{experiment.steps.training.front(), parameters_, memory, {prefetch_budget, {}}} {}
 
   void step() {
     const auto number = next_++;
@@ -78,8 +78,8 @@ struct Learned {
 Learned learn(const training::Experiment& experiment, const training::TieredOptions& options) {
   training::TieredMemory tiered{options};
   training::PlainMemory plain;
-  const auto ahead = sample::parse_fast(experiment.options.ahead, options.fast);
-  Learner ours{experiment, tiered, ahead.count}, theirs{experiment, plain, 0};
+  const auto budget = sample::parse_fast(experiment.options.prefetch_budget, options.fast);
+  Learner ours{experiment, tiered, budget.count}, theirs{experiment, plain, 0};
   auto before = tiered.traffic();
   int steps = 0;
   const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats,

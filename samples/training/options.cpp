@@ -60,9 +60,9 @@ void add_memory_options(CLI::App& app, Options& o) {
          "--async", [&o](const std::string& value) { o.asynchronous = value == "on"; },
          "off: nothing moves but what a kernel waits for [on]")
       ->check(CLI::IsMember({"on", "off"}));
-  app.add_option(
-         "--ahead", o.ahead,
-         "Of fast memory, what may be full of what is in use and of what is prefetched: a size, or a share")
+  app.add_option("--prefetch-budget", o.prefetch_budget,
+                 "Fast memory that may be full of what is in use and of what is prefetched: a size, or a "
+                 "share of --fast")
       ->capture_default_str();
   app.add_flag("--short", o.brief, "One iteration and no test");
   app.add_flag("--compare", o.compare, "All runs, in one table");
@@ -117,7 +117,7 @@ void check_options(const CLI::App& app, const Options& o) {
   check(!o.rate || (*o.rate > 0 && std::isfinite(*o.rate)), "--rate must be positive and finite");
   check(o.decay >= 0 && std::isfinite(o.decay), "--decay must be finite and not negative");
   std::ignore = sample::parse_fast(o.fast, tier::Bytes{1 << 20});
-  std::ignore = sample::parse_fast(o.ahead, tier::Bytes{1 << 20});
+  std::ignore = sample::parse_fast(o.prefetch_budget, tier::Bytes{1 << 20});
   std::ignore = sample::parse_slow(o.slow, tier::Bytes{1 << 20});
   std::ignore = sample::parse_more(o.more);
   std::ignore = tier::make_policy(o.policy);

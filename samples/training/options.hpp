@@ -30,7 +30,7 @@ struct Options {
   std::string more;  ///< further tiers; empty: none
   std::string policy = "hint_aware";
   bool asynchronous = true;
-  std::string ahead = "45%";  ///< of the fast memory
+  std::string prefetch_budget = "45%";  ///< of the fast memory
   bool compare = false;
   bool sweep = false;
   std::string plot = "tier-train-sweep";  ///< files of its plot, without their suffix

@@ -182,7 +182,8 @@ RunResult make_run(const PlannedRun& planned, const Experiment& experiment, samp
                    const std::atomic<bool>& stop) {
   const auto memory = make_memory(planned, experiment);
   auto options = experiment.train;
-  options.ahead = sample::parse_fast(experiment.options.ahead, fast_of(experiment, planned.fast)).count;
+  options.prefetch_budget =
+      sample::parse_fast(experiment.options.prefetch_budget, fast_of(experiment, planned.fast)).count;
   auto result = train(planned.name, experiment.steps, *experiment.data, *memory, options, stop,
                       [&](const TrainState& state) {
                         if (progress.due()) progress.draw(progress_line(planned.name, state));

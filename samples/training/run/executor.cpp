@@ -42,7 +42,7 @@ Executor::Executor(const Step& step, const Parameters& parameters, Memory& memor
     : step_{step},
       memory_{memory},
       stream_{cpu()},
-      hints_{hints_of(step, options.ahead)},
+      hints_{hints_of(step, options.prefetch_budget)},
       inspection_{options.inspection} {
   for (TensorId t = 0; t < step.tensors.size(); ++t) {
     const auto& tensor = step.tensors[t];

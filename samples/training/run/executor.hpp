@@ -52,7 +52,7 @@ class NotANumber : public std::runtime_error {
 class Executor {
  public:
   struct Options {
-    std::size_t ahead = 0;  ///< bytes of fast memory that hints may fill: `hints_of`
+    std::size_t prefetch_budget = 0;  ///< bytes of fast memory: `hints_of`
     Inspection inspection{};
   };
   /// \pre  the others outlive it

@@ -54,7 +54,7 @@ class Run {
     std::vector<Executor> executors;
     for (const auto& step : steps_.training)
       executors.emplace_back(step, parameters_, memory_,
-                             Executor::Options{options_.ahead, options_.inspection});
+                             Executor::Options{options_.prefetch_budget, options_.inspection});
     operands_ = memory_.traffic().operands;  // without what parameters were initialised with
     const Stopwatch watch;
     const auto epoch = data_.training_batches(options_.shape);

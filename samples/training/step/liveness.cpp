@@ -76,10 +76,10 @@ std::vector<std::size_t> load_of(const Step& step, const std::vector<Uses>& uses
   return load;
 }
 
-/// Those needed soonest get what room there is first, each from as early on as it has it without a break; from the start
-/// of its gap: then it stays. So those stay that are needed again soonest (Belady's rule), and the others come as early
-/// as can be without one of those leaving.
-void add_planned(const Step& step, const std::vector<Uses>& uses, std::vector<Gap> gaps, std::size_t room,
+/// Those needed soonest get their part of the budget first, each from as early on as it has it without a break; from the
+/// start of its gap: then it stays. So those stay that are needed again soonest (Belady's rule), and the others come as
+/// early as can be without one of those leaving.
+void add_planned(const Step& step, const std::vector<Uses>& uses, std::vector<Gap> gaps, std::size_t budget,
                  std::vector<Hints>& hints) {
   const auto n = step.kernels.size();
   auto load = load_of(step, uses, gaps);
@@ -87,7 +87,7 @@ void add_planned(const Step& step, const std::vector<Uses>& uses, std::vector<Ga
   for (const auto& [tensor, from, to] : gaps) {
     const auto bytes = step.tensors[tensor].bytes;
     auto begin = to;
-    while (begin > from + 1 && load[(begin - 1) % n] + bytes <= room) load[--begin % n] += bytes;
+    while (begin > from + 1 && load[(begin - 1) % n] + bytes <= budget) load[--begin % n] += bytes;
     if (begin == from + 1) continue;
     hints[from % n].archive.push_back(tensor);
     if (begin < to) hints[begin % n].prefetch.push_back(tensor);
@@ -96,11 +96,11 @@ void add_planned(const Step& step, const std::vector<Uses>& uses, std::vector<Ga
 
 }  // namespace
 
-std::vector<Hints> hints_of(const Step& step, std::size_t room) {
+std::vector<Hints> hints_of(const Step& step, std::size_t prefetch_budget) {
   std::vector<Hints> hints(step.kernels.size());
   const auto uses = uses_of(step);
   add_retired(step, uses, hints);
-  add_planned(step, uses, gaps_of(step, uses), room, hints);
+  add_planned(step, uses, gaps_of(step, uses), prefetch_budget, hints);
   return hints;
 }
 

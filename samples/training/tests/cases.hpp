@@ -23,10 +23,10 @@ struct Case {
   std::unique_ptr<Data> data;
   TrainOptions options;
 
-  [[nodiscard]] RunResult run(Memory& memory, std::size_t ahead = 0) const {
-    auto with_ahead = options;
-    with_ahead.ahead = ahead;
-    return train("run", steps, *data, memory, with_ahead, never);
+  [[nodiscard]] RunResult run(Memory& memory, std::size_t prefetch_budget = 0) const {
+    auto with_budget = options;
+    with_budget.prefetch_budget = prefetch_budget;
+    return train("run", steps, *data, memory, with_budget, never);
   }
   [[nodiscard]] RunResult run_plain() const {
     PlainMemory memory;

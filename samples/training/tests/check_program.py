@@ -146,6 +146,14 @@ def check_seed():
     assert sums[0] == sums[1] != sums[2], sums
 
 
+def check_prefetch_budget():
+    """It changes what moves, never what is learned; a byte of it leaves room for no prefetch."""
+    small = ["resnet32", "--batch", "16", "--iterations", "2", "--run", "async", "--fast", "50%", "--json", "-"]
+    found = [json.loads(run(*small, *more).stdout)["runs"][0] for more in ([], ["--prefetch-budget", "1"])]
+    assert found[0]["checksum"] == found[1]["checksum"], found
+    assert found[0]["fast_share"] > found[1]["fast_share"], found
+
+
 def check_record_only():
     """Of a network of half a terabyte, and where the file cannot be written."""
     with tempfile.TemporaryDirectory() as folder:
@@ -177,6 +185,7 @@ check_values_are_numbers()
 check_ended(signal.SIGINT, 128 + signal.SIGINT)
 check_ended(signal.SIGKILL, -signal.SIGKILL)
 check_json_alone()
+check_prefetch_budget()
 check_record_only()
 check_seed()
 assert "vgg416" in run("--help").stdout
@@ -191,4 +200,5 @@ check_refused("no such data", "resnet32", "--data", "/nonexistent")
 check_refused("too small", "inception_v3", "--batch", "2")
 check_refused("less than one batch", "resnet32", "--batch", "100000")
 check_refused("--record-only runs nothing", "resnet32", "--record-only", "trace", "--compare")
+check_refused("bad share", "resnet32", "--prefetch-budget", "101%")
 check_refused("nope", "resnet32", "--policy", "nope")

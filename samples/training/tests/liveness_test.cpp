@@ -91,9 +91,9 @@ TEST_CASE(
   CHECK(kernels_that(hints, &Hints::retire, w).empty());
   CHECK(kernels_that(hints, &Hints::archive, w) == Places{0, 4});
   CHECK(kernels_that(hints, &Hints::prefetch, w) == Places{2, 6});
-  const auto twice_the_room = hints_of(s.step, 128 << 10);
-  CHECK(kernels_that(twice_the_room, &Hints::archive, w).empty());
-  CHECK(kernels_that(twice_the_room, &Hints::prefetch, w).empty());
+  const auto twice_the_budget = hints_of(s.step, 128 << 10);
+  CHECK(kernels_that(twice_the_budget, &Hints::archive, w).empty());
+  CHECK(kernels_that(twice_the_budget, &Hints::prefetch, w).empty());
 }
 
 TEST_CASE("small parameters are left alone: they share blocks") {
@@ -154,7 +154,7 @@ TEST_CASE("a tensor that has no room does not hold back those after it") {
 }
 
 TEST_CASE("whatever stays or comes before it is needed has room beside all that is in use then") {
-  constexpr std::size_t room = 100;
+  constexpr std::size_t budget = 100;
   constexpr std::size_t kernels = 20;
   const auto seed = tier::test::seed();
   CAPTURE(seed);
@@ -176,7 +176,7 @@ TEST_CASE("whatever stays or comes before it is needed has room beside all that 
         s.step.kernels[k].uses.push_back({tensor, from == k && to == kernels ? writes : reads});
       }
     }
-    const auto hints = hints_of(s.step, room);
+    const auto hints = hints_of(s.step, budget);
     std::set<TensorId> there;
     for (std::size_t k = 0; k < kernels; ++k) {
       there.insert(hints[k].prefetch.begin(), hints[k].prefetch.end());
@@ -188,7 +188,7 @@ TEST_CASE("whatever stays or comes before it is needed has room beside all that 
         some_early |= gaps[t].first < k && k < gaps[t].second;
       }
       early += some_early;
-      CHECK((!some_early || bytes <= room));
+      CHECK((!some_early || bytes <= budget));
       for (const auto t : hints[k].archive) CHECK(there.erase(t) == 1);
       for (const auto t : hints[k].retire) CHECK(there.erase(t) == 1);
     }
