@@ -48,9 +48,11 @@ void report(const std::vector<training::RunResult>& results, const training::Opt
   if (!options.json.empty()) tier::write_file(options.json, training::to_json(results));
 }
 
-void report_sweep(const std::vector<training::RunResult>& results, const training::Options& options) {
+void report_sweep(const std::vector<training::RunResult>& results, const training::Experiment& experiment) {
+  const auto& options = experiment.options;
   auto* const out = options.json == "-" ? stderr : stdout;  // JSON stays alone
-  fmt::print(out, "\n{}", training::to_sweep_table(results));
+  fmt::print(out, "\n{}{}{}", training::to_sweep_table(results), training::raised_sizes(experiment),
+             training::to_need(results));
   if (training::plot_sweep(results, options.plot))
     fmt::print(out, "plotted as {0}.svg and {0}.png\n", options.plot);
 }
@@ -106,7 +108,7 @@ int run(const training::Options& options) {
   report(results, options);
   if (paging && options.json != "-") print_limit(*paging);
   if (failure) std::rethrow_exception(failure);
-  if (options.sweep && options.run.empty()) report_sweep(results, options);
+  if (options.sweep && options.run.empty()) report_sweep(results, experiment);
   return interrupted ? 128 + SIGINT : 0;
 }
 

@@ -71,8 +71,13 @@ std::string progress_line(const std::string& name, const TrainState& state) {
                      static_cast<double>(state.iteration) / state.seconds);
 }
 
-/// With what libtier adds: alignment, and blocks that are shared.
-tier::Bytes all_of(std::size_t peak) { return {peak + peak / 16 + (16 << 20)}; }
+tier::TierSpec slow_of(const Experiment& experiment) {
+  return sample::parse_slow(experiment.options.slow, {experiment.peak});
+}
+
+tier::Bytes smallest_of_sweep(const Experiment& experiment) {
+  return sample::parse_fast(plan_sweep().back().fast, {experiment.peak});
+}
 
 /// Everything in slow memory, and used there where the CPU can.
 class AllSlow final : public tier::Policy {
@@ -98,13 +103,13 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
   const auto& name = planned.name;
   const auto& options = experiment.options;
   TieredOptions tiered{.fast = fast_of(experiment, planned.fast),
-                       .slow = sample::parse_slow(options.slow, {experiment.peak}),
+                       .slow = slow_of(experiment),
                        .more = sample::parse_more(options.more),
                        .policy = options.policy,
                        .threads = static_cast<unsigned>(threads_of(options)),
                        .asynchronous = name != "sync"};
   if (name == "all_fast") {
-    tiered.fast = all_of(experiment.peak);
+    tiered.fast = fast_for(experiment.peak);
     tiered.slow.reset();
     tiered.more.clear();
   } else if (name.starts_with("mode_")) {  // as the paper measured them
@@ -117,7 +122,8 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
     register_all_slow();
     tiered.policy = name;
     tiered.hints = false;
-    tiered.fast = all_of(largest_kernel_bytes(experiment.steps));  // for a slow tier that the CPU cannot use
+    tiered.fast =
+        fast_for(largest_working_set(experiment.steps).bytes);  // if the CPU cannot use the slow tier
   }
   return tiered;
 }
@@ -138,11 +144,28 @@ std::unique_ptr<Memory> make_memory(const PlannedRun& planned, const Experiment&
 
 }  // namespace
 
+tier::Bytes fast_for(std::size_t bytes) { return {bytes + bytes / 16 + (16 << 20)}; }
+
+tier::Bytes least_fast(const Experiment& experiment, const tier::TierSpec& slow) {
+  if (slow.kind != tier::TierKind::File) return {};
+  constexpr std::size_t shared_blocks =
+      2 << 20;  // of 64 KiB: one for each small operand, of which there are few
+  return {largest_working_set(experiment.steps).bytes + shared_blocks};
+}
+
 tier::Bytes fast_of(const Experiment& experiment, const std::string& fast) {
   const auto bytes = sample::parse_fast(fast, {experiment.peak});
-  if (!experiment.options.sweep) return bytes;
-  // The least that a kernel needs where the CPU cannot use the slow tier.
-  return std::max(bytes, all_of(largest_kernel_bytes(experiment.steps)));
+  return experiment.options.sweep ? std::max(bytes, least_fast(experiment, slow_of(experiment))) : bytes;
+}
+
+std::string raised_sizes(const Experiment& experiment) {
+  const auto least = least_fast(experiment, slow_of(experiment));
+  if (least <= smallest_of_sweep(experiment)) return {};
+  const auto largest = largest_working_set(experiment.steps);
+  return fmt::format(
+      "smaller sizes were raised to {:.0f} %: kernel {} uses {} at once, and none of that in the slow tier\n",
+      100 * static_cast<double>(least.count) / static_cast<double>(experiment.peak), largest.kernel,
+      tier::to_human(tier::Bytes{largest.bytes}));
 }
 
 Experiment make_experiment(const Options& options) {

@@ -2,9 +2,11 @@
 #pragma once
 /// \file  The runs that the program can make, by name.
 #include <tier/core/bytes.hpp>
+#include <tier/memory/tiers.hpp>
 
 #include <atomic>
 #include <memory>
+#include <string>
 
 #include "common/terminal_line.hpp"
 #include "options.hpp"
@@ -30,8 +32,16 @@ struct Experiment {
 /// \throws  `tier::ConfigError` for options or data that do not make one; `tier::TierError`
 [[nodiscard]] Step make_step(const Options& options);
 
-/// The fast memory that tiered runs have.
+/// Fast memory for so many bytes of tensors and what libtier adds: alignment, and blocks that are shared.
+[[nodiscard]] tier::Bytes fast_for(std::size_t bytes);
+/// What a run needs of fast memory at least: where the CPU cannot use the slow tier, room for the operands of any kernel;
+/// else nothing.
+[[nodiscard]] tier::Bytes least_fast(const Experiment& experiment, const tier::TierSpec& slow);
+/// The fast memory that tiered runs have; in a sweep at least what they need.
 [[nodiscard]] tier::Bytes fast_of(const Experiment& experiment, const std::string& fast);
+
+/// A line for a sweep in which sizes were raised to what runs need: which, and why; else empty.
+[[nodiscard]] std::string raised_sizes(const Experiment& experiment);
 
 /// The runs that the options ask for, in order.
 [[nodiscard]] std::vector<PlannedRun> plan_runs(const Options& options);

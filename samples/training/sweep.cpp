@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::array shares{"100%", "80%", "60%", "50%", "40%", "20%", "11%", "10%", "5%"};
 constexpr std::array ways{"async", "sync", "first_touch"};
+constexpr double most_slowdown = 1.05;
 
 const RunResult* find(std::span<const RunResult> runs, std::string_view name) {
   const auto found = std::ranges::find(runs, name, &RunResult::name);
@@ -25,11 +26,14 @@ const RunResult* find(std::span<const RunResult> runs, std::string_view name, st
   return found == runs.end() ? nullptr : &*found;
 }
 
-std::string cell(const RunResult* run, const RunResult* plain) {
-  if (run == nullptr) return "-";
-  if (plain == nullptr) return fmt::format("{:.4g} s", run->seconds_per_iteration);
-  return fmt::format("{:.4g} s ({:.3f})", run->seconds_per_iteration,
-                     run->seconds_per_iteration / plain->seconds_per_iteration);
+std::string seconds(const RunResult* run) {
+  return run == nullptr ? "-" : fmt::format("{:.4g} s", run->seconds_per_iteration);
+}
+
+/// Of the time of another.
+std::string share(const RunResult* run, const RunResult* of) {
+  if (run == nullptr || of == nullptr) return "-";
+  return fmt::format("{:.3f}", run->seconds_per_iteration / of->seconds_per_iteration);
 }
 
 }  // namespace
@@ -43,15 +47,31 @@ std::vector<PlannedRun> plan_sweep() {
 
 std::string to_sweep_table(std::span<const RunResult> runs) {
   const auto* const plain = find(runs, "plain");
-  std::vector<sample::TextRow> rows{{"fast", "async", "sync", "first_touch"}};
-  for (const auto* share : shares) {
-    sample::TextRow row{share};
-    for (const auto* way : ways) row.push_back(cell(find(runs, way, share), plain));
-    rows.push_back(std::move(row));
+  const auto* const all_slow = find(runs, "all_slow");
+  std::vector<sample::TextRow> rows{
+      {"run", "fast", "an iteration", "of plain", "of first_touch", "of all_slow"}};
+  for (const auto* way : ways)
+    for (const auto* fast : shares) {
+      const auto* const run = find(runs, way, fast);
+      rows.push_back({way, fast, seconds(run), share(run, plain), share(run, find(runs, "first_touch", fast)),
+                      share(run, all_slow)});
+    }
+  rows.push_back(
+      {"all_slow", "none", seconds(all_slow), share(all_slow, plain), "-", share(all_slow, all_slow)});
+  return sample::to_lines(rows);
+}
+
+std::string to_need(std::span<const RunResult> runs) {
+  const auto* const plain = find(runs, "plain");
+  if (plain == nullptr || find(runs, "async") == nullptr) return {};
+  const char* least = nullptr;
+  for (const auto* fast : shares) {
+    const auto* const run = find(runs, "async", fast);
+    if (run == nullptr || run->seconds_per_iteration > most_slowdown * plain->seconds_per_iteration) break;
+    least = fast;
   }
-  const auto none = cell(find(runs, "all_slow"), plain);
-  rows.push_back({"none", none, none, none});
-  return "seconds for an iteration (of plain's)\n" + sample::to_lines(rows);
+  if (least == nullptr) return "async is at no size within 5 % of plain\n";
+  return fmt::format("async is within 5 % of plain from {} fast memory on\n", least);
 }
 
 bool plot_sweep(std::span<const RunResult> runs, const std::filesystem::path& name) {

@@ -20,8 +20,12 @@ struct PlannedRun {
 /// slow and fast memory are 50, 20 and 11 %; where nothing is fast, all of them are `all_slow`.
 [[nodiscard]] std::vector<PlannedRun> plan_sweep();
 
-/// Time per iteration, and of plain's, a line for each size and a column for each run.   \param runs  of a sweep, or some
+/// Time per iteration, and as a ratio to `plain`, to `first_touch` with as much fast memory, and to `all_slow`: a line for
+/// each run.   \param runs  of a sweep, or some
 [[nodiscard]] std::string to_sweep_table(std::span<const RunResult> runs);
+/// A line: from how much fast memory on `async` takes at most 5 % longer than `plain`, of the sizes that were run;
+/// empty if either is missing.
+[[nodiscard]] std::string to_need(std::span<const RunResult> runs);
 
 /// As `tier::tool::draw`, the slow-down over fast memory.
 bool plot_sweep(std::span<const RunResult> runs, const std::filesystem::path& name);

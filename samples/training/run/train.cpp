@@ -145,9 +145,15 @@ std::size_t peak_bytes(const Steps& steps) {
   return peak;
 }
 
-std::size_t largest_kernel_bytes(const Steps& steps) {
-  std::size_t largest = largest_kernel_bytes(steps.prediction);
-  for (const auto& step : steps.training) largest = std::max(largest, largest_kernel_bytes(step));
+WorkingSet largest_working_set(const Steps& steps) {
+  WorkingSet largest;
+  const auto look_at = [&](const Step& step) {
+    const auto& kernel = largest_kernel(step);
+    const auto bytes = operand_bytes(step, kernel);
+    if (bytes > largest.bytes) largest = {kernel.name, bytes};
+  };
+  look_at(steps.prediction);
+  std::ranges::for_each(steps.training, look_at);
   return largest;
 }
 

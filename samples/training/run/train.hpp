@@ -25,8 +25,13 @@ struct Steps {
 [[nodiscard]] Steps lower_all(std::span<const Network> networks, const Learning& learning);
 /// Of the largest step.
 [[nodiscard]] std::size_t peak_bytes(const Steps& steps);
-/// Of all steps.
-[[nodiscard]] std::size_t largest_kernel_bytes(const Steps& steps);
+/// What a kernel uses at once.
+struct WorkingSet {
+  std::string kernel;
+  std::size_t bytes = 0;
+};
+/// The largest of all steps.
+[[nodiscard]] WorkingSet largest_working_set(const Steps& steps);
 
 struct TrainOptions {
   BatchShape shape;

@@ -122,14 +122,15 @@ std::size_t peak_bytes(const Step& step) {
   return peak;
 }
 
-std::size_t largest_kernel_bytes(const Step& step) {
-  std::size_t largest = 0;
-  for (const auto& kernel : step.kernels) {
-    std::size_t bytes = 0;
-    for (const auto& use : kernel.uses) bytes += step.tensors[use.tensor].bytes;
-    largest = std::max(largest, bytes);
-  }
-  return largest;
+std::size_t operand_bytes(const Step& step, const Kernel& kernel) {
+  std::size_t bytes = 0;
+  for (const auto& use : kernel.uses) bytes += step.tensors[use.tensor].bytes;
+  return bytes;
+}
+
+const Kernel& largest_kernel(const Step& step) {
+  return *std::ranges::max_element(step.kernels, {},
+                                   [&](const Kernel& kernel) { return operand_bytes(step, kernel); });
 }
 
 }  // namespace training

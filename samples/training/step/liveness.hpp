@@ -26,7 +26,9 @@ struct Hints {
 
 /// The most bytes that are alive during a kernel.
 [[nodiscard]] std::size_t peak_bytes(const Step& step);
-/// The most bytes that one kernel uses.
-[[nodiscard]] std::size_t largest_kernel_bytes(const Step& step);
+/// Of a kernel's operands.
+[[nodiscard]] std::size_t operand_bytes(const Step& step, const Kernel& kernel);
+/// The first of those with the most operand bytes.   \pre  the step has kernels
+[[nodiscard]] const Kernel& largest_kernel(const Step& step);
 
 }  // namespace training

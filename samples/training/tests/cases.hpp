@@ -23,10 +23,11 @@ struct Case {
   std::unique_ptr<Data> data;
   TrainOptions options;
 
-  [[nodiscard]] RunResult run(Memory& memory, std::size_t prefetch_budget = 0) const {
+  [[nodiscard]] RunResult run(Memory& memory, std::size_t prefetch_budget = 0,
+                              const OnIteration& on_iteration = {}) const {
     auto with_budget = options;
     with_budget.prefetch_budget = prefetch_budget;
-    return train("run", steps, *data, memory, with_budget, never);
+    return train("run", steps, *data, memory, with_budget, never, on_iteration);
   }
   [[nodiscard]] RunResult run_plain() const {
     PlainMemory memory;
@@ -44,9 +45,10 @@ inline Case small_resnet(std::uint64_t iterations) {
   return c;
 }
 
-/// By characters.
-inline Case small_language_model(std::string_view network, std::uint64_t iterations) {
-  auto data = std::make_unique<TextData>(generated_text(20'000, 1), 1);
+/// By characters.   \param data  text; none: generated
+inline Case small_language_model(std::string_view network, std::uint64_t iterations,
+                                 std::unique_ptr<Data> data = {}) {
+  if (!data) data = std::make_unique<TextData>(generated_text(20'000, 1), 1);
   const NetworkOptions options{.batch = 8, .classes = data->classes(), .steps = 12, .width = 32};
   return {.steps = lower_all(make_networks(find_network(network), options), {.optimizer = Optimizer::Adam}),
           .data = std::move(data),

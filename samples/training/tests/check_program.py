@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,7 +41,7 @@ SMALL = {
 
 
 def run(*arguments):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=600)
 
 
 def check_comparison(network):
@@ -146,6 +147,27 @@ def check_seed():
     assert sums[0] == sums[1] != sums[2], sums
 
 
+def check_sweep():
+    """At all sizes the same is learned; a kernel gets what it needs at once; gnuplot may be missing."""
+    sizes = ["100%", "80%", "60%", "50%", "40%", "20%", "11%", "10%", "5%"]
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        plot = Path(folder) / "it's"
+        small = [*SMALL["lstm"][:-1], "2", "--slow", f"file:{folder}:256MiB"]
+        arguments = ["lstm", *small, "--sweep", "--plot", str(plot), "--json", f"{folder}/runs.json"]
+        done = run(*arguments)
+        assert done.returncode == 0, done
+        runs = json.loads(Path(folder, "runs.json").read_text())["runs"]
+        drawn = [plot.with_name(plot.name + suffix) for suffix in (".svg", ".png")]
+        if shutil.which("gnuplot"):
+            assert drawn[0].read_bytes().startswith(b"<?xml") and drawn[1].read_bytes().startswith(b"\x89PNG"), done
+    assert len({each["checksum"] for each in runs}) == 1, runs
+    names = [(name, size) for size in sizes for name in ("async", "sync", "first_touch")]
+    assert [(each["name"], each["fast"]) for each in runs[2:]] == names, runs
+    lines = [line.split()[:2] for line in done.stdout.splitlines()]
+    assert all([name, size] in lines for name, size in [*names, ("all_slow", "none")]), done.stdout
+    assert "smaller sizes were raised to " in done.stdout and "async is " in done.stdout, done.stdout
+
+
 def check_prefetch_budget():
     """It changes what moves, never what is learned; a byte of it leaves room for no prefetch."""
     small = ["resnet32", "--batch", "16", "--iterations", "2", "--run", "async", "--fast", "50%", "--json", "-"]
@@ -185,6 +207,7 @@ check_values_are_numbers()
 check_ended(signal.SIGINT, 128 + signal.SIGINT)
 check_ended(signal.SIGKILL, -signal.SIGKILL)
 check_json_alone()
+check_sweep()
 check_prefetch_budget()
 check_record_only()
 check_seed()
@@ -201,4 +224,6 @@ check_refused("too small", "inception_v3", "--batch", "2")
 check_refused("less than one batch", "resnet32", "--batch", "100000")
 check_refused("--record-only runs nothing", "resnet32", "--record-only", "trace", "--compare")
 check_refused("bad share", "resnet32", "--prefetch-budget", "101%")
+check_refused("not both", "resnet32", "--sweep", "--compare")
+check_refused("--fast has no place", "resnet32", "--sweep", "--fast", "20%")
 check_refused("nope", "resnet32", "--policy", "nope")

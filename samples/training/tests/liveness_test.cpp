@@ -206,3 +206,12 @@ TEST_CASE("the peak counts parameters always and the rest from its first to its 
   s.step.kernels[1].uses.push_back({scratch, writes});  // 8 + 8 + 50 are alive then
   CHECK(peak_bytes(s.step) == 166);
 }
+
+TEST_CASE("the largest kernel is the first of those whose operands take most, each tensor as a whole") {
+  auto s = three_layers(8);  // kernels 1 and 2 use two of them
+  CHECK(&largest_kernel(s.step) == &s.step.kernels[1]);
+  CHECK(operand_bytes(s.step, s.step.kernels[1]) == 16);
+  s.step.kernels[5].uses.push_back({s.tensor(Kind::Temporary, 50), writes, 4});  // a part of it
+  CHECK(&largest_kernel(s.step) == &s.step.kernels[5]);
+  CHECK(operand_bytes(s.step, s.step.kernels[5]) == 58);
+}

@@ -92,7 +92,7 @@ TEST_CASE("a large parameter is updated with one slice of the optimizer's state 
     }
     CHECK(updated == weights.bytes);
     CHECK(of_optimizer.size() == 3 * states);
-    CHECK(largest_kernel_bytes(step) <= 2 * weights.bytes + states * slice + (1 << 20));
+    CHECK(operand_bytes(step, largest_kernel(step)) <= 2 * weights.bytes + states * slice + (1 << 20));
   }
 }
 

@@ -5,10 +5,12 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
 #include "cases.hpp"
+#include "common/testing/data_folder.hpp"
 #include "data/images.hpp"
 #include "data/text.hpp"
 #include "networks/networks.hpp"
@@ -71,6 +73,13 @@ TEST_CASE("an iteration takes its step by the seed and its number alone") {
 
 namespace {
 
+/// A fifth of the peak; more where the CPU cannot use the slow tier, and a kernel needs it.
+tier::Bytes a_fifth(const Case& c, const tier::TierSpec& slow) {
+  const auto fifth = peak_bytes(c.steps) / 5;
+  if (slow.kind != tier::TierKind::File) return {fifth};
+  return {std::max(fifth, largest_working_set(c.steps).bytes * 5 / 4)};
+}
+
 void check_bits_in_tiers(const Case& c) {
   const auto plain = c.run_plain();
   const auto peak = peak_bytes(c.steps);
@@ -93,7 +102,7 @@ void check_bits_in_tiers(const Case& c) {
     more = {tier::tiers::emulated("redl", {peak / 5})};
   }
   CAPTURE(policy);
-  const tier::Bytes fast{peak / 5};
+  const auto fast = a_fifth(c, slow);
   TieredMemory memory{{.fast = fast, .slow = slow, .more = more, .policy = policy, .threads = 2}};
   const auto result = c.run(memory, fast.count / 2);
   CHECK(result.checksum == plain.checksum);
@@ -108,5 +117,54 @@ TEST_CASE("training in a fifth of the memory gives the bits that plain memory gi
   SUBCASE("a residual network") { check_bits_in_tiers(small_resnet(2)); }
   SUBCASE("a Transformer on sequences of many lengths") {
     check_bits_in_tiers(small_language_model("transformer", 8));
+  }
+  SUBCASE("an LSTM") { check_bits_in_tiers(small_language_model("lstm", 8)); }
+}
+
+namespace {
+
+struct Losses {
+  double first = 0, last = 0;  ///< means of the first ten iterations and of the last ten
+};
+
+Losses losses_of(const std::vector<double>& all) {
+  const auto mean = [](auto from, auto to) {
+    return std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
+  };
+  return {mean(all.begin(), all.begin() + 10), mean(all.end() - 10, all.end())};
+}
+
+/// Learns from text by prefetching in the background, with a fifth of the memory fast.
+void check_learning(const std::string& network, std::unique_ptr<Data> data, std::uint64_t iterations,
+                    double most_of_first) {
+  CAPTURE(network);
+  const auto c = small_language_model(network, iterations, std::move(data));
+  const auto peak = peak_bytes(c.steps);
+  const tier::Bytes fast{peak / 5};
+  TieredMemory memory{{.fast = fast, .slow = tier::tiers::emulated("redl", {2 * peak}), .threads = 2}};
+  std::vector<double> all;
+  const auto tiered =
+      c.run(memory, fast.count / 2, [&](const TrainState& state) { all.push_back(state.loss); });
+  const auto losses = losses_of(all);
+  MESSAGE(network << " learns " << iterations << " batches of text: loss " << losses.first << ", then "
+                  << losses.last);
+  CHECK(losses.first > 0.8 * std::log(static_cast<double>(c.data->classes())));  // near to guessing
+  CHECK(losses.last < most_of_first * losses.first);
+  CHECK(moved_by(tiered) > 2 * fast.count);
+  CHECK(tiered.checksum == c.run_plain().checksum);
+}
+
+}  // namespace
+
+TEST_CASE("what a language model learns in a fifth of the memory lowers its loss, as on plain memory") {
+  for (const auto* network : {"lstm", "transformer"}) check_learning(network, {}, 200, 0.6);
+}
+
+TEST_SUITE("data") {
+  TEST_CASE("language models learn real text in a fifth of the memory, as on plain memory") {
+    const auto data = sample::data_folder();
+    if (!data) return;
+    for (const auto* network : {"lstm", "transformer"})
+      check_learning(network, open_data(*data / "text", InputKind::Text, 1), 400, 0.75);
   }
 }
