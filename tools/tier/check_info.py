@@ -87,9 +87,9 @@ def check_machines(folder):
 def check_measured(folder):
     """Rates of nodes from a file as `tier probe` writes it: of a node of this machine, and else refused."""
     told = info()
-    measured = told["machines"][0]
-    device = measured["devices"][0]
-    measured["devices"] = [device]
+    device = told["machines"][0]["devices"][0]
+    members = ("name", "source", "cores", "operations")
+    measured = {**{name: value for name, value in told["machines"][0].items() if name in members}, "devices": [device]}
     ids = [node["id"] for node in told["machine"]["nodes"]]
     file = folder / "measured.json"
 
