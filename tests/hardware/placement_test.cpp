@@ -60,8 +60,8 @@ TEST_CASE("memory moves from each node to each, and keeps its bytes") {
       for (const auto& to : machine.nodes) {
         CAPTURE(from.id);
         CAPTURE(to.id);
-        CHECK(test::move_to(pages.bytes(), from.id) == test::Placement{});
-        CHECK(test::move_to(pages.bytes(), to.id) == test::Placement{});
+        CHECK(test::move_to(pages.bytes(), from.id) == test::PagePlacement{});
+        CHECK(test::move_to(pages.bytes(), to.id) == test::PagePlacement{});
         CHECK(placement_of(pages.bytes()) == all_on(to.id, pages.bytes()));
       }
     CHECK(is_filled(pages.bytes()));

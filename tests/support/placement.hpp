@@ -46,28 +46,28 @@ inline std::vector<void*> page_addresses(std::span<const std::byte> bytes) {
 }
 
 /// How many pages are on which node.
-struct Placement {
+struct PagePlacement {
   std::map<int, std::size_t>
       pages;  ///< by node; by the negated error for those of which the kernel tells none
 
-  friend bool operator==(const Placement&, const Placement&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const Placement& placement) {
+  friend bool operator==(const PagePlacement&, const PagePlacement&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const PagePlacement& placement) {
     for (const auto& [node, count] : placement.pages) out << count << " pages on node " << node << "; ";
     return out;
   }
 };
 
-inline Placement all_on(unsigned node, std::span<const std::byte> bytes) {
+inline PagePlacement all_on(unsigned node, std::span<const std::byte> bytes) {
   return {{{static_cast<int>(node), page_addresses(bytes).size()}}};
 }
 
 /// By move_pages(2) without nodes.
-inline Placement placement_of(std::span<const std::byte> bytes) {
+inline PagePlacement placement_of(std::span<const std::byte> bytes) {
   auto pages = page_addresses(bytes);
   std::vector<int> status(pages.size());
   if (::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status.data(), 0) != 0)
     throw std::system_error{errno, std::generic_category(), "move_pages"};
-  Placement found;
+  PagePlacement found;
   for (const int node : status) ++found.pages[node];
   return found;
 }
@@ -89,10 +89,10 @@ inline void bind(std::span<std::byte> bytes, unsigned node) {
 
 /// Asks for each page to go to a node; those that have already gone with their huge page are busy, and are asked again.
 /// \return  what became of the pages that are elsewhere in the end, by what move_pages(2) said: none
-inline Placement move_to(std::span<std::byte> bytes, unsigned node) {
+inline PagePlacement move_to(std::span<std::byte> bytes, unsigned node) {
   auto pages = page_addresses(bytes);
   const std::vector<int> nodes(pages.size(), static_cast<int>(node));
-  Placement refused;
+  PagePlacement refused;
   for (int attempt = 0; attempt < 20; ++attempt) {
     std::vector<int> status(pages.size());
     if (::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nodes.data(), status.data(), MPOL_MF_MOVE) <
