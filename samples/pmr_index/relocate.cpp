@@ -83,11 +83,10 @@ double seconds_of(auto&& work) {
 }
 
 /// \return  the seconds there and back, of as many bytes of plain memory
-std::pair<double, double> time_move_pages(tier::Bytes size, const std::vector<int>& nodes) {
-  tier::bench::NodePages pages{size};
-  pages.move_to(nodes[0]);
-  const auto there = seconds_of([&] { pages.move_to(nodes[1]); });
-  return {there, seconds_of([&] { pages.move_to(nodes[0]); })};
+std::pair<double, double> time_move_pages(tier::Bytes size, const std::vector<unsigned>& nodes) {
+  tier::bench::NodePages pages{size, tier::PageKind::Huge, nodes[0]};
+  const auto there = seconds_of([&] { pages.move_pages(nodes[1]); });
+  return {there, seconds_of([&] { pages.move_pages(nodes[0]); })};
 }
 
 sample::TextRow row(const std::string& what, tier::Bytes size, double there, double back) {
