@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tier-migrate as a user calls it: its options, and what it says where there is one node. check_program.py PROGRAM"""
 import json
