@@ -22,6 +22,7 @@ struct GivenNode {
   Bytes size;
   std::optional<unsigned> latency_ns, mib_per_second;  ///< by HMAT
   bool at_boot = true;                                 ///< or else its memory came later, as that of a device
+  std::string device;                                  ///< `pmem`, `cxl`, or empty
 };
 
 struct GivenMachine {
@@ -49,7 +50,7 @@ inline std::optional<GivenMachine> read_given() {
   for (const auto& node : json.at("nodes"))
     machine.nodes.push_back({node.at("id"), node.at("cpus"), 1_MiB * node.at("mib").get<std::size_t>(),
                              number_or_none(node.at("latency_ns")), number_or_none(node.at("bandwidth_mib")),
-                             node.at("at_boot")});
+                             node.at("at_boot"), node.at("device")});
   json.at("huge_pages").get_to(machine.huge_pages);
   json.at("memory_tiers").get_to(machine.memory_tiers);
   json.at("fsdax").get_to(machine.fsdax);
