@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  What several measurements of training learn, and how.
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/tier_options.hpp"
+#include "harness/rows.hpp"
+#include "run/executor.hpp"
+#include "run/plain_memory.hpp"
+#include "run/tiered_memory.hpp"
+#include "runs.hpp"
+
+namespace tier::bench {
+
+/// Arguments of tier-train.
+using Workload = std::vector<std::string>;
+
+/// ReDL's, on generated data: images and sequences as large as the step needs to take 1 GB.
+inline const std::vector<Workload> workloads{{"resnet50", "--batch", "128", "--image", "72"},
+                                             {"vgg19", "--batch", "64", "--image", "80"},
+                                             {"inception_v3", "--batch", "64", "--image", "136"},
+                                             {"lstm", "--batch", "20", "--width", "1500", "--steps", "100"}};
+
+inline constexpr int repeats = 9;
+
+inline std::string name_of(const Workload& workload) {
+  return std::accumulate(workload.begin() + 1, workload.end(), workload.front(),
+                         [](const std::string& a, const std::string& b) { return a + " " + b; });
+}
+
+inline training::Experiment experiment_of(const Workload& workload) {
+  auto experiment = training::make_experiment(*training::parse_options(workload, std::cout));
+  if (experiment.peak < 1'000'000'000)
+    fmt::print(stderr, "{} takes {} only\n", workload.front(), to_human(Bytes{experiment.peak}));
+  return experiment;
+}
+
+/// Learns one batch after the other.
+class Learner {
+ public:
+  Learner(const training::Experiment& experiment, training::Memory& memory, std::size_t prefetch_budget)
+      : experiment_{experiment},
+        parameters_{experiment.steps.prediction, memory, 1},
+        executor_{experiment.steps.training.front(), parameters_, memory, {prefetch_budget, {}}} {}
+
+  void step() {
+    const auto number = next_++;
+    training::Iteration iteration{.number = number, .seed = 1, .rate = 1e-3F};
+    iteration.fill = [&](std::span<float> inputs, std::span<float> labels) {
+      experiment_.data->training_batch(experiment_.train.shape, number, inputs, labels);
+    };
+    executor_.run(iteration);
+  }
+  /// What kernels took so far, without what they waited for.
+  [[nodiscard]] double compute_seconds() const { return executor_.compute_seconds(); }
+
+ private:
+  const training::Experiment& experiment_;
+  training::Parameters parameters_;
+  training::Executor executor_;
+  std::uint64_t next_ = 0;
+};
+
+/// What a step took: in kernels, while something moved, and while kernels waited for that.
+struct Taken {
+  double compute_s = 0, io_s = 0, stalled_s = 0;
+  Bytes in{}, out{};  ///< moved to fast memory, and from it
+};
+
+/// Learns in a memory in tiers, and knows what its steps took.
+class TieredLearner {
+ public:
+  TieredLearner(const training::Experiment& experiment, const training::TieredOptions& options)
+      : memory_{options},
+        learner_{experiment, memory_,
+                 sample::parse_fast(experiment.options.prefetch_budget, options.fast).count},
+        before_{so_far()} {}
+
+  void step() {
+    learner_.step();
+    const auto now = so_far();
+    steps_.push_back({now.compute_s - before_.compute_s, now.io_s - before_.io_s,
+                      now.stalled_s - before_.stalled_s, now.in - before_.in, now.out - before_.out});
+    before_ = now;
+  }
+  /// Medians of the times and means of the bytes of all steps but the first, which is not timed.
+  /// \pre  there are two steps
+  [[nodiscard]] Taken taken() const {
+    const auto median = [this](double Taken::*member) {
+      Timings timings;
+      for (std::size_t i = 1; i < steps_.size(); ++i) timings.seconds.push_back(steps_[i].*member);
+      return timings.median();
+    };
+    Taken all{median(&Taken::compute_s), median(&Taken::io_s), median(&Taken::stalled_s)};
+    for (std::size_t i = 1; i < steps_.size(); ++i) all.in += steps_[i].in, all.out += steps_[i].out;
+    return {all.compute_s, all.io_s, all.stalled_s, all.in / (steps_.size() - 1),
+            all.out / (steps_.size() - 1)};
+  }
+
+ private:
+  [[nodiscard]] Taken so_far() const {
+    const auto traffic = memory_.traffic();
+    return {learner_.compute_seconds(),
+            traffic.moving_s,
+            traffic.stalled_s,
+            {traffic.bytes_in},
+            {traffic.bytes_out}};
+  }
+
+  training::TieredMemory memory_;
+  Learner learner_;
+  Taken before_;
+  std::vector<Taken> steps_;
+};
+
+struct Learned {
+  Pair pair;    ///< steps in turns with those on plain memory
+  Taken taken;  ///< by a step of ours
+};
+inline Learned learn(const training::Experiment& experiment, const training::TieredOptions& options) {
+  TieredLearner ours{experiment, options};
+  training::PlainMemory plain;
+  Learner theirs{experiment, plain, 0};
+  const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats);
+  return {pair, ours.taken()};
+}
+
+/// Where the slow tier is.
+enum class Slow { Memory, File };
+
+inline std::string folder() {
+  const char* const named = std::getenv("TIER_BENCH_DIR");
+  return named != nullptr ? named : ".";
+}
+
+/// Tiers with a fifth of the peak in fast memory; with more where kernels could not run then.
+struct Fifth {
+  training::TieredOptions options;
+  std::string words;  ///< what they are, for a row
+  bool more = false;  ///< than a fifth
+};
+
+inline Fifth a_fifth(const training::Experiment& experiment, Slow slow) {
+  const Bytes all{experiment.peak}, enough = all / 4 * 5;
+  const auto tier = slow == Slow::File ? tiers::file(folder(), enough) : tiers::emulated("redl", enough);
+  const auto words = slow == Slow::File ? "the rest in a file" : "the rest in ReDL's slow memory";
+  Fifth fifth{{.fast = all / 5, .slow = tier, .threads = static_cast<unsigned>(omp_get_num_procs())},
+              fmt::format("a fifth fast, {}", words)};
+  const auto least = training::least_fast(experiment, tier);
+  if (least <= fifth.options.fast) return fifth;
+  const auto largest = training::largest_working_set(experiment.steps);
+  fifth.more = true;
+  fifth.options.fast = least;
+  fifth.words =
+      fmt::format("{} ({:.0f} %) fast instead of a fifth, since its kernel {} uses {} at once, {}",
+                  to_human(least), 100 * static_cast<double>(least.count) / static_cast<double>(all.count),
+                  largest.kernel, to_human(Bytes{largest.bytes}), words);
+  return fifth;
+}
+
+/// A mark that is set for a fifth.
+inline std::string mark_of(const Fifth& fifth, const std::string& mark) {
+  return fifth.more ? mark + " at a fifth" : mark;
+}
+
+}  // namespace tier::bench

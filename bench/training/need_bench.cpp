@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Question: how much fast memory do residual networks need to learn at most 5 % slower than on plain memory, and does that
+// grow with their depth?
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/rows.hpp"
+#include "training/learner.hpp"
+
+namespace tier::bench {
+namespace {
+
+/// Images as large as the step needs to take 1 GB.
+const std::vector<Workload> networks{{"resnet32", "--batch", "128", "--image", "64"},
+                                     {"resnet50", "--batch", "128", "--image", "72"},
+                                     {"resnet101", "--batch", "64", "--image", "72"},
+                                     {"resnet152", "--batch", "64", "--image", "72"}};
+
+constexpr double most_slowdown = 1.05;
+constexpr int parts = 20;  // of the peak: shares are told to 5 %
+
+Pair at(const training::Experiment& experiment, int part) {
+  auto options = a_fifth(experiment, Slow::Memory).options;
+  options.fast = part == parts ? training::fast_for(experiment.peak)
+                               : Bytes{experiment.peak} * static_cast<std::size_t>(part) / parts;
+  const auto pair = learn(experiment, options).pair;
+  fmt::print(stderr, "  {} % fast: {:.3f} of plain memory's time\n", 100 * part / parts,
+             pair.ours.median() / pair.baseline.median());
+  return pair;
+}
+
+/// By halving: more fast memory is taken to be no slower.
+Row need_of(const Workload& workload) {
+  const auto experiment = experiment_of(workload);
+  fmt::print(stderr, "{}:\n", name_of(workload));
+  int too_few = 0, enough = parts;
+  Pair pair = at(experiment, enough);
+  const bool any = pair.ours.median() <= most_slowdown * pair.baseline.median();
+  while (any && enough - too_few > 1) {
+    const int middle = (too_few + enough) / 2;
+    auto tried = at(experiment, middle);
+    if (tried.ours.median() > most_slowdown * tried.baseline.median()) {
+      too_few = middle;
+    } else {
+      enough = middle;
+      pair = std::move(tried);
+    }
+  }
+  const double share = 100.0 * enough / parts;
+  return checked_row(
+      {.id = "train.need",
+       .what = name_of(workload) + ", fast memory for a slow-down of 5 %, the rest in ReDL's slow memory" +
+               (any ? "" : ": all of it is not enough"),
+       .value = share,
+       .unit = "% of the peak",
+       .baseline = "all of it",
+       .baseline_value = 100,
+       .ratio = share / 100,
+       .reach = "<= 0.2",
+       .reached = any && enough * 5 <= parts},
+      pair);
+}
+
+std::vector<Row> need() {
+  std::vector<Row> rows;
+  for (const auto& network : networks) rows.push_back(need_of(network));
+  return rows;
+}
+
+const bool registered = add_rows("train.need", need);
+
+}  // namespace
+}  // namespace tier::bench

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Question: how much of what moves hides behind the computation, of what could? Nothing does where nothing moves but what a
+// kernel waits for: there kernels and transfers each take what they take alone. With C and I for these, no schedule takes
+// less than max(C, I), which is (C + I) / max(C, I) times as fast.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "harness/rows.hpp"
+#include "training/learner.hpp"
+
+namespace tier::bench {
+namespace {
+
+void print(const char* name, const Taken& taken, double seconds) {
+  fmt::print(
+      stderr,
+      "  {}: {:.3f} s an iteration; {:.3f} s in kernels, {:.3f} s moving, {:.3f} s stalled; {} in, {} out\n",
+      name, seconds, taken.compute_s, taken.io_s, taken.stalled_s, to_human(taken.in), to_human(taken.out));
+}
+
+/// Asynchronously and synchronously, in turns.
+void add_overlap(std::vector<Row>& rows, const Workload& workload, Slow slow) {
+  const auto experiment = experiment_of(workload);
+  const auto fifth = a_fifth(experiment, slow);
+  auto without_movers = fifth.options;
+  without_movers.asynchronous = false;
+  TieredLearner async{experiment, fifth.options}, sync{experiment, without_movers};
+  const auto pair = time_pair([&] { async.step(); }, [&] { sync.step(); }, repeats);
+  const double asynchronous = pair.ours.median(), synchronous = pair.baseline.median();
+  const auto alone = sync.taken();
+  const double computing = alone.compute_s, moving = alone.io_s;
+  const double bound = std::max(computing, moving);
+  const double gain = synchronous / asynchronous, most = (computing + moving) / bound;
+  const auto what = name_of(workload) + ", " + fifth.words;
+  fmt::print(stderr, "{}:\n", what);
+  print("asynchronous", async.taken(), asynchronous);
+  print("synchronous", alone, synchronous);
+  rows.push_back(checked_row({.id = "train.overlap",
+                              .what = what,
+                              .value = asynchronous,
+                              .unit = "s/iteration",
+                              .baseline = computing > moving ? "computing alone" : "moving alone",
+                              .baseline_value = bound,
+                              .ratio = asynchronous / bound,
+                              .reach = mark_of(fifth, "<= 1.15"),
+                              .reached = !fifth.more && asynchronous <= 1.15 * bound},
+                             pair));
+  rows.push_back(checked_row({.id = "train.overlap",
+                              .what = what + ": gain of asynchronous over synchronous",
+                              .value = gain,
+                              .unit = "times",
+                              .baseline = "(C + I) / max(C, I)",
+                              .baseline_value = most,
+                              .ratio = gain / most,
+                              .reach = mark_of(fifth, ">= 0.85"),
+                              .reached = !fifth.more && gain >= 0.85 * most},
+                             pair));
+}
+
+std::vector<Row> overlap() {
+  std::vector<Row> rows;
+  for (const auto slow : {Slow::Memory, Slow::File})
+    for (const auto& workload : workloads) add_overlap(rows, workload, slow);
+  return rows;
+}
+
+const bool registered = add_rows("train.overlap", overlap);
+
+}  // namespace
+}  // namespace tier::bench
