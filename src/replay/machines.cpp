@@ -157,7 +157,7 @@ Device h200_memory() {
           .source =
               "NVIDIA's data sheet: 4.8 TB/s of HBM3e, at 85 %: our choice; latency of a GH200, whose GPU is "
               "alike: 690 cycles "
-              "(github.com/markdewing/AI_kernels, latency/README.md) of 1.98 GHz",
+              "(github.com/markdewing/AI_kernels, latency/README.md), which we take to be of 1.98 GHz",
           .read = 4080 * GB,
           .store = 4080 * GB,
           .copy_read = 4080 * GB,

@@ -4,6 +4,7 @@
 #include <tier/trace/trace.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -34,9 +35,9 @@ inline trace::Trace random_steps(std::mt19937_64& random, const StepShape& shape
   constexpr std::array ops{"conv3_f", "conv1_d", "bn_b", "relu_f", "fc_w", "unheard_of"};
   for (std::size_t iteration = 0; iteration < shape.iterations; ++iteration) {
     for (std::size_t k = 0; k < shape.kernels; ++k) {
-      std::vector<Operand> operands;
+      std::vector<tier::trace::Operand> operands;
       const auto has = [&](TensorIndex t) {
-        return std::ranges::any_of(operands, [&](const Operand& o) { return o.tensor == t; });
+        return std::ranges::any_of(operands, [&](const tier::trace::Operand& o) { return o.tensor == t; });
       };
       const auto size = [&](TensorIndex t) { return trace.tensor(t).size; };
       for (auto n = below(3); n > 0 && !alive.empty(); --n)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "machines.hpp"
+#include "policies.hpp"
 #include "random_steps.hpp"
 #include "support/message_of.hpp"
 #include "support/seed.hpp"
@@ -7,7 +8,6 @@
 
 #include <tier/core/error.hpp>
 #include <tier/replay/replay.hpp>
-#include <tier/runtime/policies.hpp>
 
 #include <doctest/doctest.h>
 
@@ -26,16 +26,6 @@ namespace {
 const std::vector<replay::SimulatedTier> two_tiers{{"fast", 8_MiB}, {"slow", 1_GiB}};
 const std::vector<replay::SimulatedTier> with_disk{{"fast", 8_MiB}, {"disk", 1_GiB}};
 const std::vector<replay::SimulatedTier> three_tiers{{"disk", 1_GiB}, {"fast", 8_MiB}, {"slow", 16_MiB}};
-
-replay::PolicyFactory named(const std::string& spec) {
-  return
-      [spec](const FutureUses& future) { return spec == "belady" ? make_belady(future) : make_policy(spec); };
-}
-
-const std::vector<std::string> policies{"first_touch",        "lru",
-                                        "hint_aware:mode=0",  "hint_aware:mode=L",
-                                        "hint_aware:mode=LM", "hint_aware:mode=LMP",
-                                        "page_migration",     "belady"};
 
 /// All that is told, as text.
 struct Told final : Observer {

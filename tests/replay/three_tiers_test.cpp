@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Replays on machines of three tiers: HBM, DRAM and CXL; DRAM, CXL and NVMe.
+#include "policies.hpp"
 #include "random_steps.hpp"
 #include "support/seed.hpp"
 
 #include <tier/replay/replay.hpp>
-#include <tier/runtime/policies.hpp>
 
 #include <doctest/doctest.h>
 
@@ -28,23 +28,13 @@ struct ThreeTiers {
     for (std::size_t i = 0; i < 3; ++i) tiers.push_back({devices.at(i), sizes.at(i)});
     const auto* const known = replay::find_machine(machine);
     REQUIRE(known != nullptr);
-    return replay::run(
-        trace, *known, tiers,
-        [&](const FutureUses& future) {
-          return policy == "belady" ? make_belady(future) : make_policy(policy);
-        },
-        options);
+    return replay::run(trace, *known, tiers, named(policy), options);
   }
 };
 
 constexpr std::array<ThreeTiers, 3> machines{{{"xeon_max", {"hbm", "ddr5", "cxl"}},
                                               {"server", {"ddr5", "cxl", "nvme4"}},
                                               {"server", {"ddr5", "cxl", "nvme5"}}}};
-
-constexpr std::array policies{"first_touch",        "lru",
-                              "hint_aware:mode=0",  "hint_aware:mode=L",
-                              "hint_aware:mode=LM", "hint_aware:mode=LMP",
-                              "page_migration",     "belady"};
 
 /// All that moves, as text.
 struct Told final : Observer {
@@ -89,7 +79,7 @@ TEST_CASE(
   const auto trace = random_steps(random, {.kernels = 60, .iterations = 2});
   for (const auto& machine : machines) {
     double kernel_bytes = 0;
-    for (const std::string policy : policies)
+    for (const auto& policy : policies)
       for (const bool asynchronous : {false, true}) {
         CAPTURE(std::string{machine.devices[2]});
         CAPTURE(policy);
