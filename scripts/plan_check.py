@@ -28,6 +28,9 @@ USUAL = {
 }
 
 
+LOOKAHEAD = 2  # batches whose rows are prefetched
+
+
 def run(*command, **environment):
     command = [str(word) for word in command]
     ended = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
@@ -44,7 +47,7 @@ class Programs:
         self.folder, self.slow = folder, slow
         dlrm, train = build / "samples" / "dlrm" / "tier-dlrm", build / "samples" / "training" / "tier-train"
         self.commands = {
-            "dlrm": (dlrm, *sizes["dlrm"], {"all": "all_fast", "part": "tiered"}, "samples_per_s", lambda rate: 1 / rate),
+            "dlrm": (dlrm, *sizes["dlrm"], "--lookahead", LOOKAHEAD, {"all": "all_fast", "part": "tiered"}, "samples_per_s", lambda rate: 1 / rate),
             "cnn": (train, *sizes["cnn"], {"all": "all_fast", "part": "async"}, "seconds_per_iteration", lambda time: time),
         }
 
@@ -54,7 +57,7 @@ class Programs:
         name = names["part" if share else "all"]
         recording, results = self.folder / f"{program}-{share or 'all'}.tt", self.folder / "results.json"
         where = ["--slow", self.slow] + (["--fast", f"{share}%"] if share else [])
-        run(*command, "--run", name, *where, "--json", results, TIER_TRACE=str(recording))
+        run(*command, "--run", name, *where, "--json", results, TIER_TRACE=str(recording), TIER_TRACE_ROWS="1")
         (one,) = [r for r in json.loads(results.read_text())["runs"] if r["name"] == name]
         return seconds(one[member]), recording
 
@@ -80,9 +83,18 @@ def probe(programs, size):
     return machine
 
 
-def predicted(programs, recording, tiers, policy, overlap, machine):
+def of_tables(text, share):
+    """What a replay is told of tables, whose share is theirs alone. A run of them begins with nothing in the caches."""
+    tables = [value.split(",") for value in re.findall(r"^c rows\.\d+=(.*)$", text, re.MULTILINE)]
+    if not tables:
+        return []
+    size = sum(int(rows) * int(row) for rows, row, _ in tables) * (share or 200) // 100
+    return ["--tables", f"{size}B", "--lookahead", LOOKAHEAD, "--row-policy", "hint_aware", "--iterations", 1]
+
+
+def predicted(programs, recording, tiers, policy, overlap, machine, more):
     results = programs.folder / "replay.json"
-    more = ["--async"] if overlap == "async" else []
+    more = more + (["--async"] if overlap == "async" else [])
     run(programs.tier, "replay", recording, "--tiers", tiers, "--machine", machine, "--policy", policy, *more, "--json", results)
     return json.loads(results.read_text())["runs"][0]["seconds"]
 
@@ -99,7 +111,8 @@ def check(programs, program, shares, turns, machine):
         text = programs.text(recordings[share])  # whose tiers these are
         policy = setting(text, "policy") if share else "first_touch"
         tiers, overlap = simulated(setting(text, "tiers")), setting(text, "overlap")
-        replays[share] = predicted(programs, recordings[None], tiers, policy, overlap, machine)
+        more = of_tables(programs.text(recordings[None]), share)
+        replays[share] = predicted(programs, recordings[None], tiers, policy, overlap, machine, more)
     for share in shares:
         yield share, replays[share] / replays[None], median(times[share]) / median(times[None])
 

@@ -53,12 +53,15 @@ void Machine::check() const {
   require(cores > 0, "machine " + name + " has no cores");
   require(lost_to_mover >= 0 && lost_to_mover < 1,
           "machine " + name + ": the share lost to a mover is from 0 to less than 1");
+  require(row_lookup.count() >= 0, "machine " + name + ": what finding a row takes is negative");
   for (const auto& d : devices) {
     require(!d.name.empty(), "a device of machine " + name + " has no name");
     require(&d == find(d.name), about(d) + "there are two of that name");
     for (const double rate : {d.read, d.store, d.copy_read, d.copy_write, d.mover_read, d.mover_write})
       require(is_rate(rate), about(d) + "every rate must be above zero");
     require(d.latency.count() >= 0, about(d) + "the latency is negative");
+    require(d.row_read.count() >= 0 && d.row_write.count() >= 0,
+            about(d) + "what a row takes is negative");
     require(d.parallelism > 0, about(d) + "it serves no requests at once");
   }
   for (const auto& c : ops)

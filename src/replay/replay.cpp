@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "replay/replay_frame.hpp"
+#include "replay/row_tables.hpp"
 #include "replay/schedule.hpp"
 
 namespace tier::replay {
@@ -43,6 +44,8 @@ Use use_of(Role role) {
 
 /// What is counted: the difference of two of these.
 struct Counts : KernelCounts {
+  RowTables::Counts rows;
+  std::vector<RowMoves> row_moves;  // by tier
   std::uint64_t now = 0;
   double compute = 0;
   Statistics statistics;
@@ -71,11 +74,13 @@ class Replay : ReplayFrame {
     manager_ = Manager::make(std::move(made), std::move(policy_),
                              {.movers = options.asynchronous ? 1U : 0U, .clock = &clock_});
     if (options.observer != nullptr) manager_->add_observer(*options.observer);
+    make_tables(machine);
   }
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
   ~Replay() {
     handles_.clear();
+    tables_.reset();
     manager_->close();
     if (options_.observer != nullptr) manager_->remove_observer(*options_.observer);
   }
@@ -83,6 +88,8 @@ class Replay : ReplayFrame {
   Result run();
 
  private:
+  void make_tables(const Machine& machine);
+  void rows(const trace::RowAccess& access);
   void create_parameters();
   void write_in_place(const ObjectHandle& handle);
   void play(Event event);
@@ -100,6 +107,7 @@ class Replay : ReplayFrame {
   void look_at_the_heap();
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] Result result(const Counts& from, const Counts& to) const;
+  void add_rows(const Counts& from, const Counts& to, Result& r) const;
   [[nodiscard]] bool ends_open() const;
 
   const Options& options_;
@@ -113,17 +121,41 @@ class Replay : ReplayFrame {
   std::vector<Operand> batch_;
   std::vector<TierIndex> places_;
   std::unordered_set<TensorIndex> revived_later_;
+  std::optional<RowTables> tables_;
+  std::vector<bool> of_tables_;  // tensors, whose places tables have taken
   std::uint64_t scope_ = 0, kernel_ = 0;
   Counts counts_;
   double fragmentation_ = 0;
 };
+
+/// Before anything else: what they take of the fastest tier is theirs.
+void Replay::make_tables(const Machine& machine) {
+  of_tables_.resize(trace_.tensors().size());
+  auto tables = trace::tables_of(trace_);
+  if (!options_.row_policy || tables.empty()) return;
+  of_tables_ = tensors_of_tables(trace_, tables);
+  Bytes others = peak();
+  for (TensorIndex t = 0; t < of_tables_.size(); ++t)
+    if (of_tables_[t]) others -= std::min(others, trace_.tensors()[t].size);
+  exclude_from_bound(peak() - others);
+  const auto fast = tiers_.front().size;
+  const auto memory = options_.row_memory.value_or(fast - std::min(fast, others));
+  tables_.emplace(trace_, std::move(tables), machine, devices_, options_, memory, *manager_);
+}
+
+/// They may be used within a kernel, which has been played when they are.
+void Replay::rows(const trace::RowAccess& access) {
+  if (!tables_) return;
+  const auto taken = tables_->use(access, clock_.now());
+  (void)manager_->copies().pass(clock_.now() + taken);
+}
 
 /// Everything that exists from the start has been written once. In a recording that is seen.
 void Replay::create_parameters() {
   if (trace_.header("recorded")) return;
   const auto tensors = trace_.tensors();
   for (TensorIndex t = 0; t < tensors.size(); ++t) {
-    if (tensors[t].kind != TensorKind::Parameter) continue;
+    if (tensors[t].kind != TensorKind::Parameter || of_tables_[t]) continue;
     write_in_place(handle(t, true));
   }
 }
@@ -186,7 +218,8 @@ void Replay::kernel(const trace::Kernel& kernel) {
   const auto began = clock_.now();
   const auto taken = static_cast<std::uint64_t>(
       std::llround(costs_.kernel_ns(kernel, places_, demand, recorded_.measured(in_pass_))));
-  const auto beside = manager_->copies().pass(began + taken);
+  auto beside = manager_->copies().pass(began + taken);
+  if (tables_) beside = std::min(taken, beside + tables_->busy(began, began + taken));
   const auto slowed = static_cast<std::uint64_t>(std::llround(static_cast<double>(beside) * lost_to_mover_));
   if (slowed > 0) (void)manager_->copies().pass(clock_.now() + slowed);
 
@@ -272,6 +305,8 @@ void Replay::play(Event event) {
       return hint(trace_.hint(event));
     case EventKind::Placement:
       return place(trace_.placement(event));
+    case EventKind::RowAccess:
+      return rows(trace_.row_access(event));
     default:  // what was seen, not what the program did
       return;
   }
@@ -280,7 +315,7 @@ void Replay::play(Event event) {
 /// Where a recorded program has made something. What lives again has its place from the scope that overwrites it.
 void Replay::place(const trace::Placement& placement) {
   auto& handle = handles_[placement.tensor];
-  if (handle) return;
+  if (handle || of_tables_[placement.tensor]) return;
   const auto& t = trace_.tensor(placement.tensor);
   handle = manager_->create(t.size, placement.alignment.count, trace_.name(t.name));
   schedule_.own(handle.ref().object->block->id, placement.tensor);
@@ -311,6 +346,11 @@ Counts Replay::counts() const {
   Counts counts = counts_;
   counts.now = clock_.now();
   counts.statistics = manager_->statistics();
+  if (tables_) {
+    counts.rows = tables_->counts();
+    counts.row_moves = tables_->moves();
+    counts.compute += counts.rows.working;
+  }
   return counts;
 }
 
@@ -345,9 +385,36 @@ Result Replay::result(const Counts& from, const Counts& to) const {
     r.traffic[moved.to].written += moved.bytes;
     r.copied.push_back(moved);
   }
+  if (tables_) add_rows(from, to, r);
   r.evictions = mean(after.evictions, before.evictions);
   r.fragmentation = fragmentation_;
   return r;
+}
+
+void Replay::add_rows(const Counts& from, const Counts& to, Result& r) const {
+  constexpr double ns = 1e-9;
+  const auto &after = to.rows, &before = from.rows;
+  r.rows = RowCounts{.asked = mean(after.asked, before.asked),
+                     .hits = mean(after.moves.hits, before.moves.hits),
+                     .in_place = mean(after.moves.in_place_rows, before.moves.in_place_rows),
+                     .read = mean(after.moves.read_rows, before.moves.read_rows),
+                     .written = mean(after.moves.written_rows, before.moves.written_rows),
+                     .waiting = mean(after.waiting, before.waiting) * ns};
+  r.waiting += r.rows->waiting;
+  r.moving += mean(after.moving, before.moving) * ns;
+  const auto add = [&](TierIndex from_tier, TierIndex to_tier, Cause cause, auto bytes, auto rows) {
+    if (bytes == 0) return;
+    r.traffic[from_tier].read += bytes;
+    r.traffic[to_tier].written += bytes;
+    r.copied.push_back({.from = from_tier, .to = to_tier, .cause = cause, .bytes = bytes, .transfers = rows});
+  };
+  for (TierIndex t = 1; t < to.row_moves.size(); ++t) {
+    const auto &now = to.row_moves[t], &then = from.row_moves[t];
+    add(t, Manager::fastest(), Cause::Miss, whole_mean(now.read_bytes, then.read_bytes),
+        whole_mean(now.read_rows, then.read_rows));
+    add(Manager::fastest(), t, Cause::Evict, whole_mean(now.written_bytes, then.written_bytes),
+        whole_mean(now.written_rows, then.written_rows));
+  }
 }
 
 Result Replay::run() {

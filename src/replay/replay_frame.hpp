@@ -50,6 +50,11 @@ class ReplayFrame {
   /// What follows from the trace, and from what its kernels did.
   [[nodiscard]] Result result(const KernelCounts& from, const KernelCounts& to) const;
 
+  /// Of live bytes, in the trace itself.
+  [[nodiscard]] Bytes peak() const noexcept { return summary_.peak; }
+  /// So much of the peak need not move to be used.
+  void exclude_from_bound(Bytes bytes) noexcept { moves_in_parts_ = bytes; }
+
   const trace::Trace& trace_;
   std::vector<SimulatedTier> tiers_;  // the fastest first
   std::vector<const Device*> devices_;
@@ -60,6 +65,7 @@ class ReplayFrame {
  private:
   unsigned passes_;
   trace::Summary summary_;
+  Bytes moves_in_parts_{};
   double steps_;       // of the trace
   double iterations_;  // that are counted
 };

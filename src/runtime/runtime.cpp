@@ -19,6 +19,7 @@ constexpr const char* tiers_variable = "TIER_TIERS";
 constexpr const char* policy_variable = "TIER_POLICY";
 constexpr const char* windows_variable = "TIER_WINDOWS";
 constexpr const char* trace_variable = "TIER_TRACE";
+constexpr const char* trace_rows_variable = "TIER_TRACE_ROWS";
 
 std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
   auto policy = make_policy(options.policy);  // first: it costs nothing if it fails
@@ -64,8 +65,16 @@ WindowMode window_mode(const std::string& name) {
   throw ConfigError{std::string{windows_variable} + ": \"" + name + "\" is neither full nor restricted"};
 }
 
+bool trace_rows(const RuntimeOptions& options) {
+  if (options.trace_rows) return *options.trace_rows;
+  const auto text = variable(trace_rows_variable);
+  if (text && *text != "0" && *text != "1")
+    throw ConfigError{std::string{trace_rows_variable} + ": \"" + *text + "\" is neither 1 nor 0"};
+  return text == "1";
+}
+
 trace::RecorderOptions recorder_options(const RuntimeOptions& options) {
-  return {.policy = options.policy, .asynchronous = options.movers > 0};
+  return {.policy = options.policy, .asynchronous = options.movers > 0, .rows = trace_rows(options)};
 }
 
 /// The first in the process has the name itself. A file that another process records into is passed over.

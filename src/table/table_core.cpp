@@ -148,10 +148,10 @@ class Table final : public TableCore, private BackgroundWork {
   void count_unique(BatchRecord& batch) noexcept;
   void count_use(std::chrono::steady_clock::time_point since) noexcept;
   void count_wait(std::chrono::steady_clock::time_point since) noexcept;
-  /// That so many are gathered or updated; to be called without a lock.
-  void tell_rows(std::size_t count) const noexcept {
+  /// That these are gathered or updated; to be called without a lock.
+  void tell_rows(std::span<const RowId> ids, bool updates) const noexcept {
     if (auto* const observer = context_->manager().thread_observer(); observer != nullptr) [[unlikely]]
-      observer->on_rows(name_, count);
+      observer->on_rows({name_, layout_.rows, layout_.row_bytes, ids, updates});
   }
 
   const std::shared_ptr<TableContext> context_;
@@ -303,7 +303,7 @@ void Table::gather(std::span<const RowId> ids, std::span<const std::uint32_t> of
   if (batch == nullptr) check_ids(ids);  // else it was checked when the batch was opened
   const Output output{out.data(), layout_.dim, stride};
   asked_.fetch_add(ids.size(), std::memory_order_relaxed);
-  tell_rows(ids.size());
+  tell_rows(ids, false);
   advisor_.note(ids);
   if (is_whole()) {
     const WholeRows find{storage_.address(), layout_.row_bytes};
@@ -578,7 +578,7 @@ void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate u
   if (!batch->grouped) batch->groups.build(ids, layout_.rows);
   batch->grouped = true;
   count_unique(*batch);
-  tell_rows(ids.size());
+  tell_rows(ids, true);
   const MutexLock one_at_a_time{update_mutex_};
   updated_.fetch_add(ids.size(), std::memory_order_relaxed);
   change_rows(*batch, update);

@@ -237,6 +237,7 @@ void BinaryReader::row_access(Payload& p) {
   when(p, g);
   g.table = token(p);
   g.count = p.number();
+  g.updates = p.number(1) == 1;
   rows_.clear();
   for (auto n = p.count(); n > 0; --n) rows_.push_back(p.number());
   if (!rows_.empty() && rows_.size() != g.count)

@@ -170,7 +170,7 @@ void BinaryWriter::placement(const Placement& p) {
 }
 
 void BinaryWriter::row_access(const RowAccess& g) {
-  when(g.sequence, g.start).number(g.table).number(g.count);
+  when(g.sequence, g.start).number(g.table).number(g.count).number(g.updates ? 1 : 0);
   const auto rows = trace_.rows_of(g);
   number(rows.size());
   for (const auto row : rows) number(row);

@@ -19,7 +19,7 @@ enum class RecordKind : std::uint8_t {
   Stall,      ///< x: cause, name; start, duration
   Fault,      ///< x: 1 for a store; words: block
   Step,
-  Rows,  ///< thread, name; words: rows
+  Rows,  ///< thread, name, x: 1 for an update; words: how many, and where they are listed rows of the table, bytes of one, and which
   Scope  ///< thread, name, start, duration; words for each operand: object, 4 * bytes + use
 };
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "trace/broken_rule.hpp"
 #include "trace/characters.hpp"
@@ -79,6 +80,7 @@ class TraceMaker {
   void hint(const RecordedEvent& e);
   void migration(const RecordedEvent& e);
   void rows(const RecordedEvent& e);
+  void row_use(const RecordedEvent& e);
   void stall(const RecordedEvent& e);
   void scope(const RecordedEvent& e);
   void step();
@@ -117,6 +119,7 @@ class TraceMaker {
   std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
   std::unordered_map<std::uint64_t, RecordedBlock> blocks_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> fixed_;  // objects that never move, by name
+  std::unordered_set<std::uint32_t> tables_;                             // by name, whose rows are listed
   std::vector<Life> lives_;
   std::uint32_t next_life_ = 0;
   std::uint64_t next_id_ = 0;                  // of lives beyond the first
@@ -242,13 +245,7 @@ void TraceMaker::event(const RecordedEvent& e) {
     case RecordKind::Step:
       return step();
     case RecordKind::Rows:
-      if (writing_)
-        trace_.add(RowAccess{.sequence = e.sequence,
-                             .table = trace_.add_name(token_of(e.name)),
-                             .count = recorded_.words_of(e)[0],
-                             .start = ns(e.start),
-                             .rows = {}},
-                   {});
+      if (writing_) row_use(e);
       return;
     case RecordKind::Scope:
       return scope(e);
@@ -392,6 +389,23 @@ void TraceMaker::rows(const RecordedEvent& e) {
                        .cause = static_cast<Cause>(e.z & ~of_rows),
                        .start = ns(e.start),
                        .duration = ns(e.duration)});
+}
+
+/// With the table's shape before the first one whose rows are listed.
+void TraceMaker::row_use(const RecordedEvent& e) {
+  const auto words = recorded_.words_of(e);
+  const auto name = token_of(e.name);
+  const bool lists = words.size() > 1;
+  if (lists && tables_.insert(e.name).second)
+    trace_.add_setting(std::string{rows_key} + std::to_string(tables_.size()),
+                       std::to_string(words[1]) + "," + std::to_string(words[2]) + "," + name);
+  trace_.add(RowAccess{.sequence = e.sequence,
+                       .table = trace_.add_name(name),
+                       .count = words[0],
+                       .start = ns(e.start),
+                       .rows = {},
+                       .updates = e.x != 0},
+             lists ? words.subspan(3) : words.first(0));
 }
 
 /// The first that has the table's name and is in the slower tier.

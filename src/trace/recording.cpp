@@ -159,6 +159,7 @@ Recording::Recording(const std::shared_ptr<Manager>& manager, const std::string&
     : id_{++recordings},
       manager_{manager},
       flush_every_{options.flush_every},
+      lists_rows_{options.rows},
       process_{::getpid()},
       pool_{options.buffers.count},
       file_{path},
@@ -354,34 +355,43 @@ void Recording::on_scope_end(const Begun& begun, std::span<const tier::Operand> 
   log->queue.commit();
 }
 
-void Recording::note_in_thread(Record record, std::string_view name,
-                               std::initializer_list<std::uint64_t> words) noexcept {
+void Recording::note_in_thread(Record record, std::string_view name, std::size_t words,
+                               auto&& fill) noexcept {
   if (is_off()) return;
   auto* const log = own_log();
   record.name = own_name(log, name);
-  auto* const to =
-      log != nullptr ? log->queue.begin(static_cast<std::uint32_t>(words.size()), true) : nullptr;
+  auto* const to = log != nullptr ? log->queue.begin(static_cast<std::uint32_t>(words), true) : nullptr;
   if (to == nullptr) return is_off() ? void() : lose();
   record.words = to->words;
   record.thread = log->thread;
   record.sequence = next();
   *to = record;
-  std::ranges::copy(words, RecordQueue::words_of(to));
+  fill(RecordQueue::words_of(to));
   log->queue.commit();
 }
 
-void Recording::on_rows(std::string_view table, std::uint64_t count) noexcept {
-  note_in_thread({.kind = RecordKind::Rows, .start = ticks_.now()}, table, {count});
+void Recording::on_rows(const RowUse& use) noexcept {
+  const Record record{.kind = RecordKind::Rows, .x = use.updates, .start = ticks_.now()};
+  note_in_thread(record, use.table, lists_rows_ ? 3 + use.ids.size() : 1, [&](std::uint64_t* words) {
+    *words++ = use.ids.size();
+    if (!lists_rows_) return;
+    *words++ = use.rows;
+    *words++ = use.row_bytes;
+    std::ranges::copy(use.ids, words);
+  });
 }
 
 void Recording::on_rows_moved(const RowTraffic& traffic) noexcept {
-  note_in_thread({.kind = RecordKind::Migration,
-                  .x = traffic.from,
-                  .y = traffic.to,
-                  .z = static_cast<std::uint8_t>(static_cast<unsigned>(traffic.cause) | of_rows),
-                  .start = traffic.start_ns,
-                  .duration = traffic.duration_ns},
-                 traffic.table, {0, traffic.bytes.count});
+  const Record record{.kind = RecordKind::Migration,
+                      .x = traffic.from,
+                      .y = traffic.to,
+                      .z = static_cast<std::uint8_t>(static_cast<unsigned>(traffic.cause) | of_rows),
+                      .start = traffic.start_ns,
+                      .duration = traffic.duration_ns};
+  note_in_thread(record, traffic.table, 2, [&](std::uint64_t* words) {
+    words[0] = 0;
+    words[1] = traffic.bytes.count;
+  });
 }
 
 void Recording::on_rows_awaited(std::string_view table) noexcept {

@@ -69,7 +69,7 @@ class Recording final : public Observer,
   // ThreadObserver.
   Begun on_scope_begin(std::string_view kernel) noexcept override;
   void on_scope_end(const Begun& begun, std::span<const tier::Operand> operands) noexcept override;
-  void on_rows(std::string_view table, std::uint64_t count) noexcept override;
+  void on_rows(const RowUse& use) noexcept override;
 
   // RowObserver.
   void on_rows_moved(const RowTraffic& traffic) noexcept override;
@@ -85,8 +85,8 @@ class Recording final : public Observer,
   friend class ThreadLogs;
 
   void note(Record record, std::initializer_list<std::uint64_t> words) noexcept;
-  void note_in_thread(Record record, std::string_view name,
-                      std::initializer_list<std::uint64_t> words) noexcept;
+  /// \param fill  writes so many words
+  void note_in_thread(Record record, std::string_view name, std::size_t words, auto&& fill) noexcept;
   [[nodiscard]] std::uint64_t next() noexcept { return sequence_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] bool is_off() const noexcept { return off_.load(std::memory_order_relaxed); }
   [[nodiscard]] ThreadLog* own_log() noexcept;
@@ -106,6 +106,7 @@ class Recording final : public Observer,
   const std::uint64_t id_;  // of this recording in the process: addresses are used again
   const std::weak_ptr<Manager> manager_;
   const std::chrono::milliseconds flush_every_;
+  const bool lists_rows_;
   const int process_;
   ChunkPool pool_;
   RecordQueue told_{pool_};  // filled under the manager's lock

@@ -102,6 +102,7 @@ void RecordReader::check_event(const RecordedEvent& e) const {
   };
   const auto is_tier = [&](unsigned tier) { return tier < all_.tiers.size(); };
   const auto words = e.word_count;
+  constexpr std::uint64_t most_rows = 1ULL << 32;  // of a table
   switch (e.kind) {
     case RecordKind::Lost:
       return require(words == 2);
@@ -125,8 +126,12 @@ void RecordReader::check_event(const RecordedEvent& e) const {
       return require(words == 1);
     case RecordKind::Step:
       return require(words == 0);
-    case RecordKind::Rows:
-      return require(words == 1);
+    case RecordKind::Rows: {
+      if (words == 1) return;
+      const auto all = all_.words_of(e);
+      require(words >= 3 && all[0] == words - 3 && all[1] <= most_rows);
+      return require(std::ranges::all_of(all.subspan(3), [&](auto row) { return row < all[1]; }));
+    }
     case RecordKind::Scope:
       return require(words % 2 == 0);
     default:

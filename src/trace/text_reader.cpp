@@ -103,7 +103,7 @@ class TextReader {
   void stall(Fields& line);
   void hint(Fields& line);
   void fault(Fields& line);
-  void row_access(Fields& line);
+  void row_access(Fields& line, bool updates);
   void setting(Fields& line);
   void placement(Fields& line);
 
@@ -188,7 +188,7 @@ void TextReader::read_lower(std::string_view type, Fields& line) {
   if (type == "s") return stall(line);
   if (type == "h") return hint(line);
   if (type == "f") return fault(line);
-  if (type == "g") return row_access(line);
+  if (type == "g" || type == "u") return row_access(line, type == "u");
   if (type == "c") return setting(line);
   if (type == "a") return placement(line);
   if (!is_unknown_in_lower_case(type))
@@ -350,8 +350,9 @@ void TextReader::fault(Fields& line) {
   trace_.add(f);
 }
 
-void TextReader::row_access(Fields& line) {
+void TextReader::row_access(Fields& line, bool updates) {
   RowAccess g;
+  g.updates = updates;
   g.sequence = line.number("a sequence number");
   g.table = name(line, "a table");
   g.count = line.number("the number of rows");

@@ -245,7 +245,7 @@ void TextWriter::fault(const Fault& f) {
 }
 
 void TextWriter::row_access(const RowAccess& g) {
-  begin('g');
+  begin(g.updates ? 'u' : 'g');
   number(g.sequence).token(g.table).number(g.count).time(g.start);
   char separator = ' ';
   for (const auto row : trace_.rows_of(g)) {

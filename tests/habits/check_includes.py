@@ -19,9 +19,9 @@ ROWS = [
     ["policy"],
     ["manager"],
     ["trace"],
-    ["replay"],
     ["scope"],
     ["tensor", "table", "pmr"],
+    ["replay"],
     ["runtime"],
 ]
 HEIGHT = {layer: height for height, row in enumerate(ROWS) for layer in row}

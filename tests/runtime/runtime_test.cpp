@@ -163,6 +163,10 @@ TEST_CASE("a trace that cannot be written is refused, and TIER_TRACE named") {
   CHECK(message("/none/run.tt", "none")
             .starts_with("TIER_TRACE: open of \"/none/run.tt\": No such file or directory"));
   CHECK(message("/", "folder").starts_with("TIER_TRACE: open of \"/\": Is a directory"));
+  const auto rows = run_in_child(
+      "rows", [] { std::fputs(test::message_of<ConfigError>([] { Runtime{small()}; }).c_str(), stderr); },
+      {{"TIER_TRACE", "/dev/null"}, {"TIER_TRACE_ROWS", "yes"}});
+  CHECK(rows.errors == "TIER_TRACE_ROWS: \"yes\" is neither 1 nor 0");
   auto options = small();
   options.trace = "/none/run.tt";
   CHECK(test::message_of<TierError>([&] {

@@ -178,7 +178,12 @@ class RandomTrace {
         std::ranges::generate(rows, [&] { return number(); });
         const auto count = rows.empty() ? number() : rows.size();
         return trace_.add(
-            RowAccess{.sequence = number(), .table = name(), .count = count, .start = time(), .rows = {}},
+            RowAccess{.sequence = number(),
+                      .table = name(),
+                      .count = count,
+                      .start = time(),
+                      .rows = {},
+                      .updates = below(2) == 0},
             rows);
       }
     }

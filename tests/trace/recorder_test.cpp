@@ -338,6 +338,47 @@ TEST_CASE("rows that tables gather and update are counted, by their table") {
   CHECK(std::ranges::count(shape, "g # items 1 #") == 1);
 }
 
+TEST_CASE("rows that tables gather and update are listed where that is asked for, after the table's shape") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() + "/run.tt";
+  constexpr std::size_t many = 100'000;  // more than a queue's piece of memory has room for
+  {
+    auto options = two_tiers(path);
+    options.trace_rows = true;
+    Runtime runtime{std::move(options)};
+    TableOptions table_options;
+    table_options.rows = 100;
+    table_options.dim = 8;
+    table_options.state_columns = 1;
+    table_options.name = "my items";
+    RowTable<float> table{runtime.manager(), std::move(table_options)};
+    const std::vector<RowId> ids{3, 5, 3};
+    std::vector<float> out(3 * 8);
+    table.gather(ids, out);
+    table.update(ids, out, [](std::span<float>, std::span<float>, std::span<const float>) noexcept {});
+    table.gather({}, {});
+    const std::vector<RowId> all(many, 99);
+    std::vector<float> large_out(many * 8);
+    table.gather(all, large_out);
+  }
+  const auto trace = read_file(path);
+  const auto shape = shape_of(trace);
+  CHECK(std::ranges::count(shape, "c rows.1=100,36,my_items") == 1);
+  CHECK(std::ranges::count(shape, "g # my_items 3 # 3,5,3") == 1);
+  CHECK(std::ranges::count(shape, "u # my_items 3 # 3,5,3") == 1);
+  CHECK(std::ranges::count(shape, "g # my_items 0 #") == 1);
+  const auto tables = tables_of(trace);
+  REQUIRE(tables.size() == 1);
+  CHECK(trace.name(tables[0].name) == "my_items");
+  CHECK(tables[0].rows == 100);
+  CHECK(tables[0].row == 36_B);
+  const auto last = std::ranges::find_if(trace.events(), [&](const Event e) {
+    return e.kind == EventKind::RowAccess && trace.row_access(e).count == many;
+  });
+  REQUIRE(last != trace.events().end());
+  CHECK(std::ranges::count(trace.rows_of(trace.row_access(*last)), std::uint64_t{99}) == many);
+}
+
 TEST_CASE(
     "rows that tables move are in a recording, to the byte that each table counts, and their homes stay") {
   const auto seed = test::seed();

@@ -39,6 +39,7 @@ const std::string canonical =
     "f 7 0 501\n"
     "g 8 embedding 3 600 1,2,18446744073709551615\n"
     "g 9 embedding 1000000 700\n"
+    "u 10 embedding 2 710 7,7\n"
     "K add b 0 R - W 7 U 18446744073709551615@100 O 0\n"
     "X 7,18446744073709551615\n"
     "I\n"

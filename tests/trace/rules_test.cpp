@@ -255,6 +255,7 @@ TEST_CASE("what a recording adds is checked, too") {
        {"g 1 table", "expected the number of rows"},
        {"g 1 table 2 5 1,2,3", "3 rows are listed, not 2"},
        {"g 1 table 1 5 x", "expected a row, a decimal number"},
+       {"u 1 table 2 5 1,2,3", "3 rows are listed, not 2"},
        {"c", "expected key=value"},
        {"c policy", "expected key=value, not \"policy\""}});
   const std::string header = "H tmtrace=1\n";

@@ -101,6 +101,55 @@ def check_replay(folder):
     check_whole(out, "replay", step, "--tiers", TIERS, "--json")
 
 
+def write_gathers(path, listed=True):
+    """Two tables, of which one is asked for few of its rows."""
+    rng = random.Random(7)
+    lines = ["H tmtrace=1"]
+    if listed:
+        lines += ["c rows.1=20000,128,items", "c rows.2=20000,128,users"]
+    lines += ["T 1 4096 p w", "T 2 2560000 p items", "T 3 2560000 p users"]
+    for _ in range(40):
+        lines.append("K fc_f f 1e6 R 1 W - U -")
+        for table, rows in (("items", 20000), ("users", 200)):
+            ids = ",".join(str(rng.randrange(rows)) for _ in range(256))
+            lines.append(f"g 1 {table} 256 1" + (f" {ids}" if listed else ""))
+            lines.append(f"u 1 {table} 256 1" + (f" {ids}" if listed else ""))
+    path.write_text("\n".join(lines) + "\nI\n")
+
+
+def check_rows(folder):
+    trace, out = folder / "rows.trace", folder / "rows.json"
+    write_gathers(trace)
+    tiers = ("--tiers", "dram:16MiB;optane:1GiB")
+
+    def only(*options):
+        text = works("replay", trace, *tiers, "--json", out, *options)
+        (r,) = json.loads(out.read_text())["runs"]
+        return text, r
+
+    text, some = only("--tables", "1MiB", "--policy", "lru")
+    assert "rows of tables" in text and some["rows"]["gathered"] == 40 * 512, (text, some)
+    assert 0 < some["rows"]["hits"] < some["rows"]["gathered"] and some["rows"]["written"] > 0, some
+    assert some["copied"]["optane>dram"] == 128 * some["rows"]["read"] and some["rows"]["waiting_s"] > 0, some
+    assert only("--policy", "lru")[1]["rows"]["read"] == 0  # all that is left of 16 MiB
+    named = only("--tables", "1MiB", "--policy", "first_touch", "--row-policy", "lru")[1]
+    assert named["rows"] == some["rows"], (named, some)
+    best = only("--tables", "1MiB", "--policy", "belady")[1]["rows"]
+    assert best["read"] < some["rows"]["read"], (best, some)
+    ahead, hints = only("--tables", "1MiB", "--lookahead", "2")[1]["rows"], only("--tables", "1MiB")[1]["rows"]
+    assert ahead["waiting_s"] < hints["waiting_s"], (ahead, hints)
+    plan = works("plan", trace, "--tiers", "dram;optane", "--policy", "lru", "--lookahead", "0", "--points", "4")
+    assert "lru" in plan, plan
+    check_refused("--row-policy", "replay", trace, *tiers, "--row-policy", "clairvoyant")
+    check_refused("not a size", "replay", trace, *tiers, "--tables", "much")
+    check_refused("--lookahead", "replay", trace, *tiers, "--lookahead", "256")
+    check_refused("is below the", "replay", trace, *tiers, "--tables", "1KiB")
+    write_gathers(trace, listed=False)
+    ended = run("replay", trace, *tiers, "--json", out)
+    assert ended.returncode == 0 and "TIER_TRACE_ROWS=1" in ended.stderr, ended
+    assert "rows" not in json.loads(out.read_text())["runs"][0]
+
+
 def check_machine_files(folder):
     step, file = folder / "step.trace", folder / "machine.json"
     write_step(step)
@@ -122,6 +171,9 @@ def check_machine_files(folder):
     refused("machine.devices[0] read is no number", lambda m: m["devices"][0].update(read="fast"))
     refused("every rate must be above zero", lambda m: m["devices"][0].update(copy_write=-1))
     refused("the latency is negative", lambda m: m["devices"][0].update(latency_ns=-1))
+    refused("what a row takes is negative", lambda m: m["devices"][0].update(row_read_ns=-1))
+    refused("row_write_ns is no number", lambda m: m["devices"][0].update(row_write_ns="none"))
+    refused("what finding a row takes is negative", lambda m: m.update(row_lookup_ns=-1))
     refused("there are two of that name", lambda m: m["devices"][1].update(name="near"))
     refused("has no devices", lambda m: m.update(devices=[]))
     refused("devices is no list", lambda m: m.update(devices={}))
@@ -224,6 +276,8 @@ def check_probe(folder):
         rates = [v for k, v in device.items() if k.startswith(("read", "store", "copy", "mover"))]
         assert len(rates) == 6 and all(1e6 < r < 1e13 for r in rates), device
     assert [d["addressable"] for d in machine["devices"]] == [True, True, False], machine
+    assert "a row of a table" in text and 0 <= machine["row_lookup_ns"] < 1e6, (machine, text)
+    assert all(0 <= d["row_read_ns"] < 1e8 and 0 <= d["row_write_ns"] < 1e8 for d in machine["devices"]), machine
     tiers = "dram:64MiB;emulated:cxl:4GiB;file:8GiB"
     assert "on machine here" in works("replay", step, "--tiers", tiers, "--machine", file)
     check_refused("too small to measure", "probe", "--tiers", "dram:1MiB")
@@ -231,6 +285,6 @@ def check_probe(folder):
     check_whole(file, "probe", "--tiers", "dram:32MiB", "-o")
 
 
-for check in (check_replay, check_machine_files, check_plan, check_plot, check_probe):
+for check in (check_replay, check_rows, check_machine_files, check_plan, check_plot, check_probe):
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         check(Path(name))

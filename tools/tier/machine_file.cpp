@@ -20,6 +20,10 @@ using Json = nlohmann::ordered_json;
 using replay::Device;
 using replay::Machine;
 
+std::chrono::nanoseconds whole_ns(double time) {
+  return std::chrono::nanoseconds{std::llround(std::clamp(time, -1.0, 1e15))};
+}
+
 /// The members of one JSON object, each of which must be known, and of the right kind.
 class Members {
  public:
@@ -66,6 +70,11 @@ class Members {
     if (!json.is_number()) fail(std::string{name} + " is no number");
     value = json.get<double>();
   }
+  void take(const char* name, const Json& json, std::chrono::nanoseconds& value) const {
+    double number = 0;
+    take(name, json, number);
+    value = whole_ns(number);
+  }
   void take(const char* name, const Json& json, bool& value) const {
     if (!json.is_boolean()) fail(std::string{name} + " is neither true nor false");
     value = json.get<bool>();
@@ -92,6 +101,8 @@ Json json_of(const Device& d) {
           {"mover_write", d.mover_write},
           {"latency_ns", static_cast<double>(d.latency.count())},
           {"parallelism", d.parallelism},
+          {"row_read_ns", d.row_read.count()},
+          {"row_write_ns", d.row_write.count()},
           {"link", d.link},
           {"addressable", d.addressable},
           {"persistent", d.persistent}};
@@ -99,7 +110,6 @@ Json json_of(const Device& d) {
 
 Device device_of(Members members) {
   Device d;
-  double latency = 0;
   members.require("name", d.name);
   members.read("source", d.source);
   members.require("read", d.read);
@@ -110,8 +120,9 @@ Device device_of(Members members) {
   members.read("copy_write", d.copy_write);
   members.read("mover_read", d.mover_read);
   members.read("mover_write", d.mover_write);
-  members.require("latency_ns", latency);
-  d.latency = std::chrono::nanoseconds{std::llround(std::clamp(latency, -1.0, 1e15))};
+  members.require("latency_ns", d.latency);
+  members.read("row_read_ns", d.row_read);
+  members.read("row_write_ns", d.row_write);
   members.read("parallelism", d.parallelism);
   members.read("link", d.link);
   members.read("addressable", d.addressable);
@@ -127,7 +138,8 @@ Json to_json(const Machine& m) {
             {"source", m.source},
             {"cores", m.cores},
             {"operations", m.operations},
-            {"lost_to_mover", m.lost_to_mover}};
+            {"lost_to_mover", m.lost_to_mover},
+            {"row_lookup_ns", m.row_lookup.count()}};
   json["devices"] = Json::array();
   for (const auto& d : m.devices) json["devices"].push_back(json_of(d));
   json["ops"] = Json::array();
@@ -155,6 +167,7 @@ Machine parse_machine(const std::string& text, const std::string& name) {
   members.read("cores", m.cores);
   members.require("operations", m.operations);
   members.read("lost_to_mover", m.lost_to_mover);
+  members.read("row_lookup_ns", m.row_lookup);
   members.for_each("devices", [&](Members each) { m.devices.push_back(device_of(std::move(each))); });
   members.for_each("ops", [&](Members each) {
     auto& o = m.ops.emplace_back();

@@ -4,6 +4,7 @@
 #include <tier/copy/copy_engine.hpp>
 #include <tier/copy/parallel_for.hpp>
 #include <tier/core/error.hpp>
+#include <tier/runtime/policies.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@
 #include <thread>
 
 #include "copy_rate.hpp"
+#include "measure_rows.hpp"
 
 namespace tier::tool {
 namespace {
@@ -222,6 +224,7 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
   const double beside = while_copying({tiers.back().get(), &fastest, measured_bytes(fastest), both, piece},
                                       [&] { return compute_seconds(arena); });
   machine.lost_to_mover = std::clamp(1 - alone / beside, 0.0, 0.99);
+  measure_rows(Manager::make(std::move(tiers), make_policy("first_touch"), {}), machine);
   return machine;
 }
 

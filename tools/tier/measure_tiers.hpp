@@ -11,7 +11,8 @@
 namespace tier::tool {
 
 /// Measures every tier: loads and stores of all cores, copies to and from the fastest by all cores and by one mover, latency;
-/// and the cores: operations a second, and what a mover takes from them. Each as the best of some runs.
+/// and the cores: operations a second, and what a mover takes from them; each as the best of some runs. Then what rows of
+/// tables cost.
 /// \param tiers  that nobody else uses; names of devices are theirs
 /// \throws       `TierError` naming a tier that cannot be read or written; `ConfigError` for one that is too small
 [[nodiscard]] replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::string& name);

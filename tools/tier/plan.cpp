@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "plot/plot.hpp"
+#include "row_options.hpp"
 #include "simulated_tiers.hpp"
 #include "slow_down_curve.hpp"
 
@@ -30,6 +31,7 @@ struct Arguments {
   double budget = 0.1;
   unsigned points = 16;
   bool synchronous = false;
+  RowOptions rows;
 };
 
 struct Plan {
@@ -101,6 +103,7 @@ class Planner {
     if (!arguments_.svg.empty()) require_gnuplot(arguments_.svg);
     for (const auto& policy : arguments_.policies) plans_.push_back(plan(policy));
     print();
+    warn_of_missing_rows(trace_);
     if (!arguments_.csv.empty()) write_csv();
     if (!arguments_.svg.empty()) draw_svg(plot(), arguments_.svg);
   }
@@ -112,7 +115,9 @@ class Planner {
     };
     const std::vector<replay::SimulatedTier> tiers{{devices_[0], fast},
                                                    {devices_[1], Bytes{4 * peak_.count}}};
-    return replay::run(trace_, machine_, tiers, make, {.asynchronous = !arguments_.synchronous}).seconds;
+    replay::Options options{.asynchronous = !arguments_.synchronous};
+    set_rows(arguments_.rows, policy, options);
+    return replay::run(trace_, machine_, tiers, make, options).seconds;
   }
   [[nodiscard]] Plan plan(const std::string& policy) const {
     const double all_fast = seconds(policy, Bytes{2 * peak_.count + (1 << 20)});
@@ -240,6 +245,7 @@ void add_plan(CLI::App& app) {
           "By name, or a file of `tier probe`; default: the first that is known to have these devices")
       ->type_name("NAME|FILE");
   command->add_flag("--sync", arguments->synchronous, "Without copies in the background");
+  add_row_options(*command, arguments->rows);
   command->add_option("--points", arguments->points, "Of the curve")
       ->check(CLI::Range(2U, 200U))
       ->capture_default_str();

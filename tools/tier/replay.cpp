@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "row_options.hpp"
 #include "simulated_tiers.hpp"
 
 namespace tier::tool {
@@ -32,6 +33,8 @@ struct Arguments {
   std::optional<unsigned> iterations;
   bool asynchronous = false;
   bool compact = false;
+  RowOptions rows;
+  std::string tables;
 };
 
 struct Run {
@@ -60,6 +63,16 @@ void print(const replay::CacheCounts& cache) {
       all, percent(cache.hits), percent(cache.clean_misses), percent(cache.dirty_misses));
 }
 
+void print_rows(const std::vector<Run>& runs) {
+  fmt::print("\n{:<28}{:>6}{:>14}{:>8}{:>12}{:>14}{:>14}{:>11}\n", "rows of tables", "mode", "gathered", "there %",
+             "in place", "moved here", "moved back", "waiting");
+  for (const auto& [policy, mode, r] : runs)
+    if (r.rows)
+      fmt::print("{:<28}{:>6}{:>14.0f}{:>8.1f}{:>12.0f}{:>14.0f}{:>14.0f}{:>11.4g}\n", policy, mode, r.rows->asked,
+                 r.rows->asked > 0 ? 100 * r.rows->hits / r.rows->asked : 100.0, r.rows->in_place, r.rows->read,
+                 r.rows->written, r.rows->waiting);
+}
+
 void print(const std::vector<Run>& runs) {
   fmt::print("{:<28}{:>6}{:>11}{:>11}{:>11}{:>8}{:>11}{:>10}{:>7}{:>7}{:>7}\n", "policy", "mode", "seconds",
              "compute", "waiting", "bound", "evictions", "peak GB", "frag", "in %", "out %");
@@ -76,6 +89,7 @@ void print(const std::vector<Run>& runs) {
       fmt::print("{:<28}{:>6}  {:<12}{:>14.2f}{:>14.2f}{:>18.2f}{:>18.2f}\n", policy, mode, t.tier,
                  GB(static_cast<double>(t.read)), GB(static_cast<double>(t.written)),
                  GB(static_cast<double>(t.read_by_kernels)), GB(static_cast<double>(t.written_by_kernels)));
+  if (std::ranges::any_of(runs, [](const Run& run) { return run.result.rows.has_value(); })) print_rows(runs);
   for (const auto& [policy, mode, r] : runs)
     if (r.cache) print(*r.cache);
 }
@@ -99,6 +113,13 @@ nlohmann::ordered_json to_json(const Run& run) {
   json["lower_bound_s"] = r.lower_bound;
   json["inputs_fast_share"] = r.inputs_fast_share;
   json["outputs_fast_share"] = r.outputs_fast_share;
+  if (r.rows)
+    json["rows"] = {{"gathered", r.rows->asked},
+                    {"hits", r.rows->hits},
+                    {"in_place", r.rows->in_place},
+                    {"read", r.rows->read},
+                    {"written", r.rows->written},
+                    {"waiting_s", r.rows->waiting}};
   if (r.cache)
     json["cache"] = {{"hits", r.cache->hits},
                      {"clean_misses", r.cache->clean_misses},
@@ -155,6 +176,7 @@ std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& tr
   if (arguments.iterations) options.passes = *arguments.iterations;
   options.asynchronous = arguments.asynchronous;
   options.compacts_after_steps = arguments.compact;
+  if (!arguments.tables.empty()) options.row_memory = parse_bytes(arguments.tables);
   std::vector<Run> runs;
   for (const auto& policy : arguments.policies) {
     const auto spec = with_mode(policy, arguments.mode);
@@ -162,6 +184,7 @@ std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& tr
       return spec == "belady" ? make_belady(future) : make_policy(spec);
     };
     const bool has_mode = spec != policy;
+    set_rows(arguments.rows, policy, options);
     options.copies_new_objects = has_mode && arguments.mode == "0";
     runs.push_back(
         {policy, has_mode ? arguments.mode : "", replay::run(trace, machine, tiers, make, options)});
@@ -179,6 +202,7 @@ void replay_all(const Arguments& arguments) {
                         : run_policies(arguments, trace, machine, tiers);
   fmt::print("{} on machine {}, per iteration\n\n", arguments.trace, machine.name);
   print(runs);
+  if (!is_two_level(arguments.mode)) warn_of_missing_rows(trace);
   if (!arguments.json.empty()) write(runs, arguments.json);
 }
 
@@ -216,6 +240,11 @@ void add_replay(CLI::App& app) {
       ->default_str("2");
   command->add_flag("--async", arguments->asynchronous, "With copies in the background");
   command->add_flag("--compact", arguments->compact, "Brings free memory together after each iteration");
+  add_row_options(*command, arguments->rows);
+  command
+      ->add_option("--tables", arguments->tables,
+                   "Fast memory for all tables [what other objects leave at the peak]")
+      ->type_name("SIZE");
   command->add_option("--json", arguments->json, "Also as JSON, to this file")->type_name("FILE");
   command->footer(
       "Examples:\n"

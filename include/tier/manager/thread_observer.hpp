@@ -2,7 +2,9 @@
 #pragma once
 /// \file  What threads tell on their own, without the manager's lock: for whoever must cost a scope little.
 #include <tier/core/export.hpp>
+#include <tier/policy/row_policy.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -10,6 +12,15 @@
 namespace tier {
 
 struct Operand;
+
+/// Rows of a table that are gathered or updated.
+struct RowUse {
+  std::string_view table;      ///< its name; tables of one name are not told apart
+  std::uint64_t rows = 0;      ///< that the table has
+  std::size_t row_bytes = 0;   ///< of one, with its state
+  std::span<const RowId> ids;  ///< in order, each as often as it is asked for
+  bool updates = false;
+};
 
 /// Told of scopes by the threads that open and end them. May wait, for a thing that needs neither the manager nor another
 /// scope.
@@ -28,8 +39,7 @@ class TIER_EXPORT ThreadObserver {
   virtual Begun on_scope_begin(std::string_view kernel) noexcept = 0;
   /// It ends. Perhaps on another thread; what of its operands has entered is pinned still.
   virtual void on_scope_end(const Begun& begun, std::span<const Operand> operands) noexcept = 0;
-  /// So many rows of a table are gathered or updated.
-  virtual void on_rows(std::string_view table, std::uint64_t count) noexcept = 0;
+  virtual void on_rows(const RowUse& use) noexcept = 0;
 };
 
 }  // namespace tier

@@ -27,6 +27,8 @@ struct Device {
   double mover_write = 0;
   std::chrono::nanoseconds latency{0};
   unsigned parallelism = 16;  ///< requests that it serves at once
+  /// What a row of a table takes on its way to a cache in the fastest device, or back, beside its bytes: policy, map, slot.
+  std::chrono::nanoseconds row_read{1000}, row_write{1000};
   /// Devices on one link share it: bytes that go over it take their time one after the other. Empty: its own.
   std::string link;
   bool addressable = true;
@@ -59,6 +61,8 @@ struct Machine {
   double operations = 0;  ///< of floating point, in single precision, all cores
   /// Share of a kernel's speed that is lost while a mover copies.
   double lost_to_mover = 0;
+  /// What it takes a gather to find a row in a cache; in a table that is whole it knows where it is.
+  std::chrono::nanoseconds row_lookup{10};
   std::vector<Device> devices;
   std::vector<OpCost> ops;
   std::vector<SlowDown> slow_downs;

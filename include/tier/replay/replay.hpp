@@ -8,6 +8,7 @@
 #include <tier/manager/statistics.hpp>
 #include <tier/policy/future_uses.hpp>
 #include <tier/policy/policy.hpp>
+#include <tier/policy/row_policy.hpp>
 #include <tier/replay/machine.hpp>
 #include <tier/trace/trace.hpp>
 
@@ -26,6 +27,9 @@ struct SimulatedTier {
   Bytes size;
 };
 
+/// Makes the policy of a table's rows. \param future  the ids that its gathers will ask for, for `belady`
+using RowPolicyFactory = std::function<std::unique_ptr<RowPolicy>(std::vector<RowId> future)>;
+
 struct Options {
   /// Over the whole trace. Where there are several, the first warms up and is not counted.
   unsigned passes = 2;
@@ -34,7 +38,13 @@ struct Options {
   /// What a kernel creates or overwrites is fetched first, as if its old contents counted; new objects have undefined ones
   /// where the policy places them. CachedArrays' mode 0, which imitates a cache, does so.
   bool copies_new_objects = false;
-  Observer* observer = nullptr;  ///< told of all that happens, in virtual time
+  /// Of the tables whose rows the trace lists (`trace::tables_of`): they have a cache of rows each in the fastest tier, as far as
+  /// they are not whole there, and live in the next one with room. Null: what is done with rows takes what it took in the trace.
+  RowPolicyFactory row_policy{};
+  unsigned row_lookahead = 0;  ///< gathers of a table that are announced, and whose rows are prefetched
+  /// Of the fastest tier, for all tables; none: what other objects leave at the peak.
+  std::optional<Bytes> row_memory{};
+  Observer* observer = nullptr;  ///< told of all that happens but to rows, in virtual time
   /// Called after each kernel with its number; for progress and for tests.
   std::function<void(std::uint64_t kernel, const Manager&)> after_kernel{};
 };
@@ -50,6 +60,16 @@ struct Traffic {
 /// Of a hardware cache, in accesses of 64 B by kernels.
 struct CacheCounts {
   std::uint64_t hits = 0, clean_misses = 0, dirty_misses = 0;
+};
+
+/// Of tables, in rows, each as often as it is used or moves.
+struct RowCounts {
+  double asked = 0;     ///< by gathers
+  double hits = 0;      ///< of these, found in the fastest tier, or on their way
+  double in_place = 0;  ///< gathered or updated where they live
+  double read = 0;      ///< moved to the fastest tier
+  double written = 0;   ///< moved back
+  double waiting = 0;   ///< s, for rows
 };
 
 /// Per iteration, as the mean of those that are counted; times in seconds of virtual time.
@@ -69,13 +89,14 @@ struct Result {
   double lower_bound = 0;
   std::uint64_t events = 0;            ///< replayed in all passes
   std::optional<CacheCounts> cache{};  ///< where there was one
+  std::optional<RowCounts> rows{};     ///< where tables were replayed; their times and bytes are in those above
 };
 
 /// Makes the policy. \param future  for `belady`; valid while the policy lives
 using PolicyFactory = std::function<std::unique_ptr<Policy>(const FutureUses& future)>;
 
-/// \throws  `ConfigError` for tiers that the machine lacks or that are none; `OutOfTierMemory` where a kernel's operands do
-///          not fit, naming the kernel
+/// \throws  `ConfigError` for tiers that the machine lacks or that are none, or for a row that its table lacks;
+///          `OutOfTierMemory` where a kernel's operands do not fit, naming the kernel, or the tables' least caches
 /// \threadsafety  Safe at once; a trace may be shared.
 [[nodiscard]] TIER_EXPORT Result run(const trace::Trace& trace, const Machine& machine,
                                      const std::vector<SimulatedTier>& tiers, const PolicyFactory& policy,

@@ -30,6 +30,9 @@ struct RuntimeOptions {
   std::optional<WindowMode> windows{};  ///< none: full where the system permits it, else restricted
   /// A file that all of the runtime is recorded into, see `trace/recorder.hpp`; empty: that of `TIER_TRACE`, if it is set.
   std::string trace{};
+  /// With the rows of tables that are gathered and updated, for replays (`trace::RecorderOptions::rows`); none: as
+  /// `TIER_TRACE_ROWS` says, 1 or 0.
+  std::optional<bool> trace_rows{};
   /// Told of objects that outlive the runtime, once they have been named on stderr. By default checked builds abort.
   std::function<void(std::span<const std::string> names)> on_survivors{};
 };

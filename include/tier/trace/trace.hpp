@@ -127,13 +127,14 @@ struct Fault {
   std::chrono::nanoseconds start{};
   friend bool operator==(const Fault&, const Fault&) = default;
 };
-/// Rows of a table that were gathered or updated.
+/// Rows of a table that were gathered, or updated.
 struct RowAccess {
   std::uint64_t sequence = 0;
   NameIndex table = 0;
   std::uint64_t count = 0;
   std::chrono::nanoseconds start{};
   Range rows;  ///< which, or none where only their count is known
+  bool updates = false;
   friend bool operator==(const RowAccess&, const RowAccess&) = default;
 };
 /// Of the header, or of the configuration: tiers, models, policy, options.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Which rows of a table are in a cache, as a real policy decides it: `table/row_cache.hpp` without bytes and threads.
+#include <tier/policy/row_policy.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "table/row_layout.hpp"
+
+namespace tier::replay {
+
+/// What one call has moved, and what it is to wait for. Rows count as often as they move; of a tier that moves blocks bytes
+/// are theirs.
+struct RowMoves {
+  std::uint64_t hits = 0;         ///< rows asked for that were there, or on their way
+  std::uint64_t read_rows = 0;    ///< to slots, or through staging
+  std::uint64_t read_bytes = 0;   ///< with what completes blocks that are written
+  std::uint64_t written_rows = 0;
+  std::uint64_t written_bytes = 0;
+  std::uint64_t in_place_rows = 0;  ///< used in the slow tier
+  std::uint64_t ready_at = 0;       ///< the latest time at which a row that was on its way is there, ns
+
+  RowMoves& operator+=(const RowMoves& other) noexcept;
+};
+
+/// The batches of a table, from 1 on, are announced, perhaps prefetched, gathered, perhaps updated, and end, in the order of
+/// their numbers. All rows of one batch are held until its end, as far as they fit.
+class CachedRows final : private RowFacts {
+ public:
+  /// \param slots  above 0
+  CachedRows(const tier::detail::RowLayout& layout, SlotId slots, std::unique_ptr<RowPolicy> policy);
+
+  [[nodiscard]] bool uses_in_place() const noexcept { return in_place_; }
+  /// \pre  No more than 255 others are open.
+  void announce(BatchNumber batch, std::span<const RowId> ids);
+  /// Goes on with the announced batches until there is no room without taking what is held.
+  /// \param ready_at  called with what has moved since the last call, for each row; returns when it is there
+  void prefetch(auto&& ready_at) {
+    for (auto& batch : open_) {
+      for (; batch.prefetched < batch.rows.size(); ++batch.prefetched) {
+        RowMoves moves;
+        const auto slot = fetch_ahead(batch, moves);
+        if (slot == no_slot) return;
+        if (moves.read_rows > 0) states_[slot].ready_at = ready_at(moves);
+      }
+    }
+  }
+  /// Ends the batches before.
+  [[nodiscard]] RowMoves gather(BatchNumber batch, std::span<const RowId> ids);
+  /// Of the batch gathered last, which ends.
+  [[nodiscard]] RowMoves update(std::span<const RowId> ids);
+
+ private:
+  struct Slot {
+    RowId row = 0;
+    BatchNumber hold = 0;  ///< the last that wants it kept
+    bool dirty = false;
+    std::uint64_t ready_at = 0;
+  };
+  struct Batch {
+    BatchNumber number = 0;
+    std::vector<RowId> rows{};  ///< each once, ascending
+    std::size_t prefetched = 0;
+  };
+  class MayGo;
+
+  [[nodiscard]] SlotId slot_of(RowId row) const noexcept override { return map_[row]; }
+  [[nodiscard]] bool is_held(const Slot& slot) const noexcept { return slot.hold >= first_open_ && slot.hold != 0; }
+  [[nodiscard]] SlotId fetch_ahead(const Batch& batch, RowMoves& moves);
+  [[nodiscard]] SlotId insert(RowId row, RoomFor purpose, BatchNumber hold, RowMoves& moves);
+  void evict(SlotId slot, RowMoves& moves);
+  void write_back(RowId row, RowMoves& moves);
+  void read(RowId row, RowMoves& moves);
+  void end_before(BatchNumber batch);
+
+  tier::detail::RowLayout layout_;
+  std::unique_ptr<RowPolicy> policy_;
+  bool in_place_;
+  std::vector<SlotId> map_;  // by row
+  std::vector<Slot> states_;
+  std::vector<SlotId> free_;
+  std::deque<Batch> open_;        // announced and not over
+  BatchNumber first_open_ = 1;    // those below are over
+  RowId last_block_ = std::numeric_limits<RowId>::max();  // read by this call
+};
+
+}  // namespace tier::replay

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "replay/row_tables.hpp"
+
+#include <tier/core/error.hpp>
+#include <tier/table/cache_advisor.hpp>
+#include <tier/table/miss_ratio_curve.hpp>
+#include <tier/table/table_options.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "table/table_plan.hpp"
+
+namespace tier::replay {
+namespace {
+
+constexpr std::size_t alignment = 4096;
+constexpr std::size_t rows_followed = 8192;
+constexpr double ns = 1e9;  // a second's
+
+TableOptions options_of(const trace::Trace& trace, const trace::Table& table) {
+  TableOptions options;
+  options.rows = table.rows;
+  options.dim = (table.row.count + sizeof(float) - 1) / sizeof(float);
+  options.name = trace.name(table.name);
+  return options;
+}
+
+/// With blanks as a token has them.
+bool is_same_name(std::string_view name, std::string_view token) {
+  return std::ranges::equal(name, token, [](char c, char t) { return c == t || ((c == ' ' || c == '\t') && t == '_'); });
+}
+
+std::vector<RowId> ids_of(const trace::Trace& trace, const trace::RowAccess& access, std::uint64_t rows) {
+  std::vector<RowId> ids;
+  ids.reserve(access.rows.count);
+  for (const auto row : trace.rows_of(access)) {
+    if (row >= rows)
+      throw ConfigError{"table " + std::string{trace.name(access.table)} + " of " + std::to_string(rows) +
+                        " rows has no row " + std::to_string(row)};
+    ids.push_back(static_cast<RowId>(row));
+  }
+  return ids;
+}
+
+/// By need; what is left after that in equal parts.
+std::vector<Bytes> shares_of(const std::vector<MissRatioCurve>& curves, Bytes memory) {
+  std::vector<Bytes> shares;
+  try {
+    shares = share_by_need(curves, memory);
+  } catch (const ConfigError& error) {
+    throw OutOfTierMemory{error.what()};
+  }
+  auto rest = memory - std::accumulate(shares.begin(), shares.end(), Bytes{});
+  std::size_t left = shares.size();
+  for (std::size_t t = 0; t < shares.size(); ++t, --left) {
+    const auto whole = curves[t].sizes.back().bytes;
+    const auto more = std::min(whole - std::min(whole, shares[t]), Bytes{rest.count / left});
+    shares[t] += more;
+    rest -= more;
+  }
+  return shares;
+}
+
+std::uint64_t whole_ns(double time) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, time))); }
+
+}  // namespace
+
+std::vector<bool> tensors_of_tables(const trace::Trace& trace, const std::vector<trace::Table>& tables) {
+  std::vector<bool> found(trace.tensors().size());
+  constexpr std::string_view slots = ".slots";
+  for (std::size_t t = 0; t < found.size(); ++t) {
+    auto name = trace.name(trace.tensors()[t].name);
+    if (name.ends_with(slots)) name.remove_suffix(slots.size());
+    found[t] = std::ranges::any_of(
+        tables, [&](const trace::Table& table) { return is_same_name(name, trace.name(table.name)); });
+  }
+  return found;
+}
+
+RowTables::RowTables(const trace::Trace& trace, std::vector<trace::Table> tables, const Machine& machine,
+                     const std::vector<const Device*>& devices, const Options& options, Bytes memory,
+                     Manager& manager)
+    : trace_{trace},
+      machine_{machine},
+      devices_{devices},
+      lookahead_{options.row_lookahead},
+      tables_(tables.size()),
+      by_tier_(devices.size()) {
+  for (std::size_t t = 0; t < tables.size(); ++t) by_name_.emplace(tables[t].name, t);
+  read_trace(trace, tables);
+  for (auto& table : tables_) table.all = static_cast<BatchNumber>(table.gathers.size() * options.passes);
+  share(tables, options, memory, manager);
+}
+
+void RowTables::read_trace(const trace::Trace& trace, const std::vector<trace::Table>& tables) {
+  for (const auto event : trace.events()) {
+    if (event.kind != trace::EventKind::RowAccess) continue;
+    const auto& access = trace.row_access(event);
+    const auto found = by_name_.find(access.table);
+    if (found == by_name_.end() || access.updates) continue;
+    tables_[found->second].gathers.push_back(ids_of(trace, access, tables[found->second].rows));
+  }
+}
+
+void RowTables::share(const std::vector<trace::Table>& tables, const Options& options, Bytes memory,
+                      Manager& manager) {
+  std::vector<TableOptions> all;
+  std::vector<MissRatioCurve> curves;
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    std::vector<RowId> future;
+    for (unsigned pass = 0; pass < options.passes; ++pass)
+      for (const auto& ids : tables_[t].gathers) future.insert(future.end(), ids.begin(), ids.end());
+    auto& o = all.emplace_back(options_of(trace_, tables[t]));
+    o.policy = options.row_policy(std::move(future));
+    o.sample = rows_followed;
+    CacheAdvisor advisor{manager, o};
+    for (const auto& ids : tables_[t].gathers) advisor.note(ids);
+    curves.push_back(advisor.advise());
+  }
+  const auto shares = shares_of(curves, memory);
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    auto& table = tables_[t];
+    all[t].budget = shares[t];
+    auto plan = tier::detail::plan_table(manager, all[t]);
+    table.home = plan.storage.tier_index();
+    table.storage = std::move(plan.storage);
+    table.block_bytes = plan.layout.block_bytes;
+    table.row_bytes = plan.layout.row_bytes;
+    if (plan.whole) continue;
+    table.slots = manager.place({plan.shape.bytes(plan.layout)}, alignment, Manager::fastest(),
+                                all[t].name + ".slots");
+    table.rows.emplace(plan.layout, plan.shape.slots, std::move(all[t].policy));
+  }
+}
+
+std::uint64_t RowTables::use(const trace::RowAccess& access, std::uint64_t now) {
+  const auto found = by_name_.find(access.table);
+  if (found == by_name_.end()) return 0;
+  auto& table = tables_[found->second];
+  counts_.asked += access.updates ? 0 : access.rows.count;
+  if (!table.rows) {
+    if (!access.updates) counts_.moves.hits += access.rows.count;
+    return 0;
+  }
+  return access.updates ? update(table, access, now) : gather(table, now);
+}
+
+std::uint64_t RowTables::gather(Table& table, std::uint64_t now) {
+  const auto& ids = table.gathers[table.gathered % table.gathers.size()];
+  const BatchNumber batch = ++table.gathered;
+  for (const auto last = std::min(table.all, batch + lookahead_); lookahead_ > 0 && table.announced < last;) {
+    const auto next = ++table.announced;
+    table.rows->announce(next, table.gathers[(next - 1) % table.gathers.size()]);
+  }
+  prefetch(table, now);
+  const auto looking_up = static_cast<double>(ids.size()) * static_cast<double>(machine_.row_lookup.count());
+  counts_.working += looking_up;
+  const auto taken = whole_ns(looking_up) + carried_out(table, table.rows->gather(batch, ids), now);
+  prefetch(table, now + taken);
+  return taken;
+}
+
+std::uint64_t RowTables::update(Table& table, const trace::RowAccess& access, std::uint64_t now) {
+  ids_.clear();
+  for (const auto row : trace_.rows_of(access)) ids_.push_back(static_cast<RowId>(row));
+  const auto taken = carried_out(table, table.rows->update(ids_), now);
+  prefetch(table, now + taken);
+  return taken;
+}
+
+/// \return  the ns until it is
+std::uint64_t RowTables::carried_out(const Table& table, const RowMoves& moves, std::uint64_t now) {
+  count(table, moves);
+  const double in_place = static_cast<double>(moves.in_place_rows) * in_place_ns(table);
+  counts_.working += in_place;
+  if (table.rows->uses_in_place()) {  // what is promoted moves beside the program
+    thread_free_ = std::max(thread_free_, static_cast<double>(now)) + moving_ns(table, moves);
+    return whole_ns(in_place);
+  }
+  const double late = moves.ready_at > now ? static_cast<double>(moves.ready_at - now) : 0;
+  const double waited = late + moving_ns(table, moves);
+  counts_.waiting += waited;
+  return whole_ns(in_place + waited);
+}
+
+void RowTables::prefetch(Table& table, std::uint64_t now) {
+  table.rows->prefetch([&](const RowMoves& moves) {
+    count(table, moves);
+    thread_free_ = std::max(thread_free_, static_cast<double>(now)) + moving_ns(table, moves);
+    return whole_ns(thread_free_);
+  });
+}
+
+void RowTables::count(const Table& table, const RowMoves& moves) {
+  counts_.moves += moves;
+  by_tier_[table.home] += moves;
+  counts_.moving += moving_ns(table, moves);
+}
+
+/// By one thread, as a mover. Reads of devices with blocks are in flight together.
+double RowTables::moving_ns(const Table& table, const RowMoves& moves) const noexcept {
+  const Device &slow = *devices_[table.home], &fast = *devices_.front();
+  const auto way = [&](std::uint64_t rows, std::uint64_t bytes, double rate, auto each) {
+    const auto blocks = static_cast<double>(bytes) / static_cast<double>(table.block_bytes);
+    const double bytes_ns = std::max(static_cast<double>(bytes) / rate * ns,
+                                     blocks * static_cast<double>(slow.latency.count()) / slow.parallelism);
+    return bytes_ns + static_cast<double>(rows) * static_cast<double>(each.count());
+  };
+  return way(moves.read_rows, moves.read_bytes, std::min(slow.mover_read, fast.mover_write), slow.row_read) +
+         way(moves.written_rows, moves.written_bytes, std::min(slow.mover_write, fast.mover_read), slow.row_write);
+}
+
+/// Of a row in slow memory, beyond what it takes in fast memory.
+double RowTables::in_place_ns(const Table& table) const noexcept {
+  const auto time = [&](const Device& device) {
+    return std::max(static_cast<double>(table.row_bytes) / device.read * ns,
+                    static_cast<double>(device.latency.count()) / device.parallelism);
+  };
+  return std::max(0.0, time(*devices_[table.home]) - time(*devices_.front()));
+}
+
+std::uint64_t RowTables::busy(std::uint64_t begin, std::uint64_t end) const noexcept {
+  return whole_ns(std::min(thread_free_, static_cast<double>(end)) - static_cast<double>(begin));
+}
+
+}  // namespace tier::replay

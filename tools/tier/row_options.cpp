@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "row_options.hpp"
+
+#include <tier/core/policy_spec.hpp>
+#include <tier/runtime/row_policies.hpp>
+#include <tier/trace/tables.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace tier::tool {
+namespace {
+
+constexpr const char* knows_the_future = "belady";
+
+bool is_row_policy(const std::string& name) {
+  return name == knows_the_future || std::ranges::count(row_policy_names(), name) > 0;
+}
+
+std::unique_ptr<RowPolicy> make(const std::string& name, std::vector<RowId> future) {
+  return name == knows_the_future ? make_belady_rows(std::move(future)) : make_row_policy(name);
+}
+
+}  // namespace
+
+void add_row_options(CLI::App& command, RowOptions& options) {
+  command.add_option("--row-policy", options.policy,
+                     fmt::format("Of tables' rows: {}, belady [--policy's namesake, else hint_aware]",
+                                 fmt::join(row_policy_names(), ", ")));
+  command
+      .add_option("--lookahead", options.lookahead, "Gathers of each table whose rows are prefetched ahead of it")
+      ->check(CLI::Range(0U, 255U))
+      ->capture_default_str();
+}
+
+void set_rows(const RowOptions& options, const std::string& policy, replay::Options& replay) {
+  const auto namesake = parse_policy(policy).name;
+  const auto name = !options.policy.empty() ? options.policy : is_row_policy(namesake) ? namesake : "hint_aware";
+  if (name != knows_the_future) (void)make_row_policy(name);  // or it is refused now
+  replay.row_policy = [name](std::vector<RowId> future) { return make(name, std::move(future)); };
+  replay.row_lookahead = options.lookahead;
+}
+
+void warn_of_missing_rows(const trace::Trace& trace) {
+  const bool gathers = std::ranges::any_of(
+      trace.events(), [](const trace::Event e) { return e.kind == trace::EventKind::RowAccess; });
+  if (gathers && trace::tables_of(trace).empty())
+    std::fputs("tier: the trace has gathers of tables, but not of which rows: what these would wait for is left out. "
+               "TIER_TRACE_ROWS=1 has them recorded\n",
+               stderr);
+}
+
+}  // namespace tier::tool
