@@ -125,7 +125,8 @@ SlotId CachedRows::insert(RowId row, RoomFor purpose, BatchNumber hold, RowMoves
     free_.pop_back();
   } else {
     slot = policy_->victim(MayGo{*this, false, hold}, row, purpose);
-    if (slot == no_slot && purpose == RoomFor::Miss) slot = policy_->victim(MayGo{*this, true, hold}, row, purpose);
+    if (slot == no_slot && purpose == RoomFor::Miss)
+      slot = policy_->victim(MayGo{*this, true, hold}, row, purpose);
     if (slot == no_slot) return no_slot;
     evict(slot, moves);
   }

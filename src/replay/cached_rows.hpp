@@ -17,9 +17,9 @@ namespace tier::replay {
 /// What one call has moved, and what it is to wait for. Rows count as often as they move; of a tier that moves blocks bytes
 /// are theirs.
 struct RowMoves {
-  std::uint64_t hits = 0;         ///< rows asked for that were there, or on their way
-  std::uint64_t read_rows = 0;    ///< to slots, or through staging
-  std::uint64_t read_bytes = 0;   ///< with what completes blocks that are written
+  std::uint64_t hits = 0;        ///< rows asked for that were there, or on their way
+  std::uint64_t read_rows = 0;   ///< to slots, or through staging
+  std::uint64_t read_bytes = 0;  ///< with what completes blocks that are written
   std::uint64_t written_rows = 0;
   std::uint64_t written_bytes = 0;
   std::uint64_t in_place_rows = 0;  ///< used in the slow tier
@@ -70,7 +70,9 @@ class CachedRows final : private RowFacts {
   class MayGo;
 
   [[nodiscard]] SlotId slot_of(RowId row) const noexcept override { return map_[row]; }
-  [[nodiscard]] bool is_held(const Slot& slot) const noexcept { return slot.hold >= first_open_ && slot.hold != 0; }
+  [[nodiscard]] bool is_held(const Slot& slot) const noexcept {
+    return slot.hold >= first_open_ && slot.hold != 0;
+  }
   [[nodiscard]] SlotId fetch_ahead(const Batch& batch, RowMoves& moves);
   [[nodiscard]] SlotId insert(RowId row, RoomFor purpose, BatchNumber hold, RowMoves& moves);
   void evict(SlotId slot, RowMoves& moves);
@@ -84,8 +86,8 @@ class CachedRows final : private RowFacts {
   std::vector<SlotId> map_;  // by row
   std::vector<Slot> states_;
   std::vector<SlotId> free_;
-  std::deque<Batch> open_;        // announced and not over
-  BatchNumber first_open_ = 1;    // those below are over
+  std::deque<Batch> open_;                                // announced and not over
+  BatchNumber first_open_ = 1;                            // those below are over
   RowId last_block_ = std::numeric_limits<RowId>::max();  // read by this call
 };
 

@@ -31,7 +31,8 @@ TableOptions options_of(const trace::Trace& trace, const trace::Table& table) {
 
 /// With blanks as a token has them.
 bool is_same_name(std::string_view name, std::string_view token) {
-  return std::ranges::equal(name, token, [](char c, char t) { return c == t || ((c == ' ' || c == '\t') && t == '_'); });
+  return std::ranges::equal(name, token,
+                            [](char c, char t) { return c == t || ((c == ' ' || c == '\t') && t == '_'); });
 }
 
 std::vector<RowId> ids_of(const trace::Trace& trace, const trace::RowAccess& access, std::uint64_t rows) {
@@ -131,8 +132,8 @@ void RowTables::share(const std::vector<trace::Table>& tables, const Options& op
     table.block_bytes = plan.layout.block_bytes;
     table.row_bytes = plan.layout.row_bytes;
     if (plan.whole) continue;
-    table.slots = manager.place({plan.shape.bytes(plan.layout)}, alignment, Manager::fastest(),
-                                all[t].name + ".slots");
+    table.slots =
+        manager.place({plan.shape.bytes(plan.layout)}, alignment, Manager::fastest(), all[t].name + ".slots");
     table.rows.emplace(plan.layout, plan.shape.slots, std::move(all[t].policy));
   }
 }
@@ -211,7 +212,8 @@ double RowTables::moving_ns(const Table& table, const RowMoves& moves) const noe
     return bytes_ns + static_cast<double>(rows) * static_cast<double>(each.count());
   };
   return way(moves.read_rows, moves.read_bytes, std::min(slow.mover_read, fast.mover_write), slow.row_read) +
-         way(moves.written_rows, moves.written_bytes, std::min(slow.mover_write, fast.mover_read), slow.row_write);
+         way(moves.written_rows, moves.written_bytes, std::min(slow.mover_write, fast.mover_read),
+             slow.row_write);
 }
 
 /// Of a row in slow memory, beyond what it takes in fast memory.

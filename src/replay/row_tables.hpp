@@ -16,7 +16,8 @@
 namespace tier::replay {
 
 /// Which tensors are of tables whose rows a trace lists: where their rows live, and their slots. By name.
-[[nodiscard]] std::vector<bool> tensors_of_tables(const trace::Trace& trace, const std::vector<trace::Table>& tables);
+[[nodiscard]] std::vector<bool> tensors_of_tables(const trace::Trace& trace,
+                                                  const std::vector<trace::Table>& tables);
 
 /// The caches of all tables, beside a thread of their own that carries out prefetches and promotions, as `TableContext` has
 /// one. Tables share their memory by need, as `share_by_need` tells from all gathers of the trace.
@@ -33,7 +34,8 @@ class RowTables {
   /// \param memory  of the fastest tier, for all of them
   /// \throws        `ConfigError` for rows that a table lacks; `OutOfTierMemory`
   RowTables(const trace::Trace& trace, std::vector<trace::Table> tables, const Machine& machine,
-            const std::vector<const Device*>& devices, const Options& options, Bytes memory, Manager& manager);
+            const std::vector<const Device*>& devices, const Options& options, Bytes memory,
+            Manager& manager);
 
   /// A gather or an update begins.
   /// \return  the ns until it is over, beyond what the recorded program has taken
@@ -49,11 +51,11 @@ class RowTables {
   struct Table {
     PlacedStorage storage{}, slots{};
     TierIndex home = 0;
-    std::optional<CachedRows> rows{};              ///< none: it is whole
-    std::vector<std::vector<RowId>> gathers{};     ///< of the trace, in order
+    std::optional<CachedRows> rows{};           ///< none: it is whole
+    std::vector<std::vector<RowId>> gathers{};  ///< of the trace, in order
     std::size_t row_bytes = 0, block_bytes = 0;
-    BatchNumber gathered = 0, announced = 0;       ///< batches, in all passes
-    BatchNumber all = 0;                           ///< that there will be
+    BatchNumber gathered = 0, announced = 0;  ///< batches, in all passes
+    BatchNumber all = 0;                      ///< that there will be
   };
 
   void read_trace(const trace::Trace& trace, const std::vector<trace::Table>& tables);

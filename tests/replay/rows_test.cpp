@@ -60,7 +60,8 @@ struct Moved {
 };
 
 /// Every batch is gathered, and every second one updated; as many as `ahead` are prefetched before.
-Moved by_a_table(const Batches& batches, const std::string& policy, RowId rows, SlotId slots, std::size_t ahead) {
+Moved by_a_table(const Batches& batches, const std::string& policy, RowId rows, SlotId slots,
+                 std::size_t ahead) {
   RuntimeOptions options;
   options.tiers = {tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)};
   options.threads = 1;
@@ -79,13 +80,15 @@ Moved by_a_table(const Batches& batches, const std::string& policy, RowId rows, 
     table.settle();
     auto batch = table.batch(batches[b]);
     batch.gather(out);
-    if (b % 2 == 0) batch.update(out, [](std::span<float>, std::span<float>, std::span<const float>) noexcept {});
+    if (b % 2 == 0)
+      batch.update(out, [](std::span<float>, std::span<float>, std::span<const float>) noexcept {});
   }
   const auto counts = table.statistics();
   return {counts.missed_rows + counts.prefetched_rows, counts.written_rows};
 }
 
-Moved by_a_replay(const Batches& batches, const std::string& policy, RowId rows, SlotId slots, std::size_t ahead) {
+Moved by_a_replay(const Batches& batches, const std::string& policy, RowId rows, SlotId slots,
+                  std::size_t ahead) {
   TableOptions options;
   options.rows = rows;
   options.dim = dim;
@@ -187,8 +190,10 @@ TEST_CASE("a replay prefetches the rows that a table prefetches") {
     CAPTURE(slots);
     const auto real = by_a_table(batches, "hint_aware", rows, slots, 3);
     const auto replayed = by_a_replay(batches, "hint_aware", rows, slots, 3);
-    CHECK(static_cast<double>(replayed.read) == doctest::Approx(static_cast<double>(real.read)).epsilon(0.02));
-    CHECK(static_cast<double>(replayed.written) == doctest::Approx(static_cast<double>(real.written)).epsilon(0.05));
+    CHECK(static_cast<double>(replayed.read) ==
+          doctest::Approx(static_cast<double>(real.read)).epsilon(0.02));
+    CHECK(static_cast<double>(replayed.written) ==
+          doctest::Approx(static_cast<double>(real.written)).epsilon(0.05));
   }
 }
 
@@ -229,7 +234,8 @@ TEST_CASE("rows take the time that the machine says") {
   CHECK(whole.seconds == without.seconds);
 }
 
-TEST_CASE("more memory for tables never makes lru read more, belady reads least, and prefetches save waiting") {
+TEST_CASE(
+    "more memory for tables never makes lru read more, belady reads least, and prefetches save waiting") {
   const auto seed = test::seed();
   CAPTURE(seed);
   std::mt19937_64 random{seed};
@@ -258,8 +264,9 @@ TEST_CASE("rows that a table lacks are refused, and so is memory in which no cac
   CHECK(message_of<ConfigError>([&] { (void)run(trace, options_of("lru", 1_MiB)); }) ==
         "table items of 20000 rows has no row 20000");
   const auto right = trace_of(text_of({{7}}, 20'000));
-  CHECK(message_of<OutOfTierMemory>([&] { (void)run(right, options_of("lru", 1_KiB)); })
-            .starts_with("a budget of 1KiB for 1 tables is below the "));
+  CHECK(message_of<OutOfTierMemory>([&] {
+          (void)run(right, options_of("lru", 1_KiB));
+        }).starts_with("a budget of 1KiB for 1 tables is below the "));
 }
 
 TEST_CASE("a recording with its rows replays with less fast memory than it had") {

@@ -32,7 +32,8 @@ class Rows {
   /// \param slots  as many as there are rows: it is whole
   Rows(const std::shared_ptr<TableContext>& context, std::uint64_t rows, std::uint64_t slots, TierIndex slow)
       : table_{context, options(rows, slots, slow)}, out_(batch * dim) {
-    for (std::uint64_t asked = 0; asked < 4 * slots; asked += batch) gather();  // the caches are as they will be
+    for (std::uint64_t asked = 0; asked < 4 * slots; asked += batch)
+      gather();  // the caches are as they will be
   }
 
   /// ns of a gather, or of a gather and an update, the median of some, and what a row of them has moved.
@@ -89,7 +90,8 @@ void measure_rows(const std::shared_ptr<Manager>& manager, replay::Machine& mach
   const auto context = std::make_shared<TableContext>(manager);
   constexpr std::uint64_t most = 64 << 20;  // bytes: of which no cache holds much
   const auto rows_in = [&](TierIndex tier) {
-    return std::max<std::uint64_t>(2 * batch, std::min(most, manager->tier(tier).capacity().count / 4) / row_bytes);
+    return std::max<std::uint64_t>(2 * batch,
+                                   std::min(most, manager->tier(tier).capacity().count / 4) / row_bytes);
   };
   const auto rows = rows_in(Manager::fastest());
   const auto whole = Rows{context, rows, rows, 0}.take(false).gathering / batch;
@@ -101,7 +103,8 @@ void measure_rows(const std::shared_ptr<Manager>& manager, replay::Machine& mach
     const auto found = whole + static_cast<double>(machine.row_lookup.count());
     Rows some{context, all, all / 8, tier};
     const auto clean = some.take(false), dirty = some.take(true);
-    const auto moved = device.addressable ? row_bytes : std::max(row_bytes, manager->tier(tier).model().granularity.count);
+    const auto moved =
+        device.addressable ? row_bytes : std::max(row_bytes, manager->tier(tier).model().granularity.count);
     const auto bytes_ns = [&](double rate) {  // as a replay counts them
       return std::max(static_cast<double>(moved) / rate * ns,
                       static_cast<double>(device.latency.count()) / device.parallelism);
@@ -109,8 +112,9 @@ void measure_rows(const std::shared_ptr<Manager>& manager, replay::Machine& mach
     const auto read = (clean.gathering - found * (batch - clean.misses)) / clean.misses;
     device.row_read = whole_ns(read - bytes_ns(device.mover_read));
     if (dirty.writes > 0)
-      device.row_write = whole_ns((dirty.gathering - found * (batch - dirty.misses) - read * dirty.misses) / dirty.writes -
-                                  bytes_ns(device.mover_write));
+      device.row_write =
+          whole_ns((dirty.gathering - found * (batch - dirty.misses) - read * dirty.misses) / dirty.writes -
+                   bytes_ns(device.mover_write));
   }
 }
 

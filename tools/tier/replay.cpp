@@ -64,13 +64,13 @@ void print(const replay::CacheCounts& cache) {
 }
 
 void print_rows(const std::vector<Run>& runs) {
-  fmt::print("\n{:<28}{:>6}{:>14}{:>8}{:>12}{:>14}{:>14}{:>11}\n", "rows of tables", "mode", "gathered", "there %",
-             "in place", "moved here", "moved back", "waiting");
+  fmt::print("\n{:<28}{:>6}{:>14}{:>8}{:>12}{:>14}{:>14}{:>11}\n", "rows of tables", "mode", "gathered",
+             "there %", "in place", "moved here", "moved back", "waiting");
   for (const auto& [policy, mode, r] : runs)
     if (r.rows)
-      fmt::print("{:<28}{:>6}{:>14.0f}{:>8.1f}{:>12.0f}{:>14.0f}{:>14.0f}{:>11.4g}\n", policy, mode, r.rows->asked,
-                 r.rows->asked > 0 ? 100 * r.rows->hits / r.rows->asked : 100.0, r.rows->in_place, r.rows->read,
-                 r.rows->written, r.rows->waiting);
+      fmt::print("{:<28}{:>6}{:>14.0f}{:>8.1f}{:>12.0f}{:>14.0f}{:>14.0f}{:>11.4g}\n", policy, mode,
+                 r.rows->asked, r.rows->asked > 0 ? 100 * r.rows->hits / r.rows->asked : 100.0,
+                 r.rows->in_place, r.rows->read, r.rows->written, r.rows->waiting);
 }
 
 void print(const std::vector<Run>& runs) {
@@ -114,12 +114,9 @@ nlohmann::ordered_json to_json(const Run& run) {
   json["inputs_fast_share"] = r.inputs_fast_share;
   json["outputs_fast_share"] = r.outputs_fast_share;
   if (r.rows)
-    json["rows"] = {{"gathered", r.rows->asked},
-                    {"hits", r.rows->hits},
-                    {"in_place", r.rows->in_place},
-                    {"read", r.rows->read},
-                    {"written", r.rows->written},
-                    {"waiting_s", r.rows->waiting}};
+    json["rows"] = {{"gathered", r.rows->asked},    {"hits", r.rows->hits},
+                    {"in_place", r.rows->in_place}, {"read", r.rows->read},
+                    {"written", r.rows->written},   {"waiting_s", r.rows->waiting}};
   if (r.cache)
     json["cache"] = {{"hits", r.cache->hits},
                      {"clean_misses", r.cache->clean_misses},

@@ -31,14 +31,17 @@ void add_row_options(CLI::App& command, RowOptions& options) {
                      fmt::format("Of tables' rows: {}, belady [--policy's namesake, else hint_aware]",
                                  fmt::join(row_policy_names(), ", ")));
   command
-      .add_option("--lookahead", options.lookahead, "Gathers of each table whose rows are prefetched ahead of it")
+      .add_option("--lookahead", options.lookahead,
+                  "Gathers of each table whose rows are prefetched ahead of it")
       ->check(CLI::Range(0U, 255U))
       ->capture_default_str();
 }
 
 void set_rows(const RowOptions& options, const std::string& policy, replay::Options& replay) {
   const auto namesake = parse_policy(policy).name;
-  const auto name = !options.policy.empty() ? options.policy : is_row_policy(namesake) ? namesake : "hint_aware";
+  const auto name = !options.policy.empty()   ? options.policy
+                    : is_row_policy(namesake) ? namesake
+                                              : "hint_aware";
   if (name != knows_the_future) (void)make_row_policy(name);  // or it is refused now
   replay.row_policy = [name](std::vector<RowId> future) { return make(name, std::move(future)); };
   replay.row_lookahead = options.lookahead;
@@ -48,9 +51,11 @@ void warn_of_missing_rows(const trace::Trace& trace) {
   const bool gathers = std::ranges::any_of(
       trace.events(), [](const trace::Event e) { return e.kind == trace::EventKind::RowAccess; });
   if (gathers && trace::tables_of(trace).empty())
-    std::fputs("tier: the trace has gathers of tables, but not of which rows: what these would wait for is left out. "
-               "TIER_TRACE_ROWS=1 has them recorded\n",
-               stderr);
+    std::fputs(
+        "tier: the trace has gathers of tables, but not of which rows: what these would wait for is left "
+        "out. "
+        "TIER_TRACE_ROWS=1 has them recorded\n",
+        stderr);
 }
 
 }  // namespace tier::tool

@@ -89,7 +89,7 @@ struct Result {
   double lower_bound = 0;
   std::uint64_t events = 0;            ///< replayed in all passes
   std::optional<CacheCounts> cache{};  ///< where there was one
-  std::optional<RowCounts> rows{};     ///< where tables were replayed; their times and bytes are in those above
+  std::optional<RowCounts> rows{};  ///< where tables were replayed; their times and bytes are in those above
 };
 
 /// Makes the policy. \param future  for `belady`; valid while the policy lives
