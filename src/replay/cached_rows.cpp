@@ -7,8 +7,6 @@
 namespace tier::replay {
 namespace {
 
-constexpr RowId no_block = std::numeric_limits<RowId>::max();
-
 std::vector<RowId> each_once(std::span<const RowId> ids) {
   std::vector<RowId> rows{ids.begin(), ids.end()};
   std::ranges::sort(rows);
@@ -68,7 +66,6 @@ SlotId CachedRows::fetch_ahead(const Batch& batch, RowMoves& moves) {
   auto slot = map_[row];
   if (slot == no_slot) slot = insert(row, RoomFor::Prefetch, batch.number, moves);
   if (slot != no_slot) states_[slot].hold = std::max(states_[slot].hold, batch.number);
-  last_block_ = no_block;
   return slot;
 }
 

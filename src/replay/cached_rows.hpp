@@ -41,6 +41,7 @@ class CachedRows final : private RowFacts {
   /// Goes on with the announced batches until there is no room without taking what is held.
   /// \param ready_at  called with what has moved since the last call, for each row; returns when it is there
   void prefetch(auto&& ready_at) {
+    last_block_ = no_block;
     for (auto& batch : open_) {
       for (; batch.prefetched < batch.rows.size(); ++batch.prefetched) {
         RowMoves moves;
@@ -68,6 +69,7 @@ class CachedRows final : private RowFacts {
     std::size_t prefetched = 0;
   };
   class MayGo;
+  static constexpr RowId no_block = std::numeric_limits<RowId>::max();
 
   [[nodiscard]] SlotId slot_of(RowId row) const noexcept override { return map_[row]; }
   [[nodiscard]] bool is_held(const Slot& slot) const noexcept {
@@ -88,7 +90,7 @@ class CachedRows final : private RowFacts {
   std::vector<SlotId> free_;
   std::deque<Batch> open_;                                // announced and not over
   BatchNumber first_open_ = 1;                            // those below are over
-  RowId last_block_ = std::numeric_limits<RowId>::max();  // read by this call
+  RowId last_block_ = no_block;  // read by this call
 };
 
 }  // namespace tier::replay

@@ -54,6 +54,7 @@ struct Embedding {
 };
 struct Lstm {
   std::int64_t width = 0;
+  std::int64_t steps_at_once = 10;  ///< that one kernel computes, at most; no effect on what it gives but rounding
 };
 /// Of each row of a sequence.
 struct LayerNorm {};

@@ -133,11 +133,11 @@ void Executor::compute(const Kernel& kernel, const Ready& ready, std::span<std::
   if (kernel.function) {
     data_.clear();
     for (const auto& argument : kernel.arguments)
-      data_.push_back(reinterpret_cast<float*>(data[argument.use]));
+      data_.push_back(reinterpret_cast<float*>(data[argument.use] + argument.offset));
     return kernel.function(data_, iteration);
   }
   for (std::size_t i = 0; i < ready.arguments.size(); ++i)
-    ready.arguments[i].set_data_handle(data[kernel.arguments[i].use]);
+    ready.arguments[i].set_data_handle(data[kernel.arguments[i].use] + kernel.arguments[i].offset);
   ready.primitive.execute(stream_, ready.by_index);
   stream_.wait();
 }

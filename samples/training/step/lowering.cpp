@@ -117,7 +117,7 @@ void Lowering::add(NewKernel from) {
                 .flops = from.flops,
                 .primitive = std::move(from.primitive),
                 .function = std::move(from.function)};
-  for (const auto& [index, tensor, role, part] : from.operands) {
+  for (const auto& [index, tensor, role, part, offset] : from.operands) {
     const bool whole = part.is_zero();
     const auto bytes = whole ? step_.tensors[tensor].bytes : bytes_of(part);
     auto use = std::ranges::find(kernel.uses, tensor, &Use::tensor);
@@ -128,7 +128,7 @@ void Lowering::add(NewKernel from) {
       if (use->role != role) use->role = Role::Updates;
     }
     kernel.arguments.push_back({index, static_cast<std::size_t>(use - kernel.uses.begin()),
-                                whole ? step_.tensors[tensor].desc : part});
+                                whole ? step_.tensors[tensor].desc : part, offset});
   }
   step_.kernels.push_back(std::move(kernel));
 }

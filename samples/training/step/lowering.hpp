@@ -52,6 +52,7 @@ class Lowering {
     TensorId tensor;
     Role role;
     dnnl::memory::desc part{};  ///< of the tensor; empty: all of it
+    std::size_t offset = 0;     ///< bytes before the part, beside what its description says
   };
   struct NewKernel {
     std::string name;

@@ -67,6 +67,7 @@ struct Argument {
   int index = 0;        ///< of oneDNN
   std::size_t use = 0;  ///< place in the kernel's uses
   dnnl::memory::desc desc;
+  std::size_t offset = 0;  ///< bytes from the tensor's beginning
 };
 
 /// What oneDNN lacks.   \param data  of each argument

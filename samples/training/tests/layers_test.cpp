@@ -263,6 +263,10 @@ TEST_CASE("an embedding, an LSTM and their gradients are those of direct loops")
   SUBCASE("embedding") {}
   SUBCASE("one") { x = net.lstm(x, {.width = 6}); }
   SUBCASE("two, of other widths") { x = net.lstm(net.lstm(x, {.width = 6}), {.width = 16}); }
+  SUBCASE("step by step") { x = net.lstm(x, {.width = 6, .steps_at_once = 1}); }
+  SUBCASE("some steps at once, and a rest") {
+    x = net.lstm(net.lstm(x, {.width = 6, .steps_at_once = 3}), {.width = 16, .steps_at_once = 2});
+  }
   net.softmax_loss(net.inner_product(x, {.width = 3}));
   check_against_reference(net);
 }
