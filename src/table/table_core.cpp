@@ -38,7 +38,7 @@ std::chrono::nanoseconds thread_time() noexcept {
 /// As many floats that each thread has some of, side by side, and no two in one cache line.
 constexpr std::size_t apart(std::size_t floats) noexcept { return round_up(floats, 16) + 16; }
 
-bool span_ids(std::span<const std::uint32_t> offsets, std::span<const RowId> ids) noexcept {
+[[maybe_unused]] bool span_ids(std::span<const std::uint32_t> offsets, std::span<const RowId> ids) noexcept {
   return offsets.front() == 0 && offsets.back() == ids.size() && std::ranges::is_sorted(offsets);
 }
 
