@@ -64,10 +64,10 @@ std::optional<std::vector<unsigned>> bound_to() {
 }
 
 std::optional<unsigned> memory_tier_of(unsigned node, const SystemPaths& paths) {
-  const auto folder = paths.sysfs + "/devices/virtual/memory_tiering";
+  const std::filesystem::path folder{paths.sysfs + "/devices/virtual/memory_tiering"};
   for (const auto& name : names_in(folder))
     if (const auto id = id_in(name, "memory_tier"))
-      if (contains(ids_in(read_line(folder + "/" + name + "/nodelist")), node)) return id;
+      if (contains(ids_in(read_line(folder / name / "nodelist")), node)) return id;
   return std::nullopt;
 }
 
@@ -222,9 +222,9 @@ KernelTiering find_kernel_tiering(const SystemPaths& paths) {
 
 std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths) {
   std::vector<DaxDevice> devices;
-  const auto folder = paths.sysfs + "/bus/dax/devices";
+  const std::filesystem::path folder{paths.sysfs + "/bus/dax/devices"};
   for (const auto& name : names_in(folder)) {
-    const auto path = folder + "/" + name;
+    const auto path = (folder / name).string();
     DaxDevice device{"/dev/" + name, Bytes{to_number(read_line(path + "/size")).value_or(0)}, {}};
     if (device.size == 0_B) continue;  // the seed of a region, for devices to come
     const auto node = to_number(read_line(path + "/target_node"));

@@ -131,8 +131,10 @@ std::string NumaNodes::lacking(std::size_t size, PageKind pages) const {
         system_->node_path(node.id) + "/hugepages/hugepages-" + std::to_string(page >> 10) + "kB/";
     const auto free = to_number(read_line(file + "free_hugepages")).value_or(0);
     if (count > free)
-      return name + " has " + std::to_string(free) + " free huge pages of " + std::to_string(count) +
-             ": reserve them in " + file + "nr_hugepages";
+      return (name + " has ")
+          .append(std::to_string(free) + " free huge pages of " + std::to_string(count))
+          .append(": reserve them in ")
+          .append(file + "nr_hugepages");
   }
   return {};
 }

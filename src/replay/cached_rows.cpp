@@ -27,7 +27,8 @@ RowMoves& RowMoves::operator+=(const RowMoves& other) noexcept {
   return *this;
 }
 
-/// Who waits takes what is held, too, but not from the batch that it waits for.
+/// Who waits takes what is held, too, but not from the batch that it waits for; unless the policy is told of all uses, which
+/// decides as if rows came one by one.
 class CachedRows::MayGo final : public SlotFilter {
  public:
   MayGo(const CachedRows& rows, bool held, BatchNumber but_not_of) noexcept
@@ -43,10 +44,13 @@ class CachedRows::MayGo final : public SlotFilter {
   BatchNumber but_not_of_;
 };
 
-CachedRows::CachedRows(const tier::detail::RowLayout& layout, SlotId slots, std::unique_ptr<RowPolicy> policy)
+CachedRows::CachedRows(const tier::detail::RowLayout& layout, SlotId slots, std::unique_ptr<RowPolicy> policy,
+                       bool addressable)
     : layout_{layout},
       policy_{std::move(policy)},
-      in_place_{policy_->uses_in_place()},
+      in_place_{policy_->uses_in_place() && addressable},
+      addressable_{addressable},
+      wants_all_{policy_->wanted_uses() == RowUses::All},
       map_(layout.rows, no_slot),
       states_(slots) {
   free_.reserve(slots);
@@ -87,7 +91,7 @@ RowMoves CachedRows::gather(BatchNumber batch, std::span<const RowId> ids) {
       ++moves.in_place_rows;
       (void)insert(row, RoomFor::Prefetch, 0, moves);
     } else if (insert(row, RoomFor::Miss, batch, moves) == no_slot) {
-      read(row, moves);  // through staging
+      addressable_ ? void(++moves.in_place_rows) : read(row, moves);
     }
   }
   last_block_ = no_block;
@@ -123,7 +127,7 @@ SlotId CachedRows::insert(RowId row, RoomFor purpose, BatchNumber hold, RowMoves
   } else {
     slot = policy_->victim(MayGo{*this, false, hold}, row, purpose);
     if (slot == no_slot && purpose == RoomFor::Miss)
-      slot = policy_->victim(MayGo{*this, true, hold}, row, purpose);
+      slot = policy_->victim(MayGo{*this, true, wants_all_ ? 0 : hold}, row, purpose);
     if (slot == no_slot) return no_slot;
     evict(slot, moves);
   }

@@ -32,8 +32,10 @@ struct RowMoves {
 /// their numbers. All rows of one batch are held until its end, as far as they fit.
 class CachedRows final : private RowFacts {
  public:
-  /// \param slots  above 0
-  CachedRows(const tier::detail::RowLayout& layout, SlotId slots, std::unique_ptr<RowPolicy> policy);
+  /// \param slots        above 0
+  /// \param addressable  gathers use a row in the slow tier that gets no slot; else it passes through staging
+  CachedRows(const tier::detail::RowLayout& layout, SlotId slots, std::unique_ptr<RowPolicy> policy,
+             bool addressable);
 
   [[nodiscard]] bool uses_in_place() const noexcept { return in_place_; }
   /// \pre  No more than 255 others are open.
@@ -84,12 +86,14 @@ class CachedRows final : private RowFacts {
 
   tier::detail::RowLayout layout_;
   std::unique_ptr<RowPolicy> policy_;
-  bool in_place_;
+  bool in_place_;     // all of its misses
+  bool addressable_;  // so that others may be, too
+  bool wants_all_;
   std::vector<SlotId> map_;  // by row
   std::vector<Slot> states_;
   std::vector<SlotId> free_;
-  std::deque<Batch> open_;                                // announced and not over
-  BatchNumber first_open_ = 1;                            // those below are over
+  std::deque<Batch> open_;       // announced and not over
+  BatchNumber first_open_ = 1;   // those below are over
   RowId last_block_ = no_block;  // read by this call
 };
 

@@ -60,8 +60,7 @@ void Machine::check() const {
     for (const double rate : {d.read, d.store, d.copy_read, d.copy_write, d.mover_read, d.mover_write})
       require(is_rate(rate), about(d) + "every rate must be above zero");
     require(d.latency.count() >= 0, about(d) + "the latency is negative");
-    require(d.row_read.count() >= 0 && d.row_write.count() >= 0,
-            about(d) + "what a row takes is negative");
+    require(d.row_read.count() >= 0 && d.row_write.count() >= 0, about(d) + "what a row takes is negative");
     require(d.parallelism > 0, about(d) + "it serves no requests at once");
   }
   for (const auto& c : ops)

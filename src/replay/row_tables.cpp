@@ -134,7 +134,8 @@ void RowTables::share(const std::vector<trace::Table>& tables, const Options& op
     if (plan.whole) continue;
     table.slots =
         manager.place({plan.shape.bytes(plan.layout)}, alignment, Manager::fastest(), all[t].name + ".slots");
-    table.rows.emplace(plan.layout, plan.shape.slots, std::move(all[t].policy));
+    table.rows.emplace(plan.layout, plan.shape.slots, std::move(all[t].policy),
+                       devices_[table.home]->addressable);
   }
 }
 
