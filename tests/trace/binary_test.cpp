@@ -164,7 +164,7 @@ TEST_CASE("what is wrong in a binary trace is told with its byte") {
       of(name + tensor + std::string{"\x16\x02\x02\0\0\x01\x01\x01\x09\0", 10}).ends_with(": unknown cause"));
   CHECK(of(name + tensor + std::string{"\x1c\x02\x02\0\0\x01\x03", 7})
             .ends_with(": an alignment is a power of two"));
-  CHECK(of(name + std::string{"\x1a\x02\x02\x01\x02\x01\x07", 7}).ends_with(": 1 rows are listed, not 2"));
+  CHECK(of(name + std::string{"\x1a\x02\x02\x01\x02\0\x01\x07", 8}).ends_with(": 1 rows are listed, not 2"));
   CHECK(of("\x03" + std::string(10, '\xff')).ends_with(": a number of more than 64 bits"));
 }
 
