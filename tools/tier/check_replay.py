@@ -141,7 +141,7 @@ def check_rows(folder):
     plan = works("plan", trace, "--tiers", "dram;optane", "--policy", "lru", "--lookahead", "0", "--points", "4")
     assert "lru" in plan, plan
     check_refused("--row-policy", "replay", trace, *tiers, "--row-policy", "clairvoyant")
-    check_refused("not a size", "replay", trace, *tiers, "--tables", "much")
+    check_refused("expected a size", "replay", trace, *tiers, "--tables", "much")
     check_refused("--lookahead", "replay", trace, *tiers, "--lookahead", "256")
     check_refused("is below the", "replay", trace, *tiers, "--tables", "1KiB")
     write_gathers(trace, listed=False)

@@ -5,19 +5,21 @@
 #include <tier/runtime/row_policies.hpp>
 #include <tier/trace/tables.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 namespace tier::tool {
 namespace {
 
 constexpr const char* knows_the_future = "belady";
 
-bool is_row_policy(const std::string& name) {
-  return name == knows_the_future || std::ranges::count(row_policy_names(), name) > 0;
+std::vector<std::string> names() {
+  const auto known = row_policy_names();
+  std::vector<std::string> names{known.begin(), known.end()};
+  names.emplace_back(knows_the_future);
+  return names;
 }
 
 std::unique_ptr<RowPolicy> make(const std::string& name, std::vector<RowId> future) {
@@ -27,9 +29,9 @@ std::unique_ptr<RowPolicy> make(const std::string& name, std::vector<RowId> futu
 }  // namespace
 
 void add_row_options(CLI::App& command, RowOptions& options) {
-  command.add_option("--row-policy", options.policy,
-                     fmt::format("Of tables' rows: {}, belady [--policy's namesake, else hint_aware]",
-                                 fmt::join(row_policy_names(), ", ")));
+  command
+      .add_option("--row-policy", options.policy, "Of tables' rows [--policy's namesake, else hint_aware]")
+      ->check(CLI::IsMember(names()));
   command
       .add_option("--lookahead", options.lookahead,
                   "Gathers of each table whose rows are prefetched ahead of it")
@@ -38,11 +40,9 @@ void add_row_options(CLI::App& command, RowOptions& options) {
 }
 
 void set_rows(const RowOptions& options, const std::string& policy, replay::Options& replay) {
-  const auto namesake = parse_policy(policy).name;
-  const auto name = !options.policy.empty()   ? options.policy
-                    : is_row_policy(namesake) ? namesake
-                                              : "hint_aware";
-  if (name != knows_the_future) (void)make_row_policy(name);  // or it is refused now
+  const auto known = names();
+  auto name = options.policy.empty() ? parse_policy(policy).name : options.policy;
+  if (std::ranges::find(known, name) == known.end()) name = "hint_aware";
   replay.row_policy = [name](std::vector<RowId> future) { return make(name, std::move(future)); };
   replay.row_lookahead = options.lookahead;
 }

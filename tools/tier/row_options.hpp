@@ -19,7 +19,6 @@ struct RowOptions {
 void add_row_options(CLI::App& command, RowOptions& options);
 
 /// \param policy  of objects: the row policy has its name, if there is one, or is `hint_aware`
-/// \throws        `ConfigError` for a row policy that there is none of
 void set_rows(const RowOptions& options, const std::string& policy, replay::Options& replay);
 
 /// Says so if a recording has gathers, but not their rows.
