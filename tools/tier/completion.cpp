@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -15,40 +14,10 @@
 #include <vector>
 
 #include "command_tree.hpp"
+#include "option_values.hpp"
 
 namespace tier::tool {
 namespace {
-
-/// What an option or a positional takes, by its type in the help: `{a,b}` of a check, `a|b`, or FILE.
-struct Values {
-  std::vector<std::string> words;
-  bool files = false;
-};
-
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const auto end = std::min(text.find(at, begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-Values values_of(const CLI::Option& option) {
-  const auto type = option.get_type_name();
-  const auto open = type.find('{'), close = type.find('}');
-  if (open != std::string::npos && close != std::string::npos)
-    return {split(std::string_view{type}.substr(open + 1, close - open - 1), ','), false};
-  Values values;
-  for (auto& part : split(type, '|')) {
-    if (part == "FILE" || part == "FOLDER")
-      values.files = true;
-    else if (std::ranges::all_of(part, [](unsigned char c) { return std::islower(c) != 0; }))
-      values.words.push_back(std::move(part));
-  }
-  return values;
-}
 
 /// As bash reads it back; there is no apostrophe in names and types of ours.
 std::string quoted(const std::vector<std::string>& words) {
@@ -56,15 +25,6 @@ std::string quoted(const std::vector<std::string>& words) {
   for (const auto& word : words) text.append(text.size() > 1 ? " " : "").append(word);
   return text + "'";
 }
-
-std::vector<std::string> names_of(const CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const auto& name : option.get_snames()) names.push_back("-" + name);
-  for (const auto& name : option.get_lnames()) names.push_back("--" + name);
-  return names;
-}
-
-bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
 /// As the completion's variables.
 std::string assigned(const Values& values) {
