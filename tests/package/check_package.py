@@ -62,7 +62,8 @@ def parts(work):
     library = {"static": set(), "shared": {f"lib/{SONAME}", f"lib/libtier.so.{VERSION}"}}
     commands = ["info", "trace", "replay", "paper", "plan", "probe", "report", "completion", "man"]
     manual = {"share/man/man1/tier.1"} | {f"share/man/man1/tier-{command}.1" for command in commands}
-    program = {"bin/tier", "share/bash-completion/completions/tier"} | manual
+    completions = {"share/bash-completion/completions/tier", "share/zsh/site-functions/_tier"}
+    program = {"bin/tier"} | completions | manual
     for linkage in LINKAGES:
         found = {}
         for part in ("Runtime", "Development"):

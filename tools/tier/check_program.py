@@ -70,11 +70,84 @@ def check_completion(folder):
     assert completed("trace", "convert", "--to", "") == (["text", "binary"], False)
     assert completed("probe", "-o", "") == ([], True) and completed("probe", "--name", "") == ([], False)
     assert completed("probe", "--name", "replay", "--") == completed("probe", "--")  # a value is no command
-    assert completed("completion", "") == (["bash"], False)
-    check_whole(folder / "tier", "completion", "bash", "-o")
-    assert (folder / "tier").read_text() == works("completion", "bash")
+    assert completed("completion", "") == (["bash", "zsh"], False)
+    for shell in ("bash", "zsh"):
+        check_whole(folder / shell, "completion", shell, "-o")
+        assert (folder / shell).read_text() == works("completion", shell)
     check_refused("SHELL", "completion", "tcsh")
     check_refused("SHELL", "completion")
+
+
+# Prints what there is for each of the lines.
+ZSHRC = """
+cd $FOLDER && autoload -Uz compinit && eval "$SETUP"
+exec 3>found
+compadd() {
+  local -a words
+  [[ ${@[1,(i)(-|--)]} == *-[OAD]\\ * ]] || builtin compadd -O words "$@"
+  (($#words)) && print -lu3 -- "word "$^words
+  builtin compadd "$@"
+}
+zle-line-init() {
+  local line
+  for line in "${(@f)$(<lines)}"; do
+    BUFFER=$line CURSOR=$#line
+    print -u3 -- "line $line"
+    zle list-choices
+  done
+  exit
+}
+zle -N zle-line-init
+"""
+
+
+def completed_in_zsh(folder, setup, lines):
+    """By line the words that zsh has for its end."""
+    (folder / ".zshrc").write_text(ZSHRC)
+    (folder / "lines").write_text("\n".join(lines))
+    shown = on_terminal("-d", "-i", program="zsh", ZDOTDIR=str(folder), FOLDER=str(folder), TOOL=TOOL, SETUP=setup)
+    found = {}
+    for kind, rest in (line.split(" ", 1) for line in (folder / "found").read_text().splitlines()):
+        if kind == "line":
+            words = found[rest] = set()
+        else:
+            words.add(rest)
+    assert list(found) == lines, (lines, found, shown)
+    return found
+
+
+def check_completion_in_zsh(folder):
+    """Likewise, by a file of a folder where zsh looks, and sourced."""
+    if shutil.which("zsh") is None:
+        print("SKIPPED: completion in zsh: zsh is missing")
+        return
+    works("completion", "zsh", "-o", folder / "_tier")
+    files = {"_tier", "found", "lines"}
+    expected = {
+        "tier re": {"replay", "report"},
+        "tier replay ": files,
+        "tier trace check li": {"lines"},
+        "tier info ": set(options_of(HELPS[("info",)])),
+        "tier plan --s": {"--sync", "--svg"},
+        "tier replay --mode ": set(MODES),
+        "tier replay step.trace --mode 2": set(MODES[4:]),
+        "tier replay --mode=LM": set(MODES[2:4]),
+        "tier trace convert --to ": {"text", "binary"},
+        "tier report -o ": files,
+        "tier probe --name ": set(),
+        "tier completion ": {"bash", "zsh"},
+        "tier replay --policy lru --pol": {"--policy"},  # again
+        "tier replay --json a --js": set(),
+    }
+    for command, text in HELPS.items():
+        line = " ".join(["tier", *command, ""])
+        expected[line + "-"] = set(options_of(text))
+        if commands_of(text):
+            expected[line] = set(commands_of(text))
+    for setup in ("fpath=($FOLDER $fpath) && compinit -u -D", 'compinit -u -D && source <("$TOOL" completion zsh)'):
+        found = completed_in_zsh(folder, setup, list(expected))
+        wrong = {line: (got, expected[line]) for line, got in found.items() if got != expected[line]}
+        assert not wrong, (setup, wrong)
 
 
 def plain(page):
@@ -146,6 +219,6 @@ def check_colours():
 check_help()
 check_errors()
 check_colours()
-for check in (check_completion, check_manual):
+for check in (check_completion, check_completion_in_zsh, check_manual):
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         check(Path(name))

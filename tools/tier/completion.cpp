@@ -15,6 +15,7 @@
 
 #include "command_tree.hpp"
 #include "option_values.hpp"
+#include "zsh_completion.hpp"
 
 namespace tier::tool {
 namespace {
@@ -119,7 +120,7 @@ struct Arguments {
 };
 
 void run(const CLI::App& app, const Arguments& arguments) {
-  const auto script = bash_completion(app);
+  const auto script = arguments.shell == "zsh" ? zsh_completion(app) : bash_completion(app);
   if (arguments.out.empty())
     fmt::print("{}", script);
   else
@@ -132,12 +133,15 @@ void add_completion(CLI::App& app) {
   auto* const command =
       app.add_subcommand("completion", "A script by which a shell completes commands and options");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("SHELL", arguments->shell, "The shell")->required()->check(CLI::IsMember({"bash"}));
+  command->add_option("SHELL", arguments->shell, "The shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
   command->add_option("-o,--output", arguments->out, "Write it to this file, not to the standard output")
       ->type_name("FILE");
   command->footer(
-      "An installed tier has it where bash-completion looks. Examples:\n"
+      "An installed tier has them where bash-completion and zsh look. Examples:\n"
       "  source <(tier completion bash)\n"
+      "  source <(tier completion zsh)   # after compinit\n"
       "  tier completion bash -o ~/.local/share/bash-completion/completions/tier");
   command->callback([&app, arguments] { run(app, *arguments); });
 }

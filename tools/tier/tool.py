@@ -52,11 +52,12 @@ def check_elsewhere(path, *arguments):
     assert sorted(os.listdir(path.parent)) == names, names
 
 
-def on_terminal(*arguments, **environment):
-    """What a terminal gets."""
+def on_terminal(*arguments, program=TOOL, **environment):
+    """What a terminal gets, which is also its input."""
     ours, theirs = pty.openpty()
     env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    program = subprocess.Popen([TOOL, *map(str, arguments)], stdout=theirs, stderr=theirs, env={**env, "TERM": "xterm", **environment})
+    running = subprocess.Popen([program, *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs,
+                               env={**env, "TERM": "xterm", **environment}, start_new_session=True)
     os.close(theirs)
     shown = b""
     try:
@@ -65,5 +66,5 @@ def on_terminal(*arguments, **environment):
     except OSError:  # how Linux tells that nobody writes any more
         pass
     os.close(ours)
-    program.wait()
+    running.wait()
     return shown

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "zsh_completion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "command_tree.hpp"
+#include "option_values.hpp"
+
+namespace tier::tool {
+namespace {
+
+/// Whatever is in it.
+std::string shell_word(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string{"'\\''"} : std::string{c};
+  return word + "'";
+}
+
+/// Within a specification, whose parts are between colons and brackets.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == ':' || c == '[' || c == ']' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string function_name(const CLI::App& command) {
+  auto name = "_" + full_name(command);
+  std::ranges::replace(name, ' ', '_');
+  return name;
+}
+
+/// What is completed; a blank is nothing.
+std::string action_of(const CLI::Option& option) {
+  const auto values = values_of(option);
+  if (!values.words.empty()) return fmt::format("({})", fmt::join(values.words, " "));
+  return values.files ? "_files" : " ";
+}
+
+/// One for each of its names, of which only one is offered, unless it may be given several times.
+std::vector<std::string> specifications_of(const CLI::Option& option) {
+  if (option.get_positional())
+    return {fmt::format("{}{}:{}", option.get_required() ? ":" : "::", escaped(option.get_name()),
+                        action_of(option))};
+  const bool several = option.get_items_expected_max() > 1;
+  const auto names = names_of(option);
+  std::vector<std::string> all;
+  for (const auto& name : names) {
+    auto text = several ? "*" : fmt::format("({})", fmt::join(names, " "));
+    text += name;
+    if (takes_value(option)) text += name.starts_with("--") ? "=" : "+";
+    text += "[" + escaped(option.get_description()) + "]";
+    if (takes_value(option)) text += ":" + escaped(option.get_type_name()) + ":" + action_of(option);
+    all.push_back(std::move(text));
+  }
+  return all;
+}
+
+/// The words of a call.
+std::string arguments_of(const CLI::App& command) {
+  std::string text = " -S";
+  for (const auto* option : options_of(command))
+    for (const auto& specification : specifications_of(*option))
+      text += " \\\n    " + shell_word(specification);
+  return text;
+}
+
+/// Of the command itself, which begins with its commands' words, and of these.
+std::string functions_of(const CLI::App& command) {
+  const auto commands = subcommands_of(command);
+  auto text = function_name(command) + "() {\n";
+  if (commands.empty()) {
+    text += "  _arguments" + arguments_of(command) + "\n}\n";
+  } else {
+    text += "  local curcontext=$curcontext state line ret=1\n  local -a commands=(\n";
+    for (const auto* c : commands)
+      text += "    " + shell_word(escaped(c->get_name()) + ":" + escaped(c->get_description())) + "\n";
+    text += "  )\n  _arguments -C" + arguments_of(command) +
+            " \\\n    '1:command:{_describe command commands}' \\\n    '*::argument:->rest' && ret=0\n"
+            "  [[ $state == rest ]] && _call_function ret " +
+            function_name(command) + "_$line[1]\n  return ret\n}\n";
+  }
+  for (const auto* c : commands) text += functions_of(*c);
+  return text;
+}
+
+}  // namespace
+
+std::string zsh_completion(const CLI::App& app) {
+  const auto name = app.get_name(), function = function_name(app);
+  return fmt::format(
+      "#compdef {0}\n# Completion of {0} for zsh, as `{0} completion zsh` writes it.\n{2}"
+      "if [[ $funcstack[1] == {1} ]]; then # by autoload\n  {1} \"$@\"\nelse\n  compdef {1} {0}\nfi\n",
+      name, function, functions_of(app));
+}
+
+}  // namespace tier::tool
