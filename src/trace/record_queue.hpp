@@ -61,7 +61,7 @@ class ChunkPool {
 };
 
 /// One producer, one consumer, in order.
-/// \threadsafety  `add` and its like on one thread at a time, `take` likewise; one of each may run side by side.
+/// \threadsafety  `begin` and `commit` on one thread at a time, `mark` and `take` likewise; one of each may run side by side.
 class RecordQueue {
  public:
   explicit RecordQueue(ChunkPool& pool) noexcept : pool_{pool} {}
@@ -86,28 +86,35 @@ class RecordQueue {
   /// What was begun last can be taken. (1) releases what it is filled with.
   void commit() noexcept { tail_->filled.store(used_, std::memory_order_release); }  // (1) -> (2)
 
-  /// Takes what is there. `before` is called when it is known what that is, and before any of it is used.
-  void take(auto&& before, auto&& use) noexcept {
-    if (head_ == nullptr) head_ = first_.load(std::memory_order_acquire);  // (4) <- (3)
-    while (head_ != nullptr) {
-      Chunk* const next = head_->next.load(std::memory_order_acquire);    // (4) <- (3): then it is full
-      const auto filled = head_->filled.load(std::memory_order_acquire);  // (2) <- (1)
-      if (taken_ < filled) before();
-      while (taken_ < filled) {
-        const auto* const record = reinterpret_cast<const Record*>(head_->bytes.get() + taken_);
-        const auto* const words = reinterpret_cast<const std::uint64_t*>(record + 1);
-        use(*record, std::span{words, record->words});
-        taken_ += sizeof(Record) + record->words * sizeof(std::uint64_t);
-      }
-      if (next == nullptr) return;
+  /// What is there now is what `take` takes.
+  void mark() noexcept {
+    if (head_ == nullptr) marked_ = head_ = first_.load(std::memory_order_acquire);  // (4) <- (3)
+    if (marked_ == nullptr) return;
+    while (Chunk* const next = marked_->next.load(std::memory_order_acquire)) marked_ = next;  // (4) <- (3)
+    marked_bytes_ = marked_->filled.load(std::memory_order_acquire);                           // (2) <- (1)
+  }
+  /// What was there at the last `mark`.
+  void take(auto&& use) noexcept {
+    while (head_ != marked_) {  // then it is full
+      use_up_to(head_->filled.load(std::memory_order_relaxed), use);
+      Chunk* const next = head_->next.load(std::memory_order_relaxed);
       pool_.give(head_);
       head_ = next;
       taken_ = 0;
     }
+    use_up_to(marked_bytes_, use);
   }
 
  private:
   bool begin_chunk(std::size_t size, bool may_wait) noexcept;
+  void use_up_to(std::size_t filled, auto&& use) noexcept {
+    while (taken_ < filled) {
+      const auto* const record = reinterpret_cast<const Record*>(head_->bytes.get() + taken_);
+      const auto* const words = reinterpret_cast<const std::uint64_t*>(record + 1);
+      use(*record, std::span{words, record->words});
+      taken_ += sizeof(Record) + record->words * sizeof(std::uint64_t);
+    }
+  }
 
   ChunkPool& pool_;
   std::atomic<Chunk*> first_{nullptr};
@@ -116,7 +123,9 @@ class RecordQueue {
   std::size_t used_ = 0;
   // The consumer's.
   alignas(64) Chunk* head_ = nullptr;
-  std::size_t taken_ = 0;
+  std::size_t taken_ = 0;  // of it
+  Chunk* marked_ = nullptr;
+  std::size_t marked_bytes_ = 0;  // of it
 };
 
 }  // namespace tier::trace

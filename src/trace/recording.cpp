@@ -443,18 +443,14 @@ void Recording::run() noexcept {
   }
 }
 
-/// What threads have noted comes first: what it names was told before under the lock.
+/// What threads have noted names what was told before under the lock: so it is looked at first, and written last. Wherever the
+/// file is cut off then, there is nothing in it that names what is not.
 void Recording::write_all() noexcept {
   const MutexLock lock{writing_};
-  // Times of what has been noted before it are exact, and in order.
-  const auto compare = [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {
-    try {
-      ticks_.compare();
-    } catch (const std::bad_alloc&) {  // another time
-    }
-  };
-  compare();
+  for_each_log([](ThreadLog& log) { log.queue.mark(); });
+  told_.mark();
   try {
+    ticks_.compare();  // times of what has been noted before it are exact, and in order
     add_lost();
   } catch (const std::bad_alloc&) {  // another time
   }
@@ -468,17 +464,22 @@ void Recording::write_all() noexcept {
                          }
                          if (block_.size() >= usual_block) write_block();
                        };
+  told_.take(add);
+  for_each_log([&](ThreadLog& log) { log.queue.take(add); });
+  if (block_.size() > 0) write_block();
+}
+
+/// Without the lock on them, since names are written while their records are.
+void Recording::for_each_log(auto&& use) noexcept {
   for (std::size_t i = 0;; ++i) {
-    RecordQueue* queue = nullptr;
+    ThreadLog* log = nullptr;
     {
       const MutexLock naming{naming_};
-      if (i < logs_.size()) queue = &logs_[i]->queue;
+      if (i < logs_.size()) log = logs_[i].get();
     }
-    if (queue == nullptr) break;
-    queue->take(compare, add);
+    if (log == nullptr) return;
+    use(*log);
   }
-  told_.take([] {}, add);
-  if (block_.size() > 0) write_block();
 }
 
 void Recording::add_lost() {

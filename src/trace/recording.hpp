@@ -98,6 +98,7 @@ class Recording final : public Observer,
   void write_settings(Manager& manager, const RecorderOptions& options);
   void run() noexcept;
   void write_all() noexcept TIER_EXCLUDES(writing_);
+  void for_each_log(auto&& use) noexcept TIER_REQUIRES(writing_);
   void write_block() noexcept TIER_REQUIRES(writing_);
   void turn_off() noexcept;
   void add_new_names() TIER_REQUIRES(writing_);

@@ -29,6 +29,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "binaries.hpp"
@@ -115,6 +116,16 @@ std::vector<std::string> shape_of(const Trace& trace) {
 std::uint64_t count(const Trace& trace, EventKind kind) {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(trace.events(), [&](Event e) { return e.kind == kind; }));
+}
+/// And first where the header does.
+std::vector<std::size_t> ends_of_blocks(const std::string& bytes) {
+  std::vector<std::size_t> ends{trace::binary_header_size};
+  while (ends.back() < bytes.size()) {
+    trace::Payload header{std::string_view{bytes}.substr(ends.back())};
+    const auto length = header.fixed(4);
+    ends.push_back(ends.back() + trace::block_header_size + length);
+  }
+  return ends;
 }
 bool is_unfinished(const Trace& trace) { return trace.header(unfinished_key).has_value(); }
 
@@ -523,6 +534,46 @@ TEST_CASE("a recording that is cut off anywhere is what its whole blocks say, an
   damaged[16 + 8] = static_cast<char>(damaged[16 + 8] ^ 1);
   CHECK(test::message_of<TraceError>([&] { std::ignore = test::read_bytes(damaged); }) ==
         "t: at byte 16: the CRC-32 of a block is another: it was changed");
+}
+
+TEST_CASE("a recording that is cut off between two blocks of one flush is what the blocks before say") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() + "/run.tt";
+  constexpr std::size_t threads = 2, rounds = 12'000;
+  {
+    Runtime runtime{two_tiers("")};
+    const Recorder recorder{runtime.manager(), path, {.flush_every = std::chrono::hours{1}}};
+    const Tensor<float> a{runtime, {10}, "a"}, b{runtime, {10}, "b"}, c{runtime, {10}, "c"};
+    std::vector<std::jthread> team;
+    for (std::size_t t = 0; t < threads; ++t)
+      team.emplace_back([&] {
+        std::optional<Tensor<float>> own;
+        for (std::size_t i = 0; i < rounds; ++i) {
+          if (i % 64 == 0) own.emplace(runtime, Shape{10}, "own");
+          const KernelScope k{"k", reads(a, b, c), updates(*own)};
+        }
+      });
+    team.clear();
+  }
+  std::ifstream in{path, std::ios::binary};
+  const std::string bytes{std::istreambuf_iterator{in}, {}};
+  const auto ends = ends_of_blocks(bytes);
+  CHECK(ends.size() > 4);
+  std::size_t kernels = 0;
+  for (std::size_t i = 0; i + 1 < ends.size(); ++i)
+    for (const auto n : {ends[i], ends[i] + 1, (ends[i] + ends[i + 1]) / 2, ends[i + 1] - 1}) {
+      CAPTURE(n);
+      const auto trace = test::read_bytes(bytes.substr(0, n));
+      CHECK(is_unfinished(trace));
+      if (n == ends[i])
+        CHECK(trace.kernels().size() >= std::exchange(kernels, trace.kernels().size()));
+      else
+        CHECK(trace.kernels().size() == kernels);
+      CHECK(std::ranges::all_of(trace.kernels(),
+                                [&](const Kernel& k) { return trace.operands(k).size() == 4; }));
+    }
+  CHECK(kernels > 0);
+  CHECK(test::read_bytes(bytes).kernels().size() == threads * rounds);
 }
 
 TEST_CASE("after a crash the recording has what had happened up to the last flush") {
