@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How the bytes of rows move: victims out, missed rows in, all of them home.
 #include <tier/core/error.hpp>
-#include <tier/manager/row_observer.hpp>
+#include <tier/manager/manager.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -291,7 +291,7 @@ void RowCache::transfer(Direction direction, Window& window, Cause cause) noexce
     for (auto& move : window.moves) move.error = std::make_error_code(std::errc::operation_not_permitted);
     return;
   }
-  auto* const observer = row_observer(manager_);
+  auto* const observer = manager_.thread_observer();
   const auto began = observer == nullptr ? 0 : now_ns();
   const auto traffic = home_.transfer(direction, window.moves, window.requests);
   const auto fast = Manager::fastest(), slow = home_.tier_index();

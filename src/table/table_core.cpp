@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
-#include <tier/manager/row_observer.hpp>
+#include <tier/manager/manager.hpp>
 #include <tier/table/row_table.hpp>
 
 #include <algorithm>
@@ -850,7 +850,7 @@ void Table::count_wait(std::chrono::steady_clock::time_point since) noexcept {
   const auto ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - since).count());
   waited_ns_.fetch_add(ns, std::memory_order_relaxed);
-  if (auto* const observer = row_observer(context_->manager()); observer != nullptr) [[unlikely]]
+  if (auto* const observer = context_->manager().thread_observer(); observer != nullptr) [[unlikely]]
     observer->on_rows_awaited(name_);
   context_->manager().count_stall(ns);
 }

@@ -2,7 +2,6 @@
 #pragma once
 /// \file  A recording under way: who is told, and who writes.
 #include <tier/core/mutex.hpp>
-#include <tier/manager/row_observer.hpp>
 #include <tier/trace/recorder.hpp>
 
 #include <array>
@@ -41,7 +40,6 @@ struct ThreadLog {
 /// own, whose producers the lock puts in a row.
 class Recording final : public Observer,
                         public ThreadObserver,
-                        public RowObserver,
                         public Companion,
                         public std::enable_shared_from_this<Recording> {
  public:
@@ -70,8 +68,6 @@ class Recording final : public Observer,
   Begun on_scope_begin(std::string_view kernel) noexcept override;
   void on_scope_end(const Begun& begun, std::span<const tier::Operand> operands) noexcept override;
   void on_rows(const RowUse& use) noexcept override;
-
-  // RowObserver.
   void on_rows_moved(const RowTraffic& traffic) noexcept override;
   void on_rows_awaited(std::string_view table) noexcept override;
 

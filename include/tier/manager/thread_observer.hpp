@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  What threads tell on their own, without the manager's lock: for whoever must cost a scope little.
+#include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
+#include <tier/policy/policy.hpp>
 #include <tier/policy/row_policy.hpp>
 
 #include <cstddef>
@@ -22,8 +24,17 @@ struct RowUse {
   bool updates = false;
 };
 
-/// Told of scopes by the threads that open and end them. May wait, for a thing that needs neither the manager nor another
-/// scope.
+/// Rows that a table has moved in one go, between their home in a slower tier and its slots. Times are those of events.
+struct RowTraffic {
+  std::string_view table;  ///< its name, which its home has, too; tables of one name are not told apart
+  TierIndex from = no_tier, to = no_tier;
+  Bytes bytes;  ///< above 0
+  Cause cause{};
+  std::uint64_t start_ns = 0, duration_ns = 0;
+};
+
+/// Told of scopes by the threads that open and end them, and of rows by those that move them and wait for them. May wait, for
+/// a thing that needs neither the manager nor another scope.
 /// \threadsafety  Called by many threads at once, and in the child of a fork.
 class TIER_EXPORT ThreadObserver {
  public:
@@ -40,6 +51,9 @@ class TIER_EXPORT ThreadObserver {
   /// It ends. Perhaps on another thread; what of its operands has entered is pinned still.
   virtual void on_scope_end(const Begun& begun, std::span<const Operand> operands) noexcept = 0;
   virtual void on_rows(const RowUse& use) noexcept = 0;
+  virtual void on_rows_moved(const RowTraffic& traffic) noexcept = 0;
+  /// The stall of which the manager tells next, by the calling thread, was for rows of this table.
+  virtual void on_rows_awaited(std::string_view table) noexcept = 0;
 };
 
 }  // namespace tier
