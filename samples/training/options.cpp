@@ -31,6 +31,9 @@ void add_network_options(CLI::App& app, Options& o) {
                  "Of text: characters in a sequence, the longest where they vary [the network's usual]");
   app.add_option("--width", o.width,
                  "Of an LSTM or a Transformer: values for each character [the network's usual]");
+  app.add_option("--steps-at-once", o.steps_at_once,
+                 "Of an LSTM: characters that one kernel takes, so that less is used at once; 0: all")
+      ->capture_default_str();
 }
 
 void add_learning_options(CLI::App& app, Options& o) {
@@ -98,6 +101,9 @@ void check_options(const CLI::App& app, const Options& o) {
     check(!text || app.count(name) == 0, fmt::format("{} is for images, not for {}", name, o.network));
   for (const auto* name : {"--steps", "--width"})
     check(text || app.count(name) == 0, fmt::format("{} is for text, not for {}", name, o.network));
+  check(o.network == "lstm" || app.count("--steps-at-once") == 0,
+        fmt::format("--steps-at-once is for an LSTM, not for {}", o.network));
+  check(o.steps_at_once >= 0, "--steps-at-once must not be negative");
   const std::pair<const char*, std::int64_t> positive[] = {{"--batch", o.batch},
                                                            {"--growth", o.growth},
                                                            {"--steps", o.steps.value_or(1)},

@@ -17,6 +17,7 @@ struct Options {
   std::int64_t growth = 32;
   std::optional<std::int64_t> steps{};  ///< none: the network's usual
   std::optional<std::int64_t> width{};  ///< none: the network's usual
+  std::int64_t steps_at_once = 0;       ///< 0: all
   std::optional<double> rate{};         ///< none: the network's usual
   std::string optimizer;                ///< empty: the network's usual
   double decay = 5e-4;

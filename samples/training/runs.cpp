@@ -46,7 +46,8 @@ NetworkOptions network_options(const Options& options, const KnownNetwork& netwo
           .classes = data.classes(),
           .growth = options.growth,
           .steps = steps_of(options, network),
-          .width = options.width.value_or(network.sequences.width)};
+          .width = options.width.value_or(network.sequences.width),
+          .steps_at_once = options.steps_at_once};
 }
 
 TrainOptions train_options(const Options& options, const KnownNetwork& network, const Data& data) {

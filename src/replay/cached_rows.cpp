@@ -10,7 +10,7 @@ namespace {
 std::vector<RowId> each_once(std::span<const RowId> ids) {
   std::vector<RowId> rows{ids.begin(), ids.end()};
   std::ranges::sort(rows);
-  rows.erase(std::ranges::unique(rows).begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
 }
 
@@ -23,6 +23,7 @@ RowMoves& RowMoves::operator+=(const RowMoves& other) noexcept {
   written_rows += other.written_rows;
   written_bytes += other.written_bytes;
   in_place_rows += other.in_place_rows;
+  updated_rows += other.updated_rows;
   ready_at = std::max(ready_at, other.ready_at);
   return *this;
 }
@@ -58,10 +59,11 @@ CachedRows::CachedRows(const tier::detail::RowLayout& layout, SlotId slots, std:
   policy_->attach(layout.rows, slots, *this);
 }
 
-void CachedRows::announce(BatchNumber batch, std::span<const RowId> ids) {
-  if (in_place_) return;
+std::size_t CachedRows::announce(BatchNumber batch, std::span<const RowId> ids) {
+  if (in_place_) return 0;
   open_.push_back({.number = batch, .rows = each_once(ids)});
   policy_->on_announce(batch, open_.back().rows);
+  return open_.back().rows.size();
 }
 
 /// \return  no slot where there is no room
@@ -102,6 +104,7 @@ RowMoves CachedRows::update(std::span<const RowId> ids) {
   RowMoves moves;
   const auto batch = first_open_;
   for (const auto row : each_once(ids)) {
+    ++moves.updated_rows;
     auto slot = map_[row];
     if (slot == no_slot && !in_place_) slot = insert(row, RoomFor::Miss, batch, moves);
     if (slot != no_slot) {

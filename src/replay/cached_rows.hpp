@@ -23,6 +23,7 @@ struct RowMoves {
   std::uint64_t written_rows = 0;
   std::uint64_t written_bytes = 0;
   std::uint64_t in_place_rows = 0;  ///< used in the slow tier
+  std::uint64_t updated_rows = 0;   ///< each once
   std::uint64_t ready_at = 0;       ///< the latest time at which a row that was on its way is there, ns
 
   RowMoves& operator+=(const RowMoves& other) noexcept;
@@ -39,7 +40,8 @@ class CachedRows final : private RowFacts {
 
   [[nodiscard]] bool uses_in_place() const noexcept { return in_place_; }
   /// \pre  No more than 255 others are open.
-  void announce(BatchNumber batch, std::span<const RowId> ids);
+  /// \return  how many rows that are
+  std::size_t announce(BatchNumber batch, std::span<const RowId> ids);
   /// Goes on with the announced batches until there is no room without taking what is held.
   /// \param ready_at  called with what has moved since the last call, for each row; returns when it is there
   void prefetch(auto&& ready_at) {

@@ -53,7 +53,8 @@ void Machine::check() const {
   require(cores > 0, "machine " + name + " has no cores");
   require(lost_to_mover >= 0 && lost_to_mover < 1,
           "machine " + name + ": the share lost to a mover is from 0 to less than 1");
-  require(row_lookup.count() >= 0, "machine " + name + ": what finding a row takes is negative");
+  for (const auto row : {row_lookup, row_update, row_announce})
+    require(row.count() >= 0, "machine " + name + ": what a row of a cache takes is negative");
   for (const auto& d : devices) {
     require(!d.name.empty(), "a device of machine " + name + " has no name");
     require(&d == find(d.name), about(d) + "there are two of that name");

@@ -66,6 +66,10 @@ std::vector<Bytes> shares_of(const std::vector<MissRatioCurve>& curves, Bytes me
   return shares;
 }
 
+double of_rows(std::uint64_t rows, std::chrono::nanoseconds each) {
+  return static_cast<double>(rows) * static_cast<double>(each.count());
+}
+
 std::uint64_t whole_ns(double time) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, time))); }
 
 }  // namespace
@@ -154,12 +158,14 @@ std::uint64_t RowTables::use(const trace::RowAccess& access, std::uint64_t now) 
 std::uint64_t RowTables::gather(Table& table, std::uint64_t now) {
   const auto& ids = table.gathers[table.gathered % table.gathers.size()];
   const BatchNumber batch = ++table.gathered;
+  std::size_t announced = 0;
   for (const auto last = std::min(table.all, batch + lookahead_); lookahead_ > 0 && table.announced < last;) {
     const auto next = ++table.announced;
-    table.rows->announce(next, table.gathers[(next - 1) % table.gathers.size()]);
+    announced += table.rows->announce(next, table.gathers[(next - 1) % table.gathers.size()]);
   }
   prefetch(table, now);
-  const auto looking_up = static_cast<double>(ids.size()) * static_cast<double>(machine_.row_lookup.count());
+  const auto looking_up =
+      of_rows(ids.size(), machine_.row_lookup) + of_rows(announced, machine_.row_announce);
   counts_.working += looking_up;
   const auto taken = whole_ns(looking_up) + carried_out(table, table.rows->gather(batch, ids), now);
   prefetch(table, now + taken);
@@ -169,7 +175,10 @@ std::uint64_t RowTables::gather(Table& table, std::uint64_t now) {
 std::uint64_t RowTables::update(Table& table, const trace::RowAccess& access, std::uint64_t now) {
   ids_.clear();
   for (const auto row : trace_.rows_of(access)) ids_.push_back(static_cast<RowId>(row));
-  const auto taken = carried_out(table, table.rows->update(ids_), now);
+  const auto moves = table.rows->update(ids_);
+  const auto updating = of_rows(moves.updated_rows, machine_.row_update);
+  counts_.working += updating;
+  const auto taken = whole_ns(updating) + carried_out(table, moves, now);
   prefetch(table, now + taken);
   return taken;
 }
@@ -180,7 +189,7 @@ std::uint64_t RowTables::carried_out(const Table& table, const RowMoves& moves, 
   const double in_place = static_cast<double>(moves.in_place_rows) * in_place_ns(table);
   counts_.working += in_place;
   if (table.rows->uses_in_place()) {  // what is promoted moves beside the program
-    thread_free_ = std::max(thread_free_, static_cast<double>(now)) + moving_ns(table, moves);
+    move_beside(table, moves, now);
     return whole_ns(in_place);
   }
   const double late = moves.ready_at > now ? static_cast<double>(moves.ready_at - now) : 0;
@@ -192,9 +201,15 @@ std::uint64_t RowTables::carried_out(const Table& table, const RowMoves& moves, 
 void RowTables::prefetch(Table& table, std::uint64_t now) {
   table.rows->prefetch([&](const RowMoves& moves) {
     count(table, moves);
-    thread_free_ = std::max(thread_free_, static_cast<double>(now)) + moving_ns(table, moves);
+    move_beside(table, moves, now);
     return whole_ns(thread_free_);
   });
+}
+
+/// What the kernels lose to that thread it loses to them.
+void RowTables::move_beside(const Table& table, const RowMoves& moves, std::uint64_t now) noexcept {
+  thread_free_ = std::max(thread_free_, static_cast<double>(now)) +
+                 moving_ns(table, moves) / (1 - machine_.lost_to_mover);
 }
 
 void RowTables::count(const Table& table, const RowMoves& moves) {

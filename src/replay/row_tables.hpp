@@ -67,7 +67,7 @@ class RowTables {
   std::uint64_t carried_out(const Table& table, const RowMoves& moves, std::uint64_t now);
   void prefetch(Table& table, std::uint64_t now);
   void count(const Table& table, const RowMoves& moves);
-  void move_later(const Table& table, const RowMoves& moves, std::uint64_t now);
+  void move_beside(const Table& table, const RowMoves& moves, std::uint64_t now) noexcept;
 
   const trace::Trace& trace_;
   const Machine& machine_;

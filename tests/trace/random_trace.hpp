@@ -177,14 +177,13 @@ class RandomTrace {
         std::vector<std::uint64_t> rows(below(4));
         std::ranges::generate(rows, [&] { return number(); });
         const auto count = rows.empty() ? number() : rows.size();
-        return trace_.add(
-            RowAccess{.sequence = number(),
-                      .table = name(),
-                      .count = count,
-                      .start = time(),
-                      .rows = {},
-                      .updates = below(2) == 0},
-            rows);
+        return trace_.add(RowAccess{.sequence = number(),
+                                    .table = name(),
+                                    .count = count,
+                                    .start = time(),
+                                    .rows = {},
+                                    .updates = below(2) == 0},
+                          rows);
       }
     }
   }

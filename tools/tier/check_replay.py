@@ -173,7 +173,7 @@ def check_machine_files(folder):
     refused("the latency is negative", lambda m: m["devices"][0].update(latency_ns=-1))
     refused("what a row takes is negative", lambda m: m["devices"][0].update(row_read_ns=-1))
     refused("row_write_ns is no number", lambda m: m["devices"][0].update(row_write_ns="none"))
-    refused("what finding a row takes is negative", lambda m: m.update(row_lookup_ns=-1))
+    refused("what a row of a cache takes is negative", lambda m: m.update(row_announce_ns=-1))
     refused("there are two of that name", lambda m: m["devices"][1].update(name="near"))
     refused("has no devices", lambda m: m.update(devices=[]))
     refused("devices is no list", lambda m: m.update(devices={}))

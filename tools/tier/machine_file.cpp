@@ -139,7 +139,9 @@ Json to_json(const Machine& m) {
             {"cores", m.cores},
             {"operations", m.operations},
             {"lost_to_mover", m.lost_to_mover},
-            {"row_lookup_ns", m.row_lookup.count()}};
+            {"row_lookup_ns", m.row_lookup.count()},
+            {"row_update_ns", m.row_update.count()},
+            {"row_announce_ns", m.row_announce.count()}};
   json["devices"] = Json::array();
   for (const auto& d : m.devices) json["devices"].push_back(json_of(d));
   json["ops"] = Json::array();
@@ -168,6 +170,8 @@ Machine parse_machine(const std::string& text, const std::string& name) {
   members.require("operations", m.operations);
   members.read("lost_to_mover", m.lost_to_mover);
   members.read("row_lookup_ns", m.row_lookup);
+  members.read("row_update_ns", m.row_update);
+  members.read("row_announce_ns", m.row_announce);
   members.for_each("devices", [&](Members each) { m.devices.push_back(device_of(std::move(each))); });
   members.for_each("ops", [&](Members each) {
     auto& o = m.ops.emplace_back();

@@ -8,7 +8,7 @@
 
 namespace tier::tool {
 
-/// Sets `row_lookup` of the machine, and `row_read` and `row_write` of each device, which are those of the manager's tiers in
+/// Sets `row_lookup`, `row_update` and `row_announce` of the machine, and `row_read` and `row_write` of each device, which are those of the manager's tiers in
 /// order and have been measured else.
 /// \throws  `TierError`, `OutOfTierMemory` where a tier is below 16 MiB
 void measure_rows(const std::shared_ptr<Manager>& manager, replay::Machine& machine);

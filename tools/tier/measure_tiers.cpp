@@ -159,19 +159,38 @@ void multiply_and_add(float* values, std::size_t count, std::size_t rounds) {
     for (std::size_t i = 0; i < count; ++i) values[i] = values[i] * 0.999F + 0.001F;
 }
 
+constexpr std::size_t floats = 256, rounds = 400'000;
+
+void compute(Arena& arena) {
+  arena.parallel_for(arena.threads(), [&](std::size_t) {
+    std::array<float, floats> values{};
+    multiply_and_add(values.data(), floats, rounds);
+    static std::atomic<float> kept;
+    kept.store(values[0], std::memory_order_relaxed);
+  });
+}
+
 double compute_seconds(Arena& arena) {
-  constexpr std::size_t floats = 256, rounds = 400'000;
   return best([&] {
     const auto start = Clock::now();
-    arena.parallel_for(arena.threads(), [&](std::size_t) {
-      std::array<float, floats> values{};
-      multiply_and_add(values.data(), floats, rounds);
-      static std::atomic<float> kept;
-      kept.store(values[0], std::memory_order_relaxed);
-    });
+    compute(arena);
     return seconds_since(start);
   });
 }
+
+/// Runs `work` while all cores compute.
+double while_computing(Arena& arena, const std::function<double()>& work) {
+  std::atomic<bool> stop{false};
+  const auto computing = std::async(std::launch::async, [&] {
+    while (!stop.load(std::memory_order_relaxed)) compute(arena);
+  });
+  const struct AtTheEnd {
+    std::atomic<bool>& stop;
+    ~AtTheEnd() { stop.store(true, std::memory_order_relaxed); }
+  } at_the_end{stop};
+  return work();
+}
+
 /// Managers order tiers by what reading takes, and noise is not to change the order.
 void keep_order(replay::Device& device, const replay::Device& faster) {
   const auto model = device.tier_model();
@@ -181,7 +200,7 @@ void keep_order(replay::Device& device, const replay::Device& faster) {
 }
 
 double operations(Arena& arena) {
-  return 2.0 * 256 * 400'000 * static_cast<double>(arena.threads()) / compute_seconds(arena);
+  return 2.0 * floats * rounds * static_cast<double>(arena.threads()) / compute_seconds(arena);
 }
 
 }  // namespace
@@ -210,8 +229,8 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
     const Way to{&fastest, tier.get(), measured_bytes(*tier), both, piece};
     d.copy_read = copy_rate(from, By::Waiter);
     d.copy_write = copy_rate(to, By::Waiter);
-    d.mover_read = copy_rate(from, By::Mover);
-    d.mover_write = copy_rate(to, By::Mover);
+    d.mover_read = while_computing(arena, [&] { return copy_rate(from, By::Mover); });
+    d.mover_write = while_computing(arena, [&] { return copy_rate(to, By::Mover); });
     d.read = d.addressable ? Streams{*tier, arena}.rate(Direction::Read) : d.copy_read;
     d.store = d.addressable ? Streams{*tier, arena}.rate(Direction::Write) : d.copy_write;
     d.latency = std::chrono::nanoseconds{std::llround(latency_ns(*tier))};

@@ -35,7 +35,8 @@ void probe(const Arguments& arguments) {
                d.latency.count());
   fmt::print("{} cores, {:.0f} GFLOP/s; a kernel loses {:.0f} % of its speed while a mover copies\n",
              machine.cores, machine.operations / 1e9, 100 * machine.lost_to_mover);
-  fmt::print("a row of a table: {} ns to be found in a cache", machine.row_lookup.count());
+  fmt::print("a row of a table: {} ns to be found in a cache, {} to be updated there, {} to be announced",
+             machine.row_lookup.count(), machine.row_update.count(), machine.row_announce.count());
   for (const auto& d : machine.devices)
     if (&d != &machine.devices.front())
       fmt::print("; {} ns from {}, {} ns back", d.row_read.count(), d.name, d.row_write.count());

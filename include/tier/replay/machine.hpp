@@ -23,7 +23,7 @@ struct Device {
   double store = 0;       ///< ordinary stores of kernels
   double copy_read = 0;   ///< as the source of a copy, by all cores
   double copy_write = 0;  ///< as the target of one
-  double mover_read = 0;  ///< the same, by the background's threads
+  double mover_read = 0;  ///< the same, by a thread in the background, beside kernels
   double mover_write = 0;
   std::chrono::nanoseconds latency{0};
   unsigned parallelism = 16;  ///< requests that it serves at once
@@ -61,8 +61,10 @@ struct Machine {
   double operations = 0;  ///< of floating point, in single precision, all cores
   /// Share of a kernel's speed that is lost while a mover copies.
   double lost_to_mover = 0;
-  /// What it takes a gather to find a row in a cache; in a table that is whole it knows where it is.
-  std::chrono::nanoseconds row_lookup{10};
+  // What a table with a cache takes for a row beyond what a table that is whole does.
+  std::chrono::nanoseconds row_lookup{10};    ///< that a gather finds there
+  std::chrono::nanoseconds row_update{50};    ///< that is updated there
+  std::chrono::nanoseconds row_announce{50};  ///< that is announced, and wanted until its batch ends
   std::vector<Device> devices;
   std::vector<OpCost> ops;
   std::vector<SlowDown> slow_downs;

@@ -54,7 +54,8 @@ struct Embedding {
 };
 struct Lstm {
   std::int64_t width = 0;
-  std::int64_t steps_at_once = 10;  ///< that one kernel computes, at most; no effect on what it gives but rounding
+  std::int64_t steps_at_once =
+      0;  ///< that one kernel computes; 0: all. Changes what it gives by rounding alone
 };
 /// Of each row of a sequence.
 struct LayerNorm {};

@@ -12,13 +12,14 @@ namespace training {
 
 struct NetworkOptions {
   std::int64_t batch = 64;
-  std::int64_t channels = 3;    ///< of images
-  std::int64_t image = 0;       ///< pixels in height and width; 0: as published
-  std::int64_t classes = 1000;  ///< of images, or the characters that text has
-  std::int64_t growth = 32;     ///< of a DenseNet
-  std::int64_t steps = 35;      ///< of a sequence, of a Transformer's longest
-  std::int64_t length = 0;      ///< of a Transformer's sequences; 0: that of the longest
-  std::int64_t width = 650;     ///< of an LSTM or a Transformer
+  std::int64_t channels = 3;       ///< of images
+  std::int64_t image = 0;          ///< pixels in height and width; 0: as published
+  std::int64_t classes = 1000;     ///< of images, or the characters that text has
+  std::int64_t growth = 32;        ///< of a DenseNet
+  std::int64_t steps = 35;         ///< of a sequence, of a Transformer's longest
+  std::int64_t length = 0;         ///< of a Transformer's sequences; 0: that of the longest
+  std::int64_t width = 650;        ///< of an LSTM or a Transformer
+  std::int64_t steps_at_once = 0;  ///< of an LSTM, as `Lstm`
 };
 
 /// The convolutions of each of VGG's five parts.

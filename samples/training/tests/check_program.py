@@ -216,6 +216,8 @@ check_refused("resnet200", "resnet51")  # the names that there are
 check_refused("network", "--batch", "8")
 check_refused("--image is for images", "lstm", "--image", "8")
 check_refused("--steps is for text", "resnet32", "--steps", "8")
+check_refused("--steps-at-once is for an LSTM, not for transformer", "transformer", "--steps-at-once", "8")
+check_refused("--steps-at-once must not be negative", "lstm", "--steps-at-once", "-1")
 check_refused("no multiple of the 4 heads", "transformer", "--width", "30")
 check_refused("not both", "resnet32", "--epochs", "1", "--iterations", "1")
 check_refused("--batch", "resnet32", "--batch", "0")

@@ -21,8 +21,8 @@ constexpr std::int64_t gates = 4;
 
 memory::desc desc_of(const Dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
 
-/// Some steps of a sequence in one kernel, and then the next: what the first ones keep for the backward pass can leave
-/// meanwhile. The first begin with a state of zeros. oneDNN can do without that state, but then the gradients of its weights
+/// All steps of a sequence in one kernel, or some, and then the next: what the first ones keep for the backward pass can
+/// leave meanwhile. The first begin with a state of zeros. oneDNN can do without that state, but then the gradients of its weights
 /// are wrong (2.6.3; the tests show it).
 class LoweredLstm final : public LoweredLayer {
  public:
@@ -46,7 +46,8 @@ class LoweredLstm final : public LoweredLayer {
     zeros_ = zeros(step, named("state"), Kind::Statistics, Phase::Forward, state_desc_);
     State before{zeros_, zeros_};
     const auto steps = layer().shape[0];
-    const auto most = std::get<Lstm>(layer().attributes).steps_at_once;
+    const auto at_once = std::get<Lstm>(layer().attributes).steps_at_once;
+    const auto most = at_once > 0 ? at_once : steps;
     for (std::int64_t first = 0; first < steps; first += most) {
       Part part{.first = first, .count = std::min(most, steps - first), .before = before};
       part.forward = forward_primitive(step, part.count);
