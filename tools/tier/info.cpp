@@ -2,6 +2,7 @@
 #include "info.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/manager/demotion.hpp>
 #include <tier/memory/spec.hpp>
 #include <tier/runtime/policies.hpp>
 
@@ -69,12 +70,23 @@ std::optional<WindowMode> asked_windows() {
 }
 
 /// Those that can be made, fastest first, as a manager has them.
-std::vector<const TierReport*> by_speed(const std::vector<TierReport>& tiers) {
-  std::vector<const TierReport*> sorted;
-  for (const auto& tier : tiers)
+template <class Reports>
+auto by_speed(Reports& tiers) {
+  std::vector<decltype(&tiers.front())> sorted;
+  for (auto& tier : tiers)
     if (tier.error.empty()) sorted.push_back(&tier);
   std::ranges::stable_sort(sorted, is_faster, [](const TierReport* t) { return t->model; });
   return sorted;
+}
+
+void find_demotions(std::vector<TierReport>& tiers) {
+  const auto sorted = by_speed(tiers);
+  if (sorted.size() > max_tiers) return;  // of which no runtime can be made
+  std::vector<TierModel> models;
+  for (const auto* tier : sorted) models.push_back(tier->model);
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (const auto order = demotion_order(models, static_cast<TierIndex>(i), 1_MiB); !order.empty())
+      sorted[i]->demotes_to = sorted[order.front()]->text;
 }
 
 /// Why windows over tiers, of which there is one that the CPU can reach, cannot be full; empty if they can.
@@ -146,6 +158,7 @@ Info collect(const std::optional<std::string>& tiers, const std::optional<std::s
                      : environment != nullptr ? parse_tiers(environment)
                                               : suggest_tiers(info.machine);
   for (const auto& spec : specs) info.tiers.push_back(look_at(spec));
+  find_demotions(info.tiers);
   info.memkind = look_at_memkind();
   info.windows = windows_over(info.tiers, info.machine, asked);
   info.policies = policy_names();

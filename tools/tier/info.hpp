@@ -24,6 +24,7 @@ struct TierReport {
   bool has_private_pages = false;     ///< as full windows need them in the fastest tier
   std::string directory;              ///< of its scratch file
   std::optional<Facility> direct_io;  ///< of tiers on files
+  std::string demotes_to{};           ///< where a runtime's blocks of 1 MiB go first; empty: nowhere
 };
 
 /// Windows as a runtime over those of the tiers that can be made would have them.

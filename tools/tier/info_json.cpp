@@ -36,6 +36,7 @@ Json json_of(const TierReport& t) {
   json["emulated"] = t.charges;
   add_rates(t.model, json);
   if (t.direct_io) json["direct_io"] = facility_json(*t.direct_io);
+  json["demotes_to"] = t.demotes_to.empty() ? Json(nullptr) : Json(t.demotes_to);
   return json;
 }
 

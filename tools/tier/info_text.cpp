@@ -29,6 +29,7 @@ std::string text_of(const TierReport& t) {
                                        std::to_string(t.model.parallelism) + " requests at once");
   text += line("smallest transfer", to_human(t.model.granularity));
   if (t.direct_io) text += line("direct I/O", yes(*t.direct_io));
+  if (!t.demotes_to.empty()) text += line("demotes to", t.demotes_to);
   return text;
 }
 
