@@ -126,7 +126,7 @@ def check_measured(folder):
     assert [group["speed_is"] for group in of_node] == ["declared" if declared else "measured"], groups
     if not declared:
         assert of_node[0]["read_bytes_per_second"] == device["read"], groups
-    tool.check_refused(f"tier: --measured {file}: none of its devices is a node of this machine, as numa:{ids[0]} is\n",
+    tool.check_refused(f"tier: {file}: none of its devices is a node of this machine, as numa:{ids[0]} is\n",
                        "info", "--measured", written("numa:1023"))
     tool.check_refused("none", "info", "--measured", folder / "none")
 

@@ -4,6 +4,7 @@
 #include <tier/core/error.hpp>
 #include <tier/manager/demotion.hpp>
 #include <tier/memory/spec.hpp>
+#include <tier/replay/machine_file.hpp>
 #include <tier/runtime/policies.hpp>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <tuple>
 
 #include "machine/machine_text.hpp"
-#include "machine_file.hpp"
 
 namespace tier::tool {
 namespace {
@@ -131,27 +131,13 @@ std::vector<Missing> missing_on(const Info& info) {
   return missing;
 }
 
-/// Devices of the names that tiers on one node have.
-void add_measured(Machine& machine, const replay::Machine& measured, const std::string& path) {
-  bool is_any = false;
-  for (auto& node : machine.nodes)
-    for (const auto& device : measured.devices)
-      if (device.name == "numa:" + std::to_string(node.id)) {
-        node.measured = {device.read, device.store, device.latency, device.latency};
-        is_any = true;
-      }
-  if (!is_any)
-    throw ConfigError{"--measured " + path + ": none of its devices is a node of this machine, as numa:" +
-                      std::to_string(machine.nodes.front().id) + " is"};
-}
-
 }  // namespace
 
 Info collect(const std::optional<std::string>& tiers, const std::optional<std::string>& measured) {
   Info info;
   const auto asked = asked_windows();
   info.machine = discover();
-  if (measured) add_measured(info.machine, read_machine(*measured), *measured);
+  if (measured) replay::read_measured(*measured, info.machine);
   const char* environment = std::getenv("TIER_TIERS");
   info.source = tiers ? "--tiers" : environment != nullptr ? "TIER_TIERS" : "found";
   const auto specs = tiers                    ? parse_tiers(*tiers)

@@ -2,11 +2,11 @@
 #include "info.hpp"
 
 #include <tier/core/config.hpp>
+#include <tier/replay/machine_file.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include "machine/machine_text.hpp"
-#include "machine_file.hpp"
 
 namespace tier::tool {
 namespace {
@@ -76,7 +76,7 @@ std::string to_json(const Info& info) {
   json["models"] = models();
   json["machines"] = Json::array();
   for (const auto name : replay::machine_names())
-    json["machines"].push_back(to_json(*replay::find_machine(name)));
+    json["machines"].push_back(Json::parse(to_json(*replay::find_machine(name))));
   json["policies"] = info.policies;
   json["missing"] = Json::array();
   for (const auto& [what, why] : info.missing) json["missing"].push_back({{"what", what}, {"why", why}});
