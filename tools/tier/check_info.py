@@ -10,7 +10,7 @@ import tool
 
 
 def run(*arguments, **environment):
-    env = {name: value for name, value in os.environ.items() if name not in ("TIER_TIERS", "TIER_WINDOWS")}
+    env = {name: value for name, value in os.environ.items() if name not in ("TIER_TIERS", "TIER_WINDOWS", "TIER_MEASURED")}
     return tool.run("info", *arguments, env={**env, **environment})
 
 
@@ -126,6 +126,11 @@ def check_measured(folder):
     assert [group["speed_is"] for group in of_node] == ["declared" if declared else "measured"], groups
     if not declared:
         assert of_node[0]["read_bytes_per_second"] == device["read"], groups
+        (tier,) = info("--measured", file, "--tiers", f"numa:{ids[0]}:1MiB")["tiers"]
+        assert "error" in tier or tier["latency_ns"] == round(device["latency_ns"]), tier
+        if len(ids) == 1:
+            (tier,) = info("--tiers", "dram:1MiB", TIER_MEASURED=str(file))["tiers"]
+            assert tier["read_bytes_per_second"] == device["read"], tier
     tool.check_refused(f"tier: {file}: none of its devices is a node of this machine, as numa:{ids[0]} is\n",
                        "info", "--measured", written("numa:1023"))
     tool.check_refused("none", "info", "--measured", folder / "none")

@@ -27,13 +27,13 @@ std::string directory_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-TierReport look_at(TierSpec spec) {
+TierReport look_at(TierSpec spec, const Machine& machine) {
   TierReport report;
   report.text = to_string(spec);
   spec.prefault = false;
   report.spec = spec;
   try {
-    const auto tier = make_tier(spec);
+    const auto tier = make_tier(spec, machine);
     // A little of it, which tells what pages the system gives, and where: where it has none, the description is silent.
     if (tier->has_private_pages()) std::ignore = tier->reserve(0, std::min(tier->capacity(), sample).count);
     report.model = tier->model();
@@ -51,22 +51,27 @@ TierReport look_at(TierSpec spec) {
   return report;
 }
 
-std::vector<MemkindReport> look_at_memkind() {
+std::vector<MemkindReport> look_at_memkind(const Machine& machine) {
   std::vector<MemkindReport> reports;
   for (const auto kind : memkind_kinds()) {
     auto spec = tiers::memkind(std::string{kind}, 2_MiB);
     spec.prefault = false;
-    const auto report = look_at(spec);
+    const auto report = look_at(spec, machine);
     reports.push_back({std::string{kind}, report.description, report.error});
   }
   return reports;
 }
 
+std::optional<std::string> variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::optional<std::string>{text} : std::nullopt;
+}
+
 std::optional<WindowMode> asked_windows() {
-  const char* environment = std::getenv("TIER_WINDOWS");
-  if (environment == nullptr) return {};
-  if (const auto mode = window_mode_of(environment)) return mode;
-  throw ConfigError{"TIER_WINDOWS: \"" + std::string{environment} + "\" is neither full nor restricted"};
+  const auto environment = variable("TIER_WINDOWS");
+  if (!environment) return {};
+  if (const auto mode = window_mode_of(*environment)) return mode;
+  throw ConfigError{"TIER_WINDOWS: \"" + *environment + "\" is neither full nor restricted"};
 }
 
 /// Those that can be made, fastest first, as a manager has them.
@@ -137,15 +142,16 @@ Info collect(const std::optional<std::string>& tiers, const std::optional<std::s
   Info info;
   const auto asked = asked_windows();
   info.machine = discover();
-  if (measured) replay::read_measured(*measured, info.machine);
-  const char* environment = std::getenv("TIER_TIERS");
-  info.source = tiers ? "--tiers" : environment != nullptr ? "TIER_TIERS" : "found";
-  const auto specs = tiers                    ? parse_tiers(*tiers)
-                     : environment != nullptr ? parse_tiers(environment)
-                                              : suggest_tiers(info.machine);
-  for (const auto& spec : specs) info.tiers.push_back(look_at(spec));
+  if (const auto file = measured ? measured : variable("TIER_MEASURED"))
+    replay::read_measured(*file, info.machine);
+  const auto environment = variable("TIER_TIERS");
+  info.source = tiers ? "--tiers" : environment ? "TIER_TIERS" : "found";
+  const auto specs = tiers         ? parse_tiers(*tiers)
+                     : environment ? parse_tiers(*environment)
+                                   : suggest_tiers(info.machine);
+  for (const auto& spec : specs) info.tiers.push_back(look_at(spec, info.machine));
   find_demotions(info.tiers);
-  info.memkind = look_at_memkind();
+  info.memkind = look_at_memkind(info.machine);
   info.windows = windows_over(info.tiers, info.machine, asked);
   info.policies = policy_names();
   info.missing = missing_on(info);

@@ -58,7 +58,8 @@ struct Info {
 };
 
 /// \param tiers     a spec; without one that of `TIER_TIERS`, or else what this machine seems to offer
-/// \param measured  a file of `tier probe` whose rates of nodes are taken where firmware says nothing
+/// \param measured  a file of `tier probe` whose rates of nodes are taken where firmware says nothing; without one that of
+///                  `TIER_MEASURED`, if it is set
 /// \throws          `ConfigError` for a malformed spec, if `TIER_WINDOWS` is wrong, or if the file is, or is of no node;
 ///                  `TierError` if it cannot be read
 [[nodiscard]] Info collect(const std::optional<std::string>& tiers,
