@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "demotion.hpp"
+#include <tier/manager/demotion.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 namespace tier {
-namespace {
-
-double seconds_to_copy(const TierModel& from, const TierModel& to, Bytes size) noexcept {
-  const double latency = std::chrono::duration<double>{from.latency + to.latency}.count();
-  const double rate = std::min(from.read_bytes_per_second, to.write_bytes_per_second);
-  return rate > 0 ? latency + static_cast<double>(size.count) / rate : latency;
-}
-
-}  // namespace
 
 TierOrder demotion_order(std::span<const TierModel> models, TierIndex from, Bytes size,
                          std::uint32_t current) noexcept {

@@ -3,12 +3,12 @@
 /// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp, transfers
 ///        and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in fork.cpp.
 #include "companions.hpp"
-#include "demotion.hpp"
 #include "notes.hpp"
 #include "records.hpp"
 
 #include <tier/core/mutex.hpp>
 #include <tier/core/pool.hpp>
+#include <tier/manager/demotion.hpp>
 #include <tier/manager/manager.hpp>
 
 #include <array>

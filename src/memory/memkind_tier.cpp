@@ -121,7 +121,8 @@ class MemkindMemory {
 
 class MemkindTier final : public Tier {
  public:
-  MemkindTier(const TierSpec& spec, const TierModel& model, const TierModel& mapped)
+  MemkindTier(const TierSpec& spec, const TierModel& model, const TierModel& mapped,
+              std::shared_ptr<const NumaSystem> system)
       : Tier{"memkind:" + spec.model, model, spec.size},
         is_file_{is_path(spec.model)},
         size_{round_up(spec.size.count, huge_page)},
@@ -132,7 +133,7 @@ class MemkindTier final : public Tier {
       throw TierError{{error, std::generic_category()},
                       "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) + " for tier " + name_};
     if (!is_file_)
-      find_node();
+      find_node(std::move(system));
     else if (is_persistent_ = ::memkind_check_dax_path(spec.model.c_str()) == 0; !is_persistent_)
       model_ = mapped;
   }
@@ -153,12 +154,11 @@ class MemkindTier final : public Tier {
     if (all && bound != 0_B && capacity_ > bound) return ENOMEM;
     return all ? populate_in_parallel(memory_.data(), size_) : populate(memory_.data(), page_size());
   }
-  void find_node() {
-    const auto system = std::make_shared<NumaSystem>();
+  void find_node(std::shared_ptr<const NumaSystem> system) {
     void* page = memory_.data();
     int node = -1;
     if (system->locate({&page, 1}, {&node, 1}) || node < 0) return;
-    const NumaNodes nodes{std::to_string(node), name_, system};
+    const NumaNodes nodes{std::to_string(node), name_, std::move(system)};
     model_ = nodes.model();
     where_ = nodes.description();
   }
@@ -173,18 +173,19 @@ class MemkindTier final : public Tier {
 
 bool has_memkind() noexcept { return true; }
 
-std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& model,
-                                        const TierModel& mapped) {
+std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& model, const TierModel& mapped,
+                                        std::shared_ptr<const NumaSystem> system) {
   if (!is_memkind(spec.model))
     throw ConfigError{"unknown kind", spec.model, 0, memkind_names() + ", or a directory"};
-  return std::make_unique<MemkindTier>(spec, model, mapped);
+  return std::make_unique<MemkindTier>(spec, model, mapped, std::move(system));
 }
 
 #else
 
 bool has_memkind() noexcept { return false; }
 
-std::unique_ptr<Tier> make_memkind_tier(const TierSpec&, const TierModel&, const TierModel&) {
+std::unique_ptr<Tier> make_memkind_tier(const TierSpec&, const TierModel&, const TierModel&,
+                                        std::shared_ptr<const NumaSystem>) {
   TIER_VERIFY(false, "the library was built with memkind");
   return nullptr;
 }

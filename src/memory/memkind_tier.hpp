@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "memory/numa_system.hpp"
+
 namespace tier {
 
 /// Whether this library was built with memkind.
@@ -19,9 +21,11 @@ namespace tier {
 
 /// \param model   where the system does not say which node the memory is on
 /// \param mapped  of a file that is no persistent memory
+/// \param system  says how fast the nodes are
 /// \throws  `ConfigError` for an unknown kind, `TierError` naming the call, the tier and the kind
 /// \pre     `has_memkind()`
 [[nodiscard]] std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& model,
-                                                      const TierModel& mapped);
+                                                      const TierModel& mapped,
+                                                      std::shared_ptr<const NumaSystem> system);
 
 }  // namespace tier

@@ -3,6 +3,8 @@
 
 #include <tier/memory/tiers.hpp>
 
+#include <optional>
+
 #include "memory/dram_model.hpp"
 
 namespace tier {
@@ -45,6 +47,16 @@ TierModel model_of(const NumaNode& node) {
 SpeedSource speed_source_of(const NumaNode& node) {
   if (is_complete(node.speed)) return SpeedSource::Declared;
   return is_complete(node.measured) ? SpeedSource::Measured : SpeedSource::Assumed;
+}
+
+TierModel model_of_plain_memory(std::span<const NumaNode> nodes) {
+  std::optional<TierModel> slowest;
+  for (const auto& node : nodes) {
+    if (!node.allowed || node.kind != NodeKind::Dram) continue;
+    const auto model = model_of(node);
+    if (!slowest || is_faster(*slowest, model)) slowest = model;
+  }
+  return slowest.value_or(dram_model);
 }
 
 }  // namespace tier

@@ -63,6 +63,18 @@ std::optional<std::vector<unsigned>> bound_to() {
   return nodes;
 }
 
+/// The nodes whose memory this process may have.
+class Allowed {
+ public:
+  explicit Allowed(const SystemPaths& paths) : cpuset_{cpuset_nodes(paths)}, bound_{bound_to()} {}
+  bool operator()(unsigned node) const {
+    return (!cpuset_ || contains(*cpuset_, node)) && (!bound_ || contains(*bound_, node));
+  }
+
+ private:
+  std::optional<std::vector<unsigned>> cpuset_, bound_;
+};
+
 std::optional<unsigned> memory_tier_of(unsigned node, const SystemPaths& paths) {
   const std::filesystem::path folder{paths.sysfs + "/devices/virtual/memory_tiering"};
   for (const auto& name : names_in(folder))
@@ -200,16 +212,29 @@ std::vector<NumaNode> find_nodes(const SystemPaths& paths) {
   double fastest_with_cpus = 0;
   for (const auto& node : nodes)
     if (!node.cpus.empty()) fastest_with_cpus = std::max(fastest_with_cpus, node.speed.read_bytes_per_second);
-  const auto cpuset = cpuset_nodes(paths);
-  const auto bound = bound_to();
+  const Allowed allowed{paths};
   const auto devices = find_dax_devices(paths);
   for (auto& node : nodes) {
     node.kind = kind_of(node, fastest_with_cpus);
     node.memory_tier = memory_tier_of(node.id, paths);
-    node.allowed = (!cpuset || contains(*cpuset, node.id)) && (!bound || contains(*bound, node.id));
+    node.allowed = allowed(node.id);
     for (const auto& device : devices)
       if (device.is_memory && device.node == node.id && device.is_persistent)
         node.kind = NodeKind::Persistent;
+  }
+  return nodes;
+}
+
+std::vector<NumaNode> find_home_nodes(const SystemPaths& paths) {
+  std::vector<NumaNode> nodes;
+  const auto folder = paths.sysfs + "/devices/system/node";
+  const auto with_memory = ids_in(read_line(folder + "/has_memory"));
+  const Allowed allowed{paths};
+  for (const auto id : ids_in(read_line(folder + "/has_cpu"))) {
+    if (!contains(with_memory, id) || !allowed(id)) continue;
+    auto& node = nodes.emplace_back();
+    node.id = id;
+    node.speed = read_node_speed(folder + "/node" + std::to_string(id));
   }
   return nodes;
 }

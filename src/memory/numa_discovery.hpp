@@ -22,6 +22,8 @@ struct SystemPaths {
 /// Nodes with memory, in order of ids; none where the kernel has no NUMA. What firmware says of their speed makes sense, or
 /// counts as not said: rates from 1 MiB/s, latencies from 1 ns to 1 ms.
 [[nodiscard]] std::vector<NumaNode> find_nodes(const SystemPaths& paths);
+/// Those with CPUs that this process is allowed: they give what is asked of none. With number and speed alone.
+[[nodiscard]] std::vector<NumaNode> find_home_nodes(const SystemPaths& paths);
 [[nodiscard]] KernelTiering find_kernel_tiering(const SystemPaths& paths);
 [[nodiscard]] std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths);
 [[nodiscard]] std::vector<DaxMount> find_dax_mounts(const SystemPaths& paths);

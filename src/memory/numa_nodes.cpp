@@ -39,7 +39,7 @@ NumaNodes::NumaNodes(std::string_view list, std::string tier, std::shared_ptr<co
     throw TierError{error, "get_mempolicy for tier " + tier_ +
                                (absent ? " (the kernel has no NUMA support)" : allowed_only(error))};
   }
-  const auto known = find_nodes(system_->paths());
+  const auto known = system_->nodes();
   for (const auto id : ids) nodes_.push_back({id, 1, model_of(check(id, known))});
   if (nodes_.size() > 1) read_weights();
   for (const auto& node : nodes_) weights_ += node.weight;

@@ -22,7 +22,8 @@ class NumaNodes {
   ///              if a node does not exist, has no memory, or is not allowed to this process
   NumaNodes(std::string_view list, std::string tier, std::shared_ptr<const NumaSystem> system);
 
-  /// As firmware declares the nodes (HMAT), or else by what they are: bandwidths together, latency on average.
+  /// As firmware declares the nodes (HMAT), else as they were measured, or else by what they are: bandwidths together,
+  /// latency on average.
   [[nodiscard]] TierModel model() const;
   [[nodiscard]] const PagePolicy& policy() const noexcept { return policy_; }
 

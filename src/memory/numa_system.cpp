@@ -3,11 +3,21 @@
 
 #include <tier/core/error.hpp>
 
+#include <algorithm>
+
 #if defined(TIER_WITH_NUMA)
 #include <numaif.h>
 #endif
 
 namespace tier {
+
+std::vector<NumaNode> NumaSystem::nodes() const {
+  auto nodes = find_nodes(paths_);
+  for (auto& node : nodes)
+    if (const auto known = std::ranges::find(measured_, node.id, &NumaNode::id); known != measured_.end())
+      node.measured = known->measured;
+  return nodes;
+}
 
 #if defined(TIER_WITH_NUMA)
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "memory/numa_discovery.hpp"
 #include "memory/page_policy.hpp"
@@ -17,7 +18,9 @@ class NumaSystem {
   /// Whether this library was built with libnuma. Without it every call fails with `ENOSYS`.
   [[nodiscard]] static bool is_built_in() noexcept;
 
-  explicit NumaSystem(SystemPaths paths = {}) : paths_{std::move(paths)} {}
+  /// \param measured  nodes whose `measured` counts where firmware declares nothing
+  explicit NumaSystem(SystemPaths paths = {}, std::vector<NumaNode> measured = {})
+      : paths_{std::move(paths)}, measured_{std::move(measured)} {}
   virtual ~NumaSystem() = default;
   NumaSystem(const NumaSystem&) = delete;
   NumaSystem& operator=(const NumaSystem&) = delete;
@@ -26,6 +29,9 @@ class NumaSystem {
   [[nodiscard]] std::string node_path(unsigned node) const {
     return paths_.sysfs + "/devices/system/node/node" + std::to_string(node);
   }
+
+  /// As `find_nodes()`, with what was measured.
+  [[nodiscard]] std::vector<NumaNode> nodes() const;
 
   /// Whether threads have memory policies here.
   [[nodiscard]] virtual std::error_code supported() const noexcept;
@@ -39,6 +45,7 @@ class NumaSystem {
 
  private:
   SystemPaths paths_;
+  std::vector<NumaNode> measured_;
 };
 
 }  // namespace tier

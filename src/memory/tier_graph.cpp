@@ -2,7 +2,6 @@
 #include <tier/memory/tier_graph.hpp>
 
 #include <algorithm>
-#include <chrono>
 
 #include "memory/node_models.hpp"
 
@@ -49,23 +48,6 @@ std::vector<NodeGroup> groups_of(const std::vector<NumaNode>& nodes) {
   return groups;
 }
 
-/// In units of that of a node to itself; 1 where the system tells no distances.
-double distance(const std::vector<NumaNode>& nodes, unsigned from, unsigned to) {
-  const auto index_of = [&](unsigned id) {
-    return static_cast<std::size_t>(std::ranges::find(nodes, id, &NumaNode::id) - nodes.begin());
-  };
-  const auto& distances = nodes[index_of(from)].distances;
-  if (distances.empty()) return 1;
-  return static_cast<double>(distances[index_of(to)]) / distances[index_of(from)];
-}
-
-double mean_distance(const std::vector<NumaNode>& nodes, const NodeGroup& a, const NodeGroup& b) {
-  double sum = 0;
-  for (const auto from : a.nodes)
-    for (const auto to : b.nodes) sum += distance(nodes, from, to);
-  return sum / static_cast<double>(a.nodes.size() * b.nodes.size());
-}
-
 }  // namespace
 
 std::string NodeGroup::node_list() const {
@@ -78,40 +60,10 @@ std::string NodeGroup::node_list() const {
   return text;
 }
 
-TierGraph::TierGraph(const Machine& machine) : groups_{groups_of(machine.nodes)} {
-  for (const auto& from : groups_)
-    for (const auto& to : groups_) distances_.push_back(mean_distance(machine.nodes, from, to));
-}
+TierGraph::TierGraph(const Machine& machine) : groups_{groups_of(machine.nodes)} {}
 
 double TierGraph::seconds_to_copy(std::size_t from, std::size_t to, Bytes size) const {
-  const auto& source = groups_.at(from);
-  const auto& target = groups_.at(to);
-  const double rate = std::min(source.model.read_bytes_per_second, target.model.write_bytes_per_second);
-  const double latency = std::chrono::duration<double>{source.model.latency + target.model.latency}.count();
-  const bool is_known = source.source != SpeedSource::Assumed && target.source != SpeedSource::Assumed;
-  return latency +
-         static_cast<double>(size.count) / rate * (is_known ? 1 : distances_[from * groups_.size() + to]);
-}
-
-std::optional<std::size_t> TierGraph::cheapest(std::size_t from, std::size_t begin, std::size_t end) const {
-  constexpr Bytes large = 1_MiB;
-  std::optional<std::size_t> best;
-  double least = 0;
-  for (auto to = begin; to < end; ++to) {
-    const double seconds = seconds_to_copy(from, to, large);
-    if (best && seconds >= least * 0.99) continue;
-    best = to;
-    least = seconds;
-  }
-  return best;
-}
-
-std::optional<std::size_t> TierGraph::demotion_target(std::size_t group) const {
-  return cheapest(group, group + 1, groups_.size());
-}
-
-std::optional<std::size_t> TierGraph::promotion_target(std::size_t group) const {
-  return cheapest(group, 0, group);
+  return tier::seconds_to_copy(groups_.at(from).model, groups_.at(to).model, size);
 }
 
 }  // namespace tier

@@ -12,6 +12,7 @@
 #include "memory/memkind_tier.hpp"
 #include "memory/memory_tiers.hpp"
 #include "memory/node_list.hpp"
+#include "memory/node_models.hpp"
 #include "memory/pmem_tier.hpp"
 #include "memory/suggested_tiers.hpp"
 
@@ -64,11 +65,20 @@ TierModel device_model(const TierSpec& spec) {
                     option + "=ON (on Debian the package " + package + ")"};
 }
 
-std::unique_ptr<Tier> make_numa(const TierSpec& spec) {
+std::shared_ptr<const NumaSystem> system_of(const Machine* machine) {
+  return std::make_shared<NumaSystem>(SystemPaths{},
+                                      machine != nullptr ? machine->nodes : std::vector<NumaNode>{});
+}
+
+TierModel plain_memory(const Machine* machine) {
+  return model_of_plain_memory(machine != nullptr ? machine->nodes : find_home_nodes({}));
+}
+
+std::unique_ptr<Tier> make_numa(const TierSpec& spec, const Machine* machine) {
   std::ignore = parse_node_list(spec.nodes);
   if (!NumaSystem::is_built_in())
     throw_built_without("numa:" + spec.nodes, "TIER_WITH_NUMA", "libnuma", "libnuma-dev");
-  return make_numa_tier(spec, std::make_shared<NumaSystem>());
+  return make_numa_tier(spec, system_of(machine));
 }
 
 /// Where the system does not say on which node the memory is.
@@ -78,9 +88,9 @@ TierModel memkind_model(const std::string& kind) {
   return kind.starts_with("HIGHEST_CAPACITY") ? *find_model("cxl") : dram_model;
 }
 
-std::unique_ptr<Tier> make_memkind(const TierSpec& spec) {
+std::unique_ptr<Tier> make_memkind(const TierSpec& spec, const Machine* machine) {
   if (!has_memkind()) throw_built_without("memkind", "TIER_WITH_MEMKIND", "memkind", "libmemkind-dev");
-  return make_memkind_tier(spec, memkind_model(spec.model), file_model(true));
+  return make_memkind_tier(spec, memkind_model(spec.model), file_model(true), system_of(machine));
 }
 
 bool has_pages(TierKind kind) {
@@ -88,10 +98,11 @@ bool has_pages(TierKind kind) {
          kind == TierKind::Role;
 }
 
-std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec) {
+/// \param machine  of which the tier is made; null: the system is asked for what is needed
+std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec, const Machine* machine) {
   switch (spec.kind) {
     case TierKind::Dram:
-      return std::make_unique<DramTier>(spec, "dram", dram_model);
+      return std::make_unique<DramTier>(spec, "dram", plain_memory(machine));
     case TierKind::File:
       return std::make_unique<FileTier>(spec, "file", file_model(false));
     case TierKind::Mapped:
@@ -99,18 +110,27 @@ std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec) {
     case TierKind::Emulated:
       return std::make_unique<EmulatedTier>(spec, "emulated:" + spec.model, device_model(spec));
     case TierKind::Numa:
-      return make_numa(spec);
+      return make_numa(spec, machine);
     case TierKind::Pmem:
       if (!has_pmem()) throw_built_without("pmem", "TIER_WITH_PMEM", "libpmem", "libpmem-dev");
       return make_pmem_tier(spec, pmem_model(), file_model(true));
     case TierKind::Memkind:
-      return make_memkind(spec);
+      return make_memkind(spec, machine);
     case TierKind::Role:
-      return make_sound_tier(resolve_role(spec, discover()));
+      return make_sound_tier(resolve_role(spec, machine != nullptr ? *machine : discover()), machine);
     case TierKind::Simulated:
       break;
   }
   return make_simulated_tier("simulated:" + spec.model, device_model(spec), spec.size);
+}
+
+std::unique_ptr<Tier> make(const TierSpec& spec, const Machine* machine) {
+  if (spec.size == 0_B) throw ConfigError{"a tier needs a size above zero"};
+  if (spec.pages != PageKind::Huge && !has_pages(spec.kind))
+    throw ConfigError{"pages are an option of tiers of memory: dram, numa, emulated, and roles"};
+  auto tier = make_sound_tier(spec, machine);
+  if (spec.faults != nullptr) tier = std::make_unique<FaultyTier>(std::move(tier), spec.faults);
+  return tier;
 }
 
 }  // namespace
@@ -148,14 +168,8 @@ TierSpec simulated(std::string model, Bytes size) {
 }
 }  // namespace tiers
 
-std::unique_ptr<Tier> make_tier(const TierSpec& spec) {
-  if (spec.size == 0_B) throw ConfigError{"a tier needs a size above zero"};
-  if (spec.pages != PageKind::Huge && !has_pages(spec.kind))
-    throw ConfigError{"pages are an option of tiers of memory: dram, numa, emulated, and roles"};
-  auto tier = make_sound_tier(spec);
-  if (spec.faults != nullptr) tier = std::make_unique<FaultyTier>(std::move(tier), spec.faults);
-  return tier;
-}
+std::unique_ptr<Tier> make_tier(const TierSpec& spec) { return make(spec, nullptr); }
+std::unique_ptr<Tier> make_tier(const TierSpec& spec, const Machine& machine) { return make(spec, &machine); }
 
 std::unique_ptr<Tier> make_simulated_tier(std::string name, const TierModel& model, Bytes size) {
   if (size == 0_B) throw ConfigError{"a tier needs a size above zero"};

@@ -5,6 +5,7 @@
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/spec.hpp>
+#include <tier/replay/machine_file.hpp>
 #include <tier/runtime/runtime.hpp>
 
 #include <algorithm>
@@ -20,11 +21,41 @@ constexpr const char* policy_variable = "TIER_POLICY";
 constexpr const char* windows_variable = "TIER_WINDOWS";
 constexpr const char* trace_variable = "TIER_TRACE";
 constexpr const char* trace_rows_variable = "TIER_TRACE_ROWS";
+constexpr const char* measured_variable = "TIER_MEASURED";
+
+std::optional<std::string> variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::optional<std::string>{text} : std::nullopt;
+}
+
+/// Runs `f` on what an environment variable holds; its complaints name the variable.
+template <class F>
+auto read_variable(const char* name, F&& f) {
+  try {
+    return f();
+  } catch (const ConfigError& error) {
+    throw ConfigError{std::string{name} + ": " + error.what()};
+  }
+}
+
+/// This machine with what was measured of it; none where nothing was.
+std::optional<Machine> measured_machine(const std::string& file) {
+  const auto environment = variable(measured_variable);
+  if (file.empty() && !environment) return std::nullopt;
+  auto machine = discover();
+  if (!file.empty())
+    replay::read_measured(file, machine);
+  else
+    read_variable(measured_variable, [&] { replay::read_measured(*environment, machine); });
+  return machine;
+}
 
 std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
   auto policy = make_policy(options.policy);  // first: it costs nothing if it fails
+  const auto machine = measured_machine(options.measured);
   std::vector<std::unique_ptr<Tier>> tiers;
-  for (const auto& spec : options.tiers) tiers.push_back(make_tier(spec));
+  for (const auto& spec : options.tiers)
+    tiers.push_back(machine ? make_tier(spec, *machine) : make_tier(spec));
   return Manager::make(std::move(tiers), std::move(policy),
                        {.threads = options.threads,
                         .movers = options.movers,
@@ -43,21 +74,6 @@ std::string list(std::span<const std::string> names) {
 
 void abort_if_checked() {
   if constexpr (detail::checked) std::abort();
-}
-
-std::optional<std::string> variable(const char* name) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::optional<std::string>{text} : std::nullopt;
-}
-
-/// Runs `f` on what an environment variable holds; its complaints name the variable.
-template <class F>
-auto read_variable(const char* name, F&& f) {
-  try {
-    return f();
-  } catch (const ConfigError& error) {
-    throw ConfigError{std::string{name} + ": " + error.what()};
-  }
 }
 
 WindowMode window_mode(const std::string& name) {
@@ -159,7 +175,9 @@ Runtime Runtime::from_spec(std::string_view tiers, std::string_view policy) {
 }
 
 Runtime Runtime::discover(std::string_view policy) {
-  RuntimeOptions options{.tiers = suggest_tiers(tier::discover()), .policy = std::string{policy}};
+  const auto measured = measured_machine({});
+  RuntimeOptions options{.tiers = suggest_tiers(measured ? *measured : tier::discover()),
+                         .policy = std::string{policy}};
   for (auto& spec : options.tiers) spec.prefault = false;
   return Runtime{std::move(options)};
 }

@@ -104,6 +104,30 @@ TEST_CASE("nodes are found with the kind, the speed and the memory tier that the
   }
 }
 
+TEST_CASE("tiers that are made are as fast as firmware says of their nodes, or else as they were measured") {
+  if (!given()) return test::lacks_description();
+  auto machine = discover();
+  const NodeSpeed measured{5e9, 4e9, std::chrono::nanoseconds{700}, std::chrono::nanoseconds{700}};
+  for (auto& node : machine.nodes) node.measured = measured;
+  for (const auto& node : given()->nodes) {
+    CAPTURE(node.id);
+    const auto spec = tiers::numa(std::to_string(node.id), 1_MiB);
+    const auto assumed = *find_model("cxl");
+    const double rate =
+        node.mib_per_second ? 1'048'576.0 * *node.mib_per_second : assumed.read_bytes_per_second;
+    const auto model = make_tier(spec)->model(), known = make_tier(spec, machine)->model();
+    CHECK(model.read_bytes_per_second == rate);
+    CHECK(model.write_bytes_per_second == rate);
+    CHECK(model.latency.count() == node.latency_ns.value_or(static_cast<unsigned>(assumed.latency.count())));
+    CHECK(known.read_bytes_per_second == (node.mib_per_second ? rate : measured.read_bytes_per_second));
+    CHECK(known.latency == (node.latency_ns ? model.latency : measured.read_latency));
+  }
+  const auto home = make_tier(tiers::numa("0", 1_MiB))->model(),
+             plain = make_tier(tiers::dram(1_MiB))->model();
+  CHECK(plain.read_bytes_per_second == home.read_bytes_per_second);
+  CHECK(plain.latency == home.latency);
+}
+
 TEST_CASE("DAX devices and file systems are found as they were set up") {
   if (!given()) return test::lacks_description();
   if (given()->fsdax.empty()) return test::not_given("persistent memory");

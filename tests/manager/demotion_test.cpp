@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Where a block goes that leaves a tier: to where that costs least, and what is colder there goes on.
-#include "manager/demotion.hpp"
 #include "rig.hpp"
 
 #include <hint_aware/hint_aware.hpp>
 
 #include <doctest/doctest.h>
+#include <tier/manager/demotion.hpp>
+#include <tier/memory/tier_graph.hpp>
 
 namespace tier {
 namespace {
@@ -21,6 +22,29 @@ std::vector<int> order(const std::vector<TierModel>& models, TierIndex from, Byt
                        std::uint32_t current = 0) {
   const auto found = demotion_order(models, from, block, current);
   return {found.begin(), found.end()};
+}
+
+/// Memory of one node, which has CPUs if it is the first one.
+NumaNode node(unsigned id, NodeKind kind, double read, double write, int ns) {
+  NumaNode n{id, id == 0 ? "0" : "", 1_GiB, 1_GiB, kind};
+  n.speed = {read, write, nanoseconds{ns}, nanoseconds{ns}};
+  return n;
+}
+
+/// Where 1 MiB goes from each group of the machine's nodes, as lists of nodes; between tiers of one group each.
+std::vector<std::string> targets(std::vector<NumaNode> nodes) {
+  Machine machine;
+  machine.nodes = std::move(nodes);
+  const TierGraph graph{machine};
+  std::vector<TierModel> models;
+  for (const auto& group : graph.groups()) models.push_back(group.model);
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const auto to = demotion_order(models, static_cast<TierIndex>(i), 1_MiB);
+    found.push_back(graph.groups()[i].node_list() + " to " +
+                    (to.empty() ? "none" : graph.groups()[to.front()].node_list()));
+  }
+  return found;
 }
 
 /// Tiers of so many objects, each slower than the one before it.
@@ -98,6 +122,20 @@ TEST_CASE("demoting costs the copy there and the copy back to the fastest tier")
     const auto unknown = [](long ns) { return model(0, 0, nanoseconds{ns}); };
     CHECK(order({unknown(1), unknown(3), unknown(2)}, 0, 1_MiB) == std::vector<int>{2, 1});
   }
+}
+
+TEST_CASE("between a machine's nodes blocks go down by the speeds of these") {
+  using Targets = std::vector<std::string>;
+  const auto dram = node(0, NodeKind::Dram, 100e9, 100e9, 90),
+             hbm = node(2, NodeKind::Hbm, 400e9, 400e9, 120), cxl = node(1, NodeKind::Cxl, 25e9, 25e9, 300);
+  CHECK(targets({dram}) == Targets{"0 to none"});
+  CHECK(targets({dram, cxl, hbm}) == Targets{"2 to 0", "0 to 1", "1 to none"});
+  auto socket = dram;
+  socket.id = 3;
+  CHECK(targets({dram, socket, cxl}) == Targets{"0,3 to 1", "1 to none"});  // which both share
+  // Persistent memory that is read faster, and written badly.
+  CHECK(targets({dram, cxl, node(4, NodeKind::Persistent, 60e9, 2e9, 200)}) ==
+        Targets{"0 to 1", "4 to 1", "1 to none"});
 }
 
 TEST_CASE("what leaves the fastest tier comes to the middle, and what is colder there goes on") {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Random sets of two to five tiers, some of them full, some not worth a demotion: nothing is lost, nobody waits for
 ///        ever, and blocks are where a plain model has them.
-#include "manager/demotion.hpp"
 #include "random_program.hpp"
 #include "rig.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 
 #include <doctest/doctest.h>
+#include <tier/manager/demotion.hpp>
 
 #include <atomic>
 #include <cmath>

@@ -62,6 +62,11 @@ class MadeUpSystem {
     fs::create_directories(paths().sysfs + "/bus/dax/devices");
     fs::create_directory_symlink(device, paths().sysfs + "/bus/dax/devices/" + name);
   }
+  /// What memory comes from that is asked of no node.
+  void set_home(const std::string& with_cpus, const std::string& with_memory) {
+    write(paths().sysfs + "/devices/system/node/has_cpu", with_cpus);
+    write(paths().sysfs + "/devices/system/node/has_memory", with_memory);
+  }
   void allow(const std::string& nodes) {
     write(paths().procfs + "/status", "Name:\tprogram\nMems_allowed:\t1\nMems_allowed_list:\t" + nodes);
   }

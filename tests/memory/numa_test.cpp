@@ -14,6 +14,7 @@
 #include "memory/dram_model.hpp"
 #include "memory/memory_tiers.hpp"
 #include "memory/node_list.hpp"
+#include "memory/node_models.hpp"
 #include "memory/numa_nodes.hpp"
 #include "support/message_of.hpp"
 
@@ -31,7 +32,8 @@ std::error_code error_of(int number) { return {number, std::generic_category()};
 /// Calls that do as the test says, on nodes that are made up; all memory is on the first node.
 class MadeUpCalls final : public NumaSystem {
  public:
-  explicit MadeUpCalls(const SystemPaths& paths) : NumaSystem{paths} {}
+  explicit MadeUpCalls(const SystemPaths& paths, std::vector<NumaNode> measured = {})
+      : NumaSystem{paths, std::move(measured)} {}
 
   std::error_code supported() const noexcept override { return support; }
   std::error_code try_in_thread(const PagePolicy&) const noexcept override { return thread_error; }
@@ -209,6 +211,56 @@ TEST_CASE("a tier on nodes is as fast as firmware says, and else as nodes with C
     CHECK(tier->model().latency == std::chrono::nanoseconds{130});
     CHECK(contains(tier->description(), "memory of nodes 0,2 in turns of 3:1"));
   }
+}
+
+TEST_CASE("a tier on a node of which firmware says nothing is as fast as it was measured") {
+  const auto system = make_machine();
+  auto measured = find_nodes(system->files.paths());
+  measured[0].measured = test::speed(50e9, 80);
+  measured[2].measured = test::speed(11e9, 450);
+  const auto calls = std::make_shared<MadeUpCalls>(system->files.paths(), measured);
+  const auto model = [&](const char* node) {
+    return make_numa_tier(tiers::numa(node, 1_MiB), calls)->model();
+  };
+  CHECK(model("0").read_bytes_per_second == 50e9);
+  CHECK(model("1").read_bytes_per_second == near.read_bytes_per_second);
+  auto far_tier = tiers::numa("2", 1_MiB);
+  far_tier.prefault = false;
+  CHECK(make_numa_tier(far_tier, calls)->model().write_bytes_per_second == 11e9);
+  CHECK(make_numa_tier(far_tier, calls)->model().latency == std::chrono::nanoseconds{450});
+  system->files.write(system->files.node_folder(2) + "/access0/initiators/read_bandwidth", "30000");
+  CHECK(make_numa_tier(far_tier, calls)->model().read_bytes_per_second == 30e3 * mebibyte);
+  CHECK(make_numa_tier(far_tier, calls)->model().write_bytes_per_second == 11e9);
+}
+
+TEST_CASE("plain memory is as fast as the slowest node with CPUs that it may come from") {
+  const auto system = make_machine();
+  const auto& files = system->files;
+  const auto model = [&] { return model_of_plain_memory(find_home_nodes(files.paths())); };
+  CHECK(model().read_bytes_per_second == near.read_bytes_per_second);  // the kernel tells of no node
+  system->files.set_home("0-1", "0-2");
+  CHECK(model().read_bytes_per_second == near.read_bytes_per_second);  // firmware tells nothing
+  system->files.add(
+      0, {.cpus = "0-3", .size = 1_GiB, .distances = "", .speed = test::speed(100e3 * mebibyte, 90)});
+  system->files.add(
+      1, {.cpus = "4-7", .size = 1_GiB, .distances = "", .speed = test::speed(80e3 * mebibyte, 95)});
+  system->files.add(2,
+                    {.cpus = "", .size = 1_GiB, .distances = "", .speed = test::speed(50e3 * mebibyte, 200)});
+  CHECK(model().read_bytes_per_second == 80e3 * mebibyte);
+  CHECK(model().latency == std::chrono::nanoseconds{95});
+  CHECK(is_faster(model(),
+                  make("2", system, 4_MiB, false)->model()));  // else an expander would be taken for faster
+  system->files.allow("0,2");
+  CHECK(model().read_bytes_per_second == 100e3 * mebibyte);
+  system->files.set_home("0-1", "1-2");  // a socket without memory
+  CHECK(model().read_bytes_per_second == near.read_bytes_per_second);
+  // As a machine has it that is known.
+  auto nodes = find_nodes(files.paths());
+  CHECK(model_of_plain_memory(nodes).read_bytes_per_second == 100e3 * mebibyte);
+  nodes[0].speed = {};
+  nodes[0].measured = test::speed(20e9, 110);
+  CHECK(model_of_plain_memory(nodes).read_bytes_per_second == 20e9);
+  CHECK(model_of_plain_memory({}).latency == near.latency);
 }
 
 TEST_CASE("a node that this program cannot have is refused by its number, with the reason") {

@@ -3,6 +3,7 @@
 #include "support/message_of.hpp"
 #include "support/sanitized.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/variable.hpp"
 #include "support/windows.hpp"
 
 #include <doctest/doctest.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 #include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
+#include <tier/memory/discovery.hpp>
+#include <tier/replay/machine_file.hpp>
 #include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
@@ -219,6 +222,46 @@ TEST_CASE("the environment says what windows are to be like") {
                    },
                    {{"TIER_TIERS", "dram:8MiB"}, {"TIER_WINDOWS", "restricted"}});
   CHECK(ended.errors == "restricted");
+}
+
+TEST_CASE(
+    "where firmware tells nothing, memory is as fast as the file says that the options name, or "
+    "TIER_MEASURED") {
+  const test::TemporaryDirectory directory;
+  const auto path = directory.path() + "/this.json";
+  const auto nodes = discover().nodes;
+  const auto write = [&](const std::string& id) {
+    replay::Machine machine;
+    machine.name = "this";
+    machine.operations = 1e12;
+    auto& device = machine.devices.emplace_back();
+    device.name = "numa:" + id;
+    device.read = device.copy_read = device.mover_read = 5e9;
+    device.store = device.copy_write = device.mover_write = 4e9;
+    replay::write_machine(machine, path);
+  };
+  const auto rates = [](const std::string& option, const std::string& variable) {
+    const test::Variable measured{"TIER_MEASURED", variable};
+    RuntimeOptions options;
+    options.tiers = {tiers::dram(1_MiB), tiers::emulated("redl", 1_MiB)};
+    options.measured = option;
+    const Runtime runtime{std::move(options)};
+    std::vector<double> found;
+    for (TierIndex t = 0; t < runtime.manager()->tier_count(); ++t)
+      found.push_back(runtime.manager()->tier(t).model().read_bytes_per_second);
+    return found;
+  };
+  write(std::to_string(nodes.front().id));
+  if (nodes.size() == 1 && nodes.front().speed.read_bytes_per_second == 0) {
+    const std::vector<double> slower{19e9, 5e9};  // now it stands behind what is emulated
+    CHECK(rates("", path) == slower);
+    CHECK(rates(path, "/no/such/file") == slower);
+  }
+  CHECK(contains(test::message_of<TierError>([&] { rates("", "/no/such/file"); }), "reading /no/such/file"));
+  write("1023");
+  CHECK(test::message_of<ConfigError>([&] { rates("", path); }) ==
+        "TIER_MEASURED: " + path + ": none of its devices is a node of this machine, as numa:" +
+            std::to_string(nodes.front().id) + " is");
 }
 
 TEST_CASE("the default runtime is made once, from the environment or of memory, and never destroyed") {

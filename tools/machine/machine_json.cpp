@@ -56,7 +56,6 @@ Json array_of(const std::vector<T>& values) {
 
 Json json_of(const TierGraph& graph) {
   Json groups = Json::array();
-  const auto index = [](std::optional<std::size_t> group) { return group ? Json(*group) : Json(nullptr); };
   for (std::size_t i = 0; i < graph.groups().size(); ++i) {
     const auto& group = graph.groups()[i];
     Json copies = Json::array();
@@ -70,9 +69,7 @@ Json json_of(const TierGraph& graph) {
                       {"speed_is", to_string(group.source)},
                       {"total", group.total.count},
                       {"free", group.free.count},
-                      {"seconds_to_copy_1_mib_to", copies},
-                      {"demotes_to", index(graph.demotion_target(i))},
-                      {"promotes_to", index(graph.promotion_target(i))}});
+                      {"seconds_to_copy_1_mib_to", copies}});
   }
   return groups;
 }

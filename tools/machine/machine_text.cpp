@@ -12,7 +12,7 @@ namespace {
 
 std::string limit(const std::optional<Bytes>& size) { return size ? to_human(*size) : "none"; }
 
-/// `cxl, no CPUs, 25 GB/s read, 25 GB/s written, 300 ns, memory tier 22`
+/// `cxl, no CPUs, 25 GB/s read, 25 GB/s written, 300 ns, distances 17 10, memory tier 22`
 std::string text_of(const NumaNode& node) {
   std::string text{to_string(node.kind)};
   text += node.cpus.empty() ? ", no CPUs" : ", CPUs " + node.cpus;
@@ -20,6 +20,10 @@ std::string text_of(const NumaNode& node) {
   if (speed.read_bytes_per_second > 0) text += ", " + rate(speed.read_bytes_per_second) + " read";
   if (speed.write_bytes_per_second > 0) text += ", " + rate(speed.write_bytes_per_second) + " written";
   if (speed.read_latency.count() > 0) text += ", " + std::to_string(speed.read_latency.count()) + " ns";
+  if (node.distances.size() > 1) {
+    text += ", distances";
+    for (const auto distance : node.distances) text += " " + std::to_string(distance);
+  }
   if (node.memory_tier) text += ", memory tier " + std::to_string(*node.memory_tier);
   return node.allowed ? text : text + ", not for this process";
 }
@@ -40,20 +44,17 @@ std::string text_of(const KernelTiering& kernel) {
   return text.empty() ? "no" : text;
 }
 
-/// Who copies best to whom, where there are several groups.
+/// Where there are several groups.
 std::string text_of(const TierGraph& graph) {
   if (graph.groups().size() < 2) return {};
   std::string text = "\ngroups of nodes, fastest first\n";
-  const auto name = [&](std::size_t group) { return "node " + graph.groups()[group].node_list(); };
-  for (std::size_t i = 0; i < graph.groups().size(); ++i) {
-    const auto& group = graph.groups()[i];
+  for (const auto& group : graph.groups()) {
     std::string what{to_string(group.kind)};
     what += ", " + rate(group.model.read_bytes_per_second) + " read, " +
             rate(group.model.write_bytes_per_second) + " written, " +
             std::to_string(group.model.latency.count()) + " ns " + "(" +
             std::string{to_string(group.source)} + ")";
-    if (const auto to = graph.demotion_target(i)) what += ", copies best to " + name(*to);
-    text += line(name(i), what);
+    text += line("node " + group.node_list(), what);
   }
   return text;
 }

@@ -10,7 +10,7 @@ import tool
 
 
 def run(*arguments, **environment):
-    env = {name: value for name, value in os.environ.items() if name not in ("TIER_TIERS", "TIER_WINDOWS")}
+    env = {name: value for name, value in os.environ.items() if name not in ("TIER_TIERS", "TIER_WINDOWS", "TIER_MEASURED")}
     return tool.run("info", *arguments, env={**env, **environment})
 
 
@@ -42,6 +42,24 @@ def check_windows(directory, by_default, userfaultfd):
     assert f"a mapped file in {directory}, beside that of {file}" in text, text
     ended = run(TIER_WINDOWS="half")
     assert ended.returncode == 1 and 'TIER_WINDOWS: "half" is neither full nor restricted' in ended.stderr, ended
+
+
+def check_demotions(directory):
+    """Each tier names the one to which a runtime's blocks go, passing by what costs more or what is on the same disk."""
+    dram, cxl, file, mapped = "dram:8MiB", "emulated:cxl:8MiB", f"file:{directory}:8MiB", f"mapped:{directory}:8MiB"
+
+    def targets(*tiers):
+        told = info("--tiers", ";".join(tiers))["tiers"]
+        return {tier["spec"]: tier["demotes_to"] for tier in told if "error" not in tier}
+
+    assert targets(dram) == {dram: None}
+    assert targets(file, cxl, dram) == {dram: cxl, cxl: file, file: None}
+    assert targets(dram, mapped, file) == {dram: file, mapped: file, file: None}
+    assert targets(dram, mapped) == {dram: mapped, mapped: None}
+    assert targets(dram, "file:/no/such/directory:8MiB") == {dram: None}
+    assert set(targets(*[dram] * 9).values()) == {None}  # of which no runtime can be made
+    text = run("--tiers", f"{dram};{cxl}").stdout
+    assert text.count("\n  demotes to            ") == 1 and f"  demotes to            {cxl}\n" in text, text
 
 
 def check_models():
@@ -108,7 +126,12 @@ def check_measured(folder):
     assert [group["speed_is"] for group in of_node] == ["declared" if declared else "measured"], groups
     if not declared:
         assert of_node[0]["read_bytes_per_second"] == device["read"], groups
-    tool.check_refused(f"tier: --measured {file}: none of its devices is a node of this machine, as numa:{ids[0]} is\n",
+        (tier,) = info("--measured", file, "--tiers", f"numa:{ids[0]}:1MiB")["tiers"]
+        assert "error" in tier or tier["latency_ns"] == round(device["latency_ns"]), tier
+        if len(ids) == 1:
+            (tier,) = info("--tiers", "dram:1MiB", TIER_MEASURED=str(file))["tiers"]
+            assert tier["read_bytes_per_second"] == device["read"], tier
+    tool.check_refused(f"tier: {file}: none of its devices is a node of this machine, as numa:{ids[0]} is\n",
                        "info", "--measured", written("numa:1023"))
     tool.check_refused("none", "info", "--measured", folder / "none")
 
@@ -145,13 +168,13 @@ with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
     nodes, groups = told["machine"]["nodes"], told["machine"]["node_groups"]
     assert all(node["kind"] in ("dram", "hbm", "cxl", "pmem") for node in nodes), nodes
     assert {id for group in groups for id in group["nodes"]} == {node["id"] for node in nodes if node["allowed"]}
-    assert groups[0]["promotes_to"] is None and groups[-1]["demotes_to"] is None, groups
     assert all(len(group["seconds_to_copy_1_mib_to"]) == len(groups) for group in groups)
 
     text = run("--tiers", spec).stdout
     for part in ("machine", "io_uring", f"file:{directory}:1GiB", "direct I/O", "policies", "missing"):
         assert part in text, part
 
+    check_demotions(directory)
     check_memkind(told["memkind"], run("--tiers", spec).stdout)
     check_windows(directory, told["windows"], told["machine"]["userfaultfd"])
 

@@ -2,7 +2,9 @@
 #include "info.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/manager/demotion.hpp>
 #include <tier/memory/spec.hpp>
+#include <tier/replay/machine_file.hpp>
 #include <tier/runtime/policies.hpp>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include <tuple>
 
 #include "machine/machine_text.hpp"
-#include "machine_file.hpp"
 
 namespace tier::tool {
 namespace {
@@ -26,13 +27,13 @@ std::string directory_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-TierReport look_at(TierSpec spec) {
+TierReport look_at(TierSpec spec, const Machine& machine) {
   TierReport report;
   report.text = to_string(spec);
   spec.prefault = false;
   report.spec = spec;
   try {
-    const auto tier = make_tier(spec);
+    const auto tier = make_tier(spec, machine);
     // A little of it, which tells what pages the system gives, and where: where it has none, the description is silent.
     if (tier->has_private_pages()) std::ignore = tier->reserve(0, std::min(tier->capacity(), sample).count);
     report.model = tier->model();
@@ -50,31 +51,47 @@ TierReport look_at(TierSpec spec) {
   return report;
 }
 
-std::vector<MemkindReport> look_at_memkind() {
+std::vector<MemkindReport> look_at_memkind(const Machine& machine) {
   std::vector<MemkindReport> reports;
   for (const auto kind : memkind_kinds()) {
     auto spec = tiers::memkind(std::string{kind}, 2_MiB);
     spec.prefault = false;
-    const auto report = look_at(spec);
+    const auto report = look_at(spec, machine);
     reports.push_back({std::string{kind}, report.description, report.error});
   }
   return reports;
 }
 
+std::optional<std::string> variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::optional<std::string>{text} : std::nullopt;
+}
+
 std::optional<WindowMode> asked_windows() {
-  const char* environment = std::getenv("TIER_WINDOWS");
-  if (environment == nullptr) return {};
-  if (const auto mode = window_mode_of(environment)) return mode;
-  throw ConfigError{"TIER_WINDOWS: \"" + std::string{environment} + "\" is neither full nor restricted"};
+  const auto environment = variable("TIER_WINDOWS");
+  if (!environment) return {};
+  if (const auto mode = window_mode_of(*environment)) return mode;
+  throw ConfigError{"TIER_WINDOWS: \"" + *environment + "\" is neither full nor restricted"};
 }
 
 /// Those that can be made, fastest first, as a manager has them.
-std::vector<const TierReport*> by_speed(const std::vector<TierReport>& tiers) {
-  std::vector<const TierReport*> sorted;
-  for (const auto& tier : tiers)
+template <class Reports>
+auto by_speed(Reports& tiers) {
+  std::vector<decltype(&tiers.front())> sorted;
+  for (auto& tier : tiers)
     if (tier.error.empty()) sorted.push_back(&tier);
   std::ranges::stable_sort(sorted, is_faster, [](const TierReport* t) { return t->model; });
   return sorted;
+}
+
+void find_demotions(std::vector<TierReport>& tiers) {
+  const auto sorted = by_speed(tiers);
+  if (sorted.size() > max_tiers) return;  // of which no runtime can be made
+  std::vector<TierModel> models;
+  for (const auto* tier : sorted) models.push_back(tier->model);
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (const auto order = demotion_order(models, static_cast<TierIndex>(i), 1_MiB); !order.empty())
+      sorted[i]->demotes_to = sorted[order.front()]->text;
 }
 
 /// Why windows over tiers, of which there is one that the CPU can reach, cannot be full; empty if they can.
@@ -119,34 +136,22 @@ std::vector<Missing> missing_on(const Info& info) {
   return missing;
 }
 
-/// Devices of the names that tiers on one node have.
-void add_measured(Machine& machine, const replay::Machine& measured, const std::string& path) {
-  bool is_any = false;
-  for (auto& node : machine.nodes)
-    for (const auto& device : measured.devices)
-      if (device.name == "numa:" + std::to_string(node.id)) {
-        node.measured = {device.read, device.store, device.latency, device.latency};
-        is_any = true;
-      }
-  if (!is_any)
-    throw ConfigError{"--measured " + path + ": none of its devices is a node of this machine, as numa:" +
-                      std::to_string(machine.nodes.front().id) + " is"};
-}
-
 }  // namespace
 
 Info collect(const std::optional<std::string>& tiers, const std::optional<std::string>& measured) {
   Info info;
   const auto asked = asked_windows();
   info.machine = discover();
-  if (measured) add_measured(info.machine, read_machine(*measured), *measured);
-  const char* environment = std::getenv("TIER_TIERS");
-  info.source = tiers ? "--tiers" : environment != nullptr ? "TIER_TIERS" : "found";
-  const auto specs = tiers                    ? parse_tiers(*tiers)
-                     : environment != nullptr ? parse_tiers(environment)
-                                              : suggest_tiers(info.machine);
-  for (const auto& spec : specs) info.tiers.push_back(look_at(spec));
-  info.memkind = look_at_memkind();
+  if (const auto file = measured ? measured : variable("TIER_MEASURED"))
+    replay::read_measured(*file, info.machine);
+  const auto environment = variable("TIER_TIERS");
+  info.source = tiers ? "--tiers" : environment ? "TIER_TIERS" : "found";
+  const auto specs = tiers         ? parse_tiers(*tiers)
+                     : environment ? parse_tiers(*environment)
+                                   : suggest_tiers(info.machine);
+  for (const auto& spec : specs) info.tiers.push_back(look_at(spec, info.machine));
+  find_demotions(info.tiers);
+  info.memkind = look_at_memkind(info.machine);
   info.windows = windows_over(info.tiers, info.machine, asked);
   info.policies = policy_names();
   info.missing = missing_on(info);

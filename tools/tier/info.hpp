@@ -24,6 +24,7 @@ struct TierReport {
   bool has_private_pages = false;     ///< as full windows need them in the fastest tier
   std::string directory;              ///< of its scratch file
   std::optional<Facility> direct_io;  ///< of tiers on files
+  std::string demotes_to{};           ///< where a runtime's blocks of 1 MiB go first; empty: nowhere
 };
 
 /// Windows as a runtime over those of the tiers that can be made would have them.
@@ -57,7 +58,8 @@ struct Info {
 };
 
 /// \param tiers     a spec; without one that of `TIER_TIERS`, or else what this machine seems to offer
-/// \param measured  a file of `tier probe` whose rates of nodes are taken where firmware says nothing
+/// \param measured  a file of `tier probe` whose rates of nodes are taken where firmware says nothing; without one that of
+///                  `TIER_MEASURED`, if it is set
 /// \throws          `ConfigError` for a malformed spec, if `TIER_WINDOWS` is wrong, or if the file is, or is of no node;
 ///                  `TierError` if it cannot be read
 [[nodiscard]] Info collect(const std::optional<std::string>& tiers,

@@ -2,11 +2,11 @@
 #include "info.hpp"
 
 #include <tier/core/config.hpp>
+#include <tier/replay/machine_file.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include "machine/machine_text.hpp"
-#include "machine_file.hpp"
 
 namespace tier::tool {
 namespace {
@@ -36,6 +36,7 @@ Json json_of(const TierReport& t) {
   json["emulated"] = t.charges;
   add_rates(t.model, json);
   if (t.direct_io) json["direct_io"] = facility_json(*t.direct_io);
+  json["demotes_to"] = t.demotes_to.empty() ? Json(nullptr) : Json(t.demotes_to);
   return json;
 }
 
@@ -75,7 +76,7 @@ std::string to_json(const Info& info) {
   json["models"] = models();
   json["machines"] = Json::array();
   for (const auto name : replay::machine_names())
-    json["machines"].push_back(to_json(*replay::find_machine(name)));
+    json["machines"].push_back(Json::parse(to_json(*replay::find_machine(name))));
   json["policies"] = info.policies;
   json["missing"] = Json::array();
   for (const auto& [what, why] : info.missing) json["missing"].push_back({{"what", what}, {"why", why}});

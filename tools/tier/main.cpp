@@ -38,7 +38,7 @@ void add_info(CLI::App& app) {
                    "a spec such as dram:1GiB;file:/var/tmp:8GiB; default: TIER_TIERS, or what is found");
   info->add_option("--measured", arguments->measured,
                    "a file that tier probe has written of tiers such as numa:1, whose rates count where "
-                   "firmware tells none")
+                   "firmware tells none; default: TIER_MEASURED")
       ->type_name("FILE");
   info->add_flag("--json", arguments->json, "as JSON");
   info->footer("Examples:\n  tier info\n  tier info --tiers \"dram:1GiB;file:/var/tmp:8GiB\" --json");

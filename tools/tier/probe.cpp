@@ -4,6 +4,7 @@
 #include <tier/core/error.hpp>
 #include <tier/memory/spec.hpp>
 #include <tier/memory/tiers.hpp>
+#include <tier/replay/machine_file.hpp>
 
 #include <fmt/format.h>
 
@@ -12,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "machine_file.hpp"
 #include "measure_tiers.hpp"
 
 namespace tier::tool {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulated_tiers.hpp"
 
-#include "machine_file.hpp"
-
 #include <tier/core/error.hpp>
+#include <tier/replay/machine_file.hpp>
 
 #include <algorithm>
 
@@ -67,7 +66,7 @@ std::vector<std::string> parse_devices(std::string_view text) {
 }
 
 replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices) {
-  if (name.find('/') != std::string::npos || name.ends_with(".json")) return read_machine(name);
+  if (name.find('/') != std::string::npos || name.ends_with(".json")) return replay::read_machine(name);
   if (!name.empty()) {
     if (const auto* const machine = replay::find_machine(name)) return *machine;
     throw ConfigError{"unknown machine", name, 0, joined(replay::machine_names()) + ", or a file"};

@@ -49,9 +49,8 @@ struct NumaNode {
   std::string cpus;  ///< as `0-3,8`; empty on a node of memory alone
   Bytes total, free;
   NodeKind kind = NodeKind::Dram;
-  NodeSpeed speed{};  ///< as firmware declares it
-  NodeSpeed
-      measured{};  ///< nothing from discovery: for who has measured, and is asked where firmware says nothing
+  NodeSpeed speed{};     ///< as firmware declares it
+  NodeSpeed measured{};  ///< nothing from discovery: for who has measured; counts where firmware says nothing
   std::vector<unsigned> initiators{};     ///< nodes of the CPUs that `speed` is of
   std::vector<unsigned> distances{};      ///< to each of `Machine::nodes`, 10 to itself; empty: not told
   std::optional<unsigned> memory_tier{};  ///< the kernel's, by which it demotes: lower is faster

@@ -35,6 +35,9 @@ struct TierModel {
 /// How tiers are ordered: before those that the CPU cannot address those that it can, and among them by
 /// `seconds_to_read_block()`. So HBM stands before DRAM, although its latency is higher.
 [[nodiscard]] TIER_EXPORT bool is_faster(const TierModel& a, const TierModel& b) noexcept;
+/// A copy from one tier to the other: both latencies, and the bytes at the lower of the two rates, if they have any.
+[[nodiscard]] TIER_EXPORT double seconds_to_copy(const TierModel& from, const TierModel& to,
+                                                 Bytes size) noexcept;
 
 /// One transfer between memory and a tier, part of a batch.
 struct IoRequest {

@@ -7,7 +7,6 @@
 #include <tier/memory/tier.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,7 +25,8 @@ struct NodeGroup {
   [[nodiscard]] TIER_EXPORT std::string node_list() const;
 };
 
-/// The memory that a process may use, fastest first.
+/// The memory that a process may use, fastest first. Where blocks go down between tiers made of it follows from their models:
+/// `demotion_order()`.
 /// \threadsafety  Immutable.
 class TIER_EXPORT TierGraph {
  public:
@@ -34,21 +34,11 @@ class TIER_EXPORT TierGraph {
   explicit TierGraph(const Machine& machine);
 
   [[nodiscard]] std::span<const NodeGroup> groups() const noexcept { return groups_; }
-  /// Indices into `groups()`. By the slower of reading there and writing here, both latencies, and how much further than
-  /// to itself it is between their nodes, where rates are assumed.
+  /// Indices into `groups()`; by their models.
   [[nodiscard]] double seconds_to_copy(std::size_t from, std::size_t to, Bytes size) const;
 
-  /// The slower group that costs least to copy to, of several the fastest; none from the slowest.
-  [[nodiscard]] std::optional<std::size_t> demotion_target(std::size_t group) const;
-  /// The faster group that costs least to copy to, of several the fastest.
-  [[nodiscard]] std::optional<std::size_t> promotion_target(std::size_t group) const;
-
  private:
-  [[nodiscard]] std::optional<std::size_t> cheapest(std::size_t from, std::size_t begin,
-                                                    std::size_t end) const;
-
   std::vector<NodeGroup> groups_;
-  std::vector<double> distances_;  // mean ones between groups' nodes, in rows; in units of that to itself
 };
 
 }  // namespace tier

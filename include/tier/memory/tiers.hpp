@@ -85,6 +85,9 @@ namespace tiers {
 ///          built without; `TierError` naming the system call that failed, the tier and its path or node.
 /// \threadsafety  May be called by any thread, as all of this page.
 [[nodiscard]] TIER_EXPORT std::unique_ptr<Tier> make_tier(const TierSpec& spec);
+/// The same on a machine that is known already, and perhaps measured: `NumaNode::measured` counts where firmware declares
+/// nothing of a node.
+[[nodiscard]] TIER_EXPORT std::unique_ptr<Tier> make_tier(const TierSpec& spec, const Machine& machine);
 
 /// Like that of `tiers::simulated`, of any model.
 /// \throws  `ConfigError` for a size of zero

@@ -33,6 +33,9 @@ struct RuntimeOptions {
   /// With the rows of tables that are gathered and updated, for replays (`trace::RecorderOptions::rows`); none: as
   /// `TIER_TRACE_ROWS` says, 1 or 0.
   std::optional<bool> trace_rows{};
+  /// A file of `tier probe`: how fast nodes are of which firmware declares nothing; empty: that of `TIER_MEASURED`, if it is
+  /// set.
+  std::string measured{};
   /// Told of objects that outlive the runtime, once they have been named on stderr. By default checked builds abort.
   std::function<void(std::span<const std::string> names)> on_survivors{};
 };
@@ -44,8 +47,8 @@ class TIER_EXPORT Runtime {
  public:
   /// Where `TIER_TRACE` names a file, all that the runtime does is recorded there; of a second runtime in FILE.2, and so
   /// on.
-  /// \throws  `ConfigError` for tiers or a policy that cannot be, or naming `TIER_TRACE`; `TierError` naming the call that failed and the tier;
-  ///          `std::system_error` if a thread cannot start
+  /// \throws  `ConfigError` for tiers or a policy that cannot be, or naming `TIER_TRACE` or `TIER_MEASURED`; `TierError` naming
+  ///          the call that failed and the tier or the file; `std::system_error` if a thread cannot start
   explicit Runtime(RuntimeOptions options);
   /// `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`
   [[nodiscard]] static Runtime from_spec(std::string_view tiers, std::string_view policy = "hint_aware");
@@ -53,7 +56,8 @@ class TIER_EXPORT Runtime {
   /// \throws  `ConfigError` naming the variable that is missing or wrong
   [[nodiscard]] static Runtime from_environment();
 
-  /// Of what this machine has: `suggest_tiers(tier::discover())`. Its memory is faulted in as it is used.
+  /// Of what this machine has, as firmware declares it or `TIER_MEASURED` tells: `suggest_tiers()`. Its memory is faulted in
+  /// as it is used.
   [[nodiscard]] static Runtime discover(std::string_view policy = "hint_aware");
 
   Runtime(Runtime&&) noexcept;

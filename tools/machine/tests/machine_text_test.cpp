@@ -35,19 +35,30 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST_CASE("of each group of nodes it is told whether its speed is declared, measured or assumed") {
   const auto text = tool::machine_text(four_nodes());
   CAPTURE(text);
-  CHECK(has(text,
-            "  node 2                hbm, 400 GB/s read, 400 GB/s written, 120 ns (declared), copies best to "
-            "node 0\n"));
-  CHECK(has(text,
-            "  node 0                dram, 100 GB/s read, 100 GB/s written, 90 ns (declared), copies best to "
-            "node 3\n"));
+  CHECK(has(text, "  node 2                hbm, 400 GB/s read, 400 GB/s written, 120 ns (declared)\n"));
+  CHECK(has(text, "  node 0                dram, 100 GB/s read, 100 GB/s written, 90 ns (declared)\n"));
   CHECK(has(text, "  node 1                cxl, 11 GB/s read, 11 GB/s written, 450 ns (measured)\n"));
-  CHECK(has(text, " ns (assumed), copies best to node 1\n"));
+  CHECK(has(text, "  node 3                cxl, 25 GB/s read, 25 GB/s written, 300 ns (assumed)\n"));
   const auto json = tool::machine_json(four_nodes());
   std::vector<std::string> sources;
   for (const auto& group : json.at("node_groups")) sources.push_back(group.at("speed_is"));
   CHECK(sources == std::vector<std::string>{"declared", "declared", "assumed", "measured"});
   CHECK(json.at("nodes").at(1).at("measured").at("read_bytes_per_second") == 11e9);
+}
+
+TEST_CASE("of each node it is told what is known of it: its distances, and the kernel's memory tier") {
+  auto machine = four_nodes();
+  machine.nodes.resize(2);
+  machine.nodes[0].distances = {10, 17};
+  machine.nodes[0].memory_tier = 4;
+  machine.nodes[1].allowed = false;
+  const auto text = tool::machine_text(machine);
+  CAPTURE(text);
+  CHECK(
+      has(text,
+          "  node 0              4.00 GiB free of 8.00 GiB, dram, CPUs 0-3, 100 GB/s read, 100 GB/s written, "
+          "90 ns, distances 10 17, memory tier 4\n"));
+  CHECK(has(text, "  node 1              16.0 GiB free of 16.0 GiB, cxl, no CPUs, not for this process\n"));
 }
 
 TEST_CASE("what the kernel moves on its own is told, and is a warning where it can harm") {

@@ -2,6 +2,7 @@
 #pragma once
 /// \file  Where a block that leaves a tier goes, by what the models of tiers say.
 #include <tier/core/bytes.hpp>
+#include <tier/core/export.hpp>
 #include <tier/memory/tier.hpp>
 #include <tier/policy/policy.hpp>
 
@@ -14,11 +15,11 @@ namespace tier {
 using TierOrder = boost::container::static_vector<TierIndex, max_tiers>;
 
 /// The tiers slower than `from`, those first for which a block costs least: the copy to there, unless a current one is
-/// there, and the copy from there to the fastest tier, once, which is what its next use will take. A copy costs both
-/// latencies, and the bytes at the lower of the two rates. Of equals the slowest is first: nothing moves on from there.
-/// \param models   of all tiers, the fastest first
+/// there, and the copy from there to the fastest tier, once, which is what its next use will take. Of equals the slowest
+/// is first: nothing moves on from there.
+/// \param models   of all tiers, 1 to `max_tiers`, the fastest first
 /// \param current  bit t: tier t holds a current copy
-[[nodiscard]] TierOrder demotion_order(std::span<const TierModel> models, TierIndex from, Bytes size,
-                                       std::uint32_t current = 0) noexcept;
+[[nodiscard]] TIER_EXPORT TierOrder demotion_order(std::span<const TierModel> models, TierIndex from,
+                                                   Bytes size, std::uint32_t current = 0) noexcept;
 
 }  // namespace tier

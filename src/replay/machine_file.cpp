@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "machine_file.hpp"
-
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
+#include <tier/replay/machine_file.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,12 +12,10 @@
 #include <string_view>
 #include <utility>
 
-namespace tier::tool {
+namespace tier::replay {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using replay::Device;
-using replay::Machine;
 
 std::chrono::nanoseconds whole_ns(double time) {
   return std::chrono::nanoseconds{std::llround(std::clamp(time, -1.0, 1e15))};
@@ -133,7 +130,7 @@ Device device_of(Members members) {
 
 }  // namespace
 
-Json to_json(const Machine& m) {
+std::string to_json(const Machine& m) {
   Json json{{"name", m.name},
             {"source", m.source},
             {"cores", m.cores},
@@ -152,7 +149,7 @@ Json to_json(const Machine& m) {
   for (const auto& s : m.slow_downs)
     json["slow_downs"].push_back(
         {{"device", s.device}, {"op", s.op}, {"inputs", s.inputs}, {"outputs", s.outputs}, {"both", s.both}});
-  return json;
+  return json.dump(2);
 }
 
 Machine parse_machine(const std::string& text, const std::string& name) {
@@ -207,7 +204,20 @@ Machine read_machine(const std::string& path) {
 }
 
 void write_machine(const Machine& machine, const std::string& path) {
-  write_file(path, to_json(machine).dump(2) + '\n');
+  write_file(path, to_json(machine) + '\n');
 }
 
-}  // namespace tier::tool
+void read_measured(const std::string& path, tier::Machine& machine) {
+  const auto measured = read_machine(path);
+  bool is_any = false;
+  for (auto& node : machine.nodes)
+    if (const auto* const device = measured.find("numa:" + std::to_string(node.id))) {
+      node.measured = {device->read, device->store, device->latency, device->latency};
+      is_any = true;
+    }
+  if (!is_any)
+    throw ConfigError{path + ": none of its devices is a node of this machine, as numa:" +
+                      std::to_string(machine.nodes.front().id) + " is"};
+}
+
+}  // namespace tier::replay
