@@ -58,7 +58,7 @@ TEST_CASE("of each node it is told what is known of it: its distances, and the k
       has(text,
           "  node 0              4.00 GiB free of 8.00 GiB, dram, CPUs 0-3, 100 GB/s read, 100 GB/s written, "
           "90 ns, distances 10 17, memory tier 4\n"));
-  CHECK(has(text, "  node 1              16.0 GiB free of 16.0 GiB, cxl, no CPUs, not for this process\n"));
+  CHECK(has(text, "  node 1              16.00 GiB free of 16.00 GiB, cxl, no CPUs, not for this process\n"));
 }
 
 TEST_CASE("what the kernel moves on its own is told, and is a warning where it can harm") {
