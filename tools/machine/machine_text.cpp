@@ -64,7 +64,7 @@ std::string text_of(const TierGraph& graph) {
 std::string line(std::string_view what, std::string_view value) {
   std::string text{"  "};
   text.append(what);
-  text.resize(std::max<std::size_t>(text.size() + 1, 24), ' ');
+  text.resize(std::max<std::size_t>(text.size() + 1, 26), ' ');
   return text.append(value).append("\n");
 }
 
