@@ -119,10 +119,23 @@ Machine discover() {
   return machine;
 }
 
+Bytes available_memory(const Machine& machine) {
+  auto available = machine.memory_available;
+  Bytes allowed;
+  for (const auto& node : machine.nodes) {
+    if (node.allowed)
+      allowed += node.total;
+    else
+      available = available > node.free ? available - node.free : 0_B;
+  }
+  return std::min({available, allowed, machine.memory_limit.value_or(available)});
+}
+
 Bytes memory_bound() {
-  const auto total = read_kib("/proc/meminfo", "MemTotal:");
-  const auto limit = find_memory_limit();
-  return limit && *limit < total ? *limit : total;
+  auto bound = read_kib("/proc/meminfo", "MemTotal:");
+  if (const auto limit = find_memory_limit()) bound = std::min(bound, *limit);
+  const auto allowed = find_allowed_memory({});
+  return allowed != 0_B ? std::min(bound, allowed) : bound;
 }
 
 Facility discover_direct_io(const std::string& directory) {

@@ -45,11 +45,9 @@ Bytes share_of(const NodeGroup& group) {
 }
 
 void add_memory(std::vector<TierSpec>& specs, const Machine& machine) {
-  const auto usable =
-      std::min(machine.memory_available, machine.memory_limit.value_or(machine.memory_available));
   const TierGraph graph{machine};
   if (graph.groups().size() < 2 || !NumaSystem::is_built_in()) {
-    specs.push_back(tiers::dram(std::max(rounded_down(Bytes{usable.count / 2}), unit)));
+    specs.push_back(tiers::dram(std::max(rounded_down(Bytes{available_memory(machine).count / 2}), unit)));
     return;
   }
   auto left = machine.memory_limit ? machine.memory_limit->count / 2 : Bytes{SIZE_MAX}.count;

@@ -107,6 +107,10 @@ TEST_CASE("a container of one node has plain memory, which is there, and no choi
     const std::span bytes{tier->base(), (8_MiB).count};
     CHECK(test::placement_of(bytes) == test::all_on(0, bytes));
     CHECK(contains(refusal(tiers::role("hbm", 1_MiB)), "for this process it has dram on node 0"));
+    // Half of what the node has to spare; and to ask for more than it has does not end the program.
+    CHECK(suggest_tiers(machine).front().size <= machine.nodes.front().total / 2);
+    CHECK(memory_bound() == machine.nodes.front().total);
+    CHECK(contains(refusal(tiers::dram(memory_bound() + 2_MiB)), "Cannot allocate memory"));
     const auto text = info();
     CHECK(!contains(text, "groups of nodes"));
     CHECK(!contains(text, "numa:"));

@@ -110,6 +110,11 @@ TEST_CASE("each kind of memory is suggested, but for the share of others and wit
     return;
   }
   CHECK(memory_of(machine) == "numa:2:14GiB;numa:0:50GiB;numa:1:140GiB");
+  machine.nodes[1].allowed = machine.nodes[2].allowed = false;  // what is free there is not available
+  CHECK(memory_of(machine) == "dram:62GiB");
+  machine.memory_available = 1000_GiB;  // no more than the node has
+  CHECK(memory_of(machine) == "dram:100GiB");
+  machine = three_kinds();
   machine.memory_limit = 80_GiB;  // half of it: 14 and 26 GiB
   CHECK(memory_of(machine) == "numa:2:14GiB;numa:0:26GiB");
   machine.memory_limit = 1_KiB;
