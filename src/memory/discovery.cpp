@@ -121,21 +121,20 @@ Machine discover() {
 
 Bytes available_memory(const Machine& machine) {
   auto available = machine.memory_available;
-  Bytes allowed;
+  auto allowed = machine.memory_total;
   for (const auto& node : machine.nodes) {
-    if (node.allowed)
-      allowed += node.total;
-    else
-      available = available > node.free ? available - node.free : 0_B;
+    if (node.allowed) continue;
+    available -= std::min(available, node.free);
+    allowed -= std::min(allowed, node.total);
   }
   return std::min({available, allowed, machine.memory_limit.value_or(available)});
 }
 
 Bytes memory_bound() {
   auto bound = read_kib("/proc/meminfo", "MemTotal:");
-  if (const auto limit = find_memory_limit()) bound = std::min(bound, *limit);
-  const auto allowed = find_allowed_memory({});
-  return allowed != 0_B ? std::min(bound, allowed) : bound;
+  bound -= std::min(bound, find_forbidden_memory({}));
+  const auto limit = find_memory_limit();
+  return limit && *limit < bound ? *limit : bound;
 }
 
 Facility discover_direct_io(const std::string& directory) {

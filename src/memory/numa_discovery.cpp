@@ -77,11 +77,8 @@ class Allowed {
 
 std::string node_folder(const SystemPaths& paths) { return paths.sysfs + "/devices/system/node"; }
 
-std::vector<unsigned> allowed_with_memory(const SystemPaths& paths) {
-  auto ids = ids_in(read_line(node_folder(paths) + "/has_memory"));
-  const Allowed allowed{paths};
-  std::erase_if(ids, [&](unsigned id) { return !allowed(id); });
-  return ids;
+std::vector<unsigned> with_memory(const SystemPaths& paths) {
+  return ids_in(read_line(node_folder(paths) + "/has_memory"));
 }
 
 std::optional<unsigned> memory_tier_of(unsigned node, const SystemPaths& paths) {
@@ -238,8 +235,9 @@ std::vector<NumaNode> find_home_nodes(const SystemPaths& paths) {
   std::vector<NumaNode> nodes;
   const auto folder = node_folder(paths);
   const auto with_cpus = ids_in(read_line(folder + "/has_cpu"));
-  for (const auto id : allowed_with_memory(paths)) {
-    if (!contains(with_cpus, id)) continue;
+  const Allowed allowed{paths};
+  for (const auto id : with_memory(paths)) {
+    if (!contains(with_cpus, id) || !allowed(id)) continue;
     auto& node = nodes.emplace_back();
     node.id = id;
     node.speed = read_node_speed(folder + "/node" + std::to_string(id));
@@ -247,10 +245,12 @@ std::vector<NumaNode> find_home_nodes(const SystemPaths& paths) {
   return nodes;
 }
 
-Bytes find_allowed_memory(const SystemPaths& paths) {
+Bytes find_forbidden_memory(const SystemPaths& paths) {
   Bytes sum;
-  for (const auto id : allowed_with_memory(paths))
-    sum += read_kib(node_folder(paths) + "/node" + std::to_string(id) + "/meminfo", "MemTotal:");
+  const Allowed allowed{paths};
+  for (const auto id : with_memory(paths))
+    if (!allowed(id))
+      sum += read_kib(node_folder(paths) + "/node" + std::to_string(id) + "/meminfo", "MemTotal:");
   return sum;
 }
 
