@@ -119,10 +119,22 @@ Machine discover() {
   return machine;
 }
 
+Bytes available_memory(const Machine& machine) {
+  auto available = machine.memory_available;
+  auto allowed = machine.memory_total;
+  for (const auto& node : machine.nodes) {
+    if (node.allowed) continue;
+    available -= std::min(available, node.free);
+    allowed -= std::min(allowed, node.total);
+  }
+  return std::min({available, allowed, machine.memory_limit.value_or(available)});
+}
+
 Bytes memory_bound() {
-  const auto total = read_kib("/proc/meminfo", "MemTotal:");
+  auto bound = read_kib("/proc/meminfo", "MemTotal:");
+  bound -= std::min(bound, find_forbidden_memory({}));
   const auto limit = find_memory_limit();
-  return limit && *limit < total ? *limit : total;
+  return limit && *limit < bound ? *limit : bound;
 }
 
 Facility discover_direct_io(const std::string& directory) {

@@ -75,6 +75,12 @@ class Allowed {
   std::optional<std::vector<unsigned>> cpuset_, bound_;
 };
 
+std::string node_folder(const SystemPaths& paths) { return paths.sysfs + "/devices/system/node"; }
+
+std::vector<unsigned> with_memory(const SystemPaths& paths) {
+  return ids_in(read_line(node_folder(paths) + "/has_memory"));
+}
+
 std::optional<unsigned> memory_tier_of(unsigned node, const SystemPaths& paths) {
   const std::filesystem::path folder{paths.sysfs + "/devices/virtual/memory_tiering"};
   for (const auto& name : names_in(folder))
@@ -199,7 +205,7 @@ std::optional<std::vector<unsigned>> cpuset_nodes(const SystemPaths& paths) {
 
 std::vector<NumaNode> find_nodes(const SystemPaths& paths) {
   std::vector<NumaNode> nodes;
-  const auto folder = paths.sysfs + "/devices/system/node";
+  const auto folder = node_folder(paths);
   std::vector<unsigned> ids;
   for (const auto& name : names_in(folder))
     if (const auto id = id_in(name, "node")) ids.push_back(*id);
@@ -227,16 +233,25 @@ std::vector<NumaNode> find_nodes(const SystemPaths& paths) {
 
 std::vector<NumaNode> find_home_nodes(const SystemPaths& paths) {
   std::vector<NumaNode> nodes;
-  const auto folder = paths.sysfs + "/devices/system/node";
-  const auto with_memory = ids_in(read_line(folder + "/has_memory"));
+  const auto folder = node_folder(paths);
+  const auto with_cpus = ids_in(read_line(folder + "/has_cpu"));
   const Allowed allowed{paths};
-  for (const auto id : ids_in(read_line(folder + "/has_cpu"))) {
-    if (!contains(with_memory, id) || !allowed(id)) continue;
+  for (const auto id : with_memory(paths)) {
+    if (!contains(with_cpus, id) || !allowed(id)) continue;
     auto& node = nodes.emplace_back();
     node.id = id;
     node.speed = read_node_speed(folder + "/node" + std::to_string(id));
   }
   return nodes;
+}
+
+Bytes find_forbidden_memory(const SystemPaths& paths) {
+  Bytes sum;
+  const Allowed allowed{paths};
+  for (const auto id : with_memory(paths))
+    if (!allowed(id))
+      sum += read_kib(node_folder(paths) + "/node" + std::to_string(id) + "/meminfo", "MemTotal:");
+  return sum;
 }
 
 KernelTiering find_kernel_tiering(const SystemPaths& paths) {

@@ -24,6 +24,8 @@ struct SystemPaths {
 [[nodiscard]] std::vector<NumaNode> find_nodes(const SystemPaths& paths);
 /// Those with CPUs that this process is allowed: they give what is asked of none. With number and speed alone.
 [[nodiscard]] std::vector<NumaNode> find_home_nodes(const SystemPaths& paths);
+/// Of all nodes that this process is not allowed.
+[[nodiscard]] Bytes find_forbidden_memory(const SystemPaths& paths);
 [[nodiscard]] KernelTiering find_kernel_tiering(const SystemPaths& paths);
 [[nodiscard]] std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths);
 [[nodiscard]] std::vector<DaxMount> find_dax_mounts(const SystemPaths& paths);

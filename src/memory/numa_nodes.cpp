@@ -49,10 +49,12 @@ NumaNodes::NumaNodes(std::string_view list, std::string tier, std::shared_ptr<co
 const NumaNode& NumaNodes::check(unsigned node, const std::vector<NumaNode>& known) const {
   const auto path = system_->node_path(node);
   const auto subject = "node " + std::to_string(node) + " for tier " + tier_;
-  if (!std::filesystem::exists(path))
-    throw TierError{error_code(std::errc::no_such_device),
-                    subject + " (the system has " +
-                        read_line(system_->paths().sysfs + "/devices/system/node/online") + ")"};
+  if (!std::filesystem::exists(path)) {
+    const auto online = read_line(system_->paths().sysfs + "/devices/system/node/online");
+    throw TierError{
+        error_code(std::errc::no_such_device),
+        subject + (online.empty() ? " (the system shows no nodes)" : " (the system has " + online + ")")};
+  }
   const auto found = std::ranges::find(known, node, &NumaNode::id);
   if (found == known.end())
     throw TierError{error_code(std::errc::not_enough_memory), subject + ", which has no memory"};

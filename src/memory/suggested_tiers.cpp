@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/suggested_tiers.hpp"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/tier_graph.hpp>
 
@@ -43,11 +45,9 @@ Bytes share_of(const NodeGroup& group) {
 }
 
 void add_memory(std::vector<TierSpec>& specs, const Machine& machine) {
-  const auto usable =
-      std::min(machine.memory_available, machine.memory_limit.value_or(machine.memory_available));
   const TierGraph graph{machine};
   if (graph.groups().size() < 2 || !NumaSystem::is_built_in()) {
-    specs.push_back(tiers::dram(std::max(rounded_down(Bytes{usable.count / 2}), unit)));
+    specs.push_back(tiers::dram(std::max(rounded_down(Bytes{available_memory(machine).count / 2}), unit)));
     return;
   }
   auto left = machine.memory_limit ? machine.memory_limit->count / 2 : Bytes{SIZE_MAX}.count;
@@ -60,11 +60,17 @@ void add_memory(std::vector<TierSpec>& specs, const Machine& machine) {
   if (specs.empty()) specs.push_back(tiers::dram(unit));
 }
 
+/// A file there would take the memory that it is to spare.
+bool is_in_memory(const char* directory) {
+  struct ::statfs status {};
+  return ::statfs(directory, &status) == 0 && (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
+}
+
 /// Half of what is free on the disk behind the scratch directory.
 void add_disk(std::vector<TierSpec>& specs) {
   std::error_code error;
   const auto space = std::filesystem::space(scratch_directory, error);
-  if (error || space.available < (2_MiB).count) return;
+  if (error || space.available < (2_MiB).count || is_in_memory(scratch_directory)) return;
   const auto size = rounded_down(Bytes{space.available / 2});
   const bool direct = discover_direct_io(scratch_directory).usable;
   specs.push_back(direct ? tiers::file(scratch_directory, size) : tiers::mapped(scratch_directory, size));

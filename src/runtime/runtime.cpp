@@ -133,16 +133,10 @@ RuntimeOptions options_of_environment() {
   return options;
 }
 
-/// What the system could give without swapping.
-Bytes available_memory() {
-  const auto machine = discover();
-  return std::min(machine.memory_available, machine.memory_limit.value_or(machine.memory_available));
-}
-
 RuntimeOptions default_options() {
   if (variable(tiers_variable)) return options_of_environment();
   constexpr std::size_t unit = std::size_t{2} << 20;
-  auto memory = tiers::dram({std::max(available_memory().count / 2 / unit, std::size_t{1}) * unit});
+  auto memory = tiers::dram({std::max(available_memory(discover()).count / 2 / unit, std::size_t{1}) * unit});
   memory.prefault = false;
   RuntimeOptions options;
   options.tiers.push_back(memory);

@@ -99,6 +99,16 @@ TEST_CASE("nodes outside the process's cpuset are not allowed") {
   CHECK(allowed == std::vector<bool>{true, false, true, true});
 }
 
+TEST_CASE("the memory of nodes outside the process's cpuset is told") {
+  MadeUpSystem system;
+  CHECK(find_forbidden_memory(system.paths()) == 0_B);
+  add_four_nodes(system);
+  system.set_home("0", "0-3");
+  CHECK(find_forbidden_memory(system.paths()) == 0_B);
+  system.allow("0,3");
+  CHECK(find_forbidden_memory(system.paths()) == 512_MiB);
+}
+
 TEST_CASE("it is told whether the kernel moves pages on its own, and where it does not say it does not") {
   MadeUpSystem system;
   CHECK(find_kernel_tiering(system.paths()).numa_balancing == 0);

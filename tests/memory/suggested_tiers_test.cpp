@@ -27,6 +27,7 @@ NumaNode node(unsigned id, NodeKind kind, Bytes free, NodeSpeed speed) {
 
 Machine three_kinds() {
   Machine machine;
+  machine.memory_total = 552_GiB;
   machine.memory_available = 300_GiB;
   machine.nodes = {node(0, NodeKind::Dram, 100_GiB, speed(100e9, 90)),
                    node(1, NodeKind::Cxl, 160_GiB, speed(25e9, 300)),
@@ -36,6 +37,7 @@ Machine three_kinds() {
 
 Machine one_node() {
   Machine machine;
+  machine.memory_total = 16_GiB;
   machine.memory_available = 12_GiB;
   machine.nodes = {node(0, NodeKind::Dram, 8_GiB, {})};
   return machine;
@@ -110,6 +112,11 @@ TEST_CASE("each kind of memory is suggested, but for the share of others and wit
     return;
   }
   CHECK(memory_of(machine) == "numa:2:14GiB;numa:0:50GiB;numa:1:140GiB");
+  machine.nodes[1].allowed = machine.nodes[2].allowed = false;  // what is free there is not available
+  CHECK(memory_of(machine) == "dram:62GiB");
+  machine.memory_available = 500_GiB;  // no more than the node has
+  CHECK(memory_of(machine) == "dram:100GiB");
+  machine = three_kinds();
   machine.memory_limit = 80_GiB;  // half of it: 14 and 26 GiB
   CHECK(memory_of(machine) == "numa:2:14GiB;numa:0:26GiB");
   machine.memory_limit = 1_KiB;

@@ -64,7 +64,7 @@ std::string text_of(const TierGraph& graph) {
 std::string line(std::string_view what, std::string_view value) {
   std::string text{"  "};
   text.append(what);
-  text.resize(std::max<std::size_t>(text.size() + 1, 24), ' ');
+  text.resize(std::max<std::size_t>(text.size() + 1, 26), ' ');
   return text.append(value).append("\n");
 }
 
@@ -97,6 +97,8 @@ std::string machine_text(const Machine& m) {
   text += line("kernel", m.kernel + ", " + m.architecture);
   text += line("CPUs", std::to_string(m.cpus));
   text += line("memory", to_human(m.memory_available) + " available of " + to_human(m.memory_total));
+  if (const auto available = available_memory(m); available < m.memory_available)
+    text += line("  for this process", to_human(available));
   if (m.memory_limit) text += line("  limited to", to_human(*m.memory_limit) + " by a control group");
   for (const auto& node : m.nodes)
     text += line("  node " + std::to_string(node.id),

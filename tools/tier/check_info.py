@@ -59,7 +59,7 @@ def check_demotions(directory):
     assert targets(dram, "file:/no/such/directory:8MiB") == {dram: None}
     assert set(targets(*[dram] * 9).values()) == {None}  # of which no runtime can be made
     text = run("--tiers", f"{dram};{cxl}").stdout
-    assert text.count("\n  demotes to            ") == 1 and f"  demotes to            {cxl}\n" in text, text
+    assert text.count("\n  demotes to              ") == 1 and f"  demotes to              {cxl}\n" in text, text
 
 
 def check_models():

@@ -23,10 +23,10 @@ std::string text_of(const TierReport& t) {
   std::string text = t.text + "\n" + line("is", t.description);
   text += line("capacity", to_human(t.spec.size));
   text += line("CPU can address it", t.model.addressable ? "yes" : "no");
-  text += line("read, written",
-               rate(t.model.read_bytes_per_second) + ", " + rate(t.model.write_bytes_per_second));
-  text += line("latency", std::to_string(t.model.latency.count()) + " ns, " +
-                              std::to_string(t.model.parallelism) + " requests at once");
+  text +=
+      line("model", rate(t.model.read_bytes_per_second) + " read, " + rate(t.model.write_bytes_per_second) +
+                        " written, " + std::to_string(t.model.latency.count()) + " ns, " +
+                        std::to_string(t.model.parallelism) + " requests at once");
   text += line("smallest transfer", to_human(t.model.granularity));
   if (t.direct_io) text += line("direct I/O", yes(*t.direct_io));
   if (!t.demotes_to.empty()) text += line("demotes to", t.demotes_to);

@@ -107,8 +107,11 @@ struct Machine {
 /// \threadsafety  May be called by any thread, as all of this page.
 [[nodiscard]] TIER_EXPORT Machine discover();
 
-/// The memory that this process can have at most: the machine's, or what its control groups leave of it. Zero where the
-/// system does not say.
+/// What this process could take without making anybody swap: on nodes that it is allowed, within its control groups' limit.
+[[nodiscard]] TIER_EXPORT Bytes available_memory(const Machine& machine);
+
+/// The memory that this process can have at most: the machine's, or what its nodes and its control groups leave of it. Zero
+/// where the system does not say.
 [[nodiscard]] TIER_EXPORT Bytes memory_bound();
 
 /// Whether files in this directory can be read and written past the page cache.

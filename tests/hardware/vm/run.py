@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +25,7 @@ import packages
 
 SKIPPED = 77  # SKIP_RETURN_CODE in tests/CMakeLists.txt
 HERE = Path(__file__).resolve().parent
+PAGE = HERE.parents[2] / "docs/machines.md"
 QEMU = "usr/bin/qemu-system-x86_64"
 QEMU_MODULES = "usr/lib/x86_64-linux-gnu/qemu"
 QEMU_DATA = ("usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu")
@@ -175,9 +176,25 @@ def check_samples(printed):
             raise Failed(f"{program}: nothing has moved")
 
 
+def lines_of_info(text):
+    """Without what differs from boot to boot: sizes, counts of pages, the kernel's version, the numbers of devices."""
+    varying = r"\d+(\.\d+)? ?[KMG]iB|\d+ pages|\d+ %|(?<=dax)\d|(?<=pmem)\d|^  kernel  .*"
+    return Counter(re.sub(varying, "*", text, flags=re.MULTILINE).splitlines())
+
+
+def check_page(machine, output):
+    """docs/machines.md shows what `tier info` says here."""
+    shown = re.search(rf"^### Machine {machine.name}:.*?^```text\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    missed = lines_of_info(shown[1]) - lines_of_info(output)
+    missed.pop("", None)
+    if missed:
+        raise Failed(f"{PAGE} shows what tier info does not say: {list(missed)}")
+
+
 def test(emulator):
     outcome = emulator.boot("test")
     must_pass(outcome, "its tests")
+    check_page(emulator.machine, outcome[1])
     samples = re.findall(rf"^{SAMPLE_BEGINS}(.*)\n((?:.*\n)*?){SAMPLE_ENDS}$", outcome[1], re.MULTILINE)
     if [command for command, _ in samples] != list(emulator.machine.samples):
         raise Failed("not all of its samples have run")
