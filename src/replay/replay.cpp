@@ -408,7 +408,8 @@ void Replay::add_rows(const Counts& from, const Counts& to, Result& r) const {
     r.traffic[to_tier].written += bytes;
     r.copied.push_back({.from = from_tier, .to = to_tier, .cause = cause, .bytes = bytes, .transfers = rows});
   };
-  for (TierIndex t = 1; t < to.row_moves.size(); ++t) {
+  const auto tiers = static_cast<TierIndex>(to.row_moves.size());
+  for (TierIndex t = 1; t < tiers; ++t) {
     const auto &now = to.row_moves[t], &then = from.row_moves[t];
     add(t, Manager::fastest(), Cause::Miss, whole_mean(now.read_bytes, then.read_bytes),
         whole_mean(now.read_rows, then.read_rows));
