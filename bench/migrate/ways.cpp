@@ -155,11 +155,13 @@ class MigratePages final : public ByKernel {
 };
 
 Candidate candidate(std::string name, const std::function<std::unique_ptr<Way>()>& make) {
+  Candidate made{std::move(name), nullptr, {}};
   try {
-    return {std::move(name), make(), {}};
+    made.way = make();
   } catch (const std::exception& error) {  // as denied in a container, or no room
-    return {std::move(name), nullptr, error.what()};
+    made.why_not = error.what();
   }
+  return made;
 }
 
 }  // namespace
