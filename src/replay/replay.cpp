@@ -131,7 +131,7 @@ class Replay : ReplayFrame {
 /// Before anything else: what they take of the fastest tier is theirs.
 void Replay::make_tables(const Machine& machine) {
   of_tables_.resize(trace_.tensors().size());
-  auto tables = trace::tables_of(trace_);
+  const auto tables = trace::tables_of(trace_);
   if (!options_.row_policy || tables.empty()) return;
   of_tables_ = tensors_of_tables(trace_, tables);
   Bytes others = peak();
@@ -140,7 +140,7 @@ void Replay::make_tables(const Machine& machine) {
   exclude_from_bound(peak() - others);
   const auto fast = tiers_.front().size;
   const auto memory = options_.row_memory.value_or(fast - std::min(fast, others));
-  tables_.emplace(trace_, std::move(tables), machine, devices_, options_, memory, *manager_);
+  tables_.emplace(trace_, tables, machine, devices_, options_, memory, *manager_);
 }
 
 /// They may be used within a kernel, which has been played when they are.

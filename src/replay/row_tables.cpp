@@ -86,15 +86,18 @@ std::vector<bool> tensors_of_tables(const trace::Trace& trace, const std::vector
   return found;
 }
 
-RowTables::RowTables(const trace::Trace& trace, std::vector<trace::Table> tables, const Machine& machine,
-                     const std::vector<const Device*>& devices, const Options& options, Bytes memory,
-                     Manager& manager)
+RowTables::RowTables(const trace::Trace& trace, const std::vector<trace::Table>& tables,
+                     const Machine& machine, const std::vector<const Device*>& devices,
+                     const Options& options, Bytes memory, Manager& manager)
     : trace_{trace},
       machine_{machine},
       devices_{devices},
       lookahead_{options.row_lookahead},
       tables_(tables.size()),
       by_tier_(devices.size()) {
+  if (lookahead_ >= max_open_batches)
+    throw ConfigError{"a replay announces at most " + std::to_string(max_open_batches - 1) +
+                      " gathers of a table ahead, not " + std::to_string(lookahead_)};
   for (std::size_t t = 0; t < tables.size(); ++t) by_name_.emplace(tables[t].name, t);
   read_trace(trace, tables);
   for (auto& table : tables_) table.all = static_cast<BatchNumber>(table.gathers.size() * options.passes);
@@ -106,8 +109,9 @@ void RowTables::read_trace(const trace::Trace& trace, const std::vector<trace::T
     if (event.kind != trace::EventKind::RowAccess) continue;
     const auto& access = trace.row_access(event);
     const auto found = by_name_.find(access.table);
-    if (found == by_name_.end() || access.updates) continue;
-    tables_[found->second].gathers.push_back(ids_of(trace, access, tables[found->second].rows));
+    if (found == by_name_.end()) continue;
+    auto ids = ids_of(trace, access, tables[found->second].rows);
+    if (!access.updates) tables_[found->second].gathers.push_back(std::move(ids));
   }
 }
 

@@ -32,8 +32,8 @@ class RowTables {
 
   /// Takes the tables' memory of the manager's tiers.
   /// \param memory  of the fastest tier, for all of them
-  /// \throws        `ConfigError` for rows that a table lacks; `OutOfTierMemory`
-  RowTables(const trace::Trace& trace, std::vector<trace::Table> tables, const Machine& machine,
+  /// \throws        `ConfigError` for rows that a table lacks, or a look-ahead that is too far; `OutOfTierMemory`
+  RowTables(const trace::Trace& trace, const std::vector<trace::Table>& tables, const Machine& machine,
             const std::vector<const Device*>& devices, const Options& options, Bytes memory,
             Manager& manager);
 

@@ -270,7 +270,13 @@ TEST_CASE("rows that a table lacks are refused, and so is memory in which no cac
   const auto trace = trace_of(text_of({{7, 20'000}}, 20'000));
   CHECK(message_of<ConfigError>([&] { (void)run(trace, options_of("lru", 1_MiB)); }) ==
         "table items of 20000 rows has no row 20000");
+  const std::string head = "H tmtrace=1\nc rows.1=100,128,items\nT 1 4096 p w\ng 1 items 1 1 7\n";
+  const auto update = trace_of(head + "u 2 items 1 2 100\n");
+  CHECK(message_of<ConfigError>([&] { (void)run(update, options_of("lru", 1_MiB)); }) ==
+        "table items of 100 rows has no row 100");
   const auto right = trace_of(text_of({{7}}, 20'000));
+  CHECK(message_of<ConfigError>([&] { (void)run(right, options_of("lru", 1_MiB, 256)); }) ==
+        "a replay announces at most 255 gathers of a table ahead, not 256");
   CHECK(message_of<OutOfTierMemory>([&] {
           (void)run(right, options_of("lru", 1_KiB));
         }).starts_with("a budget of 1KiB for 1 tables is below the "));

@@ -61,7 +61,8 @@ struct Machine {
   double operations = 0;  ///< of floating point, in single precision, all cores
   /// Share of a kernel's speed that is lost while a mover copies.
   double lost_to_mover = 0;
-  // What a table with a cache takes for a row beyond what a table that is whole does.
+  // What a table with a cache takes for a row beyond what a table that is whole does. Our choices, as `row_read` is, for who
+  // has not measured.
   std::chrono::nanoseconds row_lookup{10};    ///< that a gather finds there
   std::chrono::nanoseconds row_update{50};    ///< that is updated there
   std::chrono::nanoseconds row_announce{50};  ///< that is announced, and wanted until its batch ends

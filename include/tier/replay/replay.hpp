@@ -41,7 +41,8 @@ struct Options {
   /// Of the tables whose rows the trace lists (`trace::tables_of`): they have a cache of rows each in the fastest tier, as far as
   /// they are not whole there, and live in the next one with room. Null: what is done with rows takes what it took in the trace.
   RowPolicyFactory row_policy{};
-  unsigned row_lookahead = 0;  ///< gathers of a table that are announced, and whose rows are prefetched
+  unsigned row_lookahead =
+      0;  ///< gathers of a table that are announced, and whose rows are prefetched; below 256
   /// Of the fastest tier, for all tables; none: what other objects leave at the peak.
   std::optional<Bytes> row_memory{};
   Observer* observer = nullptr;  ///< told of all that happens but to rows, in virtual time
