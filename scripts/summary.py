@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Adds up what ctest wrote for each preset, and says what tests that passed have left out: summary.py FOLDER PRESET..."""
+"""Adds up what ctest wrote for each preset, says what tests that passed have left out, and why others failed:
+summary.py FOLDER PRESET..."""
 import re
 import sys
 import xml.etree.ElementTree as xml
 from collections import Counter
 from pathlib import Path
+
+lines_of_a_failure = 40
 
 
 def outcome(case):
@@ -23,12 +26,25 @@ def left_out(case):
     return dict.fromkeys(re.findall(r"SKIPPED: (.*)", case.findtext("system-out") or ""))
 
 
+def failures(case):
+    """What a test that failed says of it: doctest's paragraphs with errors, what a sanitizer says; or how it ended."""
+    output = case.findtext("system-out") or ""
+    wrong = re.compile("ERROR: |WARNING: ThreadSanitizer|: runtime error: ")
+    found = [part.strip() for part in re.split(r"^={70,}$", output, flags=re.M) if wrong.search(part)]
+    lines = "\n".join(found).splitlines() or output.strip().splitlines()[-lines_of_a_failure:]
+    more = len(lines) - lines_of_a_failure
+    return lines[:lines_of_a_failure] + ([f"({more} lines more)"] if more > 0 else [])
+
+
 def results(folder, preset):
-    """[(test, outcome, what it left out)] of one preset; a preset without results is one failure."""
+    """[(test, outcome, what it left out or why it failed)] of one preset; a preset without results is one failure."""
     report = folder / f"{preset}.xml"
     if not report.exists():
         return [("build" if (folder / f"{preset}.unbuilt").exists() else "ctest", "failed", [])]
-    cases = [(case.get("name"), outcome(case), left_out(case)) for case in xml.parse(report).iter("testcase")]
+    cases = []
+    for case in xml.parse(report).iter("testcase"):
+        found = outcome(case)
+        cases.append((case.get("name"), found, failures(case) if found == "failed" else left_out(case)))
     if (folder / f"{preset}.failed").exists() and not any(found == "failed" for _, found, _ in cases):
         cases.append(("ctest", "failed", []))
     return cases
@@ -44,7 +60,7 @@ def main():
         print(f"{preset:8} {counts['passed']:4} passed {counts['failed']:4} failed {counts['skipped']:4} skipped")
         for name, found, parts in cases:
             if found != "passed":
-                print(f"           {found}: {name}")
+                print(f"           {found}: {name}", *(parts if found == "failed" else ()), sep="\n             ")
             elif parts:
                 print(f"           passed in part: {name}", *parts, sep="\n             without: ")
     skipped = f", {total['skipped']} skipped" if total["skipped"] else ""

@@ -64,7 +64,7 @@ void add_overlap(std::vector<Row>& rows, const Workload& workload, Slow slow) {
 std::vector<Row> overlap() {
   std::vector<Row> rows;
   for (const auto slow : {Slow::Memory, Slow::File})
-    for (const auto& workload : workloads) add_overlap(rows, workload, slow);
+    for (const auto& workload : workloads_on(slow)) add_overlap(rows, workload, slow);
   return rows;
 }
 

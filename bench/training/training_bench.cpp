@@ -95,11 +95,7 @@ Row on_disk(const Workload& workload) {
 
 std::vector<Row> in_a_file() {
   std::vector<Row> rows;
-  for (auto workload : workloads) {
-    // A kernel has all that it uses in fast memory there: of all steps at once that is half of the peak.
-    if (workload.front() == "lstm") workload.insert(workload.end(), {"--steps-at-once", "5"});
-    rows.push_back(on_disk(workload));
-  }
+  for (const auto& workload : workloads_on(Slow::File)) rows.push_back(on_disk(workload));
   return rows;
 }
 

@@ -210,10 +210,8 @@ void RowTables::prefetch(Table& table, std::uint64_t now) {
   });
 }
 
-/// What the kernels lose to that thread it loses to them.
 void RowTables::move_beside(const Table& table, const RowMoves& moves, std::uint64_t now) noexcept {
-  thread_free_ = std::max(thread_free_, static_cast<double>(now)) +
-                 moving_ns(table, moves) / (1 - machine_.lost_to_mover);
+  thread_free_ = std::max(thread_free_, static_cast<double>(now)) + moving_ns(table, moves);
 }
 
 void RowTables::count(const Table& table, const RowMoves& moves) {

@@ -12,11 +12,10 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
-#include <future>
 #include <numeric>
 #include <random>
-#include <thread>
 
+#include "computation.hpp"
 #include "copy_rate.hpp"
 #include "measure_rows.hpp"
 
@@ -149,58 +148,12 @@ double latency_ns(Tier& tier) {
   return tier.charges() ? std::max(measured, static_cast<double>(tier.model().latency.count())) : measured;
 }
 
-/// Multiplications and additions of floats that all cores do in a second, as this compiler makes them for this machine.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(__SANITIZE_ADDRESS__)
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#endif
-void multiply_and_add(float* values, std::size_t count, std::size_t rounds) {
-  for (std::size_t r = 0; r < rounds; ++r)
-    for (std::size_t i = 0; i < count; ++i) values[i] = values[i] * 0.999F + 0.001F;
-}
-
-constexpr std::size_t floats = 256, rounds = 400'000;
-
-void compute(Arena& arena) {
-  arena.parallel_for(arena.threads(), [&](std::size_t) {
-    std::array<float, floats> values{};
-    multiply_and_add(values.data(), floats, rounds);
-    static std::atomic<float> kept;
-    kept.store(values[0], std::memory_order_relaxed);
-  });
-}
-
-double compute_seconds(Arena& arena) {
-  return best([&] {
-    const auto start = Clock::now();
-    compute(arena);
-    return seconds_since(start);
-  });
-}
-
-/// Runs `work` while all cores compute.
-double while_computing(Arena& arena, const std::function<double()>& work) {
-  std::atomic<bool> stop{false};
-  const auto computing = std::async(std::launch::async, [&] {
-    while (!stop.load(std::memory_order_relaxed)) compute(arena);
-  });
-  const struct AtTheEnd {
-    std::atomic<bool>& stop;
-    ~AtTheEnd() { stop.store(true, std::memory_order_relaxed); }
-  } at_the_end{stop};
-  return work();
-}
-
 /// Managers order tiers by what reading takes, and noise is not to change the order.
 void keep_order(replay::Device& device, const replay::Device& faster) {
   const auto model = device.tier_model();
   const double missing = seconds_to_read_block(faster.tier_model()) - seconds_to_read_block(model);
   if (model.addressable == faster.addressable && missing > 0)
     device.latency += std::chrono::nanoseconds{std::llround(std::ceil(missing * 1e9))};
-}
-
-double operations(Arena& arena) {
-  return 2.0 * floats * rounds * static_cast<double>(arena.threads()) / compute_seconds(arena);
 }
 
 }  // namespace
@@ -210,6 +163,7 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
   if (tiers.empty() || !tiers.front()->model().addressable)
     throw ConfigError{"one of the tiers must be one that the CPU can reach, such as dram:1GiB"};
   Arena arena;
+  Computation kernels{arena, Over::Caches};
   replay::Machine machine;
   machine.name = name;
   machine.source = "tier probe, the best of " + std::to_string(runs) + " runs each";
@@ -229,21 +183,21 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
     const Way to{&fastest, tier.get(), measured_bytes(*tier), both, piece};
     d.copy_read = copy_rate(from, By::Waiter);
     d.copy_write = copy_rate(to, By::Waiter);
-    d.mover_read = while_computing(arena, [&] { return copy_rate(from, By::Mover); });
-    d.mover_write = while_computing(arena, [&] { return copy_rate(to, By::Mover); });
+    d.mover_read = kernels.beside([&] { return copy_rate(from, By::Mover); });
+    d.mover_write = kernels.beside([&] { return copy_rate(to, By::Mover); });
     d.read = d.addressable ? Streams{*tier, arena}.rate(Direction::Read) : d.copy_read;
     d.store = d.addressable ? Streams{*tier, arena}.rate(Direction::Write) : d.copy_write;
     d.latency = std::chrono::nanoseconds{std::llround(latency_ns(*tier))};
     if (!machine.devices.empty()) keep_order(d, machine.devices.back());
     machine.devices.push_back(std::move(d));
   }
-  machine.operations = operations(arena);
-  const double alone = compute_seconds(arena);
+  machine.operations = Computation{arena, Over::Little}.operations();
+  const double alone = kernels.seconds();
   const auto both = std::min(measured_bytes(*tiers.back()), measured_bytes(fastest));
   const double beside = while_copying({tiers.back().get(), &fastest, measured_bytes(fastest), both, piece},
-                                      [&] { return compute_seconds(arena); });
+                                      [&] { return kernels.seconds(); });
   machine.lost_to_mover = std::clamp(1 - alone / beside, 0.0, 0.99);
-  measure_rows(Manager::make(std::move(tiers), make_policy("first_touch"), {}), machine);
+  measure_rows(Manager::make(std::move(tiers), make_policy("first_touch"), {}), kernels, machine);
   return machine;
 }
 

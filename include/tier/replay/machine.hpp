@@ -28,6 +28,7 @@ struct Device {
   std::chrono::nanoseconds latency{0};
   unsigned parallelism = 16;  ///< requests that it serves at once
   /// What a row of a table takes on its way to a cache in the fastest device, or back, beside its bytes: policy, map, slot.
+  /// In the background, beside kernels.
   std::chrono::nanoseconds row_read{1000}, row_write{1000};
   /// Devices on one link share it: bytes that go over it take their time one after the other. Empty: its own.
   std::string link;
