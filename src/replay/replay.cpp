@@ -103,7 +103,7 @@ class Replay : ReplayFrame {
   void revive_again(std::span<const TensorIndex> tensors);
   static std::unordered_set<TensorIndex> revived_later(const Trace& trace);
   void let_go(TensorIndex tensor);
-  ObjectHandle& handle(TensorIndex tensor, bool creates);
+  ObjectHandle& handle(TensorIndex tensor);
   void look_at_the_heap();
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] Result result(const Counts& from, const Counts& to) const;
@@ -156,7 +156,7 @@ void Replay::create_parameters() {
   const auto tensors = trace_.tensors();
   for (TensorIndex t = 0; t < tensors.size(); ++t) {
     if (tensors[t].kind != TensorKind::Parameter || of_tables_[t]) continue;
-    write_in_place(handle(t, true));
+    write_in_place(handle(t));
   }
 }
 
@@ -167,9 +167,9 @@ void Replay::write_in_place(const ObjectHandle& handle) {
   Manager::leave(batch);
 }
 
-ObjectHandle& Replay::handle(TensorIndex tensor, bool creates) {
+ObjectHandle& Replay::handle(TensorIndex tensor) {
   auto& handle = handles_[tensor];
-  if (handle || !creates) return handle;
+  if (handle) return handle;
   const auto& t = trace_.tensor(tensor);
   handle = manager_->create_empty(t.size, alignment, trace_.name(t.name));
   schedule_.own(handle.ref().object->block->id, tensor);
@@ -188,9 +188,10 @@ void Replay::enter(const trace::Kernel& kernel) {
   batch_.clear();
   for (const auto& o : trace_.operands(kernel)) {
     const bool is_new = !handles_[o.tensor];
-    auto& handle = this->handle(o.tensor, o.role == Role::Creates || is_new);
-    if (is_new && options_.copies_new_objects) write_in_place(handle);
+    auto& handle = this->handle(o.tensor);
     const auto use = use_of(o.role);
+    const bool has_contents = use != Use::Overwrite;  // a parameter that is there again, or that nobody saw made
+    if (is_new && (has_contents || options_.copies_new_objects)) write_in_place(handle);
     const bool copies = options_.copies_new_objects && use == Use::Overwrite;
     batch_.push_back(Operand::of(handle.ref(), copies ? Use::Update : use));
   }
@@ -269,8 +270,10 @@ void Replay::retire(std::span<const TensorIndex> tensors) {
 /// \param tensors  what it is now, and what it was
 void Replay::revive_again(std::span<const TensorIndex> tensors) {
   if (tensors.size() != 2 || !handles_[tensors[1]]) return;
-  handles_[tensors[0]] = std::move(handles_[tensors[1]]);
-  schedule_.own(handles_[tensors[0]].ref().object->block->id, tensors[0]);
+  auto& handle = handles_[tensors[0]];
+  handle = std::move(handles_[tensors[1]]);
+  schedule_.own(handle.ref().object->block->id, tensors[0]);
+  if (trace_.tensor(tensors[0]).kind == TensorKind::Parameter) write_in_place(handle);  // its first use reads
 }
 
 /// Of a recording.
