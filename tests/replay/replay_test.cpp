@@ -175,6 +175,15 @@ TEST_CASE("what a replay cannot be made of is named") {
   CHECK(message({}).find("at least one tier") != std::string::npos);
   CHECK(message({{"optane", 1_GiB}}).find("machine small has no such device") != std::string::npos);
   CHECK(message({{"optane", 1_GiB}}).find("fast, slow, disk") != std::string::npos);
+  CHECK(message({{"fast", 1_GiB}, {"slow", 1_GiB}, {"fast", 1_MiB}}) ==
+        "a device is one tier of a replay, and fast is several");
+  auto many = small_machine();
+  many.devices.resize(9, many.devices.front());
+  std::vector<replay::SimulatedTier> nine;
+  for (std::size_t d = 0; d < many.devices.size(); ++d)
+    nine.push_back({many.devices[d].name = "d" + std::to_string(d), 1_GiB});
+  CHECK(message_of<ConfigError>([&] { (void)replay::run(trace, many, nine, named("lru")); }) ==
+        "a replay has at most 8 tiers, not 9");
   CHECK(message({{"disk", 1_GiB}}).find("none of the tiers can be reached by the CPU") != std::string::npos);
   CHECK(message({{"fast", 0_B}}).find("size above zero") != std::string::npos);
   CHECK(message({{"fast", 1_GiB}}, {.passes = 0}).find("once at least") != std::string::npos);
