@@ -42,6 +42,12 @@ Use use_of(Role role) {
   return Use::Overwrite;
 }
 
+/// It has been retired, or made so.
+bool has_no_contents(const Object& object) noexcept {
+  if (object.grouped) return object.retired;
+  return (object.block->state.load(std::memory_order_relaxed) & word::retired) != 0;
+}
+
 /// What is counted: the difference of two of these.
 struct Counts : KernelCounts {
   RowTables::Counts rows;
@@ -187,13 +193,16 @@ void Replay::let_go(TensorIndex tensor) {
 void Replay::enter(const trace::Kernel& kernel) {
   batch_.clear();
   for (const auto& o : trace_.operands(kernel)) {
-    const bool is_new = !handles_[o.tensor];
-    auto& handle = this->handle(o.tensor);
-    const auto use = use_of(o.role);
-    const bool has_contents = use != Use::Overwrite;  // a parameter that is there again, or that nobody saw made
-    if (is_new && (has_contents || options_.copies_new_objects)) write_in_place(handle);
-    const bool copies = options_.copies_new_objects && use == Use::Overwrite;
-    batch_.push_back(Operand::of(handle.ref(), copies ? Use::Update : use));
+    const auto& handle = this->handle(o.tensor);
+    const bool is_empty = has_no_contents(*handle.ref().object);
+    auto use = use_of(o.role);
+    if (options_.copies_new_objects) {
+      if (is_empty) write_in_place(handle);
+      if (use == Use::Overwrite) use = Use::Update;
+    } else if (is_empty) {
+      use = Use::Overwrite;  // a parameter that is there again, or what lives again, may be read first
+    }
+    batch_.push_back(Operand::of(handle.ref(), use));
   }
   const auto stamp = manager_->clock().stamp();
   bool slow = false;
@@ -270,10 +279,8 @@ void Replay::retire(std::span<const TensorIndex> tensors) {
 /// \param tensors  what it is now, and what it was
 void Replay::revive_again(std::span<const TensorIndex> tensors) {
   if (tensors.size() != 2 || !handles_[tensors[1]]) return;
-  auto& handle = handles_[tensors[0]];
-  handle = std::move(handles_[tensors[1]]);
-  schedule_.own(handle.ref().object->block->id, tensors[0]);
-  if (trace_.tensor(tensors[0]).kind == TensorKind::Parameter) write_in_place(handle);  // its first use reads
+  handles_[tensors[0]] = std::move(handles_[tensors[1]]);
+  schedule_.own(handles_[tensors[0]].ref().object->block->id, tensors[0]);
 }
 
 /// Of a recording.
