@@ -101,6 +101,7 @@ class Replay : ReplayFrame {
   void play(Event event);
   void kernel(const trace::Kernel& kernel);
   void enter(const trace::Kernel& kernel);
+  [[nodiscard]] std::uint64_t from_now(double ns) const;
   void archive(std::span<const TensorIndex> tensors);
   void retire(std::span<const TensorIndex> tensors);
   void end_iteration();
@@ -218,6 +219,14 @@ void Replay::enter(const trace::Kernel& kernel) {
   if (manager_->tells_kernels()) manager_->kernel_begin(context, batch_);
 }
 
+/// \return  whole ns, with which the clock goes on
+std::uint64_t Replay::from_now(double ns) const {
+  constexpr double most = std::uint64_t{1} << 62;
+  if (static_cast<double>(clock_.now()) + ns > most)
+    throw ConfigError{"the trace takes longer than a replay can tell, which is 146 years"};
+  return static_cast<std::uint64_t>(std::llround(ns));
+}
+
 void Replay::kernel(const trace::Kernel& kernel) {
   schedule_.begin(kernel);
   enter(kernel);
@@ -226,8 +235,7 @@ void Replay::kernel(const trace::Kernel& kernel) {
 
   const Demand demand = costs_.demand(kernel, places_);
   const auto began = clock_.now();
-  const auto taken = static_cast<std::uint64_t>(
-      std::llround(costs_.kernel_ns(kernel, places_, demand, recorded_.measured(in_pass_))));
+  const auto taken = from_now(costs_.kernel_ns(kernel, places_, demand, recorded_.measured(in_pass_)));
   auto beside = manager_->copies().pass(began + taken);
   if (tables_) beside = std::min(taken, beside + tables_->busy(began, began + taken));
   const auto slowed = static_cast<std::uint64_t>(std::llround(static_cast<double>(beside) * lost_to_mover_));
@@ -235,7 +243,7 @@ void Replay::kernel(const trace::Kernel& kernel) {
 
   if (manager_->tells_kernels()) manager_->kernel_end(scope_, clock_.now() - began);
   Manager::leave(batch_);
-  const auto gap = static_cast<std::uint64_t>(std::llround(recorded_.gap(in_pass_)));
+  const auto gap = from_now(recorded_.gap(in_pass_));
   (void)manager_->copies().pass(clock_.now() + gap);
 
   counts_.compute += static_cast<double>(taken + slowed + gap);
@@ -279,6 +287,7 @@ void Replay::retire(std::span<const TensorIndex> tensors) {
 /// \param tensors  what it is now, and what it was
 void Replay::revive_again(std::span<const TensorIndex> tensors) {
   if (tensors.size() != 2 || !handles_[tensors[1]]) return;
+  if (trace_.tensor(tensors[0]).size != trace_.tensor(tensors[1]).size) return;  // no recorder says so
   handles_[tensors[0]] = std::move(handles_[tensors[1]]);
   schedule_.own(handles_[tensors[0]].ref().object->block->id, tensors[0]);
 }
