@@ -79,24 +79,40 @@ double Costs::factor(const Kernel& kernel, const Op& op, std::span<const TierInd
   return product;
 }
 
-double Costs::kernel_ns(const Kernel& kernel, std::span<const TierIndex> tiers, const Demand& demand,
-                        std::optional<double> measured) const {
-  const Op& op = op_of(kernel);
-  const double compute = kernel.flops / (machine_.operations * op.cost->efficiency) * ns;
+double Costs::all_fast_ns(const Demand& demand) const {
   Demand fast;
   for (std::size_t t = 0; t < devices_.size(); ++t) {
     fast.read[0] += demand.read[t];
     fast.written[0] += demand.written[t];
   }
-  const double all_fast = memory_ns(fast);
+  return memory_ns(fast);
+}
+
+double Costs::kernel_ns(const Kernel& kernel, std::span<const TierIndex> tiers, const Demand& demand,
+                        std::optional<double> measured) const {
+  const Op& op = op_of(kernel);
+  const double compute = kernel.flops / (machine_.operations * op.cost->efficiency) * ns;
+  const double all_fast = all_fast_ns(demand);
   const double alone = measured ? *measured : std::max(compute, all_fast);
-  double here =
-      alone + memory_ns(demand) - all_fast;  // of what nobody has measured: the longer way of its bytes
-  if (!measured) here = std::max(compute, memory_ns(demand));
-  for (std::size_t t = 1; t < devices_.size(); ++t)
-    if ((demand.read[t] > 0 || demand.written[t] > 0) && op.slow_downs[t] != nullptr)
-      here = alone * factor(kernel, op, tiers);
-  return std::max(alone, here);
+  Demand way = demand;  // of bytes that nobody has measured
+  double factor = 1;
+  for (std::size_t t = 1; t < devices_.size(); ++t) {
+    if ((demand.read[t] == 0 && demand.written[t] == 0) || op.slow_downs[t] == nullptr) continue;
+    way.read[t] = way.written[t] = 0;
+    factor = this->factor(kernel, op, tiers);
+  }
+  const double here = measured ? alone + memory_ns(way) - all_fast : memory_ns(way);
+  return std::max(alone * factor, here);
+}
+
+double Costs::least_ns(const Kernel& kernel, TierIndex tier, double alone) const {
+  const Op& op = op_of(kernel);
+  if (const auto* const slow = op.slow_downs[tier]) return alone * std::min(slow->outputs, slow->both);
+  const std::vector<TierIndex> fast(kernel.operands.count, TierIndex{0});
+  const auto bytes = demand(kernel, fast);
+  const double longer = bytes.written[0] / devices_[tier]->store * ns;
+  // Those of a kernel that was measured to take less than its bytes' way may be cheaper, too.
+  return std::max(alone, longer * std::min(1.0, alone / memory_ns(bytes)));
 }
 
 double Costs::roofline_ns(const Kernel& kernel, const Demand& demand, std::optional<double> measured) const {

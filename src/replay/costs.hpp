@@ -29,6 +29,10 @@ class Costs {
   /// \return          ns
   [[nodiscard]] double kernel_ns(const trace::Kernel& kernel, std::span<const TierIndex> tiers,
                                  const Demand& demand, std::optional<double> measured) const;
+  /// No part of what a kernel writes is written to a tier at a higher rate than all of it in this time, wherever its other
+  /// operands are.
+  /// \param alone  what it takes with all operands fast, ns   \pre  It writes something.
+  [[nodiscard]] double least_ns(const trace::Kernel& kernel, TierIndex tier, double alone) const;
   /// From operations and bytes alone, wherever these come from.
   /// \return  ns, no less than what was measured
   [[nodiscard]] double roofline_ns(const trace::Kernel& kernel, const Demand& demand,
@@ -43,6 +47,7 @@ class Costs {
     std::array<const SlowDown*, max_tiers> slow_downs{};
   };
   [[nodiscard]] double memory_ns(const Demand& demand) const;
+  [[nodiscard]] double all_fast_ns(const Demand& demand) const;
   [[nodiscard]] double factor(const trace::Kernel& kernel, const Op& op,
                               std::span<const TierIndex> tiers) const;
   [[nodiscard]] const Op& op_of(const trace::Kernel& kernel) const { return ops_[kernel.op]; }

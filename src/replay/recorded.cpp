@@ -2,6 +2,7 @@
 #include "replay/recorded.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
 
 namespace tier::replay {
@@ -32,6 +33,11 @@ std::string_view fastest_of(const trace::Trace& trace) {
   return {};
 }
 
+/// Of times that may be any: their sums are none that a duration has.
+double ns(std::chrono::nanoseconds time) { return static_cast<double>(time.count()); }
+
+double end_of(const trace::Measurement& m) { return ns(m.start) + ns(m.duration); }
+
 }  // namespace
 
 Recorded::Recorded(const trace::Trace& trace) {
@@ -43,8 +49,8 @@ Recorded::Recorded(const trace::Trace& trace) {
     if (event.kind == EventKind::Kernel) kernel = event.place;
     if (event.kind == EventKind::Stall && last != nullptr) {
       const auto& stall = trace.stall(event);
-      const bool within = stall.start < last->start + last->duration;  // it is in the kernel's time
-      if (!within) stalled += static_cast<double>(stall.duration.count());
+      const bool within = ns(stall.start) < end_of(*last);  // it is in the kernel's time
+      if (!within) stalled += ns(stall.duration);
     }
     if (event.kind != EventKind::Measurement) continue;
     const auto& m = trace.measurement(event);
@@ -52,10 +58,9 @@ Recorded::Recorded(const trace::Trace& trace) {
       taken_.resize(trace.kernels().size(), -1);
       gaps_.resize(trace.kernels().size());
     }
-    if (all_fast(trace.name(m.placement), fastest)) taken_[kernel] = static_cast<double>(m.duration.count());
+    if (all_fast(trace.name(m.placement), fastest)) taken_[kernel] = ns(m.duration);
     if (last != nullptr && last->thread == m.thread)
-      gaps_[before] =
-          std::max(0.0, static_cast<double>((m.start - last->start - last->duration).count()) - stalled);
+      gaps_[before] = std::max(0.0, ns(m.start) - end_of(*last) - stalled);
     last = &m;
     before = kernel;
     stalled = 0;

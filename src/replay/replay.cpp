@@ -42,6 +42,12 @@ Use use_of(Role role) {
   return Use::Overwrite;
 }
 
+/// It has been retired, or made so.
+bool has_no_contents(const Object& object) noexcept {
+  if (object.grouped) return object.retired;
+  return (object.block->state.load(std::memory_order_relaxed) & word::retired) != 0;
+}
+
 /// What is counted: the difference of two of these.
 struct Counts : KernelCounts {
   RowTables::Counts rows;
@@ -95,6 +101,7 @@ class Replay : ReplayFrame {
   void play(Event event);
   void kernel(const trace::Kernel& kernel);
   void enter(const trace::Kernel& kernel);
+  [[nodiscard]] std::uint64_t from_now(double ns) const;
   void archive(std::span<const TensorIndex> tensors);
   void retire(std::span<const TensorIndex> tensors);
   void end_iteration();
@@ -103,7 +110,7 @@ class Replay : ReplayFrame {
   void revive_again(std::span<const TensorIndex> tensors);
   static std::unordered_set<TensorIndex> revived_later(const Trace& trace);
   void let_go(TensorIndex tensor);
-  ObjectHandle& handle(TensorIndex tensor, bool creates);
+  ObjectHandle& handle(TensorIndex tensor);
   void look_at_the_heap();
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] Result result(const Counts& from, const Counts& to) const;
@@ -156,7 +163,7 @@ void Replay::create_parameters() {
   const auto tensors = trace_.tensors();
   for (TensorIndex t = 0; t < tensors.size(); ++t) {
     if (tensors[t].kind != TensorKind::Parameter || of_tables_[t]) continue;
-    write_in_place(handle(t, true));
+    write_in_place(handle(t));
   }
 }
 
@@ -167,9 +174,9 @@ void Replay::write_in_place(const ObjectHandle& handle) {
   Manager::leave(batch);
 }
 
-ObjectHandle& Replay::handle(TensorIndex tensor, bool creates) {
+ObjectHandle& Replay::handle(TensorIndex tensor) {
   auto& handle = handles_[tensor];
-  if (handle || !creates) return handle;
+  if (handle) return handle;
   const auto& t = trace_.tensor(tensor);
   handle = manager_->create_empty(t.size, alignment, trace_.name(t.name));
   schedule_.own(handle.ref().object->block->id, tensor);
@@ -187,12 +194,16 @@ void Replay::let_go(TensorIndex tensor) {
 void Replay::enter(const trace::Kernel& kernel) {
   batch_.clear();
   for (const auto& o : trace_.operands(kernel)) {
-    const bool is_new = !handles_[o.tensor];
-    auto& handle = this->handle(o.tensor, o.role == Role::Creates || is_new);
-    if (is_new && options_.copies_new_objects) write_in_place(handle);
-    const auto use = use_of(o.role);
-    const bool copies = options_.copies_new_objects && use == Use::Overwrite;
-    batch_.push_back(Operand::of(handle.ref(), copies ? Use::Update : use));
+    const auto& handle = this->handle(o.tensor);
+    const bool is_empty = has_no_contents(*handle.ref().object);
+    auto use = use_of(o.role);
+    if (options_.copies_new_objects) {
+      if (is_empty) write_in_place(handle);
+      if (use == Use::Overwrite) use = Use::Update;
+    } else if (is_empty) {
+      use = Use::Overwrite;  // a parameter that is there again, or what lives again, may be read first
+    }
+    batch_.push_back(Operand::of(handle.ref(), use));
   }
   const auto stamp = manager_->clock().stamp();
   bool slow = false;
@@ -208,6 +219,14 @@ void Replay::enter(const trace::Kernel& kernel) {
   if (manager_->tells_kernels()) manager_->kernel_begin(context, batch_);
 }
 
+/// \return  whole ns, with which the clock goes on
+std::uint64_t Replay::from_now(double ns) const {
+  constexpr double most = std::uint64_t{1} << 62;
+  if (static_cast<double>(clock_.now()) + ns > most)
+    throw ConfigError{"the trace takes longer than a replay can tell, which is 146 years"};
+  return static_cast<std::uint64_t>(std::llround(ns));
+}
+
 void Replay::kernel(const trace::Kernel& kernel) {
   schedule_.begin(kernel);
   enter(kernel);
@@ -216,8 +235,7 @@ void Replay::kernel(const trace::Kernel& kernel) {
 
   const Demand demand = costs_.demand(kernel, places_);
   const auto began = clock_.now();
-  const auto taken = static_cast<std::uint64_t>(
-      std::llround(costs_.kernel_ns(kernel, places_, demand, recorded_.measured(in_pass_))));
+  const auto taken = from_now(costs_.kernel_ns(kernel, places_, demand, recorded_.measured(in_pass_)));
   auto beside = manager_->copies().pass(began + taken);
   if (tables_) beside = std::min(taken, beside + tables_->busy(began, began + taken));
   const auto slowed = static_cast<std::uint64_t>(std::llround(static_cast<double>(beside) * lost_to_mover_));
@@ -225,7 +243,7 @@ void Replay::kernel(const trace::Kernel& kernel) {
 
   if (manager_->tells_kernels()) manager_->kernel_end(scope_, clock_.now() - began);
   Manager::leave(batch_);
-  const auto gap = static_cast<std::uint64_t>(std::llround(recorded_.gap(in_pass_)));
+  const auto gap = from_now(recorded_.gap(in_pass_));
   (void)manager_->copies().pass(clock_.now() + gap);
 
   counts_.compute += static_cast<double>(taken + slowed + gap);
@@ -269,6 +287,7 @@ void Replay::retire(std::span<const TensorIndex> tensors) {
 /// \param tensors  what it is now, and what it was
 void Replay::revive_again(std::span<const TensorIndex> tensors) {
   if (tensors.size() != 2 || !handles_[tensors[1]]) return;
+  if (trace_.tensor(tensors[0]).size != trace_.tensor(tensors[1]).size) return;  // no recorder says so
   handles_[tensors[0]] = std::move(handles_[tensors[1]]);
   schedule_.own(handles_[tensors[0]].ref().object->block->id, tensors[0]);
 }

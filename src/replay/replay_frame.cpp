@@ -19,6 +19,15 @@ const Machine& checked(const Machine& machine, unsigned passes) {
   return machine;
 }
 
+/// Sums of sizes and times stay numbers.
+trace::Summary checked(const trace::Summary& summary) {
+  constexpr Bytes most{std::size_t{1} << 56};
+  if (summary.peak > most)
+    throw ConfigError{"a trace with " + to_string(summary.peak) +
+                      " alive at once is not replayed: it may have " + to_string(most)};
+  return summary;
+}
+
 double share(double part, double all) { return all > 0 ? part / all : 1; }
 
 }  // namespace
@@ -31,7 +40,7 @@ ReplayFrame::ReplayFrame(const trace::Trace& trace, const Machine& machine,
       costs_{trace, machine, devices_},
       recorded_{trace},
       passes_{passes},
-      summary_{trace::summarise(trace)},
+      summary_{checked(trace::summarise(trace))},
       steps_{static_cast<double>(std::max<std::uint64_t>(1, summary_.iterations))},
       iterations_{std::max(1U, passes - 1) * steps_} {}
 

@@ -23,7 +23,7 @@ struct KernelCounts {
 /// A trace and a machine's tiers, and the passes over it, of which all but the first are counted, or the only one.
 class ReplayFrame {
  protected:
-  /// \throws  `ConfigError` where there is no pass, or the machine makes no sense or lacks a tier
+  /// \throws  `ConfigError` where there is no pass, the machine makes no sense or lacks a tier, or more is alive than is replayed
   ReplayFrame(const trace::Trace& trace, const Machine& machine, const std::vector<SimulatedTier>& tiers,
               unsigned passes);
 

@@ -9,12 +9,18 @@
 namespace tier::replay {
 
 std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Machine& machine) {
-  for (const auto& t : tiers)
+  if (tiers.size() > max_tiers)
+    throw ConfigError{"a replay has at most " + std::to_string(max_tiers) + " tiers, not " +
+                      std::to_string(tiers.size())};
+  for (const auto& t : tiers) {
     if (machine.find(t.device) == nullptr) {
       std::string known;
       for (const auto& d : machine.devices) known += (known.empty() ? "" : ", ") + d.name;
       throw ConfigError{"machine " + machine.name + " has no such device", t.device, 0, known};
     }
+    if (std::ranges::count(tiers, t.device, &SimulatedTier::device) > 1)
+      throw ConfigError{"a device is one tier of a replay, and " + t.device + " is several"};
+  }
   std::ranges::stable_sort(tiers, is_faster,
                            [&](const SimulatedTier& t) { return machine.find(t.device)->tier_model(); });
   return tiers;

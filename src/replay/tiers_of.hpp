@@ -9,7 +9,8 @@
 namespace tier::replay {
 
 /// As the manager orders tiers.
-/// \throws  `ConfigError` naming a device that the machine lacks, and those that it has
+/// \throws  `ConfigError` for more than `max_tiers`, or naming a device that is given twice, or that the machine lacks and
+///          those that it has
 [[nodiscard]] std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Machine& machine);
 
 /// \pre  The machine has them.

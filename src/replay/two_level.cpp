@@ -81,7 +81,7 @@ void TwoLevelReplay::create_parameters() {
 
 void TwoLevelReplay::create(TensorIndex tensor, std::string_view kernel) {
   const auto& t = trace_.tensor(tensor);
-  if (slots_[tensor] != RegionHeap::none) return;  // it has survived an iteration
+  if (slots_[tensor] != RegionHeap::none) return;  // it is there
   const auto size = std::max(t.size, Bytes{1});
   const auto alignment = size >= aligned ? aligned.count : line;
   constexpr double full = 0.8;
@@ -122,8 +122,7 @@ void TwoLevelReplay::access(TensorIndex tensor, Bytes size, bool writes, const O
 void TwoLevelReplay::kernel(const trace::Kernel& kernel) {
   const auto operands = trace_.operands(kernel);
   const auto name = trace_.name(kernel.op);
-  for (const auto& o : operands)
-    if (o.role == Role::Creates) create(o.tensor, name);
+  for (const auto& o : operands) create(o.tensor, name);  // parameters, too, that a pass before has retired
   const auto& cost = costs_.cost_of(kernel);
   Demand demand;
   for (const auto& o : operands)

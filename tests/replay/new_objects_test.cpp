@@ -39,7 +39,7 @@ TEST_CASE(
   const auto seed = test::seed();
   CAPTURE(seed);
   std::mt19937_64 random{seed};
-  const auto trace = random_steps(random, {.kernels = 300});
+  const auto trace = random_steps(random, {.kernels = 300, .retires_parameters = false});
   std::uint64_t created = 0, written = 0;
   for (const auto& kernel : trace.kernels())
     for (const auto& o : trace.operands(kernel)) {

@@ -17,6 +17,7 @@ struct StepShape {
   std::uint64_t smallest = 512, largest = 1 << 20;  ///< bytes of a tensor
   std::size_t most_alive = 40;
   bool archives = true, retires = true;
+  bool retires_parameters = true;  ///< now and then; two stay
 };
 
 /// \return  a trace that keeps every rule
@@ -64,6 +65,10 @@ inline trace::Trace random_steps(std::mt19937_64& random, const StepShape& shape
         const auto at = below(alive.size());
         trace.add_retire(std::vector{alive[at]});
         alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+      if (shape.retires_parameters && parameters.size() > 2 && below(16) == 0) {
+        trace.add_retire(std::vector{parameters.back()});
+        parameters.pop_back();
       }
     }
     trace.add_end_of_iteration();

@@ -5,6 +5,7 @@
 #include "support/message_of.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
+#include "trace/texts.hpp"
 
 #include <tier/core/error.hpp>
 #include <tier/replay/replay.hpp>
@@ -128,6 +129,42 @@ TEST_CASE("where all fits, a replay takes what its kernels take") {
   CHECK(r.seconds == doctest::Approx(r.lower_bound).epsilon(1e-4));  // ns are whole
 }
 
+TEST_CASE("a parameter that a pass has retired is there again in the next one, as often as there is one") {
+  const auto trace = read(
+      "H tmtrace=1\n"
+      "T 1 1000000 p w\n"
+      "T 2 1000000 p x\n"
+      "T 3 1000000 a y\n"
+      "K one f 0 R 1 W 3 U 2\n"
+      "X 1\n"
+      "K two f 0 R 3 W - U -\n"
+      "X 2\n");
+  for (const auto& policy : policies)
+    for (const unsigned passes : {1U, 2U, 4U}) {
+      CAPTURE(policy);
+      CAPTURE(passes);
+      const auto r = replay::run(trace, small_machine(), two_tiers, named(policy), {.passes = passes});
+      CHECK(kernel_bytes(r) == 5e6);
+    }
+}
+
+TEST_CASE("what lives again in a recording, and is read first there, has contents") {
+  const auto trace = read(
+      "H tmtrace=1 recorded=1\n"
+      "T 1 64 p x\n"
+      "a 0 1 fast 64 0\n"
+      "K one f 0 R - W - U 1\n"
+      "X 1\n"
+      "T 2 64 p x\n"
+      "h 1 revive 2,1 5\n"
+      "K two f 0 R - W - U 2@32\n"
+      "X 2\n"
+      "T 3 64 p nobody_saw_it_made\n"
+      "K three f 0 R 3 W - U -\n");
+  const auto r = replay::run(trace, small_machine(), two_tiers, named("lru"));
+  CHECK(kernel_bytes(r) == 2 * 64 + 2 * 32 + 64);
+}
+
 TEST_CASE("what a replay cannot be made of is named") {
   const auto machine = small_machine();
   std::mt19937_64 random{1};
@@ -138,6 +175,15 @@ TEST_CASE("what a replay cannot be made of is named") {
   CHECK(message({}).find("at least one tier") != std::string::npos);
   CHECK(message({{"optane", 1_GiB}}).find("machine small has no such device") != std::string::npos);
   CHECK(message({{"optane", 1_GiB}}).find("fast, slow, disk") != std::string::npos);
+  CHECK(message({{"fast", 1_GiB}, {"slow", 1_GiB}, {"fast", 1_MiB}}) ==
+        "a device is one tier of a replay, and fast is several");
+  auto many = small_machine();
+  many.devices.resize(9, many.devices.front());
+  std::vector<replay::SimulatedTier> nine;
+  for (std::size_t d = 0; d < many.devices.size(); ++d)
+    nine.push_back({many.devices[d].name = "d" + std::to_string(d), 1_GiB});
+  CHECK(message_of<ConfigError>([&] { (void)replay::run(trace, many, nine, named("lru")); }) ==
+        "a replay has at most 8 tiers, not 9");
   CHECK(message({{"disk", 1_GiB}}).find("none of the tiers can be reached by the CPU") != std::string::npos);
   CHECK(message({{"fast", 0_B}}).find("size above zero") != std::string::npos);
   CHECK(message({{"fast", 1_GiB}}, {.passes = 0}).find("once at least") != std::string::npos);

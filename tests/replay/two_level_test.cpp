@@ -6,6 +6,7 @@
 #include "support/message_of.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
+#include "trace/texts.hpp"
 
 #include <tier/core/error.hpp>
 #include <tier/replay/two_level.hpp>
@@ -193,6 +194,29 @@ TEST_CASE("a hardware cache is as well told in sectors of 64 KiB as of 4 KiB, wh
           doctest::Approx(static_cast<double>(fine.traffic[t].read)).epsilon(0.02));
     CHECK(static_cast<double>(coarse.traffic[t].written) ==
           doctest::Approx(static_cast<double>(fine.traffic[t].written)).epsilon(0.02));
+  }
+}
+
+TEST_CASE("a hardware cache has what a pass has retired again in the next one, at an address of its own") {
+  const auto trace = read(
+      "H tmtrace=1 recorded=1\n"
+      "T 1 65536 p x\n"
+      "T 2 65536 p y\n"
+      "K one f 0 R 1 W - U 2\n"
+      "X 1\n"
+      "K two f 0 R 2 W - U -\n"
+      "X 2\n");
+  for (const bool frees_early : {false, true}) {
+    CAPTURE(frees_early);
+    auto options = with_sectors(64_B, frees_early);
+    for (const unsigned passes : {1U, 2U, 3U}) {
+      CAPTURE(passes);
+      options.passes = passes;
+      const auto r = replay::run_two_level(trace, small_machine(), tiers, options);
+      CHECK(r.cache->hits + r.cache->clean_misses + r.cache->dirty_misses == 4 * (64_KiB).count / 64);
+      CHECK(r.traffic.at(1).high_water == (128_KiB).count);
+      CHECK(r.outputs_fast_share == 1);
+    }
   }
 }
 

@@ -86,7 +86,8 @@ struct Result {
   double fragmentation =
       0;  ///< of the fastest tier, at most: share of its free bytes that are not in one piece
   double inputs_fast_share = 0, outputs_fast_share = 0;  ///< of operand bytes
-  /// No schedule is faster: all operands fast, or what exceeds the fastest tier at the peak moved out and back once.
+  /// No schedule is faster: all operands fast, or what exceeds the fastest tier at the peak, but for parameters and gradients,
+  /// written to all others at once.
   double lower_bound = 0;
   std::uint64_t events = 0;            ///< replayed in all passes
   std::optional<CacheCounts> cache{};  ///< where there was one
@@ -96,8 +97,9 @@ struct Result {
 /// Makes the policy. \param future  for `belady`; valid while the policy lives
 using PolicyFactory = std::function<std::unique_ptr<Policy>(const FutureUses& future)>;
 
-/// \throws  `ConfigError` for tiers that the machine lacks or that are none, or for a row that its table lacks;
-///          `OutOfTierMemory` where a kernel's operands do not fit, naming the kernel, or the tables' least caches
+/// \throws  `ConfigError` for tiers that the machine lacks, that are given twice, none or more than `max_tiers`, for a row
+///          that its table lacks, or for a trace of more than 64 PiB or 146 years; `OutOfTierMemory` where a kernel's operands
+///          do not fit, naming the kernel, or the tables' least caches
 /// \threadsafety  Safe at once; a trace may be shared.
 [[nodiscard]] TIER_EXPORT Result run(const trace::Trace& trace, const Machine& machine,
                                      const std::vector<SimulatedTier>& tiers, const PolicyFactory& policy,
