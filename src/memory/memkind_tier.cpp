@@ -164,6 +164,7 @@ class MemkindTier final : public Tier {
               std::shared_ptr<const NumaSystem> system)
       : Tier{"memkind:" + spec.model, model, spec.size},
         is_file_{is_path(spec.model)},
+        prefaulted_{spec.prefault},
         size_{round_up(spec.size.count, huge_page)},
         memory_{spec.model, size_, name_} {
     base_ = memory_.data();
@@ -176,7 +177,7 @@ class MemkindTier final : public Tier {
   }
 
   std::string description() const override {
-    if (!is_file_) return "memory by memkind" + (where_.empty() ? "" : " of " + where_);
+    if (!is_file_) return "memory by memkind" + (where_.empty() ? "" : " of " + where_) + page_description();
     return is_persistent_ ? "persistent memory by memkind"
                           : "mapped scratch file by memkind, which is no persistent memory";
   }
@@ -210,7 +211,12 @@ class MemkindTier final : public Tier {
     where_ = words_of(counts);
   }
 
-  bool is_file_, is_persistent_ = false;
+  /// Of one page there is nothing to tell.
+  std::string page_description() const {
+    return prefaulted_ ? share_in_huge_pages(memory_.data(), size_) : std::string{};
+  }
+
+  bool is_file_, is_persistent_ = false, prefaulted_;
   std::size_t size_;
   MemkindMemory memory_;
   std::string where_;

@@ -128,7 +128,9 @@ TEST_CASE("each kind that memkind has here is memory, and each that it has not i
       const auto counts = test::placement_of({tier->base(), (5_MiB).count}).pages;
       if (counts.size() > 1 && std::ranges::count(memories, kind) == 0) continue;  // it may be on several
       REQUIRE(counts.size() == 1);
-      CHECK(tier->description() == "memory by memkind of node " + std::to_string(counts.begin()->first));
+      auto expected = "memory by memkind of node " + std::to_string(counts.begin()->first);
+      if (prefault) expected += share_in_huge_pages(tier->base(), (6_MiB).count);
+      CHECK(tier->description() == expected);
     }
   }
   if (found == 0) test::lacks("any kind of memkind's");
@@ -167,7 +169,8 @@ TEST_CASE("memory of memkind's on several nodes says how much is where, and is a
   const auto tier = make_on(std::nullopt, 2_MiB);
   const auto pages = (2_MiB).count / page_size();
   CHECK(tier->description() == "memory by memkind of node 0: " + std::to_string(pages - pages / 4) +
-                                   " pages, node 1: " + std::to_string(pages / 4) + " pages");
+                                   " pages, node 1: " + std::to_string(pages / 4) + " pages" +
+                                   share_in_huge_pages(tier->base(), (2_MiB).count));
   CHECK(tier->model().latency == std::chrono::nanoseconds{100});
 }
 
