@@ -68,7 +68,9 @@ TEST_CASE("of version 1 the group of the controller of memory counts, alone or b
   system.limit("memory/job/memory.limit_in_bytes", "134217728");
   system.limit("memory/memory.limit_in_bytes", "9223372036854771712");
   system.limit("memory/elsewhere/memory.limit_in_bytes", "4096");
-  SUBCASE("alone") { system.set_groups("9:cpu,cpuacct:/elsewhere\n5:memory:/job\n1:name=systemd:/elsewhere"); }
+  SUBCASE("alone") {
+    system.set_groups("9:cpu,cpuacct:/elsewhere\n5:memory:/job\n1:name=systemd:/elsewhere");
+  }
   SUBCASE("beside others") { system.set_groups("5:hugetlb,memory,pids:/job\n4:memoryless:/elsewhere"); }
   CHECK(find_memory_limit(system.paths()) == 128_MiB);
   system.set_groups("5:memory:/");

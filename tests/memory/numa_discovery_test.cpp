@@ -128,7 +128,9 @@ TEST_CASE("the memory of nodes outside the process's cpuset is told") {
   CHECK(find_forbidden_memory(system.paths()) == 512_MiB);
 }
 
-TEST_CASE("nodes to which its memory policy does not bind the process are not allowed; to prefer some forbids none") {
+TEST_CASE(
+    "nodes to which its memory policy does not bind the process are not allowed; to prefer some forbids "
+    "none") {
   MadeUpSystem system;
   add_four_nodes(system);
   system.set_home("0", "0-3");

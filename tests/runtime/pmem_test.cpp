@@ -34,7 +34,9 @@ bool holds(const Tensor<float>& tensor, float value) {
 
 }  // namespace
 
-TEST_CASE("a block that persistent memory cannot read is an error of its object, and no signal; others are intact") {
+TEST_CASE(
+    "a block that persistent memory cannot read is an error of its object, and no signal; others are "
+    "intact") {
   if (!has_pmem()) {
     MESSAGE("not without libpmem (TIER_WITH_PMEM)");
     return;
@@ -64,7 +66,8 @@ TEST_CASE("a block that persistent memory cannot read is an error of its object,
   }
   REQUIRE(broken.size() == 1);
   fill(tensors[broken[0]], 9);  // works again
-  for (std::size_t i = 0; i < count; ++i) CHECK(holds(tensors[i], i == broken[0] ? 9 : static_cast<float>(i)));
+  for (std::size_t i = 0; i < count; ++i)
+    CHECK(holds(tensors[i], i == broken[0] ? 9 : static_cast<float>(i)));
   runtime.manager()->check_invariants();
 }
 
