@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #if defined(TIER_WITH_MEMKIND)
 #include <memkind.h>
 #include <tier/memory/discovery.hpp>
 
-#include <cerrno>
 #include <utility>
 
 #include "memory/mapping.hpp"
@@ -22,12 +22,14 @@
 namespace tier {
 namespace {
 
-constexpr std::array<std::string_view, 6> names{"HBW",
-                                                "DAX_KMEM",
-                                                "HIGHEST_CAPACITY",
-                                                "HIGHEST_CAPACITY_LOCAL",
-                                                "LOWEST_LATENCY_LOCAL",
-                                                "HIGHEST_BANDWIDTH_LOCAL"};
+/// One for each memory, and then the same with other policies. Not plain memory, which is `dram`.
+constexpr std::size_t memories = 6;
+constexpr auto names = std::to_array<std::string_view>(
+    {"HBW", "DAX_KMEM", "HIGHEST_CAPACITY", "HIGHEST_CAPACITY_LOCAL", "LOWEST_LATENCY_LOCAL",
+     "HIGHEST_BANDWIDTH_LOCAL", "HBW_ALL", "HBW_PREFERRED", "HBW_INTERLEAVE", "DAX_KMEM_ALL",
+     "DAX_KMEM_PREFERRED", "DAX_KMEM_INTERLEAVE", "HIGHEST_CAPACITY_PREFERRED",
+     "HIGHEST_CAPACITY_LOCAL_PREFERRED", "LOWEST_LATENCY_LOCAL_PREFERRED",
+     "HIGHEST_BANDWIDTH_LOCAL_PREFERRED"});
 
 bool is_path(std::string_view kind) noexcept { return kind.find('/') != std::string_view::npos; }
 
@@ -40,7 +42,7 @@ std::string memkind_names() {
 }
 
 std::vector<std::string_view> memkind_kinds() {
-  return has_memkind() ? std::vector<std::string_view>{names.begin(), names.end()}
+  return has_memkind() ? std::vector<std::string_view>{names.begin(), names.begin() + memories}
                        : std::vector<std::string_view>{};
 }
 
@@ -54,12 +56,13 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 ::memkind_t fixed_kind(std::string_view name) {
-  const std::array<::memkind_t, names.size()> kinds{MEMKIND_HBW,
-                                                    MEMKIND_DAX_KMEM,
-                                                    MEMKIND_HIGHEST_CAPACITY,
-                                                    MEMKIND_HIGHEST_CAPACITY_LOCAL,
-                                                    MEMKIND_LOWEST_LATENCY_LOCAL,
-                                                    MEMKIND_HIGHEST_BANDWIDTH_LOCAL};
+  const auto kinds = std::to_array<::memkind_t>(
+      {MEMKIND_HBW, MEMKIND_DAX_KMEM, MEMKIND_HIGHEST_CAPACITY, MEMKIND_HIGHEST_CAPACITY_LOCAL,
+       MEMKIND_LOWEST_LATENCY_LOCAL, MEMKIND_HIGHEST_BANDWIDTH_LOCAL, MEMKIND_HBW_ALL, MEMKIND_HBW_PREFERRED,
+       MEMKIND_HBW_INTERLEAVE, MEMKIND_DAX_KMEM_ALL, MEMKIND_DAX_KMEM_PREFERRED, MEMKIND_DAX_KMEM_INTERLEAVE,
+       MEMKIND_HIGHEST_CAPACITY_PREFERRED, MEMKIND_HIGHEST_CAPACITY_LOCAL_PREFERRED,
+       MEMKIND_LOWEST_LATENCY_LOCAL_PREFERRED, MEMKIND_HIGHEST_BANDWIDTH_LOCAL_PREFERRED});
+  static_assert(std::tuple_size_v<decltype(kinds)> == names.size());
   return kinds.at(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
 }
 
@@ -74,6 +77,12 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
                     : error == MEMKIND_ERROR_INVALID ? std::errc::invalid_argument
                                                      : std::errc::no_such_device;
   throw TierError{std::make_error_code(code), subject + " (" + text.data() + ")"};
+}
+
+/// More than there is would not fail: the system would end the program.
+[[noreturn]] void refuse(Bytes size, const std::string& tier, const std::string& lacking) {
+  throw TierError{std::make_error_code(std::errc::not_enough_memory),
+                  "memory of " + to_human(size) + " for tier " + tier + " (" + lacking + ")"};
 }
 
 /// Owns one allocation, and its kind where that is a file's.
@@ -119,27 +128,36 @@ class MemkindMemory {
   std::byte* data_ = nullptr;
 };
 
+/// `node 1`, or `node 0: 768 pages, node 2: 512 pages`.
+std::string words_of(const PageCounts& counts) {
+  std::string text;
+  for (const auto& [node, count] : counts.on) {
+    text.append(text.empty() ? "node " : ", node ").append(std::to_string(node));
+    if (counts.on.size() > 1) text.append(": " + std::to_string(count) + " pages");
+  }
+  return text;
+}
+
 class MemkindTier final : public Tier {
  public:
   MemkindTier(const TierSpec& spec, const TierModel& model, const TierModel& mapped,
               std::shared_ptr<const NumaSystem> system)
       : Tier{"memkind:" + spec.model, model, spec.size},
         is_file_{is_path(spec.model)},
+        prefaulted_{spec.prefault},
         size_{round_up(spec.size.count, huge_page)},
         memory_{spec.model, size_, name_} {
     base_ = memory_.data();
     copied_by_fork_ = !is_file_;
-    if (const int error = fault_in(spec.prefault); error != 0)
-      throw TierError{{error, std::generic_category()},
-                      "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) + " for tier " + name_};
+    fault_in(spec.prefault, system);
     if (!is_file_)
-      find_node(std::move(system));
+      find_nodes(std::move(system));
     else if (is_persistent_ = ::memkind_check_dax_path(spec.model.c_str()) == 0; !is_persistent_)
       model_ = mapped;
   }
 
   std::string description() const override {
-    if (!is_file_) return "memory by memkind" + (where_.empty() ? "" : " of " + where_);
+    if (!is_file_) return "memory by memkind" + (where_.empty() ? "" : " of " + where_) + page_description();
     return is_persistent_ ? "persistent memory by memkind"
                           : "mapped scratch file by memkind, which is no persistent memory";
   }
@@ -148,22 +166,37 @@ class MemkindTier final : public Tier {
   }
 
  private:
-  /// One page at least, which tells where the rest will be.
-  int fault_in(bool all) noexcept {
-    const auto bound = is_file_ ? 0_B : memory_bound();
-    if (all && bound != 0_B && capacity_ > bound) return ENOMEM;
-    return all ? populate_in_parallel(memory_.data(), size_) : populate(memory_.data(), page_size());
+  /// All, or one page, which tells where the rest will be.
+  void fault_in(bool all, const std::shared_ptr<const NumaSystem>& system) {
+    if (all && !is_file_) check_nodes(system);
+    const int error =
+        all ? populate_in_parallel(memory_.data(), size_) : populate(memory_.data(), page_size());
+    if (error != 0)
+      throw TierError{{error, std::generic_category()},
+                      "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) + " for tier " + name_};
   }
-  void find_node(std::shared_ptr<const NumaSystem> system) {
-    void* page = memory_.data();
-    int node = -1;
-    if (system->locate({&page, 1}, {&node, 1}) || node < 0) return;
-    const NumaNodes nodes{std::to_string(node), name_, std::move(system)};
-    model_ = nodes.model();
-    where_ = nodes.description();
+  void check_nodes(const std::shared_ptr<const NumaSystem>& system) const {
+    std::string list;
+    for (const auto node : system->bound_to(memory_.data()).value_or(std::vector<unsigned>{}))
+      list.append(list.empty() ? "" : ",").append(std::to_string(node));
+    if (list.empty()) return;
+    const auto lacking = NumaNodes{list, name_, system}.lacking_together(size_);
+    if (!lacking.empty()) refuse(capacity_, name_, lacking);
+  }
+  void find_nodes(std::shared_ptr<const NumaSystem> system) {
+    const auto counts = count_pages(*system, memory_.data(), size_);
+    if (counts.error || counts.on.empty()) return;
+    const auto most = std::ranges::max_element(counts.on, {}, [](const auto& pages) { return pages.second; });
+    model_ = NumaNodes{std::to_string(most->first), name_, std::move(system)}.model();
+    where_ = words_of(counts);
   }
 
-  bool is_file_, is_persistent_ = false;
+  /// Of one page there is nothing to tell.
+  std::string page_description() const {
+    return prefaulted_ ? share_in_huge_pages(memory_.data(), size_) : std::string{};
+  }
+
+  bool is_file_, is_persistent_ = false, prefaulted_;
   std::size_t size_;
   MemkindMemory memory_;
   std::string where_;
@@ -177,6 +210,9 @@ std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& m
                                         std::shared_ptr<const NumaSystem> system) {
   if (!is_memkind(spec.model))
     throw ConfigError{"unknown kind", spec.model, 0, memkind_names() + ", or a directory"};
+  const auto bound = spec.prefault && !is_path(spec.model) ? memory_bound() : 0_B;
+  if (bound != 0_B && spec.size > bound)
+    refuse(spec.size, "memkind:" + spec.model, "there is " + to_human(bound));
   return std::make_unique<MemkindTier>(spec, model, mapped, std::move(system));
 }
 

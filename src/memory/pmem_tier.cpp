@@ -7,6 +7,7 @@
 #include <libpmem.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
 
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "memory/file_tiers.hpp"
+#include "memory/mapping.hpp"
 #endif
 
 namespace tier {
@@ -41,7 +43,10 @@ class PmemMapping {
   PmemMapping(const std::string& path, const std::string& name, std::size_t least) {
     int is_pmem = 0;
     data_ = static_cast<std::byte*>(::pmem_map_file(path.c_str(), 0, 0, 0, &size_, &is_pmem));
-    if (data_ == nullptr) fail(name, ::pmem_errormsg());
+    if (data_ == nullptr) {
+      const std::string reason = ::pmem_errormsg();  // none of a device of another kind
+      fail(name, reason.empty() && is_device(path) ? "it is no DAX device" : reason);
+    }
     is_pmem_ = is_pmem != 0;
     if (size_ < least)
       refuse(name, "it has " + to_human(Bytes{size_}) + " of " + to_human(Bytes{least}), ENOSPC);
@@ -78,12 +83,23 @@ class PmemMapping {
   bool is_pmem_ = false;
 };
 
+/// Unseen by ThreadSanitizer, as a device's: who asks for it tells of the memory, but for that in windows, which the program
+/// may use meanwhile.
+::ssize_t move(int file, Direction direction, const IoRequest& request) noexcept {
+  const auto at = static_cast<::off_t>(request.offset);
+#if defined(__SANITIZE_THREAD__)
+  return ::syscall(direction == Direction::Read ? SYS_pread64 : SYS_pwrite64, file, request.memory,
+                   request.size, at);
+#else
+  return direction == Direction::Read ? ::pread(file, request.memory, request.size, at)
+                                      : ::pwrite(file, request.memory, request.size, at);
+#endif
+}
+
 /// All of a request, by the system, which tells of a bad block where a load or a store would raise SIGBUS.
 std::error_code read_or_write(int file, Direction direction, IoRequest request) noexcept {
   while (request.size > 0) {
-    const auto at = static_cast<::off_t>(request.offset);
-    const auto n = direction == Direction::Read ? ::pread(file, request.memory, request.size, at)
-                                                : ::pwrite(file, request.memory, request.size, at);
+    const auto n = move(file, direction, request);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return n < 0 ? last_system_error() : std::make_error_code(std::errc::io_error);
     request.offset += static_cast<std::uint64_t>(n);
@@ -108,6 +124,7 @@ class PmemFileTier final : public ScratchTier {
     capacity_ = spec.size;
     base_ = memory_.data();
     copied_by_fork_ = false;
+    copies_itself_ = true;
   }
 
   std::string description() const override {
@@ -133,7 +150,10 @@ class PmemDeviceTier final : public Tier {
     copied_by_fork_ = false;
   }
 
-  std::string description() const override { return "persistent memory, device " + path_; }
+  std::string description() const override {
+    return "persistent memory, device " + path_ + " in pages of " +
+           to_human(residence(memory_.data(), capacity_.count).page);
+  }
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
     if (direction == Direction::Write) return memory_.write(requests);
     copy_requests(direction, memory_.data(), requests);
