@@ -60,6 +60,34 @@ def check_comparison(network):
     assert sum(tiered["bytes_moved"].values()) > plain["peak_bytes"], tiered
 
 
+def can_limit_memory():
+    """Whether a group with a limit of memory can be made below ours: then no run may be left out."""
+    ours = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
+    trees = {"memory": ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), "": ("/sys/fs/cgroup", "memory.max")}
+    for controllers, (tree, limit) in trees.items():
+        group = Path(tree + ours.get(controllers, "/none"), f"tier-train-check-{os.getpid()}")
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / limit).write_text(str(64 << 20))
+            return True
+        except OSError:  # limits are not passed on to it
+            pass
+        finally:
+            group.rmdir()
+    return False
+
+
+def check_names(runs, done):
+    """Those of a comparison.   Returns whether os_paging is left out."""
+    left_out = LEFT_OUT in done.stderr
+    assert [each["name"] for each in runs] == (ALL_RUNS[:-1] if left_out else ALL_RUNS), done
+    assert not left_out or not can_limit_memory(), done.stderr
+    return left_out
+
+
 def check_all_runs():
     """Of a network that needs little beside its activations, on a file."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
@@ -68,8 +96,7 @@ def check_all_runs():
         done = run("resnet32", "--batch", "16", "--iterations", "2", *slow, "--compare", "--json", str(file))
         assert done.returncode == 0, done.stderr
         runs = json.loads(file.read_text())["runs"]
-    left_out = LEFT_OUT in done.stderr
-    assert [each["name"] for each in runs] == (ALL_RUNS[:-1] if left_out else ALL_RUNS), done
+    left_out = check_names(runs, done)
     plain = runs[0]
     for each in runs:
         assert each["checksum"] == plain["checksum"] and each["loss"] == plain["loss"], each
@@ -86,6 +113,22 @@ def check_all_runs():
     paging = by_name["os_paging"]
     assert [each["name"] for each in paging["variants"]] == PAGING, paging
     assert paging["seconds_per_iteration"] == min(each["seconds_per_iteration"] for each in paging["variants"])
+
+
+def check_raised():
+    """A comparison has every row, also where a kernel uses more at once than --fast, and says what was raised."""
+    lstm = ["lstm", "--batch", "32", "--steps", "64", "--width", "128", "--iterations", "2", "--compare", "--json"]
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        file = Path(folder) / "runs.json"
+        slow = ["--slow", f"file:{folder}:256MiB", "--fast", "20%"]
+        shares = []
+        for more in ([], ["--steps-at-once", "4"]):
+            done = run(*lstm, str(file), *slow, *more)
+            assert done.returncode == 0, done
+            check_names(json.loads(file.read_text())["runs"], done)
+            (share,) = re.findall("^--fast was raised to ([0-9]+) %: kernel lstm.* --steps-at-once ", done.stdout, re.M)
+            shares.append(int(share))
+    assert 20 < shares[1] < shares[0] < 100, shares
 
 
 def check_layers():
@@ -202,6 +245,7 @@ def check_refused(message, *arguments):
 for name in SMALL:
     check_comparison(name)
 check_all_runs()
+check_raised()
 check_layers()
 check_values_are_numbers()
 check_ended(signal.SIGINT, 128 + signal.SIGINT)
