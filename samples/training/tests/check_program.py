@@ -23,6 +23,7 @@ FIELDS = {
     "stalled_s": float,
     "compute_s": float,
     "io_s": float,
+    "tiers": list,
     "peak_bytes": int,
     "overhead_bytes": int,
     "loss": float,
@@ -55,6 +56,12 @@ def check_comparison(network):
         for field, kind in FIELDS.items():
             assert isinstance(each[field], (kind, int)), (field, each)
         assert each["checksum"] in done.stdout, done.stdout
+        for field in ("peak_bytes", "overhead_bytes"):
+            assert sum(tier[field] for tier in each["tiers"]) == each[field], each
+    assert [tier["name"] for tier in plain["tiers"]] == ["dram"] and plain["overhead_bytes"] == 0, plain
+    assert [tier["name"] for tier in tiered["tiers"]] == ["dram", "emulated:cxl"], tiered
+    assert all(tier["peak_bytes"] > tier["overhead_bytes"] for tier in tiered["tiers"]), tiered
+    assert tiered["tiers"][0]["peak_bytes"] < plain["peak_bytes"] and tiered["overhead_bytes"] > 0, tiered
     assert plain["checksum"] == tiered["checksum"] and plain["loss"] == tiered["loss"]
     assert plain["slowdown"] == 1 and plain["bytes_moved"] == {}
     assert sum(tiered["bytes_moved"].values()) > plain["peak_bytes"], tiered
