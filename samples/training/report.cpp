@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <tier/core/bytes.hpp>
 
+#include <array>
 #include <cmath>
 
 #include "common/runs_json.hpp"
@@ -31,6 +32,11 @@ std::string peaks(const Traffic& traffic) {
   return text;
 }
 
+const char* bound(const RunResult& run) {
+  constexpr std::array names{"compute", "io", "neither", "n/a"};
+  return names.at(static_cast<std::size_t>(bound_of(run)));
+}
+
 constexpr const char* no_checksum = "n/a";
 std::string checksum(const RunResult& run) {
   return run.checksum ? fmt::format("{:016x}", *run.checksum) : no_checksum;
@@ -56,6 +62,7 @@ sample::TextRow to_row(const RunResult& run, std::span<const RunResult> runs) {
           number("{:.2f} s", traffic.stalled_s),
           number("{:.2f} s", run.compute_s),
           number("{:.2f} s", traffic.moving_s),
+          bound(run),
           peaks(traffic),
           checksum(run)};
 }
@@ -88,6 +95,7 @@ nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResu
                               {"stalled_s", traffic.stalled_s},
                               {"compute_s", run.compute_s},
                               {"io_s", traffic.moving_s},
+                              {"bound", bound(run)},
                               {"tiers", tiers(traffic.peaks)},
                               {"peak_bytes", traffic.peak_bytes()},
                               {"overhead_bytes", traffic.overhead_bytes()},
@@ -159,7 +167,7 @@ RunResult run_from(const nlohmann::ordered_json& json) {
 std::string to_table(std::span<const RunResult> runs) {
   std::vector<sample::TextRow> rows{{"run", "of", "an iteration", "slow-down", "loss", "accuracy",
                                      "fast bytes", "fast objects", "moved", "stalled", "computed", "moving",
-                                     "peak (overhead)", "checksum"}};
+                                     "bound", "peak (overhead)", "checksum"}};
   for (const auto& run : runs) {
     rows.push_back(to_row(run, runs));
     for (const auto& variant : run.variants) rows.push_back(to_row(variant, runs));

@@ -23,6 +23,7 @@ FIELDS = {
     "stalled_s": float,
     "compute_s": float,
     "io_s": float,
+    "bound": str,
     "tiers": list,
     "peak_bytes": int,
     "overhead_bytes": int,
@@ -63,7 +64,7 @@ def check_comparison(network):
     assert all(tier["peak_bytes"] > tier["overhead_bytes"] for tier in tiered["tiers"]), tiered
     assert tiered["tiers"][0]["peak_bytes"] < plain["peak_bytes"] and tiered["overhead_bytes"] > 0, tiered
     assert plain["checksum"] == tiered["checksum"] and plain["loss"] == tiered["loss"]
-    assert plain["slowdown"] == 1 and plain["bytes_moved"] == {}
+    assert plain["slowdown"] == 1 and plain["bytes_moved"] == {} and plain["bound"] == "compute", plain
     assert sum(tiered["bytes_moved"].values()) > plain["peak_bytes"], tiered
 
 
@@ -109,6 +110,7 @@ def check_all_runs():
         assert each["checksum"] == plain["checksum"] and each["loss"] == plain["loss"], each
         assert [step for step, _, _ in each["locality"]] == [0, 1], each
         assert each["compute_s"] > 0 and each["slowdown"] > 0, each
+        assert each["bound"] in ("compute", "io", "neither") or each["name"] == "os_paging", each
     by_name = {each["name"]: each for each in runs}
     assert by_name["all_fast"]["fast_share"] == 1 and by_name["all_fast"]["bytes_moved"] == {}
     for name in ("async", "sync", "mode_0", "mode_L", "mode_LM", "mode_LMP"):
