@@ -48,9 +48,12 @@ void report(const std::vector<training::RunResult>& results, const training::Opt
   if (!options.json.empty()) tier::write_file(options.json, training::to_json(results));
 }
 
+/// JSON stays alone.
+std::FILE* notes(const training::Options& options) { return options.json == "-" ? stderr : stdout; }
+
 void report_sweep(const std::vector<training::RunResult>& results, const training::Experiment& experiment) {
   const auto& options = experiment.options;
-  auto* const out = options.json == "-" ? stderr : stdout;  // JSON stays alone
+  auto* const out = notes(options);
   fmt::print(out, "\n{}{}{}", training::to_sweep_table(results), training::raised_sizes(experiment),
              training::to_need(results));
   if (training::plot_sweep(results, options.plot))
@@ -106,6 +109,8 @@ int run(const training::Options& options) {
   }
   if (failure && results.empty()) std::rethrow_exception(failure);
   report(results, options);
+  if (options.compare && options.run.empty())
+    fmt::print(notes(options), "{}", training::raised_sizes(experiment));
   if (paging && options.json != "-") print_limit(*paging);
   if (failure) std::rethrow_exception(failure);
   if (options.sweep && options.run.empty()) report_sweep(results, experiment);

@@ -30,7 +30,7 @@ tier::Bytes Paging::measure_overhead() const {
   const auto ended = program_.run({.name = "plain", .more = {"--short"}});
   const auto results = from_json(ended.output);
   if (results.empty()) return {};  // interrupted before it began
-  return {ended.peak.count - std::min(ended.peak.count, results.front().traffic.peak_bytes)};
+  return {ended.peak.count - std::min(ended.peak.count, results.front().traffic.peak_bytes())};
 }
 
 RunResult Paging::run_variant(const std::string& name) const {
@@ -40,7 +40,7 @@ RunResult Paging::run_variant(const std::string& name) const {
     results.emplace_back().name = name;
     results.back().complete = false;
   }
-  results.front().traffic.peak_bytes = ended.peak.count;
+  results.front().traffic.peaks = {{"dram", ended.peak.count, std::min(ended.peak, overhead_).count}};
   return results.front();
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <tier/core/bytes.hpp>
 
+#include <array>
 #include <cmath>
 
 #include "common/runs_json.hpp"
@@ -21,6 +22,19 @@ std::string moved(const Traffic& traffic) {
   for (const auto& [pair, count] : traffic.bytes_moved)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", pair, tier::to_human(tier::Bytes{count}));
   return text.empty() ? "nothing" : text;
+}
+
+std::string peaks(const Traffic& traffic) {
+  std::string text;
+  for (const auto& [name, bytes, overhead] : traffic.peaks)
+    text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", name, tier::to_human(tier::Bytes{bytes}),
+                        tier::to_human(tier::Bytes{overhead}));
+  return text;
+}
+
+const char* bound(const RunResult& run) {
+  constexpr std::array names{"compute", "io", "neither", "n/a"};
+  return names.at(static_cast<std::size_t>(bound_of(run)));
 }
 
 constexpr const char* no_checksum = "n/a";
@@ -48,7 +62,8 @@ sample::TextRow to_row(const RunResult& run, std::span<const RunResult> runs) {
           number("{:.2f} s", traffic.stalled_s),
           number("{:.2f} s", run.compute_s),
           number("{:.2f} s", traffic.moving_s),
-          tier::to_human(tier::Bytes{traffic.peak_bytes}),
+          bound(run),
+          peaks(traffic),
           checksum(run)};
 }
 
@@ -56,6 +71,13 @@ nlohmann::ordered_json locality(const std::vector<Operands>& operands) {
   auto list = nlohmann::ordered_json::array();
   for (std::size_t step = 0; step < operands.size(); ++step)
     list.push_back({step, operands[step].fast_share(), operands[step].fast_share_of_bytes()});
+  return list;
+}
+
+nlohmann::ordered_json tiers(const std::vector<TierPeak>& peaks) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& [name, bytes, overhead] : peaks)
+    list.push_back({{"name", name}, {"peak_bytes", bytes}, {"overhead_bytes", overhead}});
   return list;
 }
 
@@ -73,8 +95,10 @@ nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResu
                               {"stalled_s", traffic.stalled_s},
                               {"compute_s", run.compute_s},
                               {"io_s", traffic.moving_s},
-                              {"peak_bytes", traffic.peak_bytes},
-                              {"overhead_bytes", traffic.overhead_bytes},
+                              {"bound", bound(run)},
+                              {"tiers", tiers(traffic.peaks)},
+                              {"peak_bytes", traffic.peak_bytes()},
+                              {"overhead_bytes", traffic.overhead_bytes()},
                               {"loss", run.loss},
                               {"accuracy", run.accuracy},
                               {"test_loss", run.test_loss},
@@ -122,8 +146,10 @@ RunResult run_from(const nlohmann::ordered_json& json) {
   run.traffic.stalled_s = number(json.at("stalled_s"));
   run.compute_s = number(json.at("compute_s"));
   run.traffic.moving_s = number(json.at("io_s"));
-  run.traffic.peak_bytes = json.at("peak_bytes");
-  run.traffic.overhead_bytes = json.at("overhead_bytes");
+  for (const auto& tier : json.at("tiers"))
+    run.traffic.peaks.push_back({tier.at("name").get<std::string>(),
+                                 tier.at("peak_bytes").get<std::uint64_t>(),
+                                 tier.at("overhead_bytes").get<std::uint64_t>()});
   run.loss = number(json.at("loss"));
   run.accuracy = number(json.at("accuracy"));
   run.test_loss = number(json.at("test_loss"));
@@ -141,7 +167,7 @@ RunResult run_from(const nlohmann::ordered_json& json) {
 std::string to_table(std::span<const RunResult> runs) {
   std::vector<sample::TextRow> rows{{"run", "of", "an iteration", "slow-down", "loss", "accuracy",
                                      "fast bytes", "fast objects", "moved", "stalled", "computed", "moving",
-                                     "peak", "checksum"}};
+                                     "bound", "peak (overhead)", "checksum"}};
   for (const auto& run : runs) {
     rows.push_back(to_row(run, runs));
     for (const auto& variant : run.variants) rows.push_back(to_row(variant, runs));

@@ -76,8 +76,12 @@ tier::TierSpec slow_of(const Experiment& experiment) {
   return sample::parse_slow(experiment.options.slow, {experiment.peak});
 }
 
-tier::Bytes smallest_of_sweep(const Experiment& experiment) {
-  return sample::parse_fast(plan_sweep().back().fast, {experiment.peak});
+/// A run that was asked for alone may as well say what it lacks.
+bool raises_sizes(const Options& options) { return options.sweep || options.compare; }
+
+tier::Bytes smallest_size(const Experiment& experiment) {
+  const auto& options = experiment.options;
+  return sample::parse_fast(options.sweep ? plan_sweep().back().fast : options.fast, {experiment.peak});
 }
 
 /// Everything in slow memory, and used there where the CPU can.
@@ -156,17 +160,21 @@ tier::Bytes least_fast(const Experiment& experiment, const tier::TierSpec& slow)
 
 tier::Bytes fast_of(const Experiment& experiment, const std::string& fast) {
   const auto bytes = sample::parse_fast(fast, {experiment.peak});
-  return experiment.options.sweep ? std::max(bytes, least_fast(experiment, slow_of(experiment))) : bytes;
+  return raises_sizes(experiment.options) ? std::max(bytes, least_fast(experiment, slow_of(experiment)))
+                                          : bytes;
 }
 
 std::string raised_sizes(const Experiment& experiment) {
+  const auto& options = experiment.options;
   const auto least = least_fast(experiment, slow_of(experiment));
-  if (least <= smallest_of_sweep(experiment)) return {};
+  if (!raises_sizes(options) || least <= smallest_size(experiment)) return {};
   const auto largest = largest_working_set(experiment.steps);
   return fmt::format(
-      "smaller sizes were raised to {:.0f} %: kernel {} uses {} at once, and none of that in the slow tier\n",
+      "{} raised to {:.0f} %: kernel {} uses {} at once, and none of that in the slow tier{}\n",
+      options.sweep ? "smaller sizes were" : "--fast was",
       100 * static_cast<double>(least.count) / static_cast<double>(experiment.peak), largest.kernel,
-      tier::to_human(tier::Bytes{largest.bytes}));
+      tier::to_human(tier::Bytes{largest.bytes}),
+      options.network == "lstm" ? "; with --steps-at-once an LSTM's kernels use less" : "");
 }
 
 Experiment make_experiment(const Options& options) {

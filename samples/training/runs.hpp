@@ -37,10 +37,10 @@ struct Experiment {
 /// What a run needs of fast memory at least: where the CPU cannot use the slow tier, room for the operands of any kernel;
 /// else nothing.
 [[nodiscard]] tier::Bytes least_fast(const Experiment& experiment, const tier::TierSpec& slow);
-/// The fast memory that tiered runs have; in a sweep at least what they need.
+/// The fast memory that tiered runs have; in a comparison and in a sweep at least what they need.
 [[nodiscard]] tier::Bytes fast_of(const Experiment& experiment, const std::string& fast);
 
-/// A line for a sweep in which sizes were raised to what runs need: which, and why; else empty.
+/// A line for a comparison or a sweep in which sizes were raised to what runs need: to which, and why; else empty.
 [[nodiscard]] std::string raised_sizes(const Experiment& experiment);
 
 /// The runs that the options ask for, in order.

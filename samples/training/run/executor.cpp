@@ -7,11 +7,38 @@
 #include <cmath>
 
 #include "common/hashing.hpp"
+#include "network/network.hpp"
 #include "run/stopwatch.hpp"
 #include "step/functions.hpp"
 #include "step/lowering.hpp"
 
 namespace training {
+namespace {
+
+void visit(const dnnl_memory_desc_t& layout, int axis, const float* data, const auto& f) {
+  if (axis == layout.ndims) return f(*data);
+  const auto stride = layout.format_desc.blocking.strides[axis];
+  for (std::int64_t i = 0; i < layout.dims[axis]; ++i) visit(layout, axis + 1, data + i * stride, f);
+}
+
+/// Calls `f` for each value that a description has in memory, also for what pads it; of a part, for its own values alone.
+void for_each_value(const dnnl::memory::desc& desc, const float* data, const auto& f) {
+  const auto& layout = desc.data;
+  const auto* const begin = data + layout.offset0;
+  const auto own = static_cast<std::size_t>(count_of(desc.dims())) * sizeof(float);
+  const bool strided = layout.format_kind == dnnl_blocked && layout.format_desc.blocking.inner_nblks == 0;
+  if (strided && desc.get_size() != own) return visit(layout, 0, begin, f);
+  std::for_each_n(begin, desc.get_size() / sizeof(float), f);
+}
+
+/// An argument that another one before it also is: both sides of what works in place.
+bool is_repeated(const Kernel& kernel, const Argument& argument) {
+  return std::any_of(kernel.arguments.data(), &argument, [&](const Argument& other) {
+    return other.use == argument.use && other.offset == argument.offset && other.desc == argument.desc;
+  });
+}
+
+}  // namespace
 
 Parameters::Parameters(const Step& step, Memory& memory, std::uint64_t seed) : memory_{memory} {
   for (const auto& parameter : step.parameters) {
@@ -113,18 +140,19 @@ void Executor::add_layer_costs(std::vector<LayerCost>& layers) const {
 
 void Executor::check_values(const Kernel& kernel, std::span<std::byte* const> data,
                             const Iteration& iteration) {
-  for (std::size_t use = 0; use < kernel.uses.size(); ++use) {
-    const auto& tensor = step_.tensors[kernel.uses[use].tensor];
+  for (const auto& argument : kernel.arguments) {
+    const auto& use = kernel.uses[argument.use];
+    const auto& tensor = step_.tensors[use.tensor];
     const bool has_values = tensor.kind != Kind::Temporary && tensor.kind != Kind::Input &&
                             tensor.desc.data_type() == dnnl::memory::data_type::f32;
-    if (kernel.uses[use].role == Role::Reads || !has_values) continue;
-    for (const float value :
-         std::span{reinterpret_cast<const float*>(data[use]), tensor.bytes / sizeof(float)}) {
+    if (use.role == Role::Reads || !has_values || is_repeated(kernel, argument)) continue;
+    const auto* const values = reinterpret_cast<const float*>(data[argument.use] + argument.offset);
+    for_each_value(argument.desc, values, [&](float value) {
       if (!std::isfinite(value))
         throw NotANumber{fmt::format("iteration {}: kernel {} has written {} to {}", iteration.number,
                                      kernel.name, value, tensor.name)};
       subnormals_ += std::fpclassify(value) == FP_SUBNORMAL ? 1 : 0;
-    }
+    });
   }
 }
 

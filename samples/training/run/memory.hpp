@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "step/step.hpp"
 
@@ -43,6 +45,13 @@ struct Operands {
   }
 };
 
+/// The most that one tier held.
+struct TierPeak {
+  std::string tier;
+  std::uint64_t bytes = 0;
+  std::uint64_t overhead_bytes = 0;  ///< of these: what is no tensor
+};
+
 /// What a run's memory did. One on plain memory moves nothing.
 struct Traffic {
   Operands operands;
@@ -51,8 +60,17 @@ struct Traffic {
   std::uint64_t in_place_bytes = 0;                    ///< used in a slower tier
   double stalled_s = 0;
   double moving_s = 0;  ///< during which something was on its way
-  std::uint64_t peak_bytes = 0;
-  std::uint64_t overhead_bytes = 0;  ///< of the peak: what is no tensor
+  std::vector<TierPeak> peaks{};
+
+  /// Of all tiers together, at most: theirs may be of different moments.
+  [[nodiscard]] std::uint64_t peak_bytes() const {
+    return std::accumulate(peaks.begin(), peaks.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const TierPeak& peak) { return sum + peak.bytes; });
+  }
+  [[nodiscard]] std::uint64_t overhead_bytes() const {
+    return std::accumulate(peaks.begin(), peaks.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const TierPeak& peak) { return sum + peak.overhead_bytes; });
+  }
 };
 
 /// What computes.   \param data  of each use

@@ -36,7 +36,7 @@ Traffic PagedMemory::traffic() const {
   traffic.bytes_in = counts.read.count;
   traffic.bytes_out = counts.written.count;
   traffic.stalled_s = traffic.moving_s = std::numeric_limits<double>::quiet_NaN();
-  traffic.peak_bytes = counts.resident.count;
+  traffic.peaks = {{"dram", counts.resident.count}};
   return traffic;
 }
 

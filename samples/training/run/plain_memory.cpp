@@ -102,7 +102,7 @@ void PlainMemory::retire(Slot slot) {
 Traffic PlainMemory::traffic() const {
   Traffic traffic;
   traffic.operands = operands_;
-  traffic.peak_bytes = peak_;
+  traffic.peaks = {{"dram", peak_}};
   return traffic;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "run/tiered_memory.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace training {
@@ -69,9 +70,10 @@ Traffic traffic_of(const tier::Statistics& statistics, const Operands& operands)
   traffic.in_place_bytes = statistics.in_place_bytes;
   traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;
   traffic.moving_s = static_cast<double>(statistics.moving_ns) * 1e-9;
-  for (const auto& tier : statistics.tiers) traffic.peak_bytes += tier.high_water.count;
-  traffic.overhead_bytes = statistics.metadata.count;
-  traffic.peak_bytes += traffic.overhead_bytes;
+  for (const auto& tier : statistics.tiers) traffic.peaks.push_back({tier.name, tier.high_water.count});
+  auto& dram = *std::ranges::find(traffic.peaks, "dram", &TierPeak::tier);  // has libtier's descriptors, too
+  dram.overhead_bytes = statistics.metadata.count;
+  dram.bytes += dram.overhead_bytes;
   return traffic;
 }
 

@@ -157,6 +157,16 @@ WorkingSet largest_working_set(const Steps& steps) {
   return largest;
 }
 
+Bound bound_of(const RunResult& run) {
+  constexpr double hidden = 1.15;  // ours to reach on a disk
+  const double compute = run.compute_s;
+  const double io = run.traffic.moving_s;
+  const double both = compute + run.traffic.stalled_s;
+  if (std::isnan(both + io) || compute <= 0) return Bound::Unknown;
+  if (both > hidden * std::max(compute, io)) return Bound::Neither;
+  return compute >= io ? Bound::Compute : Bound::Io;
+}
+
 std::size_t step_of(std::size_t count, std::uint64_t seed, std::uint64_t iteration) {
   return sample::mix(seed, iteration) % count;
 }

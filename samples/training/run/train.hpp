@@ -70,6 +70,15 @@ struct RunResult {
   std::vector<RunResult> variants{};          ///< of which this is the fastest
 };
 
+/// What a run's time is bounded by: the longer of computing and moving, if the other was hidden behind it.
+enum class Bound : std::uint8_t {
+  Compute,
+  Io,
+  Neither,  ///< it computed and waited for more than 1.15 of the longer
+  Unknown   ///< for how long it waited is not known, or nothing was computed
+};
+[[nodiscard]] Bound bound_of(const RunResult& run);
+
 /// Told after each iteration.
 struct TrainState {
   std::uint64_t iteration, iterations;

@@ -128,7 +128,7 @@ void mask_later(std::size_t count, std::size_t steps, float* scores) {
 #pragma omp parallel for schedule(static)
   for (std::size_t row = 0; row < count * steps; ++row) {
     const auto later = row % steps + 1;
-    std::fill_n(scores + row * steps + later, steps - later, -std::numeric_limits<float>::infinity());
+    std::fill_n(scores + row * steps + later, steps - later, std::numeric_limits<float>::lowest());
   }
 }
 

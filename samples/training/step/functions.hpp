@@ -61,7 +61,8 @@ struct PositionShape {
 };
 void position_gradient(const PositionShape& shape, const float* gradient, float* positions);
 
-/// Sets what queries have to do with later keys to minus infinity, in `count` matrices of a row for each query.
+/// Sets what queries have to do with later keys to the least of numbers, of which softmax makes 0 as of minus infinity, in
+/// `count` matrices of a row for each query.
 void mask_later(std::size_t count, std::size_t steps, float* scores);
 
 /// Element `i` of a stream of normal numbers.

@@ -237,20 +237,20 @@ void Lowering::learn(TensorId parameter, TensorId gradient) {
 void Lowering::update(TensorId parameter, TensorId gradient, const StateSlice& slice) {
   NewKernel kernel{.name = step_.tensors[parameter].name + ".update", .op = "sgd", .phase = Phase::Update};
   const auto part = dense({static_cast<std::int64_t>(slice.count)});
-  kernel.operands = {{0, parameter, Role::Updates, part}, {0, gradient, Role::Reads, part}};
+  const auto before = slice.first * sizeof(float);
+  kernel.operands = {{0, parameter, Role::Updates, part, before}, {0, gradient, Role::Reads, part, before}};
   for (const auto state : slice.tensors) kernel.operands.push_back({0, state, Role::Updates});
-  const auto first = slice.first;
   const auto count = slice.count;
   const float decay = decaying_.contains(parameter) ? learning_.decay : 0;
   if (learning_.optimizer == Optimizer::Adam) {
     kernel.op = "adam";
     kernel.function = [=](std::span<float* const> data, Iteration& iteration) {
-      step_adam({data[0] + first, data[1] + first, data[2], data[3], count}, iteration, decay);
+      step_adam({data[0], data[1], data[2], data[3], count}, iteration, decay);
     };
   } else {
     const float momentum = learning_.momentum;
     kernel.function = [=](std::span<float* const> data, Iteration& iteration) {
-      step_sgd({data[0] + first, data[1] + first, data[2], count}, iteration.rate, momentum, decay);
+      step_sgd({data[0], data[1], data[2], count}, iteration.rate, momentum, decay);
     };
   }
   add(std::move(kernel));

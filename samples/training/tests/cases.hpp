@@ -35,21 +35,28 @@ struct Case {
   }
 };
 
+/// \param network  on images of ten classes
+inline Case on_generated_images(const Network& network, std::uint64_t iterations) {
+  const auto& input = network.layers().front().shape;
+  return {.steps = lower_all({&network, 1}, {.decay = 1e-4F}),
+          .data = std::make_unique<ImageData>(generated_images(256, 1), generated_images(64, 2), 1, true),
+          .options = {.shape = {.batch = input[0], .image = input[2]},
+                      .iterations = iterations,
+                      .seed = 3,
+                      .test_batches = 4}};
+}
+
 inline Case small_resnet(std::uint64_t iterations) {
-  Case c{.steps = lower_all(
-             std::vector{resnet_of_small_images("small", 3, {.batch = 16, .image = 16, .classes = 10})},
-             {.decay = 1e-4F}),
-         .data = std::make_unique<ImageData>(generated_images(256, 1), generated_images(64, 2), 1, true),
-         .options = {
-             .shape = {.batch = 16, .image = 16}, .iterations = iterations, .seed = 3, .test_batches = 4}};
-  return c;
+  const NetworkOptions options{.batch = 16, .image = 16, .classes = 10};
+  return on_generated_images(resnet_of_small_images("small", 3, options), iterations);
 }
 
 /// By characters.   \param data  text; none: generated
 inline Case small_language_model(std::string_view network, std::uint64_t iterations,
-                                 std::unique_ptr<Data> data = {}) {
+                                 std::unique_ptr<Data> data = {}, std::int64_t steps_at_once = 0) {
   if (!data) data = std::make_unique<TextData>(generated_text(20'000, 1), 1);
-  const NetworkOptions options{.batch = 8, .classes = data->classes(), .steps = 12, .width = 32};
+  const NetworkOptions options{
+      .batch = 8, .classes = data->classes(), .steps = 12, .width = 32, .steps_at_once = steps_at_once};
   return {.steps = lower_all(make_networks(find_network(network), options), {.optimizer = Optimizer::Adam}),
           .data = std::move(data),
           .options = {.shape = {.batch = 8, .steps = 12},

@@ -23,6 +23,8 @@ FIELDS = {
     "stalled_s": float,
     "compute_s": float,
     "io_s": float,
+    "bound": str,
+    "tiers": list,
     "peak_bytes": int,
     "overhead_bytes": int,
     "loss": float,
@@ -55,9 +57,43 @@ def check_comparison(network):
         for field, kind in FIELDS.items():
             assert isinstance(each[field], (kind, int)), (field, each)
         assert each["checksum"] in done.stdout, done.stdout
+        for field in ("peak_bytes", "overhead_bytes"):
+            assert sum(tier[field] for tier in each["tiers"]) == each[field], each
+    assert [tier["name"] for tier in plain["tiers"]] == ["dram"] and plain["overhead_bytes"] == 0, plain
+    assert [tier["name"] for tier in tiered["tiers"]] == ["dram", "emulated:cxl"], tiered
+    assert all(tier["peak_bytes"] > tier["overhead_bytes"] for tier in tiered["tiers"]), tiered
+    assert tiered["tiers"][0]["peak_bytes"] < plain["peak_bytes"] and tiered["overhead_bytes"] > 0, tiered
     assert plain["checksum"] == tiered["checksum"] and plain["loss"] == tiered["loss"]
-    assert plain["slowdown"] == 1 and plain["bytes_moved"] == {}
+    assert plain["slowdown"] == 1 and plain["bytes_moved"] == {} and plain["bound"] == "compute", plain
     assert sum(tiered["bytes_moved"].values()) > plain["peak_bytes"], tiered
+
+
+def can_limit_memory():
+    """Whether a group with a limit of memory can be made below ours: then no run may be left out."""
+    ours = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
+    trees = {"memory": ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), "": ("/sys/fs/cgroup", "memory.max")}
+    for controllers, (tree, limit) in trees.items():
+        group = Path(tree + ours.get(controllers, "/none"), f"tier-train-check-{os.getpid()}")
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / limit).write_text(str(64 << 20))
+            return True
+        except OSError:  # limits are not passed on to it
+            pass
+        finally:
+            group.rmdir()
+    return False
+
+
+def check_names(runs, done):
+    """Those of a comparison.   Returns whether os_paging is left out."""
+    left_out = LEFT_OUT in done.stderr
+    assert [each["name"] for each in runs] == (ALL_RUNS[:-1] if left_out else ALL_RUNS), done
+    assert not left_out or not can_limit_memory(), done.stderr
+    return left_out
 
 
 def check_all_runs():
@@ -68,13 +104,13 @@ def check_all_runs():
         done = run("resnet32", "--batch", "16", "--iterations", "2", *slow, "--compare", "--json", str(file))
         assert done.returncode == 0, done.stderr
         runs = json.loads(file.read_text())["runs"]
-    left_out = LEFT_OUT in done.stderr
-    assert [each["name"] for each in runs] == (ALL_RUNS[:-1] if left_out else ALL_RUNS), done
+    left_out = check_names(runs, done)
     plain = runs[0]
     for each in runs:
         assert each["checksum"] == plain["checksum"] and each["loss"] == plain["loss"], each
         assert [step for step, _, _ in each["locality"]] == [0, 1], each
         assert each["compute_s"] > 0 and each["slowdown"] > 0, each
+        assert each["bound"] in ("compute", "io", "neither") or each["name"] == "os_paging", each
     by_name = {each["name"]: each for each in runs}
     assert by_name["all_fast"]["fast_share"] == 1 and by_name["all_fast"]["bytes_moved"] == {}
     for name in ("async", "sync", "mode_0", "mode_L", "mode_LM", "mode_LMP"):
@@ -86,6 +122,22 @@ def check_all_runs():
     paging = by_name["os_paging"]
     assert [each["name"] for each in paging["variants"]] == PAGING, paging
     assert paging["seconds_per_iteration"] == min(each["seconds_per_iteration"] for each in paging["variants"])
+
+
+def check_raised():
+    """A comparison has every row, also where a kernel uses more at once than --fast, and says what was raised."""
+    lstm = ["lstm", "--batch", "32", "--steps", "64", "--width", "128", "--iterations", "2", "--compare", "--json"]
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        file = Path(folder) / "runs.json"
+        slow = ["--slow", f"file:{folder}:256MiB", "--fast", "20%"]
+        shares = []
+        for more in ([], ["--steps-at-once", "4"]):
+            done = run(*lstm, str(file), *slow, *more)
+            assert done.returncode == 0, done
+            check_names(json.loads(file.read_text())["runs"], done)
+            (share,) = re.findall("^--fast was raised to ([0-9]+) %: kernel lstm.* --steps-at-once ", done.stdout, re.M)
+            shares.append(int(share))
+    assert 20 < shares[1] < shares[0] < 100, shares
 
 
 def check_layers():
@@ -202,6 +254,7 @@ def check_refused(message, *arguments):
 for name in SMALL:
     check_comparison(name)
 check_all_runs()
+check_raised()
 check_layers()
 check_values_are_numbers()
 check_ended(signal.SIGINT, 128 + signal.SIGINT)

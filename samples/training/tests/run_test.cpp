@@ -54,7 +54,7 @@ TEST_CASE("a Transformer learns which character follows, from sequences of many 
 }
 
 TEST_CASE("plain memory holds at its peak what the steps' liveness says") {
-  const auto check = [](const Case& c) { CHECK(c.run_plain().traffic.peak_bytes == peak_bytes(c.steps)); };
+  const auto check = [](const Case& c) { CHECK(c.run_plain().traffic.peak_bytes() == peak_bytes(c.steps)); };
   SUBCASE("of one step") { check(small_resnet(2)); }
   SUBCASE("of the longest sequences") { check(small_language_model("transformer", 20)); }
 }

@@ -40,9 +40,9 @@ std::string need(double at_100, double at_80, double at_60) {
                              run_of("async", "80%", at_80), run_of("async", "60%", at_60)});
 }
 
-Experiment lstm_on(const std::string& slow) {
+Experiment lstm_on(const std::string& slow, const std::string& runs) {
   return make_experiment(*parse_options(
-      {"lstm", "--batch", "64", "--width", "256", "--steps", "64", "--sweep", "--slow", slow}, std::cout));
+      {"lstm", "--batch", "64", "--width", "256", "--steps", "64", runs, "--slow", slow}, std::cout));
 }
 
 }  // namespace
@@ -76,15 +76,20 @@ TEST_CASE("the fast memory that is needed is the least from which on all larger 
 }
 
 TEST_CASE(
-    "a sweep gives kernels what they need at once, and says so, where the CPU cannot use the slow tier") {
-  const auto of_file = lstm_on("file:/var/tmp");
+    "where the CPU cannot use the slow tier a sweep and a comparison give kernels what they use, and say "
+    "so") {
+  std::string runs;
+  SUBCASE("sweep") { runs = "--sweep"; }
+  SUBCASE("comparison") { runs = "--compare"; }
+  const auto of_file = lstm_on("file:/var/tmp", runs);
   const auto largest = largest_working_set(of_file.steps);
   CHECK(largest.kernel.starts_with("lstm"));
   CHECK(fast_of(of_file, "5%").count > largest.bytes);
   CHECK(fast_of(of_file, "100%").count >= of_file.peak);
   const auto note = raised_sizes(of_file);
   CHECK(note.find("kernel " + largest.kernel + " uses ") != std::string::npos);
-  const auto of_memory = lstm_on("emulated:redl");
+  CHECK(note.find("--steps-at-once") != std::string::npos);
+  const auto of_memory = lstm_on("emulated:redl", runs);
   CHECK(fast_of(of_memory, "5%").count == of_memory.peak / 20);
   CHECK(raised_sizes(of_memory).empty());
 }

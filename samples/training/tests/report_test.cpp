@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace training;
+
+namespace {
+
+RunResult run_in_tiers() {
+  RunResult run;
+  run.name = "async";
+  run.fast = "20%";
+  run.seconds_per_iteration = 0.5;
+  run.traffic.peaks = {{"dram", 3 << 20, 1 << 20}, {"file", 8 << 20}};
+  return run;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a report has the peak of each tier, with what of it is no tensor, and their sums") {
+  const std::vector runs{run_in_tiers()};
+  CHECK(contains(to_table(runs), "dram 3.00 MiB (1.00 MiB), file 8.00 MiB (0 B)"));
+  CHECK(contains(to_json(runs), "\"peak_bytes\": 11534336"));
+  CHECK(runs.front().traffic.overhead_bytes() == 1U << 20);
+}
+
+TEST_CASE("a run is bound by the longer of computing and moving if they took little longer together") {
+  const auto bound = [](double computed, double moved, double waited) {
+    auto run = run_in_tiers();
+    run.compute_s = computed;
+    run.traffic.moving_s = moved;
+    run.traffic.stalled_s = waited;
+    return bound_of(run);
+  };
+  CHECK(bound(10, 0, 0) == Bound::Compute);
+  CHECK(bound(10, 4, 1) == Bound::Compute);
+  CHECK(bound(4, 10, 7) == Bound::Io);
+  CHECK(bound(4, 10, 8) == Bound::Neither);
+  CHECK(bound(5, 5, 5) == Bound::Neither);
+  CHECK(bound(5, 5, std::numeric_limits<double>::quiet_NaN()) == Bound::Unknown);
+  CHECK(bound(0, 0, 0) == Bound::Unknown);
+}
+
+TEST_CASE("what a report has as JSON is read again") {
+  const std::vector runs{run_in_tiers()};
+  const auto again = from_json(to_json(runs));
+  CHECK(to_json(again) == to_json(runs));
+  CHECK(to_table(again) == to_table(runs));
+}
