@@ -62,11 +62,13 @@ def check_replay(folder):
     (of_three,) = json.loads(out.read_text())["runs"]
     assert of_three["policy"] == "none" and of_three["cache"] == early
 
-    for option in ["--async", "--compact"]:
-        check_refused("mode 2LM_0 is a cache in hardware: nobody copies", *replay, "--mode", "2LM_0", option)
-    for policy in ["lru", "hint_aware"]:
-        check_refused("mode 2LM_M is a cache in hardware: no policy decides there; leave out --policy",
-                      *replay, "--mode", "2LM_M", "--policy", policy)  # fmt: skip
+    given = {"--policy": ["--policy", "lru"], "--async": ["--async"], "--compact": ["--compact"],
+             "--policy, --async, --tables": ["--policy", "lru", "--policy", "hint_aware", "--async", "--tables", "1MiB"]}  # fmt: skip
+    for unused, options in given.items():
+        ended = run(*replay, "--mode", "2LM_M", *options)
+        note = "tier: mode 2LM_M is a cache in hardware, where no policy decides, and nobody copies: without "
+        assert ended.returncode == 0 and ended.stderr == f"{note}{unused}\n", ended
+        assert json.loads(out.read_text())["runs"] == [runs["2LM_M"]]
     three = ["replay", trace, "--mode", "2LM_M", "--tiers"]
     check_refused("takes two tiers, the cache and what is behind it, not 1", *three, "dram:8MiB")
     check_refused("it needs 64KiB at least", *three, "dram:8KiB;optane:1GiB")

@@ -132,17 +132,30 @@ void write(const std::vector<Run>& runs, const std::string& path) {
 
 bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }
 
-/// A mode that is for none of the policies.
+void note(const std::string& text) { fmt::print(stderr, "tier: {}\n", text); }
+
+/// \return  what of a command line goes unused there; empty: nothing
+std::string unused_by_hardware(const Arguments& arguments) {
+  std::string names;
+  const auto add = [&](bool given, const char* name) {
+    if (given) names.append(names.empty() ? "" : ", ").append(name);
+  };
+  add(arguments.policies_given, "--policy");
+  add(arguments.asynchronous, "--async");
+  add(arguments.compact, "--compact");
+  add(!arguments.rows.policy.empty(), "--row-policy");
+  add(arguments.rows.lookahead > 0, "--lookahead");
+  add(!arguments.tables.empty(), "--tables");
+  return names;
+}
+
+/// Says so where a mode changes nothing of some of what was asked for.
 void check_mode(const Arguments& arguments) {
   if (arguments.mode.empty()) return;
   if (is_two_level(arguments.mode)) {
-    if (arguments.policies_given)
-      throw ConfigError{"mode " + arguments.mode +
-                        " is a cache in hardware: no policy decides there; leave out --policy"};
-    if (arguments.asynchronous || arguments.compact)
-      throw ConfigError{"mode " + arguments.mode +
-                        " is a cache in hardware: nobody copies or compacts anything there; leave "
-                        "out --async and --compact"};
+    if (const auto unused = unused_by_hardware(arguments); !unused.empty())
+      note("mode " + arguments.mode + " is a cache in hardware, where no policy decides, and nobody copies: without " +
+           unused);
     return;
   }
   bool has_hint_aware = false;
@@ -155,7 +168,7 @@ void check_mode(const Arguments& arguments) {
                         " out"};
   }
   if (!has_hint_aware)
-    throw ConfigError{"mode " + arguments.mode + " is hint_aware's, and no --policy is that"};
+    note("mode " + arguments.mode + " is hint_aware's: without it, since no --policy is that");
 }
 
 /// Hardware decides there.
@@ -223,7 +236,7 @@ void add_replay(CLI::App& app) {
       ->add_option(
           "--mode", arguments->mode,
           "Of CachedArrays, for those policies that are hint_aware; or 2LM_0, 2LM_M: fast memory as a "
-          "cache in hardware, without or with early freeing, instead of a policy")
+          "cache in hardware, without or with early freeing, instead of policies")
       ->check(CLI::IsMember({"0", "L", "LM", "LMP", "2LM_0", "2LM_M"}));
   command
       ->add_option(
