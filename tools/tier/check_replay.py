@@ -62,11 +62,19 @@ def check_replay(folder):
         (r,) = json.loads(out.read_text())["runs"]
         return r
 
+    belady = runs[1]["seconds"]
+    assert [r["belady_s"] for r in runs] == [belady] * 2, runs
+    head, first = (line.split() for line in text.splitlines()[2:4])
+    shown = dict(zip(head, first[:1] + [""] + first[1:]))  # no mode
+    assert shown["moving"] == f"{runs[0]['moving_s']:.4g}" and runs[0]["moving_s"] > 0, (shown, runs[0])
+    assert shown["belady"] == f"{runs[0]['seconds'] / belady:.2f}x" != shown["bound"], (shown, belady)
+
     # All of the options change what they say.
     modes = {m: only("--tiers", TIERS, "--mode", m) for m in ("0", "L", "LM", "LMP")}
     assert all(r["mode"] == m for m, r in modes.items()), modes
     assert len({r["seconds"] for r in modes.values()}) == 4, modes
     assert modes["LM"]["bytes"]["optane"]["written"] < modes["0"]["bytes"]["optane"]["written"], modes
+    assert {r["belady_s"] for r in modes.values()} == {belady}, modes  # replayed though nobody asked for its row
     works("replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "lru", "--policy", "hint_aware", "--json", out)
     lru, with_mode = json.loads(out.read_text())["runs"]
     assert lru == only("--tiers", TIERS, "--policy", "lru") and lru["mode"] == "" and with_mode == modes["LM"], lru

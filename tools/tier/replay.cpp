@@ -50,6 +50,8 @@ std::string with_mode(const std::string& policy, const std::string& mode) {
   return to_string(spec);
 }
 
+const std::string knows_the_future = "belady";
+
 double GB(double bytes) { return bytes / 1e9; }
 
 void print(const replay::CacheCounts& cache) {
@@ -73,15 +75,22 @@ void print_rows(const std::vector<Run>& runs) {
                  r.rows->in_place, r.rows->read, r.rows->written, r.rows->waiting);
 }
 
-void print(const std::vector<Run>& runs) {
-  fmt::print("{:<28}{:>6}{:>11}{:>11}{:>11}{:>8}{:>11}{:>10}{:>7}{:>7}{:>7}\n", "policy", "mode", "seconds",
-             "compute", "waiting", "bound", "evictions", "peak GB", "frag", "in %", "out %");
+/// Its time as a multiple of another; a dash where there is none.
+std::string multiple(double seconds, std::optional<double> of) {
+  if (!of) return "-";
+  return fmt::format("{:.2f}x", *of > 0 ? seconds / *of : 1.0);
+}
+
+void print(const std::vector<Run>& runs, std::optional<double> belady) {
+  fmt::print("{:<28}{:>6}{:>11}{:>11}{:>11}{:>11}{:>9}{:>9}{:>11}{:>10}{:>7}{:>7}{:>7}\n", "policy", "mode",
+             "seconds", "compute", "waiting", "moving", "bound", "belady", "evictions", "peak GB", "frag",
+             "in %", "out %");
   for (const auto& [policy, mode, r] : runs)
-    fmt::print("{:<28}{:>6}{:>11.4g}{:>11.4g}{:>11.4g}{:>7.2f}x{:>11.0f}{:>10.1f}{:>7.2f}{:>7.1f}{:>7.1f}\n",
-               policy, mode, r.seconds, r.compute, r.waiting,
-               r.lower_bound > 0 ? r.seconds / r.lower_bound : 1.0, r.evictions,
-               GB(static_cast<double>(r.peak.count)), r.fragmentation, 100 * r.inputs_fast_share,
-               100 * r.outputs_fast_share);
+    fmt::print(
+        "{:<28}{:>6}{:>11.4g}{:>11.4g}{:>11.4g}{:>11.4g}{:>9}{:>9}{:>11.0f}{:>10.1f}{:>7.2f}{:>7.1f}{:>7.1f}\n",
+        policy, mode, r.seconds, r.compute, r.waiting, r.moving, multiple(r.seconds, r.lower_bound),
+        multiple(r.seconds, belady), r.evictions, GB(static_cast<double>(r.peak.count)), r.fragmentation,
+        100 * r.inputs_fast_share, 100 * r.outputs_fast_share);
   fmt::print("\n{:<28}{:>6}  {:<12}{:>14}{:>14}{:>18}{:>18}\n", "policy", "mode", "tier", "GB read",
              "GB written", "by kernels, read", "written");
   for (const auto& [policy, mode, r] : runs)
@@ -94,7 +103,7 @@ void print(const std::vector<Run>& runs) {
     if (r.cache) print(*r.cache);
 }
 
-nlohmann::ordered_json to_json(const Run& run) {
+nlohmann::ordered_json to_json(const Run& run, std::optional<double> belady) {
   const auto& r = run.result;
   nlohmann::ordered_json json{{"policy", run.policy}, {"mode", run.mode}};
   json["seconds"] = r.seconds;
@@ -111,6 +120,7 @@ nlohmann::ordered_json to_json(const Run& run) {
   json["peak_bytes"] = r.peak.count;
   json["fragmentation"] = r.fragmentation;
   json["lower_bound_s"] = r.lower_bound;
+  if (belady) json["belady_s"] = *belady;
   json["inputs_fast_share"] = r.inputs_fast_share;
   json["outputs_fast_share"] = r.outputs_fast_share;
   if (r.rows)
@@ -124,9 +134,9 @@ nlohmann::ordered_json to_json(const Run& run) {
   return json;
 }
 
-void write(const std::vector<Run>& runs, const std::string& path) {
+void write(const std::vector<Run>& runs, std::optional<double> belady, const std::string& path) {
   auto json = nlohmann::ordered_json{{"runs", nlohmann::ordered_json::array()}};
-  for (const auto& run : runs) json["runs"].push_back(to_json(run));
+  for (const auto& run : runs) json["runs"].push_back(to_json(run, belady));
   write_file(path, json.dump(2) + '\n');
 }
 
@@ -179,27 +189,30 @@ Run run_two_level(const Arguments& arguments, const trace::Trace& trace, const r
   return {"none", arguments.mode, replay::run_two_level(trace, machine, tiers, options)};
 }
 
-std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& trace,
-                              const replay::Machine& machine,
-                              const std::vector<replay::SimulatedTier>& tiers) {
+Run run_policy(const Arguments& arguments, const std::string& policy, const trace::Trace& trace,
+               const replay::Machine& machine, const std::vector<replay::SimulatedTier>& tiers) {
   replay::Options options;
   if (arguments.iterations) options.passes = *arguments.iterations;
   options.asynchronous = arguments.asynchronous;
   options.compacts_after_steps = arguments.compact;
   if (!arguments.tables.empty()) options.row_memory = parse_bytes(arguments.tables);
-  std::vector<Run> runs;
-  for (const auto& policy : arguments.policies) {
-    const auto spec = with_mode(policy, arguments.mode);
-    const auto make = [&](const FutureUses& future) {
-      return spec == "belady" ? make_belady(future) : make_policy(spec);
-    };
-    const bool has_mode = spec != policy;
-    set_rows(arguments.rows, policy, options);
-    options.copies_new_objects = has_mode && arguments.mode == "0";
-    runs.push_back(
-        {policy, has_mode ? arguments.mode : "", replay::run(trace, machine, tiers, make, options)});
-  }
-  return runs;
+  const auto spec = with_mode(policy, arguments.mode);
+  const auto make = [&](const FutureUses& future) {
+    return spec == knows_the_future ? make_belady(future) : make_policy(spec);
+  };
+  const bool has_mode = spec != policy;
+  set_rows(arguments.rows, policy, options);
+  options.copies_new_objects = has_mode && arguments.mode == "0";
+  return {policy, has_mode ? arguments.mode : "", replay::run(trace, machine, tiers, make, options)};
+}
+
+/// Seconds under the policy that knows the future; none where there is no room for what it wants.
+/// \param run  by the name of a policy
+std::optional<double> seconds_of_belady(const std::vector<Run>& runs, auto&& run) try {
+  const auto has_it = std::ranges::find(runs, knows_the_future, &Run::policy);
+  return has_it != runs.end() ? has_it->result.seconds : run(knows_the_future).result.seconds;
+} catch (const OutOfTierMemory&) {
+  return {};
 }
 
 void replay_all(const Arguments& arguments) {
@@ -207,13 +220,21 @@ void replay_all(const Arguments& arguments) {
   const auto tiers = parse_simulated_tiers(arguments.tiers);
   const auto machine = machine_for(arguments.machine, tiers);
   const auto trace = trace::read_file(arguments.trace);
-  const auto runs = is_two_level(arguments.mode)
-                        ? std::vector<Run>{run_two_level(arguments, trace, machine, tiers)}
-                        : run_policies(arguments, trace, machine, tiers);
+  const auto run = [&](const std::string& policy) {
+    return run_policy(arguments, policy, trace, machine, tiers);
+  };
+  std::vector<Run> runs;
+  std::optional<double> belady;
+  if (is_two_level(arguments.mode)) {
+    runs.push_back(run_two_level(arguments, trace, machine, tiers));
+  } else {
+    for (const auto& policy : arguments.policies) runs.push_back(run(policy));
+    belady = seconds_of_belady(runs, run);
+  }
   fmt::print("{} on machine {}, per iteration\n\n", arguments.trace, machine.name);
-  print(runs);
+  print(runs, belady);
   if (!is_two_level(arguments.mode)) warn_of_missing_rows(trace);
-  if (!arguments.json.empty()) write(runs, arguments.json);
+  if (!arguments.json.empty()) write(runs, belady, arguments.json);
 }
 
 }  // namespace
