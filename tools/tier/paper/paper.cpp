@@ -13,7 +13,7 @@
 #include <system_error>
 #include <vector>
 
-#include "common/terminal_line.hpp"
+#include "terminal/terminal_line.hpp"
 #include "common/text_table.hpp"
 #include "papers.hpp"
 #include "plot/plot.hpp"
@@ -28,10 +28,10 @@ struct Arguments {
 };
 
 std::vector<Report> replay_papers(const Arguments& arguments) {
-  sample::TerminalLine line{stderr};
+  TerminalLine line{stderr};
   std::string name;
   paper::Tasks tasks{[&](double share) {
-    if (line.due()) line.draw(sample::progress_bar(name, share));
+    if (line.due()) line.draw(progress_bar(name, share));
   }};
   std::vector<Report> reports;
   const auto wants = [&](const char* one) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace sample {
+namespace tier::tool {
 
 /// `NAME [====    ]  50 %`
 [[nodiscard]] std::string progress_bar(std::string_view name, double share);
@@ -28,4 +28,4 @@ class TerminalLine {
   std::chrono::steady_clock::time_point drawn_;
 };
 
-}  // namespace sample
+}  // namespace tier::tool

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "common/terminal_line.hpp"
+#include "terminal/terminal_line.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-namespace sample {
+namespace tier::tool {
 namespace {
 
 constexpr std::size_t bar_width = 24;
@@ -36,4 +36,4 @@ void TerminalLine::clear() {
   std::fflush(out_);
 }
 
-}  // namespace sample
+}  // namespace tier::tool
