@@ -242,7 +242,8 @@ void add_plan(CLI::App& app) {
   command
       ->add_option(
           "--machine", arguments->machine,
-          "By name, or a file of `tier probe`; default: the first that is known to have these devices")
+          "By name, or a file of `tier probe`; default: the first that is known to have these devices, or one "
+          "put together of those that have them")
       ->type_name("NAME|FILE");
   command->add_flag("--sync", arguments->synchronous, "Without copies in the background");
   add_row_options(*command, arguments->rows);

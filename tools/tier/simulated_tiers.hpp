@@ -18,7 +18,7 @@ namespace tier::tool {
 [[nodiscard]] std::vector<std::string> parse_devices(std::string_view text);
 
 /// \param name  of a built-in machine, or of a file, with a slash or ending in .json; empty: the first built-in one that has all
-///               of the devices
+///               of the devices, or else that of the fastest of them with devices of others, and of the models of tiers, beside it
 /// \throws      `ConfigError` naming what there is, and as `read_machine`
 [[nodiscard]] replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices);
 [[nodiscard]] replay::Machine machine_for(const std::string& name,
