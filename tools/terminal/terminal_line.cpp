@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tier::tool {
 namespace {
@@ -25,13 +26,15 @@ TerminalLine::TerminalLine(std::FILE* out) : out_{out}, terminal_{::isatty(::fil
 bool TerminalLine::due() const { return terminal_ && std::chrono::steady_clock::now() - drawn_ >= interval; }
 
 void TerminalLine::draw(std::string_view line) {
+  if (!terminal_) return;
   fmt::print(out_, "\r{}\x1b[K", line);
   std::fflush(out_);
+  drawn_on_ = true;
   drawn_ = std::chrono::steady_clock::now();
 }
 
 void TerminalLine::clear() {
-  if (!terminal_) return;
+  if (!std::exchange(drawn_on_, false)) return;
   fmt::print(out_, "\r\x1b[K");
   std::fflush(out_);
 }

@@ -8,11 +8,12 @@
 #include <tier/replay/replay.hpp>
 #include <tier/replay/two_level.hpp>
 #include <tier/runtime/policies.hpp>
-#include <tier/trace/files.hpp>
+#include <tier/trace/trace.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,14 +21,17 @@
 #include <utility>
 #include <vector>
 
+#include "progress.hpp"
 #include "row_options.hpp"
 #include "simulated_tiers.hpp"
+#include "trace_input.hpp"
 
 namespace tier::tool {
 namespace {
 
 struct Arguments {
-  std::string trace, tiers, machine, mode, json;
+  TraceInput in;
+  std::string tiers, machine, mode, json;
   std::vector<std::string> policies{"hint_aware"};
   bool policies_given = false;
   std::optional<unsigned> iterations;
@@ -181,59 +185,86 @@ void check_mode(const Arguments& arguments) {
     note("mode " + arguments.mode + " is hint_aware's: without it, since no --policy is that");
 }
 
-/// Hardware decides there.
-Run run_two_level(const Arguments& arguments, const trace::Trace& trace, const replay::Machine& machine,
-                  const std::vector<replay::SimulatedTier>& tiers) {
-  replay::TwoLevelOptions options{.frees_early = arguments.mode == "2LM_M"};
-  if (arguments.iterations) options.passes = *arguments.iterations;
-  return {"none", arguments.mode, replay::run_two_level(trace, machine, tiers, options)};
+/// Replays one trace, several times over.
+class Replayer {
+ public:
+  Replayer(const Arguments& arguments, Progress& progress)
+      : arguments_{arguments},
+        progress_{progress},
+        tiers_{parse_simulated_tiers(arguments.tiers)},
+        machine_{machine_for(arguments.machine, tiers_)},
+        trace_{read(arguments.in, progress)} {}
+
+  [[nodiscard]] const trace::Trace& trace() const noexcept { return trace_; }
+  [[nodiscard]] const replay::Machine& machine() const noexcept { return machine_; }
+  /// Hardware decides there.
+  Run run_two_level();
+  Run run_policy(const std::string& policy);
+
+ private:
+  /// A bar of its own for each run.
+  void show(const std::string& policy, std::uint64_t kernel, unsigned passes) {
+    const auto all = static_cast<double>(trace_.kernels().size()) * passes;
+    progress_.show(policy, static_cast<double>(kernel + 1) / all);
+  }
+
+  const Arguments& arguments_;
+  Progress& progress_;
+  std::vector<replay::SimulatedTier> tiers_;
+  replay::Machine machine_;
+  trace::Trace trace_;
+};
+
+Run Replayer::run_two_level() {
+  replay::TwoLevelOptions options{.frees_early = arguments_.mode == "2LM_M"};
+  if (arguments_.iterations) options.passes = *arguments_.iterations;
+  options.after_kernel = [&](std::uint64_t kernel, double, Bytes) {
+    show(arguments_.mode, kernel, options.passes);
+  };
+  return {"none", arguments_.mode, replay::run_two_level(trace_, machine_, tiers_, options)};
 }
 
-Run run_policy(const Arguments& arguments, const std::string& policy, const trace::Trace& trace,
-               const replay::Machine& machine, const std::vector<replay::SimulatedTier>& tiers) {
+Run Replayer::run_policy(const std::string& policy) {
   replay::Options options;
-  if (arguments.iterations) options.passes = *arguments.iterations;
-  options.asynchronous = arguments.asynchronous;
-  options.compacts_after_steps = arguments.compact;
-  if (!arguments.tables.empty()) options.row_memory = parse_bytes(arguments.tables);
-  const auto spec = with_mode(policy, arguments.mode);
+  if (arguments_.iterations) options.passes = *arguments_.iterations;
+  options.asynchronous = arguments_.asynchronous;
+  options.compacts_after_steps = arguments_.compact;
+  if (!arguments_.tables.empty()) options.row_memory = parse_bytes(arguments_.tables);
+  const auto spec = with_mode(policy, arguments_.mode);
   const auto make = [&](const FutureUses& future) {
     return spec == knows_the_future ? make_belady(future) : make_policy(spec);
   };
   const bool has_mode = spec != policy;
-  set_rows(arguments.rows, policy, options);
-  options.copies_new_objects = has_mode && arguments.mode == "0";
-  return {policy, has_mode ? arguments.mode : "", replay::run(trace, machine, tiers, make, options)};
+  set_rows(arguments_.rows, policy, options);
+  options.copies_new_objects = has_mode && arguments_.mode == "0";
+  options.after_kernel = [&](std::uint64_t kernel, const Manager&) { show(policy, kernel, options.passes); };
+  return {policy, has_mode ? arguments_.mode : "", replay::run(trace_, machine_, tiers_, make, options)};
 }
 
 /// Seconds under the policy that knows the future; none where there is no room for what it wants.
-/// \param run  by the name of a policy
-std::optional<double> seconds_of_belady(const std::vector<Run>& runs, auto&& run) try {
+std::optional<double> seconds_of_belady(const std::vector<Run>& runs, Replayer& replayer) try {
   const auto has_it = std::ranges::find(runs, knows_the_future, &Run::policy);
-  return has_it != runs.end() ? has_it->result.seconds : run(knows_the_future).result.seconds;
+  return (has_it != runs.end() ? *has_it : replayer.run_policy(knows_the_future)).result.seconds;
 } catch (const OutOfTierMemory&) {
   return {};
 }
 
 void replay_all(const Arguments& arguments) {
   check_mode(arguments);
-  const auto tiers = parse_simulated_tiers(arguments.tiers);
-  const auto machine = machine_for(arguments.machine, tiers);
-  const auto trace = trace::read_file(arguments.trace);
-  const auto run = [&](const std::string& policy) {
-    return run_policy(arguments, policy, trace, machine, tiers);
-  };
+  Progress progress;
+  Replayer replayer{arguments, progress};
   std::vector<Run> runs;
   std::optional<double> belady;
   if (is_two_level(arguments.mode)) {
-    runs.push_back(run_two_level(arguments, trace, machine, tiers));
+    runs.push_back(replayer.run_two_level());
   } else {
-    for (const auto& policy : arguments.policies) runs.push_back(run(policy));
-    belady = seconds_of_belady(runs, run);
+    for (const auto& policy : arguments.policies) runs.push_back(replayer.run_policy(policy));
+    belady = seconds_of_belady(runs, replayer);
   }
-  fmt::print("{} on machine {}, per iteration\n\n", arguments.trace, machine.name);
+  progress.clear();
+  fmt::print("{} on machine {}, per iteration\n\n", arguments.in.path, replayer.machine().name);
   print(runs, belady);
-  if (!is_two_level(arguments.mode)) warn_of_missing_rows(trace);
+  if (!is_two_level(arguments.mode)) warn_of_missing_rows(replayer.trace());
   if (!arguments.json.empty()) write(runs, belady, arguments.json);
 }
 
@@ -243,9 +274,7 @@ void add_replay(CLI::App& app) {
   auto* const command =
       app.add_subcommand("replay", "Runs a trace again, on simulated tiers under other policies");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("TRACE", arguments->trace, "As written by tier-train --record-only, or recorded")
-      ->required()
-      ->type_name("FILE");
+  add_trace_input(*command, arguments->in, "TRACE");
   command
       ->add_option("--tiers", arguments->tiers,
                    "Devices of the machine with their sizes, as dram:180GB;optane:1300GB")
@@ -262,7 +291,8 @@ void add_replay(CLI::App& app) {
   command
       ->add_option(
           "--machine", arguments->machine,
-          "By name, or a file of `tier probe`; default: the first that is known to have these devices")
+          "By name, or a file of `tier probe`; default: the first that is known to have these devices, or one "
+          "put together of those that have them")
       ->type_name("NAME|FILE");
   command
       ->add_option("--iterations", arguments->iterations,
