@@ -23,10 +23,10 @@
 #include <string>
 
 #include "common/checksum.hpp"
-#include "terminal/terminal_line.hpp"
 #include "common/tier_options.hpp"
 #include "mapped_resource.hpp"
 #include "search.hpp"
+#include "terminal/terminal_line.hpp"
 #include "text.hpp"
 
 namespace pmr_index {

@@ -76,10 +76,11 @@ void add_memory_options(CLI::App& app, Options& o) {
                "table and a plot");
   app.add_option("--plot", o.plot, "With --sweep: writes NAME.svg and NAME.png, drawn by gnuplot")
       ->capture_default_str();
-  app.add_option("--record-only", o.record_only,
-                 "Write the trace of a training step to this file, packed if it ends in .gz or .zst, and run "
-                 "nothing: at any size, images as large as published. A network's name here, and none before: to "
-                 "NETWORK_bBATCH.trace in the current folder")
+  app.add_option(
+         "--record-only", o.record_only,
+         "Write the trace of a training step to this file, packed if it ends in .gz or .zst, and run "
+         "nothing: at any size, images as large as published. A network's name here, and none before: to "
+         "NETWORK_bBATCH.trace in the current folder")
       ->type_name("FILE|NETWORK");
   app.add_flag("--layers", o.layers, "Also what each layer of each run takes; that costs time");
   app.add_flag(

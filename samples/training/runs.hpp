@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
-#include "terminal/terminal_line.hpp"
 #include "options.hpp"
 #include "run/train.hpp"
 #include "sweep.hpp"
+#include "terminal/terminal_line.hpp"
 
 namespace training {
 

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tool import MIB, check_elsewhere, check_refused, check_whole, run, works
+from tool import MIB, check_elsewhere, check_refused, check_whole, on_terminal, run, works
 
 TIERS = "dram:64MiB;optane:4GiB"
 MACHINE = {
@@ -233,6 +233,97 @@ def check_machine_files(folder):
     check_refused("No such file", "replay", step, "--tiers", "near:64MiB", "--machine", folder / "none.json")
 
 
+def check_cheapest(step):
+    """By price, all in fast memory among the rest; without a price of each there is none."""
+
+    def cheapest(*prices):
+        text = works("plan", step, "--tiers", "dram;optane", "--budget", "20%", "--points", 8, "--policy", "first_touch",
+                     "--policy", "lru", *(option for p in prices for option in ("--price", p)))  # fmt: skip
+        found = re.search(r"^cheapest: (.*), for (.*)$", text, re.MULTILINE)
+        needed = {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if re.match(r"(first_touch|lru) +\d", line)}
+        return found and found[1], found and float(found[2]), needed, float(re.search(r": ([\d.]+) GB alive", text)[1])
+
+    what, price, needed, peak = cheapest("dram=16.61", "optane=7.85")
+    best = min(needed, key=needed.get)
+    assert what == f"{needed[best]:.2f} GB of dram and the rest in optane, by {best}", (what, needed)
+    assert abs(price - (needed[best] * 16.61 + (peak - needed[best]) * 7.85)) < 0.1, (price, needed, peak)
+    what, price, _, _ = cheapest("dram=1", "optane=5")
+    assert what == "all in dram" and abs(price - peak) < 0.01, (what, price, peak)
+    assert cheapest("dram=2", "optane=2")[0] == "all in dram"  # which is faster
+    assert cheapest("dram=2")[0] is None
+
+
+def check_default_devices(folder, step):
+    def told(*options, trace=step):
+        return works("plan", trace, "--points", 2, *options).splitlines()[:2]
+
+    why = "since the trace names no two that are known: --tiers names others"
+    assert told()[0] == f"for dram;optane, {why}" and "on machine cachedarrays, dram within 10 %" in told()[1], told()
+    assert "on machine" in told("--tiers", "dram;optane")[0]
+    assert told("--machine", "xeon_max")[0].startswith("for hbm;ddr5, which machine xeon_max has"), told("--machine", "xeon_max")
+    lines = step.read_text().splitlines()
+    recorded = folder / "recorded.trace"
+    for tiers, expected in {
+        "dram:1GiB;emulated:cxl:4GiB;file:/var/tmp:8GiB": "dram;cxl, which the recording has",
+        "dram:1GiB;file:/var/tmp:8GiB": f"dram;optane, {why.split(':')[0]}",
+        "dram:1GiB": f"dram;optane, {why.split(':')[0]}",
+        "fast": f"dram;optane, {why.split(':')[0]}",
+    }.items():
+        recorded.write_text("\n".join([lines[0], f"c tiers={tiers}", *lines[1:]]) + "\n")
+        assert told(trace=recorded)[0] == f"for {expected}: --tiers names others", (tiers, told(trace=recorded))
+    probed = folder / "probed.json"
+    devices = [{**device, "name": name} for device, name in zip(MACHINE["devices"], ("dram", "emulated:cxl"))]
+    probed.write_text(json.dumps({**MACHINE, "devices": devices, "slow_downs": []}))
+    recorded.write_text("\n".join([lines[0], "c tiers=dram:1GiB;emulated:cxl:4GiB", *lines[1:]]) + "\n")
+    assert told("--machine", probed, trace=recorded)[0].startswith("for dram;emulated:cxl, which the recording has")
+
+
+def check_limits(folder):
+    """As of `tier trace`."""
+    step = folder / "step.trace"
+    write_step(step)
+    for command in (["replay", step, "--tiers", TIERS], ["plan", step, "--tiers", "dram;optane"]):
+        for option, what in (("line", "a line"), ("text", "a text"), ("memory", "a trace that takes")):
+            check_refused(f": {what}", *command, f"--max-{option}", "40")
+
+
+def check_same_bytes(folder):
+    """Twice the same replay: what it prints and writes is the same, byte by byte, with copies in the background, too."""
+    step, gathers = folder / "step.trace", folder / "rows.trace"
+    write_step(step)
+    write_gathers(gathers)
+    for options in ([], ["--async"], ["--mode", "LMP", "--async"], ["--mode", "2LM_0"], ["--mode", "2LM_M"]):
+        for trace in (step, gathers):
+            command = ["replay", trace, "--tiers", TIERS, *options]
+            if not any(o.startswith("2LM") for o in options):
+                command += ["--policy", "hint_aware", "--policy", "lru", "--policy", "page_migration"]
+            texts, files = set(), set()
+            for n in range(3):
+                texts.add(works(*command, "--json", folder / f"{n}.json"))
+                files.add((folder / f"{n}.json").read_bytes())
+            assert len(texts) == len(files) == 1, (command, texts, files)
+
+
+def check_progress(folder):
+    """A bar where somebody looks, and nothing of it in the output."""
+    step, out = folder / "step.trace", folder / "out.trace"
+    write_step(step)
+    commands = {
+        "hint_aware": ["replay", step, "--tiers", TIERS],
+        "2LM_M": ["replay", step, "--tiers", TIERS, "--mode", "2LM_M"],
+        "lru": ["plan", step, "--tiers", "dram;optane", "--policy", "lru", "--points", 40],
+        "reading": ["trace", "convert", step, out],
+    }
+    for what, command in commands.items():
+        shown = on_terminal(*command)
+        bars = re.findall(rb"\r(\w+) +\[=* *\] +\d+ %\x1b\[K", shown)
+        assert bars[0] == b"reading" and {*bars} <= {b"reading", what.encode(), b"belady"}, (command, shown)
+        assert shown.rfind(b"\r\x1b[K") > shown.rfind(b" %\x1b[K"), (command, shown)
+        assert "\x1b" not in works(*command), command
+    # What takes longer than it takes until the next is drawn.
+    assert b"\rlru " in on_terminal(*commands["lru"])
+
+
 def check_plan(folder):
     step, table, out = folder / "step.trace", folder / "curve.csv", folder / "out.json"
     write_step(step)
@@ -262,6 +353,8 @@ def check_plan(folder):
     assert seconds(needed["lru"][0] + 0.001) / seconds(2) < 1.25, needed
 
     assert float(rows[0]["price"]) > 0
+    check_cheapest(step)
+    check_default_devices(folder, step)
     several = "hint_aware:mode=LM,prefetch=off"
     works("plan", step, "--tiers", "dram;optane", "--points", 2, "--policy", several, "--csv", table)
     assert {r["policy"] for r in csv.DictReader(table.open())} == {several}, table.read_text()
@@ -328,6 +421,7 @@ def check_probe(folder):
     check_whole(file, "probe", "--tiers", "dram:32MiB", "-o")
 
 
-for check in (check_replay, check_rows, check_machine_files, check_plan, check_plot, check_probe):
+for check in (check_replay, check_rows, check_same_bytes, check_machine_files, check_limits, check_plan, check_plot,
+              check_progress, check_probe):  # fmt: skip
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         check(Path(name))

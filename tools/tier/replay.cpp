@@ -91,7 +91,8 @@ void print(const std::vector<Run>& runs, std::optional<double> belady) {
              "in %", "out %");
   for (const auto& [policy, mode, r] : runs)
     fmt::print(
-        "{:<28}{:>6}{:>11.4g}{:>11.4g}{:>11.4g}{:>11.4g}{:>9}{:>9}{:>11.0f}{:>10.1f}{:>7.2f}{:>7.1f}{:>7.1f}\n",
+        "{:<28}{:>6}{:>11.4g}{:>11.4g}{:>11.4g}{:>11.4g}{:>9}{:>9}{:>11.0f}{:>10.1f}{:>7.2f}{:>7.1f}{:>7.1f}"
+        "\n",
         policy, mode, r.seconds, r.compute, r.waiting, r.moving, multiple(r.seconds, r.lower_bound),
         multiple(r.seconds, belady), r.evictions, GB(static_cast<double>(r.peak.count)), r.fragmentation,
         100 * r.inputs_fast_share, 100 * r.outputs_fast_share);
@@ -168,8 +169,8 @@ void check_mode(const Arguments& arguments) {
   if (arguments.mode.empty()) return;
   if (is_two_level(arguments.mode)) {
     if (const auto unused = unused_by_hardware(arguments); !unused.empty())
-      note("mode " + arguments.mode + " is a cache in hardware, where no policy decides, and nobody copies: without " +
-           unused);
+      note("mode " + arguments.mode +
+           " is a cache in hardware, where no policy decides, and nobody copies: without " + unused);
     return;
   }
   bool has_hint_aware = false;
@@ -289,10 +290,10 @@ void add_replay(CLI::App& app) {
           "cache in hardware, without or with early freeing, instead of policies")
       ->check(CLI::IsMember({"0", "L", "LM", "LMP", "2LM_0", "2LM_M"}));
   command
-      ->add_option(
-          "--machine", arguments->machine,
-          "By name, or a file of `tier probe`; default: the first that is known to have these devices, or one "
-          "put together of those that have them")
+      ->add_option("--machine", arguments->machine,
+                   "By name, or a file of `tier probe`; default: the first that is known to have these "
+                   "devices, or one "
+                   "put together of those that have them")
       ->type_name("NAME|FILE");
   command
       ->add_option("--iterations", arguments->iterations,

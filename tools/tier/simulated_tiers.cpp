@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "report/tiers.hpp"
+
 namespace tier::tool {
 namespace {
 
@@ -144,6 +146,26 @@ std::vector<std::string> parse_devices(std::string_view text) {
     at = end + 1;
   }
   return devices;
+}
+
+ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine) {
+  std::optional<replay::Machine> named;
+  if (!machine.empty()) named = machine_for(machine, std::vector<std::string>{});
+  const auto is_known = [&](const std::string& device) {
+    return named ? named->find(device) != nullptr : find_device(device).has_value();
+  };
+  const report::Tiers recorded{trace};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < 2 && i < recorded.count() && recorded.ranked(); ++i) {
+    const auto& full = recorded.all()[i].name;
+    // Of `emulated:cxl` a machine that was probed has that name; others know `cxl`.
+    for (const auto& name : {full, full.substr(full.find(':') + 1)})
+      if (names.size() == i && is_known(name)) names.push_back(name);
+  }
+  if (names.size() == 2 && names[0] != names[1]) return {names, "which the recording has"};
+  if (named && named->devices.size() >= 2)
+    return {{named->devices[0].name, named->devices[1].name}, "which machine " + named->name + " has"};
+  return {{"dram", "optane"}, "since the trace names no two that are known"};
 }
 
 replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices) {
