@@ -284,7 +284,7 @@ def check_limits(folder):
     write_step(step)
     for command in (["replay", step, "--tiers", TIERS], ["plan", step, "--tiers", "dram;optane"]):
         for option, what in (("line", "a line"), ("text", "a text"), ("memory", "a trace that takes")):
-            check_refused(f": {what}", *command, f"--max-{option}", "40")
+            check_refused(f": {what}", *command, f"--max-{option}", "10")
 
 
 def check_same_bytes(folder):
@@ -307,11 +307,11 @@ def check_same_bytes(folder):
 def check_progress(folder):
     """A bar where somebody looks, and nothing of it in the output."""
     step, out = folder / "step.trace", folder / "out.trace"
-    write_step(step)
+    write_step(step, layers=400)
     commands = {
         "hint_aware": ["replay", step, "--tiers", TIERS],
         "2LM_M": ["replay", step, "--tiers", TIERS, "--mode", "2LM_M"],
-        "lru": ["plan", step, "--tiers", "dram;optane", "--policy", "lru", "--points", 40],
+        "lru": ["plan", step, "--tiers", "dram;optane", "--policy", "lru", "--points", 200],
         "reading": ["trace", "convert", step, out],
     }
     for what, command in commands.items():
