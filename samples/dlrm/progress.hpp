@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/terminal_line.hpp"
+#include "terminal/terminal_line.hpp"
 
 namespace dlrm {
 
@@ -21,6 +21,6 @@ struct ProgressState {
 /// One line of text, without an end of line.
 [[nodiscard]] std::string progress_line(std::string_view name, const ProgressState& state);
 
-using Progress = sample::TerminalLine;
+using Progress = tier::tool::TerminalLine;
 
 }  // namespace dlrm

@@ -23,10 +23,10 @@
 #include <string>
 
 #include "common/checksum.hpp"
-#include "common/terminal_line.hpp"
 #include "common/tier_options.hpp"
 #include "mapped_resource.hpp"
 #include "search.hpp"
+#include "terminal/terminal_line.hpp"
 #include "text.hpp"
 
 namespace pmr_index {
@@ -162,7 +162,7 @@ class Run {
   const Text text_;
   const tier::Runtime* runtime_;
   RunResult result_;
-  sample::TerminalLine line_{stderr};
+  tier::tool::TerminalLine line_{stderr};
   std::vector<Occurrence> occurrences_;  // of the documents that are read together
   std::vector<std::uint32_t> lengths_;
 };
@@ -170,7 +170,7 @@ class Run {
 void Run::draw(const char* what, std::size_t done, std::size_t all) {
   if (!line_.due()) return;
   line_.draw(fmt::format(
-      "{}  {}", sample::progress_bar(options_.run, static_cast<double>(done) / static_cast<double>(all)),
+      "{}  {}", tier::tool::progress_bar(options_.run, static_cast<double>(done) / static_cast<double>(all)),
       what));
 }
 

@@ -91,7 +91,7 @@ int run(const training::Options& options) {
   omp_set_num_threads(static_cast<int>(training::threads_of(options)));
   const auto experiment = training::make_experiment(options);
   if (options.json != "-") print_step(experiment);
-  sample::TerminalLine progress{stderr};
+  tier::tool::TerminalLine progress{stderr};
   const auto runs = training::plan_runs(options);
   const auto paging = make_paging(experiment, runs);
   std::vector<training::RunResult> results;

@@ -7,9 +7,11 @@
 #include <tier/runtime/policies.hpp>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "common/command_line.hpp"
 #include "common/tier_options.hpp"
@@ -21,7 +23,7 @@ namespace {
 void add_network_options(CLI::App& app, Options& o) {
   std::string names;
   for (const auto& known : known_networks()) names += (names.empty() ? "" : ", ") + std::string{known.name};
-  app.add_option("network", o.network, names)->required();
+  app.add_option("network", o.network, names);
   app.add_option("--data", o.data, "Folder of CIFAR-10, MNIST or text; without it data is generated");
   app.add_option("--batch", o.batch, "Images or sequences in a batch")->capture_default_str();
   app.add_option("--image", o.image, "Pixels in height and width that images are enlarged to; 0: as they are")
@@ -74,10 +76,12 @@ void add_memory_options(CLI::App& app, Options& o) {
                "table and a plot");
   app.add_option("--plot", o.plot, "With --sweep: writes NAME.svg and NAME.png, drawn by gnuplot")
       ->capture_default_str();
-  app.add_option("--record-only", o.record_only,
-                 "Write the trace of a training step to this file, packed if it ends in .gz or .zst, and run "
-                 "nothing: at any size, images as large as published")
-      ->type_name("FILE");
+  app.add_option(
+         "--record-only", o.record_only,
+         "Write the trace of a training step to this file, packed if it ends in .gz or .zst, and run "
+         "nothing: at any size, images as large as published. A network's name here, and none before: to "
+         "NETWORK_bBATCH.trace in the current folder")
+      ->type_name("FILE|NETWORK");
   app.add_flag("--layers", o.layers, "Also what each layer of each run takes; that costs time");
   app.add_flag(
       "--check-values", o.check_values,
@@ -93,6 +97,14 @@ void add_memory_options(CLI::App& app, Options& o) {
 
 void check(bool holds, const std::string& message) {
   if (!holds) throw tier::ConfigError{message};
+}
+
+/// A network may be named by `--record-only` alone.
+void name_network(Options& o) {
+  if (!o.network.empty()) return;
+  check(std::ranges::find(known_networks(), o.record_only, &KnownNetwork::name) != known_networks().end(),
+        "network is required (tier-train --help lists them)");
+  o.network = std::exchange(o.record_only, fmt::format("{}_b{}.trace", o.record_only, o.batch));
 }
 
 void check_options(const CLI::App& app, const Options& o) {
@@ -159,6 +171,7 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
   add_learning_options(app, options);
   add_memory_options(app, options);
   if (!sample::parse(app, std::move(arguments), out)) return {};
+  name_network(options);
   check_options(app, options);
   return options;
 }

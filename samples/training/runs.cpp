@@ -68,8 +68,8 @@ TrainOptions train_options(const Options& options, const KnownNetwork& network, 
 
 std::string progress_line(const std::string& name, const TrainState& state) {
   const auto share = static_cast<double>(state.iteration) / static_cast<double>(state.iterations);
-  return fmt::format("{}  loss {:.4f}  {:.3g} iterations/s", sample::progress_bar(name, share), state.loss,
-                     static_cast<double>(state.iteration) / state.seconds);
+  return fmt::format("{}  loss {:.4f}  {:.3g} iterations/s", tier::tool::progress_bar(name, share),
+                     state.loss, static_cast<double>(state.iteration) / state.seconds);
 }
 
 tier::TierSpec slow_of(const Experiment& experiment) {
@@ -210,8 +210,8 @@ std::vector<PlannedRun> plan_runs(const Options& options) {
   return runs;
 }
 
-RunResult make_run(const PlannedRun& planned, const Experiment& experiment, sample::TerminalLine& progress,
-                   const std::atomic<bool>& stop) {
+RunResult make_run(const PlannedRun& planned, const Experiment& experiment,
+                   tier::tool::TerminalLine& progress, const std::atomic<bool>& stop) {
   const auto memory = make_memory(planned, experiment);
   auto options = experiment.train;
   options.prefetch_budget =

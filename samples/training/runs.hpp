@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
-#include "common/terminal_line.hpp"
 #include "options.hpp"
 #include "run/train.hpp"
 #include "sweep.hpp"
+#include "terminal/terminal_line.hpp"
 
 namespace training {
 
@@ -48,6 +48,6 @@ struct Experiment {
 
 /// One in this process: any but `os_paging`.
 [[nodiscard]] RunResult make_run(const PlannedRun& planned, const Experiment& experiment,
-                                 sample::TerminalLine& progress, const std::atomic<bool>& stop);
+                                 tier::tool::TerminalLine& progress, const std::atomic<bool>& stop);
 
 }  // namespace training

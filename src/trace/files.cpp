@@ -20,8 +20,8 @@ namespace {
 
 class InputFile final : public ByteSource {
  public:
-  explicit InputFile(const std::string& path)
-      : path_{path}, descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)} {
+  InputFile(const std::string& path, const ReadProgress& progress)
+      : path_{path}, progress_{progress}, descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)} {
     if (descriptor_ < 0) fail("open");
   }
   ~InputFile() override { ::close(descriptor_); }
@@ -31,17 +31,24 @@ class InputFile final : public ByteSource {
   std::size_t read(std::span<char> to) override {
     for (;;) {
       const auto n = ::read(descriptor_, to.data(), to.size());
-      if (n >= 0) return static_cast<std::size_t>(n);
+      if (n >= 0) return took(static_cast<std::size_t>(n));
       if (errno != EINTR) fail("read");
     }
   }
 
  private:
+  std::size_t took(std::size_t n) {
+    taken_ += n;
+    if (progress_) progress_(taken_);
+    return n;
+  }
   [[noreturn]] void fail(const char* call) const {
     throw TierError{last_system_error(), std::string{call} + " of \"" + path_ + "\""};
   }
 
   std::string path_;
+  const ReadProgress& progress_;
+  std::uint64_t taken_ = 0;
   int descriptor_;
 };
 
@@ -93,8 +100,8 @@ Form form_of(std::string_view path) noexcept {
   return path.ends_with(".tt") ? Form::Binary : Form::Text;
 }
 
-Trace read_file(const std::string& path, const ReadLimits& limits) {
-  InputFile file{path};
+Trace read_file(const std::string& path, const ReadLimits& limits, const ReadProgress& progress) {
+  InputFile file{path, progress};
   std::unique_ptr<ByteSource> bytes;
   std::optional<Begun> begun;
   try {

@@ -2,11 +2,14 @@
 #include <doctest/doctest.h>
 #include <tier/trace/files.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "packed.hpp"
 #include "support/message_of.hpp"
@@ -75,6 +78,19 @@ TEST_CASE("a trace comes back from a file, packed or not, whatever the file's na
     write_file(trace, path, how);  // over the one that is there
     CHECK(read_file(path) == trace);
     CHECK(files_in(folder.path()) == 1);
+  }
+}
+
+TEST_CASE("who reads a file is told of its bytes as they are taken, packed or not, up to the last") {
+  const TemporaryDirectory folder;
+  const auto path = folder.path() + "/trace";
+  for (const auto how : packings()) {
+    write_file(test::read(long_text()), path, how);
+    std::vector<std::uint64_t> taken;
+    std::ignore = read_file(path, {}, [&](std::uint64_t bytes) { taken.push_back(bytes); });
+    REQUIRE(!taken.empty());
+    CHECK(std::ranges::is_sorted(taken));
+    CHECK(taken.back() == bytes_of(path).size());
   }
 }
 

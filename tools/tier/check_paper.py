@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`tier paper` meets what was published where we say that it does, and `tier replay` has hardware's cache:
-check_paper.py TOOL HAS-NETWORKS IS-LONG"""
+check_paper.py TOOL HAS-NETWORKS IS-LONG IS-OPTIMISED"""
 import json
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from tool import MIB, check_refused, check_whole, on_terminal, run, works
 
-HAS_NETWORKS, IS_LONG = sys.argv[2] == "1", sys.argv[3] == "1"
+HAS_NETWORKS, IS_LONG, IS_FAST = (argument == "1" for argument in sys.argv[2:5])
 MODES = ["2LM_0", "2LM_M", "CA_0", "CA_L", "CA_LM", "CA_LMP"]
 LARGE = {"densenet264": "DenseNet264_b1536", "resnet200": "ResNet200_b2048", "vgg416": "VGG416_b256"}
 # What the published constants of the machines do not give, as docs/replay.md says.
 KNOWN_NOT_TO_HOLD = [
     "CachedArrays is 1.4 to 2.03 times as fast as 2LM_0",
     "VGG: CA_0 is slower than 2LM_0",
+    "ResNet200_b2048: CachedArrays is 1.34 times as fast as 2LM_M",
+    "the small networks take 170 to 180 GB each",
     "DenseNet264_b504: NVRAM alone is 3 to 4 times slower",
     "ResNet200_b640: NVRAM alone is 3 to 4 times slower",
     "DenseNet264_b504: with perfectly asynchronous copies",
@@ -24,6 +27,8 @@ KNOWN_NOT_TO_HOLD = [
     "ResNet200_b2560: moving tensors is 2 times as fast as 2LM",
     "Inception_v4_b6144: moving tensors is 2 times as fast as 2LM",
     "with a fifth of the peak in fast memory no network is more than 9.6 % slower",
+    "the least of the four losses is VGG 19's, 3.9 %",
+    "in ResNet50 V2 over 90 % of objects live for one layer or less",
 ]
 
 
@@ -48,7 +53,7 @@ def check_replay(folder):
         (runs[mode],) = json.loads(out.read_text())["runs"]
         assert runs[mode]["mode"] == mode, runs[mode]
         assert ("the cache, of" in text) == mode.startswith("2LM"), text
-        assert ("cache" in runs[mode]) == mode.startswith("2LM"), runs[mode]
+        assert ("cache" in runs[mode]) == mode.startswith("2LM") != ("belady_s" in runs[mode]), runs[mode]
     lines = MIB // 64
     early, late = runs["2LM_M"]["cache"], runs["2LM_0"]["cache"]
     assert runs["2LM_M"]["policy"] == "none"
@@ -62,11 +67,13 @@ def check_replay(folder):
     (of_three,) = json.loads(out.read_text())["runs"]
     assert of_three["policy"] == "none" and of_three["cache"] == early
 
-    for option in ["--async", "--compact"]:
-        check_refused("mode 2LM_0 is a cache in hardware: nobody copies", *replay, "--mode", "2LM_0", option)
-    for policy in ["lru", "hint_aware"]:
-        check_refused("mode 2LM_M is a cache in hardware: no policy decides there; leave out --policy",
-                      *replay, "--mode", "2LM_M", "--policy", policy)  # fmt: skip
+    given = {"--policy": ["--policy", "lru"], "--async": ["--async"], "--compact": ["--compact"],
+             "--policy, --async, --tables": ["--policy", "lru", "--policy", "hint_aware", "--async", "--tables", "1MiB"]}  # fmt: skip
+    for unused, options in given.items():
+        ended = run(*replay, "--mode", "2LM_M", *options)
+        note = "tier: mode 2LM_M is a cache in hardware, where no policy decides, and nobody copies: without "
+        assert ended.returncode == 0 and ended.stderr == f"{note}{unused}\n", ended
+        assert json.loads(out.read_text())["runs"] == [runs["2LM_M"]]
     three = ["replay", trace, "--mode", "2LM_M", "--tiers"]
     check_refused("takes two tiers, the cache and what is behind it, not 1", *three, "dram:8MiB")
     check_refused("it needs 64KiB at least", *three, "dram:8KiB;optane:1GiB")
@@ -122,6 +129,10 @@ def check_one_network(folder):
 
 def check_all(folder):
     out, figures = folder / "all.json", folder / "figures"
+    began = time.monotonic()
+    works("paper")
+    if IS_FAST:
+        assert time.monotonic() - began < 60
     ended = run("paper", "--json", out, "--figures", figures)
     assert ended.returncode == 0, ended
     assert ended.stderr == "" or "gnuplot is missing" in ended.stderr, ended
@@ -133,6 +144,14 @@ def check_all(folder):
     check_statements(found)
     assert len(found["footprints"]) == 3 + 8
     assert all(abs(f["ratio"] - 1) <= 0.03 for f in found["footprints"]), found["footprints"]
+    # FACTS that are derived from Figures 5 and 6.
+    for network, expected in {"ResNet200_b2048": (1, 1.59, 1.36, 1.48, 2.13, 2.06), "VGG416_b256": (1, 1.23, 0.96, 1.06, 1.24, 1.27)}.items():
+        for mode, number in zip(MODES, expected):
+            cell, seconds = found["speed_ups"][network][mode], found["seconds"][network]
+            assert abs(cell["paper"] - number) < 0.02 and cell["ratio"] == cell["replay"] / cell["paper"], (mode, cell)
+            assert cell["replay"] == seconds["2LM_0"] / seconds[mode], (mode, cell)
+    assert set(found["speed_ups"]) < set(found["seconds"])
+    assert all(r["all_slow_s"] > r["first_touch_s"] for r in found["autotm"]["large"]) and len(found["autotm"]["large"]) == 4
     assert len(found["autotm"]["conventional"]) == 4 * 7 and len(found["redl"]["depth"]) == 4
     names = ["cachedarrays-figure3", "cachedarrays-figure4", "cachedarrays-figure7", "redl-figure11"]
     if shutil.which("gnuplot"):

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`tier replay`, `plan` and `probe` say what they were asked, or what is wrong: check_replay.py TOOL"""
 import csv
+import itertools
 import json
 import os
 import random
+import re
 import shutil
 import tempfile
 from pathlib import Path
 
-from tool import MIB, check_elsewhere, check_refused, check_whole, run, works
+from tool import MIB, check_elsewhere, check_refused, check_whole, on_terminal, run, works
 
 TIERS = "dram:64MiB;optane:4GiB"
 MACHINE = {
@@ -62,11 +64,19 @@ def check_replay(folder):
         (r,) = json.loads(out.read_text())["runs"]
         return r
 
+    belady = runs[1]["seconds"]
+    assert [r["belady_s"] for r in runs] == [belady] * 2, runs
+    head, first = (line.split() for line in text.splitlines()[2:4])
+    shown = dict(zip(head, first[:1] + [""] + first[1:]))  # no mode
+    assert shown["moving"] == f"{runs[0]['moving_s']:.4g}" and runs[0]["moving_s"] > 0, (shown, runs[0])
+    assert shown["belady"] == f"{runs[0]['seconds'] / belady:.2f}x" != shown["bound"], (shown, belady)
+
     # All of the options change what they say.
     modes = {m: only("--tiers", TIERS, "--mode", m) for m in ("0", "L", "LM", "LMP")}
     assert all(r["mode"] == m for m, r in modes.items()), modes
     assert len({r["seconds"] for r in modes.values()}) == 4, modes
     assert modes["LM"]["bytes"]["optane"]["written"] < modes["0"]["bytes"]["optane"]["written"], modes
+    assert {r["belady_s"] for r in modes.values()} == {belady}, modes  # replayed though nobody asked for its row
     works("replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "lru", "--policy", "hint_aware", "--json", out)
     lru, with_mode = json.loads(out.read_text())["runs"]
     assert lru == only("--tiers", TIERS, "--policy", "lru") and lru["mode"] == "" and with_mode == modes["LM"], lru
@@ -74,8 +84,9 @@ def check_replay(folder):
     assert own["seconds"] == with_mode["seconds"] and own["mode"] == "", own
     check_refused("policy hint_aware:mode=L has a mode of its own; leave it or --mode LM out",
                   "replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "hint_aware:mode=L")  # fmt: skip
-    check_refused("mode LM is hint_aware's, and no --policy is that",
-                  "replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "lru", "--policy", "belady")  # fmt: skip
+    ended = run("replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "lru", "--json", out)
+    assert ended.returncode == 0 and ended.stderr == "tier: mode LM is hint_aware's: without it, since no --policy is that\n", ended
+    assert json.loads(out.read_text())["runs"] == [lru]
     sync, background = only("--tiers", TIERS), only("--tiers", TIERS, "--async")
     assert background["moving_s"] > 0 and background["seconds"] != sync["seconds"], (sync, background)
     assert only("--tiers", TIERS, "--mode", "0", "--iterations", "1") != modes["0"]  # what nobody has evicted yet is there
@@ -88,7 +99,7 @@ def check_replay(folder):
 
     check_refused("unknown device", "replay", step, "--tiers", "rom:1GiB")
     check_refused("h200", "replay", step, "--tiers", "rom:1GiB")  # one of those that there are
-    check_refused("no machine that is known has all", "replay", step, "--tiers", "h200:1GiB;optane:1GiB")
+    check_any_devices(step, out)
     check_refused("unknown machine", "replay", step, "--tiers", TIERS, "--machine", "abacus")
     check_refused("has no such device", "replay", step, "--tiers", "cxl:1GiB", "--machine", "autotm")
     check_refused("a tier is a device and a size", "replay", step, "--tiers", "dram")
@@ -99,6 +110,38 @@ def check_replay(folder):
     check_refused("no room for", "replay", step, "--tiers", "dram:2MiB")
     check_refused("No such file", "replay", folder / "none", "--tiers", TIERS)
     check_whole(out, "replay", step, "--tiers", TIERS, "--json")
+
+
+def check_any_devices(step, out):
+    """Whatever is known stands beside whatever else is; what kernels cost is of the machine of the fastest."""
+    told = json.loads(works("info", "--json"))
+    known = [d for machine in told["machines"] for d in machine["devices"]] + told["models"]
+    reachable = {d["name"]: d["addressable"] for d in known}
+    assert {"dram", "cxl", "optane", "redl", "nvme"} <= set(reachable), reachable
+    for one, other in itertools.combinations(reachable, 2):
+        if reachable[one] or reachable[other]:
+            works("replay", step, "--tiers", f"{one}:4GiB;{other}:4GiB", "--policy", "first_touch", "--iterations", 1)
+
+    def on(tiers, *options):
+        text = works("replay", step, "--tiers", tiers, "--json", out, *options)
+        (r,) = json.loads(out.read_text())["runs"]
+        return re.search(r" on machine (.*), per iteration\n", text)[1], r
+
+    name, together = on("dram:64MiB;cxl:4GiB")
+    assert name == "cachedarrays with cxl of server" and set(together["bytes"]) == {"dram", "cxl"}, (name, together)
+    assert on("cxl:4GiB;dram:64MiB") == (name, together)
+    assert on("dram:64MiB;cxl:1GiB;nvme:4GiB")[0] == "cachedarrays with cxl of server, nvme"
+    assert on("h200:64MiB;optane:4GiB")[0] == "h200_pcie5 with optane of cachedarrays"
+    assert on("ddr5:64MiB;cxl:4GiB")[0] == "server"
+    # Kernels of the one, with the other's device: what was measured of that counts.
+    mine = next(m for m in told["machines"] if m["name"] == "h200_pcie5")
+    theirs = next(m for m in told["machines"] if m["name"] == "cachedarrays")
+    mine["devices"] += [d for d in theirs["devices"] if d["name"] == "optane"]
+    mine["slow_downs"] = theirs["slow_downs"]
+    file = step.parent / "together.json"
+    file.write_text(json.dumps(mine))
+    tiers = "h200:64MiB;optane:4GiB"
+    assert on(tiers)[1] == on(tiers, "--machine", file)[1]
 
 
 def write_gathers(path, listed=True):
@@ -190,6 +233,98 @@ def check_machine_files(folder):
     check_refused("No such file", "replay", step, "--tiers", "near:64MiB", "--machine", folder / "none.json")
 
 
+def check_cheapest(step):
+    """By price, all in fast memory among the rest; without a price of each there is none."""
+
+    def cheapest(*prices):
+        text = works("plan", step, "--tiers", "dram;optane", "--budget", "20%", "--points", 8, "--policy", "first_touch",
+                     "--policy", "lru", *(option for p in prices for option in ("--price", p)))  # fmt: skip
+        found = re.search(r"^cheapest: (.*), for (.*)$", text, re.MULTILINE)
+        needed = {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if re.match(r"(first_touch|lru) +\d", line)}
+        return found and found[1], found and float(found[2]), needed, float(re.search(r": ([\d.]+) GB alive", text)[1])
+
+    what, price, needed, peak = cheapest("dram=16.61", "optane=7.85")
+    best = min(needed, key=needed.get)
+    assert what == f"{needed[best]:.2f} GB of dram and the rest in optane, by {best}", (what, needed)
+    assert abs(price - (needed[best] * 16.61 + (peak - needed[best]) * 7.85)) < 0.1, (price, needed, peak)
+    what, price, _, _ = cheapest("dram=1", "optane=5")
+    assert what == "all in dram" and abs(price - peak) < 0.01, (what, price, peak)
+    assert cheapest("dram=2", "optane=2")[0] == "all in dram"  # which is faster
+    assert cheapest("dram=2")[0] is None
+
+
+def check_default_devices(folder, step):
+    def told(*options, trace=step):
+        return works("plan", trace, "--points", 2, *options).splitlines()[:2]
+
+    why = "since the trace names no two that are known: --tiers names others"
+    assert told()[0] == f"for dram;optane, {why}" and "on machine cachedarrays, dram within 10 %" in told()[1], told()
+    assert "on machine" in told("--tiers", "dram;optane")[0]
+    assert told("--machine", "xeon_max")[0].startswith("for hbm;ddr5, which machine xeon_max has"), told("--machine", "xeon_max")
+    lines = step.read_text().splitlines()
+    recorded = folder / "recorded.trace"
+    for tiers, expected in {
+        "dram:1GiB;emulated:cxl:4GiB;file:/var/tmp:8GiB": "dram;cxl, which the recording has",
+        "dram:1GiB;file:/var/tmp:8GiB": f"dram;optane, {why.split(':')[0]}",
+        "dram:1GiB": f"dram;optane, {why.split(':')[0]}",
+        "fast": f"dram;optane, {why.split(':')[0]}",
+    }.items():
+        recorded.write_text("\n".join([lines[0], f"c tiers={tiers}", *lines[1:]]) + "\n")
+        assert told(trace=recorded)[0] == f"for {expected}: --tiers names others", (tiers, told(trace=recorded))
+    probed = folder / "probed.json"
+    devices = [{**device, "name": name} for device, name in zip(MACHINE["devices"], ("dram", "emulated:cxl"))]
+    probed.write_text(json.dumps({**MACHINE, "devices": devices, "slow_downs": []}))
+    recorded.write_text("\n".join([lines[0], "c tiers=dram:1GiB;emulated:cxl:4GiB", *lines[1:]]) + "\n")
+    assert told("--machine", probed, trace=recorded)[0].startswith("for dram;emulated:cxl, which the recording has")
+
+
+def check_limits(folder):
+    """As of `tier trace`."""
+    step = folder / "step.trace"
+    write_step(step)
+    for command in (["replay", step, "--tiers", TIERS], ["plan", step, "--tiers", "dram;optane"]):
+        for option, what in (("line", "a line"), ("text", "a text"), ("memory", "a trace that takes")):
+            check_refused(f": {what}", *command, f"--max-{option}", "10")
+
+
+def check_same_bytes(folder):
+    """Twice the same replay: what it prints and writes is the same, byte by byte, with copies in the background, too."""
+    step, gathers = folder / "step.trace", folder / "rows.trace"
+    write_step(step)
+    write_gathers(gathers)
+    for options in ([], ["--async"], ["--mode", "LMP", "--async"], ["--mode", "2LM_0"], ["--mode", "2LM_M"]):
+        for trace in (step, gathers):
+            command = ["replay", trace, "--tiers", TIERS, *options]
+            if not any(o.startswith("2LM") for o in options):
+                command += ["--policy", "hint_aware", "--policy", "lru", "--policy", "page_migration"]
+            texts, files = set(), set()
+            for n in range(3):
+                texts.add(works(*command, "--json", folder / f"{n}.json"))
+                files.add((folder / f"{n}.json").read_bytes())
+            assert len(texts) == len(files) == 1, (command, texts, files)
+
+
+def check_progress(folder):
+    """A bar where somebody looks, and nothing of it in the output."""
+    step, out = folder / "step.trace", folder / "out.trace"
+    write_step(step)
+    replay = ["replay", step, "--tiers", TIERS]
+    commands = {
+        "hint_aware": [*replay, "--iterations", 10000],
+        "2LM_M": [*replay, "--mode", "2LM_M"],
+        "lru": ["plan", step, "--tiers", "dram;optane", "--policy", "lru", "--points", 8],
+        "reading": ["trace", "convert", step, out],
+    }
+    for what, command in commands.items():
+        shown = on_terminal(*command)
+        bars = re.findall(rb"\r(\w+) +\[=* *\] +\d+ %\x1b\[K", shown)
+        assert bars[0] == b"reading" and {*bars} <= {b"reading", what.encode(), b"belady"}, (command, shown)
+        assert shown.rfind(b"\r\x1b[K") > shown.rfind(b" %\x1b[K"), (command, shown)
+        if what == "hint_aware":  # which takes longer than until the next is due
+            assert what.encode() in bars, shown
+    assert "\x1b" not in works(*replay)
+
+
 def check_plan(folder):
     step, table, out = folder / "step.trace", folder / "curve.csv", folder / "out.json"
     write_step(step)
@@ -219,6 +354,8 @@ def check_plan(folder):
     assert seconds(needed["lru"][0] + 0.001) / seconds(2) < 1.25, needed
 
     assert float(rows[0]["price"]) > 0
+    check_cheapest(step)
+    check_default_devices(folder, step)
     several = "hint_aware:mode=LM,prefetch=off"
     works("plan", step, "--tiers", "dram;optane", "--points", 2, "--policy", several, "--csv", table)
     assert {r["policy"] for r in csv.DictReader(table.open())} == {several}, table.read_text()
@@ -285,6 +422,7 @@ def check_probe(folder):
     check_whole(file, "probe", "--tiers", "dram:32MiB", "-o")
 
 
-for check in (check_replay, check_rows, check_machine_files, check_plan, check_plot, check_probe):
+for check in (check_replay, check_rows, check_same_bytes, check_machine_files, check_limits, check_plan, check_plot,
+              check_progress, check_probe):  # fmt: skip
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         check(Path(name))

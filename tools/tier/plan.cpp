@@ -4,12 +4,13 @@
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
 #include <tier/runtime/policies.hpp>
-#include <tier/trace/files.hpp>
 #include <tier/trace/summary.hpp>
+#include <tier/trace/trace.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,15 +19,18 @@
 #include <vector>
 
 #include "plot/plot.hpp"
+#include "progress.hpp"
 #include "row_options.hpp"
 #include "simulated_tiers.hpp"
 #include "slow_down_curve.hpp"
+#include "trace_input.hpp"
 
 namespace tier::tool {
 namespace {
 
 struct Arguments {
-  std::string trace, tiers, machine, csv, svg;
+  TraceInput in;
+  std::string tiers, machine, csv, svg;
   std::vector<std::string> policies, prices;
   double budget = 0.1;
   unsigned points = 16;
@@ -88,11 +92,12 @@ class Planner {
  public:
   explicit Planner(const Arguments& arguments)
       : arguments_{arguments},
-        devices_{parse_devices(arguments.tiers)},
+        trace_{read(arguments.in, progress_)},
+        peak_{trace::summarise(trace_, arguments.in.path).peak},
+        chosen_{arguments.tiers.empty() ? two_devices(trace_, arguments.machine) : ChosenDevices{}},
+        devices_{arguments.tiers.empty() ? chosen_.names : parse_devices(arguments.tiers)},
         machine_{machine_for(arguments.machine, devices_)},
-        prices_{parse_prices(arguments.prices, machine_)},
-        trace_{trace::read_file(arguments.trace)},
-        peak_{trace::summarise(trace_, arguments.trace).peak} {
+        prices_{parse_prices(arguments.prices, machine_)} {
     if (devices_.size() != 2)
       throw ConfigError{"a plan is for two tiers, as \"dram;optane\"", arguments.tiers, 0};
     std::ranges::stable_sort(devices_, is_faster,
@@ -102,6 +107,7 @@ class Planner {
   void run() {
     if (!arguments_.svg.empty()) require_gnuplot(arguments_.svg);
     for (const auto& policy : arguments_.policies) plans_.push_back(plan(policy));
+    progress_.clear();
     print();
     warn_of_missing_rows(trace_);
     if (!arguments_.csv.empty()) write_csv();
@@ -109,7 +115,14 @@ class Planner {
   }
 
  private:
-  [[nodiscard]] double seconds(const std::string& policy, Bytes fast) const {
+  /// A bar of its own for each policy. How many replays bisection takes is not known: at most these.
+  void show(const std::string& policy, std::uint64_t kernel, unsigned passes) {
+    constexpr unsigned bisection = 8;
+    const double of_replay =
+        static_cast<double>(kernel + 1) / (static_cast<double>(trace_.kernels().size()) * passes);
+    progress_.show(policy, std::min(1.0, (replays_ + of_replay) / (1 + arguments_.points + bisection)));
+  }
+  [[nodiscard]] double seconds(const std::string& policy, Bytes fast) {
     const auto make = [&](const FutureUses& future) {
       return policy == "belady" ? make_belady(future) : make_policy(policy);
     };
@@ -117,9 +130,15 @@ class Planner {
                                                    {devices_[1], Bytes{4 * peak_.count}}};
     replay::Options options{.asynchronous = !arguments_.synchronous};
     set_rows(arguments_.rows, policy, options);
-    return replay::run(trace_, machine_, tiers, make, options).seconds;
+    options.after_kernel = [&](std::uint64_t kernel, const Manager&) {
+      show(policy, kernel, options.passes);
+    };
+    const double taken = replay::run(trace_, machine_, tiers, make, options).seconds;
+    ++replays_;
+    return taken;
   }
-  [[nodiscard]] Plan plan(const std::string& policy) const {
+  [[nodiscard]] Plan plan(const std::string& policy) {
+    replays_ = 0;
     const double all_fast = seconds(policy, Bytes{2 * peak_.count + (1 << 20)});
     const SlowDownOf slow_down = [&](Bytes fast) -> std::optional<double> {
       if (fast.count == 0) return std::nullopt;
@@ -143,13 +162,14 @@ class Planner {
            static_cast<double>(slow) / 1e9 * b->second;
   }
   void print() const {
+    if (!chosen_.why.empty())
+      fmt::print("for {};{}, {}: --tiers names others\n", devices_[0], devices_[1], chosen_.why);
     fmt::print(
         "{}: {:.2f} GB alive at the peak; on machine {}, {} within {:.3g} % of the time with all in {}\n\n",
-        arguments_.trace, static_cast<double>(peak_.count) / 1e9, machine_.name, devices_[0],
+        arguments_.in.path, static_cast<double>(peak_.count) / 1e9, machine_.name, devices_[0],
         100 * arguments_.budget, devices_[0]);
     fmt::print("{:<28}{:>12}{:>10}{:>12}", "policy", "GB needed", "% of peak", "slow-down");
     fmt::print("{}\n", prices_.empty() ? "" : fmt::format("{:>12}{:>14}", "price", "of all fast"));
-    const Plan* cheapest = nullptr;
     for (const auto& p : plans_) {
       if (!p.least) continue;
       const auto fast = std::min(p.least->fast, peak_);
@@ -158,7 +178,6 @@ class Planner {
                  p.least->slow_down);
       if (const auto cost = price(fast)) fmt::print("{:>12.2f}{:>14.2f}", *cost, *cost / *price(peak_));
       fmt::print("\n");
-      if (cheapest == nullptr || p.least->fast < cheapest->least->fast) cheapest = &p;
     }
     fmt::print("\n{:>12}", "GB");
     for (const auto& p : plans_) fmt::print("{:>24}", p.policy);
@@ -168,10 +187,26 @@ class Planner {
       for (const auto& s : slow_downs) fmt::print("{:>24}", s ? fmt::format("{:.3f}", *s) : "does not fit");
       fmt::print("\n");
     }
-    if (cheapest != nullptr && !prices_.empty() && price(cheapest->least->fast))
-      fmt::print("\ncheapest: {:.2f} GB of {} and the rest in {}, by {}, for {:.2f}\n",
-                 static_cast<double>(std::min(cheapest->least->fast, peak_).count) / 1e9, devices_[0],
-                 devices_[1], cheapest->policy, *price(cheapest->least->fast));
+    print_cheapest();
+  }
+  /// Of what keeps within the budget: the price goes straight from the least fast memory to all.
+  void print_cheapest() const {
+    const auto all_fast = price(peak_);
+    if (!all_fast) return;
+    const Plan* cheapest = nullptr;  // all in fast memory
+    double least = *all_fast;
+    for (const auto& p : plans_)
+      if (p.least && *price(p.least->fast) < least) {
+        cheapest = &p;
+        least = *price(p.least->fast);
+      }
+    const auto what =
+        cheapest == nullptr
+            ? fmt::format("all in {}", devices_[0])
+            : fmt::format("{:.2f} GB of {} and the rest in {}, by {}",
+                          static_cast<double>(std::min(cheapest->least->fast, peak_).count) / 1e9,
+                          devices_[0], devices_[1], cheapest->policy);
+    fmt::print("\ncheapest: {}, for {:.2f}\n", what, least);
   }
   /// Of all curves, by fast memory, the most first.
   [[nodiscard]] std::map<std::uint64_t, std::vector<std::optional<double>>, std::greater<>> rows() const {
@@ -212,11 +247,14 @@ class Planner {
   }
 
   const Arguments& arguments_;
+  Progress progress_;
+  trace::Trace trace_;
+  Bytes peak_;
+  ChosenDevices chosen_;
   std::vector<std::string> devices_;
   replay::Machine machine_;
   std::map<std::string, double> prices_;
-  trace::Trace trace_;
-  Bytes peak_;
+  unsigned replays_ = 0;  // of the policy at hand
   std::vector<Plan> plans_;
 };
 
@@ -226,10 +264,11 @@ void add_plan(CLI::App& app) {
   auto* const command =
       app.add_subcommand("plan", "How much fast memory a program needs, by replays of its trace");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("TRACE", arguments->trace, "As written by tier-train --record-only, or recorded")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--tiers", arguments->tiers, "Two devices of the machine, as dram;optane")->required();
+  add_trace_input(*command, arguments->in, "TRACE");
+  command->add_option(
+      "--tiers", arguments->tiers,
+      "Two devices of the machine, as dram;optane [the recording's first two, if they are known; else "
+      "those of --machine, or dram;optane]");
   command
       ->add_option_function<std::string>(
           "--budget", [arguments](const std::string& text) { arguments->budget = parse_budget(text); },
@@ -240,9 +279,10 @@ void add_plan(CLI::App& app) {
       ->add_option("--policy", arguments->policies, "A policy with its options; may be given several times")
       ->capture_default_str();
   command
-      ->add_option(
-          "--machine", arguments->machine,
-          "By name, or a file of `tier probe`; default: the first that is known to have these devices")
+      ->add_option("--machine", arguments->machine,
+                   "By name, or a file of `tier probe`; default: the first that is known to have these "
+                   "devices, or one "
+                   "put together of those that have them")
       ->type_name("NAME|FILE");
   command->add_flag("--sync", arguments->synchronous, "Without copies in the background");
   add_row_options(*command, arguments->rows);
@@ -255,6 +295,7 @@ void add_plan(CLI::App& app) {
       ->type_name("FILE");
   command->footer(
       "Examples:\n"
+      "  tier plan run.tt --budget 10%\n"
       "  tier plan step.trace --tiers \"dram;optane\" --price dram=16.61 --price optane=7.85\n"
       "  tier plan step.trace --tiers \"ddr5;cxl\" --budget 5% --policy hint_aware --policy lru --csv "
       "curve.csv --svg curve.svg");

@@ -8,11 +8,12 @@
 #include <tier/replay/replay.hpp>
 #include <tier/replay/two_level.hpp>
 #include <tier/runtime/policies.hpp>
-#include <tier/trace/files.hpp>
+#include <tier/trace/trace.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,14 +21,17 @@
 #include <utility>
 #include <vector>
 
+#include "progress.hpp"
 #include "row_options.hpp"
 #include "simulated_tiers.hpp"
+#include "trace_input.hpp"
 
 namespace tier::tool {
 namespace {
 
 struct Arguments {
-  std::string trace, tiers, machine, mode, json;
+  TraceInput in;
+  std::string tiers, machine, mode, json;
   std::vector<std::string> policies{"hint_aware"};
   bool policies_given = false;
   std::optional<unsigned> iterations;
@@ -49,6 +53,8 @@ std::string with_mode(const std::string& policy, const std::string& mode) {
   spec.options.insert(spec.options.begin(), {"mode", mode});
   return to_string(spec);
 }
+
+const std::string knows_the_future = "belady";
 
 double GB(double bytes) { return bytes / 1e9; }
 
@@ -73,15 +79,23 @@ void print_rows(const std::vector<Run>& runs) {
                  r.rows->in_place, r.rows->read, r.rows->written, r.rows->waiting);
 }
 
-void print(const std::vector<Run>& runs) {
-  fmt::print("{:<28}{:>6}{:>11}{:>11}{:>11}{:>8}{:>11}{:>10}{:>7}{:>7}{:>7}\n", "policy", "mode", "seconds",
-             "compute", "waiting", "bound", "evictions", "peak GB", "frag", "in %", "out %");
+/// Its time as a multiple of another; a dash where there is none.
+std::string multiple(double seconds, std::optional<double> of) {
+  if (!of) return "-";
+  return fmt::format("{:.2f}x", *of > 0 ? seconds / *of : 1.0);
+}
+
+void print(const std::vector<Run>& runs, std::optional<double> belady) {
+  fmt::print("{:<28}{:>6}{:>11}{:>11}{:>11}{:>11}{:>9}{:>9}{:>11}{:>10}{:>7}{:>7}{:>7}\n", "policy", "mode",
+             "seconds", "compute", "waiting", "moving", "bound", "belady", "evictions", "peak GB", "frag",
+             "in %", "out %");
   for (const auto& [policy, mode, r] : runs)
-    fmt::print("{:<28}{:>6}{:>11.4g}{:>11.4g}{:>11.4g}{:>7.2f}x{:>11.0f}{:>10.1f}{:>7.2f}{:>7.1f}{:>7.1f}\n",
-               policy, mode, r.seconds, r.compute, r.waiting,
-               r.lower_bound > 0 ? r.seconds / r.lower_bound : 1.0, r.evictions,
-               GB(static_cast<double>(r.peak.count)), r.fragmentation, 100 * r.inputs_fast_share,
-               100 * r.outputs_fast_share);
+    fmt::print(
+        "{:<28}{:>6}{:>11.4g}{:>11.4g}{:>11.4g}{:>11.4g}{:>9}{:>9}{:>11.0f}{:>10.1f}{:>7.2f}{:>7.1f}{:>7.1f}"
+        "\n",
+        policy, mode, r.seconds, r.compute, r.waiting, r.moving, multiple(r.seconds, r.lower_bound),
+        multiple(r.seconds, belady), r.evictions, GB(static_cast<double>(r.peak.count)), r.fragmentation,
+        100 * r.inputs_fast_share, 100 * r.outputs_fast_share);
   fmt::print("\n{:<28}{:>6}  {:<12}{:>14}{:>14}{:>18}{:>18}\n", "policy", "mode", "tier", "GB read",
              "GB written", "by kernels, read", "written");
   for (const auto& [policy, mode, r] : runs)
@@ -94,7 +108,7 @@ void print(const std::vector<Run>& runs) {
     if (r.cache) print(*r.cache);
 }
 
-nlohmann::ordered_json to_json(const Run& run) {
+nlohmann::ordered_json to_json(const Run& run, std::optional<double> belady) {
   const auto& r = run.result;
   nlohmann::ordered_json json{{"policy", run.policy}, {"mode", run.mode}};
   json["seconds"] = r.seconds;
@@ -111,6 +125,7 @@ nlohmann::ordered_json to_json(const Run& run) {
   json["peak_bytes"] = r.peak.count;
   json["fragmentation"] = r.fragmentation;
   json["lower_bound_s"] = r.lower_bound;
+  if (belady) json["belady_s"] = *belady;
   json["inputs_fast_share"] = r.inputs_fast_share;
   json["outputs_fast_share"] = r.outputs_fast_share;
   if (r.rows)
@@ -124,25 +139,38 @@ nlohmann::ordered_json to_json(const Run& run) {
   return json;
 }
 
-void write(const std::vector<Run>& runs, const std::string& path) {
+void write(const std::vector<Run>& runs, std::optional<double> belady, const std::string& path) {
   auto json = nlohmann::ordered_json{{"runs", nlohmann::ordered_json::array()}};
-  for (const auto& run : runs) json["runs"].push_back(to_json(run));
+  for (const auto& run : runs) json["runs"].push_back(to_json(run, belady));
   write_file(path, json.dump(2) + '\n');
 }
 
 bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }
 
-/// A mode that is for none of the policies.
+void note(const std::string& text) { fmt::print(stderr, "tier: {}\n", text); }
+
+/// \return  what of a command line goes unused there; empty: nothing
+std::string unused_by_hardware(const Arguments& arguments) {
+  std::string names;
+  const auto add = [&](bool given, const char* name) {
+    if (given) names.append(names.empty() ? "" : ", ").append(name);
+  };
+  add(arguments.policies_given, "--policy");
+  add(arguments.asynchronous, "--async");
+  add(arguments.compact, "--compact");
+  add(!arguments.rows.policy.empty(), "--row-policy");
+  add(arguments.rows.lookahead > 0, "--lookahead");
+  add(!arguments.tables.empty(), "--tables");
+  return names;
+}
+
+/// Says so where a mode changes nothing of some of what was asked for.
 void check_mode(const Arguments& arguments) {
   if (arguments.mode.empty()) return;
   if (is_two_level(arguments.mode)) {
-    if (arguments.policies_given)
-      throw ConfigError{"mode " + arguments.mode +
-                        " is a cache in hardware: no policy decides there; leave out --policy"};
-    if (arguments.asynchronous || arguments.compact)
-      throw ConfigError{"mode " + arguments.mode +
-                        " is a cache in hardware: nobody copies or compacts anything there; leave "
-                        "out --async and --compact"};
+    if (const auto unused = unused_by_hardware(arguments); !unused.empty())
+      note("mode " + arguments.mode +
+           " is a cache in hardware, where no policy decides, and nobody copies: without " + unused);
     return;
   }
   bool has_hint_aware = false;
@@ -155,52 +183,90 @@ void check_mode(const Arguments& arguments) {
                         " out"};
   }
   if (!has_hint_aware)
-    throw ConfigError{"mode " + arguments.mode + " is hint_aware's, and no --policy is that"};
+    note("mode " + arguments.mode + " is hint_aware's: without it, since no --policy is that");
 }
 
-/// Hardware decides there.
-Run run_two_level(const Arguments& arguments, const trace::Trace& trace, const replay::Machine& machine,
-                  const std::vector<replay::SimulatedTier>& tiers) {
-  replay::TwoLevelOptions options{.frees_early = arguments.mode == "2LM_M"};
-  if (arguments.iterations) options.passes = *arguments.iterations;
-  return {"none", arguments.mode, replay::run_two_level(trace, machine, tiers, options)};
-}
+/// Replays one trace, several times over.
+class Replayer {
+ public:
+  Replayer(const Arguments& arguments, Progress& progress)
+      : arguments_{arguments},
+        progress_{progress},
+        tiers_{parse_simulated_tiers(arguments.tiers)},
+        machine_{machine_for(arguments.machine, tiers_)},
+        trace_{read(arguments.in, progress)} {}
 
-std::vector<Run> run_policies(const Arguments& arguments, const trace::Trace& trace,
-                              const replay::Machine& machine,
-                              const std::vector<replay::SimulatedTier>& tiers) {
-  replay::Options options;
-  if (arguments.iterations) options.passes = *arguments.iterations;
-  options.asynchronous = arguments.asynchronous;
-  options.compacts_after_steps = arguments.compact;
-  if (!arguments.tables.empty()) options.row_memory = parse_bytes(arguments.tables);
-  std::vector<Run> runs;
-  for (const auto& policy : arguments.policies) {
-    const auto spec = with_mode(policy, arguments.mode);
-    const auto make = [&](const FutureUses& future) {
-      return spec == "belady" ? make_belady(future) : make_policy(spec);
-    };
-    const bool has_mode = spec != policy;
-    set_rows(arguments.rows, policy, options);
-    options.copies_new_objects = has_mode && arguments.mode == "0";
-    runs.push_back(
-        {policy, has_mode ? arguments.mode : "", replay::run(trace, machine, tiers, make, options)});
+  [[nodiscard]] const trace::Trace& trace() const noexcept { return trace_; }
+  [[nodiscard]] const replay::Machine& machine() const noexcept { return machine_; }
+  /// Hardware decides there.
+  Run run_two_level();
+  Run run_policy(const std::string& policy);
+
+ private:
+  /// A bar of its own for each run.
+  void show(const std::string& policy, std::uint64_t kernel, unsigned passes) {
+    const auto all = static_cast<double>(trace_.kernels().size()) * passes;
+    progress_.show(policy, static_cast<double>(kernel + 1) / all);
   }
-  return runs;
+
+  const Arguments& arguments_;
+  Progress& progress_;
+  std::vector<replay::SimulatedTier> tiers_;
+  replay::Machine machine_;
+  trace::Trace trace_;
+};
+
+Run Replayer::run_two_level() {
+  replay::TwoLevelOptions options{.frees_early = arguments_.mode == "2LM_M"};
+  if (arguments_.iterations) options.passes = *arguments_.iterations;
+  options.after_kernel = [&](std::uint64_t kernel, double, Bytes) {
+    show(arguments_.mode, kernel, options.passes);
+  };
+  return {"none", arguments_.mode, replay::run_two_level(trace_, machine_, tiers_, options)};
+}
+
+Run Replayer::run_policy(const std::string& policy) {
+  replay::Options options;
+  if (arguments_.iterations) options.passes = *arguments_.iterations;
+  options.asynchronous = arguments_.asynchronous;
+  options.compacts_after_steps = arguments_.compact;
+  if (!arguments_.tables.empty()) options.row_memory = parse_bytes(arguments_.tables);
+  const auto spec = with_mode(policy, arguments_.mode);
+  const auto make = [&](const FutureUses& future) {
+    return spec == knows_the_future ? make_belady(future) : make_policy(spec);
+  };
+  const bool has_mode = spec != policy;
+  set_rows(arguments_.rows, policy, options);
+  options.copies_new_objects = has_mode && arguments_.mode == "0";
+  options.after_kernel = [&](std::uint64_t kernel, const Manager&) { show(policy, kernel, options.passes); };
+  return {policy, has_mode ? arguments_.mode : "", replay::run(trace_, machine_, tiers_, make, options)};
+}
+
+/// Seconds under the policy that knows the future; none where there is no room for what it wants.
+std::optional<double> seconds_of_belady(const std::vector<Run>& runs, Replayer& replayer) try {
+  const auto has_it = std::ranges::find(runs, knows_the_future, &Run::policy);
+  return (has_it != runs.end() ? *has_it : replayer.run_policy(knows_the_future)).result.seconds;
+} catch (const OutOfTierMemory&) {
+  return {};
 }
 
 void replay_all(const Arguments& arguments) {
   check_mode(arguments);
-  const auto tiers = parse_simulated_tiers(arguments.tiers);
-  const auto machine = machine_for(arguments.machine, tiers);
-  const auto trace = trace::read_file(arguments.trace);
-  const auto runs = is_two_level(arguments.mode)
-                        ? std::vector<Run>{run_two_level(arguments, trace, machine, tiers)}
-                        : run_policies(arguments, trace, machine, tiers);
-  fmt::print("{} on machine {}, per iteration\n\n", arguments.trace, machine.name);
-  print(runs);
-  if (!is_two_level(arguments.mode)) warn_of_missing_rows(trace);
-  if (!arguments.json.empty()) write(runs, arguments.json);
+  Progress progress;
+  Replayer replayer{arguments, progress};
+  std::vector<Run> runs;
+  std::optional<double> belady;
+  if (is_two_level(arguments.mode)) {
+    runs.push_back(replayer.run_two_level());
+  } else {
+    for (const auto& policy : arguments.policies) runs.push_back(replayer.run_policy(policy));
+    belady = seconds_of_belady(runs, replayer);
+  }
+  progress.clear();
+  fmt::print("{} on machine {}, per iteration\n\n", arguments.in.path, replayer.machine().name);
+  print(runs, belady);
+  if (!is_two_level(arguments.mode)) warn_of_missing_rows(replayer.trace());
+  if (!arguments.json.empty()) write(runs, belady, arguments.json);
 }
 
 }  // namespace
@@ -209,9 +275,7 @@ void add_replay(CLI::App& app) {
   auto* const command =
       app.add_subcommand("replay", "Runs a trace again, on simulated tiers under other policies");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("TRACE", arguments->trace, "As written by tier-train --record-only, or recorded")
-      ->required()
-      ->type_name("FILE");
+  add_trace_input(*command, arguments->in, "TRACE");
   command
       ->add_option("--tiers", arguments->tiers,
                    "Devices of the machine with their sizes, as dram:180GB;optane:1300GB")
@@ -223,12 +287,13 @@ void add_replay(CLI::App& app) {
       ->add_option(
           "--mode", arguments->mode,
           "Of CachedArrays, for those policies that are hint_aware; or 2LM_0, 2LM_M: fast memory as a "
-          "cache in hardware, without or with early freeing, instead of a policy")
+          "cache in hardware, without or with early freeing, instead of policies")
       ->check(CLI::IsMember({"0", "L", "LM", "LMP", "2LM_0", "2LM_M"}));
   command
-      ->add_option(
-          "--machine", arguments->machine,
-          "By name, or a file of `tier probe`; default: the first that is known to have these devices")
+      ->add_option("--machine", arguments->machine,
+                   "By name, or a file of `tier probe`; default: the first that is known to have these "
+                   "devices, or one "
+                   "put together of those that have them")
       ->type_name("NAME|FILE");
   command
       ->add_option("--iterations", arguments->iterations,

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "report.hpp"
 
-#include <unistd.h>
 #include <tier/core/output_file.hpp>
-#include <tier/trace/files.hpp>
 
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "progress.hpp"
 #include "report/analysis.hpp"
 #include "report/page.hpp"
 #include "report/perfetto.hpp"
@@ -21,25 +19,6 @@ namespace {
 struct Arguments {
   TraceInput in;
   std::string page, perfetto;
-};
-
-/// What is being done, on a terminal; nothing remains of it.
-class Progress {
- public:
-  Progress() : terminal_{::isatty(STDERR_FILENO) == 1} {}
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  ~Progress() {
-    if (terminal_) std::fputs("\r\x1b[K", stderr);
-  }
-  void say(const std::string& what) const {
-    if (!terminal_) return;
-    std::fprintf(stderr, "\r%s ...\x1b[K", what.c_str());
-    std::fflush(stderr);
-  }
-
- private:
-  bool terminal_;
 };
 
 void write_page(const trace::Trace& trace, const Arguments& arguments) {
@@ -54,15 +33,14 @@ void write_perfetto(const trace::Trace& trace, const Arguments& arguments) {
 }
 
 void run(const Arguments& arguments) {
-  const Progress progress;
-  progress.say("reading " + arguments.in.path);
-  const auto trace = trace::read_file(arguments.in.path, arguments.in.limits);
+  Progress progress;
+  const auto trace = read(arguments.in, progress);
   if (!arguments.page.empty()) {
-    progress.say("writing " + arguments.page);
+    progress.say("writing " + arguments.page + " ...");
     write_page(trace, arguments);
   }
   if (!arguments.perfetto.empty()) {
-    progress.say("writing " + arguments.perfetto);
+    progress.say("writing " + arguments.perfetto + " ...");
     write_perfetto(trace, arguments);
   }
 }

@@ -2,9 +2,15 @@
 #include "simulated_tiers.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/memory/tiers.hpp>
 #include <tier/replay/machine_file.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "report/tiers.hpp"
 
 namespace tier::tool {
 namespace {
@@ -17,12 +23,89 @@ std::string joined(const std::vector<std::string_view>& names) {
   return text;
 }
 
+/// As a tier of that model has it; kernels, copies and movers are not told apart.
+replay::Device device_of(std::string_view name, const TierModel& model) {
+  const double read = model.read_bytes_per_second, write = model.write_bytes_per_second;
+  return {.name = std::string{name},
+          .source = std::string{model_source(name)},
+          .read = read,
+          .store = write,
+          .copy_read = read,
+          .copy_write = write,
+          .mover_read = read,
+          .mover_write = write,
+          .latency = model.latency,
+          .parallelism = model.parallelism,
+          .link = {},
+          .addressable = model.addressable,
+          .persistent = model.persistent};
+}
+
+/// A device that is known: of the first machine that has it, or else of the models of tiers.
+struct KnownDevice {
+  const replay::Machine* machine = nullptr;  // null: a model
+  replay::Device device;
+};
+
+std::optional<KnownDevice> find_device(const std::string& name) {
+  for (const auto each : replay::machine_names()) {
+    const auto* const machine = replay::find_machine(each);
+    if (const auto* const device = machine->find(name)) return KnownDevice{machine, *device};
+  }
+  if (const auto model = find_model(name)) return KnownDevice{nullptr, device_of(name, *model)};
+  return {};
+}
+
 std::string every_device() {
   std::vector<std::string_view> names;
+  const auto add = [&](std::string_view name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
   for (const auto machine : replay::machine_names())
-    for (const auto& device : replay::find_machine(machine)->devices)
-      if (std::ranges::find(names, device.name) == names.end()) names.emplace_back(device.name);
+    for (const auto& device : replay::find_machine(machine)->devices) add(device.name);
+  for (const auto model : model_names()) add(model);
   return joined(names);
+}
+
+std::ptrdiff_t count_in(const replay::Machine& machine, const std::vector<std::string>& devices) {
+  return std::ranges::count_if(devices, [&](const auto& d) { return machine.find(d) != nullptr; });
+}
+
+/// The machine that has most of them: of several the first.
+const replay::Machine& best_machine(const std::vector<std::string>& devices, auto&& may_be) {
+  const replay::Machine* best = nullptr;
+  for (const auto name : replay::machine_names()) {
+    const auto& machine = *replay::find_machine(name);
+    if (may_be(machine) && (best == nullptr || count_in(machine, devices) > count_in(*best, devices)))
+      best = &machine;
+  }
+  return *best;
+}
+
+/// The machine of the fastest of the devices that a machine has, and beside its own devices those of others.
+replay::Machine composed(const std::vector<std::string>& devices) {
+  std::vector<KnownDevice> known;
+  for (const auto& name : devices) {
+    auto device = find_device(name);
+    if (!device) throw ConfigError{"unknown device", name, 0, every_device()};
+    known.push_back(std::move(*device));
+  }
+  std::ranges::stable_sort(known, is_faster, [](const KnownDevice& k) { return k.device.tier_model(); });
+  const auto with_machine = std::ranges::find_if(known, [](const auto& k) { return k.machine != nullptr; });
+  auto machine = best_machine(devices, [&](const replay::Machine& m) {
+    return with_machine == known.end() || m.find(with_machine->device.name) != nullptr;
+  });
+  std::string others;
+  for (const auto& [from, device] : known) {
+    if (machine.find(device.name) != nullptr) continue;
+    machine.devices.push_back(device);
+    others += (others.empty() ? " with " : ", ") + device.name + (from != nullptr ? " of " + from->name : "");
+    if (from == nullptr) continue;
+    for (const auto& slow_down : from->slow_downs)
+      if (slow_down.device == device.name) machine.slow_downs.push_back(slow_down);
+  }
+  machine.name += others;
+  return machine;
 }
 
 }  // namespace
@@ -65,23 +148,33 @@ std::vector<std::string> parse_devices(std::string_view text) {
   return devices;
 }
 
+ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine) {
+  std::optional<replay::Machine> named;
+  if (!machine.empty()) named = machine_for(machine, std::vector<std::string>{});
+  const auto is_known = [&](const std::string& device) {
+    return named ? named->find(device) != nullptr : find_device(device).has_value();
+  };
+  const report::Tiers recorded{trace};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < 2 && i < recorded.count() && recorded.ranked(); ++i) {
+    const auto& full = recorded.all()[i].name;
+    // Of `emulated:cxl` a machine that was probed has that name; others know `cxl`.
+    for (const auto& name : {full, full.substr(full.find(':') + 1)})
+      if (names.size() == i && is_known(name)) names.push_back(name);
+  }
+  if (names.size() == 2 && names[0] != names[1]) return {names, "which the recording has"};
+  if (named && named->devices.size() >= 2)
+    return {{named->devices[0].name, named->devices[1].name}, "which machine " + named->name + " has"};
+  return {{"dram", "optane"}, "since the trace names no two that are known"};
+}
+
 replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices) {
   if (name.find('/') != std::string::npos || name.ends_with(".json")) return replay::read_machine(name);
   if (!name.empty()) {
     if (const auto* const machine = replay::find_machine(name)) return *machine;
     throw ConfigError{"unknown machine", name, 0, joined(replay::machine_names()) + ", or a file"};
   }
-  for (const auto each : replay::machine_names()) {
-    const auto& machine = *replay::find_machine(each);
-    if (std::ranges::all_of(devices, [&](const auto& d) { return machine.find(d) != nullptr; }))
-      return machine;
-  }
-  for (const auto& d : devices) {
-    const auto has = [&](std::string_view each) { return replay::find_machine(each)->find(d) != nullptr; };
-    if (std::ranges::none_of(replay::machine_names(), has))
-      throw ConfigError{"unknown device", d, 0, every_device()};
-  }
-  throw ConfigError{"no machine that is known has all of these devices; name one with --machine"};
+  return composed(devices);
 }
 
 replay::Machine machine_for(const std::string& name, const std::vector<replay::SimulatedTier>& tiers) {

@@ -3,6 +3,7 @@
 /// \file  The tiers and the machine that a replay is given, as text.
 #include <tier/replay/machine.hpp>
 #include <tier/replay/replay.hpp>
+#include <tier/trace/trace.hpp>
 
 #include <string>
 #include <string_view>
@@ -17,8 +18,19 @@ namespace tier::tool {
 /// `dram;optane`: devices without sizes.
 [[nodiscard]] std::vector<std::string> parse_devices(std::string_view text);
 
+struct ChosenDevices {
+  std::vector<std::string> names;
+  std::string why;
+};
+
+/// Two devices, where nobody names any.
+/// \param machine  as `machine_for` has it; empty: none is asked for
+/// \return         the fastest two tiers of a recording, if they are known (of that machine); else the machine's first two, or
+///                 dram and optane
+[[nodiscard]] ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine);
+
 /// \param name  of a built-in machine, or of a file, with a slash or ending in .json; empty: the first built-in one that has all
-///               of the devices
+///               of the devices, or else that of the fastest of them with devices of others, and of the models of tiers, beside it
 /// \throws      `ConfigError` naming what there is, and as `read_machine`
 [[nodiscard]] replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices);
 [[nodiscard]] replay::Machine machine_for(const std::string& name,

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "progress.hpp"
 #include "trace_input.hpp"
 
 namespace tier::tool {
@@ -26,7 +27,9 @@ struct Arguments {
 
 void check(const Arguments& arguments) {
   const auto& path = arguments.in.path;
-  const auto trace = trace::read_file(path, arguments.in.limits);
+  Progress progress;
+  const auto trace = read(arguments.in, progress);
+  progress.clear();
   const auto all = trace::summarise(trace, path);
   std::printf("%s: a trace that keeps every rule\n", path.c_str());
   if (trace.header(trace::unfinished_key))
@@ -46,8 +49,10 @@ void check(const Arguments& arguments) {
 
 void convert(const Arguments& arguments) {
   const auto form = arguments.form.value_or(trace::form_of(arguments.out));
-  trace::write_file(trace::read_file(arguments.in.path, arguments.in.limits), arguments.out, form,
-                    trace::packing_of(arguments.out));
+  Progress progress;
+  const auto trace = read(arguments.in, progress);
+  progress.say("writing " + arguments.out + " ...");
+  trace::write_file(trace, arguments.out, form, trace::packing_of(arguments.out));
 }
 
 void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {

@@ -2,6 +2,11 @@
 #include "trace_input.hpp"
 
 #include <tier/core/bytes.hpp>
+#include <tier/trace/files.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 namespace tier::tool {
 namespace {
@@ -26,6 +31,16 @@ void add_trace_input(CLI::App& command, TraceInput& input, const std::string& na
   add_limit(command, "--max-line", input.limits.line, "a line or block longer");
   add_limit(command, "--max-text", input.limits.text, "a trace that unpacks to more");
   add_limit(command, "--max-memory", input.limits.memory, "a trace that takes more memory");
+}
+
+trace::Trace read(const TraceInput& input, Progress& progress) {
+  std::error_code unknown;  // of a pipe
+  const auto size = std::filesystem::file_size(input.path, unknown);
+  return trace::read_file(input.path, input.limits, [&](std::uint64_t taken) {
+    // A file that grows has more than it had.
+    if (!unknown && size > 0)
+      progress.show("reading", std::min(1.0, static_cast<double>(taken) / static_cast<double>(size)));
+  });
 }
 
 }  // namespace tier::tool

@@ -2,9 +2,12 @@
 #pragma once
 /// \file  The options of commands that read a trace.
 #include <tier/trace/text.hpp>
+#include <tier/trace/trace.hpp>
 
 #include <CLI/CLI.hpp>
 #include <string>
+
+#include "progress.hpp"
 
 namespace tier::tool {
 
@@ -16,5 +19,8 @@ struct TraceInput {
 /// Adds the file and the limits of what may be taken in.
 /// \param input  outlives the parsing   \param name  of the file in the help
 void add_trace_input(CLI::App& command, TraceInput& input, const std::string& name);
+
+/// \throws  as `trace::read_file`
+[[nodiscard]] trace::Trace read(const TraceInput& input, Progress& progress);
 
 }  // namespace tier::tool

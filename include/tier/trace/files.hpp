@@ -6,6 +6,7 @@
 #include <tier/trace/trace.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -21,9 +22,13 @@ enum class Form : std::uint8_t { Text, Binary };
 /// By the end of a file's name, before that of its packing: .tt is binary.
 [[nodiscard]] TIER_EXPORT Form form_of(std::string_view path) noexcept;
 
+/// Called while a file is read, with the bytes that have been taken from it.
+using ReadProgress = std::function<void(std::uint64_t taken)>;
+
 /// `read_text` or `read_binary` of a file, by its first bytes.
 /// \throws  also `TierError`, naming the call and the path, if the file cannot be opened or read
-[[nodiscard]] TIER_EXPORT Trace read_file(const std::string& path, const ReadLimits& limits = {});
+[[nodiscard]] TIER_EXPORT Trace read_file(const std::string& path, const ReadLimits& limits = {},
+                                          const ReadProgress& progress = {});
 
 /// `write_text` to a file, as a whole or not at all: it is written beside its place, then moved there. Where there is a
 /// pipe or a device in that place, it is written into.

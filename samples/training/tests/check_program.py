@@ -243,6 +243,13 @@ def check_record_only():
         done = run("lstm", "--steps", "8", "--record-only", f"{folder}/none/trace")
         assert done.returncode == 1 and done.stderr.startswith(f'tier-train: open of "{folder}/none/trace": '), done
         assert os.listdir(folder) == [file.name], os.listdir(folder)
+        # A network's name alone: the file is named after it.
+        done = subprocess.run([PROGRAM, "--record-only", "vgg416", "--batch", "256"], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0 and done.stdout.endswith("written to vgg416_b256.trace\n"), done
+        assert Path(folder, "vgg416_b256.trace").read_text().splitlines() == lines
+        done = run("vgg416", "--batch", "256", "--record-only", f"{folder}/vgg416")
+        assert done.returncode == 0 and Path(folder, "vgg416").exists(), done
+    check_refused("network is required", "--record-only", "step.trace")
 
 
 def check_refused(message, *arguments):

@@ -40,7 +40,7 @@ struct Run {
 struct LargeRun {
   Workload workload;
   Bytes peak;
-  replay::Result two_level, first_touch, hint_aware;
+  replay::Result two_level, all_slow, first_touch, hint_aware;
 };
 
 std::vector<Workload> conventional() {
@@ -98,8 +98,12 @@ void add_large(Tasks& tasks, const Workload& workload, LargeRun& run) {
     constexpr Bytes dram{180'000'000'000};
     const auto trace = trace_of(workload, Differentiation::InPlace);
     const auto setting = setting_with(dram);
-    run = {workload, peak_of(trace), run_mode(trace, setting, "2LM_M"),
-           run_policy(trace, setting, "first_touch", false), run_mode(trace, setting, "CA_LM")};
+    run = {workload,
+           peak_of(trace),
+           run_mode(trace, setting, "2LM_M"),
+           run_policy(trace, setting, "all_slow", false),
+           run_policy(trace, setting, "first_touch", false),
+           run_mode(trace, setting, "CA_LM")};
   });
 }
 
@@ -130,14 +134,16 @@ void add_conventional_table(const std::vector<Run>& runs, Report& report) {
 
 void add_large_table(const std::vector<LargeRun>& runs, Report& report) {
   Table table{"Figure 8: the large networks, 180 GB of DRAM, times as fast as 2LM that frees early",
-              {{"network", "2LM, s", "first touch", "hint_aware:mode=LM"}}};
+              {{"network", "2LM, s", "all slow", "first touch", "hint_aware:mode=LM"}}};
   for (const auto& r : runs) {
     const double base = r.two_level.seconds;
     table.rows.push_back({r.workload.name, fmt::format("{:.0f}", base),
+                          fmt::format("{:.2f}", base / r.all_slow.seconds),
                           fmt::format("{:.2f}", base / r.first_touch.seconds),
                           fmt::format("{:.2f}", base / r.hint_aware.seconds)});
     report.more["autotm"]["large"].push_back({{"network", r.workload.name},
                                               {"two_level_s", base},
+                                              {"all_slow_s", r.all_slow.seconds},
                                               {"first_touch_s", r.first_touch.seconds},
                                               {"hint_aware_s", r.hint_aware.seconds}});
     report.footprints.push_back(

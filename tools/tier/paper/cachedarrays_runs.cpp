@@ -67,6 +67,12 @@ void add_large(Tasks& tasks, const Workload& workload, CachedArraysRuns& runs, s
       const std::lock_guard lock{mutex};
       runs.traffic[{name, mode}] = std::move(result);
     });
+  for (const auto victims : {Victims::MostRecent, Victims::Random})
+    tasks.add([trace, victims, name = workload.name, &runs, &mutex] {
+      auto result = run_with_victims(*trace, cachedarrays_setting(), victims);
+      const std::lock_guard lock{mutex};
+      runs.victims[{name, victims}] = std::move(result);
+    });
   if (workload.name != resnet) return;
   for (const bool frees_early : {false, true})
     tasks.add([trace, frees_early, &runs, &mutex] {
@@ -84,6 +90,7 @@ void add_large(Tasks& tasks, const Workload& workload, CachedArraysRuns& runs, s
 void add_sweep(Tasks& tasks, const Workload& workload, Sweep& sweep) {
   const auto trace = std::make_shared<trace::Trace>(trace_of(workload, Differentiation::Functional));
   sweep.network = workload.name;
+  sweep.peak = static_cast<double>(peak_of(*trace).count) / GB;
   constexpr std::array<std::size_t, 10> sizes{0, 10, 20, 40, 60, 80, 100, 130, 160, 200};  // GB
   sweep.points.resize(sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i)

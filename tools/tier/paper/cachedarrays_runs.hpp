@@ -23,6 +23,7 @@ struct SweepPoint {
 
 struct Sweep {
   std::string network;
+  double peak = 0;                 ///< GB
   std::vector<SweepPoint> points;  ///< from no DRAM, where all is in NVRAM, to as much as the network needs
 };
 
@@ -33,6 +34,7 @@ struct CachedArraysRuns {
   std::vector<Workload> large;                                            ///< those that were replayed
   std::map<std::string, Bytes> peaks;                                     ///< by workload
   std::map<std::pair<std::string, std::string>, replay::Result> traffic;  ///< by workload and mode
+  std::map<std::pair<std::string, Victims>, replay::Result> victims;      ///< of CA_LM, by workload
   std::map<std::string, Occupancy> occupancy;                             ///< by mode; empty without ResNet
   replay::Result small_sectors;                                           ///< of ResNet in 2LM_M, with 4 KiB
   std::vector<Sweep> sweeps;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../paper.hpp"
 #include "../colours.hpp"
+#include "../progress.hpp"
 
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
@@ -13,7 +14,6 @@
 #include <system_error>
 #include <vector>
 
-#include "common/terminal_line.hpp"
 #include "common/text_table.hpp"
 #include "papers.hpp"
 #include "plot/plot.hpp"
@@ -28,11 +28,9 @@ struct Arguments {
 };
 
 std::vector<Report> replay_papers(const Arguments& arguments) {
-  sample::TerminalLine line{stderr};
+  Progress progress;
   std::string name;
-  paper::Tasks tasks{[&](double share) {
-    if (line.due()) line.draw(sample::progress_bar(name, share));
-  }};
+  paper::Tasks tasks{[&](double share) { progress.show(name, share); }};
   std::vector<Report> reports;
   const auto wants = [&](const char* one) {
     name = one;
@@ -41,7 +39,6 @@ std::vector<Report> replay_papers(const Arguments& arguments) {
   if (wants("cachedarrays")) reports.push_back(paper::cachedarrays(tasks, arguments.network));
   if (wants("autotm")) reports.push_back(paper::autotm(tasks));
   if (wants("redl")) reports.push_back(paper::redl(tasks));
-  line.clear();
   return reports;
 }
 

@@ -33,6 +33,19 @@ constexpr PublishedDemand demand[] = {
 
 std::span<const PublishedRow> published_traffic() { return traffic; }
 std::span<const PublishedRow> published_utilisation() { return utilisation; }
+std::optional<std::array<double, modes.size()>> published_speed_ups(std::string_view network) {
+  std::array<double, modes.size()> bytes{}, speed_ups{};
+  for (const auto& row : traffic)
+    for (std::size_t m = 0; m < modes.size(); ++m)
+      if (row.network == network && row.series.starts_with("DRAM_")) bytes.at(m) += row.values.at(m);
+  for (const auto& row : utilisation) {
+    if (row.series != "DRAM" || !network.starts_with(row.network)) continue;
+    for (std::size_t m = 0; m < modes.size(); ++m)
+      speed_ups.at(m) = bytes[0] / row.values[0] / (bytes.at(m) / row.values.at(m));
+    return speed_ups;
+  }
+  return {};
+}
 std::span<const PublishedDemand> published_demand() { return demand; }
 
 }  // namespace tier::tool::paper

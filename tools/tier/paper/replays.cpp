@@ -26,6 +26,37 @@ class AllSlow final : public Policy {
   MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {no_tier, true}; }
 };
 
+/// CachedArrays' LM, but for the victims.
+class OtherVictims final : public Policy {
+ public:
+  explicit OtherVictims(Victims victims)
+      : victims_{victims}, policy_{make_policy("hint_aware:free=0,mode=LM")} {}
+
+  std::string_view name() const noexcept override { return "other_victims"; }
+  bool frees_early() const noexcept override { return policy_->frees_early(); }
+  Placement place(const AllocationEvent& event, PolicyContext& context) override {
+    return policy_->place(event, context);
+  }
+  MissDecision on_miss(const MissEvent& event, PolicyContext& context) override {
+    return policy_->on_miss(event, context);
+  }
+  std::uint64_t rank(const BlockFacts& block) const noexcept override {
+    if (victims_ == Victims::MostRecent) return ~block.last_use;
+    return (block.id + 1) * 0x9E37'79B9'7F4A'7C15;  // by its number, scattered
+  }
+  void on_hint(const HintEvent& event, PolicyContext& context) override { policy_->on_hint(event, context); }
+  void on_retire(const RetireEvent& event, PolicyContext& context) override {
+    policy_->on_retire(event, context);
+  }
+
+ private:
+  Victims victims_;
+  std::unique_ptr<Policy> policy_;
+};
+
+/// As CachedArrays ran.
+replay::Options cachedarrays_options() { return {.asynchronous = false, .compacts_after_steps = true}; }
+
 }  // namespace
 
 replay::Result run_policy(const trace::Trace& trace, const Setting& setting, const std::string& policy,
@@ -41,11 +72,17 @@ replay::Result run_mode(const trace::Trace& trace, const Setting& setting, const
   if (mode.starts_with("2LM"))
     return replay::run_two_level(trace, setting.machine, setting.tiers(), {.frees_early = mode == "2LM_M"});
   const auto letters = mode.substr(mode.find('_') + 1);
-  const replay::Options options{
-      .asynchronous = false, .compacts_after_steps = true, .copies_new_objects = letters == "0"};
+  auto options = cachedarrays_options();
+  options.copies_new_objects = letters == "0";
   return replay::run(
       trace, setting.machine, setting.tiers(),
       [&](const FutureUses&) { return make_policy("hint_aware:free=0,mode=" + letters); }, options);
+}
+
+replay::Result run_with_victims(const trace::Trace& trace, const Setting& setting, Victims victims) {
+  return replay::run(
+      trace, setting.machine, setting.tiers(),
+      [&](const FutureUses&) { return std::make_unique<OtherVictims>(victims); }, cachedarrays_options());
 }
 
 replay::Result run_all_fast(const trace::Trace& trace, const Setting& setting) {

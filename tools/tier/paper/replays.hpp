@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -30,6 +31,11 @@ struct Setting {
 /// Under a built-in policy, or `all_slow`.
 [[nodiscard]] replay::Result run_policy(const trace::Trace& trace, const Setting& setting,
                                         const std::string& policy, bool asynchronous);
+/// Whom a policy has leave first.
+enum class Victims : std::uint8_t { MostRecent, Random };
+/// As `CA_LM`, but for the victims.
+[[nodiscard]] replay::Result run_with_victims(const trace::Trace& trace, const Setting& setting,
+                                              Victims victims);
 /// With fast memory enough for all.
 [[nodiscard]] replay::Result run_all_fast(const trace::Trace& trace, const Setting& setting);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "common/terminal_line.hpp"
+#include "terminal/terminal_line.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
-namespace sample {
+namespace tier::tool {
 namespace {
 
 constexpr std::size_t bar_width = 24;
@@ -25,15 +26,17 @@ TerminalLine::TerminalLine(std::FILE* out) : out_{out}, terminal_{::isatty(::fil
 bool TerminalLine::due() const { return terminal_ && std::chrono::steady_clock::now() - drawn_ >= interval; }
 
 void TerminalLine::draw(std::string_view line) {
+  if (!terminal_) return;
   fmt::print(out_, "\r{}\x1b[K", line);
   std::fflush(out_);
+  drawn_on_ = true;
   drawn_ = std::chrono::steady_clock::now();
 }
 
 void TerminalLine::clear() {
-  if (!terminal_) return;
+  if (!std::exchange(drawn_on_, false)) return;
   fmt::print(out_, "\r\x1b[K");
   std::fflush(out_);
 }
 
-}  // namespace sample
+}  // namespace tier::tool

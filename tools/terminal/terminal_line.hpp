@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace sample {
+namespace tier::tool {
 
 /// `NAME [====    ]  50 %`
 [[nodiscard]] std::string progress_bar(std::string_view name, double share);
@@ -20,12 +20,13 @@ class TerminalLine {
   /// True at most five times a second: then compose a line and `draw` it.
   [[nodiscard]] bool due() const;
   void draw(std::string_view line);
+  /// Of what was drawn nothing remains.
   void clear();
 
  private:
   std::FILE* out_;
-  bool terminal_;
+  bool terminal_, drawn_on_ = false;
   std::chrono::steady_clock::time_point drawn_;
 };
 
-}  // namespace sample
+}  // namespace tier::tool

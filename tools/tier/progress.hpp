@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  How far a command is, on a terminal.
+#include <cstdio>
+#include <string_view>
+
+#include "terminal/terminal_line.hpp"
+
+namespace tier::tool {
+
+/// A line on stderr, where that is a terminal; nothing remains of it.
+class Progress {
+ public:
+  Progress() = default;
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { clear(); }
+
+  /// A bar, a few times a second.   \param share  that is done
+  void show(std::string_view what, double share) {
+    if (line_.due()) line_.draw(progress_bar(what, share));
+  }
+  /// Of what has no share.
+  void say(std::string_view what) { line_.draw(what); }
+  /// Before something else is printed.
+  void clear() { line_.clear(); }
+
+ private:
+  TerminalLine line_{stderr};
+};
+
+}  // namespace tier::tool
