@@ -62,6 +62,8 @@ def check_options():
     assert told.returncode == 0 and "scripts/vm-test [OPTION...] [A|B|C...]" in told.stdout, told
     for option in ("--self-check", "--shell", "--refresh", "--cache", "--timeout", "--jobs", "--preset"):
         assert option in told.stdout, option
+    targets = ended([sys.executable, vm.__file__, "--build", ".", "--targets"])
+    assert targets.stdout.split() == list(vm.PROGRAMS.values()), targets
 
 
 def check_without(sources, message):

@@ -30,8 +30,16 @@ QEMU = "usr/bin/qemu-system-x86_64"
 QEMU_MODULES = "usr/lib/x86_64-linux-gnu/qemu"
 QEMU_DATA = ("usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu")
 SAMPLE_BEGINS, SAMPLE_ENDS = "sample: begins ", "sample: has ended"  # around what init has one print
-PROGRAMS = ("tests/tier_test_hardware", "tests/tier_test_memory", "tests/exit_machine", "tools/tier", "samples/pmr_index/tier-index",
-            "samples/dlrm/tier-dlrm", "samples/training/tier-train", "bench/migrate/tier-migrate")
+PROGRAMS = {  # where each is built, and the target that builds it
+    "tests/tier_test_hardware": "tier_test_hardware",
+    "tests/tier_test_memory": "tier_test_memory",
+    "tests/exit_machine": "exit_machine",
+    "tools/tier": "tier_tool",
+    "samples/pmr_index/tier-index": "tier_index",
+    "samples/dlrm/tier-dlrm": "tier_dlrm",
+    "samples/training/tier-train": "tier_train",
+    "bench/migrate/tier-migrate": "tier_migrate",
+}
 HELD = "reboot: held"  # printed by the test that waits to be killed
 
 
@@ -286,7 +294,7 @@ def parse(words):
     parser.add_argument("--cache", type=Path, default=default_cache(), help="where packages are kept (%(default)s)")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for each boot (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="machines at once, each of two CPUs (%(default)s)")
-    parser.add_argument("--check-options", action="store_true", help="do no more than that")
+    parser.add_argument("--targets", action="store_true", help="print what has to be built, and do no more")
     arguments = parser.parse_args(words)
     unknown = [name for name in arguments.machines if name not in machines.ALL]
     if unknown:
@@ -300,7 +308,8 @@ def parse(words):
 
 def main():
     arguments = parse(sys.argv[1:])
-    if arguments.check_options:
+    if arguments.targets:
+        print(*PROGRAMS.values())
         return 0
     arguments.build = arguments.build.resolve()
     if platform.machine() != "x86_64":
