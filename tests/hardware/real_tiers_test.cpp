@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctest/doctest.h>
+#include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tier_graph.hpp>
 #include <tier/memory/tiers.hpp>
@@ -167,6 +168,22 @@ TEST_CASE("groups are the nodes from fast to slow, and a role's memory is on its
     CHECK(test::placement_of(bytes) == test::all_on(node, bytes));
   }
   if (!has_hbm) CHECK_THROWS(make_tier(tiers::role("hbm", 1_MiB)));
+}
+
+TEST_CASE("memkind's kinds have each page on their node: HBW on HBM, DAX_KMEM on memory of a device") {
+  if (!given()) return test::lacks_description();
+  bool has_hbm = false;
+  for (const auto& node : given()->nodes) {
+    const bool is_hbm = kind_of(node) == NodeKind::Hbm;
+    has_hbm = has_hbm || is_hbm;
+    if (node.at_boot && !is_hbm) continue;
+    CAPTURE(node.id);
+    const auto tier = make_tier(tiers::memkind(is_hbm ? "HBW" : "DAX_KMEM", 8_MiB));
+    const std::span bytes{tier->base(), (8_MiB).count};
+    CHECK(test::placement_of(bytes) == test::all_on(node.id, bytes));
+    CHECK(tier->description() == "memory by memkind of node " + std::to_string(node.id));
+  }
+  if (!has_hbm) CHECK_THROWS_AS(make_tier(tiers::memkind("HBW", 1_MiB)), TierError);
 }
 
 TEST_CASE(
