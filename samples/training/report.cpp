@@ -69,6 +69,7 @@ nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResu
                               {"fast_share_by_object", traffic.operands.fast_share()},
                               {"locality", locality(run.operands)},
                               {"bytes_moved", nlohmann::ordered_json(traffic.bytes_moved)},
+                              {"memory", nlohmann::ordered_json(traffic.memory)},
                               {"in_place_bytes", traffic.in_place_bytes},
                               {"stalled_s", traffic.stalled_s},
                               {"compute_s", run.compute_s},
@@ -118,6 +119,7 @@ RunResult run_from(const nlohmann::ordered_json& json) {
   run.traffic.operands = operands_from(json.at("fast_share_by_object"), json.at("fast_share"));
   for (const auto& step : json.at("locality")) run.operands.push_back(operands_from(step.at(1), step.at(2)));
   json.at("bytes_moved").get_to(run.traffic.bytes_moved);
+  json.at("memory").get_to(run.traffic.memory);
   run.traffic.in_place_bytes = json.at("in_place_bytes");
   run.traffic.stalled_s = number(json.at("stalled_s"));
   run.compute_s = number(json.at("compute_s"));

@@ -47,6 +47,7 @@ struct Operands {
 struct Traffic {
   Operands operands;
   std::map<std::string, std::uint64_t> bytes_moved{};  ///< by "FROM>TO"
+  std::map<std::string, std::uint64_t> memory{};       ///< the most in use, by tier; none on plain memory
   std::uint64_t bytes_in = 0, bytes_out = 0;           ///< of these: to fast memory, and from it
   std::uint64_t in_place_bytes = 0;                    ///< used in a slower tier
   double stalled_s = 0;

@@ -69,7 +69,10 @@ Traffic traffic_of(const tier::Statistics& statistics, const Operands& operands)
   traffic.in_place_bytes = statistics.in_place_bytes;
   traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;
   traffic.moving_s = static_cast<double>(statistics.moving_ns) * 1e-9;
-  for (const auto& tier : statistics.tiers) traffic.peak_bytes += tier.high_water.count;
+  for (const auto& tier : statistics.tiers) {
+    traffic.memory[tier.name] = tier.high_water.count;
+    traffic.peak_bytes += tier.high_water.count;
+  }
   traffic.overhead_bytes = statistics.metadata.count;
   traffic.peak_bytes += traffic.overhead_bytes;
   return traffic;

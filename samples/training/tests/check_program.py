@@ -19,6 +19,7 @@ FIELDS = {
     "slowdown": float,
     "fast_share": float,
     "bytes_moved": dict,
+    "memory": dict,
     "locality": list,
     "stalled_s": float,
     "compute_s": float,
@@ -56,7 +57,8 @@ def check_comparison(network):
             assert isinstance(each[field], (kind, int)), (field, each)
         assert each["checksum"] in done.stdout, done.stdout
     assert plain["checksum"] == tiered["checksum"] and plain["loss"] == tiered["loss"]
-    assert plain["slowdown"] == 1 and plain["bytes_moved"] == {}
+    assert plain["slowdown"] == 1 and plain["bytes_moved"] == plain["memory"] == {}
+    assert len(tiered["memory"]) == 2 and all(tiered["memory"].values()), tiered
     assert sum(tiered["bytes_moved"].values()) > plain["peak_bytes"], tiered
 
 
