@@ -30,6 +30,7 @@ PAGE = HERE.parents[2] / "docs/machines.md"
 QEMU = "usr/bin/qemu-system-x86_64"
 QEMU_MODULES = "usr/lib/x86_64-linux-gnu/qemu"
 QEMU_DATA = ("usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu")
+PLAIN = ("plain", "std")  # runs of samples without the library
 SAMPLE_BEGINS, SAMPLE_ENDS = "sample: begins ", "sample: has ended"  # around what init has one print
 PROGRAMS = {  # where each is built, and the target that builds it
     "tests/tier_test_hardware": "tier_test_hardware",
@@ -74,16 +75,22 @@ def locked(folder):
         yield
 
 
+def policies_of(build):
+    """All that the library has, by `tier info`."""
+    told = subprocess.run([build / "tools/tier", "info", "--json"], capture_output=True, text=True, check=True)
+    return json.loads(told.stdout)["policies"]
+
+
 class Emulator:
     """A machine with the files that are its disks, booted once or more."""
 
     def __init__(self, machine, folder, cache, build, limit):
-        self.machine = machine
         self.folder = folder
         self.limit = limit
         self.quiet = bool(machine.left_out)  # what it prints are failures that are meant
         with locked(cache.folder):
             self.qemu, self.linux, tools = map(cache.get, (machine.qemu, machine.linux, packages.TOOLS))
+        self.machine = machine = machine.with_policies(policies_of(build))
         self.environment = {**os.environ, "QEMU_MODULE_DIR": str(self.qemu / QEMU_MODULES)}
         machine.make_files(folder)
         guest.build(
@@ -181,16 +188,22 @@ def must_pass(outcome, what):
 
 
 def check_samples(printed):
-    """The runs of each sample, or of each of its networks, have the same checksum, and have moved bytes. `printed`: [(command, its results in JSON)]"""
+    """The runs of each sample, or of each of its networks, have the same checksum; those in tiers have used all of these,
+    and bytes of a slower one, moved or in place. `printed`: [(command, its results in JSON)]"""
     runs_of = defaultdict(list)
     for command, text in printed:
-        runs_of[command.partition(" --")[0]] += json.loads(text)["runs"]
+        runs_of[command.partition(" --")[0]] += [(command, run) for run in json.loads(text)["runs"]]
     for program, runs in runs_of.items():
-        sums = [(run["name"], run["checksum"]) for run in runs]
+        sums = [(run["name"], run["checksum"]) for _, run in runs]
         if len(sums) < 2 or len({checksum for _, checksum in sums}) != 1:
             raise Failed(f"{program}: its runs have the checksums {sums}")
-        if not any(sum(run["bytes_moved"].values()) for run in runs):
-            raise Failed(f"{program}: nothing has moved")
+        for command, run in runs:
+            if run["name"] in PLAIN:
+                continue
+            if len(run["memory"]) < 2 or not all(run["memory"].values()):
+                raise Failed(f"{command}: of its tiers it has used, in bytes, {run['memory']}")
+            if not sum(run["bytes_moved"].values()) + run.get("in_place_bytes", 0):
+                raise Failed(f"{command}: nothing has moved or was used in a slower tier")
 
 
 def lines_of_info(text):
