@@ -52,7 +52,7 @@ class Machine:
     cxl_mib: int = 0
     huge_pages: int = 8  # of 2 MiB, on each node with memory at boot
     memory_tiers: str = ""  # lists of nodes, as the kernel groups them, fastest first
-    only: str = "*"  # the source files whose tests are run, as doctest's option takes them
+    only: str = "*"  # the names of test cases that are run, as doctest's option takes them
     samples: tuple = ()  # commands whose results in JSON are compared
     left_out: frozenset = field(default_factory=frozenset)  # on purpose, although the tests are told of it
 
@@ -115,7 +115,7 @@ class Machine:
         values = {
             "pmem": "1" if self.pmem_mib else "",
             "disk": "1" if self.disk_mib else "",
-            "cxl_bytes": str(self.cxl_mib * MIB) if self.cxl_mib else "",
+            "cxl_bytes": str(self.cxl_mib * MIB) if self.cxl_mib and "cxl" not in self.left_out else "",
             "kmem": "1" if "kmem" not in self.left_out else "",
             "dax": "always" if "dax" not in self.left_out else "never",
             "huge_pages": str(self.huge_pages if "huge_pages" not in self.left_out else 0),
