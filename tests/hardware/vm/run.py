@@ -35,6 +35,7 @@ SAMPLE_BEGINS, SAMPLE_ENDS = "sample: begins ", "sample: has ended"  # around wh
 PROGRAMS = {  # where each is built, and the target that builds it
     "tests/tier_test_hardware": "tier_test_hardware",
     "tests/tier_test_memory": "tier_test_memory",
+    "tests/tier_test_manager": "tier_test_manager",
     "tests/exit_machine": "exit_machine",
     "tools/tier": "tier_tool",
     "samples/pmr_index/tier-index": "tier_index",
