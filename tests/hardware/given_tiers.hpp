@@ -3,7 +3,6 @@
 /// \file  A tier of each kind that an emulated machine has memory or disks for.
 #include <tier/memory/tiers.hpp>
 
-#include <utility>
 #include <vector>
 
 #include "hardware/machine.hpp"
@@ -17,13 +16,6 @@ inline std::vector<TierSpec> slower_tiers(Bytes size) {
           tiers::mapped(machine.fsdax, size), tiers::pmem(machine.fsdax, size),
           tiers::pmem(machine.devdax, size),  tiers::memkind(machine.fsdax, size),
           tiers::memkind("DAX_KMEM", size)};
-}
-
-/// Each of them below DRAM, and DRAM below HBM: [(fast, slow)].
-inline std::vector<std::pair<TierSpec, TierSpec>> pairs_of_tiers(Bytes fast, Bytes slow) {
-  std::vector<std::pair<TierSpec, TierSpec>> pairs{{tiers::memkind("HBW", fast), tiers::dram(slow)}};
-  for (const auto& tier : slower_tiers(slow)) pairs.emplace_back(tiers::dram(fast), tier);
-  return pairs;
 }
 
 /// Ends the test case where the machine has not all that these need.

@@ -32,6 +32,7 @@ class Offline {
          std::filesystem::directory_iterator{system + "node/node" + std::to_string(node)}) {
       const auto state = system + "memory/" + entry.path().filename().string() + "/state";
       if (!std::filesystem::exists(state)) continue;
+      CAPTURE(state);
       CHECK(test::write_to(state, "offline"));
       blocks_.push_back(state);
     }

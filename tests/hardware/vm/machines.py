@@ -150,9 +150,9 @@ def in_three_tiers():
     """On plain memory, and under every policy on HBM, DRAM and an expander: the DLRM, and a CNN on images so small that an
     emulated CPU has an iteration in seconds."""
     tiers = f"--slow node:1 --policy {EVERY_POLICY}"
-    dlrm = "tier-dlrm --tables 3 --rows 4000 --dim 16 --batch 64 --samples 300 --deterministic --json -"
+    dlrm = "tier-dlrm --tables 3 --rows 60000 --dim 16 --batch 64 --samples 300 --deterministic --json -"
     yield f"{dlrm} --run plain"
-    yield f"{dlrm} --run tiered --more hbm:2MiB {tiers}"
+    yield f"{dlrm} --run tiered --fast 5% --more hbm:2MiB {tiers}"
     train = "tier-train resnet32 --image 8 --batch 1 --short --json -"
     yield f"{train} --run plain"
     yield f"{train} --run async --fast 20% --more hbm:1MiB {tiers}"
