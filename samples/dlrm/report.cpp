@@ -71,6 +71,7 @@ Json to_json(const RunResult& run) {
             {"fast_share", run.traffic.fast_share},
             {"on_time_share", run.traffic.on_time_share},
             {"bytes_moved", Json(run.traffic.bytes_moved)},
+            {"memory", Json(run.traffic.memory)},
             {"in_place_bytes", run.traffic.in_place_bytes},
             {"read_amplification", run.traffic.read_amplification},
             {"bytes_per_written_row", run.traffic.bytes_per_written_row},
@@ -107,6 +108,7 @@ RunResult run_from(const Json& json) {
   run.traffic.fast_share = number(json.at("fast_share"));
   run.traffic.on_time_share = number(json.at("on_time_share"));
   json.at("bytes_moved").get_to(run.traffic.bytes_moved);
+  json.at("memory").get_to(run.traffic.memory);
   run.traffic.in_place_bytes = json.at("in_place_bytes");
   run.traffic.read_amplification = number(json.at("read_amplification"));
   run.traffic.bytes_per_written_row = number(json.at("bytes_per_written_row"));

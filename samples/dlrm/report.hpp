@@ -29,6 +29,7 @@ struct Traffic {
   double fast_share = 1;                               ///< of rows gathered and updated
   double on_time_share = 1;                            ///< of the accesses: those that did not wait
   std::map<std::string, std::uint64_t> bytes_moved{};  ///< by "FROM>TO"
+  std::map<std::string, std::uint64_t> memory{};       ///< the most in use, by tier; none on plain memory
   std::uint64_t in_place_bytes = 0;                    ///< of rows, used in the slow tier
   double read_amplification = 0;     ///< bytes fetched for each byte of the rows wanted; NaN: not known
   double bytes_per_written_row = 0;  ///< written back for each row that had been changed; NaN: not known

@@ -116,7 +116,10 @@ Traffic TieredMemory::traffic() const {
     traffic.bytes_moved[statistics.tiers[from].name + ">" + statistics.tiers[to].name] += bytes;
   }
   traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;
-  for (const auto& tier : statistics.tiers) traffic.peak_bytes += tier.high_water.count;
+  for (const auto& tier : statistics.tiers) {
+    traffic.memory[tier.name] = tier.high_water.count;
+    traffic.peak_bytes += tier.high_water.count;
+  }
   traffic.peak_bytes += (statistics.metadata + policy_bytes()).count;
   traffic.overhead_bytes = overhead(statistics).count;
   traffic.shares = shares();

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "hardware/given_tiers.hpp"
 #include "hardware/machine.hpp"
 #include "support/placement.hpp"
 
@@ -31,9 +32,11 @@ double seconds(Tier& tier, Direction direction, std::span<std::byte> memory, Byt
 }
 
 /// 24 MiB in tensors of 1 MiB, which keep their values over 8 MiB of fast memory.
-void check_objects_in(const TierSpec& slow) {
+void check_objects_in(const TierSpec& fast, const TierSpec& slow) {
   constexpr std::size_t count = 24;
-  Runtime runtime{{.tiers = {tiers::dram(8_MiB), slow}, .policy = "lru"}};
+  Runtime runtime{{.tiers = {fast, slow}, .policy = "lru"}};
+  CAPTURE(runtime.manager()->tier(0).description());
+  CAPTURE(runtime.manager()->tier(1).description());
   std::vector<Tensor<std::int32_t>> tensors;
   for (std::size_t i = 0; i < count; ++i) {
     auto& tensor = tensors.emplace_back(runtime, Shape{256, 1024});
@@ -67,11 +70,10 @@ TEST_CASE("a file tier on the disk goes past the page cache by io_uring, no fast
   CHECK(seconds(*tier, Direction::Read, memory.bytes(), size) >= least);
 }
 
-TEST_CASE("objects keep their values on the disk and on persistent memory") {
-  if (!given() || given()->disk.empty() || given()->fsdax.empty()) return test::not_given("disk of its own");
-  check_objects_in(tiers::file(given()->disk, 64_MiB));
-  check_objects_in(tiers::file(given()->fsdax, 64_MiB));
-  check_objects_in(tiers::mapped(given()->fsdax, 64_MiB));
+TEST_CASE("objects keep their values on the disk, on persistent memory in each of its forms, and in HBM") {
+  if (!test::has_disks()) return;
+  for (const auto& slow : test::slower_tiers(64_MiB)) check_objects_in(tiers::dram(8_MiB), slow);
+  check_objects_in(tiers::memkind("HBW", 8_MiB), tiers::dram(64_MiB));
 }
 
 }  // namespace tier

@@ -12,10 +12,12 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "hardware/homes.hpp"
 #include "hardware/kernel_settings.hpp"
 #include "hardware/machine.hpp"
 #include "support/placement.hpp"
@@ -96,18 +98,15 @@ class Objects {
   }
   /// Pages of objects that are not on their tier's node.
   [[nodiscard]] std::size_t pages_astray() const {
-    const auto tiers = runtime_.statistics().tiers;
-    const auto objects = runtime_.object_statistics();
-    std::vector<bool> used(tiers.size());
+    std::set<TierIndex> homes;
     std::size_t astray = 0;
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      const ReadScope in{tensors_[i]};
-      const auto bytes = std::as_bytes(in[tensors_[i]].elements());
-      const auto node = std::stoi(tiers[objects[i].tier].name.substr(std::string{"numa:"}.size()));
-      used[objects[i].tier] = true;
-      for (const auto& [where, count] : test::placement_of(bytes).pages) astray += where == node ? 0 : count;
+    for (const auto& tensor : tensors_) {
+      const ReadScope in{tensor};
+      const auto home = test::home_of(runtime_, tensor.object().id());
+      homes.insert(home);
+      astray += test::pages_astray(std::as_bytes(in[tensor].elements()), test::node_of(runtime_, home));
     }
-    CHECK(std::ranges::count(used, true) == 2);
+    CHECK(homes.size() == 2);
     return astray;
   }
   [[nodiscard]] std::string descriptions() const {

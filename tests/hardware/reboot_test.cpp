@@ -16,6 +16,7 @@
 #include <set>
 #include <vector>
 
+#include "hardware/given_tiers.hpp"
 #include "hardware/machine.hpp"
 
 namespace tier {
@@ -23,7 +24,8 @@ namespace {
 
 using test::given;
 
-constexpr Bytes size = 64_MiB;
+constexpr Bytes size = 40_MiB;      // four of them are on persistent memory of 256 MiB
+constexpr std::size_t filled = 32;  // MiB of each
 
 Bytes free_space(const std::string& directory) {
   struct ::statvfs status {};
@@ -42,18 +44,12 @@ void write_note(const std::string& directory, Bytes free) {
   ::sync();
 }
 
-std::vector<TierSpec> scratch() {
-  return {tiers::file(given()->disk, size), tiers::file(given()->fsdax, size),
-          tiers::mapped(given()->fsdax, size)};
-}
-
 }  // namespace
 
 TEST_SUITE("reboot: before") {
   TEST_CASE("a run has scratch files on each disk until its machine loses its power" *
             doctest::skip(std::getenv("TIER_MACHINE") == nullptr)) {
-    if (!given() || given()->disk.empty() || given()->fsdax.empty())
-      return test::not_given("disk of its own");
+    if (!test::has_disks()) return;
     for (const auto& directory : {given()->disk, given()->fsdax}) {
       write_note(directory, 0_B);
       write_note(directory, free_space(directory));
@@ -62,9 +58,9 @@ TEST_SUITE("reboot: before") {
 
     std::vector<Runtime> runtimes;
     std::vector<Tensor<float>> tensors;
-    for (const auto& slow : scratch()) {
+    for (const auto& slow : test::slower_tiers(size)) {
       runtimes.push_back(Runtime{{.tiers = {tiers::dram(4_MiB), slow}, .policy = "lru"}});
-      for (int i = 0; i < 56; ++i) tensors.emplace_back(runtimes.back(), Shape{256, 1024});
+      for (std::size_t i = 0; i < filled + 4; ++i) tensors.emplace_back(runtimes.back(), Shape{256, 1024});
     }
     const auto fill = [&](float value) {
       for (auto& tensor : tensors) {
@@ -73,8 +69,8 @@ TEST_SUITE("reboot: before") {
       }
     };
     fill(1);
-    CHECK(free_space(given()->disk) + 48_MiB <= disk);
-    CHECK(free_space(given()->fsdax) + 96_MiB <= fsdax);
+    CHECK(free_space(given()->disk) + 1_MiB * filled <= disk);
+    CHECK(free_space(given()->fsdax) + 1_MiB * filled * 4 <= fsdax);
     ::sync();  // what the files have taken is on the disk, and nothing but a check at the next mount frees it
     std::puts("reboot: held");
     std::fflush(stdout);
@@ -85,8 +81,7 @@ TEST_SUITE("reboot: before") {
 TEST_SUITE("reboot: after") {
   TEST_CASE("after a killed run no file is left, and all space is free again" *
             doctest::skip(std::getenv("TIER_MACHINE") == nullptr)) {
-    if (!given() || given()->disk.empty() || given()->fsdax.empty())
-      return test::not_given("disk of its own");
+    if (!test::has_disks()) return;
     for (const auto& directory : {given()->disk, given()->fsdax}) {
       CAPTURE(directory);
       std::size_t before = 0;

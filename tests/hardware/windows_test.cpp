@@ -9,20 +9,21 @@
 #include <memory_resource>
 #include <vector>
 
-#include "hardware/machine.hpp"
+#include "hardware/given_tiers.hpp"
 #include "support/windows.hpp"
 
 namespace tier {
 namespace {
 
-using test::given;
 using List = std::pmr::vector<std::uint32_t>;
 
 constexpr std::size_t lists = 8, length = 256 * 1024;  // 1 MiB each
 
 /// 8 MiB of lists over 2 MiB of fast memory.
-void check_windows_over(const TierSpec& slow) {
-  Runtime runtime{{.tiers = {tiers::dram(2_MiB), slow}, .policy = "lru", .windows = WindowMode::Full}};
+Statistics check_windows_over(const TierSpec& fast, const TierSpec& slow) {
+  Runtime runtime{{.tiers = {fast, slow}, .policy = "lru", .windows = WindowMode::Full}};
+  CAPTURE(runtime.manager()->tier(0).description());
+  CAPTURE(runtime.manager()->tier(1).description());
   MigratingResource memory{runtime};
   std::pmr::vector<List> all{&memory};
   for (std::uint32_t i = 0; i < lists; ++i) all.emplace_back(length, i);
@@ -48,18 +49,19 @@ void check_windows_over(const TierSpec& slow) {
   ::close(file);
   const auto statistics = runtime.statistics();
   CHECK(statistics.windows == WindowMode::Full);
-  CHECK(statistics.window_faults >= lists - 2);
   CHECK(statistics.bytes_moved(0, 1) >= (6_MiB).count);
+  return statistics;
 }
 
 }  // namespace
 
-TEST_CASE("windows are full, and containers in them move to and from the disk and persistent memory") {
-  if (!given() || given()->disk.empty() || given()->fsdax.empty()) return test::not_given("disk of its own");
-  if (!test::has_windows()) return;
-  check_windows_over(tiers::file(given()->disk, 64_MiB));
-  check_windows_over(tiers::file(given()->fsdax, 64_MiB));
-  check_windows_over(tiers::mapped(given()->fsdax, 64_MiB));
+TEST_CASE(
+    "windows are full, and containers in them move to and from the disk, persistent memory in each of its "
+    "forms, and HBM") {
+  if (!test::has_disks() || !test::has_windows()) return;
+  for (const auto& slow : test::slower_tiers(64_MiB))
+    CHECK(check_windows_over(tiers::dram(2_MiB), slow).window_faults >= lists - 2);
+  check_windows_over(tiers::role("hbm", 2_MiB), tiers::dram(64_MiB));
 }
 
 }  // namespace tier

@@ -97,42 +97,41 @@ TEST_CASE(
     "blocks of windows lie on the node of their tier, after each migration and however large they are") {
   if (!has_windows()) return;
   const auto nodes = nodes_of_machine(1);
-  for (const auto first : nodes)
-    for (const auto second : nodes)
-      for (const auto block : {64_KiB, 2_MiB})
-        for (const auto pages : {PageKind::Huge, PageKind::Small}) {
-          CAPTURE(first);
-          CAPTURE(second);
-          CAPTURE(block.count);
-          std::vector<TierSpec> specs;
-          for (const auto node : {first, second}) {
-            specs.push_back(tiers::numa(std::to_string(node), 16_MiB));
-            specs.back().pages = pages;
-          }
-          const auto manager =
-              make_manager(specs, WindowMode::Full, block, std::make_unique<StayingPolicy>());
-          // Those of a machine of two kinds of nodes are sorted by their speed.
-          const auto node_of = [&](TierIndex t) {
-            const std::string name{manager->statistics().tiers[t].name};
-            return static_cast<unsigned>(std::stoul(name.substr(name.find(':') + 1)));
-          };
-          const auto object = manager->create_window(8_MiB, 64, "windowed");
-          std::byte* const begin = object.ref().object->window;
-          std::memset(begin, 7, (8_MiB).count);
-          CHECK(are_all_on(begin, (8_MiB).count, node_of(0)));
-          char value = 7;
-          for (const TierIndex there :
-               {TierIndex{1}, TierIndex{0}, TierIndex{1}, TierIndex{1}, TierIndex{0}}) {
-            migrate(*manager, object, there);
-            CHECK(std::all_of(begin, begin + (8_MiB).count,
-                              [&](std::byte b) { return b == std::byte(value); }));
-            CHECK(are_all_on(begin, (8_MiB).count, node_of(there)));
-            if (there == 1) std::memset(begin, ++value, (8_MiB).count);
-            CHECK(are_all_on(begin, (8_MiB).count, node_of(there)));
-          }
-          manager->quiesce();
-          manager->check_invariants();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto first = nodes[i], second = nodes[(i + 1) % nodes.size()];  // each node is both
+    for (const auto block : {64_KiB, 2_MiB})
+      for (const auto pages : {PageKind::Huge, PageKind::Small}) {
+        CAPTURE(first);
+        CAPTURE(second);
+        CAPTURE(block.count);
+        std::vector<TierSpec> specs;
+        for (const auto node : {first, second}) {
+          specs.push_back(tiers::numa(std::to_string(node), 16_MiB));
+          specs.back().pages = pages;
         }
+        const auto manager = make_manager(specs, WindowMode::Full, block, std::make_unique<StayingPolicy>());
+        // Those of a machine of two kinds of nodes are sorted by their speed.
+        const auto node_of = [&](TierIndex t) {
+          const std::string name{manager->statistics().tiers[t].name};
+          return static_cast<unsigned>(std::stoul(name.substr(name.find(':') + 1)));
+        };
+        const auto object = manager->create_window(8_MiB, 64, "windowed");
+        std::byte* const begin = object.ref().object->window;
+        std::memset(begin, 7, (8_MiB).count);
+        CHECK(are_all_on(begin, (8_MiB).count, node_of(0)));
+        char value = 7;
+        for (const TierIndex there : {TierIndex{1}, TierIndex{0}, TierIndex{1}, TierIndex{1}, TierIndex{0}}) {
+          migrate(*manager, object, there);
+          CHECK(
+              std::all_of(begin, begin + (8_MiB).count, [&](std::byte b) { return b == std::byte(value); }));
+          CHECK(are_all_on(begin, (8_MiB).count, node_of(there)));
+          if (there == 1) std::memset(begin, ++value, (8_MiB).count);
+          CHECK(are_all_on(begin, (8_MiB).count, node_of(there)));
+        }
+        manager->quiesce();
+        manager->check_invariants();
+      }
+  }
 }
 
 TEST_SUITE_END();

@@ -91,6 +91,8 @@ TEST_CASE("without memkind its tiers are refused by the name of what is missing"
       "package libmemkind-dev)");
 }
 
+TEST_SUITE_BEGIN("hardware");
+
 TEST_CASE("each kind that memkind has here is memory, and each that it has not is refused by its name") {
   if (!has_library()) return;
   std::size_t found = 0;
@@ -136,6 +138,8 @@ TEST_CASE("each kind that memkind has here is memory, and each that it has not i
   }
   if (found == 0) test::lacks("any kind of memkind's");
 }
+
+TEST_SUITE_END();
 
 TEST_CASE("memkind's memory in a file is no persistent memory where there is none, and the tier says so") {
   if (!has_library()) return;

@@ -56,6 +56,8 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_SUITE_BEGIN("hardware");
+
 TEST_CASE("small pages are small though the system has transparent huge ones, and the tier says so") {
   for (auto spec : memory_specs(8_MiB)) {
     spec.pages = PageKind::Small;
@@ -153,6 +155,8 @@ TEST_CASE("memory on reserved huge pages holds its bytes, and stays where it is"
     }
   }
 }
+
+TEST_SUITE_END();
 
 TEST_CASE("pages are refused of what has none of its own") {
   for (auto spec : {tiers::file("/tmp", 1_MiB), tiers::simulated("cxl", 1_MiB), tiers::pmem("/tmp", 1_MiB),

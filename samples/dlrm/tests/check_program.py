@@ -24,6 +24,7 @@ FIELDS = {
     "fast_share": float,
     "on_time_share": float,
     "bytes_moved": dict,
+    "memory": dict,
     "read_amplification": float,
     "bytes_per_written_row": float,
     "stalled_s": float,

@@ -199,6 +199,7 @@ TEST_CASE("results read back from their JSON are the same") {
   variant.traffic.read_amplification = 1.5;
   variant.traffic.bytes_per_written_row = 136.25;
   variant.traffic.bytes_moved["disk>memory"] = 7;
+  variant.traffic.memory["dram"] = 9;
   variant.traffic.shares = {{"user", 20, 10, 640}, {"movie", 5, 5, 320}};
   auto run = variant;
   run.fast = "10%";

@@ -42,7 +42,8 @@ def check_sources():
 
 
 def ended(command, **environment):
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
+    inherited = {name: value for name, value in os.environ.items() if name != vm.REQUIRED}
+    return subprocess.run(command, capture_output=True, text=True, env=inherited | environment, timeout=120)
 
 
 def check_options():
@@ -62,6 +63,8 @@ def check_options():
     assert told.returncode == 0 and "scripts/vm-test [OPTION...] [A|B|C...]" in told.stdout, told
     for option in ("--self-check", "--shell", "--refresh", "--cache", "--timeout", "--jobs", "--preset"):
         assert option in told.stdout, option
+    targets = ended([sys.executable, vm.__file__, "--build", ".", "--targets"])
+    assert targets.stdout.split() == list(vm.PROGRAMS.values()), targets
 
 
 def check_without(sources, message):
@@ -80,6 +83,9 @@ def check_without(sources, message):
         assert done.returncode == vm.SKIPPED and ": skipped: " in done.stdout and message in done.stdout, done
         assert not list((base / "build").glob("vm-*")), "the machine's folder is left"
         assert {path.name for path in (base / "cache").iterdir()} == {"apt", "lock"}, "more than nothing has come, or was left"
+
+        required = ended([*command, "A"], APT_CONFIG=str(base / "apt.conf"), **{vm.REQUIRED: "1"})
+        assert required.returncode == 1 and required.stdout.endswith(f"failed: {vm.REQUIRED} is set\n"), required
 
         missing = ended([*command[:3], base / "cache"])
         assert missing.returncode == 1 and "not built in" in missing.stdout and "tools/tier" in missing.stdout, missing

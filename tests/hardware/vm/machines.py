@@ -2,9 +2,8 @@
 """The emulated machines: what each is given, as arguments of QEMU, as variables for its first process, and as JSON for the
 tests, which compare it with what they find."""
 import json
-import os
 import shlex
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import packages
 
@@ -53,9 +52,15 @@ class Machine:
     cxl_mib: int = 0
     huge_pages: int = 8  # of 2 MiB, on each node with memory at boot
     memory_tiers: str = ""  # lists of nodes, as the kernel groups them, fastest first
-    only: str = "*"  # the source files whose tests are run, as doctest's option takes them
+    only: str = "*"  # the names of test cases that are run, as doctest's option takes them
     samples: tuple = ()  # commands whose results in JSON are compared
     left_out: frozenset = field(default_factory=frozenset)  # on purpose, although the tests are told of it
+
+    def with_policies(self, policies):
+        commands = []
+        for sample in self.samples:
+            commands += [sample.replace(EVERY_POLICY, policy) for policy in policies] if EVERY_POLICY in sample else [sample]
+        return replace(self, samples=tuple(commands))
 
     def qemu_arguments(self, folder):
         """\\param folder  where the files behind its persistent memory and its disk are"""
@@ -110,7 +115,7 @@ class Machine:
         values = {
             "pmem": "1" if self.pmem_mib else "",
             "disk": "1" if self.disk_mib else "",
-            "cxl_bytes": str(self.cxl_mib * MIB) if self.cxl_mib else "",
+            "cxl_bytes": str(self.cxl_mib * MIB) if self.cxl_mib and "cxl" not in self.left_out else "",
             "kmem": "1" if "kmem" not in self.left_out else "",
             "dax": "always" if "dax" not in self.left_out else "never",
             "huge_pages": str(self.huge_pages if "huge_pages" not in self.left_out else 0),
@@ -138,20 +143,19 @@ class Machine:
         )
 
 
-POLICIES = ("first_touch", "lru", "hint_aware", "page_migration")
+EVERY_POLICY = "{policy}"  # a sample with it is run once with each that the library has
 
 
 def in_three_tiers():
-    """On plain memory, and under every policy on HBM, DRAM and an expander: the DLRM, and in the long form a CNN, of which
-    an emulated CPU computes an iteration in a minute or more."""
-    tiers = "--more hbm:2MiB --slow node:1"
-    dlrm = "tier-dlrm --tables 3 --rows 4000 --dim 16 --batch 64 --samples 300 --deterministic --json -"
+    """On plain memory, and under every policy on HBM, DRAM and an expander: the DLRM, and a CNN on images so small that an
+    emulated CPU has an iteration in seconds."""
+    tiers = f"--slow node:1 --policy {EVERY_POLICY}"
+    dlrm = "tier-dlrm --tables 3 --rows 60000 --dim 16 --batch 64 --samples 300 --deterministic --json -"
     yield f"{dlrm} --run plain"
-    yield from (f"{dlrm} --run tiered {tiers} --policy {policy}" for policy in POLICIES)
-    if os.environ.get("TIER_LONG", "") not in ("", "0"):
-        train = "tier-train resnet32 --batch 1 --short --json -"
-        yield f"{train} --run plain"
-        yield from (f"{train} --run async --fast 20% {tiers} --policy {policy}" for policy in POLICIES)
+    yield f"{dlrm} --run tiered --fast 5% --more hbm:2MiB {tiers}"
+    train = "tier-train resnet32 --image 8 --batch 1 --short --json -"
+    yield f"{train} --run plain"
+    yield f"{train} --run async --fast 20% --more hbm:1MiB {tiers}"
 
 
 # Latency and bandwidth of DRAM, a CXL expander, HBM (from 200 GB/s up memkind takes a node for one), persistent memory.
