@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "report.hpp"
 
@@ -16,9 +17,9 @@ using tier::bench::MemoryGroup;
 
 }  // namespace
 
-Paging::Paging(const Experiment& experiment, const std::atomic<bool>& stop)
+Paging::Paging(const Experiment& experiment, const std::atomic<bool>& stop, std::string program)
     : experiment_{experiment},
-      program_{"/proc/self/exe", experiment.options.arguments, stop},
+      program_{std::move(program), experiment.options.arguments, stop},
       forbids_swap_{MemoryGroup{least_for_paging}.forbids_swap()},
       overhead_{measure_overhead()} {}
 
@@ -33,7 +34,7 @@ tier::Bytes Paging::measure_overhead() const {
   return {ended.peak.count - std::min(ended.peak.count, results.front().traffic.peak_bytes())};
 }
 
-RunResult Paging::run_variant(const std::string& name) const {
+RunResult Paging::run_limited(const std::string& name) const {
   const auto ended = program_.run({.name = name, .limit = limit()});
   auto results = from_json(ended.output);
   if (results.empty()) {  // interrupted before it began
@@ -47,7 +48,7 @@ RunResult Paging::run_variant(const std::string& name) const {
 RunResult Paging::run() const {
   const std::array<std::string, 2> names{"os_paging_default", "os_paging_willneed"};
   auto best = sample::fastest_of<RunResult>(
-      names, program_, [this](const std::string& name) { return run_variant(name); },
+      names, program_, [this](const std::string& name) { return run_limited(name); },
       [](const RunResult& a, const RunResult& b) {
         return a.seconds_per_iteration < b.seconds_per_iteration;
       },

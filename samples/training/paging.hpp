@@ -12,14 +12,17 @@ namespace training {
 class Paging {
  public:
   /// Sees that limits can be set, and measures what the program needs beside its tensors: a short run on plain memory.
+  /// \param program  tier-train
   /// \pre     the others outlive it
   /// \throws  `tier::bench::NoMemoryGroup` where the system gives no limits
-  Paging(const Experiment& experiment, const std::atomic<bool>& stop);
+  Paging(const Experiment& experiment, const std::atomic<bool>& stop, std::string program = "/proc/self/exe");
 
   /// The faster of the variants, whose tensors may have as much memory as those of tiered runs. One that is killed under
   /// its limit is left out, said on stderr.
   /// \throws  `tier::TierError` if none came to its end
   [[nodiscard]] RunResult run() const;
+  /// Any run under the limit, in a process of its own.   \throws  as above, and if it did not come to its end
+  [[nodiscard]] RunResult run_limited(const std::string& name) const;
   [[nodiscard]] tier::Bytes limit() const;
   [[nodiscard]] tier::Bytes overhead() const { return overhead_; }
   /// False where the system does not count swap: what is swapped out comes on top of the limit.
@@ -27,7 +30,6 @@ class Paging {
 
  private:
   [[nodiscard]] tier::Bytes measure_overhead() const;
-  [[nodiscard]] RunResult run_variant(const std::string& name) const;
 
   const Experiment& experiment_;
   sample::LimitedProgram program_;
