@@ -8,11 +8,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string_view>
 
 #include "memory/io_engine.hpp"
+#include "memory/memory_limit.hpp"
 #include "memory/numa_discovery.hpp"
 #include "memory/scratch_file.hpp"
 #include "memory/system_files.hpp"
@@ -26,36 +24,6 @@ std::string chosen(const std::string& line) {
   const auto begin = line.find('['), end = line.find(']');
   return begin == std::string::npos || end == std::string::npos ? line
                                                                 : line.substr(begin + 1, end - begin - 1);
-}
-
-/// The lowest limit on the way from a group, such as `/a/b`, to the root of its hierarchy. In strings: libstdc++'s
-/// paths free twice when memory runs out while they are joined.
-std::optional<Bytes> lowest_limit(const std::string& root, std::string group, const std::string& file) {
-  std::optional<Bytes> lowest;
-  for (;; group.resize(group.find_last_of('/'))) {
-    // A number, or `max`. A group may be out of sight, where its container shows the hierarchy from there on.
-    if (const auto limit = to_number(read_line(std::string{root}.append(group).append("/").append(file))))
-      if (!lowest || *limit < lowest->count) lowest = Bytes{*limit};
-    if (group.find_last_of('/') == std::string::npos) return lowest;
-  }
-}
-
-/// The limit of whichever version of control groups has one. Lines are `ID:CONTROLLERS:PATH`.
-std::optional<Bytes> find_memory_limit() {
-  std::optional<Bytes> lowest;
-  std::ifstream groups{"/proc/self/cgroup"};
-  for (std::string line; std::getline(groups, line);) {
-    const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const auto controllers = std::string{","}.append(line, first + 1, second - first - 1).append(",");
-    const auto path = line.substr(second + 1);
-    std::optional<Bytes> limit;
-    if (controllers == ",,") limit = lowest_limit("/sys/fs/cgroup", path, "memory.max");
-    if (controllers.find(",memory,") != std::string::npos)
-      limit = lowest_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes");
-    if (limit && (!lowest || *limit < *lowest)) lowest = limit;
-  }
-  return lowest;
 }
 
 std::optional<Bytes> resource_limit(int which) {
@@ -99,9 +67,9 @@ Machine discover() {
   machine.page_size = Bytes{static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))};
   machine.memory_total = read_kib("/proc/meminfo", "MemTotal:");
   machine.memory_available = read_kib("/proc/meminfo", "MemAvailable:");
-  machine.memory_limit = find_memory_limit();
-  if (machine.memory_limit && *machine.memory_limit >= machine.memory_total) machine.memory_limit.reset();
   const SystemPaths paths;
+  machine.memory_limit = find_memory_limit(paths);
+  if (machine.memory_limit && *machine.memory_limit >= machine.memory_total) machine.memory_limit.reset();
   machine.nodes = find_nodes(paths);
   if (machine.nodes.empty())
     machine.nodes.push_back(
@@ -133,7 +101,7 @@ Bytes available_memory(const Machine& machine) {
 Bytes memory_bound() {
   auto bound = read_kib("/proc/meminfo", "MemTotal:");
   bound -= std::min(bound, find_forbidden_memory({}));
-  const auto limit = find_memory_limit();
+  const auto limit = find_memory_limit({});
   return limit && *limit < bound ? *limit : bound;
 }
 

@@ -74,6 +74,12 @@ class MadeUpSystem {
     write(paths().sysctl + "/kernel/numa_balancing", numa_balancing);
     write(paths().sysfs + "/kernel/mm/numa/demotion_enabled", demotion);
   }
+  /// \param lines  as in /proc/self/cgroup: `0::/a/b`
+  void set_groups(const std::string& lines) { write(paths().procfs + "/cgroup", lines); }
+  /// \param file  as `a/b/memory.max`
+  void limit(const std::string& file, const std::string& value) {
+    write(paths().sysfs + "/fs/cgroup/" + file, value);
+  }
   void mount(const std::string& line) { write(paths().procfs + "/mountinfo", line); }
 
   void write(const std::string& path, const std::string& text) {

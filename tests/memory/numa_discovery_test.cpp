@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctest/doctest.h>
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <thread>
 
 #include "made_up_system.hpp"
+#include "support/hardware.hpp"
 
 using namespace tier;
 using test::MadeUpSystem;
@@ -18,6 +26,17 @@ void add_four_nodes(MadeUpSystem& system) {
   system.add(2, {"", 256_MiB, "24 24 10 31", speed(400e3 * mebibyte, 120)});
   system.add(3, {"", 128_MiB, "31 31 31 10", speed(10e3 * mebibyte, 500)});
   system.add_dax("dax1.0", 128_MiB, "3", "LNXSYSTM:00/ACPI0012:00/ndbus0/region1", "kmem");
+}
+
+/// Runs `action` in a thread with a memory policy of node 0.   \return  false if the system refuses it
+bool with_policy(int mode, const std::function<void()>& action) {
+  bool set = false;
+  std::thread{[&] {
+    const std::array<unsigned long, 16> mask{1};
+    set = ::syscall(SYS_set_mempolicy, mode, mask.data(), 8 * sizeof mask) == 0;
+    if (set) action();
+  }}.join();
+  return set;
 }
 
 }  // namespace
@@ -107,6 +126,33 @@ TEST_CASE("the memory of nodes outside the process's cpuset is told") {
   CHECK(find_forbidden_memory(system.paths()) == 0_B);
   system.allow("0,3");
   CHECK(find_forbidden_memory(system.paths()) == 512_MiB);
+}
+
+TEST_CASE(
+    "nodes to which its memory policy does not bind the process are not allowed; to prefer some forbids "
+    "none") {
+  MadeUpSystem system;
+  add_four_nodes(system);
+  system.set_home("0", "0-3");
+  const auto allowed = [&] {
+    std::vector<bool> nodes;
+    for (const auto& node : find_nodes(system.paths())) nodes.push_back(node.allowed);
+    return nodes;
+  };
+  const std::vector<bool> all(4, true), first{true, false, false, false};
+  for (const int mode : {int{MPOL_BIND}, MPOL_BIND | MPOL_F_STATIC_NODES}) {
+    CAPTURE(mode);
+    const bool set = with_policy(mode, [&] {
+      CHECK(allowed() == first);
+      CHECK(find_forbidden_memory(system.paths()) == 640_MiB);
+    });
+    if (!set) return test::lacks("memory policies that a test may set");
+  }
+  for (const int mode : {MPOL_PREFERRED, MPOL_INTERLEAVE}) {
+    CAPTURE(mode);
+    CHECK(with_policy(mode, [&] { CHECK(allowed() == all); }));
+  }
+  CHECK(allowed() == all);
 }
 
 TEST_CASE("it is told whether the kernel moves pages on its own, and where it does not say it does not") {

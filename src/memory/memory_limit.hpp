@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  How much memory the process's control groups leave it.
+#include <tier/core/bytes.hpp>
+
+#include <optional>
+
+#include "memory/numa_discovery.hpp"
+
+namespace tier {
+
+/// The lowest limit of the groups that this process is in, of either version; none where they have no limit, which version 1
+/// may tell as one beyond any memory. That from which on a group is slowed down (`memory.high`) counts, too.
+[[nodiscard]] std::optional<Bytes> find_memory_limit(const SystemPaths& paths);
+
+}  // namespace tier
