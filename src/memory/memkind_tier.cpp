@@ -12,7 +12,6 @@
 #include <memkind.h>
 #include <tier/memory/discovery.hpp>
 
-#include <cerrno>
 #include <utility>
 
 #include "memory/mapping.hpp"
@@ -76,6 +75,12 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
   throw TierError{std::make_error_code(code), subject + " (" + text.data() + ")"};
 }
 
+/// More than there is would not fail: the system would end the program.
+[[noreturn]] void refuse(Bytes size, const std::string& tier, const std::string& lacking) {
+  throw TierError{std::make_error_code(std::errc::not_enough_memory),
+                  "memory of " + to_human(size) + " for tier " + tier + " (" + lacking + ")"};
+}
+
 /// Owns one allocation, and its kind where that is a file's.
 class MemkindMemory {
  public:
@@ -119,6 +124,16 @@ class MemkindMemory {
   std::byte* data_ = nullptr;
 };
 
+/// `node 1`, or `node 0: 768 pages, node 2: 512 pages`.
+std::string words_of(const PageCounts& counts) {
+  std::string text;
+  for (const auto& [node, count] : counts.on) {
+    text.append(text.empty() ? "node " : ", node ").append(std::to_string(node));
+    if (counts.on.size() > 1) text.append(": " + std::to_string(count) + " pages");
+  }
+  return text;
+}
+
 class MemkindTier final : public Tier {
  public:
   MemkindTier(const TierSpec& spec, const TierModel& model, const TierModel& mapped,
@@ -129,11 +144,9 @@ class MemkindTier final : public Tier {
         memory_{spec.model, size_, name_} {
     base_ = memory_.data();
     copied_by_fork_ = !is_file_;
-    if (const int error = fault_in(spec.prefault); error != 0)
-      throw TierError{{error, std::generic_category()},
-                      "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) + " for tier " + name_};
+    fault_in(spec.prefault, system);
     if (!is_file_)
-      find_node(std::move(system));
+      find_nodes(std::move(system));
     else if (is_persistent_ = ::memkind_check_dax_path(spec.model.c_str()) == 0; !is_persistent_)
       model_ = mapped;
   }
@@ -148,19 +161,29 @@ class MemkindTier final : public Tier {
   }
 
  private:
-  /// One page at least, which tells where the rest will be.
-  int fault_in(bool all) noexcept {
-    const auto bound = is_file_ ? 0_B : memory_bound();
-    if (all && bound != 0_B && capacity_ > bound) return ENOMEM;
-    return all ? populate_in_parallel(memory_.data(), size_) : populate(memory_.data(), page_size());
+  /// All, or one page, which tells where the rest will be.
+  void fault_in(bool all, const std::shared_ptr<const NumaSystem>& system) {
+    if (all && !is_file_) check_nodes(system);
+    const int error =
+        all ? populate_in_parallel(memory_.data(), size_) : populate(memory_.data(), page_size());
+    if (error != 0)
+      throw TierError{{error, std::generic_category()},
+                      "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) + " for tier " + name_};
   }
-  void find_node(std::shared_ptr<const NumaSystem> system) {
-    void* page = memory_.data();
-    int node = -1;
-    if (system->locate({&page, 1}, {&node, 1}) || node < 0) return;
-    const NumaNodes nodes{std::to_string(node), name_, std::move(system)};
-    model_ = nodes.model();
-    where_ = nodes.description();
+  void check_nodes(const std::shared_ptr<const NumaSystem>& system) const {
+    std::string list;
+    for (const auto node : system->bound_to(memory_.data()).value_or(std::vector<unsigned>{}))
+      list.append(list.empty() ? "" : ",").append(std::to_string(node));
+    if (list.empty()) return;
+    const auto lacking = NumaNodes{list, name_, system}.lacking_together(size_);
+    if (!lacking.empty()) refuse(capacity_, name_, lacking);
+  }
+  void find_nodes(std::shared_ptr<const NumaSystem> system) {
+    const auto counts = count_pages(*system, memory_.data(), size_);
+    if (counts.error || counts.on.empty()) return;
+    const auto most = std::ranges::max_element(counts.on, {}, [](const auto& pages) { return pages.second; });
+    model_ = NumaNodes{std::to_string(most->first), name_, std::move(system)}.model();
+    where_ = words_of(counts);
   }
 
   bool is_file_, is_persistent_ = false;
@@ -177,6 +200,9 @@ std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& m
                                         std::shared_ptr<const NumaSystem> system) {
   if (!is_memkind(spec.model))
     throw ConfigError{"unknown kind", spec.model, 0, memkind_names() + ", or a directory"};
+  const auto bound = spec.prefault && !is_path(spec.model) ? memory_bound() : 0_B;
+  if (bound != 0_B && spec.size > bound)
+    refuse(spec.size, "memkind:" + spec.model, "there is " + to_human(bound));
   return std::make_unique<MemkindTier>(spec, model, mapped, std::move(system));
 }
 

@@ -48,25 +48,10 @@ std::vector<unsigned> ids_in(std::string_view list) {
   return parse_node_list(list, ignored);
 }
 
-/// By the memory policy that the process was started with, such as by `numactl --membind`; none if that binds it to no node.
-std::optional<std::vector<unsigned>> bound_to() {
-  constexpr std::size_t bits = 8 * sizeof(unsigned long);
-  constexpr int mode_bind = 2;
-  std::array<unsigned long, max_nodes / bits> mask{};
-  int mode = 0;
-  if (::syscall(SYS_get_mempolicy, &mode, mask.data(), max_nodes, nullptr, 0) != 0) return std::nullopt;
-  constexpr int flags = 0x7 << 13;  // MPOL_F_STATIC_NODES and its like
-  if ((mode & ~flags) != mode_bind) return std::nullopt;
-  std::vector<unsigned> nodes;
-  for (unsigned node = 0; node < max_nodes; ++node)
-    if ((mask.at(node / bits) >> (node % bits) & 1UL) != 0) nodes.push_back(node);
-  return nodes;
-}
-
 /// The nodes whose memory this process may have.
 class Allowed {
  public:
-  explicit Allowed(const SystemPaths& paths) : cpuset_{cpuset_nodes(paths)}, bound_{bound_to()} {}
+  explicit Allowed(const SystemPaths& paths) : cpuset_{cpuset_nodes(paths)}, bound_{bound_to(nullptr)} {}
   bool operator()(unsigned node) const {
     return (!cpuset_ || contains(*cpuset_, node)) && (!bound_ || contains(*bound_, node));
   }
@@ -201,6 +186,22 @@ std::optional<std::vector<unsigned>> cpuset_nodes(const SystemPaths& paths) {
       return ids_in(begin == std::string::npos ? std::string_view{} : std::string_view{line}.substr(begin));
     }
   return std::nullopt;
+}
+
+std::optional<std::vector<unsigned>> bound_to(const void* address) {
+  constexpr std::size_t bits = 8 * sizeof(unsigned long);
+  constexpr int mode_bind = 2, of_address = 2;  // MPOL_BIND, MPOL_F_ADDR
+  std::array<unsigned long, max_nodes / bits> mask{};
+  int mode = 0;
+  if (::syscall(SYS_get_mempolicy, &mode, mask.data(), max_nodes, address,
+                address != nullptr ? of_address : 0) != 0)
+    return std::nullopt;
+  constexpr int flags = 0x7 << 13;  // MPOL_F_STATIC_NODES and its like
+  if ((mode & ~flags) != mode_bind) return std::nullopt;
+  std::vector<unsigned> nodes;
+  for (unsigned node = 0; node < max_nodes; ++node)
+    if ((mask.at(node / bits) >> (node % bits) & 1UL) != 0) nodes.push_back(node);
+  return nodes;
 }
 
 std::vector<NumaNode> find_nodes(const SystemPaths& paths) {

@@ -19,6 +19,10 @@ struct SystemPaths {
 /// The nodes whose memory this process may have by its cpuset; none where the kernel does not say.
 [[nodiscard]] std::optional<std::vector<unsigned>> cpuset_nodes(const SystemPaths& paths);
 
+/// The nodes that memory comes from and no other: by the policy of the mapping at `address`, or, where that is null, of this
+/// thread, such as by `numactl --membind`. None where it is bound to none, or where the system does not say.
+[[nodiscard]] std::optional<std::vector<unsigned>> bound_to(const void* address);
+
 /// Nodes with memory, in order of ids; none where the kernel has no NUMA. What firmware says of their speed makes sense, or
 /// counts as not said: rates from 1 MiB/s, latencies from 1 ns to 1 ms.
 [[nodiscard]] std::vector<NumaNode> find_nodes(const SystemPaths& paths);

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "memory/mapping.hpp"
@@ -30,6 +29,23 @@ std::string allowed_only(const std::error_code& error) {
 std::error_code error_code(std::errc error) { return std::make_error_code(error); }
 
 }  // namespace
+
+PageCounts count_pages(const NumaSystem& system, std::byte* begin, std::size_t size) {
+  constexpr std::size_t together = 512;
+  const auto all = size / page_size(), step = std::max<std::size_t>((all + most_asked - 1) / most_asked, 1);
+  PageCounts counts;
+  std::array<void*, together> pages;
+  std::array<int, together> found;
+  for (std::size_t at = 0; at < all;) {
+    std::size_t count = 0;
+    for (; count < together && at < all; at += step) pages[count++] = begin + at * page_size();
+    counts.error = system.locate(std::span{pages}.first(count), std::span{found}.first(count));
+    if (counts.error) return counts;
+    for (const int node : std::span{found}.first(count))
+      if (node >= 0) ++counts.on[static_cast<unsigned>(node)];
+  }
+  return counts;
+}
 
 NumaNodes::NumaNodes(std::string_view list, std::string tier, std::shared_ptr<const NumaSystem> system)
     : tier_{std::move(tier)}, system_{std::move(system)}, policy_{PagePolicy::Mode::Bind, {}} {
@@ -141,6 +157,18 @@ std::string NumaNodes::lacking(std::size_t size, PageKind pages) const {
   return {};
 }
 
+std::string NumaNodes::lacking_together(std::size_t size) const {
+  Bytes free;
+  std::string names;
+  for (const auto& node : nodes_) {
+    free += available(node.id);
+    names.append(names.empty() ? "" : ",").append(std::to_string(node.id));
+  }
+  if (size <= free.count) return {};
+  return (nodes_.size() == 1 ? "node " : "nodes ") + names + (nodes_.size() == 1 ? " has " : " have ") +
+         to_human(free) + " free of " + to_human(Bytes{size});
+}
+
 std::string NumaNodes::room() const {
   std::string text;
   for (const auto& node : nodes_)
@@ -150,28 +178,16 @@ std::string NumaNodes::room() const {
 }
 
 NumaNodes::Places NumaNodes::find(std::byte* begin, std::size_t size) const {
-  constexpr std::size_t together = 512;
-  const auto all = size / page_size(), step = std::max<std::size_t>((all + most_asked - 1) / most_asked, 1);
+  const auto counts = count_pages(*system_, begin, size);
   Places places;
-  std::map<int, std::size_t> elsewhere;
-  std::array<void*, together> pages;
-  std::array<int, together> found;
-  for (std::size_t at = 0; at < all;) {
-    std::size_t count = 0;
-    for (; count < together && at < all; at += step) pages[count++] = begin + at * page_size();
-    places.error = system_->locate(std::span{pages}.first(count), std::span{found}.first(count));
-    if (places.error) return places;
-    for (const int node : std::span{found}.first(count)) {
-      if (node < 0) continue;
-      ++places.asked;
-      const bool ours =
-          std::ranges::any_of(nodes_, [&](const Node& n) { return std::cmp_equal(n.id, node); });
-      if (!ours) ++elsewhere[node], ++places.astray;
-    }
-  }
-  for (const auto& [node, count] : elsewhere)
+  places.error = counts.error;
+  for (const auto& [node, count] : counts.on) {
+    places.asked += count;
+    if (std::ranges::find(nodes_, node, &Node::id) != nodes_.end()) continue;
+    places.astray += count;
     places.where.append(places.where.empty() ? "node " : ", node ")
         .append(std::to_string(node) + ": " + std::to_string(count));
+  }
   return places;
 }
 

@@ -4,6 +4,7 @@
 #include <tier/core/bytes.hpp>
 #include <tier/memory/tiers.hpp>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,14 @@
 #include "memory/numa_system.hpp"
 
 namespace tier {
+
+/// Pages that are in memory, by their nodes.
+struct PageCounts {
+  std::map<unsigned, std::size_t> on;
+  std::error_code error{};  ///< the system does not say
+};
+/// Asks the system where pages are: all of up to 65,536, else no more than that, at even distances.
+[[nodiscard]] PageCounts count_pages(const NumaSystem& system, std::byte* begin, std::size_t size);
 
 /// Puts memory on nodes, and asks where it is.
 /// \threadsafety  Immutable after `bind`.
@@ -34,6 +43,8 @@ class NumaNodes {
   /// What the nodes lack for `size` bytes more, in words; empty if they have it. The system would end a program
   /// that asks a node for more than it has.
   [[nodiscard]] std::string lacking(std::size_t size, PageKind pages) const;
+  /// The same of memory that comes from any of them, rather than in turns.
+  [[nodiscard]] std::string lacking_together(std::size_t size) const;
   /// How much is free on the nodes, in words.
   [[nodiscard]] std::string room() const;
 
@@ -44,7 +55,7 @@ class NumaNodes {
     std::string where{};      ///< these: `node 0: 3`
     std::error_code error{};  ///< the system does not say
   };
-  /// Asks the system where pages are: all of up to 65,536, else no more than that, at even distances.
+  /// As `count_pages()`.
   [[nodiscard]] Places find(std::byte* begin, std::size_t size) const;
 
   /// `node 1`, `nodes 0,2 in turns`, `nodes 0,2 in turns of 3:1`

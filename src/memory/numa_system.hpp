@@ -2,6 +2,7 @@
 #pragma once
 /// \file  What the system says of NUMA nodes, and does with memory on them; a test puts another in its place.
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -40,6 +41,10 @@ class NumaSystem {
   /// Pages of the range come from the policy's nodes from now on.
   [[nodiscard]] virtual std::error_code bind(std::byte* begin, std::size_t size,
                                              const PagePolicy& policy) const noexcept;
+  /// As `tier::bound_to()`.
+  [[nodiscard]] virtual std::optional<std::vector<unsigned>> bound_to(const void* address) const {
+    return tier::bound_to(address);
+  }
   /// \param[out] nodes  that of each page, or a negative error where it has none: -ENOENT of one not there yet
   [[nodiscard]] virtual std::error_code locate(std::span<void*> pages, std::span<int> nodes) const noexcept;
 

@@ -2,16 +2,22 @@
 /// \file  Memory that memkind finds.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
+#include <tier/memory/discovery.hpp>
 #include <tier/memory/spec.hpp>
 #include <tier/memory/tiers.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "made_up_system.hpp"
+#include "memory/mapping.hpp"
 #include "memory/memkind_tier.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"
@@ -30,6 +36,44 @@ bool contains(const std::string& text, const std::string& part) {
 bool has_library() {
   if (!has_memkind()) MESSAGE("not without memkind (TIER_WITH_MEMKIND)");
   return has_memkind();
+}
+
+/// Says that memory is bound to nodes, and that every fourth page is on node 1, the others on node 0.
+class MadeUpPlaces final : public NumaSystem {
+ public:
+  MadeUpPlaces(const SystemPaths& paths, std::optional<std::vector<unsigned>> nodes)
+      : NumaSystem{paths}, nodes_{std::move(nodes)} {}
+
+  std::error_code supported() const noexcept override { return {}; }
+  std::optional<std::vector<unsigned>> bound_to(const void*) const override { return nodes_; }
+  std::error_code locate(std::span<void*>, std::span<int> nodes) const noexcept override {
+    for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = i % 4 == 3 ? 1 : 0;
+    return {};
+  }
+
+ private:
+  std::optional<std::vector<unsigned>> nodes_;
+};
+
+/// Of a kind that any machine has, on two nodes that are made up.
+std::unique_ptr<Tier> make_on(const std::optional<std::vector<unsigned>>& nodes, Bytes size) {
+  test::MadeUpSystem files;
+  files.add(0, {.cpus = "0-3", .size = 64_MiB, .distances = "", .speed = test::speed(40e9, 100), .free = 5_MiB});
+  files.add(1, {.cpus = "", .size = 64_MiB, .distances = "", .speed = test::speed(20e9, 300), .free = 9_MiB});
+  return make_memkind_tier(tiers::memkind("HIGHEST_CAPACITY", size), {}, {},
+                           std::make_shared<MadeUpPlaces>(files.paths(), nodes));
+}
+
+std::string refusal_on(const std::vector<unsigned>& nodes, Bytes size) {
+  return message_of<TierError>([&] { std::ignore = make_on(nodes, size); });
+}
+
+bool has_highest_capacity() {
+  if (!has_library()) return false;
+  const auto message =
+      message_of<TierError>([] { std::ignore = make_tier(tiers::memkind("HIGHEST_CAPACITY", 1_MiB)); });
+  if (message != "nothing thrown") test::lacks("memory for memkind: " + message);
+  return message == "nothing thrown";
 }
 
 }  // namespace
@@ -95,12 +139,39 @@ TEST_CASE("memkind's memory in a file is no persistent memory where there is non
   CHECK(last == std::byte{7});
 }
 
+TEST_CASE("more than the nodes have to which memkind binds is refused, before the system would end the program") {
+  if (!has_highest_capacity()) return;
+  const auto refused = [](const std::string& lacking) {
+    return "memory of 14.00 MiB for tier memkind:HIGHEST_CAPACITY (" + lacking +
+           " free of 14.00 MiB): Cannot allocate memory";
+  };
+  // A 64th of a node is left to the system.
+  CHECK(refusal_on({1}, 14_MiB) == refused("node 1 has 8.00 MiB"));
+  CHECK(refusal_on({0, 1}, 14_MiB) == refused("nodes 0,1 have 12.00 MiB"));
+  CHECK(make_on(std::vector<unsigned>{0, 1}, 12_MiB)->capacity() == 12_MiB);
+  CHECK(make_on(std::nullopt, 14_MiB)->capacity() == 14_MiB);
+}
+
+TEST_CASE("memory of memkind's on several nodes says how much is where, and is as fast as most of it") {
+  if (!has_highest_capacity()) return;
+  const auto tier = make_on(std::nullopt, 2_MiB);
+  const auto pages = (2_MiB).count / page_size();
+  CHECK(tier->description() == "memory by memkind of node 0: " + std::to_string(pages - pages / 4) +
+                                   " pages, node 1: " + std::to_string(pages / 4) + " pages");
+  CHECK(tier->model().latency == std::chrono::nanoseconds{100});
+}
+
 TEST_CASE("a kind that nobody knows, a directory that is not there and more than there is are refused") {
   if (!has_library()) return;
-  CHECK(message_of<ConfigError>([] {
-          std::ignore = make_tier(tiers::memkind("FLOPPY", 1_MiB));
-        }).starts_with("unknown kind at position 0 of \"FLOPPY\"; allowed: HBW, DAX_KMEM, "));
+  CHECK(message_of<ConfigError>([] { std::ignore = make_tier(tiers::memkind("FLOPPY", 1_MiB)); }) ==
+        "unknown kind at position 0 of \"FLOPPY\"; allowed: " + memkind_names() + ", or a directory");
   const auto missing =
       message_of<TierError>([] { std::ignore = make_tier(tiers::memkind("/no/such", 1_MiB)); });
-  CHECK(missing.starts_with("memkind_create_pmem in \"/no/such\" for tier memkind:/no/such (<memkind> "));
+  CHECK(missing ==
+        "memkind_create_pmem in \"/no/such\" for tier memkind:/no/such (<memkind> Invalid input arguments to "
+        "memkind routine): Invalid argument");
+  if (!has_highest_capacity()) return;
+  const auto bound = memory_bound();
+  CHECK(message_of<TierError>([&] { std::ignore = make_tier(tiers::memkind("HIGHEST_CAPACITY", bound + 2_MiB)); }) ==
+        "memory of " + to_human(bound + 2_MiB) + " for tier memkind:HIGHEST_CAPACITY (there is " + to_human(bound) + "): Cannot allocate memory");
 }

@@ -16,7 +16,9 @@
 #include "memory/node_list.hpp"
 #include "memory/node_models.hpp"
 #include "memory/numa_nodes.hpp"
+#include "support/hardware.hpp"
 #include "support/message_of.hpp"
+#include "support/placement.hpp"
 
 using namespace tier;
 using test::message_of;
@@ -323,6 +325,31 @@ TEST_CASE("what a node has not free is refused, before the system would end the 
     system->add(0, "0-3", 64_MiB, 32_MiB);
     CHECK(!tier->reserve(0, 4096));
   }
+}
+
+TEST_CASE("of memory that comes from any of several nodes they have together what is free on each") {
+  const auto system = std::make_unique<MadeUp>();
+  system->add(0, "0-3", 64_MiB, 5_MiB);
+  system->add(1, "4-7", 64_MiB, 40_MiB, 1_MiB);
+  const auto lacking = [&](const char* nodes, Bytes size) {
+    return NumaNodes{nodes, "a test's", system->calls}.lacking_together(size.count);
+  };
+  CHECK(lacking("0", 4_MiB).empty());
+  CHECK(lacking("0", 5_MiB) == "node 0 has 4.00 MiB free of 5.00 MiB");
+  CHECK(lacking("0-1", 44_MiB).empty());
+  CHECK(lacking("0-1", 45_MiB) == "nodes 0,1 have 44.00 MiB free of 45.00 MiB");
+}
+
+TEST_CASE("the system tells to which nodes memory at an address is bound") {
+  const test::Pages pages{1_MiB};
+  CHECK(!bound_to(pages.bytes().data()));
+  try {
+    test::bind(pages.bytes(), 0);
+  } catch (const std::system_error& refusal) {
+    return test::lacks(std::string{"node 0, or mbind: "} + refusal.what());
+  }
+  CHECK(bound_to(pages.bytes().data()) == std::vector<unsigned>{0});
+  CHECK(NumaSystem{}.bound_to(pages.bytes().data()) == std::vector<unsigned>{0});
 }
 
 TEST_CASE("pages that are elsewhere after all are an error, or told of memory that is faulted in later") {
