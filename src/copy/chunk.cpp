@@ -47,6 +47,14 @@ std::byte* address(const TierRange& range, std::uint64_t offset) noexcept {
   return (range.memory != nullptr ? range.memory : range.tier->base() + range.offset) + offset;
 }
 
+/// What the CPU copies here. Bytes in a window are memory whatever the tier.
+bool is_memory(const TierRange& range) noexcept {
+  return range.tier->base() != nullptr && (range.memory != nullptr || !range.tier->copies_itself());
+}
+
+// A tier that copies itself has the CPU do it, which needs no queue, and is no device that goes on alone.
+bool is_queued(const Tier* device) noexcept { return device != nullptr && device->base() == nullptr; }
+
 // More threads than a slow side can serve slow it down (CachedArrays, writes to Optane). What one thread moves at
 // least is a guess on the low side; here it is 23 GB/s.
 std::size_t threads_that_saturate(const CopyTask& task) noexcept {
@@ -82,7 +90,7 @@ void charge(Direction direction, const Piece& piece, std::chrono::steady_clock::
 
 Path path_of(const CopyTask& task) noexcept {
   if (!task.from.tier->has_bytes() || !task.to.tier->has_bytes()) return Path::Nothing;
-  const bool from_memory = task.from.tier->base() != nullptr, to_memory = task.to.tier->base() != nullptr;
+  const bool from_memory = is_memory(task.from), to_memory = is_memory(task.to);
   if (from_memory) return to_memory ? Path::Memory : Path::Store;
   return to_memory ? Path::Load : Path::Staged;
 }
@@ -113,7 +121,7 @@ void Staging::give_back(std::byte* buffer) noexcept {
 
 bool Chunk::accepts(Path path, const Tier* device, std::size_t size) const noexcept {
   if (count_ == 0) return true;
-  return path == path_ && device != nullptr && device == device_ && count_ < max_pieces &&
+  return path == path_ && is_queued(device) && device == device_ && count_ < max_pieces &&
          bytes_ + size <= device_chunk;
 }
 
@@ -181,7 +189,7 @@ void Chunk::transfer(Direction direction, FunctionRef<void()> let_go) noexcept {
       in_memory == Direction::Write ? announce_write(memory, piece.size) : announce_read(memory, piece.size);
     requests[count++] = {side(direction, piece).offset + piece.offset, memory, piece.size};
   }
-  let_go();
+  if (is_queued(device_)) let_go();
   device_->transfer(direction, std::span{requests}.first(count));
   for (const IoRequest* request = requests.data(); Piece & piece : pieces()) {
     if (piece.error) continue;
@@ -205,7 +213,7 @@ void Chunk::transfer_staged(std::byte* buffer) noexcept {
 std::size_t useful_threads(const CopyTask& task, std::uint64_t rest) noexcept {
   const Path path = path_of(task);
   if (path == Path::Nothing) return 0;
-  if (path != Path::Memory)
+  if (path == Path::Staged || is_queued(device_of(path, task)))
     return std::min<std::uint64_t>(device_threads, (rest + device_chunk - 1) / device_chunk);
   return std::min(useful_threads(rest), threads_that_saturate(task));
 }

@@ -19,9 +19,9 @@ namespace tier::detail {
 enum class Path : std::uint8_t {
   Nothing,  ///< a tier without bytes
   Memory,   ///< both sides addressable: the CPU copies
-  Load,     ///< from a device to memory
-  Store,    ///< from memory to a device
-  Staged    ///< from a device to a device, by way of a buffer
+  Load,     ///< from a device, or a tier that copies itself, to memory
+  Store,    ///< from memory to one
+  Staged    ///< from one to another, by way of a buffer
 };
 [[nodiscard]] Path path_of(const CopyTask& task) noexcept;
 

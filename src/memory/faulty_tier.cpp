@@ -12,6 +12,7 @@ FaultyTier::FaultyTier(std::unique_ptr<Tier> upstream, std::shared_ptr<IoFaults>
   base_ = upstream_->base();
   io_alignment_ = upstream_->io_alignment();
   has_bytes_ = upstream_->has_bytes();
+  copies_itself_ = upstream_->copies_itself();
   charges_ = upstream_->charges();
   reserves_ = upstream_->reserves();
   copied_by_fork_ = upstream_->is_copied_by_fork();

@@ -54,8 +54,8 @@ using Strings = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("bytes arrive between every pair of tiers, by run() and by submit()") {
-  for (Kind from_kind : {Kind::Memory, Kind::EmulatedMemory, Kind::Device}) {
-    for (Kind to_kind : {Kind::Memory, Kind::EmulatedMemory, Kind::Device}) {
+  for (Kind from_kind : {Kind::Memory, Kind::EmulatedMemory, Kind::SelfCopying, Kind::Device}) {
+    for (Kind to_kind : {Kind::Memory, Kind::EmulatedMemory, Kind::SelfCopying, Kind::Device}) {
       FakeTier from{from_kind, 10_MiB}, to{to_kind, 10_MiB};
       CopyEngine engine{{.threads = 2, .movers = 1}};
       CAPTURE(int(from_kind));
@@ -142,6 +142,41 @@ TEST_CASE("small copies to or from one device share a batch") {
   CHECK(device.requested == 40);
   CHECK(device.transfers == 2);  // of 32 and of 8
   for (auto& task : tasks) CHECK(task.arrived());
+}
+
+TEST_CASE("a tier that copies itself does so piece by piece, and its errors are those of the task") {
+  FakeTier memory{Kind::Memory, 4_MiB}, itself{Kind::SelfCopying, 4_MiB};
+  CopyEngine engine{{.threads = 2, .movers = 0}};
+  memory.fill(0, 2 * mebi, 1);
+  std::deque<TestTask> tasks;
+  std::vector<CopyTask*> all;
+  for (std::size_t i = 0; i < 40; ++i)
+    all.push_back(&tasks.emplace_back(itself.at(i << 16), memory.at(i << 16), 1 << 16));
+  engine.run(all);
+  CHECK(itself.transfers == 40);
+  for (auto& task : tasks) CHECK(task.arrived());
+
+  itself.on_access = [](Direction, std::uint64_t offset, std::size_t) {
+    return offset >= mebi ? io_error() : std::error_code{};
+  };
+  TestTask sound{memory.at(2 * mebi), itself.at(0), mebi}, broken{memory.at(3 * mebi), itself.at(mebi), mebi};
+  CopyTask* const loads[] = {&sound, &broken};
+  engine.run(loads);
+  CHECK_FALSE(sound.error());
+  CHECK(sound.arrived());
+  CHECK(broken.error() == io_error());
+  CHECK(broken.failed == Direction::Read);
+}
+
+TEST_CASE("bytes in a window are copied as memory, whichever tier they count for") {
+  FakeTier memory{Kind::Memory, 1_MiB}, itself{Kind::SelfCopying, 1_MiB};
+  CopyEngine engine{{.threads = 1, .movers = 0}};
+  std::vector<std::byte> window(4096, std::byte{7});
+  TestTask task{memory.at(0), {&itself, 0, window.data()}, 4096};
+  CopyTask* const tasks[] = {&task};
+  engine.run(tasks);
+  CHECK(itself.transfers == 0);
+  CHECK(std::ranges::equal(memory.contents(0, 4096), window));
 }
 
 TEST_CASE(
@@ -271,7 +306,10 @@ TEST_CASE("a task that has ended is left alone by cancel, raise and stop") {
 }
 
 TEST_CASE("stop() waits for the CPU's chunk in flight, then the ranges are quiet") {
-  FakeTier from{Kind::Memory, 8_MiB}, to{Kind::Memory, 8_MiB};
+  Kind kind{};
+  SUBCASE("the engine's") { kind = Kind::Memory; }
+  SUBCASE("the tier's own") { kind = Kind::SelfCopying; }
+  FakeTier from{kind, 8_MiB}, to{Kind::Memory, 8_MiB};
   CopyEngine engine{{.threads = 1, .movers = 1}};
   Gate gate;
   from.on_access = hold_first(gate);

@@ -54,16 +54,17 @@ using Hook = std::function<std::error_code(Direction, std::uint64_t offset, std:
 /// A tier in ordinary memory, addressable or behind `transfer()`.
 class FakeTier : public Tier {
  public:
-  enum class Kind { Memory, EmulatedMemory, Device, NoBytes };
+  enum class Kind { Memory, EmulatedMemory, SelfCopying, Device, NoBytes };
 
   FakeTier(Kind kind, Bytes capacity) : Tier{"fake", {}, capacity}, bytes_(capacity.count + alignment) {
     std::byte* start = bytes_.data();
     start += round_up(reinterpret_cast<std::uintptr_t>(start), alignment) -
              reinterpret_cast<std::uintptr_t>(start);
     contents_ = {start, capacity.count};
-    if (kind == Kind::Memory || kind == Kind::EmulatedMemory) base_ = start;
+    if (kind != Kind::Device && kind != Kind::NoBytes) base_ = start;
     if (kind == Kind::Device) io_alignment_ = 512;
     has_bytes_ = kind != Kind::NoBytes;
+    copies_itself_ = kind == Kind::SelfCopying;
     charges_ = kind == Kind::EmulatedMemory;
   }
 

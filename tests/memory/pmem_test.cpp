@@ -15,6 +15,7 @@
 #include "memory/pmem_tier.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"
+#include "support/scratch_file.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace tier;
@@ -78,6 +79,7 @@ TEST_CASE("a path that is no persistent memory is used as a mapped file, and the
     CHECK(tier->model().addressable);
     CHECK(tier->model().latency == make_tier(tiers::mapped(path, 3_MiB))->model().latency);
     CHECK(!tier->has_private_pages());
+    CHECK(!tier->copies_itself());
     CHECK(tier->directory() == path);
     CHECK(std::filesystem::is_empty(directory.path()));  // its file has no name
     check_bytes(*tier, 3_MiB);
@@ -89,12 +91,7 @@ TEST_CASE("a read that the file cannot serve is an error of its request, not a s
   const test::TemporaryDirectory directory;
   const auto tier = make_tier(tiers::pmem(directory.path(), 2_MiB));
   REQUIRE(!tier->reserve(0, (2_MiB).count));
-  std::string name;
-  for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
-    std::error_code gone;
-    const auto target = std::filesystem::read_symlink(entry.path(), gone).string();
-    if (target.starts_with(directory.path() + "/")) name = entry.path().string();
-  }
+  const auto name = test::open_file_in(directory.path());
   REQUIRE(!name.empty());
   std::filesystem::resize_file(name, 4096);  // a load behind it would raise SIGBUS
   std::vector<std::byte> bytes(8192);
@@ -132,6 +129,7 @@ TEST_CASE("what is persistent memory is used as such") {
     CHECK(tier->description().starts_with("persistent memory, "));
     CHECK(tier->model().persistent);
     check_bytes(*tier, 16_MiB);
+    CHECK(tier->copies_itself() == std::filesystem::is_directory(path));
     if (std::filesystem::is_character_file(path))
       CHECK(contains(refusal(path, 1_TiB), "for tier pmem (it has "));
   }

@@ -67,6 +67,8 @@ class TIER_EXPORT Tier {
   [[nodiscard]] bool has_bytes() const noexcept { return has_bytes_; }
   /// Offsets, sizes and memory of an `IoRequest` are multiples of it; 1 where any will do.
   [[nodiscard]] std::size_t io_alignment() const noexcept { return io_alignment_; }
+  /// True where copies go through `transfer()` although the CPU can load and store: there what cannot be read is an error.
+  [[nodiscard]] bool copies_itself() const noexcept { return copies_itself_; }
   /// True where accesses must be declared with `charge()` because a device is emulated.
   [[nodiscard]] bool charges() const noexcept { return charges_; }
   /// True where `reserve()` asks the system, which takes time.
@@ -123,6 +125,7 @@ class TIER_EXPORT Tier {
   std::byte* base_ = nullptr;
   std::size_t io_alignment_ = 1;
   bool has_bytes_ = true;
+  bool copies_itself_ = false;
   bool charges_ = false;
   bool reserves_ = false;
   bool private_pages_ = false;
