@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #if defined(TIER_WITH_MEMKIND)
 #include <memkind.h>
@@ -21,12 +22,24 @@
 namespace tier {
 namespace {
 
-constexpr std::array<std::string_view, 6> names{"HBW",
-                                                "DAX_KMEM",
-                                                "HIGHEST_CAPACITY",
-                                                "HIGHEST_CAPACITY_LOCAL",
-                                                "LOWEST_LATENCY_LOCAL",
-                                                "HIGHEST_BANDWIDTH_LOCAL"};
+/// One for each memory, and then the same with other policies. Not plain memory, which is `dram`.
+constexpr std::size_t memories = 6;
+constexpr auto names = std::to_array<std::string_view>({"HBW",
+                                                        "DAX_KMEM",
+                                                        "HIGHEST_CAPACITY",
+                                                        "HIGHEST_CAPACITY_LOCAL",
+                                                        "LOWEST_LATENCY_LOCAL",
+                                                        "HIGHEST_BANDWIDTH_LOCAL",
+                                                        "HBW_ALL",
+                                                        "HBW_PREFERRED",
+                                                        "HBW_INTERLEAVE",
+                                                        "DAX_KMEM_ALL",
+                                                        "DAX_KMEM_PREFERRED",
+                                                        "DAX_KMEM_INTERLEAVE",
+                                                        "HIGHEST_CAPACITY_PREFERRED",
+                                                        "HIGHEST_CAPACITY_LOCAL_PREFERRED",
+                                                        "LOWEST_LATENCY_LOCAL_PREFERRED",
+                                                        "HIGHEST_BANDWIDTH_LOCAL_PREFERRED"});
 
 bool is_path(std::string_view kind) noexcept { return kind.find('/') != std::string_view::npos; }
 
@@ -39,7 +52,7 @@ std::string memkind_names() {
 }
 
 std::vector<std::string_view> memkind_kinds() {
-  return has_memkind() ? std::vector<std::string_view>{names.begin(), names.end()}
+  return has_memkind() ? std::vector<std::string_view>{names.begin(), names.begin() + memories}
                        : std::vector<std::string_view>{};
 }
 
@@ -53,12 +66,23 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 ::memkind_t fixed_kind(std::string_view name) {
-  const std::array<::memkind_t, names.size()> kinds{MEMKIND_HBW,
-                                                    MEMKIND_DAX_KMEM,
-                                                    MEMKIND_HIGHEST_CAPACITY,
-                                                    MEMKIND_HIGHEST_CAPACITY_LOCAL,
-                                                    MEMKIND_LOWEST_LATENCY_LOCAL,
-                                                    MEMKIND_HIGHEST_BANDWIDTH_LOCAL};
+  const auto kinds = std::to_array<::memkind_t>({MEMKIND_HBW,
+                                                 MEMKIND_DAX_KMEM,
+                                                 MEMKIND_HIGHEST_CAPACITY,
+                                                 MEMKIND_HIGHEST_CAPACITY_LOCAL,
+                                                 MEMKIND_LOWEST_LATENCY_LOCAL,
+                                                 MEMKIND_HIGHEST_BANDWIDTH_LOCAL,
+                                                 MEMKIND_HBW_ALL,
+                                                 MEMKIND_HBW_PREFERRED,
+                                                 MEMKIND_HBW_INTERLEAVE,
+                                                 MEMKIND_DAX_KMEM_ALL,
+                                                 MEMKIND_DAX_KMEM_PREFERRED,
+                                                 MEMKIND_DAX_KMEM_INTERLEAVE,
+                                                 MEMKIND_HIGHEST_CAPACITY_PREFERRED,
+                                                 MEMKIND_HIGHEST_CAPACITY_LOCAL_PREFERRED,
+                                                 MEMKIND_LOWEST_LATENCY_LOCAL_PREFERRED,
+                                                 MEMKIND_HIGHEST_BANDWIDTH_LOCAL_PREFERRED});
+  static_assert(std::tuple_size_v<decltype(kinds)> == names.size());
   return kinds.at(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
 }
 

@@ -84,7 +84,7 @@ std::unique_ptr<Tier> make_numa(const TierSpec& spec, const Machine* machine) {
 /// Where the system does not say on which node the memory is.
 TierModel memkind_model(const std::string& kind) {
   if (kind.find('/') != std::string::npos) return pmem_model();
-  if (kind == "DAX_KMEM") return *find_model("optane");
+  if (kind.starts_with("DAX_KMEM")) return *find_model("optane");
   return kind.starts_with("HIGHEST_CAPACITY") ? *find_model("cxl") : dram_model;
 }
 

@@ -172,7 +172,10 @@ TEST_CASE("a spec that is not one is refused with its position and what is allow
       message_of("memkind:TAPE:1GiB") ==
       "unknown kind \"TAPE\" at position 8 of \"memkind:TAPE:1GiB\"; allowed: HBW, DAX_KMEM, "
       "HIGHEST_CAPACITY, "
-      "HIGHEST_CAPACITY_LOCAL, LOWEST_LATENCY_LOCAL, HIGHEST_BANDWIDTH_LOCAL, or a directory, as /mnt/pmem");
+      "HIGHEST_CAPACITY_LOCAL, LOWEST_LATENCY_LOCAL, HIGHEST_BANDWIDTH_LOCAL, HBW_ALL, HBW_PREFERRED, "
+      "HBW_INTERLEAVE, DAX_KMEM_ALL, DAX_KMEM_PREFERRED, DAX_KMEM_INTERLEAVE, HIGHEST_CAPACITY_PREFERRED, "
+      "HIGHEST_CAPACITY_LOCAL_PREFERRED, LOWEST_LATENCY_LOCAL_PREFERRED, HIGHEST_BANDWIDTH_LOCAL_PREFERRED, "
+      "or a directory, as /mnt/pmem");
   CHECK(message_of("file::1GiB").starts_with("expected a path at position 5"));
   CHECK(message_of("file:/a:b:1GiB").starts_with("expected a size at position 8 of \"file:/a:b:1GiB\""));
   CHECK(message_of("file:/a:b:1GiB").find("in a path, : is written \\:") != std::string::npos);

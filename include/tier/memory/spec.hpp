@@ -19,7 +19,7 @@ TIER_EXPORT std::vector<TierSpec> parse_tiers(std::string_view text);
 [[nodiscard]] TIER_EXPORT std::string to_string(const TierSpec& spec);
 [[nodiscard]] TIER_EXPORT std::string to_string(std::span<const TierSpec> specs);
 
-/// The kinds of `memkind` that have a name; none where this library was built without it.
+/// The kinds of `memkind`, one for each memory that it knows; none where this library was built without it.
 [[nodiscard]] TIER_EXPORT std::vector<std::string_view> memkind_kinds();
 
 }  // namespace tier

@@ -60,8 +60,8 @@ namespace tiers {
 /// description says. Needs a library that was built with `TIER_WITH_PMEM`.
 [[nodiscard]] TIER_EXPORT TierSpec pmem(std::string path, Bytes size);
 /// Memory that the library memkind finds. Needs a library that was built with `TIER_WITH_MEMKIND`.
-/// \param kind  `HBW`, `DAX_KMEM`, `HIGHEST_CAPACITY`, `HIGHEST_CAPACITY_LOCAL`, `LOWEST_LATENCY_LOCAL`,
-///              `HIGHEST_BANDWIDTH_LOCAL`, as memkind names them, or a directory, in which it makes a file
+/// \param kind  as memkind names it: `HBW`, `HBW_PREFERRED`, `DAX_KMEM`, `HIGHEST_CAPACITY`; docs/specs.md has all of them.
+///              Or a directory, in which it makes a file
 [[nodiscard]] TIER_EXPORT TierSpec memkind(std::string kind, Bytes size);
 /// Memory of this machine by what it is, looked for when the tier is made.
 /// \param role  `fastest`, `largest`, `hbm` or `cxl`
