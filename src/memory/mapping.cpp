@@ -91,8 +91,15 @@ Residence residence(const std::byte* begin, std::size_t size) {
       sum.resident += 1_KiB * kib;
     else if (inside && std::sscanf(line.c_str(), "AnonHugePages: %zu kB", &kib) == 1)
       sum.huge += 1_KiB * kib;
+    else if (inside && std::sscanf(line.c_str(), "KernelPageSize: %zu kB", &kib) == 1)
+      sum.page = std::max(sum.page, 1_KiB * kib);
   }
   return sum;
+}
+
+std::string share_in_huge_pages(const std::byte* begin, std::size_t size) {
+  const auto [resident, huge, page] = residence(begin, size);
+  return resident == 0_B ? "" : ", " + std::to_string(huge.count * 100 / resident.count) + " % in huge pages";
 }
 
 std::byte* map_aligned(std::size_t size, int file, int flags, std::size_t alignment) noexcept {

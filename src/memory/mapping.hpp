@@ -23,8 +23,11 @@ struct HugePagePool {
 /// the system has joined to it count with it.
 struct Residence {
   Bytes resident, huge;
+  Bytes page;  ///< of reserved huge pages and of devices: larger than those of the system
 };
 [[nodiscard]] Residence residence(const std::byte* begin, std::size_t size);
+/// `, 75 % in huge pages`, or nothing where nothing is in memory.
+[[nodiscard]] std::string share_in_huge_pages(const std::byte* begin, std::size_t size);
 
 /// Maps whole pages, at a multiple of 2 MiB: some systems begin what is large there, others at any page.
 /// \param file       a descriptor, mapped shared; -1 for private anonymous memory   \param flags  of mmap, besides

@@ -24,22 +24,12 @@ namespace {
 
 /// One for each memory, and then the same with other policies. Not plain memory, which is `dram`.
 constexpr std::size_t memories = 6;
-constexpr auto names = std::to_array<std::string_view>({"HBW",
-                                                        "DAX_KMEM",
-                                                        "HIGHEST_CAPACITY",
-                                                        "HIGHEST_CAPACITY_LOCAL",
-                                                        "LOWEST_LATENCY_LOCAL",
-                                                        "HIGHEST_BANDWIDTH_LOCAL",
-                                                        "HBW_ALL",
-                                                        "HBW_PREFERRED",
-                                                        "HBW_INTERLEAVE",
-                                                        "DAX_KMEM_ALL",
-                                                        "DAX_KMEM_PREFERRED",
-                                                        "DAX_KMEM_INTERLEAVE",
-                                                        "HIGHEST_CAPACITY_PREFERRED",
-                                                        "HIGHEST_CAPACITY_LOCAL_PREFERRED",
-                                                        "LOWEST_LATENCY_LOCAL_PREFERRED",
-                                                        "HIGHEST_BANDWIDTH_LOCAL_PREFERRED"});
+constexpr auto names = std::to_array<std::string_view>(
+    {"HBW", "DAX_KMEM", "HIGHEST_CAPACITY", "HIGHEST_CAPACITY_LOCAL", "LOWEST_LATENCY_LOCAL",
+     "HIGHEST_BANDWIDTH_LOCAL", "HBW_ALL", "HBW_PREFERRED", "HBW_INTERLEAVE", "DAX_KMEM_ALL",
+     "DAX_KMEM_PREFERRED", "DAX_KMEM_INTERLEAVE", "HIGHEST_CAPACITY_PREFERRED",
+     "HIGHEST_CAPACITY_LOCAL_PREFERRED", "LOWEST_LATENCY_LOCAL_PREFERRED",
+     "HIGHEST_BANDWIDTH_LOCAL_PREFERRED"});
 
 bool is_path(std::string_view kind) noexcept { return kind.find('/') != std::string_view::npos; }
 
@@ -66,22 +56,12 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 ::memkind_t fixed_kind(std::string_view name) {
-  const auto kinds = std::to_array<::memkind_t>({MEMKIND_HBW,
-                                                 MEMKIND_DAX_KMEM,
-                                                 MEMKIND_HIGHEST_CAPACITY,
-                                                 MEMKIND_HIGHEST_CAPACITY_LOCAL,
-                                                 MEMKIND_LOWEST_LATENCY_LOCAL,
-                                                 MEMKIND_HIGHEST_BANDWIDTH_LOCAL,
-                                                 MEMKIND_HBW_ALL,
-                                                 MEMKIND_HBW_PREFERRED,
-                                                 MEMKIND_HBW_INTERLEAVE,
-                                                 MEMKIND_DAX_KMEM_ALL,
-                                                 MEMKIND_DAX_KMEM_PREFERRED,
-                                                 MEMKIND_DAX_KMEM_INTERLEAVE,
-                                                 MEMKIND_HIGHEST_CAPACITY_PREFERRED,
-                                                 MEMKIND_HIGHEST_CAPACITY_LOCAL_PREFERRED,
-                                                 MEMKIND_LOWEST_LATENCY_LOCAL_PREFERRED,
-                                                 MEMKIND_HIGHEST_BANDWIDTH_LOCAL_PREFERRED});
+  const auto kinds = std::to_array<::memkind_t>(
+      {MEMKIND_HBW, MEMKIND_DAX_KMEM, MEMKIND_HIGHEST_CAPACITY, MEMKIND_HIGHEST_CAPACITY_LOCAL,
+       MEMKIND_LOWEST_LATENCY_LOCAL, MEMKIND_HIGHEST_BANDWIDTH_LOCAL, MEMKIND_HBW_ALL, MEMKIND_HBW_PREFERRED,
+       MEMKIND_HBW_INTERLEAVE, MEMKIND_DAX_KMEM_ALL, MEMKIND_DAX_KMEM_PREFERRED, MEMKIND_DAX_KMEM_INTERLEAVE,
+       MEMKIND_HIGHEST_CAPACITY_PREFERRED, MEMKIND_HIGHEST_CAPACITY_LOCAL_PREFERRED,
+       MEMKIND_LOWEST_LATENCY_LOCAL_PREFERRED, MEMKIND_HIGHEST_BANDWIDTH_LOCAL_PREFERRED});
   static_assert(std::tuple_size_v<decltype(kinds)> == names.size());
   return kinds.at(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
 }
@@ -164,6 +144,7 @@ class MemkindTier final : public Tier {
               std::shared_ptr<const NumaSystem> system)
       : Tier{"memkind:" + spec.model, model, spec.size},
         is_file_{is_path(spec.model)},
+        prefaulted_{spec.prefault},
         size_{round_up(spec.size.count, huge_page)},
         memory_{spec.model, size_, name_} {
     base_ = memory_.data();
@@ -176,7 +157,7 @@ class MemkindTier final : public Tier {
   }
 
   std::string description() const override {
-    if (!is_file_) return "memory by memkind" + (where_.empty() ? "" : " of " + where_);
+    if (!is_file_) return "memory by memkind" + (where_.empty() ? "" : " of " + where_) + page_description();
     return is_persistent_ ? "persistent memory by memkind"
                           : "mapped scratch file by memkind, which is no persistent memory";
   }
@@ -210,7 +191,12 @@ class MemkindTier final : public Tier {
     where_ = words_of(counts);
   }
 
-  bool is_file_, is_persistent_ = false;
+  /// Of one page there is nothing to tell.
+  std::string page_description() const {
+    return prefaulted_ ? share_in_huge_pages(memory_.data(), size_) : std::string{};
+  }
+
+  bool is_file_, is_persistent_ = false, prefaulted_;
   std::size_t size_;
   MemkindMemory memory_;
   std::string where_;

@@ -71,8 +71,7 @@ std::string DramTier::description() const {
 std::string DramTier::page_description() const {
   if (pages_ == PageKind::Hugetlb) return " in reserved huge pages of " + to_human(huge_page_pool().page);
   if (pages_ == PageKind::Small) return " in small pages";
-  const auto [resident, huge] = residence(memory_.data(), memory_.size());
-  return resident == 0_B ? "" : ", " + std::to_string(huge.count * 100 / resident.count) + " % in huge pages";
+  return share_in_huge_pages(memory_.data(), memory_.size());
 }
 
 std::string DramTier::place_description() const {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "memory/file_tiers.hpp"
+#include "memory/mapping.hpp"
 #endif
 
 namespace tier {
@@ -170,7 +171,10 @@ class PmemDeviceTier final : public Tier {
     copied_by_fork_ = false;
   }
 
-  std::string description() const override { return "persistent memory, device " + path_; }
+  std::string description() const override {
+    return "persistent memory, device " + path_ + " in pages of " +
+           to_human(residence(memory_.data(), capacity_.count).page);
+  }
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
     if (direction == Direction::Write) return memory_.write(requests);
     copy_requests(direction, memory_.data(), requests);

@@ -58,7 +58,8 @@ class MadeUpPlaces final : public NumaSystem {
 /// Of a kind that any machine has, on two nodes that are made up.
 std::unique_ptr<Tier> make_on(const std::optional<std::vector<unsigned>>& nodes, Bytes size) {
   test::MadeUpSystem files;
-  files.add(0, {.cpus = "0-3", .size = 64_MiB, .distances = "", .speed = test::speed(40e9, 100), .free = 5_MiB});
+  files.add(0,
+            {.cpus = "0-3", .size = 64_MiB, .distances = "", .speed = test::speed(40e9, 100), .free = 5_MiB});
   files.add(1, {.cpus = "", .size = 64_MiB, .distances = "", .speed = test::speed(20e9, 300), .free = 9_MiB});
   return make_memkind_tier(tiers::memkind("HIGHEST_CAPACITY", size), {}, {},
                            std::make_shared<MadeUpPlaces>(files.paths(), nodes));
@@ -128,7 +129,9 @@ TEST_CASE("each kind that memkind has here is memory, and each that it has not i
       const auto counts = test::placement_of({tier->base(), (5_MiB).count}).pages;
       if (counts.size() > 1 && std::ranges::count(memories, kind) == 0) continue;  // it may be on several
       REQUIRE(counts.size() == 1);
-      CHECK(tier->description() == "memory by memkind of node " + std::to_string(counts.begin()->first));
+      auto expected = "memory by memkind of node " + std::to_string(counts.begin()->first);
+      if (prefault) expected += share_in_huge_pages(tier->base(), (6_MiB).count);
+      CHECK(tier->description() == expected);
     }
   }
   if (found == 0) test::lacks("any kind of memkind's");
@@ -149,7 +152,8 @@ TEST_CASE("memkind's memory in a file is no persistent memory where there is non
   CHECK(last == std::byte{7});
 }
 
-TEST_CASE("more than the nodes have to which memkind binds is refused, before the system would end the program") {
+TEST_CASE(
+    "more than the nodes have to which memkind binds is refused, before the system would end the program") {
   if (!has_highest_capacity()) return;
   const auto refused = [](const std::string& lacking) {
     return "memory of 14.00 MiB for tier memkind:HIGHEST_CAPACITY (" + lacking +
@@ -167,7 +171,8 @@ TEST_CASE("memory of memkind's on several nodes says how much is where, and is a
   const auto tier = make_on(std::nullopt, 2_MiB);
   const auto pages = (2_MiB).count / page_size();
   CHECK(tier->description() == "memory by memkind of node 0: " + std::to_string(pages - pages / 4) +
-                                   " pages, node 1: " + std::to_string(pages / 4) + " pages");
+                                   " pages, node 1: " + std::to_string(pages / 4) + " pages" +
+                                   share_in_huge_pages(tier->base(), (2_MiB).count));
   CHECK(tier->model().latency == std::chrono::nanoseconds{100});
 }
 
@@ -182,6 +187,8 @@ TEST_CASE("a kind that nobody knows, a directory that is not there and more than
         "memkind routine): Invalid argument");
   if (!has_highest_capacity()) return;
   const auto bound = memory_bound();
-  CHECK(message_of<TierError>([&] { std::ignore = make_tier(tiers::memkind("HIGHEST_CAPACITY", bound + 2_MiB)); }) ==
-        "memory of " + to_human(bound + 2_MiB) + " for tier memkind:HIGHEST_CAPACITY (there is " + to_human(bound) + "): Cannot allocate memory");
+  CHECK(message_of<TierError>([&] {
+          std::ignore = make_tier(tiers::memkind("HIGHEST_CAPACITY", bound + 2_MiB));
+        }) == "memory of " + to_human(bound + 2_MiB) + " for tier memkind:HIGHEST_CAPACITY (there is " +
+                  to_human(bound) + "): Cannot allocate memory");
 }

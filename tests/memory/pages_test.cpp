@@ -71,7 +71,8 @@ TEST_CASE("memory is on huge pages where the system gives them, and the tier say
   for (const auto& spec : memory_specs(64_MiB)) {
     const auto tier = make_tier(spec);
     CAPTURE(tier->description());
-    const auto [resident, huge] = residence(tier->base(), (64_MiB).count);
+    const auto [resident, huge, page] = residence(tier->base(), (64_MiB).count);
+    CHECK(page == Bytes{page_size()});
     CHECK(resident >= 64_MiB);
     if (!has_transparent_huge_pages()) CHECK(huge == 0_B);
     CHECK(contains(tier->description(), ", " + std::to_string(huge.count * 100 / resident.count) +
@@ -134,6 +135,7 @@ TEST_CASE("memory on reserved huge pages holds its bytes, and stays where it is"
       }
       CAPTURE(tier->description());
       CHECK(contains(tier->description(), " in reserved huge pages of " + to_human(page) + ", faulted in "));
+      CHECK(residence(tier->base(), 1).page == page);
       CHECK(!tier->has_private_pages());
       CHECK(!tier->is_copied_by_fork());
       CHECK(reinterpret_cast<std::uintptr_t>(tier->base()) % page.count == 0);
@@ -153,7 +155,8 @@ TEST_CASE("memory on reserved huge pages holds its bytes, and stays where it is"
 }
 
 TEST_CASE("pages are refused of what has none of its own") {
-  for (auto spec : {tiers::file("/tmp", 1_MiB), tiers::simulated("cxl", 1_MiB)}) {
+  for (auto spec : {tiers::file("/tmp", 1_MiB), tiers::simulated("cxl", 1_MiB), tiers::pmem("/tmp", 1_MiB),
+                    tiers::memkind("HIGHEST_CAPACITY", 1_MiB)}) {
     spec.pages = PageKind::Small;
     CHECK(message_of<ConfigError>([&] { std::ignore = make_tier(spec); }) ==
           "pages are an option of tiers of memory: dram, numa, emulated, and roles");

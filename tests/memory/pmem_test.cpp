@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "memory/mapping.hpp"
 #include "memory/pmem_tier.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"
@@ -130,8 +131,10 @@ TEST_CASE("what is persistent memory is used as such") {
     CHECK(tier->model().persistent);
     check_bytes(*tier, 16_MiB);
     CHECK(tier->copies_itself() == std::filesystem::is_directory(path));
-    if (std::filesystem::is_character_file(path))
-      CHECK(contains(refusal(path, 1_TiB), "for tier pmem (it has "));
+    if (!std::filesystem::is_character_file(path)) continue;
+    const auto page = residence(tier->base(), 1).page;
+    CHECK(tier->description() == "persistent memory, device " + path + " in pages of " + to_human(page));
+    CHECK(contains(refusal(path, 1_TiB), "for tier pmem (it has "));
   }
 }
 
