@@ -46,7 +46,10 @@ class PmemMapping {
   PmemMapping(const std::string& path, const std::string& name, std::size_t least) {
     int is_pmem = 0;
     data_ = static_cast<std::byte*>(::pmem_map_file(path.c_str(), 0, 0, 0, &size_, &is_pmem));
-    if (data_ == nullptr) fail(name, ::pmem_errormsg());
+    if (data_ == nullptr) {
+      const std::string reason = ::pmem_errormsg();  // none of a device of another kind
+      fail(name, reason.empty() && is_device(path) ? "it is no DAX device" : reason);
+    }
     is_pmem_ = is_pmem != 0;
     if (size_ < least)
       refuse(name, "it has " + to_human(Bytes{size_}) + " of " + to_human(Bytes{least}), ENOSPC);

@@ -2,6 +2,7 @@
 /// \file  Persistent memory, and what is none.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
+#include <tier/memory/discovery.hpp>
 #include <tier/memory/tiers.hpp>
 
 #include <algorithm>
@@ -26,10 +27,6 @@ namespace {
 
 std::string refusal(const std::string& path, Bytes size) {
   return message_of<TierError>([&] { std::ignore = make_tier(tiers::pmem(path, size)); });
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// Says so where the library was built without libpmem.
@@ -74,8 +71,9 @@ TEST_CASE("a path that is no persistent memory is used as a mapped file, and the
   for (const auto& path : {directory.path(), directory.path() + "/new"}) {
     const auto tier = make_tier(tiers::pmem(path, 3_MiB));
     CAPTURE(tier->description());
-    CHECK(tier->description().starts_with("mapped scratch file in " + path + " ("));
-    CHECK(contains(tier->description(), "), which is no persistent memory"));
+    const auto mapped = make_tier(tiers::mapped(path, 3_MiB))->description();
+    CHECK(mapped.starts_with("mapped scratch file in " + path + " ("));
+    CHECK(tier->description() == mapped + ", which is no persistent memory");
     CHECK(!tier->model().persistent);
     CHECK(tier->model().addressable);
     CHECK(tier->model().latency == make_tier(tiers::mapped(path, 3_MiB))->model().latency);
@@ -107,11 +105,25 @@ TEST_CASE("a path that is no file system or DAX device is refused with call, tie
   const test::TemporaryDirectory directory;
   const auto existing = directory.path() + "/existing";
   std::ofstream{existing} << "keep me";
-  CHECK(contains(refusal(existing, 1_MiB), "\"" + existing + "\" for tier pmem: File exists"));
-  CHECK(contains(refusal(directory.path() + "/no/such", 1_MiB), "for tier pmem: No such file or directory"));
-  const auto device = refusal("/dev/null", 1_MiB);
-  CAPTURE(device);
-  CHECK(device.starts_with("pmem_map_file of \"/dev/null\" for tier pmem ("));
+  CHECK(refusal(existing, 1_MiB) ==
+        "open(O_CREAT | O_EXCL) of \"" + existing + "\" for tier pmem: File exists");
+  CHECK(refusal(directory.path() + "/no/such", 1_MiB) ==
+        "open(O_CREAT | O_EXCL) of \"" + directory.path() +
+            "/no/such\" for tier pmem: No such file or directory");
+  CHECK(refusal("/dev/null", 1_MiB) ==
+        "pmem_map_file of \"/dev/null\" for tier pmem (it is no DAX device): Invalid argument");
+}
+
+TEST_CASE("what a file system has no room for is an error of the region, and the tier goes on") {
+  if (!has_library()) return;
+  const test::SmallDisk disk{"4m"};
+  if (!disk.mounted()) {
+    MESSAGE("SKIPPED: this system does not let a test mount a tmpfs");
+    return;
+  }
+  const auto tier = make_tier(tiers::pmem(disk.path(), 16_MiB));
+  CHECK(tier->reserve(0, (16_MiB).count) == std::errc::no_space_on_device);
+  check_bytes(*tier, 2_MiB);
 }
 
 TEST_SUITE_BEGIN("hardware");
@@ -134,7 +146,11 @@ TEST_CASE("what is persistent memory is used as such") {
     if (!std::filesystem::is_character_file(path)) continue;
     const auto page = residence(tier->base(), 1).page;
     CHECK(tier->description() == "persistent memory, device " + path + " in pages of " + to_human(page));
-    CHECK(contains(refusal(path, 1_TiB), "for tier pmem (it has "));
+    const auto devices = discover().dax_devices;
+    const auto device = std::ranges::find(devices, path, &DaxDevice::path);
+    REQUIRE(device != devices.end());
+    CHECK(refusal(path, 1_TiB) == "pmem_map_file of \"" + path + "\" for tier pmem (it has " +
+                                      to_human(device->size) + " of 1.00 TiB): No space left on device");
   }
 }
 

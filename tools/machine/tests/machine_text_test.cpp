@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "memory/made_up_system.hpp"
+#include "memory/system_files.hpp"
+
 using namespace tier;
 
 namespace {
@@ -44,6 +47,21 @@ TEST_CASE("of each group of nodes it is told whether its speed is declared, meas
   for (const auto& group : json.at("node_groups")) sources.push_back(group.at("speed_is"));
   CHECK(sources == std::vector<std::string>{"declared", "declared", "assumed", "measured"});
   CHECK(json.at("nodes").at(1).at("measured").at("read_bytes_per_second") == 11e9);
+}
+
+TEST_CASE("where firmware has a table, of zeros, the speeds that are told are assumed") {
+  test::MadeUpSystem system;
+  system.add(0, {"0-3", 8_GiB, "10 20", {}});
+  system.add(1, {"", 16_GiB, "20 10", {}});
+  REQUIRE(read_line(system.node_folder(1) + "/access0/initiators/read_bandwidth") == "0");
+  Machine machine;
+  machine.nodes = find_nodes(system.paths());
+  const auto text = tool::machine_text(machine);
+  CAPTURE(text);
+  CHECK(has(text, "  node 0                8.00 GiB free of 8.00 GiB, dram, CPUs 0-3, distances 10 20\n"));
+  CHECK(has(text, "  node 1                16.00 GiB free of 16.00 GiB, cxl, no CPUs, distances 20 10\n"));
+  CHECK(has(text, "  node 0                  dram, 34 GB/s read, 34 GB/s written, 90 ns (assumed)\n"));
+  CHECK(has(text, "  node 1                  cxl, 25 GB/s read, 25 GB/s written, 300 ns (assumed)\n"));
 }
 
 TEST_CASE("of each node it is told what is known of it: its distances, and the kernel's memory tier") {
