@@ -8,10 +8,12 @@
 #include <tier/tensor/tensor.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "memory/mapping.hpp"
 #include "memory/pmem_tier.hpp"
 #include "support/scratch_file.hpp"
 #include "support/temporary_directory.hpp"
@@ -88,6 +90,10 @@ TEST_CASE(
   if (!is_persistent(directory.path())) return;
   const auto tier = make_tier(tiers::pmem(directory.path(), 8_MiB));
   REQUIRE(!tier->reserve(0, (8_MiB).count));
+  if (try_to_populate(tier->base(), page_size()) == EINVAL) {
+    MESSAGE("SKIPPED: not before Linux 5.14");
+    return;
+  }
   std::filesystem::resize_file(test::open_file_in(directory.path()), (3_MiB).count);
   std::vector<std::byte> bytes(100, std::byte{7});
   const auto write = [&](std::uint64_t offset) {
