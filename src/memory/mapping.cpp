@@ -163,13 +163,19 @@ void copy_requests(Direction direction, std::byte* tier, std::span<IoRequest> re
   }
 }
 
-int populate(std::byte* begin, std::size_t size) noexcept {
+int try_to_populate([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size_t size) noexcept {
 #if defined(MADV_POPULATE_WRITE)
   int error = 0;
   while ((error = ::madvise(begin, size, MADV_POPULATE_WRITE) == 0 ? 0 : errno) == EINTR || error == EAGAIN) {
   }
-  if (error != EINVAL) return error;
+  return error;
+#else
+  return EINVAL;
 #endif
+}
+
+int populate(std::byte* begin, std::size_t size) noexcept {
+  if (const int error = try_to_populate(begin, size); error != EINVAL) return error;
   touch(begin, size);
   return 0;
 }

@@ -61,6 +61,9 @@ class Mapping {
 /// Moves the bytes of requests to a tier that begins at `tier`.
 void copy_requests(Direction direction, std::byte* tier, std::span<IoRequest> requests) noexcept;
 
+/// Faults in pages, and leaves contents as they are.
+/// \return  the system's error code, 0 if none: `EFAULT` where a store would raise SIGBUS; `EINVAL` before Linux 5.14
+int try_to_populate(std::byte* begin, std::size_t size) noexcept;
 /// Faults in pages that have no contents yet, so that no access to them faults later.   \return  the system's error code, 0 if none
 int populate(std::byte* begin, std::size_t size) noexcept;
 /// The same with all CPUs.

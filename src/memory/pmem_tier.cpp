@@ -11,9 +11,12 @@
 #include <unistd.h>
 #include <tier/core/error.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "memory/file_tiers.hpp"
 #include "memory/mapping.hpp"
@@ -53,6 +56,7 @@ class PmemMapping {
     if (reinterpret_cast<std::uintptr_t>(data_) % huge_page != 0)
       refuse(name, "it lies at no multiple of 2 MiB; PMEM_MMAP_HINT says where", EINVAL);
     ::madvise(data_, size_, MADV_DONTFORK);  // a child would write the parent's bytes
+    prepared_ = std::vector<std::atomic<bool>>(size_ / huge_page + 1);
   }
   ~PmemMapping() { ::pmem_unmap(data_, size_); }
   PmemMapping(const PmemMapping&) = delete;
@@ -62,10 +66,10 @@ class PmemMapping {
   [[nodiscard]] bool is_pmem() const noexcept { return is_pmem_; }
 
   /// By non-temporal stores; one wait for all of them.
-  void write(std::span<IoRequest> requests) const noexcept {
+  void write(std::span<IoRequest> requests) noexcept {
     for (auto& request : requests) {
-      request.error = {};
-      if (request.size == 0) continue;  // and the memory perhaps null
+      request.error = prepare(request.offset, request.size);
+      if (request.error || request.size == 0) continue;  // and the memory perhaps null
       ::pmem_memcpy(data_ + request.offset, request.memory, request.size,
                     PMEM_F_MEM_NODRAIN | PMEM_F_MEM_NONTEMPORAL);
     }
@@ -73,6 +77,25 @@ class PmemMapping {
   }
 
  private:
+  /// Faults in what is written for the first time: a store to a block that is known to be bad would raise SIGBUS.
+  std::error_code prepare(std::uint64_t offset, std::size_t size) noexcept {
+    for (auto unit = offset / huge_page; unit * huge_page < offset + size; ++unit) {
+      if (prepared_[unit].load(std::memory_order_relaxed))
+        continue;  // guards nothing: faults are the system's
+      const auto begin = unit * huge_page, end = std::min<std::uint64_t>(begin + huge_page, size_);
+      if (can_be_written(begin, end)) {
+        prepared_[unit].store(true, std::memory_order_relaxed);
+      } else if (!can_be_written(std::max(begin, offset / page_size() * page_size()),
+                                 std::min(end, offset + size))) {
+        return std::make_error_code(std::errc::io_error);
+      }
+    }
+    return {};
+  }
+  [[nodiscard]] bool can_be_written(std::uint64_t begin, std::uint64_t end) noexcept {
+    const int error = try_to_populate(data_ + begin, end - begin);
+    return error == 0 || error == EINVAL;
+  }
   [[noreturn]] void refuse(const std::string& name, const std::string& problem, int error) {
     ::pmem_unmap(data_, size_);
     fail(name, problem, error);
@@ -81,6 +104,7 @@ class PmemMapping {
   std::byte* data_;
   std::size_t size_ = 0;
   bool is_pmem_ = false;
+  std::vector<std::atomic<bool>> prepared_;  // of each 2 MiB
 };
 
 /// Unseen by ThreadSanitizer, as a device's: who asks for it tells of the memory, but for that in windows, which the program
@@ -124,7 +148,7 @@ class PmemFileTier final : public ScratchTier {
     capacity_ = spec.size;
     base_ = memory_.data();
     copied_by_fork_ = false;
-    copies_itself_ = true;
+    copies_itself_ = memory_.is_pmem();  // else as fast as a mapped file, and no safer
   }
 
   std::string description() const override {

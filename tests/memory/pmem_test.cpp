@@ -78,7 +78,7 @@ TEST_CASE("a path that is no persistent memory is used as a mapped file, and the
     CHECK(tier->model().addressable);
     CHECK(tier->model().latency == make_tier(tiers::mapped(path, 3_MiB))->model().latency);
     CHECK(!tier->has_private_pages());
-    CHECK(tier->copies_itself());
+    CHECK(!tier->copies_itself());
     CHECK(tier->directory() == path);
     CHECK(std::filesystem::is_empty(directory.path()));  // its file has no name
     check_bytes(*tier, 3_MiB);
@@ -142,6 +142,7 @@ TEST_CASE("what is persistent memory is used as such") {
     CHECK(tier->description().starts_with("persistent memory, "));
     CHECK(tier->model().persistent);
     check_bytes(*tier, 16_MiB);
+    CHECK(tier->copies_itself() == std::filesystem::is_directory(path));
     if (!std::filesystem::is_character_file(path)) continue;
     const auto page = residence(tier->base(), 1).page;
     CHECK(tier->description() == "persistent memory, device " + path + " in pages of " + to_human(page));

@@ -2,15 +2,18 @@
 /// \file  Persistent memory that cannot give its bytes back.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
+#include <tier/memory/tiers.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
 #include <tier/tensor/tensor.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "memory/mapping.hpp"
 #include "memory/pmem_tier.hpp"
 #include "support/scratch_file.hpp"
 #include "support/temporary_directory.hpp"
@@ -26,6 +29,16 @@ void fill(Tensor<float>& tensor, float value) {
   std::ranges::fill(out[tensor].elements(), value);
 }
 
+/// Says so where a directory is not taken for persistent memory.
+bool is_persistent(const std::string& directory) {
+  if (!has_pmem()) MESSAGE("not without libpmem (TIER_WITH_PMEM)");
+  if (!has_pmem()) return false;
+  const bool persistent = make_tier(tiers::pmem(directory, 1_MiB))->model().persistent;
+  if (!persistent)
+    MESSAGE("SKIPPED: as ctest, set PMEM_IS_PMEM_FORCE=1, by which libpmem takes any file for it");
+  return persistent;
+}
+
 /// Whether all of it has a value.
 bool holds(const Tensor<float>& tensor, float value) {
   const ReadScope in{tensor};
@@ -37,11 +50,8 @@ bool holds(const Tensor<float>& tensor, float value) {
 TEST_CASE(
     "a block that persistent memory cannot read is an error of its object, and no signal; others are "
     "intact") {
-  if (!has_pmem()) {
-    MESSAGE("not without libpmem (TIER_WITH_PMEM)");
-    return;
-  }
   const test::TemporaryDirectory directory;
+  if (!is_persistent(directory.path())) return;
   Runtime runtime{{.tiers = {tiers::dram(1_MiB), tiers::pmem(directory.path(), 16_MiB)}, .policy = "lru"}};
   std::vector<Tensor<float>> tensors;  // of which memory holds one
   for (std::size_t i = 0; i < count; ++i)
@@ -55,7 +65,8 @@ TEST_CASE(
   std::vector<std::size_t> broken;
   for (std::size_t i = 0; i < count; ++i) {
     try {
-      CHECK(holds(tensors[i], static_cast<float>(i)));
+      const bool intact = holds(tensors[i], static_cast<float>(i));
+      CHECK(intact);
     } catch (const TierError& error) {
       const std::string message = error.what();
       CAPTURE(message);
@@ -65,10 +76,37 @@ TEST_CASE(
     }
   }
   REQUIRE(broken.size() == 1);
+  std::filesystem::resize_file(file, (16_MiB).count);
   fill(tensors[broken[0]], 9);  // works again
   for (std::size_t i = 0; i < count; ++i)
     CHECK(holds(tensors[i], i == broken[0] ? 9 : static_cast<float>(i)));
   runtime.manager()->check_invariants();
+}
+
+TEST_CASE(
+    "a block that persistent memory cannot write is an error of its request, and no signal; others are "
+    "written") {
+  const test::TemporaryDirectory directory;
+  if (!is_persistent(directory.path())) return;
+  const auto tier = make_tier(tiers::pmem(directory.path(), 8_MiB));
+  REQUIRE(!tier->reserve(0, (8_MiB).count));
+  if (try_to_populate(tier->base(), page_size()) == EINVAL) {
+    MESSAGE("SKIPPED: not before Linux 5.14");
+    return;
+  }
+  std::filesystem::resize_file(test::open_file_in(directory.path()), (3_MiB).count);
+  std::vector<std::byte> bytes(100, std::byte{7});
+  const auto write = [&](std::uint64_t offset) {
+    IoRequest request{offset, bytes.data(), bytes.size()};
+    tier->transfer(Direction::Write, {&request, 1});
+    return request.error;
+  };
+  CHECK(write((6_MiB).count) == std::errc::io_error);
+  CHECK(write((3_MiB).count - 50) == std::errc::io_error);  // the end of it
+  for (const std::uint64_t offset : {std::uint64_t{0}, (1_MiB).count + 5, (3_MiB).count - 100}) {
+    CHECK(!write(offset));
+    CHECK(std::equal(bytes.begin(), bytes.end(), tier->base() + offset));
+  }
 }
 
 }  // namespace tier
