@@ -127,8 +127,9 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
     register_all_slow();
     tiered.policy = name;
     tiered.hints = false;
-    tiered.fast =
-        fast_for(largest_working_set(experiment.steps).bytes);  // if the CPU cannot use the slow tier
+    // If the CPU cannot use the slow tier, what a kernel uses, and little to stay beside it.
+    tiered.fast = std::max(least_fast(experiment, *tiered.slow),
+                           tier::Bytes{largest_working_set(experiment.steps).bytes});
   }
   return tiered;
 }
