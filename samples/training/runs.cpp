@@ -148,6 +148,12 @@ std::unique_ptr<Memory> make_memory(const PlannedRun& planned, const Experiment&
   return std::make_unique<TieredMemory>(tiered);
 }
 
+/// What of the tensors may be fast.
+std::string shown_size(const PlannedRun& planned) {
+  if (planned.name == "plain" || planned.name == "all_fast") return "all";
+  return planned.name == "all_slow" ? "none" : planned.fast;
+}
+
 }  // namespace
 
 tier::Bytes fast_for(std::size_t bytes) { return {bytes + bytes / 16 + (16 << 20)}; }
@@ -222,7 +228,7 @@ RunResult make_run(const PlannedRun& planned, const Experiment& experiment, samp
                         if (progress.due()) progress.draw(progress_line(planned.name, state));
                       });
   progress.clear();
-  result.fast = planned.fast;
+  result.fast = shown_size(planned);
   return result;
 }
 
