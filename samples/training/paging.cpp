@@ -45,7 +45,7 @@ RunResult Paging::run_variant(const std::string& name) const {
 }
 
 RunResult Paging::run() const {
-  const std::array<std::string, 2> names{"os_paging_default", "os_paging_willneed"};
+  const std::array<std::string, 3> names{"os_paging_default", "os_paging_random", "os_paging_willneed"};
   auto best = sample::fastest_of<RunResult>(
       names, program_, [this](const std::string& name) { return run_variant(name); },
       [](const RunResult& a, const RunResult& b) {

@@ -140,9 +140,10 @@ std::unique_ptr<Memory> make_memory(const PlannedRun& planned, const Experiment&
   const auto folder =
       options.paging_folder.empty() ? sample::paging_folder(options.slow) : options.paging_folder;
   if (name == "plain") return std::make_unique<PlainMemory>();
-  if (name == "os_paging_default") return std::make_unique<PagedMemory>(folder, tier::bench::Paging::Default);
-  if (name == "os_paging_willneed")
-    return std::make_unique<PagedMemory>(folder, tier::bench::Paging::WillNeed);
+  using tier::bench::Paging;
+  if (name == "os_paging_default") return std::make_unique<PagedMemory>(folder, Paging::Default);
+  if (name == "os_paging_random") return std::make_unique<PagedMemory>(folder, Paging::Random);
+  if (name == "os_paging_willneed") return std::make_unique<PagedMemory>(folder, Paging::WillNeed);
   const auto tiered = tiered_options(planned, experiment);
   if (name == "page_migration") return std::make_unique<PageMigrationMemory>(runtime_options(tiered));
   return std::make_unique<TieredMemory>(tiered);

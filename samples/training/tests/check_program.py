@@ -33,7 +33,7 @@ FIELDS = {
 }
 ALL_RUNS = ["plain", "all_fast", "async", "sync", "mode_0", "mode_L", "mode_LM", "mode_LMP", "first_touch"]
 ALL_RUNS += ["page_migration", "all_slow", "os_paging"]
-PAGING = ["os_paging_default", "os_paging_willneed"]
+PAGING = ["os_paging_default", "os_paging_random", "os_paging_willneed"]
 LEFT_OUT = "tier-train: os_paging is left out: "  # and why: the system lets us limit no memory
 SMALL = {
     "resnet32": ["--batch", "8", "--iterations", "3"],
