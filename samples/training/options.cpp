@@ -157,6 +157,7 @@ const std::vector<std::string>& run_names() {
                                               "all_slow",
                                               "os_paging",
                                               "os_paging_default",
+                                              "os_paging_random",
                                               "os_paging_willneed"};
   return names;
 }

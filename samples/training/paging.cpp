@@ -46,7 +46,7 @@ RunResult Paging::run_limited(const std::string& name) const {
 }
 
 RunResult Paging::run() const {
-  const std::array<std::string, 2> names{"os_paging_default", "os_paging_willneed"};
+  const std::array<std::string, 3> names{"os_paging_default", "os_paging_random", "os_paging_willneed"};
   auto best = sample::fastest_of<RunResult>(
       names, program_, [this](const std::string& name) { return run_limited(name); },
       [](const RunResult& a, const RunResult& b) {

@@ -17,7 +17,7 @@ class Paging {
   /// \throws  `tier::bench::NoMemoryGroup` where the system gives no limits
   Paging(const Experiment& experiment, const std::atomic<bool>& stop, std::string program = "/proc/self/exe");
 
-  /// The faster of the variants, whose tensors may have as much memory as those of tiered runs. One that is killed under
+  /// The fastest of the variants, whose tensors may have as much memory as those of tiered runs. One that is killed under
   /// its limit is left out, said on stderr.
   /// \throws  `tier::TierError` if none came to its end
   [[nodiscard]] RunResult run() const;

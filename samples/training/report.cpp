@@ -134,6 +134,11 @@ Operands operands_from(const nlohmann::ordered_json& by_object, const nlohmann::
   return operands;
 }
 
+LayerCost layer_from(const nlohmann::ordered_json& json) {
+  return {json.at("layer").get<std::string>(), number(json.at("seconds")), number(json.at("stalled_s")),
+          json.at("bytes_in").get<std::uint64_t>(), json.at("bytes_out").get<std::uint64_t>()};
+}
+
 RunResult run_from(const nlohmann::ordered_json& json) {
   RunResult run;
   run.name = json.at("name");
@@ -154,6 +159,9 @@ RunResult run_from(const nlohmann::ordered_json& json) {
   run.accuracy = number(json.at("accuracy"));
   run.test_loss = number(json.at("test_loss"));
   run.training_accuracy = number(json.at("training_accuracy"));
+  if (json.contains("layers"))
+    for (const auto& layer : json.at("layers")) run.layers.push_back(layer_from(layer));
+  if (json.contains("subnormals")) run.subnormals = json.at("subnormals").get<std::uint64_t>();
   const std::string sum = json.at("checksum");
   if (sum != no_checksum) run.checksum = std::stoull(sum, nullptr, 16);
   run.complete = json.at("complete");
@@ -165,7 +173,7 @@ RunResult run_from(const nlohmann::ordered_json& json) {
 }  // namespace
 
 std::string to_table(std::span<const RunResult> runs) {
-  std::vector<sample::TextRow> rows{{"run", "of", "an iteration", "slow-down", "loss", "accuracy",
+  std::vector<sample::TextRow> rows{{"run", "fast", "an iteration", "slow-down", "loss", "accuracy",
                                      "fast bytes", "fast objects", "moved", "stalled", "computed", "moving",
                                      "bound", "peak (overhead)", "checksum"}};
   for (const auto& run : runs) {
@@ -178,6 +186,8 @@ std::string to_table(std::span<const RunResult> runs) {
 std::string to_inspections(std::span<const RunResult> runs) {
   std::string text;
   for (const auto& run : runs) {
+    text += to_inspections(run.variants);  // of which it is one
+    if (!run.variants.empty()) continue;
     if (run.subnormals) text += fmt::format("{}: {} subnormal values written\n", run.name, *run.subnormals);
     if (run.layers.empty()) continue;
     std::vector<sample::TextRow> rows{{run.name, "time", "stalled", "moved in", "moved out"}};

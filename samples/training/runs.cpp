@@ -127,8 +127,9 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
     register_all_slow();
     tiered.policy = name;
     tiered.hints = false;
-    tiered.fast =
-        fast_for(largest_working_set(experiment.steps).bytes);  // if the CPU cannot use the slow tier
+    // If the CPU cannot use the slow tier, what a kernel uses, and little to stay beside it.
+    tiered.fast = std::max(least_fast(experiment, *tiered.slow),
+                           tier::Bytes{largest_working_set(experiment.steps).bytes});
   }
   return tiered;
 }
@@ -139,12 +140,19 @@ std::unique_ptr<Memory> make_memory(const PlannedRun& planned, const Experiment&
   const auto folder =
       options.paging_folder.empty() ? sample::paging_folder(options.slow) : options.paging_folder;
   if (name == "plain") return std::make_unique<PlainMemory>();
-  if (name == "os_paging_default") return std::make_unique<PagedMemory>(folder, tier::bench::Paging::Default);
-  if (name == "os_paging_willneed")
-    return std::make_unique<PagedMemory>(folder, tier::bench::Paging::WillNeed);
+  using tier::bench::Paging;
+  if (name == "os_paging_default") return std::make_unique<PagedMemory>(folder, Paging::Default);
+  if (name == "os_paging_random") return std::make_unique<PagedMemory>(folder, Paging::Random);
+  if (name == "os_paging_willneed") return std::make_unique<PagedMemory>(folder, Paging::WillNeed);
   const auto tiered = tiered_options(planned, experiment);
   if (name == "page_migration") return std::make_unique<PageMigrationMemory>(runtime_options(tiered));
   return std::make_unique<TieredMemory>(tiered);
+}
+
+/// What of the tensors may be fast.
+std::string shown_size(const PlannedRun& planned) {
+  if (planned.name == "plain" || planned.name == "all_fast") return "all";
+  return planned.name == "all_slow" ? "none" : planned.fast;
 }
 
 }  // namespace
@@ -221,7 +229,7 @@ RunResult make_run(const PlannedRun& planned, const Experiment& experiment,
                         if (progress.due()) progress.draw(progress_line(planned.name, state));
                       });
   progress.clear();
-  result.fast = planned.fast;
+  result.fast = shown_size(planned);
   return result;
 }
 

@@ -14,6 +14,7 @@ PagedMemory::PagedMemory(std::string folder, tier::bench::Paging paging)
 
 std::byte* PagedMemory::map(std::size_t bytes) {
   auto file = std::make_unique<tier::bench::PagedFile>(folder_, tier::Bytes{bytes}, paging_);
+  file->start_cold();  // it has nothing yet: the system gets its advice
   mappings_.push_back({std::move(file), bytes});
   return mappings_.back().file->data();
 }

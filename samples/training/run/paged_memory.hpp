@@ -14,7 +14,7 @@ namespace training {
 class PagedMemory final : public PlainMemory {
  public:
   /// \param folder  on a disk
-  /// \param paging  `WillNeed`: what is prefetched is announced to the system
+  /// \param paging  what the system is told; `WillNeed`: what is prefetched, too
   /// \throws        as `tier::bench::PagedFile`, when memory is first taken
   PagedMemory(std::string folder, tier::bench::Paging paging);
 

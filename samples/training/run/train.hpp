@@ -50,7 +50,7 @@ struct TrainOptions {
 
 struct RunResult {
   std::string name;
-  std::string fast{};    ///< as it was asked for
+  std::string fast{};    ///< as it was asked for, or "all", or "none"
   bool complete = true;  ///< not interrupted
   std::uint64_t iterations = 0;
   double seconds_per_iteration = std::numeric_limits<double>::quiet_NaN();  ///< the median, but for the first

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Networks that learn in a moment, with their data.
+#include <tier/memory/tiers.hpp>
+
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -51,6 +54,18 @@ inline Case small_resnet(std::uint64_t iterations) {
   return on_generated_images(resnet_of_small_images("small", 3, options), iterations);
 }
 
+/// Of convolutions with biases, whose outputs are pooled and concatenated, and a dropout.
+inline Network forked_network() {
+  constexpr Convolution convolution{.channels = 24, .kernel = {3, 3}, .padding = {1, 1}, .bias = true};
+  constexpr Pooling around{.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}};
+  Network net{"forked"};
+  auto x = net.relu(net.convolution(net.input({16, 3, 16, 16}), convolution));
+  x = net.concat({net.relu(net.convolution(x, convolution)), net.mean_pool(x, around), x});
+  x = net.dropout(net.relu(net.convolution(net.max_pool(x, {}), convolution)), {});
+  net.softmax_loss(net.inner_product(x, {.width = 10}));
+  return net;
+}
+
 /// By characters.   \param data  text; none: generated
 inline Case small_language_model(std::string_view network, std::uint64_t iterations,
                                  std::unique_ptr<Data> data = {}, std::int64_t steps_at_once = 0) {
@@ -64,6 +79,20 @@ inline Case small_language_model(std::string_view network, std::uint64_t iterati
                       .rate = 0.01F,
                       .seed = 3,
                       .test_batches = 4}};
+}
+
+/// A fifth of the peak; more where the CPU cannot use the slow tier, and a kernel needs it.
+inline tier::Bytes a_fifth(const Case& c, const tier::TierSpec& slow) {
+  const auto fifth = peak_bytes(c.steps) / 5;
+  if (slow.kind != tier::TierKind::File) return {fifth};
+  return {std::max(fifth, largest_working_set(c.steps).bytes * 5 / 4)};
+}
+
+/// Bytes moved, or used in a slower tier.
+inline std::uint64_t moved_by(const RunResult& run) {
+  std::uint64_t sum = run.traffic.in_place_bytes;
+  for (const auto& [pair, bytes] : run.traffic.bytes_moved) sum += bytes;
+  return sum;
 }
 
 }  // namespace training::test

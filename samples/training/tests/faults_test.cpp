@@ -76,11 +76,13 @@ TEST_CASE("with a disk that takes no writes training goes on in the memory it ha
   const OnDisk training{folder.path(), FailingIo::What::Writes};
   training.faults->fail_range(0, FailingIo::never);
   CHECK(training.run(1.3).checksum == training.learned.run_plain().checksum);
+  const auto refused = training.faults->failed();
+  CHECK(refused > 0);
   const auto [message, cause] = training.failure(0.4);
   CAPTURE(message);
   CHECK(message.find("no room for ") != std::string::npos);
   CHECK(cause == std::errc::io_error);
-  CHECK(training.faults->failed() > 0);
+  CHECK(training.faults->failed() > refused);
   CHECK(is_empty(folder.path()));
 }
 
@@ -107,6 +109,7 @@ TEST_CASE("on a full disk training goes on in the memory it has, or ends and say
   }
   const OnDisk training{disk.path()};
   CHECK(training.run(1.3).checksum == training.learned.run_plain().checksum);
+  CHECK(training.faults->reserves_seen() > 0);
   const auto [message, cause] = training.failure(0.4);
   CAPTURE(message);
   CHECK(message.find("no room for ") != std::string::npos);

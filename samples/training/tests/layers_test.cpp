@@ -68,17 +68,22 @@ struct Learned {
   Weights before, after;
 };
 
+/// \pre  the others outlive it
+Iteration iteration_of(const Network& net, const Batch& batch) {
+  return {.seed = seed, .rate = 1, .fill = [&](std::span<float> inputs, std::span<float> labels) {
+            put_in_memory_order(net.layers().front().shape, batch.inputs, inputs);
+            std::ranges::transform(batch.labels, labels.begin(),
+                                   [](double x) { return static_cast<float>(x); });
+          }};
+}
+
 /// One step of plain gradient descent at a rate of 1: what the weights lose is the gradient.
 Learned learn_once(const Network& net, const Batch& batch) {
   PlainMemory memory;
   const auto step = lower_training(net, {.momentum = 0});
   const Parameters parameters{step, memory, seed};
   Executor executor{step, parameters, memory, {}};
-  Iteration iteration{.seed = seed, .rate = 1, .fill = [&](std::span<float> inputs, std::span<float> labels) {
-                        put_in_memory_order(net.layers().front().shape, batch.inputs, inputs);
-                        std::ranges::transform(batch.labels, labels.begin(),
-                                               [](double x) { return static_cast<float>(x); });
-                      }};
+  auto iteration = iteration_of(net, batch);
   const auto before = weights_in(parameters);
   executor.run(iteration);
   return {iteration.loss, before, weights_in(parameters)};
@@ -317,6 +322,56 @@ TEST_CASE("a Transformer and its gradients are those of direct loops") {
   const auto networks = make_networks(find_network("transformer"), options);
   check_against_reference(networks.front());
   check_against_reference(networks.back());
+}
+
+TEST_CASE("a prediction is that of direct loops, by running statistics and without dropout") {
+  const auto net = between([](Network& n, Value x) {
+    const auto y = n.dropout(n.relu(n.batch_norm(x)), {});
+    return n.concat({n.batch_norm(n.convolution(y, {.channels = 4, .bias = true})), y});
+  });
+  const auto batch = random_batch(net);
+  PlainMemory memory;
+  const auto training = lower_training(net, {});
+  const auto prediction = lower_prediction(net, {});
+  const Parameters parameters{training, memory, seed};
+  Executor learner{training, parameters, memory, {}};
+  auto learned = iteration_of(net, batch);
+  learned.rate = 0.01F;
+  for (int i = 0; i < 3; ++i) learner.run(learned);  // running statistics begin with 0 and 1
+  const auto weights = weights_in(parameters);
+  Executor predictor{prediction, parameters, memory, {}};
+  auto predicted = iteration_of(net, batch);
+  predictor.run(predicted);
+  CHECK(predicted.loss == doctest::Approx(reference_loss(net, weights, batch, {})).epsilon(1e-5));
+  CHECK(predicted.loss != doctest::Approx(reference_loss(net, weights, batch, kept)).epsilon(1e-2));
+  CHECK(weights_in(parameters) == weights);
+}
+
+TEST_CASE("running statistics go a tenth of the way to those of each batch") {
+  const auto net = on_images([](Network& n, Value x) { return n.batch_norm(x); }, {2, 1, 1, 2});
+  const Batch batch{.inputs = {1, 3, 5, 7}, .labels = {0, 1}};  // of mean 4 and variance 5
+  const auto after = learn_once(net, batch).after;
+  CHECK(after.at("bn1.running_mean").front() == doctest::Approx(0.4));
+  CHECK(after.at("bn1.running_variance").front() == doctest::Approx(1 + (5 - 1) / 10.0));
+}
+
+TEST_CASE("adam's later steps are those that its authors wrote down, with weights that decay") {
+  constexpr double rate = 0.125, decay = 0.25;
+  float w[] = {1};
+  float mean[1]{}, square[1]{};
+  double expected = 1, m = 0, v = 0;
+  std::uint64_t number = 0;
+  for (const float g : {0.5F, -2.0F, 0.25F, 1.0F, 0.0F}) {
+    step_adam({w, &g, mean, square, 1}, {.number = number, .rate = rate}, decay);
+    ++number;
+    m = 0.9 * m + 0.1 * double{g};
+    v = 0.999 * v + 0.001 * double{g} * double{g};
+    const auto n = static_cast<double>(number);
+    const double of_mean = m / (1 - std::pow(0.9, n));
+    const double of_square = v / (1 - std::pow(0.999, n));
+    expected -= rate * (of_mean / (std::sqrt(of_square) + 1e-8) + decay * expected);
+    CHECK(w[0] == doctest::Approx(expected).epsilon(1e-4));
+  }
 }
 
 TEST_CASE("adam goes a rate's length at first, whatever the gradient") {

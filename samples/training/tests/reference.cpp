@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace training::test {
 namespace {
@@ -37,6 +38,7 @@ void for_each_in_window(const Dims& image, const Pair& kernel, const Pair& strid
 
 class Reference {
  public:
+  /// \param keep  empty: it predicts
   Reference(const Network& network, const Weights& weights, const Batch& batch,
             const std::function<bool(std::size_t, std::size_t)>& keep)
       : network_{network}, weights_{weights}, batch_{batch}, keep_{keep} {}
@@ -83,6 +85,18 @@ class Reference {
     const auto& d = layer.shape;
     const auto& x = in(layer);
     const auto& scale_shift = weights(layer, "w");
+    const auto [mean, variance] =
+        keep_ ? statistics(d, x)
+              : std::pair{weights(layer, "running_mean"), weights(layer, "running_variance")};
+    for_each_of(d, [&](Index n, Index c, Index h, Index w) {
+      const auto i = place(d, n, c, h, w);
+      y[i] = (x[i] - mean[at(c)]) / std::sqrt(variance[at(c)] + 1e-5) * scale_shift[at(c)] +
+             scale_shift[at(d[1] + c)];
+    });
+  }
+
+  /// Mean and variance of each channel.
+  static std::pair<Values, Values> statistics(const Dims& d, const Values& x) {
     const auto count = static_cast<double>(d[0] * d[2] * d[3]);
     Values mean(at(d[1]));
     Values variance(at(d[1]));
@@ -91,11 +105,7 @@ class Reference {
     for_each_of(d, [&](Index n, Index c, Index h, Index w) {
       variance[at(c)] += std::pow(x[place(d, n, c, h, w)] - mean[at(c)], 2) / count;
     });
-    for_each_of(d, [&](Index n, Index c, Index h, Index w) {
-      const auto i = place(d, n, c, h, w);
-      y[i] = (x[i] - mean[at(c)]) / std::sqrt(variance[at(c)] + 1e-5) * scale_shift[at(c)] +
-             scale_shift[at(d[1] + c)];
-    });
+    return {mean, variance};
   }
 
   void compute(const Layer& layer, const Relu&, Values& y) {
@@ -147,6 +157,10 @@ class Reference {
   }
 
   void compute(const Layer& layer, const Dropout& a, Values& y) {
+    if (!keep_) {
+      y = in(layer);
+      return;
+    }
     const auto index = static_cast<std::size_t>(&layer - network_.layers().data());
     const auto& d = layer.shape;
     const auto scale = 1 / (1 - double{a.share});

@@ -19,9 +19,10 @@ struct Batch {
   Values labels;
 };
 
-/// The mean loss of a batch.
-/// \param keep  of a dropout: whether element i of the layer's values, in the order of memory, is kept
+/// The mean loss of a batch that is learned from.
+/// \param keep  of a dropout: whether element i of the layer's values, in the order of memory, is kept; none: the batch is
+///              predicted, by the running statistics of batch norms, and with all values
 double reference_loss(const Network& network, const Weights& weights, const Batch& batch,
-                      const std::function<bool(std::size_t layer, std::size_t i)>& keep = {});
+                      const std::function<bool(std::size_t layer, std::size_t i)>& keep);
 
 }  // namespace training::test

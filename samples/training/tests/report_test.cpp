@@ -17,6 +17,8 @@ RunResult run_in_tiers() {
   run.fast = "20%";
   run.seconds_per_iteration = 0.5;
   run.traffic.peaks = {{"dram", 3 << 20, 1 << 20}, {"file", 8 << 20}};
+  run.layers = {{"conv1", 0.25, 0.125, 1 << 20, 2 << 20}, {"loss1", 0.5, 0, 0, 0}};
+  run.subnormals = 7;
   return run;
 }
 
@@ -55,4 +57,15 @@ TEST_CASE("what a report has as JSON is read again") {
   const auto again = from_json(to_json(runs));
   CHECK(to_json(again) == to_json(runs));
   CHECK(to_table(again) == to_table(runs));
+  CHECK(to_inspections(again) == to_inspections(runs));
+}
+
+TEST_CASE("layers and subnormal values are shown of each variant of a run") {
+  auto best = run_in_tiers();
+  best.variants = {run_in_tiers(), run_in_tiers()};
+  best.variants.back().name = "other";
+  const auto text = to_inspections(std::vector{best});
+  CHECK(contains(text, "async: 7 subnormal values written"));
+  CHECK(contains(text, "other: 7 subnormal values written"));
+  CHECK(contains(text, "conv1  0.2500 s  0.1250 s  1.00 MiB  2.00 MiB"));
 }

@@ -24,16 +24,6 @@ using namespace training;
 using namespace training::test;
 using namespace tier::literals;
 
-namespace {
-
-std::uint64_t moved_by(const RunResult& run) {
-  std::uint64_t sum = run.traffic.in_place_bytes;
-  for (const auto& [pair, bytes] : run.traffic.bytes_moved) sum += bytes;
-  return sum;
-}
-
-}  // namespace
-
 TEST_CASE("a residual network learns classes that differ in colour") {
   const auto result = small_resnet(60).run_plain();
   CHECK(result.complete);
@@ -72,13 +62,6 @@ TEST_CASE("an iteration takes its step by the seed and its number alone") {
 }
 
 namespace {
-
-/// A fifth of the peak; more where the CPU cannot use the slow tier, and a kernel needs it.
-tier::Bytes a_fifth(const Case& c, const tier::TierSpec& slow) {
-  const auto fifth = peak_bytes(c.steps) / 5;
-  if (slow.kind != tier::TierKind::File) return {fifth};
-  return {std::max(fifth, largest_working_set(c.steps).bytes * 5 / 4)};
-}
 
 void check_bits_in_tiers(const Case& c) {
   const auto plain = c.run_plain();
@@ -119,6 +102,9 @@ TEST_CASE("training in a fifth of the memory gives the bits that plain memory gi
     check_bits_in_tiers(small_language_model("transformer", 8));
   }
   SUBCASE("an LSTM") { check_bits_in_tiers(small_language_model("lstm", 8)); }
+  SUBCASE("a network of what the others lack: concatenation, dropout, biases, and both poolings") {
+    check_bits_in_tiers(on_generated_images(forked_network(), 5));
+  }
 }
 
 namespace {

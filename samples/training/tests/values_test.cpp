@@ -41,7 +41,7 @@ void check_values(Case learned) {
 }  // namespace
 
 TEST_CASE("kernels of every kind write numbers alone, and read nothing that was not written") {
-  const NetworkOptions large{.batch = 2, .image = 96, .classes = 10, .growth = 12};
+  const NetworkOptions large{.batch = 2, .image = 75, .classes = 10, .growth = 12};
   SUBCASE("VGG") {
     check_values(
         on_generated_images(vgg("vgg", {{1, 1, 1, 1, 1}}, {.batch = 2, .image = 32, .classes = 10}), 1));
@@ -61,6 +61,18 @@ TEST_CASE("kernels of every kind write numbers alone, and read nothing that was 
   SUBCASE("an LSTM") { check_values(small_language_model("lstm", 3)); }
   SUBCASE("an LSTM of some steps at once") { check_values(small_language_model("lstm", 3, {}, 5)); }
   SUBCASE("a Transformer") { check_values(small_language_model("transformer", 3)); }
+}
+
+TEST_CASE("subnormal values are counted") {
+  Network net{"network"};
+  net.softmax_loss(net.inner_product(net.input({2, 3, 16, 16}), {.width = 10}));
+  auto learned = on_generated_images(net, 1);
+  learned.options.inspection.values = true;
+  PlainMemory usual;
+  CHECK(learned.run(usual).subnormals == 0U);
+  learned.options.rate = 1e-38F;  // of what it moves biases by, from 0
+  PlainMemory memory;
+  CHECK(learned.run(memory).subnormals == 10U);
 }
 
 TEST_CASE("a value that is no number is found in the part of a tensor that a kernel has written, and named") {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  What options change.
+#include "options.hpp"
+
+#include <doctest/doctest.h>
+#include <tier/core/error.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "cases.hpp"
+#include "runs.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace training;
+using namespace training::test;
+
+namespace {
+
+Options parsed(std::vector<std::string> arguments) { return *parse_options(std::move(arguments), std::cout); }
+
+RunResult make(const std::string& name, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"resnet32", "--batch", "8", "--iterations", "2"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const auto experiment = make_experiment(parsed(arguments));
+  sample::TerminalLine progress{stderr};
+  return make_run({name, experiment.options.fast}, experiment, progress, never);
+}
+
+/// Of the optimiser's state.
+std::size_t states(const std::string& optimizer, std::string_view suffix) {
+  const auto experiment = make_experiment(parsed({"resnet32", "--batch", "8", "--optimizer", optimizer}));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      experiment.steps.prediction.tensors, [&](const StepTensor& t) { return t.name.ends_with(suffix); }));
+}
+
+}  // namespace
+
+TEST_CASE("--mode is the policy of that mode, and not beside --policy") {
+  CHECK(parsed({"resnet32"}).policy == "hint_aware");
+  CHECK(parsed({"resnet32", "--mode", "LM"}).policy == "hint_aware:free=0,mode=LM");
+  CHECK_THROWS_AS(parsed({"resnet32", "--mode", "M"}), tier::ConfigError);
+  CHECK_THROWS_AS(parsed({"resnet32", "--mode", "0", "--policy", "lru"}), tier::ConfigError);
+}
+
+TEST_CASE("--async off makes the synchronous run") {
+  CHECK(plan_runs(parsed({"resnet32", "--async", "on"})).back().name == "async");
+  CHECK(plan_runs(parsed({"resnet32", "--async", "off"})).back().name == "sync");
+  CHECK_THROWS_AS(parsed({"resnet32", "--async", "no"}), tier::ConfigError);
+}
+
+TEST_CASE("--optimizer says what is kept of each parameter") {
+  CHECK(states("sgd", ".velocity") > 60);
+  CHECK(states("sgd", ".square") == 0);
+  CHECK(states("adam", ".square") == states("sgd", ".velocity"));
+  CHECK(states("adam", ".mean") == states("sgd", ".velocity"));
+  CHECK_THROWS_AS(parsed({"resnet32", "--optimizer", "lion"}), tier::ConfigError);
+}
+
+TEST_CASE("--growth is how many channels a DenseNet's layers add") {
+  const auto step = make_step(parsed({"densenet121", "--batch", "1", "--growth", "48"}));
+  const auto first = std::ranges::find(step.tensors, "conv3.w", &StepTensor::name);
+  REQUIRE(first != step.tensors.end());
+  CHECK(first->desc.dims() == Dims{48, 4 * 48, 3, 3});
+}
+
+TEST_CASE("--more is used beside the two tiers") {
+  const auto run = make("async", {"--fast", "20%", "--more", "emulated:redl:2MiB"});
+  CHECK(run.checksum == make("plain", {}).checksum);
+  const auto& peaks = run.traffic.peaks;
+  REQUIRE(peaks.size() == 3);
+  const auto more = std::ranges::find(peaks, "emulated:redl", &TierPeak::tier);
+  REQUIRE(more != peaks.end());
+  CHECK(more->bytes > 0);
+}
+
+TEST_CASE("--paging-folder is where the system pages to") {
+  const tier::test::TemporaryDirectory folder;
+  for (const auto* name : {"os_paging_default", "os_paging_random", "os_paging_willneed"}) {
+    CAPTURE(name);
+    CHECK_THROWS_WITH_AS(std::ignore = make(name, {"--paging-folder", folder.path() + "/none"}),
+                         doctest::Contains(folder.path().c_str()), tier::TierError);
+  }
+}
