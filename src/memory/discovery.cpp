@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
@@ -8,6 +10,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include "memory/io_engine.hpp"
 #include "memory/memory_limit.hpp"
@@ -26,11 +30,32 @@ std::string chosen(const std::string& line) {
                                                                 : line.substr(begin + 1, end - begin - 1);
 }
 
-std::optional<Bytes> resource_limit(int which) {
+std::optional<std::size_t> resource_limit(int which) {
   ::rlimit limit{};
   if (::getrlimit(static_cast<__rlimit_resource_t>(which), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
     return std::nullopt;
-  return Bytes{limit.rlim_cur};
+  return limit.rlim_cur;
+}
+
+std::optional<Bytes> size_limit(int which) {
+  const auto limit = resource_limit(which);
+  return limit ? std::optional{Bytes{*limit}} : std::nullopt;
+}
+
+/// To lock memory, to raise limits, to place pages of nodes, and for full windows.
+std::vector<std::string> find_capabilities() {
+  static constexpr std::pair<unsigned, const char*> known[] = {{CAP_IPC_LOCK, "CAP_IPC_LOCK"},
+                                                               {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+                                                               {CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+                                                               {CAP_SYS_NICE, "CAP_SYS_NICE"},
+                                                               {CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE"}};
+  ::__user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  ::__user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3]{};
+  std::vector<std::string> found;
+  if (::syscall(SYS_capget, &header, data) != 0) return found;
+  for (const auto& [number, name] : known)
+    if ((data[CAP_TO_INDEX(number)].effective & CAP_TO_MASK(number)) != 0) found.emplace_back(name);
+  return found;
 }
 
 unsigned usable_cpus() {
@@ -81,8 +106,11 @@ Machine discover() {
   machine.io_uring = find_io_uring();
   machine.userfaultfd.reason = WindowSpace::why_not();
   machine.userfaultfd.usable = machine.userfaultfd.reason.empty();
-  machine.locked_memory_limit = resource_limit(RLIMIT_MEMLOCK);
-  machine.file_size_limit = resource_limit(RLIMIT_FSIZE);
+  machine.locked_memory_limit = size_limit(RLIMIT_MEMLOCK);
+  machine.file_size_limit = size_limit(RLIMIT_FSIZE);
+  machine.open_files_limit = resource_limit(RLIMIT_NOFILE);
+  machine.mappings_limit = to_number(read_line("/proc/sys/vm/max_map_count"));
+  machine.capabilities = find_capabilities();
   machine.root = ::geteuid() == 0;
   return machine;
 }

@@ -14,6 +14,8 @@ using Json = nlohmann::ordered_json;
 
 Json json_of(const std::optional<Bytes>& size) { return size ? Json(size->count) : Json(nullptr); }
 
+Json json_of(const std::optional<std::size_t>& count) { return count ? Json(*count) : Json(nullptr); }
+
 Json json_of(const NodeSpeed& s) {
   return {{"read_bytes_per_second", s.read_bytes_per_second},
           {"write_bytes_per_second", s.write_bytes_per_second},
@@ -104,6 +106,9 @@ nlohmann::ordered_json machine_json(const Machine& m) {
           {"userfaultfd", facility_json(m.userfaultfd)},
           {"locked_memory_limit", json_of(m.locked_memory_limit)},
           {"file_size_limit", json_of(m.file_size_limit)},
+          {"open_files_limit", json_of(m.open_files_limit)},
+          {"mappings_limit", json_of(m.mappings_limit)},
+          {"capabilities", m.capabilities},
           {"root", m.root}};
 }
 

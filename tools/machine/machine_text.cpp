@@ -11,6 +11,13 @@ namespace tier::tool {
 namespace {
 
 std::string limit(const std::optional<Bytes>& size) { return size ? to_human(*size) : "none"; }
+std::string limit(const std::optional<std::size_t>& count) { return count ? std::to_string(*count) : "none"; }
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text.append(text.empty() ? "" : ", ").append(word);
+  return text.empty() ? "none" : text;
+}
 
 /// `cxl, no CPUs, 25 GB/s read, 25 GB/s written, 300 ns, distances 17 10, memory tier 22`
 std::string text_of(const NumaNode& node) {
@@ -118,6 +125,9 @@ std::string machine_text(const Machine& m) {
   text += line("userfaultfd", yes(m.userfaultfd));
   text += line("locked memory, limit", limit(m.locked_memory_limit));
   text += line("file size, limit", limit(m.file_size_limit));
+  text += line("open files, limit", limit(m.open_files_limit));
+  text += line("mappings, limit", limit(m.mappings_limit));
+  text += line("capabilities", joined(m.capabilities));
   return text + line("root", m.root ? "yes" : "no") + text_of(TierGraph{m});
 }
 

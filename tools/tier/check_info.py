@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import tempfile
 from pathlib import Path
 
@@ -147,7 +148,23 @@ def check_memkind(kinds, text):
         assert f"{kind['kind']} " in text and told in text, kind
 
 
+def check_limits():
+    """Those of the system and of the process, and what it may do: as the kernel has them in files, and as they are lowered."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    fewer = min(soft, 321)
+    ended = tool.run("info", "--json", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (fewer, hard)))
+    told, text = json.loads(ended.stdout)["machine"], run().stdout
+    assert told["open_files_limit"] == fewer, told
+    mappings = int(Path("/proc/sys/vm/max_map_count").read_text())
+    assert told["mappings_limit"] == mappings and f"  mappings, limit         {mappings}\n" in text, (told, text)
+    effective = int(re.search(r"^CapEff:\s*(\w+)$", Path("/proc/self/status").read_text(), re.MULTILINE)[1], 16)
+    numbers = {"CAP_IPC_LOCK": 14, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CAP_SYS_NICE": 23, "CAP_SYS_RESOURCE": 24}
+    assert told["capabilities"] == [name for name, number in numbers.items() if effective >> number & 1], (told, effective)
+    assert f"  capabilities            {', '.join(told['capabilities']) or 'none'}\n" in text, text
+
+
 check_models()
+check_limits()
 with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
     check_machines(Path(name))
     check_measured(Path(name))

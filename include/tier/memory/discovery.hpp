@@ -97,9 +97,13 @@ struct Machine {
   std::size_t huge_pages_reserved = 0, huge_pages_free = 0;
 
   Facility io_uring;
-  Facility userfaultfd;                      ///< of system calls too: what windows need
-  std::optional<Bytes> locked_memory_limit;  ///< RLIMIT_MEMLOCK
-  std::optional<Bytes> file_size_limit;      ///< RLIMIT_FSIZE
+  Facility userfaultfd;                         ///< of system calls too: what windows need
+  std::optional<Bytes> locked_memory_limit;     ///< RLIMIT_MEMLOCK
+  std::optional<Bytes> file_size_limit;         ///< RLIMIT_FSIZE
+  std::optional<std::size_t> open_files_limit;  ///< RLIMIT_NOFILE
+  std::optional<std::size_t> mappings_limit;    ///< vm.max_map_count, of a process
+  /// Those in effect of which something here may depend, as `CAP_SYS_PTRACE`.
+  std::vector<std::string> capabilities;
   bool root = false;
 };
 
