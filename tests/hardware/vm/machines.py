@@ -185,5 +185,5 @@ B = Machine(
 )
 C = Machine("C", "A with an older kernel and QEMU", packages.QEMU_7, packages.LINUX_6_1, memory_tiers="0-2 3",
             samples=tuple(f"tier-dlrm --run {run} --tables 3 --rows 4000 --dim 16 --batch 64 --samples 500 --deterministic "
-                          "--slow file:/mnt/fsdax --json -" for run in ("plain", "tiered")), **IN_A)
+                          "--slow pmem:/mnt/fsdax --json -" for run in ("plain", "tiered")), **IN_A)
 ALL = {machine.name: machine for machine in (A, B, C)}
