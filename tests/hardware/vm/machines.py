@@ -152,7 +152,7 @@ def in_three_tiers():
     tiers = f"--slow node:1 --policy {EVERY_POLICY}"
     dlrm = "tier-dlrm --tables 3 --rows 60000 --dim 16 --batch 64 --samples 300 --deterministic --json -"
     yield f"{dlrm} --run plain"
-    yield f"{dlrm} --run tiered --fast 5% --more hbm:2MiB {tiers}"
+    yield f"{dlrm} --run tiered --fast 10% --more hbm:2MiB {tiers}"
     train = "tier-train resnet32 --image 8 --batch 1 --short --json -"
     yield f"{train} --run plain"
     yield f"{train} --run async --fast 20% --more hbm:1MiB {tiers}"
@@ -185,5 +185,5 @@ B = Machine(
 )
 C = Machine("C", "A with an older kernel and QEMU", packages.QEMU_7, packages.LINUX_6_1, memory_tiers="0-2 3",
             samples=tuple(f"tier-dlrm --run {run} --tables 3 --rows 4000 --dim 16 --batch 64 --samples 500 --deterministic "
-                          "--slow file:/mnt/fsdax --json -" for run in ("plain", "tiered")), **IN_A)
+                          "--slow pmem:/mnt/fsdax --json -" for run in ("plain", "tiered")), **IN_A)
 ALL = {machine.name: machine for machine in (A, B, C)}
