@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include "memory/io_engine.hpp"
