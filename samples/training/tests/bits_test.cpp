@@ -23,7 +23,7 @@ using tier::test::TemporaryDirectory;
 namespace {
 
 RunResult make(const std::string& name, const Experiment& experiment) {
-  sample::TerminalLine progress{stderr};
+  tier::tool::TerminalLine progress{stderr};
   return make_run({name, experiment.options.fast}, experiment, progress, never);
 }
 

@@ -25,7 +25,7 @@ RunResult make(const std::string& name, const std::vector<std::string>& more) {
   std::vector<std::string> arguments{"resnet32", "--batch", "8", "--iterations", "2"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const auto experiment = make_experiment(parsed(arguments));
-  sample::TerminalLine progress{stderr};
+  tier::tool::TerminalLine progress{stderr};
   return make_run({name, experiment.options.fast}, experiment, progress, never);
 }
 
