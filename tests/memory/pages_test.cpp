@@ -70,12 +70,12 @@ TEST_CASE("small pages are small though the system has transparent huge ones, an
 }
 
 TEST_CASE("memory is on huge pages where the system gives them, and the tier says how much of it") {
-  for (const auto& spec : memory_specs(64_MiB)) {
+  for (const auto& spec : memory_specs(16_MiB)) {
     const auto tier = make_tier(spec);
     CAPTURE(tier->description());
-    const auto [resident, huge, page] = residence(tier->base(), (64_MiB).count);
+    const auto [resident, huge, page] = residence(tier->base(), (16_MiB).count);
     CHECK(page == Bytes{page_size()});
-    CHECK(resident >= 64_MiB);
+    CHECK(resident >= 16_MiB);
     if (!has_transparent_huge_pages()) CHECK(huge == 0_B);
     CHECK(contains(tier->description(), ", " + std::to_string(huge.count * 100 / resident.count) +
                                             " % in huge pages, faulted in at once"));
