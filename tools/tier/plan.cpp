@@ -21,6 +21,7 @@
 #include "row_options.hpp"
 #include "simulated_tiers.hpp"
 #include "slow_down_curve.hpp"
+#include "slow_recording.hpp"
 
 namespace tier::tool {
 namespace {
@@ -104,6 +105,7 @@ class Planner {
     for (const auto& policy : arguments_.policies) plans_.push_back(plan(policy));
     print();
     warn_of_missing_rows(trace_);
+    warn_of_slow_recording(trace_);
     if (!arguments_.csv.empty()) write_csv();
     if (!arguments_.svg.empty()) draw_svg(plot(), arguments_.svg);
   }

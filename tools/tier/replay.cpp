@@ -22,6 +22,7 @@
 
 #include "row_options.hpp"
 #include "simulated_tiers.hpp"
+#include "slow_recording.hpp"
 
 namespace tier::tool {
 namespace {
@@ -200,6 +201,7 @@ void replay_all(const Arguments& arguments) {
   fmt::print("{} on machine {}, per iteration\n\n", arguments.trace, machine.name);
   print(runs);
   if (!is_two_level(arguments.mode)) warn_of_missing_rows(trace);
+  warn_of_slow_recording(trace);
   if (!arguments.json.empty()) write(runs, arguments.json);
 }
 
