@@ -60,41 +60,44 @@ std::vector<SlowDown> optane_slow_downs() {
 }
 
 Device ddr4(double peak) {
-  return {
-      .name = "dram",
-      .source = "channels at their peak; kernels and copies at 70 % of it, one thread at 12 GB/s: our choice",
-      .read = 0.7 * peak,
-      .store = 0.7 * peak,
-      .copy_read = 0.7 * peak,
-      .copy_write = 0.7 * peak,
-      .mover_read = 12 * GB,
-      .mover_write = 12 * GB,
-      .latency = nanoseconds{90},
-      .parallelism = 64,
-      .link = {}};
+  return {.name = "dram",
+          .source =
+              "channels at their peak; kernels and copies at 70 % of it, one thread at 12 GB/s, "
+              "latency, parallelism: our choice",
+          .read = 0.7 * peak,
+          .store = 0.7 * peak,
+          .copy_read = 0.7 * peak,
+          .copy_write = 0.7 * peak,
+          .mover_read = 12 * GB,
+          .mover_write = 12 * GB,
+          .latency = nanoseconds{90},
+          .parallelism = 64,
+          .link = {}};
 }
 
 Device optane() {
-  return {
-      .name = "optane",
-      .source =
-          "AutoTM: copies at 29 and 12 GB/s, by one thread at 2 and 2.5; ordinary stores 3.8, loads 30 GB/s",
-      .read = 30 * GB,
-      .store = 3.8 * GB,
-      .copy_read = 29 * GB,
-      .copy_write = 12 * GB,
-      .mover_read = 2 * GB,
-      .mover_write = 2.5 * GB,
-      .latency = nanoseconds{300},
-      .parallelism = 16,
-      .link = {},
-      .addressable = true,
-      .persistent = true};
+  return {.name = "optane",
+          .source =
+              "AutoTM: copies at 29 and 12 GB/s, by one thread at 2 and 2.5; ordinary stores "
+              "3.8, loads 30 GB/s; latency, parallelism: our choice",
+          .read = 30 * GB,
+          .store = 3.8 * GB,
+          .copy_read = 29 * GB,
+          .copy_write = 12 * GB,
+          .mover_read = 2 * GB,
+          .mover_write = 2.5 * GB,
+          .latency = nanoseconds{300},
+          .parallelism = 16,
+          .link = {},
+          .addressable = true,
+          .persistent = true};
 }
 
 Device ddr5() {
   return {.name = "ddr5",
-          .source = "8 channels of DDR5-4800, 307 GB/s, at 75 %; one thread at 14 GB/s: our choice",
+          .source =
+              "8 channels of DDR5-4800, 307 GB/s; that kernels and copies reach 75 % of it, one "
+              "thread 14 GB/s, latency, parallelism: our choice",
           .read = 230 * GB,
           .store = 230 * GB,
           .copy_read = 230 * GB,
@@ -107,19 +110,20 @@ Device ddr5() {
 }
 
 Device cxl() {
-  return {
-      .name = "cxl",
-      .source =
-          "CXL 2.0 over PCIe 5 x16, 64 GB/s each way, at 75 %; 250 ns: of the order of published expanders",
-      .read = 48 * GB,
-      .store = 40 * GB,
-      .copy_read = 48 * GB,
-      .copy_write = 48 * GB,
-      .mover_read = 10 * GB,
-      .mover_write = 12 * GB,
-      .latency = nanoseconds{250},
-      .parallelism = 64,
-      .link = {}};
+  return {.name = "cxl",
+          .source =
+              "CXL 2.0 over PCIe 5 x16, 64 GB/s each way; that copies and loads reach 75 % of "
+              "it, stores 40 GB/s, one thread 10 and 12, 250 ns, parallelism: our choice, of the "
+              "order of published expanders",
+          .read = 48 * GB,
+          .store = 40 * GB,
+          .copy_read = 48 * GB,
+          .copy_write = 48 * GB,
+          .mover_read = 10 * GB,
+          .mover_write = 12 * GB,
+          .latency = nanoseconds{250},
+          .parallelism = 64,
+          .link = {}};
 }
 
 Device nvme(std::string name, std::string source, double read, double write) {
@@ -155,9 +159,9 @@ Device host_memory(std::string source, double rate, nanoseconds latency) {
 Device h200_memory() {
   return {.name = "h200",
           .source =
-              "NVIDIA's data sheet: 4.8 TB/s of HBM3e, at 85 %: our choice; latency of a GH200, whose GPU is "
-              "alike: 690 cycles "
-              "(github.com/markdewing/AI_kernels, latency/README.md), which we take to be of 1.98 GHz",
+              "NVIDIA's data sheet: 4.8 TB/s of HBM3e, at 85 %: our choice; latency of a GH200, "
+              "whose GPU is alike: 690 cycles (github.com/markdewing/AI_kernels, "
+              "latency/README.md), which we take to be of 1.98 GHz; parallelism: our choice",
           .read = 4080 * GB,
           .store = 4080 * GB,
           .copy_read = 4080 * GB,
@@ -171,7 +175,9 @@ Device h200_memory() {
 
 Machine h200(std::string name, Device host) {
   return {.name = std::move(name),
-          .source = "NVIDIA's data sheet: 67 TFLOP/s in single precision",
+          .source =
+              "NVIDIA's data sheet: 67 TFLOP/s in single precision; that copies cost kernels "
+              "nothing, and kernels' efficiency, which is a CPU's: our choice",
           .cores = 132,
           .operations = 67e12,
           .lost_to_mover = 0,
@@ -184,26 +190,24 @@ std::vector<Machine> all_machines() {
   auto hbm = ddr5();
   hbm.name = "hbm";
   hbm.source =
-      "Xeon Max: 64 GB of HBM2e, of which all cores draw about 590 GB/s; one thread at 14 GB/s, and the "
-      "latency: "
-      "our choice";
+      "Xeon Max, HBM2e: that all cores draw 590 GB/s, one thread 14 GB/s, latency, parallelism: our choice";
   hbm.read = hbm.store = hbm.copy_read = hbm.copy_write = 590 * GB;
   // No measured one could be read at its source; it is likely to be above DDR5's. Copies from and to DDR5 depend on it below
   // 49 KB alone: larger ones take longer at 230 GB/s than both latencies.
   hbm.latency = nanoseconds{105};
   auto redl_fast = ddr4(34 * GB / 0.7);
-  redl_fast.source = "ReDL: 34 GB/s, 90 ns";
+  redl_fast.source = "ReDL: 34 GB/s, 90 ns; one thread at 12 GB/s, parallelism: our choice";
   auto redl_slow = redl_fast;
   redl_slow.name = "redl";
-  redl_slow.source = "ReDL: 19 GB/s, 200 ns";
+  redl_slow.source = "ReDL: 19 GB/s, 200 ns; one thread at 12 GB/s, parallelism: our choice";
   redl_slow.read = redl_slow.store = redl_slow.copy_read = redl_slow.copy_write = 19 * GB;
   redl_slow.latency = nanoseconds{200};
 
   return {
       {.name = "cachedarrays",
-       .source =
-           "CachedArrays: a Xeon 8276L of 28 cores, 6 channels of DDR4-2933; clock under AVX-512 our choice; "
-           "kernels' passes over memory fitted to its published traffic",
+       .source = "CachedArrays: a Xeon 8276L of 28 cores, 6 channels of DDR4-2933; clock under "
+                 "AVX-512, and what one thread for copies takes of the cores: our choice; kernels' "
+                 "passes over memory fitted to its published traffic",
        .cores = 28,
        .operations = 28 * avx512_core(2.0),
        .lost_to_mover = 1.0 / 28,
@@ -211,7 +215,8 @@ std::vector<Machine> all_machines() {
        .ops = cachedarrays_ops(),
        .slow_downs = optane_slow_downs()},
       {.name = "autotm",
-       .source = "AutoTM: a Xeon of 24 cores, 6 channels of DDR4-2666; clock under AVX-512 our choice",
+       .source = "AutoTM: a Xeon of 24 cores, 6 channels of DDR4-2666; clock under AVX-512, "
+                 "kernels' efficiency, and what one thread for copies takes of the cores: our choice",
        .cores = 24,
        .operations = 24 * avx512_core(2.0),
        .lost_to_mover = 1.0 / 24,
@@ -219,7 +224,7 @@ std::vector<Machine> all_machines() {
        .ops = cpu_ops(),
        .slow_downs = optane_slow_downs()},
       {.name = "redl",
-       .source = "ReDL: memory rates; the cores are our choice",
+       .source = "ReDL: memory rates; cores, clock, kernels' efficiency: our choice",
        .cores = 16,
        .operations = 16 * avx512_core(1.5),
        .lost_to_mover = 1.0 / 16,
@@ -227,18 +232,23 @@ std::vector<Machine> all_machines() {
        .ops = cpu_ops(),
        .slow_downs = {}},
       {.name = "server",
-       .source = "a socket of 48 cores, DDR5, CXL 2.0 and NVMe; clock under AVX-512 our choice",
+       .source = "a socket of DDR5, CXL 2.0 and NVMe; 48 cores, clock under AVX-512, kernels' "
+                 "efficiency: our choice",
        .cores = 48,
        .operations = 48 * avx512_core(2.2),
        .lost_to_mover = 1.0 / 48,
-       .devices = {ddr5(), cxl(),
-                   nvme("nvme4", "PCIe 4 x4: 7.0 and 6.5 GB/s, of the order of data sheets", 7.0 * GB,
-                        6.5 * GB),
-                   nvme("nvme5", "PCIe 5 x4: 14 and 10 GB/s, of the order of data sheets", 14 * GB, 10 * GB)},
+       .devices =
+           {ddr5(), cxl(),
+            nvme("nvme4",
+                 "PCIe 4 x4; 7.0 and 6.5 GB/s, 70 us, parallelism: our choice, of the order of data sheets",
+                 7.0 * GB, 6.5 * GB),
+            nvme("nvme5",
+                 "PCIe 5 x4; 14 and 10 GB/s, 70 us, parallelism: our choice, of the order of data sheets",
+                 14 * GB, 10 * GB)},
        .ops = cpu_ops(),
        .slow_downs = {}},
       {.name = "xeon_max",
-       .source = "a Xeon Max 9480 of 56 cores; clock under AVX-512 our choice",
+       .source = "a Xeon Max 9480 of 56 cores; clock under AVX-512, kernels' efficiency: our choice",
        .cores = 56,
        .operations = 56 * avx512_core(2.0),
        .lost_to_mover = 1.0 / 56,
@@ -246,9 +256,11 @@ std::vector<Machine> all_machines() {
        .ops = cpu_ops(),
        .slow_downs = {}},
       h200("h200_pcie5",
-           host_memory("PCIe 5 x16: 64 GB/s each way, at 85 %: our choice", 54 * GB, nanoseconds{1000})),
+           host_memory("PCIe 5 x16: 64 GB/s each way; at 85 % of it, 1 us, parallelism: our choice", 54 * GB,
+                       nanoseconds{1000})),
       h200("h200_c2c",
-           host_memory("NVLink-C2C: 450 GB/s each way, at 85 %: our choice", 380 * GB, nanoseconds{600})),
+           host_memory("NVLink-C2C: 450 GB/s each way; at 85 % of it, 600 ns, parallelism: our choice",
+                       380 * GB, nanoseconds{600})),
   };
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "replay/recorded.hpp"
 
+#include <tier/replay/replay.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <string_view>
@@ -65,6 +67,14 @@ Recorded::Recorded(const trace::Trace& trace) {
     before = kernel;
     stalled = 0;
   }
+}
+
+std::uint64_t count_kernels_not_all_fast(const trace::Trace& trace) {
+  const auto fastest = fastest_of(trace);
+  return static_cast<std::uint64_t>(std::ranges::count_if(trace.events(), [&](const trace::Event event) {
+    return event.kind == EventKind::Measurement &&
+           !all_fast(trace.name(trace.measurement(event).placement), fastest);
+  }));
 }
 
 }  // namespace tier::replay

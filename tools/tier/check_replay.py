@@ -193,6 +193,25 @@ def check_rows(folder):
     assert "rows" not in json.loads(out.read_text())["runs"][0]
 
 
+def check_slow_recording(folder):
+    trace, out = folder / "recorded.trace", folder / "recorded.json"
+    kernel = "K op f 1e9 R 1 W - U -\n"
+
+    def seconds(places, *command):
+        lines = "".join(kernel + f"k 1 {i}000 1000 1 {place}\n" for i, place in enumerate(places))
+        trace.write_text(f"H tmtrace=1 recorded=1\nc tiers=dram:1GiB;emulated:cxl:8GiB\nT 1 1048576 p x\n{lines}I\n")
+        ended = run("replay", trace, "--tiers", TIERS, "--json", out)
+        assert ended.returncode == 0, ended
+        planned = run("plan", trace, "--tiers", "dram;optane", "--points", 2).stderr
+        assert ("with operands that were not in the fastest tier" in planned) == ("emulated:cxl" in places), planned
+        return ended.stderr, json.loads(out.read_text())["runs"][0]["seconds"]
+
+    quiet, recorded = seconds(["dram", "dram"])
+    assert quiet == "" and abs(recorded - 2e-6) < 1e-8, (quiet, recorded)
+    warned, computed = seconds(["dram", "emulated:cxl"])
+    assert "1 of 2 kernels" in warned and computed > 1e-4, (warned, computed)
+
+
 def check_machine_files(folder):
     step, file = folder / "step.trace", folder / "machine.json"
     write_step(step)
@@ -366,6 +385,10 @@ def check_plan(folder):
     check_refused("not a budget", "plan", step, "--tiers", "dram;optane", "--budget", "cheap")
     check_refused("not a price", "plan", step, "--tiers", "dram;optane", "--price", "dram=free")
     check_refused("has no such device", "plan", step, "--tiers", "dram;optane", "--price", "gold=1")
+    check_refused("is several", "replay", step, "--tiers", "dram:1GiB;dram:1GiB")
+    huge = folder / "huge.trace"
+    huge.write_text(f"H tmtrace=1\nT 1 {2**63 - 1} p w\nK op f 0 R 1 W - U -\n")
+    check_refused("alive at once is not replayed", "plan", huge, "--tiers", "dram;optane")
     check_whole(table, "plan", step, "--tiers", "dram;optane", "--points", 2, "--csv")
 
 
@@ -422,7 +445,7 @@ def check_probe(folder):
     check_whole(file, "probe", "--tiers", "dram:32MiB", "-o")
 
 
-for check in (check_replay, check_rows, check_same_bytes, check_machine_files, check_limits, check_plan, check_plot,
-              check_progress, check_probe):  # fmt: skip
+for check in (check_replay, check_rows, check_same_bytes, check_slow_recording, check_machine_files, check_limits, check_plan,
+              check_plot, check_progress, check_probe):  # fmt: skip
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         check(Path(name))

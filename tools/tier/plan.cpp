@@ -23,6 +23,7 @@
 #include "row_options.hpp"
 #include "simulated_tiers.hpp"
 #include "slow_down_curve.hpp"
+#include "slow_recording.hpp"
 #include "trace_input.hpp"
 
 namespace tier::tool {
@@ -110,6 +111,7 @@ class Planner {
     progress_.clear();
     print();
     warn_of_missing_rows(trace_);
+    warn_of_slow_recording(trace_);
     if (!arguments_.csv.empty()) write_csv();
     if (!arguments_.svg.empty()) draw_svg(plot(), arguments_.svg);
   }

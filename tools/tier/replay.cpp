@@ -24,6 +24,7 @@
 #include "progress.hpp"
 #include "row_options.hpp"
 #include "simulated_tiers.hpp"
+#include "slow_recording.hpp"
 #include "trace_input.hpp"
 
 namespace tier::tool {
@@ -266,6 +267,7 @@ void replay_all(const Arguments& arguments) {
   fmt::print("{} on machine {}, per iteration\n\n", arguments.in.path, replayer.machine().name);
   print(runs, belady);
   if (!is_two_level(arguments.mode)) warn_of_missing_rows(replayer.trace());
+  warn_of_slow_recording(replayer.trace());
   if (!arguments.json.empty()) write(runs, belady, arguments.json);
 }
 

@@ -105,4 +105,8 @@ using PolicyFactory = std::function<std::unique_ptr<Policy>(const FutureUses& fu
                                      const std::vector<SimulatedTier>& tiers, const PolicyFactory& policy,
                                      const Options& options = {});
 
+/// Of a recording, the kernels some of whose operands were in a slower tier than the fastest: what these would take with all
+/// there it does not say, so that a replay takes it from the machine.
+[[nodiscard]] TIER_EXPORT std::uint64_t count_kernels_not_all_fast(const trace::Trace& trace);
+
 }  // namespace tier::replay
