@@ -181,7 +181,8 @@ TEST_CASE("memkind's kinds have each page on their node: HBW on HBM, DAX_KMEM on
     const auto tier = make_tier(tiers::memkind(is_hbm ? "HBW" : "DAX_KMEM", 8_MiB));
     const std::span bytes{tier->base(), (8_MiB).count};
     CHECK(test::placement_of(bytes) == test::all_on(node.id, bytes));
-    CHECK(tier->description() == "memory by memkind of node " + std::to_string(node.id));
+    const auto where = "memory by memkind of node " + std::to_string(node.id);
+    CHECK((tier->description() + ',').starts_with(where + ','));  // the rest is what pages it got
   }
   if (!has_hbm) CHECK_THROWS_AS(make_tier(tiers::memkind("HBW", 1_MiB)), TierError);
 }
