@@ -147,7 +147,8 @@ TEST_CASE("what is persistent memory is used as such") {
     const auto page = residence(tier->base(), 1).page;
     CHECK(tier->description() == "persistent memory, device " + path + " in pages of " + to_human(page));
     const auto devices = discover().dax_devices;
-    const auto device = std::ranges::find(devices, path, &DaxDevice::path);
+    const auto device =
+        std::ranges::find(devices, std::filesystem::canonical(path).string(), &DaxDevice::path);
     REQUIRE(device != devices.end());
     CHECK(refusal(path, 1_TiB) == "pmem_map_file of \"" + path + "\" for tier pmem (it has " +
                                       to_human(device->size) + " of 1.00 TiB): No space left on device");
