@@ -3,7 +3,6 @@
 // migrate by how they were used, and the operating system's paging?
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <string>
@@ -38,8 +37,8 @@ Row against_page_migration(const Workload& workload) {
                    [](const Row& r) { return r.ratio < 1; });
 }
 
-/// Programs of their own, in turns, each under the same limit of memory. By `--iterations`, whose median but for the first
-/// counts.
+/// Programs of their own, one after the other, each under the same limit of memory. Of each the median of its iterations
+/// but the first counts.
 void add_against_paging(std::vector<Row>& rows, Workload workload) {
   const auto what = name_of(workload);
   workload.insert(workload.end(), {"--fast", "20%", "--slow", "file:" + folder(), "--iterations", "4"});

@@ -21,7 +21,8 @@ class Paging {
   /// its limit is left out, said on stderr.
   /// \throws  `tier::TierError` if none came to its end
   [[nodiscard]] RunResult run() const;
-  /// Any run under the limit, in a process of its own.   \throws  as above, and if it did not come to its end
+  /// Any run under the limit, in a process of its own, whose peak is all of the program's.
+  /// \throws  as `run()`, and if it was killed
   [[nodiscard]] RunResult run_limited(const std::string& name) const;
   [[nodiscard]] tier::Bytes limit() const;
   [[nodiscard]] tier::Bytes overhead() const { return overhead_; }

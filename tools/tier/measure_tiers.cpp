@@ -7,7 +7,6 @@
 #include <tier/runtime/policies.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
