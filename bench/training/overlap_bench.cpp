@@ -27,7 +27,7 @@ void add_overlap(std::vector<Row>& rows, const Workload& workload, Slow slow) {
   const auto experiment = experiment_of(workload);
   const auto fifth = a_fifth(experiment, slow);
   auto without_movers = fifth.options;
-  without_movers.asynchronous = false;
+  without_movers.movers = 0;
   TieredLearner async{experiment, fifth.options}, sync{experiment, without_movers};
   const auto pair = time_pair([&] { async.step(); }, [&] { sync.step(); }, repeats);
   const double asynchronous = pair.ours.median(), synchronous = pair.baseline.median();

@@ -65,6 +65,9 @@ void add_memory_options(CLI::App& app, Options& o) {
          "--async", [&o](const std::string& value) { o.asynchronous = value == "on"; },
          "off: nothing moves but what a kernel waits for [on]")
       ->check(CLI::IsMember({"on", "off"}));
+  app.add_option("--movers", o.movers, "Threads that move in the background")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   app.add_option("--prefetch-budget", o.prefetch_budget,
                  "Fast memory that may be full of what is in use and of what is prefetched: a size, or a "
                  "share of --fast")

@@ -112,14 +112,14 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
                        .more = sample::parse_more(options.more),
                        .policy = options.policy,
                        .threads = static_cast<unsigned>(threads_of(options)),
-                       .asynchronous = name != "sync"};
+                       .movers = name == "sync" ? 0 : options.movers};
   if (name == "all_fast") {
     tiered.fast = fast_for(experiment.peak);
     tiered.slow.reset();
     tiered.more.clear();
   } else if (name.starts_with("mode_")) {  // as the paper measured them
     tiered.policy = "hint_aware:free=0,mode=" + name.substr(5);
-    tiered.asynchronous = false;
+    tiered.movers = 0;
   } else if (name == "first_touch" || name == "page_migration") {
     tiered.policy = name;
     tiered.hints = false;

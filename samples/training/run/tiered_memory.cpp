@@ -13,11 +13,11 @@ tier::RuntimeOptions runtime_options(const TieredOptions& options) {
   return {.tiers = std::move(tiers),
           .policy = options.policy,
           .threads = options.threads,
-          .movers = options.asynchronous ? 1U : 0U};
+          .movers = options.movers};
 }
 
 TieredMemory::TieredMemory(const TieredOptions& options)
-    : runtime_{runtime_options(options)}, asynchronous_{options.asynchronous}, hints_{options.hints} {}
+    : runtime_{runtime_options(options)}, moves_ahead_{options.movers > 0}, hints_{options.hints} {}
 
 Slot TieredMemory::add(std::string name, std::size_t bytes) {
   slots_.push_back({std::move(name), bytes});

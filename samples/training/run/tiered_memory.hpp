@@ -18,8 +18,8 @@ struct TieredOptions {
   std::vector<tier::TierSpec> more{};    ///< beside the two
   std::string policy = "hint_aware";
   unsigned threads = 0;
-  bool asynchronous = true;  ///< else nothing moves but what a kernel waits for
-  bool hints = true;         ///< else what is archived or prefetched is not told
+  unsigned movers = 1;  ///< background threads; with none nothing moves but what a kernel waits for
+  bool hints = true;    ///< else what is archived or prefetched is not told
 };
 
 [[nodiscard]] tier::RuntimeOptions runtime_options(const TieredOptions& options);
@@ -40,7 +40,7 @@ class TieredMemory final : public Memory {
     if (hints_) tier::archive(*slots_[slot].tensor);
   }
   void prefetch(Slot slot) override {
-    if (hints_ && asynchronous_) static_cast<void>(tier::prefetch(*slots_[slot].tensor));
+    if (hints_ && moves_ahead_) static_cast<void>(tier::prefetch(*slots_[slot].tensor));
   }
   void end_of_step() override { runtime_.end_of_step(); }
   [[nodiscard]] Traffic traffic() const override { return traffic_of(runtime_.statistics(), operands_); }
@@ -56,7 +56,7 @@ class TieredMemory final : public Memory {
   void make_tensor(Entry& entry);
 
   tier::Runtime runtime_;
-  bool asynchronous_, hints_;
+  bool moves_ahead_, hints_;
   std::vector<Entry> slots_;
   std::vector<tier::ObjectRef> reads_, updates_, overwrites_;  // of the kernel under way
   std::vector<std::byte*> data_;

@@ -105,7 +105,7 @@ TEST_CASE("one flipped bit in the slow tier changes what is learned, and shows")
     auto slow = tier::tiers::file(folder.path(), {2 * peak_bytes(learned.steps)});
     slow.faults = device;
     const auto fast = a_fifth(learned, slow);
-    TieredMemory memory{{.fast = fast, .slow = slow, .threads = 2, .asynchronous = false}};
+    TieredMemory memory{{.fast = fast, .slow = slow, .threads = 2, .movers = 0}};
     const auto run = learned.run(memory, 0, [&](const TrainState& state) {
       if (state.iteration == after) device->flip_at_next_read();
     });

@@ -154,7 +154,7 @@ TEST_CASE(
         count += static_cast<std::size_t>(std::ranges::count(kernel.uses, Role::Updates, &Use::role));
     return count;
   };
-  for (const auto* op : {"relu_b", "add", "dropout_b"}) {
+  for (const auto* op : {"relu_b", "bn_b", "add", "dropout_b"}) {
     CAPTURE(op);
     CHECK(updates(in_place, op) > 0);
     CHECK(updates(functional, op) == 0);

@@ -20,17 +20,18 @@ class LoweredNorm : public LoweredLayer {
   /// From the statistics that the forward pass has left.
   template <class PrimitiveDesc>
   void add_backward(Lowering& step, std::string op, const PrimitiveDesc& primitive) {
-    const auto dx = step.new_gradient(layer(), input());
+    const auto dy = step.gradient(self());
+    const auto dx = step.is_own(dy) ? dy : step.new_gradient(layer(), input());
     const auto dw = step.tensor(named("dw"), Kind::Gradient, step.desc(scale_shift_));
     step.add({.name = named("b"),
               .op = std::move(op),
               .phase = Phase::Backward,
               .operands = {{DNNL_ARG_SRC, step.of(input()), Role::Reads},
-                           {DNNL_ARG_DIFF_DST, step.gradient(self()), Role::Reads},
+                           {DNNL_ARG_DIFF_DST, dy, dx == dy ? Role::Updates : Role::Reads},
                            {DNNL_ARG_MEAN, mean_, Role::Reads},
                            {DNNL_ARG_VARIANCE, variance_, Role::Reads},
                            {DNNL_ARG_SCALE_SHIFT, scale_shift_, Role::Reads},
-                           {DNNL_ARG_DIFF_SRC, dx, Role::Overwrites},
+                           {DNNL_ARG_DIFF_SRC, dx, dx == dy ? Role::Updates : Role::Overwrites},
                            {DNNL_ARG_DIFF_SCALE_SHIFT, dw, Role::Overwrites}}},
              primitive);
     step.contribute(input(), dx);
