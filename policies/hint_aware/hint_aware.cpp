@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <list>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -17,7 +19,8 @@ struct Options {
   bool local = true;
   bool early_free = true;
   bool prefetch = true;
-  double free = 0.3;  ///< share of the fastest tier that archived blocks make free before it is wanted
+  bool keep = true;   ///< elsewhere in its tier, what is in the way of others alone
+  double free = 0.5;  ///< share of the fastest tier that archived blocks make free before it is wanted
 };
 
 bool switched(const std::string& name, const std::string& value) {
@@ -31,6 +34,7 @@ void set_mode(Options& options, const std::string& value) {
     options.local = local;
     options.early_free = early_free;
     options.prefetch = prefetch;
+    options.keep = false;
   };
   if (value == "0") return set(false, false, false);
   if (value == "L") return set(true, false, false);
@@ -77,6 +81,19 @@ class HintAware final : public Policy {
     return block.archived ? block.last_use : block.last_use | 1ULL << 63;
   }
 
+  /// The run with the fewest bytes that were asked for ahead; of equals as others do.
+  RunChoice choose(const RoomRequest& request, std::span<const Run> runs, PolicyContext& context) override {
+    if (!options_.keep) return Policy::choose(request, runs, context);
+    const auto cost = [](const Run& run) {
+      std::uint64_t wanted = 0;
+      for (const auto& block : run.blocks) wanted += block.prefetched ? block.size.count : 0;
+      return std::tuple{wanted, run.hottest, run.write_back};
+    };
+    const auto best = std::ranges::min_element(runs, {}, cost);
+    find_destinations(request, *best, context);
+    return {static_cast<std::size_t>(best - runs.begin()), to_};
+  }
+
   void on_hint(const HintEvent& event, PolicyContext& context) override {
     if (event.hint == Hint::Archive && options_.free > 0) {
       forget(event.block);
@@ -109,6 +126,23 @@ class HintAware final : public Policy {
       free += block->size.count;
     }
   }
+  /// Where all would fit but for the pieces that free room is in, only what is archived leaves the tier; else as much as is lacking, too,
+  /// the coldest first.
+  void find_destinations(const RoomRequest& request, const Run& run, PolicyContext& context) {
+    const auto facts = context.tier_facts(request.tier);
+    auto free = (facts.capacity - facts.used).count;
+    order_.resize(run.blocks.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::ranges::sort(order_, {}, [&](std::size_t i) {
+      return std::pair{run.blocks[i].prefetched, rank(run.blocks[i])};
+    });
+    to_.assign(run.blocks.size(), request.tier);
+    for (const auto i : order_) {
+      if (!run.blocks[i].archived && free >= request.size.count) break;
+      to_[i] = no_tier;
+      free += run.blocks[i].size.count;
+    }
+  }
   void forget(BlockId id) {
     const auto found = places_.find(id);
     if (found == places_.end()) return;
@@ -130,6 +164,8 @@ class HintAware final : public Policy {
   std::list<BlockId> archived_;  // in order of their hints; those that have been used since among them
   std::unordered_map<BlockId, std::list<BlockId>::iterator> places_;  // there
   std::vector<BlockId> leaving_;
+  std::vector<TierIndex> to_;           // of the run that was chosen last
+  std::vector<std::size_t> order_;      // its blocks, those that leave first first
   std::unordered_set<BlockId> unused_;  // since they were placed in the slowest tier, but by overwrites
 };
 
@@ -146,10 +182,12 @@ std::unique_ptr<Policy> make_hint_aware(PolicyOptions options) {
       chosen.early_free = switched(name, value);
     else if (name == "prefetch")
       chosen.prefetch = switched(name, value);
+    else if (name == "keep")
+      chosen.keep = switched(name, value);
     else if (name == "free")
       chosen.free = share(name, value);
     else
-      throw ConfigError{"unknown option", name, 0, "mode, local, early_free, prefetch, free"};
+      throw ConfigError{"unknown option", name, 0, "mode, local, early_free, prefetch, keep, free"};
   }
   return std::make_unique<HintAware>(chosen);
 }

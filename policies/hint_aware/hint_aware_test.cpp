@@ -118,6 +118,56 @@ TEST_CASE("without prefetching no announcement fetches, and reads happen in slow
   }
 }
 
+TEST_CASE("what was asked for ahead leaves after all else until it is used") {
+  for (const bool keeps : {true, false}) {
+    CAPTURE(keeps);
+    PolicyRig rig{made(keeps ? "hint_aware" : "hint_aware:keep=off"), 3};
+    const auto objects = rig.fill("abcd");
+    rig.prefetch(objects[0]);
+    REQUIRE(rig.in_fast() == "acd");
+    rig.read(objects[2]);
+    rig.read(objects[3]);
+    const auto e = rig.fill("e");
+    CHECK(rig.in_fast() == (keeps ? "ade" : "cde"));
+    if (!keeps) continue;
+    rig.read(objects[0]);
+    rig.read(objects[3]);
+    rig.read(e[0]);
+    const auto f = rig.fill("f");
+    CHECK(rig.in_fast() == "def");
+  }
+}
+
+TEST_CASE("where free room is in pieces, what is not archived stays in fast memory, elsewhere") {
+  for (const auto& [spec, copied] :
+       {std::pair{"hint_aware", 0U}, {"hint_aware:keep=off", 1U}, {"hint_aware:mode=LMP", 1U}}) {
+    CAPTURE(spec);
+    PolicyRig rig{made(spec), 6};
+    auto objects = rig.fill("abcdef");
+    for (const auto gone : {1, 4}) objects[static_cast<std::size_t>(gone)].reset();
+    const auto large = rig.make("L", 2);
+    CHECK(rig.in_fast().size() == 5 - copied);
+    CHECK(rig.moved() == copied * PolicyRig::object_size.count);
+  }
+  SUBCASE("but what is archived leaves") {
+    PolicyRig rig{made("hint_aware:free=0"), 6};
+    auto objects = rig.fill("abcdef");
+    rig.hint(Hint::Archive, objects[0]);
+    for (const auto gone : {1, 4}) objects[static_cast<std::size_t>(gone)].reset();
+    const auto large = rig.make("L", 2);
+    CHECK(rig.in_fast() == "Lcdf");
+  }
+  SUBCASE("but as much leaves as is lacking, the coldest first") {
+    PolicyRig rig{made("hint_aware"), 6};
+    auto objects = rig.fill("abcdef");
+    objects[1].reset();
+    rig.read(objects[0]);
+    const auto large = rig.make("L", 2);
+    CHECK(rig.in_fast().size() == 5);
+    CHECK(rig.moved() == PolicyRig::object_size.count);
+  }
+}
+
 TEST_CASE("with prefetching what is read comes to fast memory, announced or not") {
   RoomForOne with{"hint_aware"};
   with.rig.read(with.objects[0]);
@@ -192,7 +242,7 @@ TEST_CASE("a mode sets all three options, and options behind it change it") {
 
 TEST_CASE("hint-aware names the option or value that it does not know, and what it does") {
   CHECK(refusal("hint_aware:mood=LM") ==
-        "unknown option at position 0 of \"mood\"; allowed: mode, local, early_free, prefetch, free");
+        "unknown option at position 0 of \"mood\"; allowed: mode, local, early_free, prefetch, keep, free");
   CHECK(refusal("hint_aware:mode=PML") == "unknown mode at position 0 of \"PML\"; allowed: 0, L, LM, LMP");
   CHECK(refusal("hint_aware:prefetch=yes") ==
         "unknown value of prefetch at position 0 of \"yes\"; allowed: on, off");

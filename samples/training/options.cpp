@@ -68,9 +68,10 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--movers", o.movers, "Threads that move in the background")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  app.add_option("--prefetch-budget", o.prefetch_budget,
-                 "Fast memory that may be full of what is in use and of what is prefetched: a size, or a "
-                 "share of --fast")
+  app.add_option(
+         "--prefetch-budget", o.prefetch_budget,
+         "Fast memory that may be full of what is in use and of what is prefetched, two thirds of that in "
+         "the forward pass: a size, or a share of --fast")
       ->capture_default_str();
   app.add_flag("--short", o.brief, "One iteration and no test");
   app.add_flag("--compare", o.compare, "All runs, in one table");

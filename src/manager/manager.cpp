@@ -459,7 +459,8 @@ Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
   HintEvent event{{}, Hint::Prefetch, b.id, 0, object};
   tell(event, &Observer::on_hint);
   b.record->archived = false;
-  b.last_use.store(clock_.stamp(),
+  b.record->prefetched = clock_.stamp();
+  b.last_use.store(b.record->prefetched,
                    std::memory_order_relaxed);  // else, as the one used longest ago, it left first
   ask([&](Policy& p) { p.on_hint(event, *this); });
   auto outcome = tiers_.front().tier->reserves() ? Outcome::Full : begin_fetch(b, 0, false, Cause::Hint);

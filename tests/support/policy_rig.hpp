@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,9 @@ class PolicyRig {
   }
 
   /// Makes an object without using it.
-  ObjectHandle make(std::string_view name) { return manager_->create(object_size, 64, name); }
+  ObjectHandle make(std::string_view name, std::size_t sizes = 1) {
+    return manager_->create(sizes * object_size, 64, name);
+  }
   /// Makes one for each letter and overwrites it, in their order.
   std::vector<ObjectHandle> fill(std::string_view names) {
     std::vector<ObjectHandle> objects;
@@ -57,6 +60,10 @@ class PolicyRig {
   void read(const ObjectHandle& object) { use(object, Use::Read); }
   void hint(Hint hint, const ObjectHandle& object) {
     manager_->hint(hint, object.ref(), 0);
+    settle();
+  }
+  void prefetch(const ObjectHandle& object) {
+    std::ignore = manager_->prefetch(object.ref());
     settle();
   }
   void retire(const ObjectHandle& object) {

@@ -76,6 +76,11 @@ std::vector<std::size_t> load_of(const Step& step, const std::vector<Uses>& uses
   return load;
 }
 
+/// While the forward pass runs, what is archived needs room until it has left.
+std::size_t budget_at(const Kernel& kernel, std::size_t budget) {
+  return kernel.phase == Phase::Forward ? budget / 3 * 2 : budget;
+}
+
 /// Those needed soonest get their part of the budget first, each from as early on as it has it without a break; from the
 /// start of its gap: then it stays. So those stay that are needed again soonest (Belady's rule), and the others come as
 /// early as can be without one of those leaving.
@@ -87,7 +92,10 @@ void add_planned(const Step& step, const std::vector<Uses>& uses, std::vector<Ga
   for (const auto& [tensor, from, to] : gaps) {
     const auto bytes = step.tensors[tensor].bytes;
     auto begin = to;
-    while (begin > from + 1 && load[(begin - 1) % n] + bytes <= budget) load[--begin % n] += bytes;
+    const auto has_room = [&](std::size_t k) {
+      return load[k] + bytes <= budget_at(step.kernels[k], budget);
+    };
+    while (begin > from + 1 && has_room((begin - 1) % n)) load[--begin % n] += bytes;
     if (begin == from + 1) continue;
     hints[from % n].archive.push_back(tensor);
     if (begin < to) hints[begin % n].prefetch.push_back(tensor);

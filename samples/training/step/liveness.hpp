@@ -21,7 +21,8 @@ struct Hints {
 /// last use in a step. All these are prefetched before that later use, in the order of those uses, as early as they fit
 /// into the budget beside all that is in use until then; what fits there all the time is not archived. Parameters of
 /// less than 64 KiB are left alone.
-/// \param prefetch_budget  bytes of fast memory that may be full of what is in use and of what is prefetched
+/// \param prefetch_budget  bytes of fast memory that may be full of what is in use and of what is prefetched; two thirds of
+///                         them in the forward pass, in which what is archived is on its way out
 [[nodiscard]] std::vector<Hints> hints_of(const Step& step, std::size_t prefetch_budget);
 
 /// The most bytes that are alive during a kernel.

@@ -91,9 +91,12 @@ TEST_CASE(
   CHECK(kernels_that(hints, &Hints::retire, w).empty());
   CHECK(kernels_that(hints, &Hints::archive, w) == Places{0, 4});
   CHECK(kernels_that(hints, &Hints::prefetch, w) == Places{2, 6});
-  const auto twice_the_budget = hints_of(s.step, 128 << 10);
-  CHECK(kernels_that(twice_the_budget, &Hints::archive, w).empty());
-  CHECK(kernels_that(twice_the_budget, &Hints::prefetch, w).empty());
+  const auto twice_the_budget = hints_of(s.step, 128 << 10);  // of which the forward pass has two thirds
+  CHECK(kernels_that(twice_the_budget, &Hints::archive, w) == Places{0});
+  CHECK(kernels_that(twice_the_budget, &Hints::prefetch, w) == Places{2});
+  const auto enough = hints_of(s.step, 192 << 10);
+  CHECK(kernels_that(enough, &Hints::archive, w).empty());
+  CHECK(kernels_that(enough, &Hints::prefetch, w).empty());
 }
 
 TEST_CASE("small parameters are left alone: they share blocks") {
@@ -135,8 +138,8 @@ TEST_CASE("what was archived is prefetched in the order of its use, as early as 
     CHECK(kernels_that(hints, &Hints::prefetch, 0) == Places{4});
   }
   SUBCASE("all: nothing leaves") {
-    CHECK(kernels_that(hints_of(step, 23), &Hints::archive, 0) == Places{1});
-    for (const auto& hint : hints_of(step, 24)) {
+    CHECK(kernels_that(hints_of(step, 35), &Hints::archive, 0) == Places{1});
+    for (const auto& hint : hints_of(step, 36)) {  // 24 bytes in the forward pass
       CHECK(hint.archive.empty());
       CHECK(hint.prefetch.empty());
     }
@@ -188,7 +191,7 @@ TEST_CASE("whatever stays or comes before it is needed has room beside all that 
         some_early |= gaps[t].first < k && k < gaps[t].second;
       }
       early += some_early;
-      CHECK((!some_early || bytes <= budget));
+      CHECK((!some_early || bytes <= (2 * k < kernels ? budget / 3 * 2 : budget)));
       for (const auto t : hints[k].archive) CHECK(there.erase(t) == 1);
       for (const auto t : hints[k].retire) CHECK(there.erase(t) == 1);
     }
