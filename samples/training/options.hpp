@@ -31,7 +31,7 @@ struct Options {
   std::string more;  ///< further tiers; empty: none
   std::string policy = "hint_aware";
   bool asynchronous = true;
-  unsigned movers = 1;  ///< background threads, where asynchronous
+  unsigned movers = 1;                  ///< background threads, where asynchronous
   std::string prefetch_budget = "70%";  ///< of the fast memory
   bool compare = false;
   bool sweep = false;
