@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp, transfers
+/// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp and compaction.cpp, transfers
 ///        and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in fork.cpp.
 #include "companions.hpp"
 #include "notes.hpp"
@@ -314,7 +314,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Outcome fetch_later(Block& b) noexcept TIER_REQUIRES(mutex_);
   void wait_for_end(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
 
-  // Room (room.cpp).
+  // Room (room.cpp, compaction.cpp).
   Region* make_room(TierIndex t, const Range& range, BlockId for_block, RoomReport& report, MutexLock& lock)
       TIER_REQUIRES(mutex_);
   Region* make_room_for(const Block& b, TierIndex t, RoomReport& report, MutexLock& lock)
