@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Bringing free room together: blocks move within their tier.
+/// \file  Bringing free room together: at once, and in the background.
 #include "manager_core.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "memory/mapping.hpp"
@@ -124,6 +125,7 @@ bool ManagerCore::compact_tier(TierIndex t, Packing packing, MutexLock& lock) {
     Spares& operator=(const Spares&) = delete;
   } const spares{*this};
   drop_cached_windows();
+  stop_sliding(t, {}, lock);
   auto& heap = tiers_[t].heap;
   bool moved = false;
   std::uint64_t from = 0;  // holes before it cannot be filled
@@ -152,6 +154,88 @@ void ManagerCore::compact() {
   const Inside inside{*this};
   const auto tiers = static_cast<TierIndex>(tiers_.size());
   for (TierIndex t = 0; t < tiers; ++t) compact_tier(t, Packing::Preferred, lock);
+}
+
+// In the background: when nothing is under way, and only where somebody has lacked what was free in too many pieces.
+
+/// The next step towards that room. The end of what it begins comes here again.
+void ManagerCore::compact_in_background() noexcept {
+  if (in_flight_ > 0 || pending_rooms_ > 0 || inside_ > 0 || closed_ || options_.movers == 0) return;
+  const auto n = static_cast<TierIndex>(tiers_.size());
+  for (TierIndex t = 0; t < n; ++t) {
+    auto& wanted = tiers_[t].scattered;
+    if (wanted && begin_sliding(t, *wanted)) return;
+    wanted.reset();
+  }
+}
+
+/// A step towards room in one piece. A large tier is looked at in parts, and the search goes on with the next wish.
+/// \return  false if the room is there, or cannot be had so
+bool ManagerCore::begin_sliding(TierIndex t, const Range& range) noexcept try {
+  constexpr std::size_t part = 256;  // slots, a guess: as many as are tried as seeds for proposals
+  auto& state = tiers_[t];
+  const auto& heap = state.heap;
+  const auto first = 2 * heap.live_regions() < part ? heap.first() : resume(t, state.reached);
+  const auto window = scan(t, range, first, part, true);
+  const bool nearer = window && !window->blocks.empty() && window->evicted <= state.in_the_way;
+  if (nearer && slide_out_of(*window, t, first, part)) return true;
+  auto s = first;
+  for (std::size_t i = 0; s != RegionHeap::none && (i < part || heap.is_free(s)); ++i) s = heap.next(s);
+  const auto* region = s != RegionHeap::none ? static_cast<const Region*>(heap.owner(s)) : nullptr;
+  state.reached = region != nullptr && region->block != nullptr ? region->block->id : 0;
+  return false;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+/// The largest block of the window moves to the smallest hole elsewhere. Each such step leaves fewer bytes in the way, so that
+/// they come to an end, and where the largest has no place the others do not move in vain.
+bool ManagerCore::slide_out_of(const Window& window, TierIndex t, RegionHeap::Slot first, std::size_t slots) {
+  auto& heap = tiers_[t].heap;
+  const auto by_size = [](const BlockRecord* record) { return record->block->size; };
+  Block& b = *(*std::ranges::max_element(window.blocks, {}, by_size))->block;
+  const auto needed = range_for(b, t);
+  const auto begin = heap.offset(window.first), end = heap.offset(window.last);
+  auto hole = RegionHeap::none;
+  for (auto s = first; s != RegionHeap::none && slots-- > 0; s = heap.next(s)) {
+    const bool inside = begin <= heap.offset(s) && heap.offset(s) <= end;
+    if (!heap.is_free(s) || inside || !fits(heap, s, s, needed)) continue;
+    if (hole == RegionHeap::none || heap.size(s) < heap.size(hole)) hole = s;
+  }
+  if (hole == RegionHeap::none) return false;
+  Region* to = regions_.get();
+  const auto slot = heap.allocate_in(hole, Bytes{b.size}, needed.alignment, to);
+  if (slot == RegionHeap::none) {
+    regions_.put(to);
+    return false;
+  }
+  std::error_code cause;
+  to = region_at(t, slot, cause);
+  if (to == nullptr) return false;
+  if (!start_moving(b)) {
+    free_region(to);
+    return false;
+  }
+  sliding_ = begin_transfer(b, TransferKind::Compact, to, Cause::Compact);
+  if (sliding_ == nullptr) return false;
+  sliding_->submitted = true;
+  tiers_[t].in_the_way = window.evicted - b.size;
+  ++counts_.compactions_begun;
+  engine_.submit(*sliding_, Priority::Idle);
+  return true;
+}
+
+/// What slides in the background gives way to whoever could use its new place.   \return  true if it did
+bool ManagerCore::stop_sliding(TierIndex t, const Range& range, MutexLock& lock) {
+  if (sliding_ == nullptr || sliding_->to_region->tier != t) return false;
+  const auto& heap = tiers_[t].heap;
+  const auto is_free = [&](RegionHeap::Slot s) { return s != RegionHeap::none && heap.is_free(s); };
+  auto first = sliding_->to_region->slot, last = first;
+  if (is_free(heap.previous(first))) first = heap.previous(first);
+  if (is_free(heap.next(last))) last = heap.next(last);
+  if (!fits(heap, first, last, range)) return false;
+  revoke(*sliding_, lock);
+  return true;
 }
 
 }  // namespace tier

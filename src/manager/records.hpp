@@ -174,6 +174,7 @@ struct Range {
   std::uint64_t size = 0;
   std::size_t alignment = 1;
   std::uint64_t end = ~std::uint64_t{0};  ///< it lies before this offset
+  bool in_window = false;                 ///< for a block of one
 };
 
 /// True if it lies in these slots and what is between them.

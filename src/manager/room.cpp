@@ -30,6 +30,13 @@ bool ManagerCore::may_leave(const Region* region) const noexcept {
          record.spared == 0;
 }
 
+/// True if it could go elsewhere in its tier with nobody asking for that: no further copy is worth it, and of a window the
+/// program's stores would be held up.
+bool ManagerCore::may_slide(const Region* region) const noexcept {
+  return may_leave(region) && region->block->record->primary() == region &&
+         region->block->record->place == nullptr;
+}
+
 /// Fills in what giving up the window costs.
 void ManagerCore::describe(Window& w, TierIndex t) const {
   const auto& heap = tiers_[t].heap;
@@ -80,16 +87,26 @@ bool ManagerCore::grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Rang
 
 /// The window that moves the fewest bytes, by a pass over the whole heap.
 std::optional<Window> ManagerCore::scan(TierIndex t, const Range& range) const {
+  return scan(t, range, tiers_[t].heap.first(), ~std::size_t{0}, false);
+}
+
+/// Likewise by a pass over so many slots.
+/// \param background  of what may slide alone
+std::optional<Window> ManagerCore::scan(TierIndex t, const Range& range, RegionHeap::Slot first,
+                                        std::size_t slots, bool background) const {
   const auto& heap = tiers_[t].heap;
   std::optional<Window> best;
   std::uint64_t best_bytes = 0, bytes = 0;
-  auto first = heap.first();
   const auto weight = [&](RegionHeap::Slot slot) {
     const auto* region = static_cast<const Region*>(heap.owner(slot));
     return region == nullptr || region->block->record->primary() != region ? 0 : region->block->size;
   };
-  for (auto last = first; last != RegionHeap::none; last = heap.next(last)) {
-    if (!heap.is_free(last) && !may_leave(static_cast<const Region*>(heap.owner(last)))) {
+  const auto stays = [&](RegionHeap::Slot slot) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    const auto* region = static_cast<const Region*>(heap.owner(slot));
+    return !heap.is_free(slot) && !(background ? may_slide(region) : may_leave(region));
+  };
+  for (auto last = first; last != RegionHeap::none && slots-- > 0; last = heap.next(last)) {
+    if (stays(last)) {
       first = heap.next(last);
       bytes = 0;
       continue;
@@ -355,25 +372,31 @@ Region* ManagerCore::finish_room(Room& room, std::error_code& cause) noexcept {
   return region_at(room.tier, slot, cause);
 }
 
-/// Cancels fetches that nobody waits for and whose room is in this tier. \return  true if there was one
-bool ManagerCore::revoke_prefetches(TierIndex t, MutexLock& lock) {
+/// Ends a transfer that nobody waits for, and waits until its room is free.
+void ManagerCore::revoke(Transfer& t, MutexLock& lock) {
+  ++t.references;
+  engine_.cancel(t);
+  const auto began = now_ns();
+  while (!t.ended) wait(lock);
+  count_wait({}, began, StallCause::Room);
+  unreference(t);
+}
+
+/// Cancels a fetch or slide that nobody waits for and whose room is in this tier. \return  true if there was one
+bool ManagerCore::revoke_unawaited(TierIndex t, MutexLock& lock) {
   auto& heap = tiers_[t].heap;
   Transfer* found = nullptr;
   for (auto& [id, b] : by_id_) {
     Transfer* transfer = b->record->transfer;
     if (transfer == nullptr || transfer->awaited || !transfer->submitted || transfer->ended) continue;
-    if (transfer->kind != TransferKind::Fetch || transfer->to_region->tier != t) continue;
+    if (transfer->kind != TransferKind::Fetch && transfer != sliding_) continue;
+    if (transfer->to_region->tier != t) continue;
     if (heap.is_free(transfer->to_region->slot)) continue;
     found = transfer;
     break;
   }
   if (found == nullptr) return false;
-  ++found->references;
-  engine_.cancel(*found);
-  const auto began = now_ns();
-  while (!found->ended) wait(lock);
-  count_wait({}, began, StallCause::Room);
-  unreference(*found);
+  revoke(*found, lock);
   return true;
 }
 
@@ -442,19 +465,25 @@ Region* ManagerCore::make_room(TierIndex t, const Range& range, BlockId for_bloc
 
 Region* ManagerCore::make_room_for(const Block& b, TierIndex t, RoomReport& report, MutexLock& lock) {
   const auto id = b.id;  // it may go while the lock is released
-  const auto range = range_for(b, t);
+  auto range = range_for(b, t);
   Region* const region = make_room(t, range, id, report, lock);
-  return region != nullptr || range.end == Range{}.end
-             ? region
-             : make_room(t, {range.size, range.alignment}, id, report, lock);
+  if (region != nullptr || range.end == Range{}.end) return region;
+  range.end = Range{}.end;
+  return make_room(t, range, id, report, lock);
 }
 
-/// Takes what is free.
+/// Takes what is free, and remembers what is not in one piece.
 /// \param behind  set if that does not lie where it should; null is returned then
 Region* ManagerCore::allocate_region_in(TierIndex t, const Range& range, bool& behind,
                                         std::error_code& cause) noexcept {
+  auto& state = tiers_[t];
   Region* const region = allocate_region(t, range.size, range.alignment, cause);
-  behind = region != nullptr && tiers_[t].heap.offset(region->slot) + range.size > range.end;
+  behind = region != nullptr && state.heap.offset(region->slot) + range.size > range.end;
+  const bool scattered = region == nullptr && range.size <= (state.heap.capacity() - state.heap.used()).count;
+  if (scattered && !range.in_window && state.secondaries.empty()) {  // else those go first
+    state.scattered = range;
+    state.in_the_way = ~std::uint64_t{0};
+  }
   if (!behind) return region;
   free_region(region);
   return nullptr;
@@ -479,6 +508,10 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (Region* r = allocate_region_in(t, range, behind, refused)) return r;
     if (refused) report.cause = refused;
     if (range.size > tiers_[t].heap.capacity().count) break;
+    if (stop_sliding(t, range, lock)) {
+      report.unlocked = true;
+      continue;
+    }
     std::optional<Window> window;
     if (behind) window = scan(t, range);
     if (window && !window->blocks.empty()) window.reset();  // nothing is free in front
@@ -494,7 +527,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (!slowest && !window) window = propose(t, range, for_block, false, to, forced);
     if (!window) window = scan(t, range);
     if (!window) {
-      if (revoke_prefetches(t, lock)) {
+      if (revoke_unawaited(t, lock)) {
         report.unlocked = true;
         continue;
       }
