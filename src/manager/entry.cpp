@@ -243,8 +243,11 @@ TierIndex Entry::place(std::size_t i) {
     const auto t = static_cast<TierIndex>((placement.tier + k) % n);
     bool behind = false;
     std::error_code refused;
-    plans_[i].room = core_.allocate_region_in(t, core_.range_for(b, t), behind, refused);
-    if (plans_[i].room != nullptr) return t;
+    const auto range = core_.range_for(b, t);
+    do {
+      plans_[i].room = core_.allocate_region_in(t, range, behind, refused);
+      if (plans_[i].room != nullptr) return t;
+    } while (k == 0 && core_.stop_sliding(t, range, lock_));
   }
   return placement.tier;
 }

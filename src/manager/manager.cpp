@@ -465,7 +465,10 @@ Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
   ask([&](Policy& p) { p.on_hint(event, *this); });
   auto outcome = tiers_.front().tier->reserves() ? Outcome::Full : begin_fetch(b, 0, false, Cause::Hint);
   if (outcome == Outcome::Full) outcome = fetch_later(b);
-  if (outcome != Outcome::Done) ++counts_.prefetches_refused;
+  if (outcome != Outcome::Done) {
+    ++counts_.prefetches_refused;
+    compact_in_background();  // for the next one: nothing that ends will come to it
+  }
   return outcome;
 }
 
@@ -480,12 +483,13 @@ void ManagerCore::end_of_step() {
   clock_.advance();
 }
 
-/// With nothing under way any more, the policy may want to use the time.
+/// With nothing under way any more, the policy may want to use the time, and else we do.
 void ManagerCore::idle_if_so() noexcept {
   if (in_flight_ > 0 || pending_rooms_ > 0 || closed_) return;
   IdleEvent event;
   tell(event, &Observer::on_idle);
   ask([&](Policy& p) { p.on_idle(event, *this); });
+  compact_in_background();
 }
 
 // --- counting --------------------------------------------------------------------------------------------

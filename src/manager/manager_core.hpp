@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp, transfers
-///        and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in fork.cpp.
+/// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp and
+///        compaction.cpp, transfers and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in
+///        fork.cpp.
 #include "companions.hpp"
 #include "notes.hpp"
 #include "records.hpp"
@@ -129,6 +130,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     std::uint64_t high_water = 0;
     bool below_watermark = false;
     std::uint64_t cached = 0, cached_regions = 0;  // bytes of those of free windows
+    std::optional<Range> scattered{};  // was asked for last in vain although as much was free, in pieces
+    std::uint64_t in_the_way = 0;      // bytes, fewer after each step towards that
+    BlockId reached = 0;               // by the search for what could slide
 
     /// Without the spare, and what is cached.
     [[nodiscard]] Bytes used() const noexcept {
@@ -314,7 +318,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Outcome fetch_later(Block& b) noexcept TIER_REQUIRES(mutex_);
   void wait_for_end(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
 
-  // Room (room.cpp).
+  // Room (room.cpp, compaction.cpp).
   Region* make_room(TierIndex t, const Range& range, BlockId for_block, RoomReport& report, MutexLock& lock)
       TIER_REQUIRES(mutex_);
   Region* make_room_for(const Block& b, TierIndex t, RoomReport& report, MutexLock& lock)
@@ -333,8 +337,11 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
                                 std::vector<TierIndex>& to, bool& forced) TIER_REQUIRES(mutex_);
   bool grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const TIER_REQUIRES(mutex_);
   std::optional<Window> scan(TierIndex t, const Range& range) const TIER_REQUIRES(mutex_);
+  std::optional<Window> scan(TierIndex t, const Range& range, RegionHeap::Slot first, std::size_t slots,
+                             bool background) const TIER_REQUIRES(mutex_);
   void describe(Window& w, TierIndex t) const TIER_REQUIRES(mutex_);
   bool may_leave(const Region* region) const noexcept TIER_REQUIRES(mutex_);
+  bool may_slide(const Region* region) const noexcept TIER_REQUIRES(mutex_);
   enum class Emptied { Begun, NoRoomBelow, Changed };
   Emptied begin_emptying(Room& room, const Window& window, std::span<const TierIndex> to, bool inside,
                          const RoomBelow& below, std::vector<CopyTask*>& transfers, TierIndex& lacking,
@@ -347,7 +354,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
                          RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
   Region* finish_room(Room& room, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   void background_room_ended(Room& room) noexcept TIER_REQUIRES(mutex_);
-  bool revoke_prefetches(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
+  void revoke(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
+  bool revoke_unawaited(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
   RoomReport survey() noexcept TIER_REQUIRES(mutex_);
   bool keep_spares(std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   void give_up_spares() noexcept TIER_REQUIRES(mutex_);
@@ -357,6 +365,11 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   RegionHeap::Slot resume(TierIndex t, BlockId reached) const noexcept TIER_REQUIRES(mutex_);
   bool slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Packing packing, MutexLock& lock)
       TIER_REQUIRES(mutex_);
+  void compact_in_background() noexcept TIER_REQUIRES(mutex_);
+  bool begin_sliding(TierIndex t, const Range& range) noexcept TIER_REQUIRES(mutex_);
+  bool slide_out_of(const Window& window, TierIndex t, RegionHeap::Slot first, std::size_t slots)
+      TIER_REQUIRES(mutex_);
+  bool stop_sliding(TierIndex t, const Range& range, MutexLock& lock) TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what,
                                         std::error_code cause) const TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_unreadable(const Block& b, std::error_code error) const TIER_REQUIRES(mutex_);
@@ -448,7 +461,10 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     explicit Inside(ManagerCore& core) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS : core_{core} {
       ++core_.inside_;
     }
-    ~Inside() TIER_NO_THREAD_SAFETY_ANALYSIS { --core_.inside_; }
+    ~Inside() TIER_NO_THREAD_SAFETY_ANALYSIS {
+      --core_.inside_;
+      core_.compact_in_background();
+    }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
 
@@ -492,7 +508,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::size_t in_flight_ TIER_GUARDED_BY(mutex_) = 0;
   std::uint64_t moving_since_ns_ TIER_GUARDED_BY(mutex_) = 0;  // if any are in flight
   std::size_t pending_rooms_ TIER_GUARDED_BY(mutex_) = 0;
-  std::size_t inside_ TIER_GUARDED_BY(mutex_) = 0;  // see `Inside`
+  Transfer* sliding_ TIER_GUARDED_BY(mutex_) = nullptr;  // in the background, within a tier: one at a time
+  std::size_t inside_ TIER_GUARDED_BY(mutex_) = 0;       // see `Inside`
   bool closed_ TIER_GUARDED_BY(mutex_) = false;
   bool choosing_ TIER_GUARDED_BY(mutex_) = false;  // the policy looks at proposals: its actions are refused
 

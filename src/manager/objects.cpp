@@ -462,7 +462,9 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const auto allocate = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
     return allocate_region_in(t, range_for(b, t), behind, report.cause);
   };
-  if (Region* r = allocate(placement.tier)) return r;
+  do {
+    if (Region* r = allocate(placement.tier)) return r;
+  } while (stop_sliding(placement.tier, range_for(b, placement.tier), lock));
   if (placement.make_room)
     if (Region* r = make_room_for(b, placement.tier, report, lock)) return r;
   for (;;) {
@@ -483,6 +485,7 @@ bool ManagerCore::keeps_clear_of_faults(const Block& b) const noexcept {
 Range ManagerCore::range_for(const Block& b, TierIndex t) const noexcept {
   Range range{b.size, b.record->alignment};
   if (t == 0 && keeps_clear_of_faults(b)) range.end = room_for_faults(t);
+  range.in_window = b.record->place != nullptr;
   return range;
 }
 

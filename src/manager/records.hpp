@@ -6,6 +6,7 @@
 #include <tier/manager/object.hpp>
 #include <tier/memory/region_heap.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <boost/intrusive/list.hpp>
@@ -174,7 +175,14 @@ struct Range {
   std::uint64_t size = 0;
   std::size_t alignment = 1;
   std::uint64_t end = ~std::uint64_t{0};  ///< it lies before this offset
+  bool in_window = false;                 ///< for a block of one
 };
+
+/// True if it lies in these slots and what is between them.
+inline bool fits(const RegionHeap& heap, RegionHeap::Slot first, RegionHeap::Slot last, const Range& range) {
+  const auto start = round_up(heap.offset(first), range.alignment);
+  return start + range.size <= std::min(range.end, heap.offset(last) + heap.size(last));
+}
 
 /// Contiguous room in the making: a window of a tier whose regions are being given up one by one. What is free
 /// already is held, so that nobody else takes it.

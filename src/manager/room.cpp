@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Making room: proposals, eviction of runs, compaction.
+/// \file  Making room: proposals, eviction of runs.
 #include "manager_core.hpp"
 
 #include <tier/core/error.hpp>
@@ -9,8 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "memory/mapping.hpp"
-
 namespace tier {
 namespace {
 
@@ -18,11 +16,6 @@ constexpr std::size_t proposals = 8;      // a guess: enough that a cheap neighb
 constexpr std::size_t seeds_tried = 256;  // before the whole heap is scanned
 constexpr int attempts = 64;  // others may take or pin what was just freed; each such loss is their progress
 constexpr int failed_writes = 3;  // in a row, before a tier is taken for broken
-
-bool fits(const RegionHeap& heap, RegionHeap::Slot first, RegionHeap::Slot last, const Range& range) {
-  const auto start = round_up(heap.offset(first), range.alignment);
-  return start + range.size <= std::min(range.end, heap.offset(last) + heap.size(last));
-}
 
 }  // namespace
 
@@ -35,6 +28,13 @@ bool ManagerCore::may_leave(const Region* region) const noexcept {
   const bool pinned = (state & word::pins) != 0 && !mutated(Mutant::PinIgnored);
   return !pinned && (state & (word::moving | word::retired | word::failed)) == 0 && !record.placed &&
          record.spared == 0;
+}
+
+/// True if it could go elsewhere in its tier with nobody asking for that: no further copy is worth it, and of a window the
+/// program's stores would be held up.
+bool ManagerCore::may_slide(const Region* region) const noexcept {
+  return may_leave(region) && region->block->record->primary() == region &&
+         region->block->record->place == nullptr;
 }
 
 /// Fills in what giving up the window costs.
@@ -87,16 +87,26 @@ bool ManagerCore::grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Rang
 
 /// The window that moves the fewest bytes, by a pass over the whole heap.
 std::optional<Window> ManagerCore::scan(TierIndex t, const Range& range) const {
+  return scan(t, range, tiers_[t].heap.first(), ~std::size_t{0}, false);
+}
+
+/// Likewise by a pass over so many slots.
+/// \param background  of what may slide alone
+std::optional<Window> ManagerCore::scan(TierIndex t, const Range& range, RegionHeap::Slot first,
+                                        std::size_t slots, bool background) const {
   const auto& heap = tiers_[t].heap;
   std::optional<Window> best;
   std::uint64_t best_bytes = 0, bytes = 0;
-  auto first = heap.first();
   const auto weight = [&](RegionHeap::Slot slot) {
     const auto* region = static_cast<const Region*>(heap.owner(slot));
     return region == nullptr || region->block->record->primary() != region ? 0 : region->block->size;
   };
-  for (auto last = first; last != RegionHeap::none; last = heap.next(last)) {
-    if (!heap.is_free(last) && !may_leave(static_cast<const Region*>(heap.owner(last)))) {
+  const auto stays = [&](RegionHeap::Slot slot) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    const auto* region = static_cast<const Region*>(heap.owner(slot));
+    return !heap.is_free(slot) && !(background ? may_slide(region) : may_leave(region));
+  };
+  for (auto last = first; last != RegionHeap::none && slots-- > 0; last = heap.next(last)) {
+    if (stays(last)) {
       first = heap.next(last);
       bytes = 0;
       continue;
@@ -362,25 +372,31 @@ Region* ManagerCore::finish_room(Room& room, std::error_code& cause) noexcept {
   return region_at(room.tier, slot, cause);
 }
 
-/// Cancels fetches that nobody waits for and whose room is in this tier. \return  true if there was one
-bool ManagerCore::revoke_prefetches(TierIndex t, MutexLock& lock) {
+/// Ends a transfer that nobody waits for, and waits until its room is free.
+void ManagerCore::revoke(Transfer& t, MutexLock& lock) {
+  ++t.references;
+  engine_.cancel(t);
+  const auto began = now_ns();
+  while (!t.ended) wait(lock);
+  count_wait({}, began, StallCause::Room);
+  unreference(t);
+}
+
+/// Cancels a fetch or slide that nobody waits for and whose room is in this tier. \return  true if there was one
+bool ManagerCore::revoke_unawaited(TierIndex t, MutexLock& lock) {
   auto& heap = tiers_[t].heap;
   Transfer* found = nullptr;
   for (auto& [id, b] : by_id_) {
     Transfer* transfer = b->record->transfer;
     if (transfer == nullptr || transfer->awaited || !transfer->submitted || transfer->ended) continue;
-    if (transfer->kind != TransferKind::Fetch || transfer->to_region->tier != t) continue;
+    if (transfer->kind != TransferKind::Fetch && transfer != sliding_) continue;
+    if (transfer->to_region->tier != t) continue;
     if (heap.is_free(transfer->to_region->slot)) continue;
     found = transfer;
     break;
   }
   if (found == nullptr) return false;
-  ++found->references;
-  engine_.cancel(*found);
-  const auto began = now_ns();
-  while (!found->ended) wait(lock);
-  count_wait({}, began, StallCause::Room);
-  unreference(*found);
+  revoke(*found, lock);
   return true;
 }
 
@@ -449,19 +465,25 @@ Region* ManagerCore::make_room(TierIndex t, const Range& range, BlockId for_bloc
 
 Region* ManagerCore::make_room_for(const Block& b, TierIndex t, RoomReport& report, MutexLock& lock) {
   const auto id = b.id;  // it may go while the lock is released
-  const auto range = range_for(b, t);
+  auto range = range_for(b, t);
   Region* const region = make_room(t, range, id, report, lock);
-  return region != nullptr || range.end == Range{}.end
-             ? region
-             : make_room(t, {range.size, range.alignment}, id, report, lock);
+  if (region != nullptr || range.end == Range{}.end) return region;
+  range.end = Range{}.end;
+  return make_room(t, range, id, report, lock);
 }
 
-/// Takes what is free.
+/// Takes what is free, and remembers what is not in one piece.
 /// \param behind  set if that does not lie where it should; null is returned then
 Region* ManagerCore::allocate_region_in(TierIndex t, const Range& range, bool& behind,
                                         std::error_code& cause) noexcept {
+  auto& state = tiers_[t];
   Region* const region = allocate_region(t, range.size, range.alignment, cause);
-  behind = region != nullptr && tiers_[t].heap.offset(region->slot) + range.size > range.end;
+  behind = region != nullptr && state.heap.offset(region->slot) + range.size > range.end;
+  const bool scattered = region == nullptr && range.size <= (state.heap.capacity() - state.heap.used()).count;
+  if (scattered && !range.in_window && state.secondaries.empty()) {  // else those go first
+    state.scattered = range;
+    state.in_the_way = ~std::uint64_t{0};
+  }
   if (!behind) return region;
   free_region(region);
   return nullptr;
@@ -486,6 +508,10 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (Region* r = allocate_region_in(t, range, behind, refused)) return r;
     if (refused) report.cause = refused;
     if (range.size > tiers_[t].heap.capacity().count) break;
+    if (stop_sliding(t, range, lock)) {
+      report.unlocked = true;
+      continue;
+    }
     std::optional<Window> window;
     if (behind) window = scan(t, range);
     if (window && !window->blocks.empty()) window.reset();  // nothing is free in front
@@ -501,7 +527,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (!slowest && !window) window = propose(t, range, for_block, false, to, forced);
     if (!window) window = scan(t, range);
     if (!window) {
-      if (revoke_prefetches(t, lock)) {
+      if (revoke_unawaited(t, lock)) {
         report.unlocked = true;
         continue;
       }
@@ -561,154 +587,6 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     }
   }
   return nullptr;
-}
-
-// --- compaction ------------------------------------------------------------------------------------------
-
-/// Where a walk over a tier goes on after the lock was released: at the block it has come to, if that is there still.
-RegionHeap::Slot ManagerCore::resume(TierIndex t, BlockId reached) const noexcept {
-  const Block* b = find(reached);
-  const Region* region = b != nullptr ? b->record->in(t) : nullptr;
-  return region != nullptr ? region->slot : tiers_[t].heap.first();
-}
-
-bool ManagerCore::lacks_spare(const TierState& state) const noexcept {
-  return kept_for_faults_ > 0 && state.spare == nullptr && !state.tier->has_private_pages() &&
-         state.heap.capacity().count >= window_block_;
-}
-
-/// In each tier whose blocks are absent from windows, room for one of them: else what is free, but in many pieces, could
-/// not be brought together when all is full.   \return  false if there is none now
-bool ManagerCore::keep_spares(std::error_code& cause) noexcept {
-  bool all = true;
-  const auto n = static_cast<TierIndex>(tiers_.size());
-  for (TierIndex t = 0; t < n; ++t) {
-    auto& state = tiers_[t];
-    if (!lacks_spare(state)) continue;
-    const auto high_water = state.high_water;
-    std::error_code error;
-    do state.spare = allocate_region(t, window_block_, page_size(), error);
-    while (state.spare == nullptr && drop_a_secondary(t));
-    if (state.spare == nullptr) cause = error;
-    state.high_water = high_water;
-    all = all && state.spare != nullptr;
-  }
-  return all;
-}
-
-void ManagerCore::give_up_spares() noexcept {
-  for (auto& tier : tiers_)
-    if (tier.spare != nullptr) free_region(std::exchange(tier.spare, nullptr));
-}
-
-/// For a moment, and in no faster tier.
-Region* ManagerCore::room_aside(const Block& b, TierIndex t) noexcept {
-  std::error_code cause;
-  const auto n = static_cast<TierIndex>(tiers_.size());
-  for (auto other = static_cast<TierIndex>(t + 1); other < n; ++other)
-    if (b.record->in(other) == nullptr)
-      if (Region* r = allocate_region(other, b.size, b.record->alignment, cause)) return r;
-  return allocate_region(t, b.size, b.record->alignment, cause);
-}
-
-/// Moves the block behind a hole into it.   \pre  something is behind it
-/// \param before  a block in front of the hole, if any
-/// \return  true if something moved
-bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Packing packing,
-                        MutexLock& lock) {
-  auto& heap = tiers_[t].heap;
-  const auto behind = heap.next(hole);
-  auto* region = static_cast<Region*>(heap.owner(behind));
-  if (!may_leave(region)) return false;
-  Block& b = *region->block;
-  if (b.record->primary() != region) {
-    detach(b, region);
-    free_region(region);
-    ++counts_.dropped_clean;
-    return true;
-  }
-  auto alignment = preferred_alignment(t, b.size, b.record->alignment);
-  if (packing == Packing::Tight && round_up(heap.offset(hole), alignment) >= heap.offset(behind))
-    alignment = b.record->alignment;
-  const auto target = round_up(heap.offset(hole), alignment);
-  if (target >= heap.offset(behind)) return false;
-  std::error_code cause;
-  const BlockId id = b.id;
-  if (heap.offset(hole) + heap.size(hole) < target + b.size) {
-    // The two overlap: by way of another place.
-    Region* aside = room_aside(b, t);
-    if (aside == nullptr || !relocate(b, aside, Cause::Compact, lock)) return false;
-    Block* now = find(id);
-    if (now == nullptr) return true;
-    // The hole has grown by the old place; whoever took it meanwhile leaves the block where it is.
-    for (auto s = resume(t, before); s != RegionHeap::none; s = heap.next(s)) {
-      if (!heap.is_free(s) || heap.offset(s) > target || heap.offset(s) + heap.size(s) < target + b.size)
-        continue;
-      Region* back = regions_.get();
-      const auto slot = heap.allocate_in(s, Bytes{b.size}, alignment, back);
-      if (slot == RegionHeap::none) {
-        regions_.put(back);
-        return false;
-      }
-      back = region_at(t, slot, cause);
-      return back != nullptr && relocate(*now, back, Cause::Compact, lock);
-    }
-    return true;
-  }
-  Region* to = regions_.get();
-  const auto slot = heap.allocate_in(hole, Bytes{b.size}, alignment, to);
-  if (slot == RegionHeap::none) {
-    regions_.put(to);
-    return false;
-  }
-  to = region_at(t, slot, cause);
-  return to != nullptr && relocate(b, to, Cause::Compact, lock);
-}
-
-/// Moves blocks towards the start of a tier until nothing more can move. \return  true if something moved
-bool ManagerCore::compact_tier(TierIndex t, Packing packing, MutexLock& lock) {
-  struct Spares {
-    ManagerCore& core;
-    explicit Spares(ManagerCore& c) TIER_NO_THREAD_SAFETY_ANALYSIS : core{c} {
-      ++core.compacting_;
-      core.give_up_spares();
-    }
-    ~Spares() TIER_NO_THREAD_SAFETY_ANALYSIS {
-      std::error_code cause;  // who allocates hears of it
-      if (--core.compacting_ == 0) core.keep_spares(cause);
-    }
-    Spares(const Spares&) = delete;
-    Spares& operator=(const Spares&) = delete;
-  } const spares{*this};
-  drop_cached_windows();
-  auto& heap = tiers_[t].heap;
-  bool moved = false;
-  std::uint64_t from = 0;  // holes before it cannot be filled
-  BlockId reached = 0;     // the walk goes on from it: from the start for each block, time would be quadratic
-  for (;;) {
-    auto hole = resume(t, reached);
-    while (hole != RegionHeap::none && (!heap.is_free(hole) || heap.offset(hole) < from))
-      hole = heap.next(hole);
-    if (hole == RegionHeap::none || heap.next(hole) == RegionHeap::none) return moved;
-    const auto offset = heap.offset(hole);
-    const auto* region = static_cast<const Region*>(heap.owner(heap.next(hole)));
-    const auto before = reached;
-    if (region != nullptr && region->block != nullptr && region->block->record->primary() == region)
-      reached = region->block->id;
-    if (slide(t, hole, before, packing, lock))
-      moved = true;
-    else
-      from = offset + 1;
-  }
-}
-
-void ManagerCore::compact() {
-  if (in_fork_child_) return;
-  MutexLock lock{mutex_};
-  drain_notes();
-  const Inside inside{*this};
-  const auto tiers = static_cast<TierIndex>(tiers_.size());
-  for (TierIndex t = 0; t < tiers; ++t) compact_tier(t, Packing::Preferred, lock);
 }
 
 // --- saying so -------------------------------------------------------------------------------------------

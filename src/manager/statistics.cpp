@@ -99,7 +99,8 @@ std::string Statistics::to_text() const {
       "\n" + line("objects", objects) + line("blocks", blocks) + line("hits", hits) + line("misses", misses);
   text +=
       line("evictions", evictions) + line("dropped without a copy", dropped_clean) + line("forced", forced);
-  text += line("prefetches begun", prefetches_begun) + line("prefetches refused", prefetches_refused);
+  text += line("prefetches begun", prefetches_begun) + line("prefetches refused", prefetches_refused) +
+          line("compactions begun", compactions_begun);
   text += line("transfers cancelled", transfers_cancelled);
   if (windows) text += padded("windows", 28) + std::string{to_string(*windows)} + "\n";
   text += line("window faults", window_faults) + line("window writes held", window_writes_held);
@@ -135,6 +136,7 @@ std::string Statistics::to_json() const {
   json["forced"] = forced;
   json["prefetches_begun"] = prefetches_begun;
   json["prefetches_refused"] = prefetches_refused;
+  json["compactions_begun"] = compactions_begun;
   json["transfers_cancelled"] = transfers_cancelled;
   json["hints_dropped"] = hints_dropped;
   json["uses_dropped"] = uses_dropped;

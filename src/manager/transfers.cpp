@@ -136,6 +136,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
         &Observer::on_migration);
   };
   Block* b = t.block;
+  bool primary = false;
   if (b == nullptr) {
     discard_target(t, error);
     tell_copied(false);
@@ -162,12 +163,16 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
       if (t.kind == TransferKind::Fetch) ++record.fetches;
       if (t.kind == TransferKind::Evict) ++record.evictions;
       if (t.kind == TransferKind::Evict) ++counts_.evictions;
-      const bool primary = takes_over(t, *b);
+      primary = takes_over(t, *b);
       tell_copied(primary);
       publish(t, *b, primary);
     }
     b->state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
     release_if_dead(*b);
+  }
+  if (&t == sliding_) {
+    sliding_ = nullptr;
+    if (!primary) tiers_[to_tier].scattered.reset();  // in use: it would come to nothing again
   }
   Room* room = t.room;
   if (room != nullptr && --room->pending == 0 && room->background) background_room_ended(*room);

@@ -33,7 +33,8 @@ std::vector<std::unique_ptr<Tier>> burning_tiers(const ProgramTiers& shape, Fire
 
 /// Several programs on one manager until `end`; then all is read, with the fire out.
 std::uint64_t burn(const ProgramTiers& shape, int policy, std::uint64_t seed,
-                   std::chrono::steady_clock::time_point end, std::uint64_t& failed) {
+                   std::chrono::steady_clock::time_point end, std::uint64_t& failed,
+                   std::uint64_t& compactions) {
   Fire fire{seed};
   auto manager =
       Manager::make(burning_tiers(shape, fire), program_policy(policy, seed), {.threads = 2, .movers = 2});
@@ -55,6 +56,7 @@ std::uint64_t burn(const ProgramTiers& shape, int policy, std::uint64_t seed,
   CHECK(s.objects == 0);
   CHECK(s.blocks == 0);
   failed += fire.failed();
+  compactions += s.compactions_begun;
   return steps;
 }
 
@@ -65,18 +67,20 @@ TEST_CASE("under fire each thread reads what it wrote last") {
   CAPTURE(seed);
   const auto& shapes = program_tiers();
   const auto each = seconds("TIER_FIRE_SECONDS") / static_cast<double>(policy_count * shapes.size());
-  std::uint64_t steps = 0, failed = 0;
+  std::uint64_t steps = 0, failed = 0, compactions = 0;
   for (int policy = 0; policy < policy_count; ++policy) {
     for (const auto& shape : shapes) {
       CAPTURE(policy);
       CAPTURE(std::string{shape.name});
       const auto now = std::chrono::steady_clock::now();
       steps += burn(shape, policy, seed + static_cast<std::uint64_t>(policy),
-                    now + std::chrono::duration_cast<std::chrono::nanoseconds>(each), failed);
+                    now + std::chrono::duration_cast<std::chrono::nanoseconds>(each), failed, compactions);
     }
   }
-  MESSAGE("seed " << seed << ", " << steps << " steps, " << failed << " failed accesses");
+  MESSAGE("seed " << seed << ", " << steps << " steps, " << failed << " failed accesses, " << compactions
+                  << " compactions in the background");
   CHECK(failed > 0);
+  CHECK(compactions > 0);
 }
 
 TEST_CASE("under fire the invariants hold after every step") {

@@ -17,6 +17,7 @@ TEST_CASE("whatever moves, the bytes written last are the bytes read next") {
   const auto& shapes = program_tiers();
   const auto each = steps(sanitized ? 100'000 : 1'000'000) / (policy_count * shapes.size()) + 1;
   MESSAGE("seed " << seed << ", " << each * policy_count * shapes.size() << " steps");
+  std::uint64_t compactions = 0;
   for (int which = 0; which < policy_count; ++which) {
     for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
       CAPTURE(which);
@@ -32,8 +33,11 @@ TEST_CASE("whatever moves, the bytes written last are the bytes read next") {
       program.check_all();
       manager->quiesce();
       manager->check_invariants();
+      compactions += manager->statistics().compactions_begun;
     }
   }
+  MESSAGE(compactions << " compactions in the background");
+  if (each >= 1000) CHECK(compactions > 0);
 }
 
 TEST_CASE("whatever moves under several threads, each reads what it wrote last") {
@@ -42,6 +46,7 @@ TEST_CASE("whatever moves under several threads, each reads what it wrote last")
   const auto& shapes = program_tiers();
   const auto each = steps(100'000) / (policy_count * shapes.size() * program_threads) + 1;
   MESSAGE("seed " << seed << ", " << each * policy_count * shapes.size() * program_threads << " steps");
+  std::uint64_t compactions = 0;
   for (int which = 0; which < policy_count; ++which) {
     for (const auto& shape : shapes) {
       CAPTURE(which);
@@ -55,6 +60,9 @@ TEST_CASE("whatever moves under several threads, each reads what it wrote last")
       for (const auto& what : broken) CHECK(what == "");
       manager->quiesce();
       manager->check_invariants();
+      compactions += manager->statistics().compactions_begun;
     }
   }
+  MESSAGE(compactions << " compactions in the background");
+  if (each >= 500) CHECK(compactions > 0);
 }

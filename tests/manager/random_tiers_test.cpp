@@ -116,7 +116,7 @@ struct Reached {
       const bool down = m.to > m.from;
       if (down && m.from > 0) onwards += m.bytes;
       if (down && m.to > m.from + 1) past += m.bytes;
-      if (!down) up += m.bytes;
+      if (m.to < m.from) up += m.bytes;
     }
   }
   void check() const {

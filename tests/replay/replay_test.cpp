@@ -113,6 +113,8 @@ TEST_CASE("a replay is the same each time, to the nanosecond, and another policy
   }
   CHECK(all["lru"] != all["belady"]);
   CHECK(all["lru"] != all["first_touch"]);
+  const auto compacts = [](const auto& told) { return told.second.find(" compact ") != std::string::npos; };
+  CHECK(std::ranges::any_of(all, compacts));  // in the background
 }
 
 TEST_CASE("where all fits, a replay takes what its kernels take") {

@@ -50,6 +50,7 @@ struct TIER_EXPORT Statistics {
   std::uint64_t in_place_operands = 0, in_place_bytes = 0;        ///< used in a slower tier
   std::uint64_t evictions = 0, dropped_clean = 0, forced = 0;
   std::uint64_t prefetches_begun = 0, prefetches_refused = 0, transfers_cancelled = 0;
+  std::uint64_t compactions_begun = 0;  ///< blocks that began to move within a tier in the background
   std::uint64_t hints_dropped = 0, uses_dropped = 0;  ///< not told, for want of room in a thread's ring
   std::uint64_t stalls = 0, stalled_ns = 0;           ///< waiting for transfers or room, summed over threads
   std::uint64_t moving_ns = 0;        ///< during which something was on its way from tier to tier

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file  Bringing free room together: at once, and in the background.
+#include "manager_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "memory/mapping.hpp"
+
+namespace tier {
+
+/// Where a walk over a tier goes on after the lock was released: at the block it has come to, if that is there still.
+RegionHeap::Slot ManagerCore::resume(TierIndex t, BlockId reached) const noexcept {
+  const Block* b = find(reached);
+  const Region* region = b != nullptr ? b->record->in(t) : nullptr;
+  return region != nullptr ? region->slot : tiers_[t].heap.first();
+}
+
+bool ManagerCore::lacks_spare(const TierState& state) const noexcept {
+  return kept_for_faults_ > 0 && state.spare == nullptr && !state.tier->has_private_pages() &&
+         state.heap.capacity().count >= window_block_;
+}
+
+/// In each tier whose blocks are absent from windows, room for one of them: else what is free, but in many pieces, could
+/// not be brought together when all is full.   \return  false if there is none now
+bool ManagerCore::keep_spares(std::error_code& cause) noexcept {
+  bool all = true;
+  const auto n = static_cast<TierIndex>(tiers_.size());
+  for (TierIndex t = 0; t < n; ++t) {
+    auto& state = tiers_[t];
+    if (!lacks_spare(state)) continue;
+    const auto high_water = state.high_water;
+    std::error_code error;
+    do state.spare = allocate_region(t, window_block_, page_size(), error);
+    while (state.spare == nullptr && drop_a_secondary(t));
+    if (state.spare == nullptr) cause = error;
+    state.high_water = high_water;
+    all = all && state.spare != nullptr;
+  }
+  return all;
+}
+
+void ManagerCore::give_up_spares() noexcept {
+  for (auto& tier : tiers_)
+    if (tier.spare != nullptr) free_region(std::exchange(tier.spare, nullptr));
+}
+
+/// For a moment, and in no faster tier.
+Region* ManagerCore::room_aside(const Block& b, TierIndex t) noexcept {
+  std::error_code cause;
+  const auto n = static_cast<TierIndex>(tiers_.size());
+  for (auto other = static_cast<TierIndex>(t + 1); other < n; ++other)
+    if (b.record->in(other) == nullptr)
+      if (Region* r = allocate_region(other, b.size, b.record->alignment, cause)) return r;
+  return allocate_region(t, b.size, b.record->alignment, cause);
+}
+
+/// Moves the block behind a hole into it.   \pre  something is behind it
+/// \param before  a block in front of the hole, if any
+/// \return  true if something moved
+bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Packing packing,
+                        MutexLock& lock) {
+  auto& heap = tiers_[t].heap;
+  const auto behind = heap.next(hole);
+  auto* region = static_cast<Region*>(heap.owner(behind));
+  if (!may_leave(region)) return false;
+  Block& b = *region->block;
+  if (b.record->primary() != region) {
+    detach(b, region);
+    free_region(region);
+    ++counts_.dropped_clean;
+    return true;
+  }
+  auto alignment = preferred_alignment(t, b.size, b.record->alignment);
+  if (packing == Packing::Tight && round_up(heap.offset(hole), alignment) >= heap.offset(behind))
+    alignment = b.record->alignment;
+  const auto target = round_up(heap.offset(hole), alignment);
+  if (target >= heap.offset(behind)) return false;
+  std::error_code cause;
+  const BlockId id = b.id;
+  if (heap.offset(hole) + heap.size(hole) < target + b.size) {
+    // The two overlap: by way of another place.
+    Region* aside = room_aside(b, t);
+    if (aside == nullptr || !relocate(b, aside, Cause::Compact, lock)) return false;
+    Block* now = find(id);
+    if (now == nullptr) return true;
+    // The hole has grown by the old place; whoever took it meanwhile leaves the block where it is.
+    for (auto s = resume(t, before); s != RegionHeap::none; s = heap.next(s)) {
+      if (!heap.is_free(s) || heap.offset(s) > target || heap.offset(s) + heap.size(s) < target + b.size)
+        continue;
+      Region* back = regions_.get();
+      const auto slot = heap.allocate_in(s, Bytes{b.size}, alignment, back);
+      if (slot == RegionHeap::none) {
+        regions_.put(back);
+        return false;
+      }
+      back = region_at(t, slot, cause);
+      return back != nullptr && relocate(*now, back, Cause::Compact, lock);
+    }
+    return true;
+  }
+  Region* to = regions_.get();
+  const auto slot = heap.allocate_in(hole, Bytes{b.size}, alignment, to);
+  if (slot == RegionHeap::none) {
+    regions_.put(to);
+    return false;
+  }
+  to = region_at(t, slot, cause);
+  return to != nullptr && relocate(b, to, Cause::Compact, lock);
+}
+
+/// Moves blocks towards the start of a tier until nothing more can move. \return  true if something moved
+bool ManagerCore::compact_tier(TierIndex t, Packing packing, MutexLock& lock) {
+  struct Spares {
+    ManagerCore& core;
+    explicit Spares(ManagerCore& c) TIER_NO_THREAD_SAFETY_ANALYSIS : core{c} {
+      ++core.compacting_;
+      core.give_up_spares();
+    }
+    ~Spares() TIER_NO_THREAD_SAFETY_ANALYSIS {
+      std::error_code cause;  // who allocates hears of it
+      if (--core.compacting_ == 0) core.keep_spares(cause);
+    }
+    Spares(const Spares&) = delete;
+    Spares& operator=(const Spares&) = delete;
+  } const spares{*this};
+  drop_cached_windows();
+  stop_sliding(t, {}, lock);
+  auto& heap = tiers_[t].heap;
+  bool moved = false;
+  std::uint64_t from = 0;  // holes before it cannot be filled
+  BlockId reached = 0;     // the walk goes on from it: from the start for each block, time would be quadratic
+  for (;;) {
+    auto hole = resume(t, reached);
+    while (hole != RegionHeap::none && (!heap.is_free(hole) || heap.offset(hole) < from))
+      hole = heap.next(hole);
+    if (hole == RegionHeap::none || heap.next(hole) == RegionHeap::none) return moved;
+    const auto offset = heap.offset(hole);
+    const auto* region = static_cast<const Region*>(heap.owner(heap.next(hole)));
+    const auto before = reached;
+    if (region != nullptr && region->block != nullptr && region->block->record->primary() == region)
+      reached = region->block->id;
+    if (slide(t, hole, before, packing, lock))
+      moved = true;
+    else
+      from = offset + 1;
+  }
+}
+
+void ManagerCore::compact() {
+  if (in_fork_child_) return;
+  MutexLock lock{mutex_};
+  drain_notes();
+  const Inside inside{*this};
+  const auto tiers = static_cast<TierIndex>(tiers_.size());
+  for (TierIndex t = 0; t < tiers; ++t) compact_tier(t, Packing::Preferred, lock);
+}
+
+// In the background: when nothing is under way, and only where somebody has lacked what was free in too many pieces.
+
+/// The next step towards that room. The end of what it begins comes here again.
+void ManagerCore::compact_in_background() noexcept {
+  if (in_flight_ > 0 || pending_rooms_ > 0 || inside_ > 0 || closed_ || options_.movers == 0) return;
+  const auto n = static_cast<TierIndex>(tiers_.size());
+  for (TierIndex t = 0; t < n; ++t) {
+    auto& wanted = tiers_[t].scattered;
+    if (wanted && begin_sliding(t, *wanted)) return;
+    wanted.reset();
+  }
+}
+
+/// A step towards room in one piece. A large tier is looked at in parts, and the search goes on with the next wish.
+/// \return  false if the room is there, or cannot be had so
+bool ManagerCore::begin_sliding(TierIndex t, const Range& range) noexcept try {
+  constexpr std::size_t part = 256;  // slots, a guess: as many as are tried as seeds for proposals
+  auto& state = tiers_[t];
+  const auto& heap = state.heap;
+  const auto first = 2 * heap.live_regions() < part ? heap.first() : resume(t, state.reached);
+  const auto window = scan(t, range, first, part, true);
+  const bool nearer = window && !window->blocks.empty() && window->evicted <= state.in_the_way;
+  if (nearer && slide_out_of(*window, t, first, part)) return true;
+  auto s = first;
+  for (std::size_t i = 0; s != RegionHeap::none && (i < part || heap.is_free(s)); ++i) s = heap.next(s);
+  const auto* region = s != RegionHeap::none ? static_cast<const Region*>(heap.owner(s)) : nullptr;
+  state.reached = region != nullptr && region->block != nullptr ? region->block->id : 0;
+  return false;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+/// The largest block of the window moves to the smallest hole elsewhere. Each such step leaves fewer bytes in the way, so that
+/// they come to an end, and where the largest has no place the others do not move in vain.
+bool ManagerCore::slide_out_of(const Window& window, TierIndex t, RegionHeap::Slot first, std::size_t slots) {
+  auto& heap = tiers_[t].heap;
+  const auto by_size = [](const BlockRecord* record) { return record->block->size; };
+  Block& b = *(*std::ranges::max_element(window.blocks, {}, by_size))->block;
+  const auto needed = range_for(b, t);
+  const auto begin = heap.offset(window.first), end = heap.offset(window.last);
+  auto hole = RegionHeap::none;
+  for (auto s = first; s != RegionHeap::none && slots-- > 0; s = heap.next(s)) {
+    const bool inside = begin <= heap.offset(s) && heap.offset(s) <= end;
+    if (!heap.is_free(s) || inside || !fits(heap, s, s, needed)) continue;
+    if (hole == RegionHeap::none || heap.size(s) < heap.size(hole)) hole = s;
+  }
+  if (hole == RegionHeap::none) return false;
+  Region* to = regions_.get();
+  const auto slot = heap.allocate_in(hole, Bytes{b.size}, needed.alignment, to);
+  if (slot == RegionHeap::none) {
+    regions_.put(to);
+    return false;
+  }
+  std::error_code cause;
+  to = region_at(t, slot, cause);
+  if (to == nullptr) return false;
+  if (!start_moving(b)) {
+    free_region(to);
+    return false;
+  }
+  sliding_ = begin_transfer(b, TransferKind::Compact, to, Cause::Compact);
+  if (sliding_ == nullptr) return false;
+  sliding_->submitted = true;
+  tiers_[t].in_the_way = window.evicted - b.size;
+  ++counts_.compactions_begun;
+  engine_.submit(*sliding_, Priority::Idle);
+  return true;
+}
+
+/// What slides in the background gives way to whoever could use its new place.   \return  true if it did
+bool ManagerCore::stop_sliding(TierIndex t, const Range& range, MutexLock& lock) {
+  if (sliding_ == nullptr || sliding_->to_region->tier != t) return false;
+  const auto& heap = tiers_[t].heap;
+  const auto is_free = [&](RegionHeap::Slot s) { return s != RegionHeap::none && heap.is_free(s); };
+  auto first = sliding_->to_region->slot, last = first;
+  if (is_free(heap.previous(first))) first = heap.previous(first);
+  if (is_free(heap.next(last))) last = heap.next(last);
+  if (!fits(heap, first, last, range)) return false;
+  revoke(*sliding_, lock);
+  return true;
+}
+
+}  // namespace tier
