@@ -190,7 +190,7 @@ TEST_CASE("on any set of tiers, under any policy, each of several threads reads 
     on.check();
     reached.add(*on.manager);
   });
-  if (total >= 10'000) reached.check();
+  if (total >= 40'000) reached.check();  // a quarter of that leaves something out once in ten runs
 }
 
 namespace {
