@@ -126,8 +126,8 @@ class HintAware final : public Policy {
       free += block->size.count;
     }
   }
-  /// Where all would fit but for the pieces that free room is in, only what is archived leaves the tier; else as much as is lacking, too,
-  /// the coldest first.
+  /// Where all would fit but for the pieces that free room is in, only what is archived leaves the tier; else also as
+  /// much as is lacking, the coldest first.
   void find_destinations(const RoomRequest& request, const Run& run, PolicyContext& context) {
     const auto facts = context.tier_facts(request.tier);
     auto free = (facts.capacity - facts.used).count;

@@ -121,7 +121,7 @@ TEST_CASE("without prefetching no announcement fetches, and reads happen in slow
 TEST_CASE("what was asked for ahead leaves after all else until it is used") {
   for (const bool keeps : {true, false}) {
     CAPTURE(keeps);
-    PolicyRig rig{made(keeps ? "hint_aware" : "hint_aware:keep=off"), 3};
+    PolicyRig rig{made(keeps ? "hint_aware:free=0" : "hint_aware:keep=off"), 3};
     const auto objects = rig.fill("abcd");
     rig.prefetch(objects[0]);
     REQUIRE(rig.in_fast() == "acd");
@@ -135,6 +135,11 @@ TEST_CASE("what was asked for ahead leaves after all else until it is used") {
     rig.read(e[0]);
     const auto f = rig.fill("f");
     CHECK(rig.in_fast() == "def");
+    rig.prefetch(objects[0]);
+    REQUIRE(rig.in_fast() == "aef");
+    rig.hint(Hint::Archive, objects[0]);  // not wanted after all
+    const auto g = rig.fill("g");
+    CHECK(rig.in_fast() == "efg");
   }
 }
 

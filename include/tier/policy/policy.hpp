@@ -66,7 +66,7 @@ struct BlockFacts {
   bool moving = false;
   bool archived = false;
   bool garbage = false;        ///< retired while early freeing is off
-  bool prefetched = false;     ///< asked for by a prefetch, and not used since
+  bool prefetched = false;     ///< asked for by a prefetch, and neither used nor archived since
   std::uint64_t last_use = 0;  ///< epoch of the last use; grows with every use
 };
 
