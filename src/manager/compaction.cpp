@@ -55,6 +55,18 @@ Region* ManagerCore::room_aside(const Block& b, TierIndex t) noexcept {
   return allocate_region(t, b.size, b.record->alignment, cause);
 }
 
+/// The start of a hole.   \return  null if it cannot be described or backed
+Region* ManagerCore::region_in(TierIndex t, RegionHeap::Slot hole, const Range& range) {
+  Region* region = regions_.get();
+  const auto slot = tiers_[t].heap.allocate_in(hole, Bytes{range.size}, range.alignment, region);
+  if (slot == RegionHeap::none) {
+    regions_.put(region);
+    return nullptr;
+  }
+  std::error_code cause;
+  return region_at(t, slot, cause);
+}
+
 /// Moves the block behind a hole into it.   \pre  something is behind it
 /// \param before  a block in front of the hole, if any
 /// \return  true if something moved
@@ -76,7 +88,6 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Pack
     alignment = b.record->alignment;
   const auto target = round_up(heap.offset(hole), alignment);
   if (target >= heap.offset(behind)) return false;
-  std::error_code cause;
   const BlockId id = b.id;
   if (heap.offset(hole) + heap.size(hole) < target + b.size) {
     // The two overlap: by way of another place.
@@ -88,24 +99,12 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Pack
     for (auto s = resume(t, before); s != RegionHeap::none; s = heap.next(s)) {
       if (!heap.is_free(s) || heap.offset(s) > target || heap.offset(s) + heap.size(s) < target + b.size)
         continue;
-      Region* back = regions_.get();
-      const auto slot = heap.allocate_in(s, Bytes{b.size}, alignment, back);
-      if (slot == RegionHeap::none) {
-        regions_.put(back);
-        return false;
-      }
-      back = region_at(t, slot, cause);
+      Region* back = region_in(t, s, {b.size, alignment});
       return back != nullptr && relocate(*now, back, Cause::Compact, lock);
     }
     return true;
   }
-  Region* to = regions_.get();
-  const auto slot = heap.allocate_in(hole, Bytes{b.size}, alignment, to);
-  if (slot == RegionHeap::none) {
-    regions_.put(to);
-    return false;
-  }
-  to = region_at(t, slot, cause);
+  Region* to = region_in(t, hole, {b.size, alignment});
   return to != nullptr && relocate(b, to, Cause::Compact, lock);
 }
 
@@ -179,10 +178,14 @@ bool ManagerCore::begin_sliding(TierIndex t, const Range& range) noexcept try {
   const auto window = scan(t, range, first, part, true);
   const bool nearer = window && !window->blocks.empty() && window->evicted <= state.in_the_way;
   if (nearer && slide_out_of(*window, t, first, part)) return true;
+  const auto block_at = [&](RegionHeap::Slot s) -> const Block* {
+    const auto* region = static_cast<const Region*>(heap.owner(s));
+    return region != nullptr ? region->block : nullptr;
+  };
   auto s = first;
-  for (std::size_t i = 0; s != RegionHeap::none && (i < part || heap.is_free(s)); ++i) s = heap.next(s);
-  const auto* region = s != RegionHeap::none ? static_cast<const Region*>(heap.owner(s)) : nullptr;
-  state.reached = region != nullptr && region->block != nullptr ? region->block->id : 0;
+  for (std::size_t i = 0; s != RegionHeap::none && (i < part || block_at(s) == nullptr); ++i)
+    s = heap.next(s);
+  state.reached = s != RegionHeap::none ? block_at(s)->id : 0;
   return false;
 } catch (const std::bad_alloc&) {
   return false;
@@ -203,14 +206,7 @@ bool ManagerCore::slide_out_of(const Window& window, TierIndex t, RegionHeap::Sl
     if (hole == RegionHeap::none || heap.size(s) < heap.size(hole)) hole = s;
   }
   if (hole == RegionHeap::none) return false;
-  Region* to = regions_.get();
-  const auto slot = heap.allocate_in(hole, Bytes{b.size}, needed.alignment, to);
-  if (slot == RegionHeap::none) {
-    regions_.put(to);
-    return false;
-  }
-  std::error_code cause;
-  to = region_at(t, slot, cause);
+  Region* to = region_in(t, hole, needed);
   if (to == nullptr) return false;
   if (!start_moving(b)) {
     free_region(to);

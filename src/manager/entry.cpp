@@ -671,15 +671,15 @@ bool Entry::gather_room() {
       const auto own = b.record->alignment;
       return packing == Packing::Tight ? own : core_.preferred_alignment(0, b.size, own);
     };
-    std::uint64_t total = 0;
-    std::size_t alignment = 1;
+    Range range;
     for (std::size_t i = 0; i < batch_.size(); ++i) {
       if (again(i)) continue;
       const Block& b = *batch_[i].block;
-      alignment = std::max(alignment, alignment_of(b));
-      total = round_up(total, alignment_of(b)) + round_up(b.size, core_.granule_);
+      range.alignment = std::max(range.alignment, alignment_of(b));
+      range.size = round_up(range.size, alignment_of(b)) + round_up(b.size, core_.granule_);
+      range.in_window |= b.record->place != nullptr;
     }
-    Region* all = core_.make_room(0, {total, alignment}, 0, report_, lock_);
+    Region* all = core_.make_room(0, range, 0, report_, lock_);
     if (all == nullptr) continue;
     core_.free_region(all);
     for (std::size_t i = 0; i < batch_.size(); ++i) {

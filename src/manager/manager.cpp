@@ -377,6 +377,7 @@ void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId 
   // A group is archived only with all of it, which nobody can say.
   if (hint == Hint::Archive && record.group != nullptr) return;
   record.archived = hint == Hint::Archive;
+  if (record.archived) record.prefetched = 0;
   refresh(b);
   ask([&](Policy& p) { p.on_hint(event, *this); });
   rerank(b.id);
@@ -459,15 +460,16 @@ Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
   HintEvent event{{}, Hint::Prefetch, b.id, 0, object};
   tell(event, &Observer::on_hint);
   b.record->archived = false;
-  b.record->prefetched = clock_.stamp();
-  b.last_use.store(b.record->prefetched,
-                   std::memory_order_relaxed);  // else, as the one used longest ago, it left first
+  const auto stamp = clock_.stamp();
+  b.last_use.store(stamp, std::memory_order_relaxed);  // else, as the one used longest ago, it left first
+  if (b.record->place == nullptr)
+    b.record->prefetched = stamp;  // uses of what is in its window are not stamped
   ask([&](Policy& p) { p.on_hint(event, *this); });
   auto outcome = tiers_.front().tier->reserves() ? Outcome::Full : begin_fetch(b, 0, false, Cause::Hint);
   if (outcome == Outcome::Full) outcome = fetch_later(b);
   if (outcome != Outcome::Done) {
     ++counts_.prefetches_refused;
-    compact_in_background();  // for the next one: nothing that ends will come to it
+    if (!reserves_) compact_in_background();  // for the next one: nothing that ends will come to it
   }
   return outcome;
 }

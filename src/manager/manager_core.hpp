@@ -307,6 +307,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void publish(Transfer& t, Block& b, bool as_primary) noexcept TIER_REQUIRES(mutex_);
   static bool takes_over(const Transfer& t, const Block& b) noexcept;
   void orphan(Transfer& t) noexcept TIER_REQUIRES(mutex_);
+  void end_slide_of(const Block& b) noexcept TIER_REQUIRES(mutex_);
   void deliver(Transfer& t, MutexLock& lock) noexcept TIER_REQUIRES(mutex_);
   void unreference(Transfer& t) noexcept TIER_REQUIRES(mutex_);
   void discard_target(Transfer& t, std::error_code error) noexcept TIER_REQUIRES(mutex_);
@@ -361,6 +362,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void give_up_spares() noexcept TIER_REQUIRES(mutex_);
   bool lacks_spare(const TierState& state) const noexcept TIER_REQUIRES(mutex_);
   Region* room_aside(const Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
+  Region* region_in(TierIndex t, RegionHeap::Slot hole, const Range& range) TIER_REQUIRES(mutex_);
   bool compact_tier(TierIndex t, Packing packing, MutexLock& lock) TIER_REQUIRES(mutex_);
   RegionHeap::Slot resume(TierIndex t, BlockId reached) const noexcept TIER_REQUIRES(mutex_);
   bool slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Packing packing, MutexLock& lock)

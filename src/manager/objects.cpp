@@ -206,7 +206,7 @@ BlockFacts ManagerCore::facts(const Block& b) const noexcept {
   f.archived = record.archived;
   f.garbage = record.garbage;
   f.last_use = b.last_use.load(std::memory_order_relaxed);
-  f.prefetched = !record.archived && f.last_use == record.prefetched;
+  f.prefetched = f.last_use == record.prefetched;
   return f;
 }
 

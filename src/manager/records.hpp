@@ -87,7 +87,7 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   bool remembered = false;       ///< the policy has said that in-place uses need not ask
   unsigned entering = 0;         ///< batches on their way in: the descriptor stays for them
   unsigned spared = 0;           ///< those of them that look for room: it does not leave to make some
-  std::uint64_t prefetched = 0;  ///< the stamp of the last prefetch
+  std::uint64_t prefetched = 0;  ///< the stamp of the last prefetch, while that is wanted
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
 
   [[nodiscard]] Region* primary() const noexcept { return regions; }

@@ -429,11 +429,11 @@ RoomReport ManagerCore::survey() noexcept {
 /// \return  for how many there is room
 std::size_t ManagerCore::room_below(const Window& window, TierIndex t, std::size_t count, BlockId for_block,
                                     RoomReport& report, MutexLock& lock) {
-  std::uint64_t largest = 0;
-  std::size_t widest = 1;
+  Range range;
   for (const auto* record : window.blocks) {
-    largest = std::max(largest, record->block->size);
-    widest = std::max(widest, record->alignment);
+    range.size = std::max(range.size, record->block->size);
+    range.alignment = std::max(range.alignment, record->alignment);
+    range.in_window |= record->place != nullptr;
   }
   count = std::min(count, window.blocks.size());  // before the lock is released
   struct Held {
@@ -445,7 +445,7 @@ std::size_t ManagerCore::room_below(const Window& window, TierIndex t, std::size
   } made{*this, {}};
   made.regions.reserve(count);
   while (made.regions.size() < count) {
-    Region* r = make_room(t, {largest, widest}, for_block, report, lock);
+    Region* r = make_room(t, range, for_block, report, lock);
     if (r == nullptr) break;
     made.regions.push_back(r);
   }

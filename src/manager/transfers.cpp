@@ -234,8 +234,16 @@ std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) 
   return std::nullopt;
 }
 
+/// Ends what moves the block within its tier in the background.
+void ManagerCore::end_slide_of(const Block& b) noexcept {
+  if (sliding_ == nullptr || b.record->transfer != sliding_) return;
+  engine_.cancel(*sliding_);
+  orphan(*sliding_);
+}
+
 /// Starts a fetch in the background.
 Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept {
+  if (b.record->primary() != nullptr && b.record->primary()->tier > to) end_slide_of(b);
   if (const auto settled = why_not_fetch(b, to)) return *settled;
   if (settle_in(b, to, cause)) return Outcome::Done;
   std::error_code cause_of_lack;

@@ -272,6 +272,30 @@ TEST_CASE("other moves of what moves in the background are refused, and a prefet
   CHECK(s.moved());
 }
 
+TEST_CASE("a prefetch ends the background move of its object in a slow tier, and brings it") {
+  Rig rig{RigOptions{.tiers = {fast_tier(8 * size), slow_tier(8 * size, true)}, .manager = {.threads = 1}}};
+  rig.policy->placement = {1, false};
+  std::vector<ObjectHandle> objects;
+  for (char i = 0; i < 8; ++i) objects.push_back(rig.make(size, i));
+  rig.settle();
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::ignore = rig.evict(objects[i]);
+    rig.settle();
+    REQUIRE(rig.where(objects[i]) == 1);
+  }
+  for (std::size_t i = 1; i < 8; i += 2) objects[i].reset();
+  Hold hold{rig.slow(), Direction::Write};
+  const auto asked = rig.manager->create(Bytes{2 * size.count}, 64, "asked");
+  hold.wait_for_arrival();
+  REQUIRE(rig.manager->statistics().compactions_begun == 1);
+  CHECK(rig.manager->prefetch(objects[0].ref()) == Outcome::Done);
+  hold.open();
+  rig.settle();
+  CHECK(rig.where(objects[0]) == 0);
+  CHECK(rig.manager->statistics().transfers_cancelled >= 1);
+  for (std::size_t i = 0; i < 8; i += 2) CHECK(rig.holds(objects[i], static_cast<char>(i)));
+}
+
 TEST_CASE("a fetch overtakes a move in the background after the chunk in flight") {
   Scattered s;
   REQUIRE(s.rig.evict(s.objects[6]) == Outcome::Done);

@@ -171,7 +171,7 @@ TEST_CASE("on any set of tiers, under any policy, the bytes written last are the
 
 TEST_CASE("on any set of tiers, under any policy, each of several threads reads what it wrote last") {
   Reached reached;
-  const auto total = steps(sanitized ? 10'000 : 40'000);
+  const auto total = steps(40'000);
   for_each_round(total, [&](std::uint64_t seed) {
     Watchdog watchdog{seed};
     std::mt19937_64 random{seed};
@@ -190,7 +190,7 @@ TEST_CASE("on any set of tiers, under any policy, each of several threads reads 
     on.check();
     reached.add(*on.manager);
   });
-  if (total >= 40'000) reached.check();  // a quarter of that leaves something out once in ten runs
+  if (total >= 40'000) reached.check();  // of 10,000 steps one run in ten does not reach it all
 }
 
 namespace {

@@ -168,8 +168,9 @@ Answer change(const Report& r) {
   Answer answer{"What might be changed?", {}};
   auto& advice = answer.sentences;
   const auto* const fast = occupancy_of(r, r.tiers.front().name);
-  const bool left = std::ranges::any_of(
-      r.migrations, [&](const MigrationRow& row) { return row.from == r.tiers.front().name; });
+  const bool left = std::ranges::any_of(r.migrations, [&](const MigrationRow& row) {
+    return row.from == r.tiers.front().name && row.to != row.from;
+  });
   const bool spare =
       !left && fast != nullptr && fast->capacity && number(fast->peak) < 0.9 * number(fast->capacity->count);
   const auto [reads, hits] = reads_and_hits(r);

@@ -22,7 +22,7 @@ std::string lead(const Report& r) {
           human_bytes(static_cast<double>(t.peak)) + " were alive at once.";
   if (!r.axis.timed) return text;
   text += t.migrations == 0 ? " Nothing moved between tiers"
-                            : " " + human_bytes(static_cast<double>(t.moved)) + " moved between tiers in " +
+                            : " " + human_bytes(static_cast<double>(t.moved)) + " moved in " +
                                   counted(t.migrations, "migration");
   text += t.stalls == 0 ? ", and no thread had to wait for it."
                         : ", and threads waited " + human_time(static_cast<double>(t.stalled)) +

@@ -117,7 +117,7 @@ bool Teller::is_fetch(const trace::Migration& m) const {
 }
 
 void Teller::migration(const trace::Migration& m) {
-  if (homes_[m.tensor]) return;
+  if (homes_[m.tensor] || m.from == m.to) return;
   const auto pending = fetches_.find(m.tensor);
   if (pending != fetches_.end()) {
     const auto fetch = pending->second.find(m.block);

@@ -100,6 +100,10 @@ TEST_CASE("what is fetched ahead and leaves before its use was fetched in vain")
     CHECK(report.hints[0].trouble == HintTrouble::InVain);
   }
   SUBCASE("retired") { CHECK(analyse(read(moved + "X 0\n")).hints.size() == 1); }
+  SUBCASE("moved within its tier") {
+    CHECK(analyse(read(moved + "m 2 0 dram dram 1000 compact 1900 50\n")).hints.empty());
+    CHECK(analyse(read(moved + "m 2 0 dram dram 1000 compact 1900 50\nX 0\n")).hints.size() == 1);
+  }
   SUBCASE("used first") {
     CHECK(analyse(read(moved + use_x + "m 10 0 dram file 1000 evict 2900 50\n")).hints.empty());
   }
