@@ -121,7 +121,8 @@ def create_as_from_conan_center(work, conan):
 work = package.Work(sys.argv[1])
 conan = Conan(work)
 follow_readme(work, conan)
-options = ["-o=&:shared=True", "-o=&:tools=True"]
+# The tools are then compiled by the same commands as those of the other tests, which ccache knows.
+options = ["-o=&:shared=True", "-o=&:tools=True", "-s", "compiler.cppstd=gnu20"]
 work.expect(WORKS, "conan", "create", ".", "-pr:a=system.profile", *options, cwd=work.source, **conan.variables)
 create_as_from_conan_center(work, conan)
 problems = [*exports_what_is_tracked(conan), *unheard_options(conan), *refusals(conan)]

@@ -42,7 +42,10 @@ class Work:
         return self.folder / "moved" / linkage
 
     def environment(self):
-        """Flags that do not change an object would make ccache miss: Conan's -m64, and the name of the copy."""
+        """Flags that do not change an object would make ccache miss: Conan's -m64, and the name of the copy.
+
+        So would another HOME, in which its cache lies.
+        """
         variables = {
             "CMAKE_BUILD_PARALLEL_LEVEL": os.environ.get("TIER_JOBS", str(os.cpu_count())),
             **os.environ,
@@ -51,8 +54,10 @@ class Work:
             "CCACHE_NOHASHDIR": "1",
             "CCACHE_IGNOREOPTIONS": "-m64 -fmacro-prefix-map=*",
         }
-        if shutil.which("ccache"):
+        if ccache := shutil.which("ccache"):
             variables["CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
+            asked = subprocess.run([ccache, "--get-config", "cache_dir"], capture_output=True, text=True, check=True)
+            variables["CCACHE_DIR"] = asked.stdout.strip()
         return variables
 
     def attempt(self, *command, cwd=None, **variables):

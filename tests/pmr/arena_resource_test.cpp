@@ -85,7 +85,7 @@ TEST_CASE("containers in an arena do as those of std, while other threads move i
   const test::TemporaryDirectory directory;
   const auto seed = test::seed();
   CAPTURE(seed);
-  const auto steps = test::steps(test::thread_sanitized ? 40'000 : 400'000) / test::slow_tiers().size();
+  const auto steps = test::steps(test::sanitized ? 40'000 : 400'000) / test::slow_tiers().size();
   for (const auto& slow : test::slow_tiers()) {
     CAPTURE(std::string{slow.name});
     const auto manager = make_manager({tiers::dram(8_MiB), slow.spec(directory.path(), 512_MiB)});
