@@ -7,9 +7,14 @@
 #include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
+#include <tier/memory/tiers.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
+#include <new>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "memory/io_engine.hpp"
@@ -78,6 +83,20 @@ Facility find_io_uring() {
   return {usable, reason};
 }
 
+/// By making the smallest tier on a node of this process.
+Facility find_placement(const Machine& machine) {
+  const auto node = std::ranges::find_if(machine.nodes, &NumaNode::allowed);
+  if (node == machine.nodes.end()) return {false, "this process is allowed no node with memory"};
+  try {
+    std::ignore = make_tier(tiers::numa(std::to_string(node->id), machine.page_size));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return {false, error.what()};
+  }
+  return {true, {}};
+}
+
 }  // namespace
 
 Machine discover() {
@@ -105,6 +124,7 @@ Machine discover() {
   machine.io_uring = find_io_uring();
   machine.userfaultfd.reason = WindowSpace::why_not();
   machine.userfaultfd.usable = machine.userfaultfd.reason.empty();
+  machine.placement = find_placement(machine);
   machine.locked_memory_limit = size_limit(RLIMIT_MEMLOCK);
   machine.file_size_limit = size_limit(RLIMIT_FSIZE);
   machine.open_files_limit = resource_limit(RLIMIT_NOFILE);

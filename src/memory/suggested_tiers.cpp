@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "memory/numa_system.hpp"
-
 namespace tier {
 namespace {
 
@@ -46,7 +44,7 @@ Bytes share_of(const NodeGroup& group) {
 
 void add_memory(std::vector<TierSpec>& specs, const Machine& machine) {
   const TierGraph graph{machine};
-  if (graph.groups().size() < 2 || !NumaSystem::is_built_in()) {
+  if (graph.groups().size() < 2 || !machine.placement.usable) {
     specs.push_back(tiers::dram(std::max(rounded_down(Bytes{available_memory(machine).count / 2}), unit)));
     return;
   }
@@ -87,7 +85,7 @@ TierSpec resolve_role(const TierSpec& spec, const Machine& machine) {
   auto found = spec;
   found.model.clear();
   found.kind = TierKind::Dram;
-  if (by_rank && groups.size() < 2) return found;
+  if (by_rank && (groups.size() < 2 || !machine.placement.usable)) return found;
   const auto* const group = find(groups, spec.model);
   if (group == nullptr)
     throw ConfigError{"this machine has no memory of the role", spec.model, 0,

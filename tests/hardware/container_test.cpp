@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/spec.hpp>
@@ -11,6 +12,7 @@
 #include <tier/runtime/runtime.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <span>
 #include <string>
@@ -22,6 +24,7 @@
 #include "hardware/machine.hpp"
 #include "hardware/program.hpp"
 #include "memory/numa_system.hpp"
+#include "support/denied_calls.hpp"
 #include "support/message_of.hpp"
 #include "support/placement.hpp"
 
@@ -115,6 +118,22 @@ TEST_CASE("a container of one node has plain memory, which is there, and no choi
     CHECK(!contains(text, "groups of nodes"));
     CHECK(!contains(text, "numa:"));
   });
+}
+
+TEST_CASE("a container whose rules deny programs a choice of nodes has one tier of memory, and the reason") {
+  if (!given()) return test::lacks_description();
+  if (given()->nodes.size() < 2) return test::not_given("nodes to choose from");
+  for (const long call : {SYS_get_mempolicy, SYS_set_mempolicy, SYS_mbind})
+    test::with_denied_call(call, EPERM, [&] {
+      const auto machine = discover();
+      CHECK(!machine.placement.usable);
+      CHECK_MESSAGE(contains(machine.placement.reason, "seccomp"), machine.placement.reason);
+      CHECK(memory_of(machine) == "dram ");
+      CHECK(refusal(tiers::role("fastest", 1_MiB)).empty());
+      CHECK(contains(refusal(tiers::numa("0", 1_MiB)), "seccomp"));
+      CHECK(Runtime::discover().statistics().tiers.front().name == "dram");
+      if (const auto text = info(); !text.empty()) CHECK(contains(text, "tiers on chosen nodes: "));
+    });
 }
 
 TEST_CASE("a container to which the system shows neither nodes nor a disk has one node, of all memory") {

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctest/doctest.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tiers.hpp>
 
+#include <cerrno>
 #include <fstream>
 #include <string>
+#include <utility>
 
+#include "memory/numa_system.hpp"
+#include "support/denied_calls.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace tier;
@@ -79,6 +84,22 @@ TEST_CASE("userfaultfd is usable or has a reason") {
   const auto machine = discover();
   CHECK(machine.userfaultfd.usable == machine.userfaultfd.reason.empty());
   if (machine.root && machine.kernel >= "6") WARN(machine.userfaultfd.usable);  // a container may forbid it
+}
+
+TEST_CASE("memory from chosen nodes can be had, or there is a reason") {
+  const auto machine = discover();
+  CHECK(machine.placement.usable == machine.placement.reason.empty());
+  if (!NumaSystem::is_built_in()) {
+    CHECK(machine.placement.reason.find("TIER_WITH_NUMA") != std::string::npos);
+    return;
+  }
+  for (const auto& [call, name] : {std::pair{SYS_mbind, "mbind"}, {SYS_set_mempolicy, "set_mempolicy"}})
+    test::with_denied_call(call, EPERM, [&, name = name] {
+      const auto reason = discover().placement.reason;
+      CAPTURE(reason);
+      CHECK((!machine.placement.usable || reason.find(name) != std::string::npos));
+      CHECK(!reason.empty());
+    });
 }
 
 TEST_CASE("direct I/O on a directory is what a file tier there finds") {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "made_up_system.hpp"
-#include "memory/numa_system.hpp"
 #include "support/message_of.hpp"
 
 using namespace tier;
@@ -29,6 +28,7 @@ Machine three_kinds() {
   Machine machine;
   machine.memory_total = 552_GiB;
   machine.memory_available = 300_GiB;
+  machine.placement.usable = true;
   machine.nodes = {node(0, NodeKind::Dram, 100_GiB, speed(100e9, 90)),
                    node(1, NodeKind::Cxl, 160_GiB, speed(25e9, 300)),
                    node(2, NodeKind::Hbm, 16_GiB, speed(400e9, 120))};
@@ -78,6 +78,17 @@ TEST_CASE("where a process has no choice, the fastest and the largest memory are
   CHECK(resolved("fastest", machine) == "dram:8GiB");
 }
 
+TEST_CASE("where the system does not let programs choose nodes, all memory is one tier") {
+  auto machine = three_kinds();
+  machine.placement = {false, "mbind: Operation not permitted"};
+  CHECK(memory_of(machine) == "dram:150GiB");
+  CHECK(resolved("fastest", machine) == "dram:8GiB");
+  CHECK(resolved("largest", machine) == "dram:8GiB");
+  CHECK(resolved("cxl", machine) == "numa:1:8GiB");  // refused when it is made, with the reason
+  machine.memory_limit = 80_GiB;
+  CHECK(memory_of(machine) == "dram:40GiB");
+}
+
 TEST_CASE("a role that the machine has no memory for is refused with what it has") {
   const auto refused = [](const char* role, const Machine& machine) {
     return test::message_of([&] { std::ignore = resolve_role(tiers::role(role, 1_GiB), machine); });
@@ -107,10 +118,6 @@ TEST_CASE("roles and nodes are text, and what is written reads back") {
 TEST_CASE("each kind of memory is suggested, but for the share of others and within the limit") {
   CHECK(memory_of(one_node()) == "dram:6GiB");
   auto machine = three_kinds();
-  if (!NumaSystem::is_built_in()) {
-    CHECK(memory_of(machine) == "dram:150GiB");
-    return;
-  }
   CHECK(memory_of(machine) == "numa:2:14GiB;numa:0:50GiB;numa:1:140GiB");
   machine.nodes[1].allowed = machine.nodes[2].allowed = false;  // what is free there is not available
   CHECK(memory_of(machine) == "dram:62GiB");

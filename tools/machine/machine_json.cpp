@@ -104,6 +104,7 @@ nlohmann::ordered_json machine_json(const Machine& m) {
           {"huge_pages_free", m.huge_pages_free},
           {"io_uring", facility_json(m.io_uring)},
           {"userfaultfd", facility_json(m.userfaultfd)},
+          {"placement", facility_json(m.placement)},
           {"locked_memory_limit", json_of(m.locked_memory_limit)},
           {"file_size_limit", json_of(m.file_size_limit)},
           {"open_files_limit", json_of(m.open_files_limit)},

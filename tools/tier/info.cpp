@@ -123,6 +123,8 @@ std::vector<Missing> missing_on(const Info& info) {
     missing.push_back({"userfaultfd: windows are restricted, the system pages them", m.userfaultfd.reason});
   if (m.nodes.size() < 2)
     missing.push_back({"a second NUMA node: no CXL or far memory is visible", "the system shows one node"});
+  else if (!m.placement.usable)
+    missing.push_back({"tiers on chosen nodes: all memory is one tier", m.placement.reason});
   if (m.transparent_huge_pages.empty() || m.transparent_huge_pages == "never")
     missing.push_back({"transparent huge pages: memory tiers are in small pages",
                        m.transparent_huge_pages.empty() ? "the kernel has none" : "they are set to never"});

@@ -98,6 +98,7 @@ struct Machine {
 
   Facility io_uring;
   Facility userfaultfd;                         ///< of system calls too: what windows need
+  Facility placement;                           ///< memory from chosen nodes: what tiers on nodes need
   std::optional<Bytes> locked_memory_limit;     ///< RLIMIT_MEMLOCK
   std::optional<Bytes> file_size_limit;         ///< RLIMIT_FSIZE
   std::optional<std::size_t> open_files_limit;  ///< RLIMIT_NOFILE
