@@ -125,10 +125,10 @@ std::string real_path(const std::string& link) {
   return error ? std::string{} : path.string();
 }
 
-NodeKind kind_of(const NumaNode& node, double fastest_with_cpus) {
-  if (!node.cpus.empty()) return NodeKind::Dram;
-  const bool fast = fastest_with_cpus > 0 && node.speed.read_bytes_per_second >= 2 * fastest_with_cpus;
-  return fast ? NodeKind::Hbm : NodeKind::Cxl;
+/// As declared, else as measured; zero: not known.
+double bandwidth_of(const NumaNode& node) {
+  const auto declared = node.speed.read_bytes_per_second;
+  return declared > 0 ? declared : node.measured.read_bytes_per_second;
 }
 
 /// Of a word of /proc/self/mountinfo: a blank is \040 there.
@@ -216,20 +216,28 @@ std::vector<NumaNode> find_nodes(const SystemPaths& paths) {
       nodes.push_back(std::move(node));
   read_distances(nodes, ids, folder);
 
-  double fastest_with_cpus = 0;
-  for (const auto& node : nodes)
-    if (!node.cpus.empty()) fastest_with_cpus = std::max(fastest_with_cpus, node.speed.read_bytes_per_second);
   const Allowed allowed{paths};
   const auto devices = find_dax_devices(paths);
   for (auto& node : nodes) {
-    node.kind = kind_of(node, fastest_with_cpus);
     node.memory_tier = memory_tier_of(node.id, paths);
     node.allowed = allowed(node.id);
     for (const auto& device : devices)
       if (device.is_memory && device.node == node.id && device.is_persistent)
         node.kind = NodeKind::Persistent;
   }
+  guess_kinds(nodes);
   return nodes;
+}
+
+void guess_kinds(std::span<NumaNode> nodes) {
+  double fastest_with_cpus = 0;
+  for (const auto& node : nodes)
+    if (!node.cpus.empty()) fastest_with_cpus = std::max(fastest_with_cpus, bandwidth_of(node));
+  for (auto& node : nodes) {
+    if (node.kind == NodeKind::Persistent) continue;
+    const bool fast = fastest_with_cpus > 0 && bandwidth_of(node) >= 2 * fastest_with_cpus;
+    node.kind = !node.cpus.empty() ? NodeKind::Dram : fast ? NodeKind::Hbm : NodeKind::Cxl;
+  }
 }
 
 std::vector<NumaNode> find_home_nodes(const SystemPaths& paths) {

@@ -4,6 +4,7 @@
 #include <tier/memory/discovery.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct SystemPaths {
 /// Nodes with memory, in order of ids; none where the kernel has no NUMA. What firmware says of their speed makes sense, or
 /// counts as not said: rates from 1 MiB/s, latencies from 1 ns to 1 ms.
 [[nodiscard]] std::vector<NumaNode> find_nodes(const SystemPaths& paths);
+/// By their speeds, declared or else measured; persistent memory stays what it is.
+void guess_kinds(std::span<NumaNode> nodes);
 /// Those with CPUs that this process is allowed: they give what is asked of none. With number and speed alone.
 [[nodiscard]] std::vector<NumaNode> find_home_nodes(const SystemPaths& paths);
 /// Of all nodes that this process is not allowed.

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "memory/numa_discovery.hpp"
+
 namespace tier::replay {
 namespace {
 
@@ -218,6 +220,7 @@ void read_measured(const std::string& path, tier::Machine& machine) {
   if (!is_any)
     throw ConfigError{path + ": none of its devices is a node of this machine, as numa:" +
                       std::to_string(machine.nodes.front().id) + " is"};
+  guess_kinds(machine.nodes);
 }
 
 }  // namespace tier::replay

@@ -264,6 +264,36 @@ TEST_CASE(
             std::to_string(nodes.front().id) + " is");
 }
 
+TEST_CASE(
+    "a node of memory alone that is measured to be twice as fast as those with CPUs is HBM, whatever it was "
+    "taken for") {
+  const test::TemporaryDirectory directory;
+  const auto path = directory.path() + "/this.json";
+  const auto kinds = [&](NodeSpeed declared, double measured) {
+    Machine machine;
+    machine.nodes = {{0, "0-3", 8_GiB, 4_GiB},
+                     {1, "", 8_GiB, 4_GiB, NodeKind::Cxl, declared},
+                     {2, "", 8_GiB, 4_GiB, NodeKind::Persistent}};
+    replay::Machine file;
+    file.name = "this";
+    file.operations = 1e12;
+    for (const auto& [node, rate] : {std::pair{"numa:0", 100e9}, {"numa:1", measured}, {"numa:2", 900e9}}) {
+      auto& device = file.devices.emplace_back();
+      device.name = node;
+      device.read = device.copy_read = device.mover_read = rate;
+      device.store = device.copy_write = device.mover_write = rate;
+    }
+    replay::write_machine(file, path);
+    replay::read_measured(path, machine);
+    std::string text;
+    for (const auto& node : machine.nodes) text.append(to_string(node.kind)).append(" ");
+    return text;
+  };
+  CHECK(kinds({}, 199e9) == "dram cxl pmem ");
+  CHECK(kinds({}, 200e9) == "dram hbm pmem ");
+  CHECK(kinds({50e9, 50e9}, 200e9) == "dram cxl pmem ");  // what firmware declares counts
+}
+
 TEST_CASE("the default runtime is made once, from the environment or of memory, and never destroyed") {
   const auto use = [] {
     Runtime& runtime = default_runtime();

@@ -20,7 +20,7 @@ struct Facility {
   std::string reason;  ///< why not; empty where it is usable
 };
 
-/// What the memory of a node is; guessed from its speed where the system does not say.
+/// What the memory of a node is; guessed from its speed, declared or else measured, where the system does not say.
 enum class NodeKind : std::uint8_t {
   Dram,       ///< of a node that has CPUs
   Hbm,        ///< without CPUs, and at least twice as fast in bandwidth as any that has them

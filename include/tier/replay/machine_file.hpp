@@ -20,7 +20,8 @@ TIER_EXPORT void write_machine(const Machine& machine, const std::string& path);
 /// \param name  of the text, for errors
 [[nodiscard]] TIER_EXPORT Machine parse_machine(const std::string& text, const std::string& name);
 
-/// How fast this machine's nodes were measured to be: each as the file's device of the name that a tier on it has, `numa:1`.
+/// How fast this machine's nodes were measured to be: each as the file's device of the name that a tier on it has, `numa:1`;
+/// and what kind of memory each then is.
 /// \param machine  of `discover()`
 /// \throws         as `read_machine`, and `ConfigError` if none of the devices is a node of the machine
 TIER_EXPORT void read_measured(const std::string& path, tier::Machine& machine);
