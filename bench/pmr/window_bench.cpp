@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory_resource>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -80,36 +81,58 @@ struct Others {
 constexpr Others a_reader{"while another thread reads it", true, 0};
 constexpr Others nobody{"with no CPU to interrupt", false, 1};
 
+/// Words in windows over two tiers, which lie on a node each where there are several.
+class Moving {
+ public:
+  Moving(Bytes size, unsigned threads)
+      : runtime_{{.tiers = tiers_of(size + 64_MiB),
+                  .policy = "first_touch",
+                  .threads = threads,
+                  .windows = WindowMode::Full}},
+        words_(size.count / sizeof(std::uint64_t), &memory_) {
+    std::iota(words_.begin(), words_.end(), 0);
+  }
+  [[nodiscard]] const Words& words() const { return words_; }
+  void there_and_back() {
+    migrate(words_, 1);
+    migrate(words_, 0);
+    ++times_;
+  }
+  /// Whether each time all of it has moved.
+  [[nodiscard]] bool all_moved() const {
+    const auto statistics = runtime_.statistics();
+    const auto bytes = std::min(statistics.bytes_moved(0, 1), statistics.bytes_moved(1, 0));
+    return bytes >= times_ * words_.size() * sizeof(std::uint64_t);
+  }
+
+ private:
+  static std::vector<TierSpec> tiers_of(Bytes size) {
+    const auto nodes = memory_nodes();
+    if (nodes.size() < 2) return {tiers::dram(size), tiers::dram(size)};
+    return {tiers::numa(std::to_string(nodes[0]), size), tiers::numa(std::to_string(nodes[1]), size)};
+  }
+
+  Runtime runtime_;
+  MigratingResource memory_{runtime_};
+  Words words_;
+  std::uint64_t times_ = 0;
+};
+
 Row row(Bytes size, const Others& others) {
-  Runtime runtime{{.tiers = {tiers::dram(size + 64_MiB), tiers::dram(size + 64_MiB)},
-                   .policy = "first_touch",
-                   .threads = others.threads,
-                   .windows = WindowMode::Full}};
-  MigratingResource memory{runtime};
-  Words words(size.count / sizeof(std::uint64_t), &memory);
-  std::iota(words.begin(), words.end(), 0);
+  Moving moving{size, others.threads};
   PlainCopies plain{size.count, others.threads};
-  const auto moved = [&] {
-    const auto statistics = runtime.statistics();
-    return std::min(statistics.bytes_moved(0, 1), statistics.bytes_moved(1, 0));
-  };
-  const auto before = moved();
   constexpr int repeats = 31;
   std::atomic<bool> wrong = false;
   std::unique_ptr<Reader> reader;
-  const auto pair = time_pair(
-      [&] {
-        migrate(words, 1);
-        migrate(words, 0);
-      },
-      [&] { plain.there_and_back(); }, repeats,
-      [&](Side side) {
-        if (!others.read) return;
-        reader =
-            std::make_unique<Reader>(side == Side::Ours ? words.data() : plain.words(), words.size(), wrong);
-      });
+  const auto pair = time_pair([&] { moving.there_and_back(); }, [&] { plain.there_and_back(); }, repeats,
+                              [&](Side side) {
+                                if (!others.read) return;
+                                const auto& words = moving.words();
+                                reader = std::make_unique<Reader>(
+                                    side == Side::Ours ? words.data() : plain.words(), words.size(), wrong);
+                              });
   reader.reset();
-  const bool all_moved = moved() - before >= repeats * size.count;
+  const bool all_moved = moving.all_moved();
   if (wrong) std::puts("window.migrate: a reader has seen what was not there");
   if (!all_moved) std::puts("window.migrate: some blocks stayed where they were");
   return timed_row({.id = "window.migrate",
@@ -120,41 +143,70 @@ Row row(Bytes size, const Others& others) {
                    pair, 1e3, [&](const Row& r) { return all_moved && !wrong && r.ratio <= 1.10; });
 }
 
-/// For comparison, without a mark: the same bytes as the kernel moves them, whose pages are given back and taken anew.
-void print_kernels_ways(Bytes size) {
+/// Against the kernel's own ways from node to node, by which pages are given back and taken anew; in turns with ours, but for
+/// `migrate_pages`, which would move what is ours, too.
+std::vector<Row> rows_between_nodes(Bytes size) {
   const auto nodes = memory_nodes();
-  if (nodes.size() < 2)
-    return void(std::puts(
-        "window.migrate: the kernel's ways are skipped: this process may have memory of one node only"));
-  const auto print = [&](const char* call, auto&& move) {
-    try {
-      move(nodes[1], nodes[0]);
-      const auto pair = time_pair(
-          [&] {
-            move(nodes[0], nodes[1]);
-            move(nodes[1], nodes[0]);
-          },
-          [] {});
-      std::printf("window.migrate: %s, there and back by %s: %.3f ms, spread %.2f\n", to_human(size).c_str(),
-                  call, pair.ours.median() * 1e3, pair.ours.spread());
-    } catch (const TierError& error) {
-      std::printf("window.migrate: %s skipped: %s\n", call, error.what());
-    }
+  if (nodes.size() < 2) {
+    std::puts("window.migrate: the kernel's ways are skipped: this process may have memory of one node only");
+    return {};
+  }
+  std::vector<Row> rows;
+  const auto skipped = [](const char* call, const TierError& error) {
+    std::printf("window.migrate: %s skipped: %s\n", call, error.what());
   };
   NodePages pages{size, PageKind::Huge, nodes[0]};
-  print("move_pages(2)", [&](unsigned, unsigned to) { pages.move_pages(to); });
-  print("mbind(2)", [&](unsigned, unsigned to) { pages.mbind(to); });
-  print("migrate_pages(2), with all else of the process", migrate_pages);
+  const auto hold_against = [&](const char* call, auto&& move) {
+    try {
+      const auto there_and_back = [&] {
+        move(nodes[1]);
+        move(nodes[0]);
+      };
+      there_and_back();
+      Moving moving{size, 0};
+      const auto pair = time_pair([&] { moving.there_and_back(); }, there_and_back);
+      const bool all_moved = moving.all_moved();
+      rows.push_back(timed_row({.id = "window.migrate",
+                                .what = to_human(size) + ", there and back between two nodes",
+                                .unit = "ms",
+                                .baseline = call,
+                                .reach = "<= 1.00"},
+                               pair, 1e3, [&](const Row& r) { return all_moved && r.ratio <= 1; }));
+    } catch (const TierError& error) {
+      skipped(call, error);
+    }
+  };
+  hold_against("move_pages(2)", [&](unsigned to) { pages.move_pages(to); });
+  hold_against("mbind(2)", [&](unsigned to) { pages.mbind(to); });
+  try {
+    const auto pair = time_pair(
+        [&] {
+          migrate_pages(nodes[0], nodes[1]);
+          migrate_pages(nodes[1], nodes[0]);
+        },
+        [] {});
+    std::printf(
+        "window.migrate: %s, there and back by migrate_pages(2), with all else of the process: %.3f ms, "
+        "spread %.2f\n",
+        to_human(size).c_str(), pair.ours.median() * 1e3, pair.ours.spread());
+  } catch (const TierError& error) {
+    skipped("migrate_pages(2)", error);
+  }
+  return rows;
 }
 
 std::vector<Row> window_migrate() {
+  std::vector<Row> rows;
   try {
-    print_kernels_ways(256_MiB);
+    rows = rows_between_nodes(256_MiB);
   } catch (const TierError& error) {
     std::printf("window.migrate: the kernel's ways are skipped: %s\n", error.what());
   }
   // Without full windows they fail, and say why. The last shows what interrupting others costs.
-  return {row(16_MiB, a_reader), row(64_MiB, a_reader), row(256_MiB, a_reader), row(64_MiB, nobody)};
+  for (const auto& one :
+       {row(16_MiB, a_reader), row(64_MiB, a_reader), row(256_MiB, a_reader), row(64_MiB, nobody)})
+    rows.push_back(one);
+  return rows;
 }
 
 const bool registered = add_rows("window.migrate", window_migrate);

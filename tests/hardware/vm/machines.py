@@ -153,6 +153,7 @@ def in_three_tiers():
     dlrm = "tier-dlrm --tables 3 --rows 60000 --dim 16 --batch 64 --samples 300 --deterministic --json -"
     yield f"{dlrm} --run plain"
     yield f"{dlrm} --run tiered --fast 10% --more hbm:2MiB {tiers}"
+    yield f"{dlrm} --run tiered --fast 10% --more hbm:2MiB --slow node:1 --policy lfu"  # of rows alone
     train = "tier-train resnet32 --image 8 --batch 1 --short --json -"
     yield f"{train} --run plain"
     yield f"{train} --run async --fast 20% --more hbm:1MiB {tiers}"
@@ -182,6 +183,8 @@ B = Machine(
     nodes=(Node(0, 1024, cpus="0-1", latency_ns=90, bandwidth_mib=100_000), Node(1, 256, device="cxl")),
     cxl_mib=256,
     memory_tiers="0 1",
+    samples=tuple(f"tier-dlrm --run {run} --tables 1 --rows 1000 --dim 8 --batch 16 --samples 64 --deterministic --fast 30% --slow cxl --json -"
+                  for run in ("plain", "tiered")),  # its memory is a hundred times slower than the memory beside it
 )
 C = Machine("C", "A with an older kernel and QEMU", packages.QEMU_7, packages.LINUX_6_1, memory_tiers="0-2 3",
             samples=tuple(f"tier-dlrm --run {run} --tables 3 --rows 4000 --dim 16 --batch 64 --samples 500 --deterministic "

@@ -277,6 +277,13 @@ FAULTS = [
         "memkind's kinds have each page on their node",
         "a runtime of what the machine has uses each kind",
     ]),
+    (machines.C, ("kmem", "dax"), [
+        "the nodes found are those given",
+        "the kernel groups the nodes",
+        "nodes are found with the kind",
+        "files on persistent memory are mapped without a page cache",
+        "DAX devices and file systems are found",
+    ]),
 ]
 
 
