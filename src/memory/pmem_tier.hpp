@@ -16,4 +16,7 @@ namespace tier {
 [[nodiscard]] std::unique_ptr<Tier> make_pmem_tier(const TierSpec& spec, const TierModel& persistent,
                                                    const TierModel& mapped);
 
+/// On all of a DAX device. To a test a file that is there is one, too.   \throws  as above   \pre  likewise
+[[nodiscard]] std::unique_ptr<Tier> make_pmem_device_tier(const TierSpec& spec, const TierModel& model);
+
 }  // namespace tier

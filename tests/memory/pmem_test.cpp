@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Persistent memory, and what is none.
 #include <doctest/doctest.h>
+#include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tiers.hpp>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "memory/mapping.hpp"
 #include "memory/pmem_tier.hpp"
+#include "support/child.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"
+#include "support/sanitized.hpp"
 #include "support/scratch_file.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -51,6 +59,37 @@ void check_bytes(Tier& tier, Bytes size) {
   for (const auto& request : requests) CHECK(!request.error);
   CHECK(read == written);
 }
+
+/// A file that is taken for a DAX device. Behind its end, once it is cut, all is a bad block.
+class MadeUpDevice {
+ public:
+  explicit MadeUpDevice(Bytes size) {
+    std::ofstream{path_};
+    std::filesystem::resize_file(path_, size.count);
+    tier_ = make_pmem_device_tier(tiers::pmem(path_, size), {});
+  }
+  Tier& operator*() const { return *tier_; }
+  Tier* operator->() const { return tier_.get(); }
+  void cut(Bytes size) const { std::filesystem::resize_file(path_, size.count); }
+
+ private:
+  test::TemporaryDirectory directory_;
+  std::string path_ = directory_.path() + "/dax0.0";
+  std::unique_ptr<Tier> tier_;
+};
+
+/// Whether an access in a child ended it by the signal that it got.
+bool died_of_it(const test::Ended& ended) {
+  return test::sanitized ? ended.code != 0 : ended.signal == SIGBUS;
+}
+
+void say_so(int) {
+  constexpr std::string_view text = "the program's own handler\n";
+  std::ignore = ::write(STDERR_FILENO, text.data(), text.size());
+  ::_exit(0);
+}
+
+void load(const std::byte& from) { std::ignore = std::byte{*const_cast<const volatile std::byte*>(&from)}; }
 
 }  // namespace
 
@@ -100,6 +139,94 @@ TEST_CASE("a read that the file cannot serve is an error of its request, not a s
   CHECK(requests[1].error == std::errc::io_error);
 }
 
+TEST_CASE(
+    "what a device cannot read or write is an error of its request, not a signal; other requests succeed") {
+  if (!has_library()) return;
+  MadeUpDevice device{4_MiB};
+  CHECK(device->copies_itself());
+  check_bytes(*device, 4_MiB);
+  device.cut(1_MiB);
+  // Large and small ones are copied in different ways. What happens to a program that blocks signals should not differ.
+  ::sigset_t all, before, after;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &all);  // that can be
+  for (const Bytes size : {100_B, 512_KiB})
+    for (const auto direction : {Direction::Read, Direction::Write}) {
+      CAPTURE(size.count);
+      CAPTURE(direction);
+      std::vector<std::byte> bytes(4 * size.count, std::byte{1});
+      const auto piece = [&](std::size_t i, std::uint64_t offset) {
+        return IoRequest{offset, bytes.data() + i * size.count, size.count, {}};
+      };
+      std::array requests{piece(0, 0), piece(1, (2_MiB).count), piece(2, (1_MiB).count - size.count / 2),
+                          piece(3, (1_MiB).count - size.count)};
+      device->transfer(direction, requests);
+      CHECK(!requests[0].error);
+      CHECK(requests[1].error == std::errc::io_error);
+      CHECK(requests[2].error == std::errc::io_error);  // the end of it
+      CHECK(!requests[3].error);
+      for (const auto i : {0U, 3U})
+        CHECK(std::equal(requests[i].memory, requests[i].memory + size.count,
+                         device->base() + requests[i].offset));
+    }
+  ::pthread_sigmask(SIG_SETMASK, &before, &after);
+  for (int signal = 1; signal < SIGRTMIN; ++signal)
+    CHECK(::sigismember(&all, signal) == ::sigismember(&after, signal));
+  device.cut(4_MiB);
+  check_bytes(*device, 4_MiB);  // works again
+}
+
+TEST_CASE("SIGBUS that is of no copy does what it did before there was a device") {
+  if (!has_library()) return;
+  const auto with_bad_block = [](void (*act)(const std::byte&)) {
+    MadeUpDevice device{2_MiB};
+    check_bytes(*device, 2_MiB);
+    device.cut(0_B);
+    std::vector<std::byte> bytes(4096);
+    std::array requests{IoRequest{0, bytes.data(), bytes.size(), {}}};
+    device->transfer(Direction::Read, requests);
+    if (requests[0].error) std::fputs("an error\n", stderr);
+    act(*device->base());
+    std::fputs("it went on\n", stderr);
+  };
+  const auto used_in_place = test::run_in_child("in place", [&] { with_bad_block(load); });
+  CAPTURE(used_in_place.errors);
+  CHECK(used_in_place.errors.starts_with("an error\n"));
+  CHECK(used_in_place.errors.find("it went on") == std::string::npos);
+  CHECK(died_of_it(used_in_place));
+
+  const auto sent =
+      test::run_in_child("sent", [&] { with_bad_block([](const std::byte&) { ::raise(SIGBUS); }); });
+  CAPTURE(sent.errors);
+  CHECK(sent.errors.find("it went on") == std::string::npos);
+  CHECK(died_of_it(sent));
+
+  const auto ignored = test::run_in_child("ignored", [&] {
+    std::signal(SIGBUS, SIG_IGN);
+    with_bad_block([](const std::byte&) { ::raise(SIGBUS); });
+  });
+  CHECK(ignored.errors == "an error\nit went on\n");
+  CHECK(ignored.code == 0);
+
+  const auto of_other_memory = test::run_in_child("of other memory", [] {
+    MadeUpDevice device{2_MiB}, other{2_MiB};
+    other.cut(0_B);
+    std::array requests{IoRequest{0, other->base(), 4096, {}}};
+    device->transfer(Direction::Read, requests);
+    std::fputs("it went on\n", stderr);
+  });
+  CHECK(of_other_memory.errors.find("it went on") == std::string::npos);
+  CHECK(died_of_it(of_other_memory));
+
+  const auto handled = test::run_in_child("handled", [&] {
+    std::signal(SIGBUS, say_so);
+    with_bad_block(load);
+  });
+  CHECK(handled.errors == "an error\nthe program's own handler\n");
+  CHECK(handled.code == 0);
+}
+
 TEST_CASE("a path that is no file system or DAX device is refused with call, tier and path") {
   if (!has_library()) return;
   const test::TemporaryDirectory directory;
@@ -142,7 +269,7 @@ TEST_CASE("what is persistent memory is used as such") {
     CHECK(tier->description().starts_with("persistent memory, "));
     CHECK(tier->model().persistent);
     check_bytes(*tier, 16_MiB);
-    CHECK(tier->copies_itself() == std::filesystem::is_directory(path));
+    CHECK(tier->copies_itself());
     if (!std::filesystem::is_character_file(path)) continue;
     const auto page = residence(tier->base(), 1).page;
     CHECK(tier->description() == "persistent memory, device " + path + " in pages of " + to_human(page));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Persistent memory that cannot give its bytes back.
 #include <doctest/doctest.h>
+#include <lru/lru.hpp>
 #include <tier/core/error.hpp>
+#include <tier/manager/manager.hpp>
 #include <tier/memory/tiers.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
@@ -10,7 +12,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "memory/mapping.hpp"
@@ -45,20 +50,12 @@ bool holds(const Tensor<float>& tensor, float value) {
   return std::ranges::all_of(in[tensor].elements(), [&](float x) { return x == value; });
 }
 
-}  // namespace
-
-TEST_CASE(
-    "a block that persistent memory cannot read is an error of its object, and no signal; others are "
-    "intact") {
-  const test::TemporaryDirectory directory;
-  if (!is_persistent(directory.path())) return;
-  Runtime runtime{{.tiers = {tiers::dram(1_MiB), tiers::pmem(directory.path(), 16_MiB)}, .policy = "lru"}};
+/// Has four objects in memory and in a tier of 16 MiB in a file, makes a bad block there, and looks at them all.
+void check_bad_block(const std::shared_ptr<Manager>& manager, const std::string& file) {
   std::vector<Tensor<float>> tensors;  // of which memory holds one
   for (std::size_t i = 0; i < count; ++i)
-    fill(tensors.emplace_back(runtime, shape, "number " + std::to_string(i)), static_cast<float>(i));
+    fill(tensors.emplace_back(manager, shape, "number " + std::to_string(i)), static_cast<float>(i));
   REQUIRE(holds(tensors[0], 0));  // from here on nothing is written back
-  const auto file = test::open_file_in(directory.path());
-  REQUIRE(!file.empty());
   // As a bad block: a load behind the end would raise SIGBUS. Four lie there side by side.
   std::filesystem::resize_file(file, (count - 1) * tensors[0].size_bytes().count + 4096);
 
@@ -71,6 +68,7 @@ TEST_CASE(
       const std::string message = error.what();
       CAPTURE(message);
       CHECK(message.find("\"number " + std::to_string(i) + "\"") != std::string::npos);
+      CHECK(message.find("tier pmem") != std::string::npos);
       CHECK(error.code() == std::errc::io_error);
       broken.push_back(i);
     }
@@ -80,7 +78,33 @@ TEST_CASE(
   fill(tensors[broken[0]], 9);  // works again
   for (std::size_t i = 0; i < count; ++i)
     CHECK(holds(tensors[i], i == broken[0] ? 9 : static_cast<float>(i)));
-  runtime.manager()->check_invariants();
+  manager->check_invariants();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a block that persistent memory cannot read is an error of its object, and no signal; others are "
+    "intact") {
+  const test::TemporaryDirectory directory;
+  if (!is_persistent(directory.path())) return;
+  SUBCASE("of a file") {
+    const Runtime runtime{
+        {.tiers = {tiers::dram(1_MiB), tiers::pmem(directory.path(), 16_MiB)}, .policy = "lru"}};
+    const auto file = test::open_file_in(directory.path());
+    REQUIRE(!file.empty());
+    check_bad_block(runtime.manager(), file);
+  }
+  SUBCASE("of a device, for which a file stands in") {
+    const auto file = directory.path() + "/dax0.0";
+    std::ofstream{file};
+    std::filesystem::resize_file(file, (16_MiB).count);
+    const auto model = make_tier(tiers::pmem(directory.path(), 1_MiB))->model();
+    std::vector<std::unique_ptr<Tier>> both;
+    both.push_back(make_tier(tiers::dram(1_MiB)));
+    both.push_back(make_pmem_device_tier(tiers::pmem(file, 16_MiB), model));
+    check_bad_block(Manager::make(std::move(both), make_lru({}), {.threads = 1}), file);
+  }
 }
 
 TEST_CASE(

@@ -57,7 +57,8 @@ namespace tiers {
 /// \param nodes  numbers and ranges: `1`, `0-1`, `0,2`
 [[nodiscard]] TIER_EXPORT TierSpec numa(std::string nodes, Bytes size);
 /// Persistent memory as scratch space: a file on a DAX file system, or a DAX device. Elsewhere it is a mapped file, as its
-/// description says. Needs a library that was built with `TIER_WITH_PMEM`.
+/// description says. Installs a handler of SIGBUS in the process, once, for bad blocks that copies meet (docs/errors.md). Needs
+/// a library that was built with `TIER_WITH_PMEM`.
 [[nodiscard]] TIER_EXPORT TierSpec pmem(std::string path, Bytes size);
 /// Memory that the library memkind finds. Needs a library that was built with `TIER_WITH_MEMKIND`.
 /// \param kind  as memkind names it: `HBW`, `HBW_PREFERRED`, `DAX_KMEM`, `HIGHEST_CAPACITY`; docs/specs.md has all of them.

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Copies of mapped memory that end with an error where an access raises SIGBUS.
+#include <tier/core/function_ref.hpp>
+
+#include <csetjmp>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
+
+namespace tier {
+
+/// Installs the process's handler of SIGBUS, once for all of its life. What no `BusErrorGuard` of the thread waits for goes on
+/// to the handler that was there before.
+void install_bus_error_handler() noexcept;
+
+/// This thread takes SIGBUS for as long as one lives, even where the program has blocked it: the system ends a process that
+/// cannot take the signal of its own access.
+/// \threadsafety  One for each thread.
+class BusErrorGuard {
+ public:
+  /// \pre  `install_bus_error_handler()`
+  BusErrorGuard() noexcept;
+  ~BusErrorGuard() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BusErrorGuard(const BusErrorGuard&) = delete;
+  BusErrorGuard& operator=(const BusErrorGuard&) = delete;
+
+  /// \param copy  is left where it is once it gets SIGBUS of `memory`: it owns nothing
+  /// \return      `io_error` if that happened
+  std::error_code during(std::span<const std::byte> memory, FunctionRef<void()> copy) noexcept;
+
+ private:
+  static void on_signal(int signal, ::siginfo_t* info, void* context) noexcept;
+  [[nodiscard]] bool waits_for(const ::siginfo_t& info) const noexcept;
+  friend void install_bus_error_handler() noexcept;
+
+  std::uintptr_t begin_ = 0, end_ = 0;
+  ::sigset_t before_{};
+  ::sigjmp_buf back_{};
+};
+
+}  // namespace tier
