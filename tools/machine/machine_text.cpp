@@ -51,6 +51,12 @@ std::string text_of(const KernelTiering& kernel) {
   return text.empty() ? "no" : text;
 }
 
+/// `4.00 GiB by a control group, which has 1.00 GiB left`
+std::string text_of_limit(Bytes limit, const std::optional<Bytes>& left) {
+  const auto text = to_human(limit) + " by a control group";
+  return left && *left < limit ? text + ", which has " + to_human(*left) + " left" : text;
+}
+
 /// Where there are several groups.
 std::string text_of(const TierGraph& graph) {
   if (graph.groups().size() < 2) return {};
@@ -106,7 +112,7 @@ std::string machine_text(const Machine& m) {
   text += line("memory", to_human(m.memory_available) + " available of " + to_human(m.memory_total));
   if (const auto available = available_memory(m); available < m.memory_available)
     text += line("  for this process", to_human(available));
-  if (m.memory_limit) text += line("  limited to", to_human(*m.memory_limit) + " by a control group");
+  if (m.memory_limit) text += line("  limited to", text_of_limit(*m.memory_limit, m.memory_left));
   for (const auto& node : m.nodes)
     text += line("  node " + std::to_string(node.id),
                  to_human(node.free) + " free of " + to_human(node.total) + ", " + text_of(node));

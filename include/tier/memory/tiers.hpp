@@ -77,8 +77,8 @@ namespace tiers {
 }  // namespace tiers
 
 /// What a runtime on this machine could be made of: each kind of memory that the process is allowed, but for the share of
-/// the system and of other programs, within the limit of its control group; and half of what is free on the disk of
-/// `/var/tmp`, if that is one. Sizes are multiples of 1 MiB.
+/// the system and of other programs, within what its control groups have left of their limits; and half of what is free on
+/// the disk of `/var/tmp`, if that is one. Sizes are multiples of 1 MiB.
 [[nodiscard]] TIER_EXPORT std::vector<TierSpec> suggest_tiers(const Machine& machine);
 
 /// \throws  `ConfigError` for an unknown model, a size of zero, nodes that are no list, or a kind that this library was

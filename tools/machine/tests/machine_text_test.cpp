@@ -119,3 +119,16 @@ TEST_CASE("a machine of one node, as a container sees it, has no groups to choos
   CHECK(!has(text, "the kernel moves pages"));
   CHECK(has(text, "  node 0                4.00 GiB free of 8.00 GiB, dram, CPUs 0-3, "));
 }
+
+TEST_CASE("a control group's limit is told with what is left of it") {
+  auto machine = four_nodes();
+  machine.memory_total = machine.memory_available = 27_GiB;
+  machine.memory_limit = machine.memory_left = 4_GiB;
+  CHECK(has(tool::machine_text(machine),
+            "    for this process      4.00 GiB\n    limited to            4.00 GiB by a control group\n"));
+  machine.memory_left = 1_GiB;
+  CHECK(has(tool::machine_text(machine),
+            "    for this process      1.00 GiB\n"
+            "    limited to            4.00 GiB by a control group, which has 1.00 GiB left\n"));
+  CHECK(tool::machine_json(machine).at("memory_left") == (1_GiB).count);
+}
