@@ -57,6 +57,8 @@ std::string text_of_limit(Bytes limit, const std::optional<Bytes>& left) {
   return left && *left < limit ? text + ", which has " + to_human(*left) + " left" : text;
 }
 
+auto allowed_nodes(const Machine& m) { return std::ranges::count(m.nodes, true, &NumaNode::allowed); }
+
 /// Where there are several groups.
 std::string text_of(const TierGraph& graph) {
   if (graph.groups().size() < 2) return {};
@@ -92,7 +94,7 @@ std::string yes(const Facility& facility) { return facility.usable ? "yes" : "no
 
 std::vector<std::string> machine_warnings(const Machine& m, bool full_windows) {
   std::vector<std::string> warnings;
-  if (std::ranges::count(m.nodes, true, &NumaNode::allowed) < 2) return warnings;
+  if (allowed_nodes(m) < 2) return warnings;
   const auto& kernel = m.kernel_tiering;
   if (full_windows && kernel.numa_balancing != 0)
     warnings.push_back("kernel.numa_balancing=" + std::to_string(kernel.numa_balancing) +
@@ -103,6 +105,25 @@ std::vector<std::string> machine_warnings(const Machine& m, bool full_windows) {
         "demotion is on: where a node runs full, the kernel may move pages of its tiers to a slower one; "
         "echo false >/sys/kernel/mm/numa/demotion_enabled keeps them");
   return warnings;
+}
+
+std::vector<Missing> machine_missing(const Machine& m) {
+  std::vector<Missing> missing;
+  if (!m.io_uring.usable) missing.push_back({"io_uring: file tiers use threads", m.io_uring.reason});
+  if (!m.userfaultfd.usable)
+    missing.push_back({"userfaultfd: windows are restricted, the system pages them", m.userfaultfd.reason});
+  if (allowed_nodes(m) < 2)
+    missing.push_back({"a second NUMA node: no CXL or far memory is visible",
+                       m.nodes.size() < 2
+                           ? "the system shows one node"
+                           : "of " + std::to_string(m.nodes.size()) + " nodes this process is allowed " +
+                                 std::to_string(allowed_nodes(m))});
+  else if (!m.placement.usable)
+    missing.push_back({"tiers on chosen nodes: all memory is one tier", m.placement.reason});
+  if (m.transparent_huge_pages.empty() || m.transparent_huge_pages == "never")
+    missing.push_back({"transparent huge pages: memory tiers are in small pages",
+                       m.transparent_huge_pages.empty() ? "the kernel has none" : "they are set to never"});
+  return missing;
 }
 
 std::string machine_text(const Machine& m) {

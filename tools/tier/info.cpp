@@ -12,8 +12,6 @@
 #include <filesystem>
 #include <tuple>
 
-#include "machine/machine_text.hpp"
-
 namespace tier::tool {
 namespace {
 
@@ -116,18 +114,7 @@ WindowReport windows_over(const std::vector<TierReport>& tiers, const Machine& m
 }
 
 std::vector<Missing> missing_on(const Info& info) {
-  const Machine& m = info.machine;
-  std::vector<Missing> missing;
-  if (!m.io_uring.usable) missing.push_back({"io_uring: file tiers use threads", m.io_uring.reason});
-  if (!m.userfaultfd.usable)
-    missing.push_back({"userfaultfd: windows are restricted, the system pages them", m.userfaultfd.reason});
-  if (m.nodes.size() < 2)
-    missing.push_back({"a second NUMA node: no CXL or far memory is visible", "the system shows one node"});
-  else if (!m.placement.usable)
-    missing.push_back({"tiers on chosen nodes: all memory is one tier", m.placement.reason});
-  if (m.transparent_huge_pages.empty() || m.transparent_huge_pages == "never")
-    missing.push_back({"transparent huge pages: memory tiers are in small pages",
-                       m.transparent_huge_pages.empty() ? "the kernel has none" : "they are set to never"});
+  auto missing = machine_missing(info.machine);
   for (const auto& tier : info.tiers)
     if (tier.direct_io && !tier.direct_io->usable)
       missing.push_back({"direct I/O for " + tier.text, tier.direct_io->reason});

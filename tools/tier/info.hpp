@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "machine/machine_text.hpp"
+
 namespace tier::tool {
 
 /// A tier as it would be: it was made to look at it, without faulting its memory in.
@@ -33,10 +35,6 @@ struct WindowReport {
   std::string why{};                 ///< they are not full
   std::string directory{};           ///< where restricted ones lie in a mapped file; empty: in memory
   std::string beside{};              ///< whose tier's file that is
-};
-
-struct Missing {
-  std::string what, why;
 };
 
 /// Memory as memkind finds it.

@@ -6,8 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "machine/machine_text.hpp"
-
 namespace tier::tool {
 namespace {
 

@@ -7,8 +7,6 @@
 #include <array>
 #include <cstdio>
 
-#include "machine/machine_text.hpp"
-
 namespace tier::tool {
 namespace {
 

@@ -111,6 +111,46 @@ TEST_CASE("what the kernel moves on its own is told, and is a warning where it c
   CHECK(tool::machine_warnings(machine, true).empty());  // to one node there is no other
 }
 
+TEST_CASE(
+    "a second node is missing where there is one, or where the process is allowed one, as in a container") {
+  auto machine = four_nodes();
+  machine.io_uring = machine.userfaultfd = machine.placement = {true, {}};
+  machine.transparent_huge_pages = "madvise";
+  CHECK(tool::machine_missing(machine).empty());
+  std::string why;
+  SUBCASE("one of four") {
+    for (auto& node : machine.nodes) node.allowed = node.id == 2;
+    why = "of 4 nodes this process is allowed 1";
+  }
+  SUBCASE("one") {
+    machine.nodes.resize(1);
+    why = "the system shows one node";
+  }
+  SUBCASE("one, of which memory cannot be asked for") {
+    machine.nodes.resize(1);
+    machine.placement = {false, "mbind: Operation not permitted"};
+    why = "the system shows one node";
+  }
+  const auto missing = tool::machine_missing(machine);
+  REQUIRE(missing.size() == 1);
+  CHECK(missing[0].what == "a second NUMA node: no CXL or far memory is visible");
+  CHECK(missing[0].why == why);
+}
+
+TEST_CASE("what the system does not have is missing, with what it says") {
+  auto machine = four_nodes();
+  machine.io_uring.reason = "denied";
+  machine.userfaultfd.reason = "no privilege";
+  machine.placement.reason = "mbind: Operation not permitted";
+  std::string text;
+  for (const auto& [what, why] : tool::machine_missing(machine)) text += what + " (" + why + ")\n";
+  CHECK(text ==
+        "io_uring: file tiers use threads (denied)\n"
+        "userfaultfd: windows are restricted, the system pages them (no privilege)\n"
+        "tiers on chosen nodes: all memory is one tier (mbind: Operation not permitted)\n"
+        "transparent huge pages: memory tiers are in small pages (the kernel has none)\n");
+}
+
 TEST_CASE("a machine of one node, as a container sees it, has no groups to choose from") {
   auto machine = four_nodes();
   machine.nodes.resize(1);
