@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 
 namespace tier::tool {
 namespace {
@@ -42,10 +43,11 @@ std::string text_of(const DaxDevice& device) {
 }
 
 std::string text_of(const KernelTiering& kernel) {
+  static constexpr const char* balancing[] = {nullptr, "where they are used", "to faster nodes",
+                                              "where they are used or to faster nodes"};
   std::string text;
-  if (kernel.numa_balancing != 0)
-    text = "where they are used or to faster nodes (kernel.numa_balancing=" +
-           std::to_string(kernel.numa_balancing) + ")";
+  if (const auto* const to = balancing[kernel.numa_balancing % std::size(balancing)])
+    text = to + (" (kernel.numa_balancing=" + std::to_string(kernel.numa_balancing) + ")");
   if (kernel.demotion)
     text += std::string{text.empty() ? "" : ", "} + "from a full node to a slower one (demotion)";
   return text.empty() ? "no" : text;

@@ -86,11 +86,10 @@ TEST_CASE("what the kernel moves on its own is told, and is a warning where it c
   CHECK(tool::machine_warnings(machine, true).empty());
 
   machine.kernel_tiering = {2, true};
-  CHECK(
-      has(tool::machine_text(machine),
-          "  the kernel moves pages  where they are used or to faster nodes (kernel.numa_balancing=2), from "
-          "a full node "
-          "to a slower one (demotion)\n"));
+  CHECK(has(
+      tool::machine_text(machine),
+      "  the kernel moves pages  to faster nodes (kernel.numa_balancing=2), from a full node to a slower one "
+      "(demotion)\n"));
   CHECK(tool::machine_json(machine).at("kernel_tiering").at("numa_balancing") == 2);
   CHECK(tool::machine_json(machine).at("kernel_tiering").at("demotion") == true);
   const std::string balancing =
@@ -149,6 +148,19 @@ TEST_CASE("what the system does not have is missing, with what it says") {
         "userfaultfd: windows are restricted, the system pages them (no privilege)\n"
         "tiers on chosen nodes: all memory is one tier (mbind: Operation not permitted)\n"
         "transparent huge pages: memory tiers are in small pages (the kernel has none)\n");
+}
+
+TEST_CASE("each way of the kernel to balance nodes is told as what it is") {
+  auto machine = four_nodes();
+  const auto told = [&](unsigned balancing) {
+    machine.kernel_tiering = {balancing, false};
+    return tool::machine_text(machine);
+  };
+  const std::string line = "\n  the kernel moves pages  ";
+  CHECK(has(told(0), line + "no\n"));
+  CHECK(has(told(1), line + "where they are used (kernel.numa_balancing=1)\n"));
+  CHECK(has(told(2), line + "to faster nodes (kernel.numa_balancing=2)\n"));
+  CHECK(has(told(3), line + "where they are used or to faster nodes (kernel.numa_balancing=3)\n"));
 }
 
 TEST_CASE("a machine of one node, as a container sees it, has no groups to choose from") {
