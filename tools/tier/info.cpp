@@ -82,14 +82,21 @@ auto by_speed(Reports& tiers) {
   return sorted;
 }
 
-void find_demotions(std::vector<TierReport>& tiers) {
+/// Of tiers that a runtime can be made of.
+void find_moves(std::vector<TierReport>& tiers) {
   const auto sorted = by_speed(tiers);
-  if (sorted.size() > max_tiers) return;  // of which no runtime can be made
+  if (sorted.size() > max_tiers) return;
   std::vector<TierModel> models;
   for (const auto* tier : sorted) models.push_back(tier->model);
-  for (std::size_t i = 0; i < sorted.size(); ++i)
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    auto& tier = *sorted[i];
+    tier.place = i + 1;
+    for (const auto& other : tiers)
+      tier.seconds_to_copy.push_back(other.error.empty() ? seconds_to_copy(tier.model, other.model, 1_MiB)
+                                                         : 0);
     if (const auto order = demotion_order(models, static_cast<TierIndex>(i), 1_MiB); !order.empty())
-      sorted[i]->demotes_to = sorted[order.front()]->text;
+      tier.demotes_to = static_cast<std::size_t>(sorted[order.front()] - tiers.data());
+  }
 }
 
 /// Why windows over tiers, of which there is one that the CPU can reach, cannot be full; empty if they can.
@@ -139,7 +146,7 @@ Info collect(const std::optional<std::string>& tiers, const std::optional<std::s
                      : environment ? parse_tiers(*environment)
                                    : suggest_tiers(info.machine);
   for (const auto& spec : specs) info.tiers.push_back(look_at(spec, info.machine));
-  find_demotions(info.tiers);
+  find_moves(info.tiers);
   info.memkind = look_at_memkind(info.machine);
   info.windows = windows_over(info.tiers, info.machine, asked);
   info.policies = policy_names();
