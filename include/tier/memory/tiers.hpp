@@ -38,7 +38,8 @@ struct TierSpec {
   TierKind kind = TierKind::Dram;
   std::string
       model;  ///< of an emulated or simulated device: one of `model_names()`; of `memkind` its kind; or a role
-  std::string path;  ///< of a file: an existing directory, or a new file in one; of `pmem` also a DAX device
+  /// Of a file: an existing directory, or a new file in one; one that exists is refused. Of `pmem` also a DAX device.
+  std::string path;
   Bytes size;
   std::string nodes{};              ///< of memory on NUMA nodes: `1`, `0-1`, `0,2`
   PageKind pages = PageKind::Huge;  ///< of memory
