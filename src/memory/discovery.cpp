@@ -112,7 +112,9 @@ Machine discover() {
   machine.memory_available = read_kib("/proc/meminfo", "MemAvailable:");
   const SystemPaths paths;
   machine.memory_limit = find_memory_limit(paths);
-  if (machine.memory_limit && *machine.memory_limit >= machine.memory_total) machine.memory_limit.reset();
+  machine.memory_left = find_memory_left(paths);
+  for (auto* limit : {&machine.memory_limit, &machine.memory_left})
+    if (*limit && **limit >= machine.memory_total) limit->reset();
   machine.nodes = find_nodes(paths);
   if (machine.nodes.empty())
     machine.nodes.push_back(
@@ -142,7 +144,8 @@ Bytes available_memory(const Machine& machine) {
     available -= std::min(available, node.free);
     allowed -= std::min(allowed, node.total);
   }
-  return std::min({available, allowed, machine.memory_limit.value_or(available)});
+  return std::min({available, allowed, machine.memory_limit.value_or(available),
+                   machine.memory_left.value_or(available)});
 }
 
 Bytes memory_bound() {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/memory_limit.hpp"
 
+#include <algorithm>
 #include <fstream>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "memory/system_files.hpp"
 
@@ -10,40 +13,105 @@ namespace tier {
 namespace {
 
 using Limit = std::optional<Bytes>;
+using Names = std::span<const char* const>;
+
+/// Of control groups: where they are, and what their files are called.
+struct Version {
+  const char* usual;  ///< place of the mount, in /sys
+  const char* type;   ///< of the mount
+  Names limits;
+  const char* used;
+  Names reclaimable;  ///< lines of memory.stat, with what the children have
+};
+
+constexpr const char* limits_1[] = {"/memory.limit_in_bytes"};
+constexpr const char* reclaimable_1[] = {"total_active_file", "total_inactive_file"};
+constexpr Version version_1{"/fs/cgroup/memory", "cgroup", limits_1, "/memory.usage_in_bytes", reclaimable_1};
+constexpr const char* limits_2[] = {"/memory.max", "/memory.high"};
+constexpr const char* reclaimable_2[] = {"active_file", "inactive_file", "slab_reclaimable"};
+constexpr Version version_2{"/fs/cgroup", "cgroup2", limits_2, "/memory.current", reclaimable_2};
 
 Limit lower(Limit a, Limit b) { return !a || (b && *b < *a) ? b : a; }
 
-/// The lowest limit on the way from a group, such as `/a/b`, to the root of its hierarchy. In strings: libstdc++'s
-/// paths free twice when memory runs out while they are joined.
-Limit lowest_limit(const std::string& root, std::string group, const char* file) {
+// Paths are strings: libstdc++'s free twice when memory runs out while they are joined.
+
+/// Files have a number, or `max`. A group may be out of sight, where its container shows the hierarchy from there on.
+Limit limit_of(const std::string& group, const Version& version) {
+  Limit lowest;
+  for (const auto* file : version.limits)
+    if (const auto limit = to_number(read_line(group + file))) lowest = lower(lowest, Bytes{*limit});
+  return lowest;
+}
+
+/// What would not be given back where the group needs it.
+Bytes used_by(const std::string& group, const Version& version) {
+  const auto all = to_number(read_line(group + version.used));
+  std::ifstream statistics{group + "/memory.stat"};
+  if (!all || !statistics) return 0_B;
+  auto used = Bytes{*all};
+  std::string key;
+  for (std::size_t size = 0; statistics >> key >> size;)
+    if (std::ranges::find(version.reclaimable, key) != version.reclaimable.end())
+      used -= std::min(used, Bytes{size});
+  return used;
+}
+
+Limit left_of(const std::string& group, const Version& version) {
+  const auto limit = limit_of(group, version);
+  return limit ? Limit{*limit - std::min(*limit, used_by(group, version))} : limit;
+}
+
+bool is_within(const std::string& group, const std::string& root) {
+  return root == "/" || (group + "/").starts_with(root + "/");
+}
+
+/// Where a hierarchy is shown, from above the group on if possible; its usual place if the system does not say.
+Mount find_mount(const SystemPaths& paths, const std::string& group, const Version& version) {
+  Mount found{"/", paths.sysfs + version.usual, {}, {}, {}};
+  bool any = false;
+  for (auto& mount : read_mounts(paths.procfs + "/mountinfo", " - cgroup")) {
+    const bool of_memory = &version == &version_2 || lists(mount.options, "memory");
+    if (mount.type != version.type || !of_memory) continue;
+    const bool fits = is_within(group, mount.root);
+    if (fits || !any) found = std::move(mount);
+    any = true;
+    if (fits) break;
+  }
+  return found;
+}
+
+using Of = Limit (*)(const std::string& group, const Version&);
+
+/// The lowest on the way from a group, such as `/a/b`, to the root of its hierarchy.
+Limit lowest_on_the_way(const SystemPaths& paths, std::string group, const Version& version, Of of) {
+  const auto mount = find_mount(paths, group, version);
+  // A container may be shown its group as the root, and told its path outside.
+  if (mount.root != "/" && is_within(group, mount.root)) group.erase(0, mount.root.size());
   Limit lowest;
   for (;; group.resize(group.find_last_of('/'))) {
-    // A number, or `max`. A group may be out of sight, where its container shows the hierarchy from there on.
-    if (const auto limit = to_number(read_line(std::string{root}.append(group).append("/").append(file))))
-      lowest = lower(lowest, Bytes{*limit});
+    lowest = lower(lowest, of(mount.directory + group, version));
     if (group.find_last_of('/') == std::string::npos) return lowest;
   }
 }
 
-}  // namespace
-
 /// Lines are `ID:CONTROLLERS:PATH`, without controllers for version 2.
-Limit find_memory_limit(const SystemPaths& paths) {
-  const auto root = paths.sysfs + "/fs/cgroup";
+Limit lowest_of_groups(const SystemPaths& paths, Of of) {
   Limit lowest;
   std::ifstream groups{paths.procfs + "/cgroup"};
   for (std::string line; std::getline(groups, line);) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const auto controllers = std::string{","}.append(line, first + 1, second - first - 1).append(",");
-    const auto path = line.substr(second + 1);
-    if (controllers == ",,")
-      for (const auto* file : {"memory.max", "memory.high"})
-        lowest = lower(lowest, lowest_limit(root, path, file));
-    if (controllers.find(",memory,") != std::string::npos)
-      lowest = lower(lowest, lowest_limit(root + "/memory", path, "memory.limit_in_bytes"));
+    const auto controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
+    if (controllers.empty()) lowest = lower(lowest, lowest_on_the_way(paths, group, version_2, of));
+    if (lists(controllers, "memory")) lowest = lower(lowest, lowest_on_the_way(paths, group, version_1, of));
   }
   return lowest;
 }
+
+}  // namespace
+
+Limit find_memory_limit(const SystemPaths& paths) { return lowest_of_groups(paths, limit_of); }
+
+Limit find_memory_left(const SystemPaths& paths) { return lowest_of_groups(paths, left_of); }
 
 }  // namespace tier

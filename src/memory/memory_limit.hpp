@@ -13,4 +13,8 @@ namespace tier {
 /// may tell as one beyond any memory. That from which on a group is slowed down (`memory.high`) counts, too.
 [[nodiscard]] std::optional<Bytes> find_memory_limit(const SystemPaths& paths);
 
+/// The least that one of these groups has left of its limit, whose neighbours and children use it, too: what they have in files
+/// that the system would give up counts as left. All of the limit where the system does not tell what is used.
+[[nodiscard]] std::optional<Bytes> find_memory_left(const SystemPaths& paths);
+
 }  // namespace tier

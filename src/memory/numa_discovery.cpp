@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "memory/node_list.hpp"
 #include "memory/system_files.hpp"
@@ -131,29 +131,8 @@ double bandwidth_of(const NumaNode& node) {
   return declared > 0 ? declared : node.measured.read_bytes_per_second;
 }
 
-/// Of a word of /proc/self/mountinfo: a blank is \040 there.
-std::string unescaped(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    if (text[i] == '\\' && i + 3 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 4, value, 8).ptr == text.data() + i + 4) {
-      result += static_cast<char>(value);
-      i += 3;
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
-}
-
-/// `dax`, `dax=always`; not `dax=never` or `dax=inode`, of which files are by exception.
-bool is_dax(const std::string& options) {
-  std::istringstream text{options};
-  for (std::string option; std::getline(text, option, ',');)
-    if (option == "dax" || option == "dax=always") return true;
-  return false;
-}
+/// Not `dax=never` or `dax=inode`, of which files are by exception.
+bool is_dax(const std::string& options) { return lists(options, "dax") || lists(options, "dax=always"); }
 
 }  // namespace
 
@@ -285,20 +264,11 @@ std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths) {
   return devices;
 }
 
-/// Lines are `ID PARENT MAJOR:MINOR ROOT DIRECTORY OPTIONS [TAG ...] - TYPE DEVICE OPTIONS`.
 std::vector<DaxMount> find_dax_mounts(const SystemPaths& paths) {
   std::vector<DaxMount> mounts;
-  std::ifstream file{paths.procfs + "/mountinfo"};
-  for (std::string line; std::getline(file, line);) {
-    const auto dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    std::istringstream before{line.substr(0, dash)}, behind{line.substr(dash + 3)};
-    std::string word, directory, type, device, options;
-    for (int i = 0; i < 4; ++i) before >> word;
-    before >> directory;
-    behind >> type >> device >> options;
+  for (auto& [root, directory, type, device, options] : read_mounts(paths.procfs + "/mountinfo", "dax")) {
     if (!is_dax(options)) continue;
-    DaxMount mount{unescaped(directory), unescaped(device), {}, {}};
+    DaxMount mount{std::move(directory), std::move(device), {}, {}};
     std::error_code error;
     if (const auto space = fs::space(mount.directory, error); !error) {
       mount.size = Bytes{space.capacity};

@@ -48,7 +48,8 @@ void add_memory(std::vector<TierSpec>& specs, const Machine& machine) {
     specs.push_back(tiers::dram(std::max(rounded_down(Bytes{available_memory(machine).count / 2}), unit)));
     return;
   }
-  auto left = machine.memory_limit ? machine.memory_limit->count / 2 : Bytes{SIZE_MAX}.count;
+  constexpr Bytes any{SIZE_MAX};
+  auto left = std::min(machine.memory_limit.value_or(any), machine.memory_left.value_or(any)).count / 2;
   for (const auto& group : graph.groups()) {
     const auto size = rounded_down(std::min(share_of(group), Bytes{left}));
     if (size == 0_B) continue;

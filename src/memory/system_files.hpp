@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tier {
 
@@ -17,5 +18,14 @@ namespace tier {
 /// The number behind `key` in a file of lines such as `Node 0 MemTotal:   24684084 kB`; 0 where there is none.
 [[nodiscard]] std::size_t read_value(const std::string& path, std::string_view key);
 [[nodiscard]] Bytes read_kib(const std::string& path, std::string_view key);
+/// Whether a list such as `rw,memory` has this word.
+[[nodiscard]] bool lists(std::string_view list, std::string_view word);
+
+struct Mount {
+  std::string root;  ///< what of the file system is shown in the directory
+  std::string directory, type, device, options;
+};
+/// Of a file such as /proc/self/mountinfo, those whose line contains a text.
+[[nodiscard]] std::vector<Mount> read_mounts(const std::string& path, std::string_view text);
 
 }  // namespace tier

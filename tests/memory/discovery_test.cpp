@@ -43,7 +43,12 @@ TEST_CASE("what is discovered agrees with what the kernel says elsewhere") {
   CHECK(machine.memory_total <= total);
   CHECK(machine.memory_available <= machine.memory_total);
   CHECK(machine.memory_available > 0_B);
-  if (machine.memory_limit) CHECK(*machine.memory_limit < machine.memory_total);
+  if (machine.memory_limit) {
+    CHECK(*machine.memory_limit < machine.memory_total);
+    REQUIRE(machine.memory_left);
+    CHECK(*machine.memory_left <= *machine.memory_limit);
+    CHECK(available_memory(machine) <= *machine.memory_left);
+  }
 }
 
 TEST_CASE("the nodes have the machine's memory between them, but for what a hypervisor has taken back") {

@@ -124,10 +124,20 @@ TEST_CASE("each kind of memory is suggested, but for the share of others and wit
   machine.memory_available = 500_GiB;  // no more than the node has
   CHECK(memory_of(machine) == "dram:100GiB");
   machine = three_kinds();
-  machine.memory_limit = 80_GiB;  // half of it: 14 and 26 GiB
+  machine.memory_limit = 200_GiB;
+  machine.memory_left = 80_GiB;  // half of it: 14 and 26 GiB
   CHECK(memory_of(machine) == "numa:2:14GiB;numa:0:26GiB");
-  machine.memory_limit = 1_KiB;
+  machine.memory_left = 1_KiB;
   CHECK(memory_of(machine) == "dram:1MiB");
+}
+
+TEST_CASE("of a control group no more is suggested than its neighbours leave") {
+  auto machine = one_node();
+  machine.memory_limit = machine.memory_left = 10_GiB;
+  CHECK(memory_of(machine) == "dram:5GiB");
+  machine.memory_left = 3_GiB;
+  CHECK(memory_of(machine) == "dram:1536MiB");
+  CHECK(available_memory(machine) == 3_GiB);
 }
 
 TEST_CASE("tiers that are suggested for this machine can be made") {

@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <latch>
 #include <random>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -353,10 +355,16 @@ TEST_CASE("a file tier on a missing or unsuitable path is refused with call, tie
     CHECK(contains(gone, "open(O_CREAT | O_EXCL) of \"" + missing + "\" for tier " +
                              (make == tiers::file ? "file" : "mapped")));
     CHECK(contains(gone, "No such file or directory"));
-    CHECK(contains(message_of(make(existing, 1_MiB)), "File exists"));
     CHECK_THROWS_AS(std::ignore = make_tier(make(missing, 1_MiB)), TierError);
+    for (const auto size : {Bytes{7}, 1_MiB, 2_MiB}) {  // less than is asked, as much, more
+      std::filesystem::resize_file(existing, size.count);
+      CHECK(contains(message_of(make(existing, 1_MiB)), "File exists"));
+      CHECK(std::filesystem::file_size(existing) == size.count);
+    }
   }
-  CHECK(std::filesystem::file_size(existing) == 7);
+  std::string kept(7, ' ');
+  std::ifstream{existing}.read(kept.data(), 7);
+  CHECK(kept == "keep me");
 }
 
 TEST_CASE("a file tier on a read-only directory is refused with call, tier and path") {

@@ -92,6 +92,7 @@ nlohmann::ordered_json machine_json(const Machine& m) {
           {"memory_total", m.memory_total.count},
           {"memory_available", m.memory_available.count},
           {"memory_limit", json_of(m.memory_limit)},
+          {"memory_left", json_of(m.memory_left)},
           {"nodes", array_of(m.nodes)},
           {"kernel_tiering",
            {{"numa_balancing", m.kernel_tiering.numa_balancing}, {"demotion", m.kernel_tiering.demotion}}},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 
 namespace tier::tool {
 namespace {
@@ -42,14 +43,23 @@ std::string text_of(const DaxDevice& device) {
 }
 
 std::string text_of(const KernelTiering& kernel) {
+  static constexpr const char* balancing[] = {nullptr, "where they are used", "to faster nodes",
+                                              "where they are used or to faster nodes"};
   std::string text;
-  if (kernel.numa_balancing != 0)
-    text = "where they are used or to faster nodes (kernel.numa_balancing=" +
-           std::to_string(kernel.numa_balancing) + ")";
+  if (const auto* const to = balancing[kernel.numa_balancing % std::size(balancing)])
+    text = to + (" (kernel.numa_balancing=" + std::to_string(kernel.numa_balancing) + ")");
   if (kernel.demotion)
     text += std::string{text.empty() ? "" : ", "} + "from a full node to a slower one (demotion)";
   return text.empty() ? "no" : text;
 }
+
+/// `4.00 GiB by a control group, which has 1.00 GiB left`
+std::string text_of_limit(Bytes limit, const std::optional<Bytes>& left) {
+  const auto text = to_human(limit) + " by a control group";
+  return left && *left < limit ? text + ", which has " + to_human(*left) + " left" : text;
+}
+
+auto allowed_nodes(const Machine& m) { return std::ranges::count(m.nodes, true, &NumaNode::allowed); }
 
 /// Where there are several groups.
 std::string text_of(const TierGraph& graph) {
@@ -86,7 +96,7 @@ std::string yes(const Facility& facility) { return facility.usable ? "yes" : "no
 
 std::vector<std::string> machine_warnings(const Machine& m, bool full_windows) {
   std::vector<std::string> warnings;
-  if (std::ranges::count(m.nodes, true, &NumaNode::allowed) < 2) return warnings;
+  if (allowed_nodes(m) < 2) return warnings;
   const auto& kernel = m.kernel_tiering;
   if (full_windows && kernel.numa_balancing != 0)
     warnings.push_back("kernel.numa_balancing=" + std::to_string(kernel.numa_balancing) +
@@ -99,6 +109,25 @@ std::vector<std::string> machine_warnings(const Machine& m, bool full_windows) {
   return warnings;
 }
 
+std::vector<Missing> machine_missing(const Machine& m) {
+  std::vector<Missing> missing;
+  if (!m.io_uring.usable) missing.push_back({"io_uring: file tiers use threads", m.io_uring.reason});
+  if (!m.userfaultfd.usable)
+    missing.push_back({"userfaultfd: windows are restricted, the system pages them", m.userfaultfd.reason});
+  if (allowed_nodes(m) < 2)
+    missing.push_back({"a second NUMA node: no CXL or far memory is visible",
+                       m.nodes.size() < 2
+                           ? "the system shows one node"
+                           : "of " + std::to_string(m.nodes.size()) + " nodes this process is allowed " +
+                                 std::to_string(allowed_nodes(m))});
+  else if (!m.placement.usable)
+    missing.push_back({"tiers on chosen nodes: all memory is one tier", m.placement.reason});
+  if (m.transparent_huge_pages.empty() || m.transparent_huge_pages == "never")
+    missing.push_back({"transparent huge pages: memory tiers are in small pages",
+                       m.transparent_huge_pages.empty() ? "the kernel has none" : "they are set to never"});
+  return missing;
+}
+
 std::string machine_text(const Machine& m) {
   std::string text = "machine\n";
   text += line("kernel", m.kernel + ", " + m.architecture);
@@ -106,7 +135,7 @@ std::string machine_text(const Machine& m) {
   text += line("memory", to_human(m.memory_available) + " available of " + to_human(m.memory_total));
   if (const auto available = available_memory(m); available < m.memory_available)
     text += line("  for this process", to_human(available));
-  if (m.memory_limit) text += line("  limited to", to_human(*m.memory_limit) + " by a control group");
+  if (m.memory_limit) text += line("  limited to", text_of_limit(*m.memory_limit, m.memory_left));
   for (const auto& node : m.nodes)
     text += line("  node " + std::to_string(node.id),
                  to_human(node.free) + " free of " + to_human(node.total) + ", " + text_of(node));

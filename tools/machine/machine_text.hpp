@@ -17,10 +17,16 @@ namespace tier::tool {
 /// `yes`, or `no: ` and the reason.
 [[nodiscard]] std::string yes(const Facility& facility);
 
+struct Missing {
+  std::string what, why;
+};
+
 /// With the groups of nodes in its `TierGraph`, where there are several.
 [[nodiscard]] std::string machine_text(const Machine& machine);
 /// What the kernel may do to tiers of nodes and to windows over them, and how to keep it from that.
 [[nodiscard]] std::vector<std::string> machine_warnings(const Machine& machine, bool full_windows);
+/// What the machine lacks, or does not let this process have, and what is done without it.
+[[nodiscard]] std::vector<Missing> machine_missing(const Machine& machine);
 [[nodiscard]] nlohmann::ordered_json machine_json(const Machine& machine);
 [[nodiscard]] nlohmann::ordered_json facility_json(const Facility& facility);
 

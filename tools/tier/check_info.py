@@ -63,6 +63,36 @@ def check_demotions(directory):
     assert text.count("\n  demotes to              ") == 1 and f"  demotes to              {cxl}\n" in text, text
 
 
+def check_moves(directory):
+    """Where there are several tiers, a table of them as a runtime has them, and of what moves between all of them take."""
+    dram, cxl, file, none = "dram:8MiB", "emulated:cxl:8MiB", f"file:{directory}:8MiB", "file:/no/such/directory:8MiB"
+    title = "\nmoves of 1 MiB in us, from row to column, by the models; policies fetch to 1\n"
+
+    def table(*tiers):
+        text = run("--tiers", ";".join(tiers)).stdout
+        return text.split(title)[1].split("\n\n")[0].splitlines() if title in text else None
+
+    head, *rows = [line.split() for line in table(file, none, cxl, dram)]
+    assert head == ["1", "2", "3", "demotes", "to"], head
+    tiers = info("--tiers", f"{file};{none};{cxl};{dram}")["tiers"]
+    order = [3, 2, 0]  # by speed
+    assert [tier.get("place") for tier in tiers] == [3, None, 2, 1], tiers
+    assert [row[:2] for row in rows] == [["1", dram], ["2", cxl], ["3", file]], rows
+    assert [row[5:] for row in rows] == [["2"], ["3"], []], rows
+    for i, row in zip(order, rows):
+        costs = tiers[i]["seconds_to_copy_1_mib_to"]
+        assert len(costs) == 4 and costs[1] is None, costs
+        assert row[2:5] == ["-" if to == i else f"{costs[to] * 1e6:.1f}" for to in order], (row, costs)
+        for to in order:
+            rate = min(tiers[i]["read_bytes_per_second"], tiers[to]["write_bytes_per_second"])
+            seconds = (1 << 20) / rate + (tiers[i]["latency_ns"] + tiers[to]["latency_ns"]) * 1e-9
+            assert abs(costs[to] - seconds) < 1e-12, (costs[to], seconds)
+    optane = "emulated:optane:8MiB"  # is written more slowly than it is read
+    down, up = table(dram, optane)[1:]
+    assert float(down.split()[3]) > 2 * float(up.split()[2]), (down, up)
+    assert table(dram) is None and table(dram, none) is None and table(*[dram] * 9) is None
+
+
 def check_models():
     """What can be emulated, with the numbers of docs/specs.md, each with its source, in JSON and in text."""
     told, text = info(), run().stdout
@@ -192,6 +222,7 @@ with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         assert part in text, part
 
     check_demotions(directory)
+    check_moves(directory)
     check_memkind(told["memkind"], run("--tiers", spec).stdout)
     check_windows(directory, told["windows"], told["machine"]["userfaultfd"])
 

@@ -12,8 +12,6 @@
 #include <filesystem>
 #include <tuple>
 
-#include "machine/machine_text.hpp"
-
 namespace tier::tool {
 namespace {
 
@@ -84,14 +82,21 @@ auto by_speed(Reports& tiers) {
   return sorted;
 }
 
-void find_demotions(std::vector<TierReport>& tiers) {
+/// Of tiers that a runtime can be made of.
+void find_moves(std::vector<TierReport>& tiers) {
   const auto sorted = by_speed(tiers);
-  if (sorted.size() > max_tiers) return;  // of which no runtime can be made
+  if (sorted.size() > max_tiers) return;
   std::vector<TierModel> models;
   for (const auto* tier : sorted) models.push_back(tier->model);
-  for (std::size_t i = 0; i < sorted.size(); ++i)
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    auto& tier = *sorted[i];
+    tier.place = i + 1;
+    for (const auto& other : tiers)
+      tier.seconds_to_copy.push_back(other.error.empty() ? seconds_to_copy(tier.model, other.model, 1_MiB)
+                                                         : 0);
     if (const auto order = demotion_order(models, static_cast<TierIndex>(i), 1_MiB); !order.empty())
-      sorted[i]->demotes_to = sorted[order.front()]->text;
+      tier.demotes_to = static_cast<std::size_t>(sorted[order.front()] - tiers.data());
+  }
 }
 
 /// Why windows over tiers, of which there is one that the CPU can reach, cannot be full; empty if they can.
@@ -116,18 +121,7 @@ WindowReport windows_over(const std::vector<TierReport>& tiers, const Machine& m
 }
 
 std::vector<Missing> missing_on(const Info& info) {
-  const Machine& m = info.machine;
-  std::vector<Missing> missing;
-  if (!m.io_uring.usable) missing.push_back({"io_uring: file tiers use threads", m.io_uring.reason});
-  if (!m.userfaultfd.usable)
-    missing.push_back({"userfaultfd: windows are restricted, the system pages them", m.userfaultfd.reason});
-  if (m.nodes.size() < 2)
-    missing.push_back({"a second NUMA node: no CXL or far memory is visible", "the system shows one node"});
-  else if (!m.placement.usable)
-    missing.push_back({"tiers on chosen nodes: all memory is one tier", m.placement.reason});
-  if (m.transparent_huge_pages.empty() || m.transparent_huge_pages == "never")
-    missing.push_back({"transparent huge pages: memory tiers are in small pages",
-                       m.transparent_huge_pages.empty() ? "the kernel has none" : "they are set to never"});
+  auto missing = machine_missing(info.machine);
   for (const auto& tier : info.tiers)
     if (tier.direct_io && !tier.direct_io->usable)
       missing.push_back({"direct I/O for " + tier.text, tier.direct_io->reason});
@@ -152,7 +146,7 @@ Info collect(const std::optional<std::string>& tiers, const std::optional<std::s
                      : environment ? parse_tiers(*environment)
                                    : suggest_tiers(info.machine);
   for (const auto& spec : specs) info.tiers.push_back(look_at(spec, info.machine));
-  find_demotions(info.tiers);
+  find_moves(info.tiers);
   info.memkind = look_at_memkind(info.machine);
   info.windows = windows_over(info.tiers, info.machine, asked);
   info.policies = policy_names();

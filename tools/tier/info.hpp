@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "machine/machine_text.hpp"
+
 namespace tier::tool {
 
 /// A tier as it would be: it was made to look at it, without faulting its memory in.
@@ -24,7 +26,9 @@ struct TierReport {
   bool has_private_pages = false;     ///< as full windows need them in the fastest tier
   std::string directory;              ///< of its scratch file
   std::optional<Facility> direct_io;  ///< of tiers on files
-  std::string demotes_to{};           ///< where a runtime's blocks of 1 MiB go first; empty: nowhere
+  std::size_t place = 0;  ///< among those of a runtime, the fastest first; 0: no runtime can be made of these
+  std::vector<double> seconds_to_copy{};    ///< 1 MiB to each of the tiers; 0 to those that cannot be made
+  std::optional<std::size_t> demotes_to{};  ///< the tier that a runtime's blocks of 1 MiB go to first
 };
 
 /// Windows as a runtime over those of the tiers that can be made would have them.
@@ -33,10 +37,6 @@ struct WindowReport {
   std::string why{};                 ///< they are not full
   std::string directory{};           ///< where restricted ones lie in a mapped file; empty: in memory
   std::string beside{};              ///< whose tier's file that is
-};
-
-struct Missing {
-  std::string what, why;
 };
 
 /// Memory as memkind finds it.

@@ -6,8 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "machine/machine_text.hpp"
-
 namespace tier::tool {
 namespace {
 
@@ -25,7 +23,7 @@ void add_rates(const TierModel& model, Json& json) {
   json["granularity"] = model.granularity.count;
 }
 
-Json json_of(const TierReport& t) {
+Json json_of(const TierReport& t, const std::vector<TierReport>& all) {
   Json json{{"spec", t.text}, {"capacity", t.spec.size.count}};
   if (!t.error.empty()) {
     json["error"] = t.error;
@@ -36,7 +34,11 @@ Json json_of(const TierReport& t) {
   json["emulated"] = t.charges;
   add_rates(t.model, json);
   if (t.direct_io) json["direct_io"] = facility_json(*t.direct_io);
-  json["demotes_to"] = t.demotes_to.empty() ? Json(nullptr) : Json(t.demotes_to);
+  json["demotes_to"] = t.demotes_to ? Json(all[*t.demotes_to].text) : Json(nullptr);
+  json["place"] = t.place != 0 ? Json(t.place) : Json(nullptr);
+  json["seconds_to_copy_1_mib_to"] = Json::array();
+  for (const auto seconds : t.seconds_to_copy)
+    json["seconds_to_copy_1_mib_to"].push_back(seconds > 0 ? Json(seconds) : Json(nullptr));
   return json;
 }
 
@@ -65,7 +67,7 @@ Json models() {
 std::string to_json(const Info& info) {
   Json json{{"version", TIER_VERSION}, {"machine", machine_json(info.machine)}, {"source", info.source}};
   json["tiers"] = Json::array();
-  for (const auto& tier : info.tiers) json["tiers"].push_back(json_of(tier));
+  for (const auto& tier : info.tiers) json["tiers"].push_back(json_of(tier, info.tiers));
   json["memkind"] = Json::array();
   for (const auto& kind : info.memkind) {
     Json one{{"kind", kind.kind}, {"usable", kind.error.empty()}};

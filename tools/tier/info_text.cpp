@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-
-#include "machine/machine_text.hpp"
+#include <string>
+#include <vector>
 
 namespace tier::tool {
 namespace {
@@ -18,7 +18,7 @@ std::string teraflops(double operations) {
   return text.data();
 }
 
-std::string text_of(const TierReport& t) {
+std::string text_of(const TierReport& t, const std::vector<TierReport>& all) {
   if (!t.error.empty()) return t.text + "\n" + line("cannot be made", t.error);
   std::string text = t.text + "\n" + line("is", t.description);
   text += line("capacity", to_human(t.spec.size));
@@ -29,7 +29,42 @@ std::string text_of(const TierReport& t) {
                         std::to_string(t.model.parallelism) + " requests at once");
   text += line("smallest transfer", to_human(t.model.granularity));
   if (t.direct_io) text += line("direct I/O", yes(*t.direct_io));
-  if (!t.demotes_to.empty()) text += line("demotes to", t.demotes_to);
+  if (t.demotes_to) text += line("demotes to", all[*t.demotes_to].text);
+  return text;
+}
+
+/// In a column of ten.
+std::string cell(std::string text) {
+  text.insert(0, std::max<std::size_t>(10, text.size() + 1) - text.size(), ' ');
+  return text;
+}
+
+std::string microseconds(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", 1e6 * seconds);
+  return text.data();
+}
+
+/// Where there are several tiers: a table of what it costs to move between them, and where blocks go.
+std::string text_of_moves(const std::vector<TierReport>& all) {
+  std::vector<const TierReport*> tiers;
+  for (const auto& tier : all)
+    if (tier.place != 0) tiers.push_back(&tier);
+  if (tiers.size() < 2) return {};
+  std::ranges::sort(tiers, {}, &TierReport::place);
+  const auto width = std::ranges::max(tiers, {}, [](const auto* t) { return t->text.size(); })->text.size();
+  std::string text = "\nmoves of 1 MiB in us, from row to column, by the models; policies fetch to 1\n";
+  text += std::string(width + 4, ' ');
+  for (const auto* tier : tiers) text += cell(std::to_string(tier->place));
+  text += "  demotes to\n";
+  for (const auto* from : tiers) {
+    text +=
+        "  " + std::to_string(from->place) + " " + from->text + std::string(width - from->text.size(), ' ');
+    for (const auto* to : tiers)
+      text += cell(
+          to == from ? "-" : microseconds(from->seconds_to_copy[static_cast<std::size_t>(to - all.data())]));
+    text += from->demotes_to ? "  " + std::to_string(all[*from->demotes_to].place) + "\n" : "\n";
+  }
   return text;
 }
 
@@ -80,7 +115,8 @@ std::string text_of_machines() {
 std::string to_text(const Info& info) {
   std::string text = machine_text(info.machine);
   text += "\ntiers (" + info.source + ")\n";
-  for (const auto& tier : info.tiers) text += text_of(tier);
+  for (const auto& tier : info.tiers) text += text_of(tier, info.tiers);
+  text += text_of_moves(info.tiers);
   if (!info.memkind.empty()) text += "\nmemkind\n";
   for (const auto& kind : info.memkind)
     text += line(kind.kind, kind.error.empty() ? kind.description : "no: " + kind.error);

@@ -86,7 +86,10 @@ struct Machine {
   Bytes page_size;
   Bytes memory_total, memory_available;
   std::optional<Bytes>
-      memory_limit;             ///< of the control groups that this process is in, if lower than the memory
+      memory_limit;  ///< of the control groups that this process is in, if lower than the memory
+  /// What they have left of their limits, if lower than the memory: they and their neighbours use some, and could not give
+  /// all of that back. None where there is no limit.
+  std::optional<Bytes> memory_left;
   std::vector<NumaNode> nodes;  ///< those with memory; one for all of it where the system does not say
   KernelTiering kernel_tiering;
   std::vector<DaxDevice> dax_devices;
@@ -112,7 +115,8 @@ struct Machine {
 /// \threadsafety  May be called by any thread, as all of this page.
 [[nodiscard]] TIER_EXPORT Machine discover();
 
-/// What this process could take without making anybody swap: on nodes that it is allowed, within its control groups' limit.
+/// What this process could take without making anybody swap: on nodes that it is allowed, within what its control groups have
+/// left of their limits.
 [[nodiscard]] TIER_EXPORT Bytes available_memory(const Machine& machine);
 
 /// The memory that this process can have at most: the machine's, or what its nodes and its control groups leave of it. Zero

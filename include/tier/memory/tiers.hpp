@@ -38,7 +38,8 @@ struct TierSpec {
   TierKind kind = TierKind::Dram;
   std::string
       model;  ///< of an emulated or simulated device: one of `model_names()`; of `memkind` its kind; or a role
-  std::string path;  ///< of a file: an existing directory, or a new file in one; of `pmem` also a DAX device
+  /// Of a file: an existing directory, or a new file in one; one that exists is refused. Of `pmem` also a DAX device.
+  std::string path;
   Bytes size;
   std::string nodes{};              ///< of memory on NUMA nodes: `1`, `0-1`, `0,2`
   PageKind pages = PageKind::Huge;  ///< of memory
@@ -78,8 +79,8 @@ namespace tiers {
 }  // namespace tiers
 
 /// What a runtime on this machine could be made of: each kind of memory that the process is allowed, but for the share of
-/// the system and of other programs, within the limit of its control group; and half of what is free on the disk of
-/// `/var/tmp`, if that is one. Sizes are multiples of 1 MiB.
+/// the system and of other programs, within what its control groups have left of their limits; and half of what is free on
+/// the disk of `/var/tmp`, if that is one. Sizes are multiples of 1 MiB.
 [[nodiscard]] TIER_EXPORT std::vector<TierSpec> suggest_tiers(const Machine& machine);
 
 /// \throws  `ConfigError` for an unknown model, a size of zero, nodes that are no list, or a kind that this library was

@@ -86,11 +86,10 @@ TEST_CASE("what the kernel moves on its own is told, and is a warning where it c
   CHECK(tool::machine_warnings(machine, true).empty());
 
   machine.kernel_tiering = {2, true};
-  CHECK(
-      has(tool::machine_text(machine),
-          "  the kernel moves pages  where they are used or to faster nodes (kernel.numa_balancing=2), from "
-          "a full node "
-          "to a slower one (demotion)\n"));
+  CHECK(has(
+      tool::machine_text(machine),
+      "  the kernel moves pages  to faster nodes (kernel.numa_balancing=2), from a full node to a slower one "
+      "(demotion)\n"));
   CHECK(tool::machine_json(machine).at("kernel_tiering").at("numa_balancing") == 2);
   CHECK(tool::machine_json(machine).at("kernel_tiering").at("demotion") == true);
   const std::string balancing =
@@ -111,6 +110,59 @@ TEST_CASE("what the kernel moves on its own is told, and is a warning where it c
   CHECK(tool::machine_warnings(machine, true).empty());  // to one node there is no other
 }
 
+TEST_CASE(
+    "a second node is missing where there is one, or where the process is allowed one, as in a container") {
+  auto machine = four_nodes();
+  machine.io_uring = machine.userfaultfd = machine.placement = {true, {}};
+  machine.transparent_huge_pages = "madvise";
+  CHECK(tool::machine_missing(machine).empty());
+  std::string why;
+  SUBCASE("one of four") {
+    for (auto& node : machine.nodes) node.allowed = node.id == 2;
+    why = "of 4 nodes this process is allowed 1";
+  }
+  SUBCASE("one") {
+    machine.nodes.resize(1);
+    why = "the system shows one node";
+  }
+  SUBCASE("one, of which memory cannot be asked for") {
+    machine.nodes.resize(1);
+    machine.placement = {false, "mbind: Operation not permitted"};
+    why = "the system shows one node";
+  }
+  const auto missing = tool::machine_missing(machine);
+  REQUIRE(missing.size() == 1);
+  CHECK(missing[0].what == "a second NUMA node: no CXL or far memory is visible");
+  CHECK(missing[0].why == why);
+}
+
+TEST_CASE("what the system does not have is missing, with what it says") {
+  auto machine = four_nodes();
+  machine.io_uring.reason = "denied";
+  machine.userfaultfd.reason = "no privilege";
+  machine.placement.reason = "mbind: Operation not permitted";
+  std::string text;
+  for (const auto& [what, why] : tool::machine_missing(machine)) text += what + " (" + why + ")\n";
+  CHECK(text ==
+        "io_uring: file tiers use threads (denied)\n"
+        "userfaultfd: windows are restricted, the system pages them (no privilege)\n"
+        "tiers on chosen nodes: all memory is one tier (mbind: Operation not permitted)\n"
+        "transparent huge pages: memory tiers are in small pages (the kernel has none)\n");
+}
+
+TEST_CASE("each way of the kernel to balance nodes is told as what it is") {
+  auto machine = four_nodes();
+  const auto told = [&](unsigned balancing) {
+    machine.kernel_tiering = {balancing, false};
+    return tool::machine_text(machine);
+  };
+  const std::string line = "\n  the kernel moves pages  ";
+  CHECK(has(told(0), line + "no\n"));
+  CHECK(has(told(1), line + "where they are used (kernel.numa_balancing=1)\n"));
+  CHECK(has(told(2), line + "to faster nodes (kernel.numa_balancing=2)\n"));
+  CHECK(has(told(3), line + "where they are used or to faster nodes (kernel.numa_balancing=3)\n"));
+}
+
 TEST_CASE("a machine of one node, as a container sees it, has no groups to choose from") {
   auto machine = four_nodes();
   machine.nodes.resize(1);
@@ -118,4 +170,17 @@ TEST_CASE("a machine of one node, as a container sees it, has no groups to choos
   CHECK(!has(text, "groups of nodes"));
   CHECK(!has(text, "the kernel moves pages"));
   CHECK(has(text, "  node 0                4.00 GiB free of 8.00 GiB, dram, CPUs 0-3, "));
+}
+
+TEST_CASE("a control group's limit is told with what is left of it") {
+  auto machine = four_nodes();
+  machine.memory_total = machine.memory_available = 27_GiB;
+  machine.memory_limit = machine.memory_left = 4_GiB;
+  CHECK(has(tool::machine_text(machine),
+            "    for this process      4.00 GiB\n    limited to            4.00 GiB by a control group\n"));
+  machine.memory_left = 1_GiB;
+  CHECK(has(tool::machine_text(machine),
+            "    for this process      1.00 GiB\n"
+            "    limited to            4.00 GiB by a control group, which has 1.00 GiB left\n"));
+  CHECK(tool::machine_json(machine).at("memory_left") == (1_GiB).count);
 }
