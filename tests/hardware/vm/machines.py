@@ -153,7 +153,7 @@ def in_three_tiers():
     dlrm = "tier-dlrm --tables 3 --rows 60000 --dim 16 --batch 64 --samples 300 --deterministic --json -"
     yield f"{dlrm} --run plain"
     yield f"{dlrm} --run tiered --fast 10% --more hbm:2MiB {tiers}"
-    yield f"{dlrm} --run tiered --fast 10% --more hbm:2MiB --slow node:1 --policy lfu"  # of rows alone
+    yield f"{dlrm} --run tiered --fast 10% --more hbm:2MiB --slow node:1 --row-policy lfu"
     train = "tier-train resnet32 --image 8 --batch 1 --short --json -"
     yield f"{train} --run plain"
     yield f"{train} --run async --fast 20% --more hbm:1MiB {tiers}"
