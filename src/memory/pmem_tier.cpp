@@ -36,10 +36,13 @@ constexpr std::size_t reads_stream_from = std::size_t{64} << 10;  // as the copy
                   "pmem_map_file of \"" + path + "\" for tier pmem (" + problem + ")"};
 }
 
-bool is_device(const std::string& path) noexcept {
+/// As of `stat(2)`, such as `S_IFCHR`; 0: there is none.
+::mode_t file_type(const std::string& path) noexcept {
   struct ::stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode);
+  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & S_IFMT : 0;
 }
+
+bool is_device(const std::string& path) noexcept { return file_type(path) == S_IFCHR; }
 
 /// Owns what libpmem has mapped: all of a file or a device.
 class PmemMapping {
@@ -214,6 +217,9 @@ std::unique_ptr<Tier> make_pmem_device_tier(const TierSpec& spec, const TierMode
 std::unique_ptr<Tier> make_pmem_tier(const TierSpec& spec, const TierModel& persistent,
                                      const TierModel& mapped) {
   if (is_device(spec.path)) return make_pmem_device_tier(spec, persistent);
+  if (file_type(spec.path) == S_IFBLK)
+    fail(spec.path, "it is a block device; a directory on its file system, mounted with -o dax, would do",
+         EINVAL);
   return std::make_unique<PmemFileTier>(spec, persistent, mapped);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Persistent memory, and what is none.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
@@ -239,6 +241,19 @@ TEST_CASE("a path that is no file system or DAX device is refused with call, tie
             "/no/such\" for tier pmem: No such file or directory");
   CHECK(refusal("/dev/null", 1_MiB) ==
         "pmem_map_file of \"/dev/null\" for tier pmem (it is no DAX device): Invalid argument");
+}
+
+TEST_CASE("the block device of persistent memory is refused with what to take instead") {
+  if (!has_library()) return;
+  const test::TemporaryDirectory directory;
+  const auto path = directory.path() + "/pmem0";  // it is not opened: there need not be such a device
+  if (::mknod(path.c_str(), S_IFBLK | 0600, ::makedev(259, 0)) != 0) {
+    MESSAGE("SKIPPED: this system does not let a test make the node of a device");
+    return;
+  }
+  CHECK(refusal(path, 1_MiB) == "pmem_map_file of \"" + path +
+                                    "\" for tier pmem (it is a block device; a directory on its file "
+                                    "system, mounted with -o dax, would do): Invalid argument");
 }
 
 TEST_CASE("what a file system has no room for is an error of the region, and the tier goes on") {
