@@ -112,15 +112,21 @@ class HintAware final : public Policy {
   }
 
  private:
-  /// Those archived first leave first, until with what is on its way out enough is free.
+  /// Those archived first leave first, until with what is on its way out enough is free. What is in use, or moves within the
+  /// tier, is asked again the next time.
   void write_behind(PolicyContext& context) {
     const auto fast = context.tier_facts(0);
     const auto wanted = static_cast<std::uint64_t>(options_.free * static_cast<double>(fast.capacity.count));
     auto free = (fast.capacity - fast.used).count + bytes_leaving(context);
-    while (free < wanted && !archived_.empty()) {
-      const auto block = context.block_facts(archived_.front());
-      forget(archived_.front());
-      if (!block || !block->archived || block->tier != 0) continue;
+    for (auto at = archived_.begin(); free < wanted && at != archived_.end();) {
+      const auto block = context.block_facts(*at);
+      const bool may_leave = block && block->archived && block->tier == 0;
+      if (may_leave && (block->moving || block->pinned)) {
+        ++at;
+        continue;
+      }
+      forget(*at++);
+      if (!may_leave) continue;
       if (context.evict(block->id, no_tier) != Outcome::Done) continue;
       leaving_.push_back(block->id);
       free += block->size.count;

@@ -7,6 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <optional>
+#include <string>
+
 using namespace tier;
 using namespace tier::test;
 
@@ -34,6 +38,37 @@ struct RoomForOne {
   PolicyRig rig;
   std::vector<ObjectHandle> objects;
   std::uint64_t moved = 0;
+};
+
+/// Fast memory that four blocks fill, and what a policy evicts from it.
+class FourBlocks final : public PolicyContext {
+ public:
+  std::size_t tier_count() const noexcept override { return 2; }
+  TierFacts tier_facts(TierIndex tier) const noexcept override {
+    TierFacts facts;
+    facts.capacity = 4_MiB;
+    facts.used = tier == 0 ? 4_MiB : 0_B;
+    return facts;
+  }
+  std::optional<BlockFacts> block_facts(BlockId id) const noexcept override { return blocks.at(id); }
+  TierIndex slower(TierIndex) const noexcept override { return 1; }
+  Outcome copy(BlockId, TierIndex, When) noexcept override { return Outcome::Done; }
+  Outcome fetch(BlockId, TierIndex, bool) noexcept override { return Outcome::Done; }
+  Outcome make_primary(BlockId, TierIndex) noexcept override { return Outcome::Done; }
+  Outcome drop(BlockId, TierIndex) noexcept override { return Outcome::Done; }
+  Outcome evict(BlockId id, TierIndex) noexcept override {
+    if (blocks.at(id).moving || blocks.at(id).pinned) return Outcome::Pinned;
+    blocks.at(id).moving = true;
+    evicted += std::to_string(id);
+    return Outcome::Done;
+  }
+  void rerank(BlockId) noexcept override {}
+
+  std::array<BlockFacts, 4> blocks{block(0), block(1), block(2), block(3)};
+  std::string evicted;
+
+ private:
+  static BlockFacts block(BlockId id) { return {.id = id, .size = 1_MiB, .tier = 0, .archived = true}; }
 };
 
 constexpr Hint announcements[] = {Hint::WillUse, Hint::WillRead, Hint::WillWrite};
@@ -71,6 +106,28 @@ TEST_CASE("archived objects leave before their room is wanted, those archived fi
   const auto f = rig.fill("f");
   CHECK(rig.in_fast() == "aef");
   CHECK(rig.moved() == moved);
+}
+
+TEST_CASE("what was archived while it was in use, or moved within its tier, leaves when it can") {
+  const auto policy = made("hint_aware:free=0.5");
+  for (auto BlockFacts::*busy : {&BlockFacts::moving, &BlockFacts::pinned}) {
+    FourBlocks context;
+    context.blocks[0].*busy = true;
+    for (const BlockId id : {0, 1}) {
+      HintEvent archived;
+      archived.hint = Hint::Archive;
+      archived.block = id;
+      policy->on_hint(archived, context);
+    }
+    CHECK(context.evicted == "1");
+    context.blocks[0].*busy = false;
+    WatermarkEvent full;
+    full.tier = 0;
+    policy->on_watermark(full, context);
+    CHECK(context.evicted == "10");
+    policy->on_watermark(full, context);
+    CHECK(context.evicted == "10");
+  }
 }
 
 TEST_CASE("an archived object that is used again is one of the others") {
