@@ -613,9 +613,11 @@ TEST_CASE("what is noted is in the file after the time that is set, without a fl
 
 TEST_CASE("a full disk ends the recording with one message, and the program goes on") {
   const TemporaryDirectory directory;
-  const test::SmallDisk disk{"64k"};
-  const auto path = (disk.mounted() ? disk.path() : directory.path()) + "/run.tt";
-  const bool mounted = disk.mounted();
+  std::optional<test::SmallDisk> disk;
+  if (std::getenv("TRACE_TO") == nullptr)
+    disk.emplace("64k");  // the child, which comes by here, would leave one behind
+  const bool mounted = disk && disk->mounted();
+  const auto path = (mounted ? disk->path() : directory.path()) + "/run.tt";
   const auto ended =
       run_in_child("full",
                    [] {
