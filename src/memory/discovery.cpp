@@ -83,18 +83,21 @@ Facility find_io_uring() {
   return {usable, reason};
 }
 
-/// By making the smallest tier on a node of this process.
+/// By making the smallest tier on a node of this process: on the next one where a node is full.
 Facility find_placement(const Machine& machine) {
-  const auto node = std::ranges::find_if(machine.nodes, &NumaNode::allowed);
-  if (node == machine.nodes.end()) return {false, "this process is allowed no node with memory"};
-  try {
-    std::ignore = make_tier(tiers::numa(std::to_string(node->id), machine.page_size));
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    return {false, error.what()};
+  Facility found{false, "this process is allowed no node with memory"};
+  for (const auto& node : machine.nodes) {
+    if (!node.allowed) continue;
+    try {
+      std::ignore = make_tier(tiers::numa(std::to_string(node.id), machine.page_size));
+      return {true, {}};
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      found.reason = error.what();
+    }
   }
-  return {true, {}};
+  return found;
 }
 
 }  // namespace
