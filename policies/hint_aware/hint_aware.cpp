@@ -101,6 +101,8 @@ class HintAware final : public Policy {
       write_behind(context);
     }
     if (!options_.prefetch || event.hint == Hint::Archive || event.hint == Hint::Prefetch) return;
+    const auto block = context.block_facts(event.block);
+    if (!block || block->tier == no_tier || !context.in_background(block->tier, 0)) return;
     context.fetch(event.block, 0, false);  // into free room only: a hint must not push out what is in use
   }
   void on_retire(const RetireEvent& event, PolicyContext&) override {
@@ -115,6 +117,7 @@ class HintAware final : public Policy {
   /// Those archived first leave first, until with what is on its way out enough is free. What is in use, or moves within the
   /// tier, is asked again the next time.
   void write_behind(PolicyContext& context) {
+    if (!context.in_background(0, context.slower(0))) return;
     const auto fast = context.tier_facts(0);
     const auto wanted = static_cast<std::uint64_t>(options_.free * static_cast<double>(fast.capacity.count));
     auto free = (fast.capacity - fast.used).count + bytes_leaving(context);

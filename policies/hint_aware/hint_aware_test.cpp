@@ -52,8 +52,12 @@ class FourBlocks final : public PolicyContext {
   }
   std::optional<BlockFacts> block_facts(BlockId id) const noexcept override { return blocks.at(id); }
   TierIndex slower(TierIndex) const noexcept override { return 1; }
+  bool in_background(TierIndex, TierIndex) const noexcept override { return !crowded; }
   Outcome copy(BlockId, TierIndex, When) noexcept override { return Outcome::Done; }
-  Outcome fetch(BlockId, TierIndex, bool) noexcept override { return Outcome::Done; }
+  Outcome fetch(BlockId, TierIndex, bool) noexcept override {
+    ++fetches;
+    return Outcome::Done;
+  }
   Outcome make_primary(BlockId, TierIndex) noexcept override { return Outcome::Done; }
   Outcome drop(BlockId, TierIndex) noexcept override { return Outcome::Done; }
   Outcome evict(BlockId id, TierIndex) noexcept override {
@@ -65,6 +69,8 @@ class FourBlocks final : public PolicyContext {
   void rerank(BlockId) noexcept override {}
 
   std::array<BlockFacts, 4> blocks{block(0), block(1), block(2), block(3)};
+  bool crowded = false;
+  int fetches = 0;
   std::string evicted;
 
  private:
@@ -128,6 +134,30 @@ TEST_CASE("what was archived while it was in use, or moved within its tier, leav
     policy->on_watermark(full, context);
     CHECK(context.evicted == "10");
   }
+}
+
+TEST_CASE("while each core computes nothing is written behind or fetched ahead") {
+  const auto policy = made("hint_aware:free=0.5");
+  FourBlocks context;
+  context.crowded = true;
+  HintEvent hint;
+  hint.hint = Hint::WillRead;
+  hint.block = 3;
+  policy->on_hint(hint, context);
+  CHECK(context.fetches == 0);
+  hint.hint = Hint::Archive;
+  hint.block = 1;
+  policy->on_hint(hint, context);
+  CHECK(context.evicted.empty());
+
+  context.crowded = false;
+  hint.block = 2;
+  policy->on_hint(hint, context);
+  CHECK(context.evicted == "12");
+  hint.hint = Hint::WillRead;
+  hint.block = 3;
+  policy->on_hint(hint, context);
+  CHECK(context.fetches == 1);
 }
 
 TEST_CASE("an archived object that is used again is one of the others") {

@@ -95,6 +95,11 @@ Path path_of(const CopyTask& task) noexcept {
   return to_memory ? Path::Load : Path::Staged;
 }
 
+bool is_in_memory(const CopyTask& task) noexcept {
+  return task.from.tier->has_private_pages() && task.to.tier->has_private_pages() &&
+         path_of(task) == Path::Memory;
+}
+
 Staging::Staging(std::size_t buffers) {
   buffers_.reserve(buffers);  // growing could fail between a buffer and its owner
   for (std::size_t i = 0; i < buffers; ++i)

@@ -25,6 +25,9 @@ enum class Path : std::uint8_t {
 };
 [[nodiscard]] Path path_of(const CopyTask& task) noexcept;
 
+/// Whether moving it keeps a core busy all the time: where pages may have to come from a disk it need not.
+[[nodiscard]] bool is_in_memory(const CopyTask& task) noexcept;
+
 /// The threads beyond which moving the rest of a task gets no faster.
 [[nodiscard]] std::size_t useful_threads(const CopyTask& task, std::uint64_t rest) noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "copy/chunk.hpp"
 #include "copy/copy_kernels.hpp"
+#include "copy/idle_core.hpp"
 #include "copy/task_state.hpp"
 
 #include <tier/copy/copy_engine.hpp>
@@ -10,6 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <deque>
 #include <memory>
 #include <new>
 #include <thread>
@@ -42,6 +46,8 @@ CopyTask::~CopyTask() {
 }
 
 struct CopyEngine::Impl {
+  using Clock = std::chrono::steady_clock;
+
   explicit Impl(Options options);
   Impl(unsigned threads, unsigned movers, VirtualClock* clock);  // without the movers
   ~Impl();
@@ -85,15 +91,23 @@ struct CopyEngine::Impl {
   void let_go(const Piece& piece) noexcept TIER_REQUIRES(mutex_);
   void end(const Piece& piece) noexcept TIER_REQUIRES(mutex_);
   void help(Run& run) noexcept;
+  void wake_movers(bool all = false) noexcept TIER_REQUIRES(mutex_);
   void begin_run() noexcept TIER_REQUIRES(mutex_);
   void end_run() noexcept TIER_REQUIRES(mutex_);
-  void move_in_background() noexcept;
+  /// \param core  null: copies between memories need not wait for one that is idle
+  void move_in_background(detail::IdleCore* core) noexcept;
 
   std::uint64_t pass(std::uint64_t time) noexcept;
   bool wait_for_mover() noexcept;
   bool take_off() noexcept TIER_REQUIRES(mutex_);
   void land() noexcept TIER_REQUIRES(mutex_);
   std::uint64_t duration(Chunk& chunk, Carrier carrier) const noexcept TIER_REQUIRES(mutex_);
+
+  static constexpr Clock::duration turn = std::chrono::milliseconds{2};  // of copying on a core that was idle
+  static constexpr Clock::duration patience = std::chrono::milliseconds{2};  // until there is no such core
+  static constexpr Clock::duration rest =
+      std::chrono::milliseconds{400};  // for which that is taken for granted
+  static constexpr Clock::duration longest_wait = std::chrono::milliseconds{20};
 
   /// What the mover of a virtual clock is at.
   struct Flight {
@@ -116,6 +130,9 @@ struct CopyEngine::Impl {
   Flight flight_ TIER_GUARDED_BY(mutex_);
   Arena arena_;
   detail::Staging staging_;
+  std::atomic<Clock::rep> crowded_until_{0};
+  unsigned asking_ TIER_GUARDED_BY(mutex_) = 0;  // movers that wait for an idle core
+  std::deque<detail::IdleCore> cores_;           // of each mover that yields
   std::vector<std::thread> movers_;
 };
 
@@ -126,8 +143,11 @@ CopyEngine::Impl::Impl(unsigned threads, unsigned movers, VirtualClock* clock)
 CopyEngine::Impl::Impl(Options options) : Impl{options.threads, options.movers, options.clock} {
   if (clock_ != nullptr) return;
   movers_.reserve(options.movers);
-  for (unsigned i = 0; i < options.movers; ++i)
-    movers_.push_back(detail::own_thread([this] { move_in_background(); }));
+  for (unsigned i = 0; i < options.movers; ++i) {
+    detail::IdleCore* core = nullptr;
+    if (options.yields) core = &cores_.emplace_back();
+    movers_.push_back(detail::own_thread([this, core] { move_in_background(core); }));
+  }
 }
 
 CopyEngine::Impl::~Impl() {
@@ -135,7 +155,7 @@ CopyEngine::Impl::~Impl() {
     const MutexLock lock{mutex_};
     TIER_ASSERT(queue_.front() == nullptr, "every submitted copy must have finished");
     closing_ = true;
-    work_.notify_all();
+    wake_movers(true);
   }
   for (auto& mover : movers_) mover.join();
 }
@@ -188,6 +208,7 @@ void CopyEngine::Impl::cancel(TaskState& task) noexcept {
     queue_.remove(
         task);  // nobody is there to finish it: a mover will, at once, since the caller may hold locks
     queue_.push_front(task, Priority::Awaited);
+    wake_movers();
   }
 }
 
@@ -355,29 +376,80 @@ void CopyEngine::Impl::end_run() noexcept {
 
 // Background copies.
 
+/// There is something to do, or nothing any more.
+void CopyEngine::Impl::wake_movers(bool all) noexcept {
+  all ? work_.notify_all() : work_.notify_one();
+  if (asking_ == 0) return;
+  for (auto& core : cores_) core.nudge();
+}
+
 void CopyEngine::Impl::submit(TaskState& task, Priority priority) noexcept {
   const MutexLock lock{mutex_};
   start(task);
+  task.in_memory = !task.cancelled && detail::is_in_memory(*task.task);
   queue_.push_back(task, priority);
-  work_.notify_one();
+  wake_movers();
 }
 
 void CopyEngine::Impl::raise(TaskState& task, Priority priority) noexcept {
   if (!task.queued || task.priority >= priority) return;
   queue_.remove(task);
   queue_.push_back(task, priority);
+  wake_movers();
 }
 
-void CopyEngine::Impl::move_in_background() noexcept {
+void CopyEngine::Impl::move_in_background(detail::IdleCore* core) noexcept {
   const MutexLock lock{mutex_};
+  Clock::time_point asked{}, last_chunk{},
+      owned_until = core != nullptr ? Clock::time_point{} : Clock::time_point::max();
+  bool asks = false;
+  // What nobody waits for is copied between memories on a core that was idle; else a chunk now and then.
+  const auto least = [&] {
+    if (core == nullptr) return Priority::Idle;
+    const auto now = Clock::now();
+    if (now < owned_until) return Priority::Idle;
+    if (!asks) {
+      asks = true;
+      asked = last_chunk = now;
+      core->ask();
+      return Priority::Awaited;
+    }
+    if (core->answered()) {
+      asks = false;
+      owned_until = now + turn;
+      return Priority::Idle;
+    }
+    if (now - asked > patience)
+      crowded_until_.store((now + rest).time_since_epoch().count(), std::memory_order_relaxed);
+    if (now - last_chunk < longest_wait) return Priority::Awaited;
+    last_chunk = now;
+    return Priority::Idle;
+  };
   for (;;) {
-    while (!closing_ && (paused_ != 0 || queue_.front() == nullptr)) work_.wait(mutex_);
+    TaskState* next = nullptr;
+    Priority from = Priority::Idle;
+    while (!closing_) {
+      if (paused_ != 0 || queue_.front() == nullptr) {
+        asks = false;
+        work_.wait(mutex_);
+        continue;
+      }
+      from = least();
+      next = queue_.front(from);
+      if (next != nullptr) break;
+      const auto seen = core->events();
+      ++asking_;
+      mutex_.unlock();
+      core->wait(seen, patience);
+      mutex_.lock();
+      --asking_;
+    }
     if (closing_) return;
     ++busy_movers_;
-    const Priority priority = queue_.front()->priority;
+    const Priority priority = next->priority;
     move_chunk(
         [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {  // called with the lock held
-          TaskState* task = queue_.front();
+          TaskState* task = queue_.front(from);
           return task != nullptr && task->priority == priority ? task : nullptr;
         },
         counters_.background_bytes);
@@ -447,7 +519,7 @@ void CopyEngine::Impl::resume() noexcept {
   const MutexLock lock{mutex_};
   TIER_ASSERT(paused_ != 0, "resume() without pause()");
   if (--paused_ != 0) return;
-  work_.notify_all();
+  wake_movers(true);
   changed_.notify_all();
 }
 
@@ -487,6 +559,11 @@ void CopyEngine::resume() noexcept { impl_->resume(); }
 
 std::uint64_t CopyEngine::pass(std::uint64_t time) noexcept { return impl_->pass(time); }
 bool CopyEngine::wait_for_mover() noexcept { return impl_->wait_for_mover(); }
+
+bool CopyEngine::is_crowded() const noexcept {
+  const auto until = impl_->crowded_until_.load(std::memory_order_relaxed);
+  return until != 0 && Impl::Clock::now().time_since_epoch().count() < until;
+}
 
 CopyEngine::Counters CopyEngine::counters() const noexcept {
   const MutexLock lock{impl_->mutex_};

@@ -43,22 +43,30 @@ struct TaskState {
   TaskState* after = nullptr;
   unsigned in_flight = 0;  ///< pieces taken and not ended
   unsigned touching = 0;   ///< of those, where a CPU may read or write the ranges
+  std::uint64_t turn = 0;  ///< in the queue
   Phase phase = Phase::Idle;
   Priority priority = Priority::Idle;
   bool open = false;
   bool queued = false;
   bool cancelled = false;
+  bool in_memory = false;  ///< in the queue: a copy that keeps a core busy
 };
 
 /// Tasks by priority, first in first out within one; links lie in the tasks.
 class TaskQueue {
  public:
   void push_back(TaskState& task, Priority priority) noexcept {
-    insert(task, priority, level(priority).last);
+    task.turn = ++turns_;
+    insert(task, priority, level(task.in_memory, priority).last);
   }
-  void push_front(TaskState& task, Priority priority) noexcept { insert(task, priority, nullptr); }
+  /// Of what was cancelled, and copies nothing.
+  void push_front(TaskState& task, Priority priority) noexcept {
+    task.turn = 0;
+    task.in_memory = false;
+    insert(task, priority, nullptr);
+  }
   void remove(TaskState& task) noexcept {
-    Level& from = level(task.priority);
+    Level& from = level(task.in_memory, task.priority);
     (task.before != nullptr ? task.before->after : from.first) = task.after;
     (task.after != nullptr ? task.after->before : from.last) = task.before;
     task.before = task.after = nullptr;
@@ -66,9 +74,15 @@ class TaskQueue {
   }
 
   /// The oldest of the highest priority; null if there is none.
-  [[nodiscard]] TaskState* front() const noexcept {
-    for (std::size_t i = levels_.size(); i-- > 0;)
-      if (levels_[i].first != nullptr) return levels_[i].first;
+  /// \param in_memory_from  copies that keep a core busy only from this priority on
+  [[nodiscard]] TaskState* front(Priority in_memory_from = Priority::Idle) const noexcept {
+    for (std::size_t i = priorities; i-- > 0;) {
+      TaskState* const one = levels_[0][i].first;
+      TaskState* const other = static_cast<Priority>(i) < in_memory_from ? nullptr : levels_[1][i].first;
+      if (one == nullptr && other == nullptr) continue;
+      if (one == nullptr || other == nullptr) return one != nullptr ? one : other;
+      return one->turn < other->turn ? one : other;
+    }
     return nullptr;
   }
 
@@ -78,10 +92,14 @@ class TaskQueue {
     TaskState* last = nullptr;
   };
 
-  Level& level(Priority priority) noexcept { return levels_[static_cast<std::size_t>(priority)]; }
+  static constexpr std::size_t priorities = 3;
+
+  Level& level(bool in_memory, Priority priority) noexcept {
+    return levels_[in_memory ? 1 : 0][static_cast<std::size_t>(priority)];
+  }
   /// \param before  null for the front
   void insert(TaskState& task, Priority priority, TaskState* before) noexcept {
-    Level& into = level(priority);
+    Level& into = level(task.in_memory, priority);
     task.priority = priority;
     task.queued = true;
     task.before = before;
@@ -90,7 +108,8 @@ class TaskQueue {
     (task.after != nullptr ? task.after->before : into.last) = &task;
   }
 
-  std::array<Level, 3> levels_;  // by Priority
+  std::array<std::array<Level, priorities>, 2> levels_;  // by `in_memory`, then by Priority
+  std::uint64_t turns_ = 0;
 };
 
 }  // namespace tier::detail

@@ -27,6 +27,14 @@ TierIndex ManagerCore::slower(TierIndex t) const noexcept {
   return order.empty() ? no_tier : order.front();
 }
 
+bool ManagerCore::in_background(TierIndex from, TierIndex to) const noexcept {
+  if (options_.movers == 0) return false;
+  const auto in_memory = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    return t < tiers_.size() && tiers_[t].tier->has_private_pages();
+  };
+  return !in_memory(from) || !in_memory(to) || !engine_.is_crowded();
+}
+
 Outcome ManagerCore::copy(BlockId id, TierIndex t, When when) noexcept {
   if (choosing_) return Outcome::Pinned;
   Block* b = find(id);

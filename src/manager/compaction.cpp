@@ -159,10 +159,11 @@ void ManagerCore::compact() {
 
 /// The next step towards that room. The end of what it begins comes here again.
 void ManagerCore::compact_in_background() noexcept {
-  if (in_flight_ > 0 || pending_rooms_ > 0 || inside_ > 0 || closed_ || options_.movers == 0) return;
+  if (!in_flight_.empty() || pending_rooms_ > 0 || inside_ > 0 || closed_ || options_.movers == 0) return;
   const auto n = static_cast<TierIndex>(tiers_.size());
   for (TierIndex t = 0; t < n; ++t) {
     auto& wanted = tiers_[t].scattered;
+    if (wanted && !in_background(t, t)) continue;
     if (wanted && begin_sliding(t, *wanted)) return;
     wanted.reset();
   }

@@ -65,7 +65,10 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     : policy_{std::move(policy)},
       fallback_{std::make_unique<Fallback>()},
       options_{options},
-      engine_{{options.threads, options.movers, options.clock}} {
+      engine_{{.threads = options.threads,
+               .movers = options.movers,
+               .yields = options.yields,
+               .clock = options.clock}} {
   TIER_VERIFY(policy_ != nullptr, "a manager needs a policy");
   auto in_order = ordered(std::move(tiers));
   if (options.clock != nullptr)
@@ -154,7 +157,7 @@ void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size) c
 void ManagerCore::quiesce() noexcept {
   if (in_fork_child_) return;
   MutexLock lock{mutex_};
-  while (in_flight_ > 0 || pending_rooms_ > 0) wait(lock);
+  while (!in_flight_.empty() || pending_rooms_ > 0) hurry(lock);
 }
 
 std::vector<std::string> ManagerCore::close() noexcept {
@@ -166,7 +169,7 @@ std::vector<std::string> ManagerCore::close() noexcept {
   for (auto& [id, b] : by_id_)
     if (b->record->transfer != nullptr && b->record->transfer->submitted)
       engine_.cancel(*b->record->transfer);
-  while (in_flight_ > 0 || pending_rooms_ > 0) wait(lock);
+  while (!in_flight_.empty() || pending_rooms_ > 0) hurry(lock);
   reclaim_garbage();
   drop_cached_windows();
   std::vector<std::string> survivors;
@@ -487,7 +490,7 @@ void ManagerCore::end_of_step() {
 
 /// With nothing under way any more, the policy may want to use the time, and else we do.
 void ManagerCore::idle_if_so() noexcept {
-  if (in_flight_ > 0 || pending_rooms_ > 0 || closed_) return;
+  if (!in_flight_.empty() || pending_rooms_ > 0 || closed_) return;
   IdleEvent event;
   tell(event, &Observer::on_idle);
   ask([&](Policy& p) { p.on_idle(event, *this); });
@@ -531,7 +534,7 @@ Statistics ManagerCore::statistics() const {
   MutexLock lock{mutex_};
   Statistics s = counts_;
   s.tables = std::move(tables.tables);
-  if (in_flight_ > 0) s.moving_ns += now_ns() - moving_since_ns_;
+  if (!in_flight_.empty()) s.moving_ns += now_ns() - moving_since_ns_;
   for (const auto& t : tiers_) {
     s.tiers.push_back({std::string{t.tier->name()},
                        t.heap.capacity(),
@@ -625,7 +628,7 @@ void ManagerCore::check_invariants() const {
       used[t] += heap.size(slot);
       const auto* r = static_cast<const Region*>(heap.owner(slot));
       if (r == nullptr) continue;
-      require(r->block != nullptr || r == tiers_[t].spare || r->cached || in_flight_ > 0 ||
+      require(r->block != nullptr || r == tiers_[t].spare || r->cached || !in_flight_.empty() ||
                   pending_rooms_ > 0 || inside_ > 0,
               "(I6) a region without a block belongs to a transfer or a room");
     }

@@ -98,6 +98,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   TierFacts tier_facts(TierIndex tier) const noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   std::optional<BlockFacts> block_facts(BlockId id) const noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   TierIndex slower(TierIndex tier) const noexcept override;
+  bool in_background(TierIndex from, TierIndex to) const noexcept override;
   Outcome copy(BlockId id, TierIndex tier, When when) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   Outcome fetch(BlockId id, TierIndex tier, bool force) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
   Outcome make_primary(BlockId id, TierIndex tier) noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS;
@@ -318,6 +319,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Outcome begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept TIER_REQUIRES(mutex_);
   Outcome fetch_later(Block& b) noexcept TIER_REQUIRES(mutex_);
   void wait_for_end(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
+  void hurry(MutexLock& lock) TIER_REQUIRES(mutex_);
 
   // Room (room.cpp, compaction.cpp).
   Region* make_room(TierIndex t, const Range& range, BlockId for_block, RoomReport& report, MutexLock& lock)
@@ -507,8 +509,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::uint64_t kept_for_faults_ TIER_GUARDED_BY(mutex_) = 0;              // in all tiers together
   unsigned compacting_ TIER_GUARDED_BY(mutex_) = 0;                        // threads, which use the spares
   std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move
-  std::size_t in_flight_ TIER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t moving_since_ns_ TIER_GUARDED_BY(mutex_) = 0;  // if any are in flight
+  TransferList in_flight_ TIER_GUARDED_BY(mutex_);                         // in the order of their beginnings
+  std::uint64_t moving_since_ns_ TIER_GUARDED_BY(mutex_) = 0;              // if any are in flight
   std::size_t pending_rooms_ TIER_GUARDED_BY(mutex_) = 0;
   Transfer* sliding_ TIER_GUARDED_BY(mutex_) = nullptr;  // in the background, within a tier: one at a time
   std::size_t inside_ TIER_GUARDED_BY(mutex_) = 0;       // see `Inside`

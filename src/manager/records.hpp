@@ -135,7 +135,7 @@ struct Landings {
 };
 
 /// A transfer of one block: the record beside its state. It owns `to_region` until it has ended.
-struct Transfer final : CopyTask {
+struct Transfer final : CopyTask, boost::intrusive::list_base_hook<> {
   Transfer(ManagerCore& core, Block& b, TransferKind k, Cause c) noexcept
       : manager{core}, block{&b}, moved{b.id}, kind{k}, cause{c} {}
   void finished(std::error_code error, bool cancelled) noexcept override;
@@ -157,9 +157,12 @@ struct Transfer final : CopyTask {
   unsigned references = 1;       ///< 1 for being in flight, 1 for each thread that waits for it
   bool awaited = false;          ///< a scope depends on it: not to be cancelled for room
   bool submitted = false;        ///< to the movers
+  bool hurried = false;          ///< somebody without room has helped with it
   bool ended = false;
   std::error_code failure{};  ///< once it has ended
 };
+
+using TransferList = boost::intrusive::list<Transfer>;
 
 /// A prefetch for which much must leave, put together by a mover instead of by whoever asks for it.
 struct LaterFetch final : CopyTask {

@@ -38,7 +38,8 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   if (mutated(Mutant::LastBlockShort) && t->size > granule_) t->size -= granule_;
   t->warm = kind == TransferKind::Fetch && t->size <= (std::size_t{256} << 10);
   b.record->transfer = t;
-  if (in_flight_++ == 0) moving_since_ns_ = t->start_ns;
+  if (in_flight_.empty()) moving_since_ns_ = t->start_ns;
+  in_flight_.push_back(*t);
   return t;
 }
 
@@ -114,7 +115,8 @@ bool ManagerCore::takes_over(const Transfer& t, const Block& b) noexcept {
 void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancelled) noexcept {
   MutexLock lock{mutex_};
   if (!error && !cancelled) deliver(t, lock);
-  if (--in_flight_ == 0) counts_.moving_ns += now_ns() - moving_since_ns_;
+  in_flight_.erase(in_flight_.iterator_to(t));
+  if (in_flight_.empty()) counts_.moving_ns += now_ns() - moving_since_ns_;
   t.ended = true;
   t.failure = error;
   struct Landed {  // its bytes are in the window now, or nowhere
@@ -189,6 +191,23 @@ void ManagerCore::wait_for_end(Transfer& t, MutexLock& lock) {
   while (!t.ended && t.block != nullptr) wait(lock);
 }
 
+/// Waits for transfers under way: helps with one that nobody has helped with, of what makes room first; else until
+/// something changes.
+void ManagerCore::hurry(MutexLock& lock) {
+  Transfer* next = nullptr;
+  for (auto& t : in_flight_) {
+    if (!t.submitted || t.hurried) continue;
+    const bool frees = t.kind == TransferKind::Evict;
+    if (next == nullptr || frees) next = &t;
+    if (frees) break;
+  }
+  if (next == nullptr) return wait(lock);
+  next->hurried = true;
+  ++next->references;
+  without_lock(lock, [&] { engine_.help(*next); });
+  unreference(*next);
+}
+
 /// Moves a settled, unpinned block to `to`, now. Takes `to` in any case.
 /// \return  false if the block was in use or has changed
 bool ManagerCore::relocate(Block& b, Region* to, Cause cause, MutexLock& lock) {
@@ -241,11 +260,12 @@ void ManagerCore::end_slide_of(const Block& b) noexcept {
   orphan(*sliding_);
 }
 
-/// Starts a fetch in the background.
+/// Starts a fetch in the background, for a policy or, if it costs nobody else, for a prefetch.
 Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept {
   if (b.record->primary() != nullptr && b.record->primary()->tier > to) end_slide_of(b);
   if (const auto settled = why_not_fetch(b, to)) return *settled;
   if (settle_in(b, to, cause)) return Outcome::Done;
+  if (cause == Cause::Hint && !in_background(b.record->primary()->tier, to)) return Outcome::Full;
   std::error_code cause_of_lack;
   auto range = range_for(b, to);
   bool behind = false;
@@ -309,6 +329,7 @@ Outcome ManagerCore::fetch_later(Block& b) noexcept {
   if (b.size > heap.capacity().count - heap.condemned().count - placed_.front()) return Outcome::Full;
   if (heap.live_regions() <= few && !reserves_) return begin_fetch(b, 0, true, Cause::Hint);
   if (const auto settled = why_not_fetch(b, 0)) return *settled;
+  if (!in_background(b.record->primary()->tier, 0)) return Outcome::Full;
   constexpr std::size_t most_waiting = 256;  // movers that fall behind are not asked for more
   if (pending_rooms_ >= most_waiting) return Outcome::Full;
   auto* task = new (std::nothrow) LaterFetch{*this, b.id};

@@ -59,6 +59,7 @@ std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
   return Manager::make(std::move(tiers), std::move(policy),
                        {.threads = options.threads,
                         .movers = options.movers,
+                        .yields = options.yields,
                         .report_waits_after = options.report_waits_after,
                         .windows = options.windows});
 }

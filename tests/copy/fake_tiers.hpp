@@ -54,7 +54,7 @@ using Hook = std::function<std::error_code(Direction, std::uint64_t offset, std:
 /// A tier in ordinary memory, addressable or behind `transfer()`.
 class FakeTier : public Tier {
  public:
-  enum class Kind { Memory, EmulatedMemory, SelfCopying, Device, NoBytes };
+  enum class Kind { Memory, EmulatedMemory, SelfCopying, Device, NoBytes, PrivateMemory };
 
   FakeTier(Kind kind, Bytes capacity) : Tier{"fake", {}, capacity}, bytes_(capacity.count + alignment) {
     std::byte* start = bytes_.data();
@@ -66,6 +66,7 @@ class FakeTier : public Tier {
     has_bytes_ = kind != Kind::NoBytes;
     copies_itself_ = kind == Kind::SelfCopying;
     charges_ = kind == Kind::EmulatedMemory;
+    private_pages_ = kind == Kind::PrivateMemory;
   }
 
   std::span<std::byte> contents(std::uint64_t offset, std::uint64_t size) const {

@@ -87,7 +87,7 @@ TEST_CASE("a manager that cannot be made leaves nothing behind, whichever alloca
         tiers.push_back(std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 64_KiB}));
         tiers.push_back(std::make_unique<MemoryTier>(
             MemoryTierOptions{"slow", 64_KiB, std::chrono::nanoseconds{900}, false}));
-        std::ignore = Manager::make(std::move(tiers), make_hint_aware({}), {.threads = 1});
+        std::ignore = Manager::make(std::move(tiers), make_hint_aware({}), {.threads = 1, .yields = false});
       },
       [](bool) {});
   MESSAGE(points << " points");

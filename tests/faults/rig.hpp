@@ -36,7 +36,7 @@ class Rig {
     slow_ = slow.get();
     tiers.push_back(std::move(fast));
     tiers.push_back(std::move(slow));
-    manager_ = Manager::make(std::move(tiers), std::move(policy), {.threads = 1});
+    manager_ = Manager::make(std::move(tiers), std::move(policy), {.threads = 1, .yields = false});
     for (std::size_t i = 0; i < options.objects; ++i) {
       objects_.push_back(
           manager_->create(Bytes{options.object_size + 16 * i}, 64, "object " + std::to_string(i)));

@@ -2,6 +2,7 @@
 /// \file  Free room that somebody has lacked because it is in pieces is brought together when nothing else is under way,
 ///        and gives way to all else.
 #include "rig.hpp"
+#include "support/eventually.hpp"
 #include "support/windows.hpp"
 
 #include <doctest/doctest.h>
@@ -16,8 +17,9 @@ constexpr Bytes size = 1_MiB;  // two chunks of the CPU's
 /// Fast memory of eight objects, of which every other one has gone again, and whoever asks for two side by side.
 struct Scattered {
   explicit Scattered(unsigned movers = 1, bool addressable = false)
-      : rig{RigOptions{.tiers = {fast_tier(8 * size), slow_tier(32 * size, addressable)},
-                       .manager = {.threads = 1, .movers = movers, .window_blocks = 2_MiB}}} {
+      : rig{RigOptions{
+            .tiers = {fast_tier(8 * size), slow_tier(32 * size, addressable)},
+            .manager = {.threads = 1, .movers = movers, .yields = false, .window_blocks = 2_MiB}}} {
     for (char i = 0; i < 8; ++i) objects.push_back(rig.make(size, i));
     for (std::size_t i = 1; i < 8; i += 2) objects[i].reset();
     for (const auto& object : objects)
@@ -273,7 +275,8 @@ TEST_CASE("other moves of what moves in the background are refused, and a prefet
 }
 
 TEST_CASE("a prefetch ends the background move of its object in a slow tier, and brings it") {
-  Rig rig{RigOptions{.tiers = {fast_tier(8 * size), slow_tier(8 * size, true)}, .manager = {.threads = 1}}};
+  Rig rig{RigOptions{.tiers = {fast_tier(8 * size), slow_tier(8 * size, true)},
+                     .manager = {.threads = 1, .yields = false}}};
   rig.policy->placement = {1, false};
   std::vector<ObjectHandle> objects;
   for (char i = 0; i < 8; ++i) objects.push_back(rig.make(size, i));
@@ -312,7 +315,8 @@ TEST_CASE("a fetch overtakes a move in the background after the chunk in flight"
   CHECK(s.begun() == 1);
   REQUIRE(s.rig.manager->prefetch(s.objects[6].ref()) == Outcome::Done);
   gate->open();
-  s.rig.settle();
+  CHECK(eventually([&] { return s.rig.where(s.objects[6]) == 0; }));
+  s.rig.settle();  // which helps
   const auto rest = std::ranges::find(written, written[0] + (512_KiB).count);
   REQUIRE(written.size() >= 3);
   CHECK(written[1] != *rest);

@@ -19,10 +19,13 @@ using namespace tier::test;
 namespace {
 
 Rig caching(WindowMode mode, Bytes cached, Bytes fast = 16_MiB) {
-  return Rig{
-      {.tiers = {fast_tier(fast), slow_tier(32_MiB, true)},
-       .manager = {
-           .threads = 1, .movers = 1, .windows = mode, .window_blocks = 1_MiB, .cached_windows = cached}}};
+  return Rig{{.tiers = {fast_tier(fast), slow_tier(32_MiB, true)},
+              .manager = {.threads = 1,
+                          .movers = 1,
+                          .yields = false,
+                          .windows = mode,
+                          .window_blocks = 1_MiB,
+                          .cached_windows = cached}}};
 }
 
 std::span<std::byte> bytes_of(const ObjectHandle& object) {

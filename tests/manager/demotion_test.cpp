@@ -262,7 +262,8 @@ TEST_CASE("what is archived is written behind to the last tier while the middle 
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& t : holding({4, 2, 16}).tiers) tiers.push_back(std::make_unique<MemoryTier>(t));
   const std::vector<std::pair<std::string, std::string>> half{{"free", "0.5"}};
-  const auto manager = Manager::make(std::move(tiers), make_hint_aware(half), {.threads = 1});
+  const auto manager =
+      Manager::make(std::move(tiers), make_hint_aware(half), {.threads = 1, .yields = false});
   std::vector<ObjectHandle> objects;
   const auto add = [&] {
     objects.push_back(manager->create(Bytes{size}, 64, "object"));

@@ -23,7 +23,7 @@ struct Moving {
   template <class... Error>
   explicit Moving(std::size_t held_tier, Direction direction, Error... error)
       : rig{RigOptions{{fast_tier(1_MiB), slow_tier(2_MiB, false), slowest_tier(8_MiB, false)},
-                       {.threads = 1}}},
+                       {.threads = 1, .yields = false}}},
         object{rig.make(size, 'a', "moving")},
         beside{rig.make(size, 's', "beside")} {
     REQUIRE(rig.evict(object, 1) == Outcome::Done);

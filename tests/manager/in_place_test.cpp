@@ -26,7 +26,7 @@ struct ChargingRig {
     policy = scripted.get();
     policy->placement = {placed_in, false};
     policy->miss = miss;
-    manager = Manager::make(std::move(tiers), std::move(scripted), {.threads = 1});
+    manager = Manager::make(std::move(tiers), std::move(scripted), {.threads = 1, .yields = false});
   }
   ObjectHandle make() { return manager->create(size, 64, "object"); }
   /// As scopes do.

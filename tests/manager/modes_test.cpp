@@ -93,7 +93,7 @@ Traffic traffic_of(const std::string& mode, Bytes fast) {
   tiers.push_back(std::make_unique<MemoryTier>(fast_tier(fast)));
   tiers.push_back(std::make_unique<MemoryTier>(slow_tier(32_MiB, true)));
   const std::vector<std::pair<std::string, std::string>> options{{"mode", mode}};
-  auto manager = Manager::make(std::move(tiers), make_hint_aware(options), {.threads = 1});
+  auto manager = Manager::make(std::move(tiers), make_hint_aware(options), {.threads = 1, .yields = false});
   Step step{*manager, manager->tier(1)};
   for (int i = 0; i < 2; ++i) {
     step.run();

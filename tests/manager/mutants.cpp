@@ -41,8 +41,8 @@ std::string steps_until_broken(std::uint64_t seed, std::uint64_t limit) {
   try {
     for (std::uint64_t run = 0; done < limit; ++run) {
       const auto& shape = program_tiers()[run % program_tiers().size()];
-      auto manager =
-          Manager::make(make_tiers(shape), program_policy(policy_count - 1, seed + run), {.threads = 1});
+      auto manager = Manager::make(make_tiers(shape), program_policy(policy_count - 1, seed + run),
+                                   {.threads = 1, .yields = false});
       Program program{manager, seed + run, shape.program};
       for (std::uint64_t i = 0; i < at_once; ++i, ++done) {
         program.step();

@@ -77,7 +77,7 @@ struct UsesRig {
       memory.push_back(tier.get());
       tiers.push_back(std::move(tier));
     }
-    manager = Manager::make(std::move(tiers), std::move(made), {.threads = 1});
+    manager = Manager::make(std::move(tiers), std::move(made), {.threads = 1, .yields = false});
   }
   ObjectHandle make(Bytes size) {
     auto object = manager->create(size, 64, "object");

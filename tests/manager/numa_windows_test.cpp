@@ -69,8 +69,9 @@ TEST_CASE("the system takes a window's pages as the tier of their block says, an
     else
       tiers.push_back(std::make_unique<MemoryTier>(fast_tier(8_MiB)));
     tiers.push_back(std::make_unique<MemoryTier>(slow_tier(8_MiB, false)));
-    const auto manager = Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(),
-                                       {.threads = 1, .windows = WindowMode::Full, .window_blocks = 64_KiB});
+    const auto manager =
+        Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(),
+                      {.threads = 1, .yields = false, .windows = WindowMode::Full, .window_blocks = 64_KiB});
     auto before = taken_in_turns(nodes);
     const auto object = manager->create_window(4_MiB, 64, "windowed");
     std::byte* const begin = object.ref().object->window;

@@ -152,7 +152,7 @@ std::shared_ptr<Manager> manager_with(std::unique_ptr<Policy> policy) {
   std::vector<std::unique_ptr<Tier>> tiers;
   tiers.push_back(std::make_unique<MemoryTier>(fast_tier(1_MiB)));
   tiers.push_back(std::make_unique<MemoryTier>(slow_tier(8_MiB, false)));
-  return Manager::make(std::move(tiers), std::move(policy), {.threads = 1});
+  return Manager::make(std::move(tiers), std::move(policy), {.threads = 1, .yields = false});
 }
 
 void use(Manager& manager, const ObjectHandle& object, Use how, std::uint64_t scope) {

@@ -22,7 +22,8 @@ TEST_CASE("whatever moves, the bytes written last are the bytes read next") {
     for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
       CAPTURE(which);
       CAPTURE(std::string{shapes[shape].name});
-      auto manager = Manager::make(make_tiers(shapes[shape]), program_policy(which, seed), {.threads = 1});
+      auto manager = Manager::make(make_tiers(shapes[shape]), program_policy(which, seed),
+                                   {.threads = 1, .yields = false});
       Program program{manager, seed + static_cast<std::uint64_t>(which) * shapes.size() + shape,
                       shapes[shape].program};
       for (std::uint64_t i = 0; i < each; ++i) {

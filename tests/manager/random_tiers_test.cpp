@@ -152,8 +152,9 @@ TEST_CASE("on any set of tiers, under any policy, the bytes written last are the
   for_each_round(total, [&](std::uint64_t seed) {
     Watchdog watchdog{seed};
     std::mt19937_64 random{seed};
-    const RandomManager on{
-        random, program_policy(static_cast<int>(between(random, 0, policy_count - 1)), seed), {.threads = 1}};
+    const RandomManager on{random,
+                           program_policy(static_cast<int>(between(random, 0, policy_count - 1)), seed),
+                           {.threads = 1, .yields = false}};
     Program program{on.manager, seed};
     for (std::uint64_t i = 0; i < steps_a_round; ++i) {
       CAPTURE(i);
@@ -251,7 +252,7 @@ TEST_CASE("under recency blocks cascade: each is where a plain model of full tie
       rate /= static_cast<double>(between(random, 1, 8));
       tiers.push_back(std::make_unique<RatedTier>(options, rate, rate));
     }
-    const auto manager = Manager::make(std::move(tiers), make_lru({}), {.threads = 1});
+    const auto manager = Manager::make(std::move(tiers), make_lru({}), {.threads = 1, .yields = false});
     const auto blocks = std::accumulate(capacities.begin(), capacities.end(), std::size_t{0}) - 1;
     Recency model{capacities};
     std::vector<ObjectHandle> objects;

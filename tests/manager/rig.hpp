@@ -48,7 +48,8 @@ class ScriptedPolicy final : public Policy {
 
 struct RigOptions {
   std::vector<MemoryTierOptions> tiers;
-  ManagerOptions manager{.threads = 1, .movers = 1, .report_waits_after = std::chrono::milliseconds{10'000}};
+  ManagerOptions manager{
+      .threads = 1, .movers = 1, .yields = false, .report_waits_after = std::chrono::milliseconds{10'000}};
 };
 
 inline MemoryTierOptions fast_tier(Bytes capacity) {
@@ -79,6 +80,7 @@ class Rig {
       : Rig{RigOptions{.tiers = {fast_tier(fast), slow_tier(slow, addressable)},
                        .manager = {.threads = 1,
                                    .movers = 1,
+                                   .yields = false,
                                    .windows = windows,
                                    .window_blocks = Bytes{2 << 20},
                                    .cached_windows = Bytes{}}}} {}

@@ -35,7 +35,7 @@ class Arrivals final : public Observer {
 };
 
 struct Crowd {
-  explicit Crowd(bool addressable, ManagerOptions options = {.threads = 1})
+  explicit Crowd(bool addressable, ManagerOptions options = {.threads = 1, .yields = false})
       : rig{RigOptions{{fast_tier(8_MiB), slow_tier(64_MiB, addressable)}, options}} {
     rig.manager->add_observer(arrivals);
   }
@@ -355,7 +355,7 @@ TEST_CASE("a full disk shows at allocation, with the disk's error as the cause")
 
 TEST_CASE("a root that has waited long says who holds the room") {
   const auto ended = run_in_child("long", [] {
-    Crowd crowd{false, {.threads = 1, .report_waits_after = std::chrono::milliseconds{5}}};
+    Crowd crowd{false, {.threads = 1, .yields = false, .report_waits_after = std::chrono::milliseconds{5}}};
     auto holder = crowd.rig.make(6_MiB, 'h', "the holder"), wanted = crowd.unplaced(5_MiB, "the wanted");
     std::optional<Entered> held{std::in_place, crowd.rig, holder, Use::Read};
     auto root = in_thread([&] { crowd.rig.write(wanted, 'w'); });

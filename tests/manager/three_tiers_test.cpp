@@ -16,7 +16,7 @@ constexpr std::uint64_t size = 256 << 10;
 RigOptions three(Bytes fast, Bytes slow, Bytes slowest, bool slow_addressable = true,
                  bool slowest_addressable = false) {
   return {{fast_tier(fast), slow_tier(slow, slow_addressable), slowest_tier(slowest, slowest_addressable)},
-          {.threads = 1}};
+          {.threads = 1, .yields = false}};
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ TEST_CASE("tiers are ordered by what reading takes, those that the CPU cannot ad
                       {"device", 1_MiB, std::chrono::nanoseconds{1}, false},
                       fast_tier(1_MiB),
                       slow_tier(1_MiB, true)},
-                     {.threads = 1}}};
+                     {.threads = 1, .yields = false}}};
   std::vector<std::string> names;
   for (const auto& t : rig.manager->statistics().tiers) names.push_back(t.name);
   CHECK(names == std::vector<std::string>{"fast", "slow", "slowest", "device"});
@@ -67,7 +67,7 @@ TEST_CASE("no operand leaves its tier to make room for another one of its batch"
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& t : {fast_tier(1_MiB), slow_tier(1_MiB, true), slowest_tier(8_MiB, false)})
     tiers.push_back(std::make_unique<MemoryTier>(t));
-  const auto manager = Manager::make(std::move(tiers), std::move(policy), {.threads = 1});
+  const auto manager = Manager::make(std::move(tiers), std::move(policy), {.threads = 1, .yields = false});
   auto middle = manager->create(512_KiB, 64, "1"), also = manager->create(512_KiB, 64, "1");
   auto below = manager->create(512_KiB, 64, "2");
   std::vector<Operand> batch{Operand::of(below.ref(), Use::Read), Operand::of(middle.ref(), Use::Read)};

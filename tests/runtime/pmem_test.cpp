@@ -103,7 +103,7 @@ TEST_CASE(
     std::vector<std::unique_ptr<Tier>> both;
     both.push_back(make_tier(tiers::dram(1_MiB)));
     both.push_back(make_pmem_device_tier(tiers::pmem(file, 16_MiB), model));
-    check_bad_block(Manager::make(std::move(both), make_lru({}), {.threads = 1}), file);
+    check_bad_block(Manager::make(std::move(both), make_lru({}), {.threads = 1, .yields = false}), file);
   }
 }
 

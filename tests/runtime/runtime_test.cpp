@@ -50,6 +50,7 @@ RuntimeOptions small(std::string policy = "lru") {
   options.tiers = {tiers::dram(1_MiB), tiers::file("/var/tmp", 16_MiB)};
   options.policy = std::move(policy);
   options.threads = 1;
+  options.yields = false;
   return options;
 }
 const Shape large{192, 1024};  // 768 KiB of floats

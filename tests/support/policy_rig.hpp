@@ -31,7 +31,7 @@ class PolicyRig {
         std::make_unique<MemoryTier>(MemoryTierOptions{"fast", fit * object_size, nanoseconds{100}, true}));
     tiers.push_back(std::make_unique<MemoryTier>(
         MemoryTierOptions{"slow", std::size_t{64} * object_size, nanoseconds{900}, slow_is_addressable}));
-    manager_ = Manager::make(std::move(tiers), std::move(policy), {.threads = 1});
+    manager_ = Manager::make(std::move(tiers), std::move(policy), {.threads = 1, .yields = false});
   }
 
   /// Makes an object without using it.

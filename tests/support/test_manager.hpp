@@ -30,9 +30,12 @@ class FetchingPolicy final : public Policy {
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& spec : specs) tiers.push_back(make_tier(spec));
   if (policy == nullptr) policy = std::make_unique<FetchingPolicy>();
-  return Manager::make(
-      std::move(tiers), std::move(policy),
-      {.threads = 1, .windows = windows, .window_blocks = window_blocks, .cached_windows = cached_windows});
+  return Manager::make(std::move(tiers), std::move(policy),
+                       {.threads = 1,
+                        .yields = false,
+                        .windows = windows,
+                        .window_blocks = window_blocks,
+                        .cached_windows = cached_windows});
 }
 
 /// Writes down kernels and hints.

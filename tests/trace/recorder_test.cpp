@@ -52,6 +52,7 @@ RuntimeOptions two_tiers(const std::string& trace, unsigned movers = 0) {
   options.tiers = {tiers::dram(1_MiB), tiers::file("/var/tmp", 16_MiB)};
   options.policy = "lru";
   options.threads = 1;
+  options.yields = false;
   options.movers = movers;
   options.trace = trace;
   return options;

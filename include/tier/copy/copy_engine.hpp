@@ -73,6 +73,9 @@ class TIER_EXPORT CopyEngine {
   struct Options {
     unsigned threads = 0;  ///< for synchronous copies; 0: the machine's
     unsigned movers = 1;   ///< background threads; without one, submitted tasks wait for `run()`
+    /// Movers copy between memories what nobody waits for only on cores that are idle, found by one thread each of the
+    /// lowest priority, or else a chunk every 20 ms.
+    bool yields = true;
     /// Copies take its time and no other, without threads: one mover carries out what is submitted, as far as `pass` lets
     /// it come. It outlives the engine, which one thread uses, and tiers have no bytes.
     VirtualClock* clock = nullptr;
@@ -116,6 +119,9 @@ class TIER_EXPORT CopyEngine {
   std::uint64_t pass(std::uint64_t time) noexcept;
   /// The program waits for the mover: time passes until its next chunk has ended.   \return  false if it has nothing to do
   bool wait_for_mover() noexcept;
+
+  /// Each core computes: what is copied between memories in the background now takes long, or a core from the computation.
+  [[nodiscard]] bool is_crowded() const noexcept;
 
   [[nodiscard]] Counters counters() const noexcept;
 
