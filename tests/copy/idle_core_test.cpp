@@ -42,7 +42,10 @@ class Stream {
     engine_.submit(task, priority);
     return task;
   }
-  bool arrived() const { return std::ranges::equal(to_.contents(0, mebi), from_.contents(0, mebi)); }
+  bool arrived() {
+    for (auto& task : tasks_) task.wait();
+    return std::ranges::equal(to_.contents(0, mebi), from_.contents(0, mebi));
+  }
 
  private:
   CopyEngine& engine_;

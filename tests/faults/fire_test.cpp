@@ -93,7 +93,8 @@ TEST_CASE("under fire the invariants hold after every step") {
       CAPTURE(policy);
       CAPTURE(std::string{shape.name});
       Fire fire{seed};
-      auto manager = Manager::make(burning_tiers(shape, fire), program_policy(policy, seed), {.threads = 1, .yields = false});
+      auto manager = Manager::make(burning_tiers(shape, fire), program_policy(policy, seed),
+                                   {.threads = 1, .yields = false});
       ProgramOptions options = shape.program;
       options.io_may_fail = true;
       Program program{manager, seed + static_cast<std::uint64_t>(policy), options};

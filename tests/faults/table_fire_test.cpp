@@ -71,7 +71,8 @@ class Burning {
       return burns_ ? fire_() : std::error_code{};
     };
     tiers.push_back(std::move(slow));
-    manager_ = Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1, .yields = false});
+    manager_ =
+        Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1, .yields = false});
     TableOptions options;
     options.rows = rows;
     options.dim = dim;

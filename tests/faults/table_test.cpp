@@ -70,7 +70,8 @@ class World {
         "slow", 1_MiB, std::chrono::nanoseconds{5000}, !shape.device, false, !shape.in_place});
     slow_ = behind.get();
     tiers.push_back(std::move(behind));
-    manager_ = Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1, .yields = false});
+    manager_ =
+        Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1, .yields = false});
     context_ = std::make_shared<TableContext>(manager_, 1);
   }
 

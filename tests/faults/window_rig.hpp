@@ -44,9 +44,12 @@ class WindowRig {
     std::vector<std::unique_ptr<Tier>> tiers;
     tiers.push_back(std::move(fast));
     tiers.push_back(std::move(slow));
-    manager_ = Manager::make(
-        std::move(tiers), make_lru({}),
-        {.threads = 1, .yields = false, .windows = shape.mode, .window_blocks = block_, .cached_windows = 7 * block_});
+    manager_ = Manager::make(std::move(tiers), make_lru({}),
+                             {.threads = 1,
+                              .yields = false,
+                              .windows = shape.mode,
+                              .window_blocks = block_,
+                              .cached_windows = 7 * block_});
     for (std::size_t i = 0; i < objects; ++i) {
       handles_.push_back(manager_->create_window(3 * block_, 64, "object " + std::to_string(i)));
       store_all(i, i);

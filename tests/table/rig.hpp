@@ -48,7 +48,8 @@ struct Rig {
     std::vector<std::unique_ptr<Tier>> tiers;
     tiers.push_back(std::move(fast));
     tiers.push_back(std::move(behind));
-    manager = Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1, .yields = false});
+    manager =
+        Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1, .yields = false});
     context = std::make_shared<TableContext>(manager, threads);
   }
 

@@ -272,7 +272,8 @@ TEST_CASE("options that no table can have are refused with what is wrong") {
   std::vector<std::unique_ptr<Tier>> tiers;
   tiers.push_back(
       std::make_unique<MemoryTier>(MemoryTierOptions{"only", 1_MiB, std::chrono::nanoseconds{10}, true}));
-  const auto manager = Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1, .yields = false});
+  const auto manager =
+      Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1, .yields = false});
   CHECK(contains(test::message_of<ConfigError>([&] {
                    RowTable<float>{manager, rig.options(100, 4, 10)};
                  }),
