@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/cpus.hpp"
 #include "core/own_thread.hpp"
 
 namespace tier {
@@ -49,7 +50,7 @@ struct CopyEngine::Impl {
   using Clock = std::chrono::steady_clock;
 
   explicit Impl(Options options);
-  Impl(unsigned threads, unsigned movers, VirtualClock* clock);  // without the movers
+  Impl(unsigned threads, unsigned movers, bool yields, VirtualClock* clock);  // without the movers
   ~Impl();
 
   void run(std::span<CopyTask* const> tasks) noexcept;
@@ -94,8 +95,8 @@ struct CopyEngine::Impl {
   void wake_movers(bool all = false) noexcept TIER_REQUIRES(mutex_);
   void begin_run() noexcept TIER_REQUIRES(mutex_);
   void end_run() noexcept TIER_REQUIRES(mutex_);
-  /// \param core  null: copies between memories need not wait for one that is idle
-  void move_in_background(detail::IdleCore* core) noexcept;
+  void move_in_background() noexcept;
+  detail::IdleCore* new_core() noexcept TIER_REQUIRES(mutex_);
 
   std::uint64_t pass(std::uint64_t time) noexcept;
   bool wait_for_mover() noexcept;
@@ -103,6 +104,7 @@ struct CopyEngine::Impl {
   void land() noexcept TIER_REQUIRES(mutex_);
   std::uint64_t duration(Chunk& chunk, Carrier carrier) const noexcept TIER_REQUIRES(mutex_);
 
+  static constexpr unsigned few_cpus = 4;                                // a guess, from two
   static constexpr Clock::duration turn = std::chrono::milliseconds{2};  // of copying on a core that was idle
   static constexpr Clock::duration patience = std::chrono::milliseconds{2};  // until there is no such core
   static constexpr Clock::duration rest =
@@ -131,23 +133,26 @@ struct CopyEngine::Impl {
   Arena arena_;
   detail::Staging staging_;
   std::atomic<Clock::rep> crowded_until_{0};
-  unsigned asking_ TIER_GUARDED_BY(mutex_) = 0;  // movers that wait for an idle core
-  std::deque<detail::IdleCore> cores_;           // of each mover that yields
+  bool yields_ TIER_GUARDED_BY(mutex_);
+  unsigned asking_ TIER_GUARDED_BY(mutex_) = 0;                 // movers that wait for an idle core
+  std::deque<detail::IdleCore> cores_ TIER_GUARDED_BY(mutex_);  // of movers that have yielded
   std::vector<std::thread> movers_;
 };
 
-CopyEngine::Impl::Impl(unsigned threads, unsigned movers, VirtualClock* clock)
-    : clock_{clock}, arena_{threads}, staging_{clock != nullptr ? 0 : arena_.threads() + movers} {}
+CopyEngine::Impl::Impl(unsigned threads, unsigned movers, bool yields, VirtualClock* clock)
+    : clock_{clock},
+      arena_{threads},
+      staging_{clock != nullptr ? 0 : arena_.threads() + movers},
+      yields_{yields} {}
 
 // Whole once the other constructor is through: a thread that cannot start then ends in the destructor.
-CopyEngine::Impl::Impl(Options options) : Impl{options.threads, options.movers, options.clock} {
+CopyEngine::Impl::Impl(Options options)
+    : Impl{options.threads, options.movers, options.yields.value_or(detail::usable_cpus() <= few_cpus),
+           options.clock} {
   if (clock_ != nullptr) return;
   movers_.reserve(options.movers);
-  for (unsigned i = 0; i < options.movers; ++i) {
-    detail::IdleCore* core = nullptr;
-    if (options.yields) core = &cores_.emplace_back();
-    movers_.push_back(detail::own_thread([this, core] { move_in_background(core); }));
-  }
+  for (unsigned i = 0; i < options.movers; ++i)
+    movers_.push_back(detail::own_thread([this] { move_in_background(); }));
 }
 
 CopyEngine::Impl::~Impl() {
@@ -376,6 +381,16 @@ void CopyEngine::Impl::end_run() noexcept {
 
 // Background copies.
 
+/// Null if no thread can be had for it: each core counts as idle then.
+detail::IdleCore* CopyEngine::Impl::new_core() noexcept {
+  try {
+    return &cores_.emplace_back();
+  } catch (const std::exception&) {
+    yields_ = false;
+    return nullptr;
+  }
+}
+
 /// There is something to do, or nothing any more.
 void CopyEngine::Impl::wake_movers(bool all) noexcept {
   all ? work_.notify_all() : work_.notify_one();
@@ -386,7 +401,7 @@ void CopyEngine::Impl::wake_movers(bool all) noexcept {
 void CopyEngine::Impl::submit(TaskState& task, Priority priority) noexcept {
   const MutexLock lock{mutex_};
   start(task);
-  task.in_memory = !task.cancelled && detail::is_in_memory(*task.task);
+  task.in_memory = !task.cancelled && task.task->size > 0 && detail::is_in_memory(*task.task);
   queue_.push_back(task, priority);
   wake_movers();
 }
@@ -398,14 +413,13 @@ void CopyEngine::Impl::raise(TaskState& task, Priority priority) noexcept {
   wake_movers();
 }
 
-void CopyEngine::Impl::move_in_background(detail::IdleCore* core) noexcept {
+void CopyEngine::Impl::move_in_background() noexcept {
   const MutexLock lock{mutex_};
-  Clock::time_point asked{}, last_chunk{},
-      owned_until = core != nullptr ? Clock::time_point{} : Clock::time_point::max();
+  detail::IdleCore* core = nullptr;  // once it has been needed
+  Clock::time_point asked{}, last_chunk{}, owned_until{};
   bool asks = false;
   // What nobody waits for is copied between memories on a core that was idle; else a chunk now and then.
   const auto least = [&] {
-    if (core == nullptr) return Priority::Idle;
     const auto now = Clock::now();
     if (now < owned_until) return Priority::Idle;
     if (!asks) {
@@ -419,6 +433,7 @@ void CopyEngine::Impl::move_in_background(detail::IdleCore* core) noexcept {
       owned_until = now + turn;
       return Priority::Idle;
     }
+    if (runs_ != 0) asked = now;  // it is we who keep the cores busy
     if (now - asked > patience)
       crowded_until_.store((now + rest).time_since_epoch().count(), std::memory_order_relaxed);
     if (now - last_chunk < longest_wait) return Priority::Awaited;
@@ -434,10 +449,14 @@ void CopyEngine::Impl::move_in_background(detail::IdleCore* core) noexcept {
         work_.wait(mutex_);
         continue;
       }
+      next = queue_.front();
+      if (next == queue_.front(Priority::Awaited)) break;
+      if (core == nullptr && yields_) core = new_core();
+      if (core == nullptr) break;
+      const auto seen = core->events();
       from = least();
       next = queue_.front(from);
       if (next != nullptr) break;
-      const auto seen = core->events();
       ++asking_;
       mutex_.unlock();
       core->wait(seen, patience);
@@ -453,6 +472,7 @@ void CopyEngine::Impl::move_in_background(detail::IdleCore* core) noexcept {
           return task != nullptr && task->priority == priority ? task : nullptr;
         },
         counters_.background_bytes);
+    if (priority == Priority::Awaited) asks = false;  // it has kept a core busy itself
     if (--busy_movers_ == 0 && paused_ != 0) changed_.notify_all();
   }
 }
@@ -561,6 +581,7 @@ std::uint64_t CopyEngine::pass(std::uint64_t time) noexcept { return impl_->pass
 bool CopyEngine::wait_for_mover() noexcept { return impl_->wait_for_mover(); }
 
 bool CopyEngine::is_crowded() const noexcept {
+  if (impl_->clock_ != nullptr) return !impl_->clock_->has_idle_core();
   const auto until = impl_->crowded_until_.load(std::memory_order_relaxed);
   return until != 0 && Impl::Clock::now().time_since_epoch().count() < until;
 }

@@ -15,8 +15,8 @@ namespace tier::detail {
 IdleCore::IdleCore() : thread_{own_thread([this] { run(); })} {}
 
 IdleCore::~IdleCore() {
-  asked_.store(over, std::memory_order_release);
-  asked_.notify_one();
+  over_ = true;
+  ask();
   thread_.join();
 }
 
@@ -47,7 +47,7 @@ void IdleCore::run() noexcept {
   for (std::uint32_t known = 0;;) {
     asked_.wait(known, std::memory_order_acquire);
     known = asked_.load(std::memory_order_acquire);
-    if (known == over) return;
+    if (over_) return;
     answered_.store(known, std::memory_order_release);
     nudge();
   }

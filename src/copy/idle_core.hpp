@@ -9,7 +9,7 @@
 namespace tier::detail {
 
 /// A thread that the system runs only where nobody else wants the core (`SCHED_IDLE`), which takes no privilege. It takes
-/// no lock and nobody waits for it alone, so it may be kept from running for as long as others compute. Where the system
+/// no lock and only its end is waited for, so it may be kept from running for as long as others compute. Where the system
 /// refuses that, each core counts as idle.
 /// \threadsafety  `nudge` is for anybody, all else for one thread.
 class IdleCore {
@@ -33,9 +33,9 @@ class IdleCore {
  private:
   void run() noexcept;
 
-  static constexpr std::uint32_t over = ~std::uint32_t{0};
   std::atomic<std::uint32_t> asked_{0}, answered_{0};  // questions
   std::atomic<std::uint32_t> events_{0};
+  std::atomic<bool> over_{false};
   std::thread thread_;
 };
 

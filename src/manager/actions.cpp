@@ -30,7 +30,9 @@ TierIndex ManagerCore::slower(TierIndex t) const noexcept {
 bool ManagerCore::in_background(TierIndex from, TierIndex to) const noexcept {
   if (options_.movers == 0) return false;
   const auto in_memory = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    return t < tiers_.size() && tiers_[t].tier->has_private_pages();
+    if (t >= tiers_.size()) return false;
+    const auto& tier = *tiers_[t].tier;
+    return tier.has_private_pages() || (!tier.has_bytes() && tier.model().addressable);
   };
   return !in_memory(from) || !in_memory(to) || !engine_.is_crowded();
 }

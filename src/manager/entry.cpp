@@ -612,7 +612,7 @@ void Entry::blocked() {
   if (report.again) return;
   const auto began = core_.now_ns();
   if (report.transient) {  // transfers end by themselves
-    core_.hurry(lock_);
+    core_.hurry(false, lock_);
     return core_.count_wait(context_, began, StallCause::Room);
   }
   const bool others_first =

@@ -157,7 +157,7 @@ void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size) c
 void ManagerCore::quiesce() noexcept {
   if (in_fork_child_) return;
   MutexLock lock{mutex_};
-  while (!in_flight_.empty() || pending_rooms_ > 0) hurry(lock);
+  while (!in_flight_.empty() || pending_rooms_ > 0) hurry(true, lock);
 }
 
 std::vector<std::string> ManagerCore::close() noexcept {
@@ -169,7 +169,7 @@ std::vector<std::string> ManagerCore::close() noexcept {
   for (auto& [id, b] : by_id_)
     if (b->record->transfer != nullptr && b->record->transfer->submitted)
       engine_.cancel(*b->record->transfer);
-  while (!in_flight_.empty() || pending_rooms_ > 0) hurry(lock);
+  while (!in_flight_.empty() || pending_rooms_ > 0) hurry(true, lock);
   reclaim_garbage();
   drop_cached_windows();
   std::vector<std::string> survivors;

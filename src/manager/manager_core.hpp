@@ -319,7 +319,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Outcome begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept TIER_REQUIRES(mutex_);
   Outcome fetch_later(Block& b) noexcept TIER_REQUIRES(mutex_);
   void wait_for_end(Transfer& t, MutexLock& lock) TIER_REQUIRES(mutex_);
-  void hurry(MutexLock& lock) TIER_REQUIRES(mutex_);
+  void hurry(bool all, MutexLock& lock) TIER_REQUIRES(mutex_);
 
   // Room (room.cpp, compaction.cpp).
   Region* make_room(TierIndex t, const Range& range, BlockId for_block, RoomReport& report, MutexLock& lock)

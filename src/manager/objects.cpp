@@ -562,7 +562,7 @@ bool ManagerCore::room_may_come(MutexLock& lock) {
   const RoomReport found = survey();
   if (found.again || !found.transient) return found.again;
   const auto began = now_ns();
-  hurry(lock);
+  hurry(false, lock);
   count_wait({}, began, StallCause::Room);
   return true;
 }

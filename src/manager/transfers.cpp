@@ -191,17 +191,18 @@ void ManagerCore::wait_for_end(Transfer& t, MutexLock& lock) {
   while (!t.ended && t.block != nullptr) wait(lock);
 }
 
-/// Waits for transfers under way: helps with one that nobody has helped with, of what makes room first; else until
-/// something changes.
-void ManagerCore::hurry(MutexLock& lock) {
+/// Waits for transfers under way: helps with one that nobody has helped with; else until something changes.
+/// \param all  not only with those that make room, unless movers are slow
+void ManagerCore::hurry(bool all, MutexLock& lock) {
+  all |= engine_.is_crowded();
   Transfer* next = nullptr;
   for (auto& t : in_flight_) {
     if (!t.submitted || t.hurried) continue;
     const bool frees = t.kind == TransferKind::Evict;
-    if (next == nullptr || frees) next = &t;
+    if ((all && next == nullptr) || frees) next = &t;
     if (frees) break;
   }
-  if (next == nullptr) return wait(lock);
+  if (next == nullptr || options_.clock != nullptr) return wait(lock);
   next->hurried = true;
   ++next->references;
   without_lock(lock, [&] { engine_.help(*next); });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <linux/capability.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -17,6 +16,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/cpus.hpp"
 #include "memory/io_engine.hpp"
 #include "memory/memory_limit.hpp"
 #include "memory/numa_discovery.hpp"
@@ -62,13 +62,6 @@ std::vector<std::string> find_capabilities() {
   return found;
 }
 
-unsigned usable_cpus() {
-  ::cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
-  return static_cast<unsigned>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));  // more than fit the set
-}
-
 void find_huge_pages(Machine& machine) {
   const std::string meminfo = "/proc/meminfo";
   machine.transparent_huge_pages = chosen(read_line("/sys/kernel/mm/transparent_hugepage/enabled"));
@@ -109,7 +102,7 @@ Machine discover() {
     machine.kernel = names.release;
     machine.architecture = names.machine;
   }
-  machine.cpus = usable_cpus();
+  machine.cpus = detail::usable_cpus();
   machine.page_size = Bytes{static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))};
   machine.memory_total = read_kib("/proc/meminfo", "MemTotal:");
   machine.memory_available = read_kib("/proc/meminfo", "MemAvailable:");

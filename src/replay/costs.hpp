@@ -61,15 +61,19 @@ class Costs {
 /// The clock of a replay.
 class Clock final : public VirtualClock {
  public:
-  explicit Clock(const Costs& costs) : costs_{costs} {}
+  explicit Clock(const Costs& costs, const Machine& machine)
+      : costs_{costs}, has_idle_core_{machine.cores > few_cores || machine.lost_to_mover == 0} {}
   /// \param tiers  in the manager's order
   void know(std::vector<const Tier*> tiers) { tiers_ = std::move(tiers); }
   [[nodiscard]] std::uint64_t copy_ns(const Tier& from, const Tier& to, std::uint64_t bytes,
                                       Carrier carrier) const noexcept override;
+  [[nodiscard]] bool has_idle_core() const noexcept override { return has_idle_core_; }
 
  private:
+  static constexpr unsigned few_cores = 4;  // as `CopyEngine::Options::yields`
   [[nodiscard]] TierIndex index(const Tier& tier) const noexcept;
   const Costs& costs_;
+  bool has_idle_core_;
   std::vector<const Tier*> tiers_;
 };
 

@@ -64,7 +64,7 @@ class Replay : ReplayFrame {
       : ReplayFrame{trace, machine, tiers, options.passes},
         options_{options},
         lost_to_mover_{machine.lost_to_mover},
-        clock_{costs_},
+        clock_{costs_, machine},
         schedule_{trace, options.passes},
         handles_(trace.tensors().size()),
         revived_later_{revived_later(trace)} {

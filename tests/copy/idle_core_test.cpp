@@ -82,7 +82,7 @@ TEST_CASE("whoever waits for an idle core wakes when he is nudged, or when the t
 
 TEST_CASE("while each core computes, movers leave it copies between memories that nobody waits for") {
   OneBusyCpu cpu;
-  CopyEngine engine{{.threads = 1, .movers = 1}};
+  CopyEngine engine{{.threads = 1, .movers = 1, .yields = true}};
   CHECK_FALSE(engine.is_crowded());
   Stream stream{engine};
   REQUIRE(stream.crowded_at_last());
@@ -107,6 +107,7 @@ TEST_CASE("while each core computes, movers leave it copies between memories tha
     CHECK(stream.arrived());
   }
   SUBCASE("and who waits does it himself") {
+    REQUIRE(stream.arrived());
     auto& task = stream.more();
     CopyTask* const waited_for = &task;
     engine.run({&waited_for, 1});

@@ -19,7 +19,8 @@ constexpr Bytes size = 1_MiB;
 
 TEST_CASE("while each core computes, prefetches between memories are refused and policies are told why") {
   OneBusyCpu cpu;
-  Rig rig{RigOptions{.tiers = {fast_tier(8 * size), slow_tier(8 * size, true)}, .manager = {.threads = 1}}};
+  Rig rig{RigOptions{.tiers = {fast_tier(8 * size), slow_tier(8 * size, true)},
+                     .manager = {.threads = 1, .yields = true}}};
   const auto object = rig.make(size, 'a');
   const auto in_background = [&](TierIndex from, TierIndex to) {
     return rig.act(object, [&](PolicyContext& context, BlockId) {
@@ -28,7 +29,7 @@ TEST_CASE("while each core computes, prefetches between memories are refused and
   };
   CHECK(in_background(0, 1));
   REQUIRE(eventually([&] {
-    rig.evict(object);  // what nobody waits for, to and fro
+    rig.evict(object);  // what nobody waits for
     if (rig.manager->prefetch(object.ref()) == Outcome::Full) return true;
     rig.manager->prefetch(object.ref());
     return false;

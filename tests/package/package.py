@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the checks of the package share: a folder to work in, commands that end the check if they fail, a consumer."""
+import functools
 import os
 import re
 import shutil
@@ -54,11 +55,19 @@ class Work:
             "CCACHE_NOHASHDIR": "1",
             "CCACHE_IGNOREOPTIONS": "-m64 -fmacro-prefix-map=*",
         }
-        if ccache := shutil.which("ccache"):
+        if self.cache:
             variables["CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
-            asked = subprocess.run([ccache, "--get-config", "cache_dir"], capture_output=True, text=True, check=True)
-            variables["CCACHE_DIR"] = asked.stdout.strip()
+            variables["CCACHE_DIR"] = self.cache
         return variables
+
+    @functools.cached_property
+    def cache(self):
+        """ccache's folder, or none."""
+        ccache = shutil.which("ccache")
+        if not ccache:
+            return ""
+        asked = subprocess.run([ccache, "--get-config", "cache_dir"], capture_output=True, text=True, check=True)
+        return asked.stdout.strip()
 
     def attempt(self, *command, cwd=None, **variables):
         """Its exit status, and what it printed. Says what it ran, and how long that took."""

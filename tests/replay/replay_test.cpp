@@ -77,6 +77,23 @@ TEST_CASE("a replay keeps the manager's invariants after every kernel, whatever 
       }
 }
 
+TEST_CASE("where few cores compute, movers yield: between memories nothing is moved ahead") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  const auto trace = random_steps(random, {});
+  auto machine = small_machine();
+  const auto seconds = [&](const std::vector<replay::SimulatedTier>& tiers, bool asynchronous) {
+    return replay::run(trace, machine, tiers, named("hint_aware"), {.asynchronous = asynchronous}).seconds;
+  };
+  CHECK(seconds(two_tiers, true) != seconds(two_tiers, false));
+  machine.lost_to_mover = 0.3;
+  CHECK(seconds(two_tiers, true) == seconds(two_tiers, false));
+  CHECK(seconds(with_disk, true) != seconds(with_disk, false));
+  machine.cores = 16;
+  CHECK(seconds(two_tiers, true) != seconds(two_tiers, false));
+}
+
 TEST_CASE("kernels read and write the same bytes under every policy; only tiers and copies differ") {
   const auto seed = test::seed();
   CAPTURE(seed);

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "temporary_directory.hpp"
+
 extern char** environ;
 
 namespace tier::test {
@@ -63,6 +65,8 @@ Ended run_in_child(const std::string& label, FunctionRef<void()> part, const Env
   }
   std::vector<std::string> variables{std::string{variable} + "=" + label};
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  const TemporaryDirectory left;  // what it has made so far outlives it
+  variables.push_back("TMPDIR=" + left.path());
   for (char** text = environ; *text != nullptr; ++text) variables.emplace_back(*text);
 
   std::array<int, 2> pipe{};

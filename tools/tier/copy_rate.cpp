@@ -68,7 +68,7 @@ void wait_for(std::vector<Piece>& pieces, const Way& way) {
 
 double copy_rate(const Way& way, By by) {
   constexpr int runs = 5;
-  CopyEngine engine{{}};
+  CopyEngine engine{{.yields = false}};
   double rate = 0;
   for (int run = 0; run < runs; ++run) {
     auto pieces = pieces_of(way);
@@ -90,7 +90,7 @@ double copy_rate(const Way& way, By by) {
 
 double while_copying(const Way& way, const std::function<double()>& work) {
   auto pieces = pieces_of(way);
-  CopyEngine engine{{}};
+  CopyEngine engine{{.yields = false}};
   std::atomic<bool> go_on{true};
   for (auto& p : pieces) {
     p.set(&engine, &go_on);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <system_error>
 
@@ -74,8 +75,9 @@ class TIER_EXPORT CopyEngine {
     unsigned threads = 0;  ///< for synchronous copies; 0: the machine's
     unsigned movers = 1;   ///< background threads; without one, submitted tasks wait for `run()`
     /// Movers copy between memories what nobody waits for only on cores that are idle, found by one thread each of the
-    /// lowest priority, or else a chunk every 20 ms.
-    bool yields = true;
+    /// lowest priority, or else a chunk every 20 ms. None: if the process may use four CPUs at most, since of so few a mover
+    /// takes more than the copy costs with all of them.
+    std::optional<bool> yields{};
     /// Copies take its time and no other, without threads: one mover carries out what is submitted, as far as `pass` lets
     /// it come. It outlives the engine, which one thread uses, and tiers have no bytes.
     VirtualClock* clock = nullptr;
@@ -120,7 +122,7 @@ class TIER_EXPORT CopyEngine {
   /// The program waits for the mover: time passes until its next chunk has ended.   \return  false if it has nothing to do
   bool wait_for_mover() noexcept;
 
-  /// Each core computes: what is copied between memories in the background now takes long, or a core from the computation.
+  /// Each core computes, and movers yield: what is copied between memories in the background takes long now.
   [[nodiscard]] bool is_crowded() const noexcept;
 
   [[nodiscard]] Counters counters() const noexcept;

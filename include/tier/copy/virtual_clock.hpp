@@ -33,6 +33,9 @@ class TIER_EXPORT VirtualClock {
   [[nodiscard]] virtual std::uint64_t copy_ns(const Tier& from, const Tier& to, std::uint64_t bytes,
                                               Carrier carrier) const noexcept = 0;
 
+  /// Whether movers have a core for copies between memories while the program computes, or yield.
+  [[nodiscard]] virtual bool has_idle_core() const noexcept { return true; }
+
  private:
   std::uint64_t now_ = 0;
 };

@@ -108,9 +108,9 @@ class PlacedStorage {
 };
 
 struct ManagerOptions {
-  unsigned threads = 0;  ///< for synchronous copies; 0: the machine's
-  unsigned movers = 1;   ///< background threads
-  bool yields = true;    ///< as `CopyEngine::Options` has it
+  unsigned threads = 0;          ///< for synchronous copies; 0: the machine's
+  unsigned movers = 1;           ///< background threads
+  std::optional<bool> yields{};  ///< as `CopyEngine::Options` has it
   std::chrono::milliseconds report_waits_after{10'000};
   std::optional<WindowMode> windows{};  ///< none: full where the system permits it
   Bytes window_blocks{0};  ///< the largest: a power of two, 64 KiB to 2 MiB; 0: a 32nd of the fastest tier

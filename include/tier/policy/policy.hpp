@@ -81,8 +81,8 @@ class TIER_EXPORT PolicyContext {
   [[nodiscard]] virtual TierIndex slower(TierIndex tier) const noexcept = 0;
 
   /// Whether what moves between these tiers costs less in the background than where somebody waits for it. False without
-  /// movers, and between memories while each core computes: a mover then takes one from the computation, for longer than
-  /// all cores together need (`CopyEngine::is_crowded`). What is begun all the same is carried out.
+  /// movers, and between memories where these yield and each core computes (`CopyEngine::is_crowded`). What is begun all the
+  /// same is carried out.
   [[nodiscard]] virtual bool in_background(TierIndex from, TierIndex to) const noexcept = 0;
 
   /// Begins a copy in the background, after which `tier` holds a current copy. The primary stays.

@@ -27,8 +27,8 @@ struct RuntimeOptions {
   unsigned threads = 0;               ///< for copies that somebody waits for; 0: the machine's
   unsigned movers = 1;                ///< background threads
   /// Between memories movers copy what nobody waits for only on cores that are idle, and `hint_aware` leaves it to whoever
-  /// will wait for it while each core computes; false: at once, whatever else runs.
-  bool yields = true;
+  /// will wait for it while each core computes; false: at once, whatever else runs. None: on machines of up to four CPUs.
+  std::optional<bool> yields{};
   std::chrono::milliseconds report_waits_after{10'000};
   std::optional<WindowMode> windows{};  ///< none: full where the system permits it, else restricted
   /// A file that all of the runtime is recorded into, see `trace/recorder.hpp`; empty: that of `TIER_TRACE`, if it is set.

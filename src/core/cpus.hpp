@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  How many CPUs there are for this process.
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace tier::detail {
+
+/// Those that the calling thread may run on: `std::thread::hardware_concurrency` counts all that are online.
+[[nodiscard]] inline unsigned usable_cpus() noexcept {
+  ::cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
+  return static_cast<unsigned>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));  // more than fit the set
+}
+
+}  // namespace tier::detail
