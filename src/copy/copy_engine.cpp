@@ -419,7 +419,7 @@ void CopyEngine::Impl::move_in_background() noexcept {
   Clock::time_point asked{}, last_chunk{}, owned_until{};
   bool asks = false;
   // What nobody waits for is copied between memories on a core that was idle; else a chunk now and then.
-  const auto least = [&] {
+  const auto least = [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {  // called with the lock held
     const auto now = Clock::now();
     if (now < owned_until) return Priority::Idle;
     if (!asks) {
