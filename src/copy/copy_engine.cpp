@@ -104,7 +104,6 @@ struct CopyEngine::Impl {
   void land() noexcept TIER_REQUIRES(mutex_);
   std::uint64_t duration(Chunk& chunk, Carrier carrier) const noexcept TIER_REQUIRES(mutex_);
 
-  static constexpr unsigned few_cpus = 4;                                // a guess, from two
   static constexpr Clock::duration turn = std::chrono::milliseconds{2};  // of copying on a core that was idle
   static constexpr Clock::duration patience = std::chrono::milliseconds{2};  // until there is no such core
   static constexpr Clock::duration rest =
@@ -147,8 +146,8 @@ CopyEngine::Impl::Impl(unsigned threads, unsigned movers, bool yields, VirtualCl
 
 // Whole once the other constructor is through: a thread that cannot start then ends in the destructor.
 CopyEngine::Impl::Impl(Options options)
-    : Impl{options.threads, options.movers, options.yields.value_or(detail::usable_cpus() <= few_cpus),
-           options.clock} {
+    : Impl{options.threads, options.movers,
+           options.yields.value_or(detail::usable_cpus() <= detail::few_cpus), options.clock} {
   if (clock_ != nullptr) return;
   movers_.reserve(options.movers);
   for (unsigned i = 0; i < options.movers; ++i)

@@ -8,6 +8,9 @@
 
 namespace tier::detail {
 
+/// Of so many at most, a mover takes more than a copy costs with all of them. A guess, from two.
+inline constexpr unsigned few_cpus = 4;
+
 /// Those that the calling thread may run on: `std::thread::hardware_concurrency` counts all that are online.
 [[nodiscard]] inline unsigned usable_cpus() noexcept {
   ::cpu_set_t set;

@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "core/cpus.hpp"
+
 namespace tier::replay {
 
 /// Bytes that a kernel moves to and from the CPU, by tier.
@@ -62,7 +64,7 @@ class Costs {
 class Clock final : public VirtualClock {
  public:
   explicit Clock(const Costs& costs, const Machine& machine)
-      : costs_{costs}, has_idle_core_{machine.cores > few_cores || machine.lost_to_mover == 0} {}
+      : costs_{costs}, has_idle_core_{machine.cores > detail::few_cpus || machine.lost_to_mover == 0} {}
   /// \param tiers  in the manager's order
   void know(std::vector<const Tier*> tiers) { tiers_ = std::move(tiers); }
   [[nodiscard]] std::uint64_t copy_ns(const Tier& from, const Tier& to, std::uint64_t bytes,
@@ -70,7 +72,6 @@ class Clock final : public VirtualClock {
   [[nodiscard]] bool has_idle_core() const noexcept override { return has_idle_core_; }
 
  private:
-  static constexpr unsigned few_cores = 4;  // as `CopyEngine::Options::yields`
   [[nodiscard]] TierIndex index(const Tier& tier) const noexcept;
   const Costs& costs_;
   bool has_idle_core_;
