@@ -7,7 +7,7 @@ import xml.etree.ElementTree as xml
 from collections import Counter
 from pathlib import Path
 
-lines_of_a_failure = 40
+lines_of_a_failure = 25
 
 
 def outcome(case):
@@ -29,6 +29,7 @@ def left_out(case):
 def failures(case):
     """What a test that failed says of it: doctest's paragraphs with errors, what a sanitizer says; or how it ended."""
     output = case.findtext("system-out") or ""
+    output = re.sub(r"^[A-Z][\w-]*\| .*\n", "", output, flags=re.M)  # what emulated machines print on their way
     wrong = re.compile("ERROR: |WARNING: ThreadSanitizer|: runtime error: ")
     found = [part.strip() for part in re.split(r"^={70,}$", output, flags=re.M) if wrong.search(part)]
     lines = "\n".join(found).splitlines() or output.strip().splitlines()[-lines_of_a_failure:]
@@ -53,6 +54,7 @@ def results(folder, preset):
 def main():
     folder, presets = Path(sys.argv[1]), sys.argv[2:]
     total = Counter()
+    failed = []
     for preset in presets:
         cases = results(folder, preset)
         counts = Counter(found for _, found, _ in cases)
@@ -60,9 +62,13 @@ def main():
         print(f"{preset:8} {counts['passed']:4} passed {counts['failed']:4} failed {counts['skipped']:4} skipped")
         for name, found, parts in cases:
             if found != "passed":
-                print(f"           {found}: {name}", *(parts if found == "failed" else ()), sep="\n             ")
+                print(f"           {found}: {name}")
             elif parts:
                 print(f"           passed in part: {name}", *parts, sep="\n             without: ")
+            if found == "failed":
+                failed.append((preset, name, parts))
+    for preset, name, parts in failed:  # at the end, which is read first
+        print(f"failed: {preset}: {name}", *parts, sep="\n  ")
     skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
     print(f"{total['passed']} passed, {total['failed']} failed{skipped}")
     return 1 if total["failed"] or not total["passed"] else 0

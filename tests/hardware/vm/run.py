@@ -173,17 +173,22 @@ def settings():
     return "".join(f"export {name}={shlex.quote(os.environ[name])}\n" for name in names if name in os.environ)
 
 
+def failed_blocks(output):
+    """What doctest reports of test cases that have failed."""
+    return [block for block in re.split(r"^={20,}$", output, flags=re.MULTILINE) if "ERROR:" in block]
+
+
 def failed_cases(output):
-    """The names of test cases that have failed, from doctest's report."""
-    blocks = re.split(r"^={20,}$", output, flags=re.MULTILINE)
-    names = (re.search(r"^TEST CASE: +(.*)$", block, re.MULTILINE) for block in blocks if "ERROR:" in block)
+    """The names of test cases that have failed."""
+    names = (re.search(r"^TEST CASE: +(.*)$", block, re.MULTILINE) for block in failed_blocks(output))
     return {name[1] for name in names if name}
 
 
 def must_pass(outcome, what):
     status, output = outcome
     if status != 0:
-        raise Failed(f"{what} have ended with {status}")
+        said = failed_blocks(output) or ["\n" + "".join(output.splitlines(keepends=True)[-20:])]
+        raise Failed(f"{what} have ended with {status}" + "".join(said).rstrip())
     if not re.search(r"test cases: +[1-9]", output):
         raise Failed(f"{what} are none")
 
@@ -337,7 +342,7 @@ def run_machine(machine, arguments, cache, jobs):
             found = f"failed: {e}"
     outcome = f"machine {machine.name} ({machine.title}), {time.monotonic() - begin:.0f} s: {found}"
     say(outcome)
-    return outcome.splitlines()[0]
+    return outcome
 
 
 def parse(words):
@@ -390,10 +395,12 @@ def main():
             pool.shutdown(cancel_futures=True)
             return 130
     if len(found) > 1:
-        print("\n".join(found))
-    if any(": failed: " in line for line in found):
+        print("\n".join(outcome.splitlines()[0] for outcome in found))
+    failed = [outcome for outcome in found if ": failed: " in outcome.splitlines()[0]]
+    if failed:
+        print("", *failed, sep="\n")  # all of it once more, where scripts/summary.py looks for it
         return 1
-    return skipped() if any(": skipped: " in line for line in found) else 0
+    return skipped() if any(": skipped: " in outcome for outcome in found) else 0
 
 
 if __name__ == "__main__":
