@@ -18,12 +18,12 @@ from statistics import median
 
 SMALL = {
     "dlrm": ["--table-bytes", "4MB", "--samples", "2000", "--batch", "64"],
-    "cnn": ["resnet32", "--batch", "2", "--iterations", "2"],
+    "cnn": ["resnet32", "--batch", "2", "--short", "--iterations", "2"],
     "probe": "64MiB",
 }
 USUAL = {
     "dlrm": ["--table-bytes", "1GB", "--samples", "200000"],
-    "cnn": ["resnet50", "--image", "64", "--batch", "16", "--iterations", "10"],
+    "cnn": ["resnet50", "--image", "64", "--batch", "16", "--short", "--iterations", "10"],
     "probe": "1GiB",
 }
 

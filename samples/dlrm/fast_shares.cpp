@@ -80,9 +80,9 @@ std::vector<tier::Bytes> shares_by_size(std::span<const RowId> rows, tier::Bytes
 }
 
 std::vector<tier::Bytes> shares_by_need(tier::Manager& manager, std::vector<tier::TableOptions> tables,
-                                        tier::Bytes fast, BatchReader& asked) {
+                                        tier::Bytes fast, double lookup, BatchReader& asked) {
   const auto curves = curves_of(manager, std::move(tables), asked);
-  auto shares = tier::share_by_need(curves, fast);
+  auto shares = tier::share_by_need(curves, fast, lookup);
   add_the_rest(curves, fast - std::accumulate(shares.begin(), shares.end(), tier::Bytes{}), shares);
   return shares;
 }

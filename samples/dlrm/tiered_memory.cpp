@@ -86,7 +86,10 @@ void TieredMemory::share_by_need(BatchReader& asked) {
   std::vector<tier::TableOptions> tables;
   for (std::size_t table = 0; table < model_.rows.size(); ++table)
     tables.push_back(options_of(shape_of(model_, table)));
-  shares_ = shares_by_need(*runtime_.manager(), std::move(tables), options_.fast, asked);
+  auto& manager = *runtime_.manager();
+  const auto slowest = static_cast<tier::TierIndex>(manager.tier_count() - 1);
+  const bool is_memory = manager.tier(slowest).model().addressable;
+  shares_ = shares_by_need(manager, std::move(tables), options_.fast, is_memory ? 1 : 0, asked);
 }
 
 /// There is less fast memory than tables.

@@ -73,7 +73,7 @@ void add_memory_options(CLI::App& app, Options& o) {
          "Fast memory that may be full of what is in use and of what is prefetched, two thirds of that in "
          "the forward pass: a size, or a share of --fast")
       ->capture_default_str();
-  app.add_flag("--short", o.brief, "One iteration and no test");
+  app.add_flag("--short", o.brief, "No test, and one iteration without --iterations");
   app.add_flag("--compare", o.compare, "All runs, in one table");
   app.add_flag("--sweep", o.sweep,
                "plain, all_slow, and async, sync and first_touch at 100 % fast memory down to 5 %, as a "

@@ -41,7 +41,7 @@ struct Options {
   std::string run;            ///< one run by its name; empty: as `compare` says
   std::string paging_folder;  ///< of os_paging; empty: that of `slow`, or /var/tmp
   std::string json;
-  bool brief = false;                  ///< one iteration and no test: to see what the program needs
+  bool brief = false;  ///< no test, and one iteration by default: to see what the program needs
   std::vector<std::string> arguments;  ///< all that was given, for runs in processes of their own
 };
 

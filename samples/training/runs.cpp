@@ -59,9 +59,8 @@ TrainOptions train_options(const Options& options, const KnownNetwork& network, 
   const auto epoch = data.training_batches(train.shape);
   if (epoch == 0)
     throw tier::ConfigError{fmt::format("the data has less than one batch of {}", options.batch)};
-  train.iterations = options.iterations > 0 ? options.iterations : options.epochs * epoch;
+  train.iterations = options.iterations > 0 ? options.iterations : options.brief ? 1 : options.epochs * epoch;
   train.inspection = {.layers = options.layers, .values = options.check_values};
-  if (options.brief) train.iterations = 1;
   train.test_batches = options.brief ? 0 : train.iterations;  // a short run is not tested for long
   return train;
 }

@@ -123,14 +123,20 @@ double Costs::roofline_ns(const Kernel& kernel, const Demand& demand, std::optio
 std::uint64_t Costs::copy_ns(TierIndex from, TierIndex to, std::uint64_t bytes,
                              Carrier carrier) const noexcept {
   const Device &source = *devices_[from], &target = *devices_[to];
-  const bool mover = carrier == Carrier::Mover;
-  const double reading = static_cast<double>(bytes) / (mover ? source.mover_read : source.copy_read);
-  const double writing = static_cast<double>(bytes) / (mover ? target.mover_write : target.copy_write);
   const bool shares = from == to || (!source.link.empty() && source.link == target.link);
-  const double taken = shares ? reading + writing : std::max(reading, writing);
+  const auto all_ns = [&](double read_rate, double write_rate) {
+    const double reading = static_cast<double>(bytes) / read_rate,
+                 writing = static_cast<double>(bytes) / write_rate;
+    return (shares ? reading + writing : std::max(reading, writing)) * ns;
+  };
+  const double alone = all_ns(source.mover_read, target.mover_write);
+  double taken = carrier == Carrier::Mover ? alone : all_ns(source.copy_read, target.copy_write);
+  if (carrier != Carrier::Mover && source.addressable && target.addressable &&
+      machine_.copy_start.count() > 0)
+    taken = std::min(alone, taken + static_cast<double>(machine_.copy_start.count()));
   const auto latency =
       static_cast<double>((source.latency + target.latency).count());  // behind the bytes of large ones
-  return static_cast<std::uint64_t>(std::ceil(std::max(taken * ns, latency)));
+  return static_cast<std::uint64_t>(std::ceil(std::max(taken, latency)));
 }
 
 TierIndex Clock::index(const Tier& tier) const noexcept {

@@ -138,6 +138,7 @@ std::string to_json(const Machine& m) {
             {"cores", m.cores},
             {"operations", m.operations},
             {"lost_to_mover", m.lost_to_mover},
+            {"copy_start_ns", m.copy_start.count()},
             {"row_lookup_ns", m.row_lookup.count()},
             {"row_update_ns", m.row_update.count()},
             {"row_announce_ns", m.row_announce.count()}};
@@ -168,6 +169,7 @@ Machine parse_machine(const std::string& text, const std::string& name) {
   members.read("cores", m.cores);
   members.require("operations", m.operations);
   members.read("lost_to_mover", m.lost_to_mover);
+  members.read("copy_start_ns", m.copy_start);
   members.read("row_lookup_ns", m.row_lookup);
   members.read("row_update_ns", m.row_update);
   members.read("row_announce_ns", m.row_announce);

@@ -48,10 +48,10 @@ std::vector<RowId> ids_of(const trace::Trace& trace, const trace::RowAccess& acc
 }
 
 /// By need; what is left after that in equal parts.
-std::vector<Bytes> shares_of(const std::vector<MissRatioCurve>& curves, Bytes memory) {
+std::vector<Bytes> shares_of(const std::vector<MissRatioCurve>& curves, Bytes memory, double lookup) {
   std::vector<Bytes> shares;
   try {
-    shares = share_by_need(curves, memory);
+    shares = share_by_need(curves, memory, lookup);
   } catch (const ConfigError& error) {
     throw OutOfTierMemory{error.what()};
   }
@@ -130,7 +130,7 @@ void RowTables::share(const std::vector<trace::Table>& tables, const Options& op
     for (const auto& ids : tables_[t].gathers) advisor.note(ids);
     curves.push_back(advisor.advise());
   }
-  const auto shares = shares_of(curves, memory);
+  const auto shares = shares_of(curves, memory, lookup_in_misses());
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     auto& table = tables_[t];
     all[t].budget = shares[t];
@@ -145,6 +145,15 @@ void RowTables::share(const std::vector<trace::Table>& tables, const Options& op
     table.rows.emplace(plan.layout, plan.shape.slots, std::move(all[t].policy),
                        devices_[table.home]->addressable);
   }
+}
+
+/// As `share_by_need` has it. The bytes of a row take little beside the rest.
+double RowTables::lookup_in_misses() const noexcept {
+  const Device& slow = *devices_.back();
+  const auto cached = machine_.row_lookup + machine_.row_update +
+                      (lookahead_ > 0 ? machine_.row_announce : std::chrono::nanoseconds{0});
+  const auto moved = slow.row_read + slow.row_write + 2 * slow.latency / slow.parallelism;
+  return static_cast<double>(cached.count()) / std::max(1.0, static_cast<double>(moved.count()));
 }
 
 std::uint64_t RowTables::use(const trace::RowAccess& access, std::uint64_t now) {

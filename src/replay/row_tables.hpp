@@ -60,6 +60,7 @@ class RowTables {
 
   void read_trace(const trace::Trace& trace, const std::vector<trace::Table>& tables);
   void share(const std::vector<trace::Table>& tables, const Options& options, Bytes memory, Manager& manager);
+  [[nodiscard]] double lookup_in_misses() const noexcept;
   [[nodiscard]] double moving_ns(const Table& table, const RowMoves& moves) const noexcept;
   [[nodiscard]] double in_place_ns(const Table& table) const noexcept;
   std::uint64_t gather(Table& table, std::uint64_t now);

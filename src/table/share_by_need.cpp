@@ -15,17 +15,20 @@ struct Step {
   double saved_per_byte = 0;  ///< misses; 0: there is no step that saves any
 };
 
-double misses(const MissRatioCurve& table, std::size_t size) {
-  return table.sizes[size].miss_ratio * static_cast<double>(table.asked);
+/// With what lookups cost, in misses.
+double misses(const MissRatioCurve& table, std::size_t size, double lookup) {
+  const bool whole = size + 1 == table.sizes.size();
+  return (table.sizes[size].miss_ratio + (whole ? 0 : lookup)) * static_cast<double>(table.asked);
 }
 
 // The steepest of those that cost at most `left`: one along the convex hull of what can be had.
-Step best_step(const MissRatioCurve& table, std::size_t from, Bytes left) {
+Step best_step(const MissRatioCurve& table, std::size_t from, Bytes left, double lookup) {
   Step best;
   for (auto to = from + 1; to < table.sizes.size(); ++to) {
     const auto cost = table.sizes[to].bytes - table.sizes[from].bytes;
     if (cost > left) break;
-    const auto per_byte = (misses(table, from) - misses(table, to)) / static_cast<double>(cost.count);
+    const auto saved = misses(table, from, lookup) - misses(table, to, lookup);
+    const auto per_byte = saved / static_cast<double>(cost.count);
     if (per_byte > best.saved_per_byte) best = {to, cost, per_byte};
   }
   return best;
@@ -33,7 +36,7 @@ Step best_step(const MissRatioCurve& table, std::size_t from, Bytes left) {
 
 }  // namespace
 
-std::vector<Bytes> share_by_need(std::span<const MissRatioCurve> tables, Bytes budget) {
+std::vector<Bytes> share_by_need(std::span<const MissRatioCurve> tables, Bytes budget, double lookup) {
   Bytes least;
   for (const auto& table : tables) least += table.sizes.front().bytes;
   if (budget < least)
@@ -42,7 +45,7 @@ std::vector<Bytes> share_by_need(std::span<const MissRatioCurve> tables, Bytes b
   auto left = budget - least;
   std::vector<std::size_t> sizes(tables.size());
   std::vector<Step> steps;
-  for (const auto& table : tables) steps.push_back(best_step(table, 0, left));
+  for (const auto& table : tables) steps.push_back(best_step(table, 0, left, lookup));
   const auto by_need = [](const Step& a, const Step& b) { return a.saved_per_byte < b.saved_per_byte; };
   for (;;) {
     const auto best = std::max_element(steps.begin(), steps.end(), by_need);
@@ -52,7 +55,7 @@ std::vector<Bytes> share_by_need(std::span<const MissRatioCurve> tables, Bytes b
     sizes[chosen] = best->to;
     for (std::size_t table = 0; table < tables.size(); ++table)
       if (table == chosen || steps[table].cost > left)
-        steps[table] = best_step(tables[table], sizes[table], left);
+        steps[table] = best_step(tables[table], sizes[table], left, lookup);
   }
   std::vector<Bytes> shares;
   for (std::size_t table = 0; table < tables.size(); ++table)

@@ -187,6 +187,25 @@ TEST_CASE("a table that is asked for more often, or saves more for a byte, gets 
   CHECK(by_width[0].count / 10 > by_width[1].count / 40);
 }
 
+TEST_CASE("where lookups cost, tables are whole sooner: as if all smaller caches missed as much more") {
+  MissRatioCurve even{{{1, {10}, 1}, {2, {20}, 0.5}, {3, {40}, 0.3}}, 100, 0, 0};
+  CHECK(share_by_need(Curves{even, even}, {50}) == std::vector<Bytes>{{20}, {20}});
+  CHECK(share_by_need(Curves{even, even}, {50}, 1) == std::vector<Bytes>{{40}, {10}});
+  const auto seeded = seed();
+  CAPTURE(seeded);
+  RandomCurves random{seeded};
+  for (int i = 0; i < 100; ++i) {
+    const auto tables = random.some([&] { return random.curve(); });
+    const double lookup = static_cast<double>(random.below(8)) / 4;
+    auto missing_more = tables;
+    for (auto& table : missing_more)
+      for (std::size_t size = 0; size + 1 < table.sizes.size(); ++size)
+        table.sizes[size].miss_ratio += lookup;
+    const Bytes budget{least_of(tables).count + random.below(60)};
+    CHECK(share_by_need(tables, budget, lookup) == share_by_need(missing_more, budget));
+  }
+}
+
 TEST_CASE("a step that does not pay by itself is taken with the one behind it") {
   MissRatioCurve cliff{{{1, {1}, 1}, {2, {5}, 1}, {3, {10}, 0}}, 1000, 0, 0};  // a loop over its rows
   MissRatioCurve slope{{{1, {1}, 1}, {2, {5}, 0.9}, {3, {10}, 0.8}, {4, {20}, 0}}, 1000, 0, 0};

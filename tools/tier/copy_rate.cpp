@@ -57,11 +57,13 @@ std::vector<Piece> pieces_of(const Way& way) {
   return pieces;
 }
 
+TierError error_of(std::error_code error, const Way& way) {
+  return {error, "copying from " + std::string{way.from->name()} + " to " + std::string{way.to->name()}};
+}
+
 void wait_for(std::vector<Piece>& pieces, const Way& way) {
   for (auto& piece : pieces)
-    if (const auto error = piece.wait())
-      throw TierError{error,
-                      "copying from " + std::string{way.from->name()} + " to " + std::string{way.to->name()}};
+    if (const auto error = piece.wait()) throw error_of(error, way);
 }
 
 }  // namespace
@@ -86,6 +88,23 @@ double copy_rate(const Way& way, By by) {
     rate = std::max(rate, static_cast<double>(way.bytes) / taken.count());
   }
   return rate;
+}
+
+double seconds_of_one(const Way& way) {
+  CopyEngine engine{{.yields = false}};
+  std::vector<std::uint64_t> goes_over(4 << 20, 1);  // 32 MiB: what was copied before is in no cache
+  auto pieces = pieces_of(way);
+  std::vector<double> seconds;
+  for (auto& piece : pieces) {
+    for (auto& value : goes_over) value = value * 3 + 1;
+    CopyTask* const one = &piece;
+    const auto start = std::chrono::steady_clock::now();
+    engine.run({&one, 1});
+    if (const auto error = piece.wait()) throw error_of(error, way);
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
+  return seconds[seconds.size() / 2];
 }
 
 double while_copying(const Way& way, const std::function<double()>& work) {

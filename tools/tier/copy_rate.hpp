@@ -23,6 +23,10 @@ struct Way {
 /// \throws       `TierError` naming the tiers
 [[nodiscard]] double copy_rate(const Way& way, By by);
 
+/// Of one piece at a time, for a thread that computes in between, while others sleep.
+/// \return  seconds, the median of all pieces   \throws  as above
+[[nodiscard]] double seconds_of_one(const Way& way);
+
 /// Runs `work` while a mover copies without a pause.   \return  what `work` returns
 [[nodiscard]] double while_copying(const Way& way, const std::function<double()>& work);
 

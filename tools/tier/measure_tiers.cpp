@@ -147,6 +147,20 @@ double latency_ns(Tier& tier) {
   return tier.charges() ? std::max(measured, static_cast<double>(tier.model().latency.count())) : measured;
 }
 
+/// Of copies from the fastest tier to the slowest one that the CPU can reach, of a size at which it matters.
+std::chrono::nanoseconds copy_start_of(const std::vector<std::unique_ptr<Tier>>& tiers,
+                                       const replay::Machine& machine) {
+  constexpr std::uint64_t size = 1 << 20, most = 64 << 20;
+  std::size_t slow = tiers.size() - 1;
+  while (slow > 0 && tiers[slow]->base() == nullptr) --slow;
+  if (slow == 0) return {};
+  Tier &from = *tiers.front(), &to = *tiers[slow];
+  const double rate = std::min(machine.devices.front().copy_read, machine.devices[slow].copy_write);
+  const auto bytes = std::min({most, measured_bytes(from), measured_bytes(to)});
+  const double start = seconds_of_one({&from, &to, 0, bytes, size}) - static_cast<double>(size) / rate;
+  return std::chrono::nanoseconds{std::llround(std::max(0.0, start) * 1e9)};
+}
+
 /// Managers order tiers by what reading takes, and noise is not to change the order.
 void keep_order(replay::Device& device, const replay::Device& faster) {
   const auto model = device.tier_model();
@@ -196,6 +210,7 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
   const double beside = while_copying({tiers.back().get(), &fastest, measured_bytes(fastest), both, piece},
                                       [&] { return kernels.seconds(); });
   machine.lost_to_mover = std::clamp(1 - alone / beside, 0.0, 0.99);
+  machine.copy_start = copy_start_of(tiers, machine);
   measure_rows(Manager::make(std::move(tiers), make_policy("first_touch"), {}), kernels, machine);
   return machine;
 }

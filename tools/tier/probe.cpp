@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,8 +34,11 @@ void probe(const Arguments& arguments) {
     fmt::print("{:<18}{:>10.2f}{:>10.2f}{:>12.2f}{:>12.2f}{:>12.2f}{:>12.2f}{:>12}\n", d.name, d.read / 1e9,
                d.store / 1e9, d.copy_read / 1e9, d.copy_write / 1e9, d.mover_read / 1e9, d.mover_write / 1e9,
                d.latency.count());
-  fmt::print("{} cores, {:.0f} GFLOP/s; a kernel loses {:.0f} % of its speed while a mover copies\n",
-             machine.cores, machine.operations / 1e9, 100 * machine.lost_to_mover);
+  fmt::print(
+      "{} cores, {:.0f} GFLOP/s; a kernel loses {:.0f} % of its speed while a mover copies; a copy that "
+      "is waited for has more threads after {} us\n",
+      machine.cores, machine.operations / 1e9, 100 * machine.lost_to_mover,
+      std::chrono::round<std::chrono::microseconds>(machine.copy_start).count());
   fmt::print("a row of a table: {} ns to be found in a cache, {} to be updated there, {} to be announced",
              machine.row_lookup.count(), machine.row_update.count(), machine.row_announce.count());
   for (const auto& d : machine.devices)

@@ -62,6 +62,8 @@ struct Machine {
   double operations = 0;  ///< of floating point, in single precision, all cores
   /// Share of a kernel's speed that is lost while a mover copies.
   double lost_to_mover = 0;
+  /// Until more threads than one take part in a copy between memories that is waited for.
+  std::chrono::nanoseconds copy_start{0};
   // What a table with a cache takes for a row beyond what a table that is whole does. Our choices, as `row_read` is, for who
   // has not measured.
   std::chrono::nanoseconds row_lookup{10};    ///< that a gather finds there

@@ -34,6 +34,8 @@ struct TIER_EXPORT MissRatioCurve {
 
 /// Shares a budget between tables so that they miss few rows together: step by step it goes where a byte saves most
 /// misses, a step being to whichever larger size that fits is steepest, which is along the convex hull of a curve.
+/// \param lookup  what it costs to have a row in a cache, to find, announce and update it there, in misses: a table that is
+///              whole saves it. 0 where a miss is I/O, about 1 where it is a copy between memories
 /// \return      the budget of each table, one of its sizes; together at most `budget`, and less if more saves nothing.
 ///              Misses are above the least possible by less than one step saves, the first that was too large to take.
 /// \throws      `ConfigError` if `budget` does not cover the least size of each
@@ -41,6 +43,6 @@ struct TIER_EXPORT MissRatioCurve {
 /// \see         Fox: Discrete Optimization via Marginal Analysis. Management Science 1966; Qureshi, Patt: Utility-Based
 ///              Cache Partitioning. MICRO 2006 (the look-ahead over steps).
 [[nodiscard]] TIER_EXPORT std::vector<Bytes> share_by_need(std::span<const MissRatioCurve> tables,
-                                                           Bytes budget);
+                                                           Bytes budget, double lookup = 0);
 
 }  // namespace tier

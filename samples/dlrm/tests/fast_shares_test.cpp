@@ -43,7 +43,7 @@ struct Setting {
     std::vector<tier::TableOptions> tables;
     for (std::size_t number = 0; number < rows.size(); ++number) tables.push_back(table(number));
     auto reader = asked();
-    return shares_by_need(*runtime.manager(), std::move(tables), fast, reader);
+    return shares_by_need(*runtime.manager(), std::move(tables), fast, 0, reader);
   }
   /// Rows that fit a table of this budget.
   [[nodiscard]] std::uint64_t slots(std::size_t number, tier::Bytes budget) const {
@@ -162,7 +162,7 @@ TEST_CASE("a log without end is read to an end that does not depend on how long 
     Setting setting{{1000}, "uniform"};
     std::vector<tier::TableOptions> tables;
     tables.push_back(setting.table(0));
-    CHECK(shares_by_need(*setting.runtime.manager(), std::move(tables), 16_KiB, asked).size() == 1);
+    CHECK(shares_by_need(*setting.runtime.manager(), std::move(tables), 16_KiB, 0, asked).size() == 1);
     CHECK(log.numbers() > 2'000'000);
     CHECK(log.numbers() < 4'500'000);
   }
