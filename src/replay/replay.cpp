@@ -109,6 +109,7 @@ class Replay : ReplayFrame {
   void place(const trace::Placement& placement);
   void revive_again(std::span<const TensorIndex> tensors);
   static std::unordered_set<TensorIndex> revived_later(const Trace& trace);
+  std::uint64_t slowed_by(std::uint64_t beside);
   void let_go(TensorIndex tensor);
   ObjectHandle& handle(TensorIndex tensor);
   void look_at_the_heap();
@@ -153,8 +154,19 @@ void Replay::make_tables(const Machine& machine) {
 /// They may be used within a kernel, which has been played when they are.
 void Replay::rows(const trace::RowAccess& access) {
   if (!tables_) return;
-  const auto taken = tables_->use(access, clock_.now());
-  (void)manager_->copies().pass(clock_.now() + taken);
+  const auto began = clock_.now();
+  const double worked = tables_->counts().working;
+  const auto taken = tables_->use(access, began);
+  const auto working = from_now(tables_->counts().working - worked);
+  const auto beside = manager_->copies().pass(began + taken) + tables_->busy(began, began + taken);
+  counts_.compute += static_cast<double>(slowed_by(std::min(working, beside)));  // as a kernel is
+}
+
+/// Goes on for what is lost to a mover that was at work beside a kernel for so long.   \return  ns
+std::uint64_t Replay::slowed_by(std::uint64_t beside) {
+  const auto slowed = static_cast<std::uint64_t>(std::llround(static_cast<double>(beside) * lost_to_mover_));
+  if (slowed > 0) (void)manager_->copies().pass(clock_.now() + slowed);
+  return slowed;
 }
 
 /// Everything that exists from the start has been written once. In a recording that is seen.
@@ -238,8 +250,7 @@ void Replay::kernel(const trace::Kernel& kernel) {
   const auto taken = from_now(costs_.kernel_ns(kernel, places_, demand, recorded_.measured(in_pass_)));
   auto beside = manager_->copies().pass(began + taken);
   if (tables_) beside = std::min(taken, beside + tables_->busy(began, began + taken));
-  const auto slowed = static_cast<std::uint64_t>(std::llround(static_cast<double>(beside) * lost_to_mover_));
-  if (slowed > 0) (void)manager_->copies().pass(clock_.now() + slowed);
+  const auto slowed = slowed_by(beside);
 
   if (manager_->tells_kernels()) manager_->kernel_end(scope_, clock_.now() - began);
   Manager::leave(batch_);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
+#include <deque>
 #include <random>
 #include <utility>
 #include <vector>
@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t dim = 32, batch = 8192;
 constexpr std::uint64_t row_bytes = dim * sizeof(float);
-constexpr int runs = 48;
+constexpr int runs = 192;
 constexpr double ns = 1e9;
 
 struct Add {
@@ -27,6 +27,9 @@ struct Add {
   }
 };
 
+/// How rows are drawn: few of them most of the time, as items and users are (Zipf's law, exponent 1), or all alike.
+enum class Skew { Zipf, None };
+
 /// A table whose rows are asked for at random.
 class Rows {
  public:
@@ -34,28 +37,53 @@ class Rows {
   Rows(const std::shared_ptr<TableContext>& context, std::uint64_t rows, std::uint64_t slots, TierIndex slow)
       : table_{context, options(rows, slots, slow)}, out_(batch * dim) {
     for (std::uint64_t asked = 0; asked < 4 * slots; asked += batch) {  // until all slots are full
-      draw();
+      draw(Skew::None);
       gather();
     }
   }
 
-  /// Of some batches.
+  /// ns of some batches.
   struct Taken {
-    std::vector<double> prefetch, gather, update;  ///< ns of each
-    double moved = 0, written = 0;                 ///< rows of one, on average
+    std::vector<double> prefetch, gather, update;
   };
   Taken take(bool prefetches, bool updates) {
     Taken taken;
-    table_.reset_statistics();
-    for (int run = 0; run < runs; ++run) one(prefetches, updates, taken);
-    const auto counts = table_.statistics();
-    taken.moved = static_cast<double>(counts.missed_rows + counts.prefetched_rows) / runs;
-    taken.written = static_cast<double>(counts.written_rows) / runs;
+    for (int run = 0; run < runs; ++run) {
+      draw();
+      if (prefetches) taken.prefetch.push_back(time([&] { fetch(); }));
+      taken.gather.push_back(time([&] { gather(); }));
+      if (updates) taken.update.push_back(time([&] { update(); }));
+    }
     return taken;
   }
-  void update_most() {
-    Taken unused;
-    for (std::uint64_t asked = 0; asked < 2 * table_.slots(); asked += batch) one(false, true, unused);
+
+  /// Of a batch, on average.
+  struct Moved {
+    double longer = 0;             ///< ns of its prefetch, beyond that of one whose rows are there
+    double read = 0, written = 0;  ///< rows
+  };
+  /// In turns with batches of which all rows are there, but in no cache of the CPU's.
+  Moved move(bool updates) {
+    std::deque<std::vector<RowId>> there;
+    const auto ago = std::clamp<std::size_t>(table_.slots() / batch / 2, 1, 32);
+    Moved moved;
+    for (int run = -static_cast<int>(ago); run < runs; ++run) {
+      if (run == 0) table_.reset_statistics();
+      draw(Skew::None);
+      there.push_back(ids_);
+      const auto new_rows = time([&] { fetch(); });
+      gather();
+      if (updates) update();
+      if (run < 0) continue;
+      ids_ = std::move(there.front());
+      there.pop_front();
+      moved.longer += (new_rows - time([&] { fetch(); })) / runs;
+      gather();
+    }
+    const auto counts = table_.statistics();
+    moved.read = static_cast<double>(counts.missed_rows + counts.prefetched_rows) / runs;
+    moved.written = static_cast<double>(counts.written_rows) / runs;
+    return moved;
   }
 
  private:
@@ -69,20 +97,22 @@ class Rows {
     options.name = "probe";
     return options;
   }
-  void one(bool prefetches, bool updates, Taken& taken) {
-    draw();
-    if (prefetches) taken.prefetch.push_back(time([&] { fetch(); }));
-    taken.gather.push_back(time([&] { gather(); }));
-    if (updates) taken.update.push_back(time([&] { update(); }));
-  }
   static double time(auto&& work) {
     const auto start = Clock::now();
     work();
     return std::chrono::duration<double>(Clock::now() - start).count() * ns;
   }
-  void draw() {
+  void draw(Skew skew = Skew::Zipf) {
     ids_.resize(batch);
-    for (auto& id : ids_) id = static_cast<RowId>(random_() % table_.rows());
+    for (auto& id : ids_) {
+      auto drawn = random_();
+      if (skew == Skew::Zipf) {  // whose ranks are as likely in each power of two
+        const auto rank = std::pow(static_cast<double>(table_.rows()), static_cast<double>(drawn) * 0x1p-64);
+        drawn = static_cast<std::uint64_t>(rank) *
+                0x9E37'79B9'7F4A'7C15;  // the likely ones apart from each other
+      }
+      id = static_cast<RowId>(drawn % table_.rows());
+    }
   }
   void fetch() {
     table_.prefetch(ids_);
@@ -103,18 +133,14 @@ double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-/// Of calls whose threads have a core at one time and none at another.
-double mean(const std::vector<double>& times) {
-  return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
-}
-
-Rows::Taken take_beside(Computation& kernels, Rows& rows, bool updates) {
-  Rows::Taken taken;
+/// While kernels compute, as most rows move: fetched ahead.
+Rows::Moved move_beside(Computation& kernels, Rows& rows, bool updates) {
+  Rows::Moved moved;
   kernels.beside([&] {
-    taken = rows.take(true, updates);
+    moved = rows.move(updates);
     return 0.0;
   });
-  return taken;
+  return moved;
 }
 
 std::chrono::nanoseconds whole_ns(double time) {
@@ -132,7 +158,6 @@ void measure_rows(const std::shared_ptr<Manager>& manager, Computation& kernels,
   };
   const auto rows = rows_in(Manager::fastest());
   const auto whole = Rows{context, rows, rows, 0}.take(false, true);
-  double none_moved = 0;  // ns of a prefetch whose rows are all there
   for (TierIndex tier = 1; tier < manager->tier_count(); ++tier) {
     auto& device = machine.devices[tier];
     const auto all = std::min(rows, rows_in(tier));
@@ -143,24 +168,20 @@ void measure_rows(const std::shared_ptr<Manager>& manager, Computation& kernels,
       machine.row_update = whole_ns((median(alone.update) - median(whole.update)) / batch);
       machine.row_announce =
           whole_ns((median(announced.prefetch) + median(announced.gather) - median(alone.gather)) / batch);
-      none_moved = mean(take_beside(kernels, cached, false).prefetch);
     }
-    // As most rows move: fetched ahead, while kernels compute.
     Rows some{context, all, all / 8, tier};
-    const auto clean = take_beside(kernels, some, false);
-    some.update_most();
-    const auto dirty = take_beside(kernels, some, true);
+    const auto clean = move_beside(kernels, some, false), dirty = move_beside(kernels, some, true);
     const auto moved =
         device.addressable ? row_bytes : std::max(row_bytes, manager->tier(tier).model().granularity.count);
     const auto bytes_ns = [&](double rate) {  // as a replay counts them
       return std::max(static_cast<double>(moved) / rate * ns,
                       static_cast<double>(device.latency.count()) / device.parallelism);
     };
-    const auto read = (mean(clean.prefetch) - none_moved) / clean.moved;
+    const auto read = clean.longer / clean.read;
     device.row_read = whole_ns(read - bytes_ns(device.mover_read));
     if (dirty.written > 0)
-      device.row_write = whole_ns((mean(dirty.prefetch) - none_moved - read * dirty.moved) / dirty.written -
-                                  bytes_ns(device.mover_write));
+      device.row_write =
+          whole_ns((dirty.longer - read * dirty.read) / dirty.written - bytes_ns(device.mover_write));
   }
 }
 
