@@ -237,6 +237,28 @@ TEST_CASE("rows take the time that the machine says") {
   CHECK(whole.seconds == without.seconds);
 }
 
+TEST_CASE("work on rows is slowed, as kernels are, while others are fetched ahead") {
+  Batches batches(2);
+  for (RowId row = 0; row < 100; ++row) batches[0].push_back(row);
+  for (RowId row = 1000; row < 1500; ++row) batches[1].push_back(row);
+  const auto trace = trace_of(text_of(batches, 20'000));
+  auto options = options_of("hint_aware", 1_MiB, 1);
+  options.passes = 1;
+  const auto seconds = [&](std::chrono::nanoseconds update, double lost) {
+    auto machine = small_machine();
+    machine.row_update = update;
+    machine.lost_to_mover = lost;
+    return replay::run(trace, machine, two, named("lru"), options).seconds;
+  };
+  const auto longer = [&](double lost) {
+    using std::chrono::nanoseconds;
+    return (seconds(nanoseconds{100}, lost) - seconds(nanoseconds{0}, lost)) * 1e6;
+  };
+  // 100 and 500 updates. Beside the first the second batch is on its way, and takes as much less of the kernel between.
+  CHECK(longer(0) == doctest::Approx(60).epsilon(1e-3));
+  CHECK(longer(0.5) == doctest::Approx(10 * 1.5 - 15 * 0.5 + 50).epsilon(1e-3));
+}
+
 TEST_CASE(
     "more memory for tables never makes lru read more, belady reads least, and prefetches save waiting") {
   const auto seed = test::seed();
