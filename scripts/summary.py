@@ -29,7 +29,8 @@ def left_out(case):
 def failures(case):
     """What a test that failed says of it: doctest's paragraphs with errors, what a sanitizer says; or how it ended."""
     output = case.findtext("system-out") or ""
-    output = re.sub(r"^[A-Z][\w-]*\| .*\n", "", output, flags=re.M)  # what emulated machines print on their way
+    # Without what emulated machines print on their way, if there is more.
+    output = re.sub(r"^[A-Z][\w-]*\| .*\n", "", output, flags=re.M) or output
     wrong = re.compile("ERROR: |WARNING: ThreadSanitizer|: runtime error: ")
     found = [part.strip() for part in re.split(r"^={70,}$", output, flags=re.M) if wrong.search(part)]
     lines = "\n".join(found).splitlines() or output.strip().splitlines()[-lines_of_a_failure:]

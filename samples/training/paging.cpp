@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "report.hpp"
 
@@ -28,7 +30,9 @@ tier::Bytes Paging::limit() const {
 }
 
 tier::Bytes Paging::measure_overhead() const {
-  const auto ended = program_.run({.name = "plain", .more = {"--short"}});
+  std::vector<std::string> once{"--short"};
+  if (experiment_.options.iterations > 0) once.insert(once.end(), {"--iterations", "1"});
+  const auto ended = program_.run({.name = "plain", .more = std::move(once)});
   const auto results = from_json(ended.output);
   if (results.empty()) return {};  // interrupted before it began
   return {ended.peak.count - std::min(ended.peak.count, results.front().traffic.peak_bytes())};

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "copy/chunk.hpp"
+
 namespace tier::replay {
 namespace {
 
@@ -131,9 +133,10 @@ std::uint64_t Costs::copy_ns(TierIndex from, TierIndex to, std::uint64_t bytes,
   };
   const double alone = all_ns(source.mover_read, target.mover_write);
   double taken = carrier == Carrier::Mover ? alone : all_ns(source.copy_read, target.copy_write);
-  if (carrier != Carrier::Mover && source.addressable && target.addressable &&
-      machine_.copy_start.count() > 0)
-    taken = std::min(alone, taken + static_cast<double>(machine_.copy_start.count()));
+  // A copy comes in pieces and begins once: with the last, which is smaller.
+  const bool begins = carrier != Carrier::Mover && bytes < tier::detail::simulated_piece;
+  if (begins && source.addressable && target.addressable)
+    taken = std::max(taken, std::min(alone, taken + static_cast<double>(machine_.copy_start.count())));
   const auto latency =
       static_cast<double>((source.latency + target.latency).count());  // behind the bytes of large ones
   return static_cast<std::uint64_t>(std::ceil(std::max(taken, latency)));

@@ -53,8 +53,7 @@ void Machine::check() const {
   require(cores > 0, "machine " + name + " has no cores");
   require(lost_to_mover >= 0 && lost_to_mover < 1,
           "machine " + name + ": the share lost to a mover is from 0 to less than 1");
-  require(copy_start.count() >= 0,
-          "machine " + name + ": the time until threads take part in a copy is negative");
+  require(copy_start.count() >= 0, "machine " + name + ": what a copy takes to begin is negative");
   for (const auto row : {row_lookup, row_update, row_announce})
     require(row.count() >= 0, "machine " + name + ": what a row of a cache takes is negative");
   for (const auto& d : devices) {

@@ -155,11 +155,11 @@ void Replay::make_tables(const Machine& machine) {
 void Replay::rows(const trace::RowAccess& access) {
   if (!tables_) return;
   const auto began = clock_.now();
-  const double worked = tables_->counts().working;
+  const auto crowded = tables_->counts().crowded;
   const auto taken = tables_->use(access, began);
-  const auto working = from_now(tables_->counts().working - worked);
-  const auto beside = manager_->copies().pass(began + taken) + tables_->busy(began, began + taken);
-  counts_.compute += static_cast<double>(slowed_by(std::min(working, beside)));  // as a kernel is
+  auto beside = static_cast<std::uint64_t>(std::llround(tables_->counts().crowded - crowded));
+  beside = std::min(taken, beside + manager_->copies().pass(began + taken));
+  counts_.compute += static_cast<double>(slowed_by(beside));  // as a kernel is
 }
 
 /// Goes on for what is lost to a mover that was at work beside a kernel for so long.   \return  ns

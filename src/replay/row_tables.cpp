@@ -111,7 +111,10 @@ void RowTables::read_trace(const trace::Trace& trace, const std::vector<trace::T
     const auto found = by_name_.find(access.table);
     if (found == by_name_.end()) continue;
     auto ids = ids_of(trace, access, tables[found->second].rows);
-    if (!access.updates) tables_[found->second].gathers.push_back(std::move(ids));
+    if (access.updates)
+      updates_ = true;
+    else
+      tables_[found->second].gathers.push_back(std::move(ids));
   }
 }
 
@@ -119,18 +122,20 @@ void RowTables::share(const std::vector<trace::Table>& tables, const Options& op
                       Manager& manager) {
   std::vector<TableOptions> all;
   std::vector<MissRatioCurve> curves;
+  std::size_t widest = 0;
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     std::vector<RowId> future;
     for (unsigned pass = 0; pass < options.passes; ++pass)
       for (const auto& ids : tables_[t].gathers) future.insert(future.end(), ids.begin(), ids.end());
     auto& o = all.emplace_back(options_of(trace_, tables[t]));
+    widest = std::max(widest, tables[t].row.count);
     o.policy = options.row_policy(std::move(future));
     o.sample = rows_followed;
     CacheAdvisor advisor{manager, o};
     for (const auto& ids : tables_[t].gathers) advisor.note(ids);
     curves.push_back(advisor.advise());
   }
-  const auto shares = shares_of(curves, memory, lookup_in_misses());
+  const auto shares = shares_of(curves, memory, lookup_in_misses(widest));
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     auto& table = tables_[t];
     all[t].budget = shares[t];
@@ -147,13 +152,25 @@ void RowTables::share(const std::vector<trace::Table>& tables, const Options& op
   }
 }
 
-/// As `share_by_need` has it. The bytes of a row take little beside the rest.
-double RowTables::lookup_in_misses() const noexcept {
-  const Device& slow = *devices_.back();
-  const auto cached = machine_.row_lookup + machine_.row_update +
-                      (lookahead_ > 0 ? machine_.row_announce : std::chrono::nanoseconds{0});
-  const auto moved = slow.row_read + slow.row_write + 2 * slow.latency / slow.parallelism;
-  return static_cast<double>(cached.count()) / std::max(1.0, static_cast<double>(moved.count()));
+/// As `share_by_need` has it, of rows in the tier beside the fastest.
+double RowTables::lookup_in_misses(std::size_t row_bytes) const noexcept {
+  const Device &fast = *devices_.front(), &slow = *devices_[std::min<std::size_t>(1, devices_.size() - 1)];
+  const auto none = std::chrono::nanoseconds{0};
+  const auto cached = machine_.row_lookup + (updates_ ? machine_.row_update : none) +
+                      (lookahead_ > 0 ? machine_.row_announce : none);
+  const auto way = [&](double rate, std::chrono::nanoseconds each) {
+    return std::max(static_cast<double>(row_bytes) / rate * ns,
+                    static_cast<double>(slow.latency.count()) / slow.parallelism) +
+           static_cast<double>(each.count());
+  };
+  const double moved = way(std::min(slow.mover_read, fast.mover_write), slow.row_read) +
+                       (updates_ ? way(std::min(slow.mover_write, fast.mover_read), slow.row_write) : 0);
+  return static_cast<double>(cached.count()) / moved;
+}
+
+void RowTables::work(double taken, std::uint64_t now) noexcept {
+  counts_.working += taken;
+  counts_.crowded += static_cast<double>(busy(now, now + whole_ns(taken)));
 }
 
 std::uint64_t RowTables::use(const trace::RowAccess& access, std::uint64_t now) {
@@ -179,7 +196,7 @@ std::uint64_t RowTables::gather(Table& table, std::uint64_t now) {
   prefetch(table, now);
   const auto looking_up =
       of_rows(ids.size(), machine_.row_lookup) + of_rows(announced, machine_.row_announce);
-  counts_.working += looking_up;
+  work(looking_up, now);
   const auto taken = whole_ns(looking_up) + carried_out(table, table.rows->gather(batch, ids), now);
   prefetch(table, now + taken);
   return taken;
@@ -190,7 +207,7 @@ std::uint64_t RowTables::update(Table& table, const trace::RowAccess& access, st
   for (const auto row : trace_.rows_of(access)) ids_.push_back(static_cast<RowId>(row));
   const auto moves = table.rows->update(ids_);
   const auto updating = of_rows(moves.updated_rows, machine_.row_update);
-  counts_.working += updating;
+  work(updating, now);
   const auto taken = whole_ns(updating) + carried_out(table, moves, now);
   prefetch(table, now + taken);
   return taken;

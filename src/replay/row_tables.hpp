@@ -28,6 +28,7 @@ class RowTables {
     std::uint64_t asked = 0;
     RowMoves moves;
     double waiting = 0, working = 0, moving = 0;
+    double crowded = 0;  ///< of what was worked, while the thread was at work, too
   };
 
   /// Takes the tables' memory of the manager's tiers.
@@ -58,9 +59,10 @@ class RowTables {
     BatchNumber all = 0;                      ///< that there will be
   };
 
+  void work(double taken, std::uint64_t now) noexcept;
   void read_trace(const trace::Trace& trace, const std::vector<trace::Table>& tables);
   void share(const std::vector<trace::Table>& tables, const Options& options, Bytes memory, Manager& manager);
-  [[nodiscard]] double lookup_in_misses() const noexcept;
+  [[nodiscard]] double lookup_in_misses(std::size_t row_bytes) const noexcept;
   [[nodiscard]] double moving_ns(const Table& table, const RowMoves& moves) const noexcept;
   [[nodiscard]] double in_place_ns(const Table& table) const noexcept;
   std::uint64_t gather(Table& table, std::uint64_t now);
@@ -74,6 +76,7 @@ class RowTables {
   const Machine& machine_;
   std::vector<const Device*> devices_;
   unsigned lookahead_;
+  bool updates_ = false;  // the trace has some
   std::vector<Table> tables_;
   std::unordered_map<trace::NameIndex, std::size_t> by_name_;
   std::vector<RowMoves> by_tier_;

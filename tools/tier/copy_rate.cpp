@@ -92,7 +92,7 @@ double copy_rate(const Way& way, By by) {
 
 double seconds_of_one(const Way& way) {
   CopyEngine engine{{.yields = false}};
-  std::vector<std::uint64_t> goes_over(4 << 20, 1);  // 32 MiB: what was copied before is in no cache
+  std::vector<std::uint64_t> goes_over(4 << 20, 1);  // 32 MiB, as kernels go over much between copies
   auto pieces = pieces_of(way);
   std::vector<double> seconds;
   for (auto& piece : pieces) {

@@ -45,11 +45,13 @@ class Rows {
   /// ns of some batches.
   struct Taken {
     std::vector<double> prefetch, gather, update;
+    double distinct = 0;  ///< rows of a batch, each once, on average: so many are announced and updated
   };
   Taken take(bool prefetches, bool updates) {
     Taken taken;
     for (int run = 0; run < runs; ++run) {
       draw();
+      taken.distinct += static_cast<double>(distinct()) / runs;
       if (prefetches) taken.prefetch.push_back(time([&] { fetch(); }));
       taken.gather.push_back(time([&] { gather(); }));
       if (updates) taken.update.push_back(time([&] { update(); }));
@@ -57,32 +59,29 @@ class Rows {
     return taken;
   }
 
-  /// Of a batch, on average.
+  /// What fetching a batch takes beyond fetching one whose rows are there, on average.
   struct Moved {
-    double longer = 0;             ///< ns of its prefetch, beyond that of one whose rows are there
+    double longer = 0;             ///< ns
     double read = 0, written = 0;  ///< rows
   };
-  /// In turns with batches of which all rows are there, but in no cache of the CPU's.
+  /// In turns with batches of some time ago, whose rows are still there.
   Moved move(bool updates) {
     std::deque<std::vector<RowId>> there;
-    const auto ago = std::clamp<std::size_t>(table_.slots() / batch / 2, 1, 32);
+    // Between two uses of a batch come the new one and the old one of each turn.
+    const auto ago = std::clamp<std::size_t>((table_.slots() / batch - 1) / 2, 1, 32);
     Moved moved;
     for (int run = -static_cast<int>(ago); run < runs; ++run) {
-      if (run == 0) table_.reset_statistics();
       draw(Skew::None);
       there.push_back(ids_);
-      const auto new_rows = time([&] { fetch(); });
+      add_fetch(run < 0 ? 0 : 1.0 / runs, moved);
       gather();
       if (updates) update();
       if (run < 0) continue;
       ids_ = std::move(there.front());
       there.pop_front();
-      moved.longer += (new_rows - time([&] { fetch(); })) / runs;
+      add_fetch(-1.0 / runs, moved);
       gather();
     }
-    const auto counts = table_.statistics();
-    moved.read = static_cast<double>(counts.missed_rows + counts.prefetched_rows) / runs;
-    moved.written = static_cast<double>(counts.written_rows) / runs;
     return moved;
   }
 
@@ -117,6 +116,21 @@ class Rows {
   void fetch() {
     table_.prefetch(ids_);
     table_.settle();
+  }
+  void add_fetch(double weight, Moved& sum) {
+    const auto before = table_.statistics();
+    sum.longer += weight * time([&] { fetch(); });
+    const auto after = table_.statistics();
+    const auto add = [&](double& to, std::uint64_t from, std::uint64_t now) {
+      to += weight * static_cast<double>(now - from);
+    };
+    add(sum.read, before.missed_rows + before.prefetched_rows, after.missed_rows + after.prefetched_rows);
+    add(sum.written, before.written_rows, after.written_rows);
+  }
+  [[nodiscard]] std::size_t distinct() const {
+    auto sorted = ids_;
+    std::ranges::sort(sorted);
+    return static_cast<std::size_t>(std::ranges::unique(sorted).begin() - sorted.begin());
   }
   void gather() { table_.gather(ids_, out_); }
   void update() { table_.update(ids_, out_, Add{}); }
@@ -165,11 +179,12 @@ void measure_rows(const std::shared_ptr<Manager>& manager, Computation& kernels,
       Rows cached{context, all, all - 1, tier};
       const auto alone = cached.take(false, true), announced = cached.take(true, false);
       machine.row_lookup = whole_ns((median(alone.gather) - median(whole.gather)) / batch);
-      machine.row_update = whole_ns((median(alone.update) - median(whole.update)) / batch);
+      machine.row_update = whole_ns((median(alone.update) - median(whole.update)) / alone.distinct);
       machine.row_announce =
-          whole_ns((median(announced.prefetch) + median(announced.gather) - median(alone.gather)) / batch);
+          whole_ns((median(announced.prefetch) + median(announced.gather) - median(alone.gather)) /
+                   announced.distinct);
     }
-    Rows some{context, all, all / 8, tier};
+    Rows some{context, all, all / 4, tier};
     const auto clean = move_beside(kernels, some, false), dirty = move_beside(kernels, some, true);
     const auto moved =
         device.addressable ? row_bytes : std::max(row_bytes, manager->tier(tier).model().granularity.count);
@@ -177,7 +192,7 @@ void measure_rows(const std::shared_ptr<Manager>& manager, Computation& kernels,
       return std::max(static_cast<double>(moved) / rate * ns,
                       static_cast<double>(device.latency.count()) / device.parallelism);
     };
-    const auto read = clean.longer / clean.read;
+    const auto read = clean.read > 0 ? clean.longer / clean.read : 0;
     device.row_read = whole_ns(read - bytes_ns(device.mover_read));
     if (dirty.written > 0)
       device.row_write =

@@ -36,7 +36,7 @@ void probe(const Arguments& arguments) {
                d.latency.count());
   fmt::print(
       "{} cores, {:.0f} GFLOP/s; a kernel loses {:.0f} % of its speed while a mover copies; a copy that "
-      "is waited for has more threads after {} us\n",
+      "is waited for takes {} us to begin\n",
       machine.cores, machine.operations / 1e9, 100 * machine.lost_to_mover,
       std::chrono::round<std::chrono::microseconds>(machine.copy_start).count());
   fmt::print("a row of a table: {} ns to be found in a cache, {} to be updated there, {} to be announced",

@@ -60,9 +60,10 @@ struct Machine {
   std::string source;
   unsigned cores = 1;
   double operations = 0;  ///< of floating point, in single precision, all cores
-  /// Share of a kernel's speed that is lost while a mover copies.
+  /// Share of the speed of kernels, and of work on rows, that is lost while a mover copies.
   double lost_to_mover = 0;
-  /// Until more threads than one take part in a copy between memories that is waited for.
+  /// What a copy between memories that is waited for takes beyond its bytes' time at `copy_read` and `copy_write`, since
+  /// threads have to come first; together it is at most what a mover takes.
   std::chrono::nanoseconds copy_start{0};
   // What a table with a cache takes for a row beyond what a table that is whole does. Our choices, as `row_read` is, for who
   // has not measured.

@@ -230,6 +230,14 @@ def check_prefetch_budget():
     assert found[0]["fast_share"] > found[1]["fast_share"], found
 
 
+def check_short():
+    """One iteration unless told otherwise, and no test."""
+    for more, iterations in ([], 1), (["--iterations", "2"], 2):
+        done = run("resnet32", "--batch", "8", "--run", "plain", "--short", *more, "--json", "-")
+        (found,) = json.loads(done.stdout)["runs"]
+        assert found["iterations"] == iterations and not found["test_loss"], found
+
+
 def check_record_only():
     """Of a network of half a terabyte, and where the file cannot be written."""
     with tempfile.TemporaryDirectory() as folder:
@@ -271,6 +279,7 @@ check_ended(signal.SIGKILL, -signal.SIGKILL)
 check_json_alone()
 check_sweep()
 check_prefetch_budget()
+check_short()
 check_record_only()
 check_seed()
 assert "vgg416" in run("--help").stdout

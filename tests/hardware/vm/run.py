@@ -188,7 +188,7 @@ def must_pass(outcome, what):
     status, output = outcome
     if status != 0:
         said = failed_blocks(output) or ["\n" + "".join(output.splitlines(keepends=True)[-20:])]
-        raise Failed(f"{what} have ended with {status}" + "".join(said).rstrip())
+        raise Failed(f"{what} have ended with {status}\n" + "\n".join(f"{'=' * 79}{block.rstrip()}" for block in said))
     if not re.search(r"test cases: +[1-9]", output):
         raise Failed(f"{what} are none")
 
@@ -341,7 +341,7 @@ def run_machine(machine, arguments, cache, jobs):
         except (Failed, guest.GuestError, OSError, subprocess.CalledProcessError) as e:
             found = f"failed: {e}"
     outcome = f"machine {machine.name} ({machine.title}), {time.monotonic() - begin:.0f} s: {found}"
-    say(outcome)
+    say(outcome.splitlines()[0])
     return outcome
 
 
@@ -398,7 +398,7 @@ def main():
         print("\n".join(outcome.splitlines()[0] for outcome in found))
     failed = [outcome for outcome in found if ": failed: " in outcome.splitlines()[0]]
     if failed:
-        print("", *failed, sep="\n")  # all of it once more, where scripts/summary.py looks for it
+        print("", *failed, "=" * 79, sep="\n")  # reasons, where scripts/summary.py finds them
         return 1
     return skipped() if any(": skipped: " in outcome for outcome in found) else 0
 
