@@ -18,6 +18,9 @@ constexpr std::size_t device_chunk = 4 << 20;
 // One prepares a batch while the other's is in flight. A guess.
 constexpr std::size_t device_threads = 2;
 
+// Of what has no bytes: so much of a copy that a waiter overtakes, or that ends with the program's next kernel.
+constexpr std::size_t simulated_piece = 4 << 20;
+
 constexpr std::align_val_t staging_alignment{64 << 10};  // no device asks for more
 
 std::size_t piece_limit(Path path) noexcept {

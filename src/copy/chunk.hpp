@@ -28,9 +28,6 @@ enum class Path : std::uint8_t {
 /// Whether moving it keeps a core busy all the time: where pages may have to come from a disk it need not.
 [[nodiscard]] bool is_in_memory(const CopyTask& task) noexcept;
 
-/// Of what has no bytes: so much of a copy that a waiter overtakes, or that ends with the program's next kernel.
-inline constexpr std::size_t simulated_piece = 4 << 20;
-
 /// The threads beyond which moving the rest of a task gets no faster.
 [[nodiscard]] std::size_t useful_threads(const CopyTask& task, std::uint64_t rest) noexcept;
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "copy/chunk.hpp"
-
 namespace tier::replay {
 namespace {
 
@@ -133,9 +131,8 @@ std::uint64_t Costs::copy_ns(TierIndex from, TierIndex to, std::uint64_t bytes,
   };
   const double alone = all_ns(source.mover_read, target.mover_write);
   double taken = carrier == Carrier::Mover ? alone : all_ns(source.copy_read, target.copy_write);
-  // A copy comes in pieces and begins once: with the last, which is smaller.
-  const bool begins = carrier != Carrier::Mover && bytes < tier::detail::simulated_piece;
-  if (begins && source.addressable && target.addressable)
+  // Copies come in pieces of 4 MiB, of which none says that it is the first: of larger ones this is up to a seventh too much.
+  if (carrier != Carrier::Mover && source.addressable && target.addressable)
     taken = std::max(taken, std::min(alone, taken + static_cast<double>(machine_.copy_start.count())));
   const auto latency =
       static_cast<double>((source.latency + target.latency).count());  // behind the bytes of large ones
