@@ -92,11 +92,11 @@ TEST_CASE("a copy takes both latencies at least; a mover has rates of its own") 
   CHECK(c.copy_ns(0, 1, 1'000'000, Carrier::Mover) == 2'000'000);
 }
 
-TEST_CASE("a copy between memories that is waited for begins with one thread") {
+TEST_CASE("a copy between memories that is waited for takes time to begin, and no more than a mover") {
   Case c;
   c.machine.copy_start = std::chrono::microseconds{100};
   CHECK(c.copy_ns(0, 1, 1'000'000) == 1'100'000);
-  CHECK(c.copy_ns(0, 1, 1000) == 2000);  // over before others come
+  CHECK(c.copy_ns(0, 1, 1000) == 2000);  // as a mover
   CHECK(c.copy_ns(0, 1, 1'000'000, Carrier::Mover) == 2'000'000);
   c.machine.devices.at(1).addressable = false;
   CHECK(c.copy_ns(0, 1, 1'000'000) == 1'000'000);

@@ -68,7 +68,8 @@ class Rows {
   Moved move(bool updates) {
     std::deque<std::vector<RowId>> there;
     // Between two uses of a batch come the new one and the old one of each turn.
-    const auto ago = std::clamp<std::size_t>((table_.slots() / batch - 1) / 2, 1, 32);
+    const auto ago =
+        std::clamp<std::size_t>((std::max(table_.slots() / batch, std::uint64_t{3}) - 1) / 2, 1, 32);
     Moved moved;
     for (int run = -static_cast<int>(ago); run < runs; ++run) {
       draw(Skew::None);

@@ -37,7 +37,8 @@ struct TIER_EXPORT MissRatioCurve {
 /// \param lookup  what it costs to have a row in a cache, to find, announce and update it there, in misses: a table that is
 ///              whole saves it. Near 0 where a miss is I/O; where it is a copy between memories it may be 1. Not negative
 /// \return      the budget of each table, one of its sizes; together at most `budget`, and less if more saves nothing.
-///              Misses, with what lookups cost, are above the least possible by less than one step saves, the first that was too large to take.
+///              Misses, with what lookups cost, are above the least possible by less than one step saves, the first that was
+///              too large to take.
 /// \throws      `ConfigError` if `budget` does not cover the least size of each
 /// \complexity  steps x (tables + sizes of one)
 /// \see         Fox: Discrete Optimization via Marginal Analysis. Management Science 1966; Qureshi, Patt: Utility-Based
