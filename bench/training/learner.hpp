@@ -125,11 +125,19 @@ struct Learned {
   Pair pair;    ///< steps in turns with those on plain memory
   Taken taken;  ///< by a step of ours
 };
-inline Learned learn(const training::Experiment& experiment, const training::TieredOptions& options) {
+/// \param left  cores on which ours does not compute, for what moves bytes; plain memory has them all
+inline Learned learn(const training::Experiment& experiment, const training::TieredOptions& options,
+                     int left = 0) {
+  const int all = omp_get_max_threads();
+  const auto on_all_but = [all](int cores) { omp_set_num_threads(all - cores); };
+  on_all_but(left);  // kernels are made for as many threads as there are then
   TieredLearner ours{experiment, options};
+  on_all_but(0);
   training::PlainMemory plain;
   Learner theirs{experiment, plain, 0};
-  const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats);
+  const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats,
+                              [&](Side side) { on_all_but(side == Side::Ours ? left : 0); });
+  on_all_but(0);
   return {pair, ours.taken()};
 }
 
