@@ -460,7 +460,7 @@ TEST_CASE("mappings stay few, whatever is allocated and moves") {
     std::size_t most = 0;
     {
       const test::Movers movers{memory, seed};
-      for (int i = 0; i < 100'000; ++i) live.push_back(allocate());
+      for (int i = 0; i < (test::sanitized ? 30'000 : 100'000); ++i) live.push_back(allocate());
       for (std::uint64_t i = 0; i < test::steps(20'000); ++i) {
         auto& one = live[random() % live.size()];
         if (random() % 8 == 0) {

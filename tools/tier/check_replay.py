@@ -436,7 +436,7 @@ def check_plot(folder):
 def check_probe(folder):
     step, file = folder / "step.trace", folder / "this.json"
     write_step(step)
-    spec = f"dram:64MiB;emulated:cxl:64MiB;file:{folder}:64MiB"
+    spec = f"dram:32MiB;emulated:cxl:32MiB;file:{folder}:32MiB"
     text = works("probe", "--tiers", spec, "-o", file, "--name", "here")
     machine = json.loads(file.read_text())
     assert machine["name"] == "here" and "GFLOP/s" in text, (machine, text)

@@ -25,9 +25,9 @@ namespace {
 
 Options small_options() {
   Options options;
-  options.samples = 600;  // enough to move several times what is fast
+  options.samples = 300;  // enough to move several times what is fast
   options.tables = 3;
-  options.rows = {8000, 4000, 2000};
+  options.rows = {4000, 2000, 1000};
   options.dim = 32;  // a slot map of 4 bytes a row leaves room in a tenth
   options.batch = 64;
   options.threads = 2;
@@ -114,7 +114,7 @@ std::filesystem::path beginning_of(const std::filesystem::path& file, std::size_
 TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, under every policy") {
   const TemporaryFolder folder;
   auto options = small_options();
-  const auto fast = tier::Bytes{14'000 * 33 * sizeof(float) / 10};
+  const auto fast = tier::Bytes{7'000 * 33 * sizeof(float) / 10};
   for (const auto* optimizer : {"adagrad", "sgd"}) {
     options.optimizer = optimizer;
     const auto expected = make("plain", options);
@@ -329,7 +329,7 @@ TEST_CASE("a number of slots is taken instead of a size") {
   const auto few = make("tiered", options);
   CHECK(few.checksum == plain.checksum);
   CHECK(few.traffic.fast_share < 1);
-  options.slots = 8000;  // as many as the longest table has rows
+  options.slots = 4000;  // as many as the longest table has rows
   const auto all = make("tiered", options);
   CHECK(all.checksum == plain.checksum);
   CHECK(all.traffic.fast_share == 1);

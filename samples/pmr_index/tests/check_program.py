@@ -16,7 +16,7 @@ from pathlib import Path
 INDEX, *OTHERS = sys.argv[1:]
 SKIPPED = 77
 SMALL = ["--documents", "12000", "--queries", "400"]
-SMALLER = ["--fast", "20%", "--documents", "2000", "--queries", "100"]  # where a fault takes long
+SMALLER = ["--fast", "40%", "--documents", "800", "--queries", "100"]  # where a fault takes long
 ALONE = ["--fast", "4MiB", *SMALL]  # what a run alone has to be told
 RUNS = ["std", "scopes", "no_scopes", "os_paging"]
 LEFT_OUT = "os_paging is left out: "  # and why no control group can be made, as the program found when it tried
