@@ -26,12 +26,15 @@ namespace {
 // 12.4 / 11.5; AVX2 10.0 / 11.1 / 11.4 / 11.6 / 11.2; AVX-512 to the first 11.3, past the second 5.6, less than memcpy's 6.6:
 // what passes the second waits in buffers of the first, of which there are few and non-temporal stores need them too.
 constexpr std::size_t ahead = 2048;
-enum class Prefetch { PastSecondLevel = _MM_HINT_NTA, ToSecondLevel = _MM_HINT_T1 };
+enum class Prefetch { PastSecondLevel, ToSecondLevel };
 
 template <Prefetch where>
 void prefetch_unit(const std::byte* src) noexcept {
   for (std::size_t line = 0; line < StreamKernel::unit; line += 64)
-    _mm_prefetch(src + ahead + line, static_cast<_mm_hint>(where));
+    if constexpr (where == Prefetch::ToSecondLevel)
+      _mm_prefetch(src + ahead + line, _MM_HINT_T1);
+    else
+      _mm_prefetch(src + ahead + line, _MM_HINT_NTA);
 }
 
 template <Prefetch where>
