@@ -125,19 +125,29 @@ struct Learned {
   Pair pair;    ///< steps in turns with those on plain memory
   Taken taken;  ///< by a step of ours
 };
-/// \param left  cores on which ours does not compute, for what moves bytes; plain memory has them all
-inline Learned learn(const training::Experiment& experiment, const training::TieredOptions& options,
-                     int left = 0) {
-  const int all = omp_get_max_threads();
-  const auto on_all_but = [all](int cores) { omp_set_num_threads(all - cores); };
-  on_all_but(left);  // kernels are made for as many threads as there are then
+inline Learned learn(const training::Experiment& experiment, const training::TieredOptions& options) {
   TieredLearner ours{experiment, options};
-  on_all_but(0);
   training::PlainMemory plain;
   Learner theirs{experiment, plain, 0};
+  const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats);
+  return {pair, ours.taken()};
+}
+
+/// Ours computes on all threads but `left`, which has them for what moves bytes; plain memory on all. oneDNN's kernels are
+/// made for a number of threads, so that each side has its own.
+inline Learned learn_beside(int left, const Workload& workload, const training::TieredOptions& options) {
+  const int all = omp_get_max_threads();
+  const auto leave = [all](int threads) { omp_set_num_threads(all - threads); };
+  leave(left);
+  const auto ours_experiment = experiment_of(workload);
+  TieredLearner ours{ours_experiment, options};
+  leave(0);
+  const auto theirs_experiment = experiment_of(workload);
+  training::PlainMemory plain;
+  Learner theirs{theirs_experiment, plain, 0};
   const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats,
-                              [&](Side side) { on_all_but(side == Side::Ours ? left : 0); });
-  on_all_but(0);
+                              [&](Side side) { leave(side == Side::Ours ? left : 0); });
+  leave(0);
   return {pair, ours.taken()};
 }
 

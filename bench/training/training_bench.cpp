@@ -23,7 +23,7 @@ namespace {
 using namespace tier::literals;
 
 /// Of each workload in ReDL's slow memory, and of all of them.
-/// \param left  cores that ours leaves to what moves bytes   \param who  computes, for a row
+/// \param left  threads of all on which ours does not compute   \param who  computes, for a row
 std::vector<Row> in_slow_memory(const std::string& id, int left, const std::string& who) {
   std::vector<Row> rows;
   const auto ours = left == 0 ? who : fmt::format(", on all cores but {}", left);
@@ -36,7 +36,7 @@ std::vector<Row> in_slow_memory(const std::string& id, int left, const std::stri
                               .unit = "s/iteration",
                               .baseline = "plain memory" + who,
                               .reach = "<= 1.096"},
-                             learn(experiment, fifth.options, left).pair, 1,
+                             learn_beside(left, workload, fifth.options).pair, 1,
                              [](const Row& r) { return r.ratio <= 1.096; }));
     product *= rows.back().ratio;
   }
@@ -53,14 +53,15 @@ std::vector<Row> in_slow_memory(const std::string& id, int left, const std::stri
   return rows;
 }
 
-/// Of more than a few cores one is better left to the mover: kernels wait for their slowest thread, so that a thread which
-/// shares its core slows all of them.
-std::vector<Row> on_all_cores() {
-  const int left = detail::usable_cpus() > detail::few_cpus ? 1 : 0;
-  return in_slow_memory("train.20pct", left, "");
+/// As many threads as there are CPUs, or on ours, of more than a few, one less: kernels wait for their slowest thread, so
+/// that one which shares its CPU with a mover slows all of them.
+std::vector<Row> in_redls_memory() {
+  const int cores = omp_get_num_procs();
+  const bool is_worth_it = cores > static_cast<int>(detail::few_cpus) && omp_get_max_threads() == cores;
+  return in_slow_memory("train.20pct", is_worth_it ? 1 : 0, "");
 }
 
-/// A core is left to what moves bytes, on both sides: what all cores computing lose to copies.
+/// A core is left to what moves bytes, on both sides: of a few cores, what all of them computing lose to copies.
 std::vector<Row> beside_a_free_core() {
   const int cores = omp_get_num_procs();
   if (cores < 2) {
@@ -145,7 +146,7 @@ std::vector<Row> recorded() {
                     pair, 1, [](const Row& r) { return r.ratio <= 1.02; })};
 }
 
-const bool registered = add_rows("train.20pct", on_all_cores) &&
+const bool registered = add_rows("train.20pct", in_redls_memory) &&
                         add_rows("train.free_core", beside_a_free_core) &&
                         add_rows("train.20pct.file", in_a_file) && add_rows("fits.training", all_fast) &&
                         add_rows("record.training", recorded);

@@ -8,8 +8,8 @@
 
 namespace tier::detail {
 
-/// Of so many at most, a mover takes more than a copy costs with all of them, and a program cannot leave it one. A guess: two
-/// and 16 were measured (src/manager/README.md).
+/// Of so many at most, a mover takes more than a copy costs with all of them, and so does leaving it one. A guess: two and 16
+/// were measured (src/manager/README.md).
 inline constexpr unsigned few_cpus = 4;
 
 /// Those that the calling thread may run on: `std::thread::hardware_concurrency` counts all that are online.

@@ -25,7 +25,7 @@ struct RuntimeOptions {
   std::vector<TierSpec> tiers;        ///< 1 to `max_tiers`, in any order; the CPU can address one at least
   std::string policy = "hint_aware";  ///< a name and options, as `hint_aware:mode=LM`
   unsigned threads = 0;               ///< for copies that somebody waits for; 0: the machine's
-  /// Background threads. Of more than four CPUs a program that computes on all leaves one to each of them.
+  /// Background threads. On more than four CPUs a program had better compute on as many fewer, which is up to it.
   unsigned movers = 1;
   /// Between memories movers copy what nobody waits for only on cores that are idle, and `hint_aware` leaves it to whoever
   /// will wait for it while each core computes; false: at once, whatever else runs. None: on machines of up to four CPUs.
