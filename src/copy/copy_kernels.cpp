@@ -24,7 +24,7 @@ namespace {
 // 23 / 23 / 25.3 / 25.3; SSE2 20.5 / - / 24 / 25. To the first-level cache: 4 % slower.
 // Xeon of 2 MiB of L2 a core and 480 MiB of L3, to the second-level cache, the same distances: AVX-512 8.8 / 12.1 / 12.2 /
 // 12.4 / 11.5; AVX2 10.0 / 11.1 / 11.4 / 11.6 / 11.2; AVX-512 to the first 11.3, past the second 5.6, less than memcpy's 6.6:
-// what passes the second waits in buffers of the first, of which there are few and non-temporal stores need them too.
+// what passes the second waits, we think, in buffers of the first, which are few and which non-temporal stores need, too.
 constexpr std::size_t ahead = 2048;
 enum class Prefetch { PastSecondLevel, ToSecondLevel };
 
