@@ -137,13 +137,20 @@ void RowCache::tell_use(Window& window, RowId row, SlotId slot) noexcept {
 
 // Windows.
 
-// What may throw comes first, so that nothing does once the lock is held.
-void RowCache::begin(Window& window, std::size_t rows) {
+void RowCache::reserve(Window& window, std::size_t rows) const {
   window.pins.reserve(
       rows);  // a slot may be pinned for each row of it, if another window has pinned it in between
   window.fetches.reserve(chunk_);
   window.moves.reserve(most_moved_);
   if (layout_.block_rows == 1) window.requests.reserve(most_moved_);
+}
+
+void RowCache::reserve(Window& background, std::vector<RowId>& admitted) const {
+  reserve(background, chunk_);
+  admitted.reserve(review_stretch());
+}
+
+void RowCache::begin(Window& window) noexcept {
   window.failure = {};
   window.force = false;
   const MutexLock pass{gate_};
@@ -155,7 +162,8 @@ void RowCache::begin(Window& window, std::size_t rows) {
 }
 
 std::size_t RowCache::acquire(Window& window, std::span<const RowId> rows, std::span<std::byte*> addresses) {
-  begin(window, rows.size());
+  reserve(window, rows.size());  // what may throw comes first
+  begin(window);
   MutexLock lock{mutex_};
   if (window.purpose == Purpose::Gather) drain_log();
   std::size_t ready = 0;
@@ -380,9 +388,9 @@ void RowCache::let_go(Window& window, std::size_t kept, bool changed) noexcept {
   if (waiters_ != 0) changed_.notify_all();
 }
 
-std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool& full) {
+std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool& full) noexcept {
   window.purpose = Purpose::Prefetch;
-  begin(window, chunk_);
+  begin(window);
   rows = rows.first(std::min(rows.size(), prefetch_stretch));
   std::size_t next = 0;
   {
@@ -409,10 +417,10 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool
   return next;
 }
 
-void RowCache::promote(Window& window, std::span<const RowId> admitted) {
+void RowCache::promote(Window& window, std::span<const RowId> admitted) noexcept {
   window.purpose = Purpose::Prefetch;
   window.hold = 0;
-  begin(window, chunk_);
+  begin(window);
   {
     const MutexLock lock{mutex_};
     for (const auto row : admitted) {

@@ -163,14 +163,17 @@ class RowCache final : private RowFacts {
   [[nodiscard]] bool log_is_full() const noexcept {
     return logged_.load(std::memory_order_relaxed) == shape_.log;
   }
+  /// Reserves all that `review`, `promote` and `prefetch` need, once; they allocate nothing.
+  /// \throws  `std::bad_alloc`
+  void reserve(Window& background, std::vector<RowId>& admitted) const;
   /// Tells the policy of the uses in the log, a stretch of them for each call.
+  /// \pre                  `admitted` is reserved
   /// \param[out] admitted  the rows of these uses that it would have in slots
   /// \return               there are more
-  /// \throws               `std::bad_alloc`, before it has told any
-  bool review(std::vector<RowId>& admitted) TIER_EXCLUDES(mutex_);
+  bool review(std::vector<RowId>& admitted) noexcept TIER_EXCLUDES(mutex_);
   /// Fetches rows, as far as others leave for them.
-  /// \pre  nobody writes rows directly; `admitted` is as `review` has left it
-  void promote(Window& window, std::span<const RowId> admitted) TIER_EXCLUDES(mutex_);
+  /// \pre  nobody writes rows directly; `window` is reserved; `admitted` is as `review` has left it
+  void promote(Window& window, std::span<const RowId> admitted) noexcept TIER_EXCLUDES(mutex_);
 
   // Windows.
   /// Pins rows in order, fetching what is missing, until all are pinned, there is room for no more, or one would have
@@ -184,9 +187,11 @@ class RowCache final : private RowFacts {
   /// \param used  false: nobody has written there
   void release(Window& window, bool used = true) noexcept TIER_EXCLUDES(mutex_);
   /// Fetches rows from the first on and holds them for `window.hold`, a stretch of them for each call.
+  /// \pre              `window` is reserved
   /// \param[out] full  there was no room for the next one, or a gather or an update is taking room
   /// \return           how many are dealt with
-  std::size_t prefetch(Window& window, std::span<const RowId> rows, bool& full) TIER_EXCLUDES(mutex_);
+  std::size_t prefetch(Window& window, std::span<const RowId> rows, bool& full) noexcept
+      TIER_EXCLUDES(mutex_);
   /// Writes back every dirty row.   \throws  `TierError` of the first that failed, after trying all; in the child of a
   ///                                           fork, where nothing is written
   void flush(Window& window) TIER_EXCLUDES(mutex_);
@@ -286,7 +291,9 @@ class RowCache final : private RowFacts {
   [[nodiscard]] bool admits(RowId row) noexcept TIER_REQUIRES(mutex_);
   void tell_use(Window& window, RowId row, SlotId slot) noexcept TIER_REQUIRES(mutex_);
 
-  void begin(Window& window, std::size_t rows) TIER_EXCLUDES(mutex_);
+  void reserve(Window& window, std::size_t rows) const;
+  void begin(Window& window) noexcept TIER_EXCLUDES(mutex_);
+  [[nodiscard]] RowId review_stretch() const noexcept;
   Step place(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
   Step place_missing(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
   Step refuse(Window& window, RowId row, std::error_code error) TIER_REQUIRES(mutex_);

@@ -65,13 +65,14 @@ void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept
   }
 }
 
-bool RowCache::review(std::vector<RowId>& admitted) {
+// All of them can be fetched in one go.
+RowId RowCache::review_stretch() const noexcept { return std::min<RowId>(512, static_cast<RowId>(chunk_)); }
+
+bool RowCache::review(std::vector<RowId>& admitted) noexcept {
   // Whoever gathers or updates may wait for one hold of the lock: for a use a policy may wait for memory several times.
   constexpr RowId hold = 32, ahead = 16;
-  const auto stretch =
-      std::min<RowId>(512, static_cast<RowId>(chunk_));  // all of them can be fetched in one go
+  const auto stretch = review_stretch();
   admitted.clear();
-  admitted.reserve(stretch);
   for (RowId done = 0; done < stretch;) {
     const MutexLock lock{mutex_};
     const auto logged = logged_.load(std::memory_order_relaxed);

@@ -206,7 +206,8 @@ void RowCache::flush(Window& window) {
     throw TierError{std::make_error_code(std::errc::operation_not_permitted),
                     "a flush of table '" + name_ + "' in the child of a fork"};
   window.purpose = Purpose::Flush;
-  begin(window, most_moved_);
+  reserve(window, most_moved_);
+  begin(window);
   std::error_code failure;
   RowId failed = 0;
   for (RowId row = 0; row < layout_.rows;) {

@@ -244,11 +244,13 @@ Table::Table(std::shared_ptr<TableContext> context, TableOptions options)
       advisor_{context_->manager(), options} {
   auto plan = plan_table(context_->manager(), options);
   layout_ = plan.layout;
-  if (plan.whole)
+  if (plan.whole) {
     storage_ = std::move(plan.storage);
-  else
+  } else {
     cache_ = std::make_unique<RowCache>(context_->manager(), layout_, plan.shape, std::move(plan.storage),
                                         std::move(options.policy), name_);
+    cache_->reserve(prefetch_window_, admitted_);
+  }
   attachment_ = std::make_unique<Attachment>(*this);
   fill(options.initial);
 }
@@ -780,16 +782,11 @@ bool Table::work() noexcept {
 bool Table::promote_next() noexcept {
   const auto since = thread_time();
   const bool log_was_full = cache_->log_is_full();
-  bool more = false;
-  try {
-    more = cache_->review(admitted_);
-    pace_.admit(admitted_.size());
-    if (!admitted_.empty()) {
-      const MutexLock no_update{update_mutex_};
-      cache_->promote(prefetch_window_, admitted_);
-    }
-  } catch (const std::bad_alloc&) {  // before anything was begun
-    dropped_.fetch_add(1, std::memory_order_relaxed);
+  const bool more = cache_->review(admitted_);
+  pace_.admit(admitted_.size());
+  if (!admitted_.empty()) {
+    const MutexLock no_update{update_mutex_};
+    cache_->promote(prefetch_window_, admitted_);
   }
   context_->rest_for(pace_.rest_after(thread_time() - since));
   if (!more) pace_.end_log(log_was_full ? cache_->shape().log : 0);
@@ -800,16 +797,10 @@ bool Table::prefetch_next() noexcept {
   auto* const record = book_.begin_prefetch();
   if (record == nullptr) return false;
   bool full = false;
-  std::size_t fetched = 0;
   prefetch_window_.hold = record->number;
   // Before it looks for room: whoever makes room from now on has it look again.
   stalled_ = true;
-  try {
-    fetched = cache_->prefetch(prefetch_window_, BatchBook::unfetched(*record), full);
-  } catch (const std::bad_alloc&) {  // before anything was begun: the hint is dropped
-    dropped_.fetch_add(1, std::memory_order_relaxed);
-    full = true;
-  }
+  const auto fetched = cache_->prefetch(prefetch_window_, BatchBook::unfetched(*record), full);
   book_.end_prefetch(record, fetched);
   if (full)
     stalls_.fetch_add(1, std::memory_order_relaxed);
