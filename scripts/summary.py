@@ -61,6 +61,8 @@ def main():
         counts = Counter(found for _, found, _ in cases)
         total += counts
         print(f"{preset:8} {counts['passed']:4} passed {counts['failed']:4} failed {counts['skipped']:4} skipped")
+        if (folder / f"{preset}.left_out").exists():
+            print(f"           left to --long: {(folder / f'{preset}.left_out').read_text().strip()}")
         for name, found, parts in cases:
             if found != "passed":
                 print(f"           {found}: {name}")

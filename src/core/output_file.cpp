@@ -24,6 +24,13 @@ std::string name_beside(const std::string& path, int attempt) {
 }  // namespace
 
 OutputFile::OutputFile(const std::string& path) : path_{path}, place_{path} {
+  if (path == "-") {
+    is_file_ = false;
+    descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (descriptor_ < 0) fail("fcntl");
+    std::fflush(stdout);  // what was printed stands before
+    return;
+  }
   struct ::stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   is_file_ = !exists || S_ISREG(status.st_mode);

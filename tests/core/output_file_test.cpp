@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -88,6 +91,23 @@ TEST_CASE("a file that cannot be moved to its place in the end is given up") {
           "rename of \"" + path + "\": Is a directory");
   }
   CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("the path - is the standard output, after what was printed") {
+  const TemporaryDirectory folder;
+  const auto path = folder.path() + "/file";
+  const int before = ::dup(STDOUT_FILENO);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+  std::fflush(stdout);
+  ::dup2(file, STDOUT_FILENO);
+  std::printf("printed, ");
+  write_file("-", "written, ");
+  write_file("-", "and more");
+  ::dup2(before, STDOUT_FILENO);
+  ::close(file);
+  ::close(before);
+  CHECK(bytes_of(path) == "printed, written, and more");
+  CHECK(!std::filesystem::exists("-"));
 }
 
 TEST_CASE("a link is written through, and a device is written into") {

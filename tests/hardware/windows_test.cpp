@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
+#include <tier/memory/discovery.hpp>
 #include <tier/pmr/migrating_resource.hpp>
 #include <tier/runtime/runtime.hpp>
 
@@ -62,6 +63,15 @@ TEST_CASE(
   for (const auto& slow : test::slower_tiers(64_MiB))
     CHECK(check_windows_over(tiers::dram(2_MiB), slow).window_faults >= lists - 2);
   check_windows_over(tiers::role("hbm", 2_MiB), tiers::dram(64_MiB));
+}
+
+TEST_CASE("windows are full over the memory of a CXL expander") {
+  if (!test::given()) return test::lacks_description();
+  if (!test::has_windows()) return;
+  const auto machine = discover();
+  if (std::ranges::none_of(machine.nodes, [](const auto& node) { return node.kind == NodeKind::Cxl; }))
+    return test::not_given("CXL expander");
+  CHECK(check_windows_over(tiers::dram(2_MiB), tiers::role("cxl", 64_MiB)).window_faults >= lists - 2);
 }
 
 }  // namespace tier

@@ -110,6 +110,7 @@ def check_replay(folder):
     check_refused("no room for", "replay", step, "--tiers", "dram:2MiB")
     check_refused("No such file", "replay", folder / "none", "--tiers", TIERS)
     check_whole(out, "replay", step, "--tiers", TIERS, "--json")
+    assert json.loads(works("replay", step, "--tiers", TIERS, "--json", "-"))["runs"], "no table before it"
 
 
 def check_any_devices(step, out):
@@ -352,6 +353,8 @@ def check_progress(folder):
         if what == "hint_aware":  # which takes longer than until the next is due
             assert what.encode() in bars, shown
     assert "\x1b" not in works(*replay)
+    stages = re.findall(rb"\r([\w:]+) +\[=* *\] +\d+ %\x1b\[K", on_terminal("probe", "--tiers", "dram:32MiB"))
+    assert stages and {*stages} <= {b"filling", b"dram", b"cores", b"rows"}, stages
 
 
 def check_plan(folder):
@@ -400,6 +403,8 @@ def check_plan(folder):
     huge.write_text(f"H tmtrace=1\nT 1 {2**63 - 1} p w\nK op f 0 R 1 W - U -\n")
     check_refused("alive at once is not replayed", "plan", huge, "--tiers", "dram;optane")
     check_whole(table, "plan", step, "--tiers", "dram;optane", "--points", 2, "--csv")
+    works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", table)
+    assert works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", "-") == table.read_text()
 
 
 def check_plot(folder):
@@ -454,6 +459,9 @@ def check_probe(folder):
     check_refused("too small to measure", "probe", "--tiers", "dram:1MiB")
     check_refused("that the CPU can reach", "probe", "--tiers", f"file:{folder}:64MiB")
     check_whole(file, "probe", "--tiers", "dram:32MiB", "-o")
+    # Before anything is measured; the tier is too small for that.
+    check_refused("No such file or directory", "probe", "--tiers", "dram:1MiB", "-o", folder / "none" / "this.json")
+    assert json.loads(works("probe", "--tiers", "dram:32MiB", "-o", "-"))["name"] == "this"
 
 
 for check in (check_replay, check_rows, check_same_bytes, check_slow_recording, check_machine_files, check_limits, check_plan,

@@ -89,6 +89,14 @@ def check_convert(folder):
         ended = run("convert", packed, folder / "packed.zst")
         assert ended.returncode == 1 and "libzstd-dev" in ended.stderr, ended
         assert not (folder / "packed.zst").exists()
+    ended = run("convert", packed, "-", cwd=folder)  # to the standard output, even into the middle of a file
+    assert ended.returncode == 0 and ended.stdout == EXAMPLE and not (folder / "-").exists(), ended
+    with (folder / "log").open("w+") as log:
+        log.write("before\n")
+        log.flush()
+        subprocess.run([TOOL, "trace", "convert", str(packed), "-"], stdout=log, check=True)
+        log.seek(0)
+        assert log.read() == "before\n" + EXAMPLE, log
     ended = run("convert", packed, packed)  # onto itself, and back
     assert ended.returncode == 0, ended
     assert run("convert", packed, back).returncode == 0

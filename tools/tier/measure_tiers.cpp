@@ -171,7 +171,8 @@ void keep_order(replay::Device& device, const replay::Device& faster) {
 
 }  // namespace
 
-replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::string& name) {
+replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::string& name,
+                        const std::function<void(const std::string& what, double share)>& told) {
   std::ranges::stable_sort(tiers, is_faster, [](const auto& t) { return t->model(); });
   if (tiers.empty() || !tiers.front()->model().addressable)
     throw ConfigError{"one of the tiers must be one that the CPU can reach, such as dram:1GiB"};
@@ -182,9 +183,12 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
   machine.source = "tier probe, the best of " + std::to_string(runs) + " runs each";
   machine.cores = arena.threads();
   Tier& fastest = *tiers.front();
+  const auto measurements = static_cast<double>(tiers.size() + 3);  // filling, each tier, cores, rows
+  told("filling", 0);
   for (auto& tier : tiers) reserve(*tier, 2 * measured_bytes(*tier));
   fill(tiers);
   for (auto& tier : tiers) {
+    told(std::string{tier->name()}, static_cast<double>(1 + machine.devices.size()) / measurements);
     replay::Device d;
     d.name = tier->name();
     d.source = tier->description();
@@ -204,6 +208,7 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
     if (!machine.devices.empty()) keep_order(d, machine.devices.back());
     machine.devices.push_back(std::move(d));
   }
+  told("cores", 1 - 2 / measurements);
   machine.operations = Computation{arena, Over::Little}.operations();
   const double alone = kernels.seconds();
   const auto both = std::min(measured_bytes(*tiers.back()), measured_bytes(fastest));
@@ -211,6 +216,7 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
                                       [&] { return kernels.seconds(); });
   machine.lost_to_mover = std::clamp(1 - alone / beside, 0.0, 0.99);
   machine.copy_start = copy_start_of(tiers, machine);
+  told("rows", 1 - 1 / measurements);
   measure_rows(Manager::make(std::move(tiers), make_policy("first_touch"), {}), kernels, machine);
   return machine;
 }

@@ -4,6 +4,7 @@
 #include <tier/memory/tier.hpp>
 #include <tier/replay/machine.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +15,9 @@ namespace tier::tool {
 /// and the cores: operations a second, and what a mover takes from them; each as the best of some runs. Then what rows of
 /// tables cost.
 /// \param tiers  that nobody else uses; names of devices are theirs
+/// \param told   called before each measurement with what it is of and the share of all that is done
 /// \throws       `TierError` naming a tier that cannot be read or written; `ConfigError` for one that is too small
-[[nodiscard]] replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::string& name);
+[[nodiscard]] replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::string& name,
+                                      const std::function<void(const std::string& what, double share)>& told);
 
 }  // namespace tier::tool

@@ -109,7 +109,7 @@ class Planner {
     if (!arguments_.svg.empty()) require_gnuplot(arguments_.svg);
     for (const auto& policy : arguments_.policies) plans_.push_back(plan(policy));
     progress_.clear();
-    print();
+    if (arguments_.csv != "-") print();
     warn_of_missing_rows(trace_);
     warn_of_slow_recording(trace_);
     if (!arguments_.csv.empty()) write_csv();
@@ -292,7 +292,8 @@ void add_plan(CLI::App& app) {
       ->check(CLI::Range(2U, 200U))
       ->capture_default_str();
   command->add_option("--price", arguments->prices, "Of a GB, as dram=16.61; for the cheapest configuration");
-  command->add_option("--csv", arguments->csv, "The curves, to this file")->type_name("FILE");
+  command->add_option("--csv", arguments->csv, "The curves, to this file; - is stdout, without the tables")
+      ->type_name("FILE");
   command->add_option("--svg", arguments->svg, "The curves, drawn by gnuplot, to this file")
       ->type_name("FILE");
   command->footer(

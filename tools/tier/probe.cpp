@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "probe.hpp"
 
-#include <tier/core/error.hpp>
+#include <tier/core/output_file.hpp>
 #include <tier/memory/spec.hpp>
 #include <tier/memory/tiers.hpp>
 #include <tier/replay/machine_file.hpp>
@@ -11,10 +11,12 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "measure_tiers.hpp"
+#include "progress.hpp"
 
 namespace tier::tool {
 namespace {
@@ -23,11 +25,7 @@ struct Arguments {
   std::string tiers, out, name = "this";
 };
 
-void probe(const Arguments& arguments) {
-  std::vector<std::unique_ptr<Tier>> tiers;
-  for (const auto& spec : parse_tiers(arguments.tiers)) tiers.push_back(make_tier(spec));
-  const auto machine = measure(std::move(tiers), arguments.name);
-  machine.check();
+void print(const replay::Machine& machine) {
   fmt::print("{:<18}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "GB/s", "loads", "stores", "copied from",
              "to", "by a mover", "to", "latency ns");
   for (const auto& d : machine.devices)
@@ -45,7 +43,22 @@ void probe(const Arguments& arguments) {
     if (&d != &machine.devices.front())
       fmt::print("; {} ns from {}, {} ns back", d.row_read.count(), d.name, d.row_write.count());
   fmt::print("\n");
-  if (!arguments.out.empty()) write_machine(machine, arguments.out);
+}
+
+void probe(const Arguments& arguments) {
+  std::optional<OutputFile> out;  // what cannot be written is said before anything is measured
+  if (!arguments.out.empty()) out.emplace(arguments.out);
+  std::vector<std::unique_ptr<Tier>> tiers;
+  for (const auto& spec : parse_tiers(arguments.tiers)) tiers.push_back(make_tier(spec));
+  Progress progress;
+  const auto machine = measure(std::move(tiers), arguments.name,
+                               [&](const std::string& what, double share) { progress.show(what, share); });
+  machine.check();
+  progress.clear();
+  if (arguments.out != "-") print(machine);
+  if (!out) return;
+  out->write(to_json(machine) + '\n');
+  out->finish();
 }
 
 }  // namespace
@@ -58,7 +71,9 @@ void add_probe(CLI::App& app) {
                    "A spec, as dram:1GiB;file:/var/tmp:4GiB. With 1 GiB of each no cache holds what is "
                    "measured; 32 MiB are the least")
       ->required();
-  command->add_option("-o,--output", arguments->out, "Write the machine to FILE, for --machine")
+  command
+      ->add_option("-o,--output", arguments->out,
+                   "Write the machine to FILE, for --machine; - is stdout, without the table")
       ->type_name("FILE");
   command->add_option("--name", arguments->name, "Of the machine")->capture_default_str();
   command->footer(

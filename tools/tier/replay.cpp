@@ -264,8 +264,10 @@ void replay_all(const Arguments& arguments) {
     belady = seconds_of_belady(runs, replayer);
   }
   progress.clear();
-  fmt::print("{} on machine {}, per iteration\n\n", arguments.in.path, replayer.machine().name);
-  print(runs, belady);
+  if (arguments.json != "-") {
+    fmt::print("{} on machine {}, per iteration\n\n", arguments.in.path, replayer.machine().name);
+    print(runs, belady);
+  }
   if (!is_two_level(arguments.mode)) warn_of_missing_rows(replayer.trace());
   warn_of_slow_recording(replayer.trace());
   if (!arguments.json.empty()) write(runs, belady, arguments.json);
@@ -309,7 +311,8 @@ void add_replay(CLI::App& app) {
       ->add_option("--tables", arguments->tables,
                    "Fast memory for all tables [what other objects leave at the peak]")
       ->type_name("SIZE");
-  command->add_option("--json", arguments->json, "Also as JSON, to this file")->type_name("FILE");
+  command->add_option("--json", arguments->json, "Also as JSON, to this file; - is stdout, without the table")
+      ->type_name("FILE");
   command->footer(
       "Examples:\n"
       "  tier replay step.trace --tiers \"dram:180GB;optane:1300GB\" --mode LM\n"

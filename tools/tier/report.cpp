@@ -54,7 +54,9 @@ void add_report(CLI::App& app) {
       "A trace as a page: what was in which tier, what moved and why, who waited, which hints came late");
   add_trace_input(*command, arguments->in, "TRACE");
   auto* const output = command->add_option_group("output", "At least one of these");
-  output->add_option("-o,--output", arguments->page, "Write a page for a browser, which needs nothing else")
+  output
+      ->add_option("-o,--output", arguments->page,
+                   "Write a page for a browser, which needs nothing else; - is stdout")
       ->type_name("FILE");
   output
       ->add_option("--perfetto", arguments->perfetto,

@@ -74,7 +74,7 @@ void add_convert(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
       ->add_option(
           "OUT", arguments->out,
           "Where to: packed by gzip or zstd if the name ends in .gz or .zst, binary if it ends in .tt before "
-          "that. Written as a whole or not at all")
+          "that. Written as a whole or not at all; - is stdout")
       ->required()
       ->type_name("FILE");
   const std::map<std::string, trace::Form> forms{{"text", trace::Form::Text},

@@ -10,7 +10,7 @@ namespace tier {
 
 /// Writes beside a path, in a file without a name where the system has such, so that not even a signal leaves anything;
 /// `finish` moves it there. What was there before stays until then. Into what is no file at that path, a pipe or a device, it
-/// writes directly.
+/// writes directly, and so into the standard output, which the path - is.
 /// \threadsafety  Confined to one thread.
 class TIER_EXPORT OutputFile {
  public:

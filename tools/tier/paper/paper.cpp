@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -96,13 +97,12 @@ bool draw(const Report& report, const std::filesystem::path& folder) {
   return true;
 }
 
-void draw_all(const std::vector<Report>& reports, const std::filesystem::path& folder) {
+/// \return  they are there
+bool draw_all(const std::vector<Report>& reports, const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw TierError{error, "making the folder " + folder.string()};
-  for (const auto& report : reports)
-    if (!draw(report, folder)) return;
-  fmt::print("The figures are in {}\n", folder.string());
+  return std::ranges::all_of(reports, [&](const auto& report) { return draw(report, folder); });
 }
 
 void run(const Arguments& arguments) {
@@ -110,9 +110,12 @@ void run(const Arguments& arguments) {
     throw ConfigError{
         "--network chooses among CachedArrays' networks: it goes with `tier paper cachedarrays`"};
   const auto reports = replay_papers(arguments);
-  for (const auto& report : reports) print(report);
+  const bool has_tables = arguments.json != "-";
+  if (has_tables)
+    for (const auto& report : reports) print(report);
   if (!arguments.json.empty()) write_file(arguments.json, to_json(reports).dump(2) + '\n');
-  if (!arguments.figures.empty()) draw_all(reports, arguments.figures);
+  if (!arguments.figures.empty() && draw_all(reports, arguments.figures) && has_tables)
+    fmt::print("The figures are in {}\n", arguments.figures);
 }
 
 }  // namespace
@@ -127,7 +130,9 @@ void add_paper(CLI::App& app) {
       ->add_option("--network", arguments->network,
                    "Of CachedArrays' three large networks this one alone, as vgg416")
       ->type_name("NAME");
-  command->add_option("--json", arguments->json, "Also as JSON, to this file")->type_name("FILE");
+  command
+      ->add_option("--json", arguments->json, "Also as JSON, to this file; - is stdout, without the tables")
+      ->type_name("FILE");
   command
       ->add_option("--figures", arguments->figures,
                    "Draws the figures by gnuplot, as SVG and PNG, in this folder")
