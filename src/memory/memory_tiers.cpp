@@ -32,7 +32,7 @@ DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& mode
   private_pages_ = model.addressable && pages_ != PageKind::Hugetlb;
   copied_by_fork_ = pages_ != PageKind::Hugetlb;
   if (nodes_ != nullptr) {
-    nodes_->bind(memory_.data(), memory_.size());
+    nodes_->place(memory_.data(), memory_.size());
     page_policy_ = &nodes_->policy();
   }
   if (spec.prefault)
@@ -48,7 +48,7 @@ void DramTier::fault_in() {
   const auto bound = memory_bound();
   if (bound != 0_B && capacity_ > bound)
     throw TierError{system_error(ENOMEM), call + " (there is " + to_human(bound) + ")"};
-  if (const int error = populate_in_parallel(memory_.data(), memory_.size()); error != 0)
+  if (const int error = populate(0, memory_.size()); error != 0)
     throw TierError{system_error(error), call + (nodes_ != nullptr ? " (" + nodes_->room() + ")" : "")};
   if (nodes_ != nullptr) check_places();
 }
@@ -88,16 +88,17 @@ std::string DramTier::place_description() const {
 std::error_code DramTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
   if (!extents_) return {};
   return extents_->reserve(offset, size, [this](ExtentMap::Run run) {
-    return system_error(populate_on_nodes(run.offset, run.size));
+    try {
+      if (nodes_ != nullptr && !nodes_->lacking(run.size, pages_).empty()) return system_error(ENOMEM);
+    } catch (const std::exception&) {  // no memory to ask: the system will tell
+    }
+    return system_error(populate(run.offset, run.size));
   });
 }
 
-int DramTier::populate_on_nodes(std::uint64_t offset, std::size_t size) noexcept {
-  try {
-    if (nodes_ != nullptr && !nodes_->lacking(size, pages_).empty()) return ENOMEM;
-  } catch (const std::exception&) {  // no memory to ask: the system will tell
-  }
-  return populate_in_parallel(memory_.data() + offset, size);
+int DramTier::populate(std::uint64_t offset, std::size_t size) noexcept {
+  auto* const begin = memory_.data() + offset;
+  return nodes_ != nullptr ? nodes_->fault_in(begin, size) : populate_in_parallel(begin, size);
 }
 
 void DramTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {

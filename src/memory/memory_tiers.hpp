@@ -28,7 +28,7 @@ class DramTier : public Tier {
   void check_places() const;
   std::string page_description() const;
   std::string place_description() const;
-  int populate_on_nodes(std::uint64_t offset, std::size_t size) noexcept;
+  int populate(std::uint64_t offset, std::size_t size) noexcept;
 
   PageKind pages_;
   std::unique_ptr<NumaNodes> nodes_;

@@ -15,6 +15,7 @@ struct SystemPaths {
   std::string sysfs = "/sys";
   std::string procfs = "/proc/self";
   std::string sysctl = "/proc/sys";
+  std::string zoneinfo = "/proc/zoneinfo";
 };
 
 /// The nodes whose memory this process may have by its cpuset; none where the kernel does not say.

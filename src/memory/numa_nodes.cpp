@@ -18,7 +18,7 @@ namespace tier {
 namespace {
 
 constexpr std::size_t most_asked = 65'536;  // pages: all of 256 MiB in small ones, in some 10 ms
-/// What the kernel keeps of a node's memory for itself. A guess: its watermarks are below a hundredth.
+/// What is left of a node's memory to the kernel, or as much as its watermarks are: a guess of what it may ask for meanwhile.
 constexpr std::size_t kept_share = 64;
 
 std::string allowed_only(const std::error_code& error) {
@@ -59,7 +59,8 @@ NumaNodes::NumaNodes(std::string_view list, std::string tier, std::shared_ptr<co
   for (const auto id : ids) nodes_.push_back({id, 1, model_of(check(id, known))});
   if (nodes_.size() > 1) read_weights();
   for (const auto& node : nodes_) weights_ += node.weight;
-  policy_ = PagePolicy{ids.size() == 1 ? PagePolicy::Mode::Bind : PagePolicy::Mode::WeightedInterleave, ids};
+  policy_ =
+      PagePolicy{ids.size() == 1 ? PagePolicy::Mode::Prefer : PagePolicy::Mode::WeightedInterleave, ids};
 }
 
 const NumaNode& NumaNodes::check(unsigned node, const std::vector<NumaNode>& known) const {
@@ -96,7 +97,7 @@ TierModel NumaNodes::model() const {
   return all;
 }
 
-void NumaNodes::bind(std::byte* begin, std::size_t size) {
+void NumaNodes::place(std::byte* begin, std::size_t size) {
   auto error = system_->bind(begin, size, policy_);
   if (error == std::errc::invalid_argument && policy_.mode() == PagePolicy::Mode::WeightedInterleave) {
     std::vector<unsigned> ids;
@@ -108,6 +109,17 @@ void NumaNodes::bind(std::byte* begin, std::size_t size) {
   error = system_->try_in_thread(policy_);
   if (error)
     throw TierError{error, "set_mempolicy, which windows need, for tier " + tier_ + allowed_only(error)};
+}
+
+int NumaNodes::fault_in(std::byte* begin, std::size_t size) const noexcept {
+  const bool alone = policy_.mode() == PagePolicy::Mode::Prefer;
+  if (alone)
+    if (const auto error =
+            system_->bind(begin, size, {PagePolicy::Mode::Bind, std::span{&nodes_.front().id, 1}}))
+      return error.value();
+  const int failed = populate_in_parallel(begin, size);
+  const auto error = alone ? system_->bind(begin, size, policy_) : std::error_code{};
+  return failed != 0 ? failed : error.value();
 }
 
 /// From Linux 6.9 on; before it turns are equal.
@@ -124,13 +136,14 @@ std::size_t NumaNodes::share(const Node& node, std::size_t size) const {
   return size / weights_ * node.weight + size % weights_;
 }
 
-/// Free, or a page cache that the kernel would give up.
+/// Free, or a page cache that the kernel would give up; without what it keeps for itself.
 Bytes NumaNodes::available(unsigned node) const {
   const auto path = system_->node_path(node) + "/meminfo";
   const auto reclaimable =
       read_kib(path, "Active(file):") + read_kib(path, "Inactive(file):") + read_kib(path, "SReclaimable:");
   const auto all = read_kib(path, "MemFree:") + reclaimable;
-  const auto kept = read_kib(path, "MemTotal:") / kept_share;
+  const auto kept =
+      std::max(read_kib(path, "MemTotal:") / kept_share, read_watermarks(system_->paths().zoneinfo, node));
   return all > kept ? all - kept : 0_B;
 }
 

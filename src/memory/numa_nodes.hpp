@@ -23,7 +23,7 @@ struct PageCounts {
 [[nodiscard]] PageCounts count_pages(const NumaSystem& system, std::byte* begin, std::size_t size);
 
 /// Puts memory on nodes, and asks where it is.
-/// \threadsafety  Immutable after `bind`.
+/// \threadsafety  Immutable after `place`.
 class NumaNodes {
  public:
   /// \param tier  for errors
@@ -34,11 +34,16 @@ class NumaNodes {
   /// As firmware declares the nodes (HMAT), else as they were measured, or else by what they are: bandwidths together,
   /// latency on average.
   [[nodiscard]] TierModel model() const;
+  /// By which pages come once a tier is in use: from elsewhere where a node is full, rather than not at all.
   [[nodiscard]] const PagePolicy& policy() const noexcept { return policy_; }
 
-  /// Memory of the range comes from the nodes from now on, in turns where there are several.
+  /// Memory of the range comes by this policy from now on, in turns where there are several nodes.
   /// \throws  `TierError` naming the call that was refused
-  void bind(std::byte* begin, std::size_t size);
+  void place(std::byte* begin, std::size_t size);
+  /// Faults in a part of it, where there is one node from that alone: the page cache gives way.
+  /// \pre     nothing is `lacking`: the system would end a program
+  /// \return  0, or errno
+  int fault_in(std::byte* begin, std::size_t size) const noexcept;
 
   /// What the nodes lack for `size` bytes more, in words; empty if they have it. The system would end a program
   /// that asks a node for more than it has.

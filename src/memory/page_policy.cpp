@@ -10,9 +10,9 @@
 namespace tier {
 namespace {
 
-constexpr int bind = 2, interleave = 3, weighted_interleave = 6;  // the last from Linux 6.9 on
+constexpr int prefer = 1, bind = 2, interleave = 3, weighted_interleave = 6;  // the last from Linux 6.9 on
 #if defined(TIER_WITH_NUMA)
-static_assert(bind == MPOL_BIND && interleave == MPOL_INTERLEAVE);
+static_assert(prefer == MPOL_PREFERRED && bind == MPOL_BIND && interleave == MPOL_INTERLEAVE);
 constexpr unsigned long mask_bits = max_nodes + 1;  // the kernel takes one less
 #endif
 
@@ -24,7 +24,17 @@ PagePolicy::PagePolicy(Mode mode, std::span<const unsigned> nodes) noexcept : mo
 }
 
 int PagePolicy::system_mode() const noexcept {
-  return mode_ == Mode::Bind ? bind : mode_ == Mode::Interleave ? interleave : weighted_interleave;
+  switch (mode_) {
+    case Mode::Bind:
+      return bind;
+    case Mode::Prefer:
+      return prefer;
+    case Mode::Interleave:
+      return interleave;
+    case Mode::WeightedInterleave:
+      break;
+  }
+  return weighted_interleave;
 }
 
 ThreadPolicy::ThreadPolicy([[maybe_unused]] const PagePolicy* policy) noexcept {

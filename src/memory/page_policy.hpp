@@ -14,7 +14,8 @@ namespace tier {
 /// One of the system's memory policies, for a range of addresses or for what a thread asks for.
 class PagePolicy {
  public:
-  enum class Mode : std::uint8_t { Bind, Interleave, WeightedInterleave };
+  /// From these nodes or, at the price of a program, from none; from the one node unless it is full; in turns.
+  enum class Mode : std::uint8_t { Bind, Prefer, Interleave, WeightedInterleave };
   using Mask = std::array<unsigned long, max_nodes / (8 * sizeof(unsigned long))>;
 
   PagePolicy(Mode mode, std::span<const unsigned> nodes) noexcept;

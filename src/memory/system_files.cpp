@@ -7,6 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "memory/mapping.hpp"
+
 namespace tier {
 namespace {
 
@@ -53,6 +55,33 @@ std::size_t read_value(const std::string& path, std::string_view key) {
 }
 
 Bytes read_kib(const std::string& path, std::string_view key) { return 1_KiB * read_value(path, key); }
+
+/// As the system itself has it of all zones, for what it calls available: the high watermark and what is kept of a zone from
+/// those who could be given another, at most all of it. Parts are `Node 0, zone Normal`, lines in them `high 285` or
+/// `protection: (0, 954, 954)`; other lines have the key `high:`.
+Bytes read_watermarks(const std::string& path, unsigned node) {
+  std::ifstream file{path};
+  const auto begin = "Node " + std::to_string(node) + ", zone";
+  std::size_t pages = 0, high = 0, managed = 0;
+  bool of_node = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("Node ")) of_node = line.starts_with(begin);
+    if (!of_node) continue;
+    std::istringstream words{line};
+    std::string key;
+    words >> key;
+    if (key == "high") words >> high;
+    if (key == "managed") words >> managed;
+    if (key != "protection:") continue;  // the last of these
+    std::size_t most = 0;
+    for (std::string number; words >> number;) {
+      std::erase(number, '(');
+      most = std::max(most, to_number(number).value_or(0));
+    }
+    pages += std::min(managed, high + most);
+  }
+  return Bytes{pages * page_size()};
+}
 
 bool lists(std::string_view list, std::string_view word) {
   for (std::size_t begin = 0; begin <= list.size();) {

@@ -21,6 +21,10 @@ namespace tier {
 /// Whether a list such as `rw,memory` has this word.
 [[nodiscard]] bool lists(std::string_view list, std::string_view word);
 
+/// What the system keeps of a node's memory free, for itself and where ordinary pages may not be: below that it looks for
+/// pages to take back. Of a file such as /proc/zoneinfo; 0 where that says nothing of the node.
+[[nodiscard]] Bytes read_watermarks(const std::string& path, unsigned node);
+
 struct Mount {
   std::string root;  ///< what of the file system is shown in the directory
   std::string directory, type, device, options;

@@ -90,7 +90,8 @@ class MadeUpSystem {
     return paths().sysfs + "/devices/system/node/node" + std::to_string(id);
   }
   [[nodiscard]] SystemPaths paths() const {
-    return {directory_.path() + "/sys", directory_.path() + "/proc", directory_.path() + "/sysctl"};
+    return {directory_.path() + "/sys", directory_.path() + "/proc", directory_.path() + "/sysctl",
+            directory_.path() + "/zoneinfo"};
   }
 
  private:

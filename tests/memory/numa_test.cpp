@@ -141,13 +141,22 @@ TEST_CASE("memory is bound to one node, and taken from several in turns") {
   const auto system = make_machine();
   SUBCASE("one") {
     const auto tier = make("2", system, 4_MiB, false);
-    CHECK(system->calls->modes == std::vector{Mode::Bind});
+    CHECK(system->calls->modes == std::vector{Mode::Prefer});
     CHECK(system->calls->masks == std::vector{4UL});
     CHECK(system->calls->bound == (4_MiB).count);
     CHECK(tier->name() == "numa:2");
     REQUIRE(tier->page_policy() != nullptr);
-    CHECK(tier->page_policy()->mode() == Mode::Bind);
+    CHECK(tier->page_policy()->mode() == Mode::Prefer);
     CHECK(tier->has_private_pages());
+    // None comes from elsewhere while it is faulted in; what is given back may, rather than not come at all.
+    CHECK(!tier->reserve(0, 4096));
+    CHECK(system->calls->modes == std::vector{Mode::Prefer, Mode::Bind, Mode::Prefer});
+    CHECK(system->calls->masks == std::vector{4UL, 4UL, 4UL});
+  }
+  SUBCASE("one, whose memory is there at once") {
+    CHECK(make("0", system, 4_MiB)->page_policy()->mode() == Mode::Prefer);
+    CHECK(system->calls->modes == std::vector{Mode::Prefer, Mode::Bind, Mode::Prefer});
+    CHECK(system->calls->bound == 3 * (4_MiB).count);
   }
   SUBCASE("several") {
     const auto tier = make("0-1", system);
@@ -303,7 +312,7 @@ TEST_CASE("what a node has not free is refused, before the system would end the 
   const auto system = std::make_unique<MadeUp>();
   system->add(0, "0-3", 64_MiB, 5_MiB);
   system->add(1, "4-7", 64_MiB, 40_MiB);
-  // A 64th of the node is left to the system.
+  // A 64th of the node is left to the system,
   CHECK(refusal("0", system, 5_MiB) ==
         "memory of 5.00 MiB for tier numa:0 (node 0 has 4.00 MiB free of 5.00 MiB): "
         "Cannot "
@@ -315,6 +324,24 @@ TEST_CASE("what a node has not free is refused, before the system would end the 
   system->set_weight(1, "4");
   CHECK(make("0-1", system, 10_MiB)->capacity() == 10_MiB);
 
+  SUBCASE("or as much as its watermarks are") {
+    // Of the zones the second keeps 768 + 256 pages of 4 KiB; what the caches of CPUs hold does not matter, nor another node.
+    const auto zone = [](const std::string& name, int high, int managed, const std::string& kept) {
+      return "Node " + name +
+             "\n  pages free     40435\n        min      12\n        low      14\n        high     " +
+             std::to_string(high) + "\n        managed  " + std::to_string(managed) +
+             "\n        protection: (" + kept +
+             ")\n      nr_free_pages 40435\n  pagesets\n    cpu: 0\n              count:    90\n             "
+             " high:  "
+             "90000\n";
+    };
+    system->files.write(system->files.paths().zoneinfo,
+                        zone("0, zone      DMA", 9, 0, "0, 954, 954") +
+                            zone("0, zone   Normal", 768, 16000, "0, 0, 256") +
+                            zone("1, zone   Normal", 9000, 16000, "0, 0, 0"));
+    CHECK(contains(refusal("0", system, 4_MiB), "(node 0 has 1.00 MiB free of 4.00 MiB)"));
+    CHECK(make("0", system, 1_MiB)->capacity() == 1_MiB);
+  }
   SUBCASE("what the page cache would give up counts as free") {
     system->add(0, "0-3", 64_MiB, 5_MiB, 32_MiB);
     CHECK(make("0", system, 16_MiB)->capacity() == 16_MiB);
