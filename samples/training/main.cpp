@@ -81,8 +81,9 @@ int record(const training::Options& options) {
   const auto trace = training::trace_of(step, options.batch);
   tier::trace::write_file(trace, options.record_only);
   const auto all = tier::trace::summarise(trace, options.record_only);
-  fmt::print("{}: {} kernels, {} tensors, peak {}, written to {}\n", step.network, all.kernels, all.tensors,
-             tier::to_human(all.peak), options.record_only);
+  auto* const out = options.record_only == "-" ? stderr : stdout;  // the trace stays alone
+  fmt::print(out, "{}: {} kernels, {} tensors, peak {}, written to {}\n", step.network, all.kernels,
+             all.tensors, tier::to_human(all.peak), options.record_only);
   return 0;
 }
 

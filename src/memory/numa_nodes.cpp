@@ -105,6 +105,7 @@ void NumaNodes::place(std::byte* begin, std::size_t size) {
     policy_ = PagePolicy{PagePolicy::Mode::Interleave, ids};  // before Linux 6.9
     error = system_->bind(begin, size, policy_);
   }
+  placed_ = {begin, size};
   if (error) throw TierError{error, "mbind for tier " + tier_ + allowed_only(error)};
   error = system_->try_in_thread(policy_);
   if (error)
@@ -114,11 +115,11 @@ void NumaNodes::place(std::byte* begin, std::size_t size) {
 int NumaNodes::fault_in(std::byte* begin, std::size_t size) const noexcept {
   const bool alone = policy_.mode() == PagePolicy::Mode::Prefer;
   if (alone)
-    if (const auto error =
-            system_->bind(begin, size, {PagePolicy::Mode::Bind, std::span{&nodes_.front().id, 1}}))
+    if (const auto error = system_->bind(placed_.data(), placed_.size(),
+                                         {PagePolicy::Mode::Bind, std::span{&nodes_.front().id, 1}}))
       return error.value();
   const int failed = populate_in_parallel(begin, size);
-  const auto error = alone ? system_->bind(begin, size, policy_) : std::error_code{};
+  const auto error = alone ? system_->bind(placed_.data(), placed_.size(), policy_) : std::error_code{};
   return failed != 0 ? failed : error.value();
 }
 

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,8 @@ class NumaNodes {
   /// Memory of the range comes by this policy from now on, in turns where there are several nodes.
   /// \throws  `TierError` naming the call that was refused
   void place(std::byte* begin, std::size_t size);
-  /// Faults in a part of it, where there is one node from that alone: the page cache gives way.
+  /// Faults in a part of it, where there is one node from that alone: the page cache gives way. The whole range has another
+  /// policy meanwhile, since parts with policies of their own would be mappings of their own, before Linux 6.15 for good.
   /// \pre     nothing is `lacking`: the system would end a program
   /// \return  0, or errno
   int fault_in(std::byte* begin, std::size_t size) const noexcept;
@@ -82,6 +84,7 @@ class NumaNodes {
   std::vector<Node> nodes_;
   std::size_t weights_ = 0;  // their sum
   PagePolicy policy_;
+  std::span<std::byte> placed_;
 };
 
 }  // namespace tier

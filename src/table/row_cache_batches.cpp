@@ -76,7 +76,7 @@ bool RowCache::review(std::vector<RowId>& admitted) noexcept {
   for (RowId done = 0; done < stretch;) {
     const MutexLock lock{mutex_};
     const auto logged = logged_.load(std::memory_order_relaxed);
-    const auto end = std::min(logged, reviewed_ + hold);
+    const auto end = std::min({logged, reviewed_ + hold, reviewed_ + (stretch - done)});
     for (done += hold; reviewed_ < end; ++reviewed_) {
       if (reviewed_ + ahead < logged) __builtin_prefetch(&map_[log_[reviewed_ + ahead]]);
       const auto row = log_[reviewed_];

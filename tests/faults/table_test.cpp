@@ -17,6 +17,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -484,6 +485,39 @@ TEST_CASE(
     CHECK(!FailingAllocation::happened());
     CHECK(table.advise().followed <= 50);
   }
+}
+
+TEST_CASE("rows of any width are brought after gathers without an allocation") {
+  constexpr RowId all = 1000;
+  constexpr std::size_t wide = 300,
+                        asked = 600;  // more than are looked at in one go, which is no multiple of 32
+  std::vector<std::unique_ptr<Tier>> tiers;
+  tiers.push_back(std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 4_MiB}));
+  tiers.push_back(std::make_unique<MemoryTier>(
+      MemoryTierOptions{"slow", 4_MiB, std::chrono::nanoseconds{5000}, true, false, false}));
+  const auto manager =
+      Manager::make(std::move(tiers), std::make_unique<FetchingPolicy>(), {.threads = 1, .yields = false});
+  TableOptions options;
+  options.rows = all;
+  options.dim = wide;
+  options.slots = 700;
+  options.policy = make_row_policy("first_touch");
+  RowTable<float> table{std::make_shared<TableContext>(manager, 1), std::move(options)};
+  std::vector<RowId> ids(asked, 0);
+  std::vector<float> out(asked * wide);
+  for (const auto count : {std::size_t{1}, asked}) {  // row 0 is in its slot when it is asked for as often
+    table.gather(std::span{ids}.first(count), std::span{out}.first(count * wide));
+    table.settle();
+  }
+  std::iota(ids.begin(), ids.end(), RowId{100});
+  {
+    const FailingAllocation failing{0};
+    table.gather(ids, out);
+    table.settle();
+  }
+  CHECK(!FailingAllocation::happened());
+  CHECK(table.statistics().prefetched_rows > asked / 2);
+  table.check_invariants();
 }
 
 TEST_CASE("the end of a table needs no memory and no access") {

@@ -152,6 +152,7 @@ TEST_CASE("memory is bound to one node, and taken from several in turns") {
     CHECK(!tier->reserve(0, 4096));
     CHECK(system->calls->modes == std::vector{Mode::Prefer, Mode::Bind, Mode::Prefer});
     CHECK(system->calls->masks == std::vector{4UL, 4UL, 4UL});
+    CHECK(system->calls->bound == 3 * (4_MiB).count);  // all of it, or it would fall to pieces
   }
   SUBCASE("one, whose memory is there at once") {
     CHECK(make("0", system, 4_MiB)->page_policy()->mode() == Mode::Prefer);

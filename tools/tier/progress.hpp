@@ -2,6 +2,7 @@
 #pragma once
 /// \file  How far a command is, on a terminal.
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 #include "terminal/terminal_line.hpp"
@@ -20,6 +21,8 @@ class Progress {
   void show(std::string_view what, double share) {
     if (line_.due()) line_.draw(progress_bar(what, share));
   }
+  /// Before a file is written. Where that is the standard output (-), the line goes: both may be one terminal.
+  void say_writing(const std::string& path) { path == "-" ? clear() : say("writing " + path + " ..."); }
   /// Of what has no share.
   void say(std::string_view what) { line_.draw(what); }
   /// Before something else is printed.

@@ -36,11 +36,11 @@ void run(const Arguments& arguments) {
   Progress progress;
   const auto trace = read(arguments.in, progress);
   if (!arguments.page.empty()) {
-    progress.say("writing " + arguments.page + " ...");
+    progress.say_writing(arguments.page);
     write_page(trace, arguments);
   }
   if (!arguments.perfetto.empty()) {
-    progress.say("writing " + arguments.perfetto + " ...");
+    progress.say_writing(arguments.perfetto);
     write_perfetto(trace, arguments);
   }
 }

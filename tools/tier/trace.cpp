@@ -51,7 +51,7 @@ void convert(const Arguments& arguments) {
   const auto form = arguments.form.value_or(trace::form_of(arguments.out));
   Progress progress;
   const auto trace = read(arguments.in, progress);
-  progress.say("writing " + arguments.out + " ...");
+  progress.say_writing(arguments.out);
   trace::write_file(trace, arguments.out, form, trace::packing_of(arguments.out));
 }
 

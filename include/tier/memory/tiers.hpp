@@ -53,7 +53,7 @@ struct TierSpec {
 namespace tiers {
 /// Anonymous memory on huge pages.
 [[nodiscard]] TIER_EXPORT TierSpec dram(Bytes size);
-/// The same on NUMA nodes, as CXL expanders and HBM are: bound to one node, or interleaved over several. Needs a library
+/// The same on NUMA nodes, as CXL expanders and HBM are: from one node, or interleaved over several. Needs a library
 /// that was built with `TIER_WITH_NUMA`.
 /// \param nodes  numbers and ranges: `1`, `0-1`, `0,2`
 [[nodiscard]] TIER_EXPORT TierSpec numa(std::string nodes, Bytes size);
