@@ -43,7 +43,7 @@ class NumaNodes {
   void place(std::byte* begin, std::size_t size);
   /// Faults in a part of it, where there is one node from that alone: the page cache gives way. The whole range has another
   /// policy meanwhile, since parts with policies of their own would be mappings of their own, before Linux 6.15 for good.
-  /// \pre     nothing is `lacking`: the system would end a program
+  /// \pre     nothing is `lacking`: the system would end a program; nobody else is at it for this range
   /// \return  0, or errno
   int fault_in(std::byte* begin, std::size_t size) const noexcept;
 

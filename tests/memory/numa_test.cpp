@@ -313,7 +313,7 @@ TEST_CASE("what a node has not free is refused, before the system would end the 
   const auto system = std::make_unique<MadeUp>();
   system->add(0, "0-3", 64_MiB, 5_MiB);
   system->add(1, "4-7", 64_MiB, 40_MiB);
-  // A 64th of the node is left to the system,
+  // A 64th of the node is left to the system.
   CHECK(refusal("0", system, 5_MiB) ==
         "memory of 5.00 MiB for tier numa:0 (node 0 has 4.00 MiB free of 5.00 MiB): "
         "Cannot "
@@ -325,7 +325,7 @@ TEST_CASE("what a node has not free is refused, before the system would end the 
   system->set_weight(1, "4");
   CHECK(make("0-1", system, 10_MiB)->capacity() == 10_MiB);
 
-  SUBCASE("or as much as its watermarks are") {
+  SUBCASE("what the watermarks keep is left to it, where that is more") {
     // Of the zones the second keeps 768 + 256 pages of 4 KiB; what the caches of CPUs hold does not matter, nor another node.
     const auto zone = [](const std::string& name, int high, int managed, const std::string& kept) {
       return "Node " + name +
