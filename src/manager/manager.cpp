@@ -594,6 +594,7 @@ void ManagerCore::check_invariants() const {
     const bool retired = (state & word::retired) != 0;
     require(retired || record.primary() != nullptr || inside_ > 0,
             "(I1) a live block has one primary region");
+    require(record.primary() != nullptr || !record.writable, "what has no bytes cannot be written");
     std::uint32_t seen = 0;
     for (const Region* r = record.regions; r != nullptr; r = r->next) {
       require((seen & (1U << r->tier)) == 0, "(I2) a block's regions lie in different tiers");

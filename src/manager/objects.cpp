@@ -350,7 +350,7 @@ void ManagerCore::free_contents(Block& b) noexcept {
       free_region(region);
   }
   if (record.garbage) --garbage_;
-  record.garbage = record.archived = false;
+  record.garbage = record.archived = record.writable = false;
   b.address.store(nullptr, std::memory_order_release);
   refresh(b);
 }

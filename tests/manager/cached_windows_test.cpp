@@ -175,6 +175,27 @@ TEST_CASE("an object that is freed while a scope is open keeps its place until t
   }
 }
 
+TEST_CASE("what is held for a scope has no bytes once it is freed, and migrates nowhere") {
+  for (const auto mode : window_modes()) {
+    CAPTURE(to_string(mode));
+    Rig rig = caching(mode, 8_MiB);
+    auto object = made(rig, 2_MiB, 7);
+    auto* const address = bytes_of(object).data();
+    Operand op{.block = object.ref().object->blocks[0]};
+    const auto id = op.block->id;
+    rig.manager->hold(op);
+    object.reset();
+    CHECK(rig.used(0) == 0_B);
+    rig.manager->migrate(std::array{id}, 1);
+    rig.manager->migrate(std::array{id}, 0);
+    rig.settle();
+    CHECK(rig.used(0) + rig.used(1) == 0_B);
+    rig.manager->let_go(op);
+    CHECK(bytes_of(made(rig, 2_MiB, 8)).data() == address);
+    rig.settle();
+  }
+}
+
 TEST_CASE("an object that the policy wants in another tier gets a place there") {
   for (const auto mode : window_modes()) {
     CAPTURE(to_string(mode));

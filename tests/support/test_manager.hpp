@@ -22,6 +22,7 @@ class FetchingPolicy final : public Policy {
 };
 
 /// Over these tiers.
+/// \param cached_windows  by default what users have, in checked builds too: an eighth of the first tier
 [[nodiscard]] inline std::shared_ptr<Manager> make_manager(const std::vector<TierSpec>& specs,
                                                            std::optional<WindowMode> windows = {},
                                                            Bytes window_blocks = {},
@@ -30,6 +31,7 @@ class FetchingPolicy final : public Policy {
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& spec : specs) tiers.push_back(make_tier(spec));
   if (policy == nullptr) policy = std::make_unique<FetchingPolicy>();
+  if (!cached_windows) cached_windows = Bytes{tiers.front()->capacity().count / 8};
   return Manager::make(std::move(tiers), std::move(policy),
                        {.threads = 1,
                         .yields = false,

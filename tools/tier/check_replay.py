@@ -405,6 +405,7 @@ def check_plan(folder):
     check_whole(table, "plan", step, "--tiers", "dram;optane", "--points", 2, "--csv")
     works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", table)
     assert works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", "-") == table.read_text()
+    check_refused("cannot both be the standard output", "plan", step, "--tiers", "dram;optane", "--csv", "-", "--svg", "-")
 
 
 def check_plot(folder):
@@ -426,6 +427,7 @@ def check_plot(folder):
     assert "within 15 %" in works(*plan, plot)
     svg = plot.read_text()
     assert svg.startswith("<?xml") and svg.rstrip().endswith("</svg>"), svg
+    assert works(*plan, "-") == svg, "no table before it"
     for text in ("hint_aware:mode=LM", ">lru<", ">budget, 15 %<", ">fast memory: dram, MB<", "that with all in dram<"):
         assert text in svg, text
     # A mark for each point of each policy, all fast and the peak being one, and one in the legend.

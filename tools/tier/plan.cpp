@@ -106,10 +106,13 @@ class Planner {
   }
 
   void run() {
+    const bool csv_out = arguments_.csv == "-", svg_out = arguments_.svg == "-";
+    if (csv_out && svg_out)
+      throw ConfigError{"--csv and --svg cannot both be the standard output", arguments_.csv, 0};
     if (!arguments_.svg.empty()) require_gnuplot(arguments_.svg);
     for (const auto& policy : arguments_.policies) plans_.push_back(plan(policy));
     progress_.clear();
-    if (arguments_.csv != "-") print();
+    if (!csv_out && !svg_out) print();
     warn_of_missing_rows(trace_);
     warn_of_slow_recording(trace_);
     if (!arguments_.csv.empty()) write_csv();
@@ -294,7 +297,9 @@ void add_plan(CLI::App& app) {
   command->add_option("--price", arguments->prices, "Of a GB, as dram=16.61; for the cheapest configuration");
   command->add_option("--csv", arguments->csv, "The curves, to this file; - is stdout, without the tables")
       ->type_name("FILE");
-  command->add_option("--svg", arguments->svg, "The curves, drawn by gnuplot, to this file")
+  command
+      ->add_option("--svg", arguments->svg,
+                   "The curves, drawn by gnuplot, to this file; - is stdout, without the tables")
       ->type_name("FILE");
   command->footer(
       "Examples:\n"
