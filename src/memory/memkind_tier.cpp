@@ -221,7 +221,7 @@ std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& m
 bool has_memkind() noexcept { return false; }
 
 std::unique_ptr<Tier> make_memkind_tier(const TierSpec&, const TierModel&, const TierModel&,
-                                        std::shared_ptr<const NumaSystem>) {
+                                        std::shared_ptr<const NumaSystem>) {  // NOLINT: as with memkind
   TIER_VERIFY(false, "the library was built with memkind");
   return nullptr;
 }
