@@ -26,10 +26,12 @@ double written(const trace::Trace& trace, const trace::Kernel& kernel) {
 }  // namespace
 
 double lower_bound(const trace::Trace& trace, const Costs& costs, const Recorded& recorded,
-                   const std::vector<const Device*>& devices, Bytes fastest, Bytes peak) {
+                   const std::vector<const Device*>& devices, Bytes fastest, const std::vector<Bytes>& peaks,
+                   Bytes in_parts) {
   constexpr double ns = 1e-9;
-  const auto may_stay = fastest + survivors(trace);
-  const auto excess = static_cast<double>((peak - std::min(peak, may_stay)).count);
+  const auto may_stay = fastest + survivors(trace) + in_parts;
+  double excess = 0;
+  for (const auto peak : peaks) excess += static_cast<double>((peak - std::min(peak, may_stay)).count);
   // Bytes that reach a slower tier in a ns, at most: by kernels, or by copies that they wait for; and by a mover beside them.
   std::vector<double> rates(devices.size());
   double mover = 0;

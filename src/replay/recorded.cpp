@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <limits>
 #include <string_view>
+#include <utility>
 
 namespace tier::replay {
 namespace {
@@ -38,34 +41,76 @@ std::string_view fastest_of(const trace::Trace& trace) {
 /// Of times that may be any: their sums are none that a duration has.
 double ns(std::chrono::nanoseconds time) { return static_cast<double>(time.count()); }
 
-double end_of(const trace::Measurement& m) { return ns(m.start) + ns(m.duration); }
+/// A kernel as it was measured.
+struct Span {
+  double start = 0, end = 0;
+  double stalled = 0;  ///< between it and those before it
+  std::uint32_t kernel = 0;
+};
 
-}  // namespace
-
-Recorded::Recorded(const trace::Trace& trace) {
-  const auto fastest = fastest_of(trace);
-  std::uint32_t kernel = 0, before = 0;
-  const trace::Measurement* last = nullptr;
-  double stalled = 0;
+std::vector<Span> spans_of(const trace::Trace& trace) {
+  std::vector<Span> spans;
+  std::uint32_t kernel = 0;
+  double latest = 0, stalled = 0;
   for (const auto event : trace.events()) {
     if (event.kind == EventKind::Kernel) kernel = event.place;
-    if (event.kind == EventKind::Stall && last != nullptr) {
+    if (event.kind == EventKind::Stall && !spans.empty()) {
       const auto& stall = trace.stall(event);
-      const bool within = ns(stall.start) < end_of(*last);  // it is in the kernel's time
+      const bool within = ns(stall.start) < latest;  // it is in a kernel's time
       if (!within) stalled += ns(stall.duration);
     }
     if (event.kind != EventKind::Measurement) continue;
     const auto& m = trace.measurement(event);
-    if (taken_.empty()) {
-      taken_.resize(trace.kernels().size(), -1);
-      gaps_.resize(trace.kernels().size());
+    const auto end = ns(m.start) + ns(m.duration);
+    latest = spans.empty() ? end : std::max(latest, end);
+    spans.push_back({ns(m.start), end, std::exchange(stalled, 0), kernel});
+  }
+  std::ranges::stable_sort(spans, {}, &Span::start);
+  return spans;
+}
+
+/// Calls `in(span, time)` for what passes while it is, of those that are open, the last to have begun; and
+/// `between(i, time)` where none is open, before the `i`-th.
+void divide(const std::vector<Span>& spans, auto&& in, auto&& between) {
+  std::vector<const Span*> open;  // the last to have begun last
+  double now = 0;
+  const auto go_on_to = [&](double time) {
+    while (!open.empty() && now < time) {
+      const Span& last = *open.back();
+      const auto until = std::min(last.end, time);
+      if (until > now) in(last, until - now);
+      now = std::max(now, until);
+      if (last.end <= now) open.pop_back();
     }
-    if (all_fast(trace.name(m.placement), fastest)) taken_[kernel] = ns(m.duration);
-    if (last != nullptr && last->thread == m.thread)
-      gaps_[before] = std::max(0.0, ns(m.start) - end_of(*last) - stalled);
-    last = &m;
-    before = kernel;
-    stalled = 0;
+  };
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    go_on_to(spans[i].start);
+    if (i > 0 && open.empty()) between(i, spans[i].start - now);
+    now = spans[i].start;
+    open.push_back(&spans[i]);
+  }
+  go_on_to(std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+
+Recorded::Recorded(const trace::Trace& trace) {
+  const auto spans = spans_of(trace);
+  if (spans.empty()) return;
+  taken_.resize(trace.kernels().size(), -1);
+  gaps_.resize(trace.kernels().size());
+  std::vector<double> alone(trace.kernels().size());
+  divide(
+      spans, [&](const Span& span, double time) { alone[span.kernel] += time; },
+      [&](std::size_t i, double time) {
+        gaps_[spans[i - 1].kernel] = std::max(0.0, time - spans[i].stalled);
+      });
+  const auto fastest = fastest_of(trace);
+  std::uint32_t kernel = 0;
+  for (const auto event : trace.events()) {
+    if (event.kind == EventKind::Kernel) kernel = event.place;
+    if (event.kind != EventKind::Measurement) continue;
+    if (all_fast(trace.name(trace.measurement(event).placement), fastest)) taken_[kernel] = alone[kernel];
   }
 }
 

@@ -9,7 +9,9 @@
 
 namespace tier::replay {
 
-/// Times, in ns, of the kernels of a trace. Of one that was not recorded there are none.
+/// Times, in ns, of the kernels of a trace. Of one that was not recorded there are none. A replay runs one kernel after the
+/// other: of those that were open at once, scopes within scopes or of several threads, each instant is the last one's to have
+/// begun, so that all of them take what passed.
 class Recorded {
  public:
   explicit Recorded(const trace::Trace& trace);
@@ -19,7 +21,7 @@ class Recorded {
     if (kernel >= taken_.size() || taken_[kernel] < 0) return std::nullopt;
     return taken_[kernel];
   }
-  /// Between its end and the beginning of the next one on the same thread, but for stalls: what the program does beside.
+  /// In which no kernel was open, between it and the next one to begin, but for stalls: what the program does beside.
   [[nodiscard]] double gap(std::uint32_t kernel) const noexcept {
     return kernel < gaps_.size() ? gaps_[kernel] : 0;
   }

@@ -64,7 +64,7 @@ Result ReplayFrame::result(const KernelCounts& from, const KernelCounts& to) con
   r.outputs_fast_share = share(to.outputs_fast - from.outputs_fast, to.outputs - from.outputs);
   r.peak = summary_.peak;
   r.lower_bound =
-      lower_bound(trace_, costs_, recorded_, devices_, tiers_.front().size, summary_.peak - moves_in_parts_) /
+      lower_bound(trace_, costs_, recorded_, devices_, tiers_.front().size, summary_.peaks, moves_in_parts_) /
       steps_;
   r.events = trace_.events().size() * passes_;
   return r;

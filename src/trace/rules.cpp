@@ -29,6 +29,7 @@ void Rules::declare(TensorIndex tensor) {
   if (declared.size > most - peak_) throw BrokenRule{"more than 8 EiB alive at once"};
   live_ += declared.size;
   peak_ += declared.size;
+  of_iteration_ += declared.size;
 }
 
 void Rules::kernel(std::span<const Operand> operands) {
@@ -62,6 +63,7 @@ void Rules::begin_life(TensorIndex tensor) {
     if (size > most - live_) throw BrokenRule{"more than 8 EiB alive at once"};
     live_ += size;
     peak_ = std::max(peak_, live_);
+    of_iteration_ = std::max(of_iteration_, live_);
   }
   life = Life::Alive;
   of_this_one_.push_back(tensor);
@@ -132,6 +134,7 @@ void Rules::end_iteration() {
     }
   }
   of_this_one_.clear();
+  of_iteration_ = live_;
   ++ended_;
   begun_ = false;
 }

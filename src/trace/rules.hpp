@@ -28,6 +28,8 @@ class Rules {
   [[nodiscard]] std::uint64_t iterations() const noexcept { return ended_ + (begun_ ? 1 : 0); }
   /// The most bytes alive during an event so far. Parameters are alive from the start.
   [[nodiscard]] Bytes peak() const noexcept { return peak_; }
+  /// The same, of this iteration.
+  [[nodiscard]] Bytes peak_of_iteration() const noexcept { return of_iteration_; }
 
  private:
   enum class Life : std::uint8_t { Declared, Alive, Survivor, Retired, Ended };
@@ -51,7 +53,7 @@ class Rules {
   std::uint64_t ended_ = 0;
   bool begun_ = false;
   bool unmeasured_ = false;  // the last kernel
-  Bytes live_, peak_;
+  Bytes live_, peak_, of_iteration_;
 };
 
 }  // namespace tier::trace

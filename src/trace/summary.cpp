@@ -2,6 +2,8 @@
 #include <tier/trace/error.hpp>
 #include <tier/trace/summary.hpp>
 
+#include <utility>
+
 #include "trace/broken_rule.hpp"
 #include "trace/rules.hpp"
 
@@ -37,21 +39,25 @@ void apply(const Trace& trace, Event event, Rules& rules) {
 
 Summary summarise(const Trace& trace, std::string_view name) {
   Rules rules{trace};
+  std::vector<Bytes> peaks;
   std::uint64_t line = 1;  // the header's
   for (const auto event : trace.events()) {
     ++line;
+    if (event.kind == EventKind::EndOfIteration) peaks.push_back(rules.peak_of_iteration());
     try {
       apply(trace, event, rules);
     } catch (const BrokenRule& broken) {
       throw TraceError{name, line, broken.what()};
     }
   }
+  if (peaks.size() < rules.iterations()) peaks.push_back(rules.peak_of_iteration());
   const auto tensors = trace.tensors().size();
   return {.tensors = tensors,
           .kernels = trace.kernels().size(),
           .iterations = rules.iterations(),
           .events = trace.events().size() - tensors,
-          .peak = rules.peak()};
+          .peak = rules.peak(),
+          .peaks = std::move(peaks)};
 }
 
 }  // namespace tier::trace

@@ -6,6 +6,7 @@
 
 #include <tier/replay/replay.hpp>
 #include <tier/replay/two_level.hpp>
+#include <tier/trace/summary.hpp>
 
 #include <doctest/doctest.h>
 
@@ -21,10 +22,14 @@ namespace {
 const std::vector<replay::SimulatedTier> two_tiers{{"fast", Bytes{8'000'000}}, {"slow", 1_GiB}};
 
 /// Four tensors of 4 MB, made by a kernel each, of which one is read at the peak.
-trace::Trace four(const std::string& more_tensors = "", const std::string& measured = "") {
+/// \param ns  that each was recorded to take; 0: nothing was recorded
+trace::Trace four(const std::string& more_tensors = "", unsigned ns = 0) {
   std::string text = "H tmtrace=1\nc tiers=fast:1GiB\n" + more_tensors;
-  for (const char* id : {"1", "2", "3", "4"})
-    text += "T " + std::string{id} + " 4000000 a x\nK make f 0 R - W " + id + " U -\n" + measured;
+  for (unsigned i = 1; i <= 4; ++i) {
+    const auto id = std::to_string(i);
+    text += "T " + id + " 4000000 a x\nK make f 0 R - W " + id + " U -\n";
+    if (ns > 0) text += "k " + id + " " + std::to_string(i * ns) + " " + std::to_string(ns) + " 1 fast\n";
+  }
   return read(text + "K use f 0 R 4 W - U -\n");
 }
 
@@ -78,6 +83,23 @@ TEST_CASE("what exceeds fast memory is written to slow memory, by kernels and a 
     CHECK(r.seconds == doctest::Approx(kernels));
   }
   SUBCASE("kernels were recorded to take a quarter of what their bytes do") {
-    CHECK(bound(four("", "k 1 0 100000 1 fast\n"), machine) == doctest::Approx(8e6 / (4e9 + 0.5e9)));
+    CHECK(bound(four("", 100'000), machine) == doctest::Approx(8e6 / (4e9 + 0.5e9)));
   }
+}
+
+TEST_CASE("what exceeds fast memory does so in each iteration whose peak it is") {
+  const double writing = 8e6 / (1e9 + 0.5e9), kernels = 5 * 4e6 / 1e10;
+  std::string steps = "H tmtrace=1\n";
+  for (int step = 0; step < 3; ++step) {
+    std::string step_ends;
+    for (int i = 1; i <= 4; ++i) {
+      const auto id = std::to_string(10 * step + i);
+      steps += "T " + id + " 4000000 a x\nK make f 0 R - W " + id + " U -\n";
+      if (step == 2 && i == 2) steps += "X 21,22\n";  // no more than two at once
+      step_ends = "K use f 0 R " + id + " W - U -\nI\n";
+    }
+    steps += step_ends;
+  }
+  CHECK(trace::summarise(read(steps)).peaks == std::vector{16'000'000_B, 16'000'000_B, 8'000'000_B});
+  CHECK(bound(read(steps), small_machine()) == doctest::Approx(std::max(kernels, 2 * writing / 3)));
 }

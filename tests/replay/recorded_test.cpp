@@ -118,10 +118,10 @@ void run_program(const TierSpec& slow_tier, const std::string& policy, const std
     KernelScope k{"fill", overwrites(*tensors.back())};
   };
   for (int i = 0; i < 20; ++i) make();
-  for (int step = 0; step < 400; ++step) {
+  for (int step = 0; step < 600; ++step) {
     std::ranges::shuffle(tensors, random);
     auto &a = *tensors[0], &b = *tensors[1], &c = *tensors[2];
-    switch (below(8)) {
+    switch (below(11)) {
       case 0:
         if (tensors.size() < 32) make();
         break;
@@ -143,6 +143,16 @@ void run_program(const TierSpec& slow_tier, const std::string& policy, const std
         KernelScope k{"write", updates(b), overwrites(a)};  // in the order of roles, as recordings have it
         break;
       }
+      case 6:
+        tier::will_use(a, b);
+        break;
+      case 7:
+        tier::will_read(a);
+        tier::will_write(b);
+        break;
+      case 8:
+        std::ignore = tier::prefetch(c);
+        break;
       default:
         KernelScope k{"mix", reads(a, b), updates(c)};
     }

@@ -9,7 +9,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 using namespace tier;
 using namespace tier::test;
@@ -65,4 +67,45 @@ TEST_CASE("a stall within a kernel is in the kernel's time, and takes nothing fr
   CHECK(recorded.gap(0) == gap);
   CHECK(recorded.gap(1) == 0);
   CHECK(replayed_ns(trace) == doctest::Approx(2000 + gap));
+}
+
+TEST_CASE("of kernels that are open at once each instant is the last one's to have begun") {
+  const auto recording = [](const std::string& kernels) {
+    return read("H tmtrace=1 recorded=1\nc tiers=fast:1GiB;slow:8GiB\nT 0 64 p x\na 0 0 fast 64 0\n" +
+                kernels);
+  };
+  const auto kernel = [](const std::string& times) { return "K f f 0 R 0 W - U -\nk " + times + " fast\n"; };
+  const auto check = [](const trace::Trace& trace, const std::vector<double>& taken,
+                        const std::vector<double>& gaps) {
+    const replay::Recorded recorded{trace};
+    double all = 0;
+    for (std::uint32_t k = 0; k < taken.size(); ++k) {
+      CAPTURE(k);
+      CHECK(recorded.measured(k) == taken[k]);
+      CHECK(recorded.gap(k) == gaps[k]);
+      all += taken[k] + gaps[k];
+    }
+    CHECK(replayed_ns(trace) == doctest::Approx(all));
+  };
+  SUBCASE("a scope in a scope, which is told of first") {
+    check(recording(kernel("1 1200 300 1") + kernel("2 1000 1000 1") + kernel("3 2500 100 1")),
+          {300, 700, 100}, {500, 0, 0});
+  }
+  SUBCASE("a stall in the outer one after the inner one takes nothing from the gap") {
+    check(recording(kernel("1 1200 300 1") + "s 2 - 1600 200 fault\n" + kernel("3 1000 1000 1") +
+                    kernel("4 2500 100 1")),
+          {300, 700, 100}, {500, 0, 0});
+  }
+  SUBCASE("two threads, of which the second ends later") {
+    check(recording(kernel("1 1000 600 1") + kernel("2 1200 600 2") + kernel("3 2000 100 1")),
+          {200, 600, 100}, {0, 200, 0});
+  }
+  SUBCASE("two threads side by side, of which one has two kernels meanwhile") {
+    check(recording(kernel("1 1100 200 2") + kernel("2 1300 300 2") + kernel("3 1000 1000 1")),
+          {200, 300, 500}, {0, 0, 0});
+  }
+  SUBCASE("at the same time, or in none") {
+    check(recording(kernel("1 1000 200 1") + kernel("2 1000 200 2") + kernel("3 1200 0 1")), {0, 200, 0},
+          {0, 0, 0});
+  }
 }

@@ -340,6 +340,7 @@ TEST_CASE("a summary counts, and has the peak with late parameters in it from th
   CHECK(all.iterations == 2);
   CHECK(all.events == 6);
   CHECK(all.peak == Bytes{1000 + 64 + 128 + 32});
+  CHECK(all.peaks == std::vector{Bytes{64 + 128 + 32}, Bytes{1000 + 64 + 32}});
   CHECK(of("").iterations == 1);
   CHECK(of("I\n").iterations == 1);
   CHECK(of("I\nc a=b\n").iterations == 1);

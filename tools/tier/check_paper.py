@@ -134,8 +134,9 @@ def check_all(folder):
     if IS_FAST:
         assert time.monotonic() - began < 60
     ended = run("paper", "--json", out, "--figures", figures)
-    assert ended.returncode == 0, ended
-    assert ended.stderr == "" or "gnuplot is missing" in ended.stderr, ended
+    drawn = bool(shutil.which("gnuplot"))
+    assert (ended.returncode, ended.stderr) == (0, "") if drawn else ended.returncode == 1, ended
+    assert drawn or ended.stderr.count("gnuplot is missing") == 4, ended
     found = json.loads(out.read_text())
     check_cells(found["cells"], LARGE.values())
     assert {c["network"] for c in found["cells"]} == {*LARGE.values(), "ResNet200", "VGG416"}
@@ -154,7 +155,10 @@ def check_all(folder):
     assert all(r["all_slow_s"] > r["first_touch_s"] for r in found["autotm"]["large"]) and len(found["autotm"]["large"]) == 4
     assert len(found["autotm"]["conventional"]) == 4 * 7 and len(found["redl"]["depth"]) == 4
     names = ["cachedarrays-figure3", "cachedarrays-figure4", "cachedarrays-figure7", "redl-figure11"]
-    if shutil.which("gnuplot"):
+    assert all((figures / f"{name}.gnuplot").exists() for name in names)
+    if not drawn:
+        print("SKIPPED: figures of the papers: gnuplot is missing")
+    else:
         for name in names:
             svg = (figures / f"{name}.svg").read_text()
             assert svg.startswith("<?xml") and "</svg>" in svg, name

@@ -211,6 +211,9 @@ def check_slow_recording(folder):
     assert quiet == "" and abs(recorded - 2e-6) < 1e-8, (quiet, recorded)
     warned, computed = seconds(["dram", "emulated:cxl"])
     assert "1 of 2 kernels" in warned and computed > 1e-4, (warned, computed)
+    trace.write_text(trace.read_text().replace("recorded=1", "recorded=1 lost=17 unfinished=1"))
+    for ended in (run("replay", trace, "--tiers", TIERS), run("plan", trace, "--tiers", "dram;optane", "--points", 2)):
+        assert ended.returncode == 0 and "lacks 17 events" in ended.stderr and "has no end" in ended.stderr, ended
 
 
 def check_machine_files(folder):

@@ -115,6 +115,7 @@ class Planner {
     if (!csv_out && !svg_out) print();
     warn_of_missing_rows(trace_);
     warn_of_slow_recording(trace_);
+    warn_of_incomplete_recording(trace_);
     if (!arguments_.csv.empty()) write_csv();
     if (!arguments_.svg.empty()) draw_svg(plot(), arguments_.svg);
   }
@@ -281,7 +282,8 @@ void add_plan(CLI::App& app) {
       ->default_str("10%");
   arguments->policies = {"hint_aware"};
   command
-      ->add_option("--policy", arguments->policies, "A policy with its options; may be given several times")
+      ->add_option("--policy", arguments->policies,
+                   "A policy with its options, or belady, which knows the future; may be given several times")
       ->capture_default_str();
   command
       ->add_option("--machine", arguments->machine,

@@ -270,6 +270,7 @@ void replay_all(const Arguments& arguments) {
   }
   if (!is_two_level(arguments.mode)) warn_of_missing_rows(replayer.trace());
   warn_of_slow_recording(replayer.trace());
+  warn_of_incomplete_recording(replayer.trace());
   if (!arguments.json.empty()) write(runs, belady, arguments.json);
 }
 
@@ -285,7 +286,8 @@ void add_replay(CLI::App& app) {
                    "Devices of the machine with their sizes, as dram:180GB;optane:1300GB")
       ->required();
   command
-      ->add_option("--policy", arguments->policies, "A policy with its options; may be given several times")
+      ->add_option("--policy", arguments->policies,
+                   "A policy with its options, or belady, which knows the future; may be given several times")
       ->capture_default_str();
   command
       ->add_option(

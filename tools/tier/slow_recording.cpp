@@ -2,6 +2,7 @@
 #include "slow_recording.hpp"
 
 #include <tier/replay/replay.hpp>
+#include <tier/trace/binary.hpp>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,19 @@ void warn_of_slow_recording(const trace::Trace& trace) {
         "tier: {} of {} kernels were recorded with operands that were not in the fastest tier: what these "
         "take is the machine's, not the recording's. One with all in the fastest tier says it\n",
         slow, trace.kernels().size());
+}
+
+void warn_of_incomplete_recording(const trace::Trace& trace) {
+  if (const auto lost = trace.header(trace::lost_key))
+    fmt::print(
+        stderr,
+        "tier: the recording lacks {} events, for which there was no room or memory: what is replayed is "
+        "not what the program did\n",
+        *lost);
+  if (trace.header(trace::unfinished_key))
+    fmt::print(stderr,
+               "tier: the recording has no end: its program runs still, or was ended, and what came last is "
+               "missing\n");
 }
 
 }  // namespace tier::tool

@@ -86,8 +86,8 @@ struct Result {
   double fragmentation =
       0;  ///< of the fastest tier, at most: share of its free bytes that are not in one piece
   double inputs_fast_share = 0, outputs_fast_share = 0;  ///< of operand bytes
-  /// No schedule is faster: all operands fast, or what exceeds the fastest tier at the peak, but for parameters and gradients,
-  /// written to all others at once.
+  /// No schedule is faster: all operands fast, or what exceeds the fastest tier at an iteration's peak, but for parameters and
+  /// gradients, written to all others at once.
   double lower_bound = 0;
   std::uint64_t events = 0;            ///< replayed in all passes
   std::optional<CacheCounts> cache{};  ///< where there was one

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace tier::trace {
 
@@ -15,6 +16,7 @@ struct Summary {
   std::uint64_t iterations = 0;  ///< with one at the end of which the trace ends
   std::uint64_t events = 0;      ///< kernels among them, declarations not
   Bytes peak;                    ///< the most bytes alive at once, parameters always
+  std::vector<Bytes> peaks;      ///< likewise, of each iteration; parameters from where they are declared on
 };
 
 /// Walks a trace once, and checks the rules that `read_text` checks.

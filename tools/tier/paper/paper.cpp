@@ -90,19 +90,16 @@ nlohmann::ordered_json to_json(const std::vector<Report>& reports) {
   return all;
 }
 
-/// \return  false, said on stderr, if there is no gnuplot
-bool draw(const Report& report, const std::filesystem::path& folder) {
-  for (const auto& figure : report.figures)
-    if (!tool::draw(figure.plot, folder / figure.name, "tier paper")) return false;
-  return true;
-}
-
-/// \return  they are there
-bool draw_all(const std::vector<Report>& reports, const std::filesystem::path& folder) {
+/// \throws  `CLI::RuntimeError` if there is no gnuplot, which has been said; what it is to draw is there
+void draw_all(const std::vector<Report>& reports, const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw TierError{error, "making the folder " + folder.string()};
-  return std::ranges::all_of(reports, [&](const auto& report) { return draw(report, folder); });
+  bool all = true;
+  for (const auto& report : reports)
+    for (const auto& figure : report.figures)
+      all = tool::draw(figure.plot, folder / figure.name, "tier paper") && all;
+  if (!all) throw CLI::RuntimeError{1};
 }
 
 void run(const Arguments& arguments) {
@@ -114,8 +111,9 @@ void run(const Arguments& arguments) {
   if (has_tables)
     for (const auto& report : reports) print(report);
   if (!arguments.json.empty()) write_file(arguments.json, to_json(reports).dump(2) + '\n');
-  if (!arguments.figures.empty() && draw_all(reports, arguments.figures) && has_tables)
-    fmt::print("The figures are in {}\n", arguments.figures);
+  if (arguments.figures.empty()) return;
+  draw_all(reports, arguments.figures);
+  if (has_tables) fmt::print("The figures are in {}\n", arguments.figures);
 }
 
 }  // namespace
