@@ -32,6 +32,10 @@ void check(bool holds, const std::string& problem) {
   if (!holds) throw ConfigError{"a mix of requests to a disk: " + problem};
 }
 
+std::string without_direct_io(const std::string& folder) {
+  return "\"" + folder + "\" has no direct I/O: its rates would be those of memory";
+}
+
 void check(const DiskMix& mix) {
   check(mix.write_share >= 0 && mix.write_share <= 1, "the share of writes must be from 0 to 1");
   check(mix.depth >= 1 && mix.depth <= deepest, "there must be 1 to 64 requests in flight");
@@ -63,7 +67,7 @@ class DirectFile {
   DirectFile(const std::string& folder, const DiskMix& mix) : file_{folder} {
     const auto tier = make_tier(tiers::file(folder, mix.span));  // knows what direct I/O is and asks for
     alignment_ = tier->io_alignment();
-    check(tier->direct_io(), "\"" + folder + "\" has no direct I/O: its rates would be those of memory");
+    check(tier->direct_io(), without_direct_io(folder));
     check(mix.block.count % alignment_ == 0,
           "a block must be a multiple of " + std::to_string(alignment_) + " bytes");
     const int flags = ::fcntl(file_.descriptor(), F_GETFL);
@@ -163,6 +167,10 @@ DiskMix mix_of(Bytes read, Bytes written, Bytes block, unsigned depth) {
   return {.block = block,
           .write_share = moved > 0 ? static_cast<double>(written.count) / moved : 0,
           .depth = depth};
+}
+
+void require_direct_io(const std::string& folder) {
+  check(make_tier(tiers::file(folder, Bytes{1 << 20}))->direct_io(), without_direct_io(folder));
 }
 
 DiskRates measure_disk(const std::string& folder, const DiskMix& mix) {

@@ -30,6 +30,9 @@ struct DiskRates {
 /// measure for `seconds_for`.
 [[nodiscard]] DiskMix mix_of(Bytes read, Bytes written, Bytes block, unsigned depth);
 
+/// \throws  `ConfigError` for a folder on whose disk nothing goes past the page cache: what is measured would be memory
+void require_direct_io(const std::string& folder);
+
 /// Measures with direct I/O on a file without a name that was written before. What is written no disk can store in less.
 /// \param folder  on the disk
 /// \throws        `TierError` if the file cannot be made, read or written; `ConfigError` for a mix that makes no sense,

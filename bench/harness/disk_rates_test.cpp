@@ -56,6 +56,17 @@ TEST_CASE("a disk is measured with the share of writes that was asked for") {
   }
 }
 
+TEST_CASE("a folder without direct I/O is refused before anything is measured") {
+  if (has_direct_io()) CHECK_NOTHROW(tier::bench::require_direct_io(folder));
+  constexpr const char* in_memory = "/dev/shm";
+  if (tier::make_tier(tier::tiers::file(in_memory, 1_MiB))->direct_io()) {
+    MESSAGE("SKIPPED: " << in_memory << " has direct I/O, or what passes for it");
+    return;
+  }
+  CHECK_THROWS_WITH_AS(tier::bench::require_direct_io(in_memory), doctest::Contains("has no direct I/O"),
+                       tier::ConfigError);
+}
+
 TEST_CASE("as many requests are in flight as were asked for, also more than a file tier has threads for") {
   if (!has_direct_io()) return;
   for (const unsigned depth : {2U, 64U}) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/tier_options.hpp"
+#include "harness/disk_rates.hpp"
 #include "harness/rows.hpp"
 #include "run/executor.hpp"
 #include "run/plain_memory.hpp"
@@ -160,7 +161,9 @@ inline std::string folder() {
 }
 
 /// The workloads, such that a fifth of the peak is enough for them to run.
+/// \throws  `ConfigError` where files' blocks would not leave memory
 inline std::vector<Workload> workloads_on(Slow slow) {
+  if (slow == Slow::File) require_direct_io(folder());
   auto adapted = workloads;
   // A kernel has all that it uses in fast memory where the CPU cannot use the slow tier: of all steps at once that is half
   // of an LSTM's peak.

@@ -15,7 +15,9 @@ namespace sample {
 
 /// What a program's help says of `--slow`.
 inline constexpr const char* slow_help =
-    "Slow tier: file:PATH, mapped:PATH or emulated:MODEL, and :SIZE [emulated:cxl, as large as needed]";
+    "Slow tier: file:PATH, mapped:PATH, emulated:MODEL, or one of this machine's as cxl or node:2 "
+    "(docs/specs.md), and "
+    ":SIZE [emulated:cxl, as large as needed]";
 
 /// \param text   one tier; without a size it has a quarter more than `bytes`; empty: emulated CXL memory of that size
 /// \throws  `ConfigError`

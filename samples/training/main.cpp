@@ -55,8 +55,8 @@ void report_sweep(const std::vector<training::RunResult>& results, const trainin
   const auto& options = experiment.options;
   auto* const out = notes(options);
   fmt::print(out, "\n{}{}{}", training::to_sweep_table(results), training::raised_sizes(experiment),
-             training::to_need(results));
-  if (training::plot_sweep(results, options.plot))
+             training::to_need(results, experiment.peak));
+  if (training::plot_sweep(results, experiment.peak, options.plot))
     fmt::print(out, "plotted as {0}.svg and {0}.png\n", options.plot);
 }
 
@@ -96,25 +96,27 @@ int run(const training::Options& options) {
   const auto runs = training::plan_runs(options);
   const auto paging = make_paging(experiment, runs);
   std::vector<training::RunResult> results;
-  std::exception_ptr failure;  // of a run: the others are worth their table
+  std::vector<std::exception_ptr> failures;  // of runs: the others are worth their table
   for (const auto& planned : runs) {
     const bool pages = planned.name == "os_paging";
-    if (interrupted || failure) break;
+    if (interrupted) break;
     if (pages && !paging) continue;
     try {
       results.push_back(pages ? paging->run()
                               : training::make_run(planned, experiment, progress, interrupted));
     } catch (...) {
-      failure = std::current_exception();
+      progress.clear();
+      if (results.empty()) throw;
+      fmt::print(stderr, "tier-train: {} with {} fast memory has failed\n", planned.name, planned.fast);
+      failures.push_back(std::current_exception());
     }
   }
-  if (failure && results.empty()) std::rethrow_exception(failure);
   report(results, options);
   if (options.compare && options.run.empty())
     fmt::print(notes(options), "{}", training::raised_sizes(experiment));
   if (paging && options.json != "-") print_limit(*paging);
-  if (failure) std::rethrow_exception(failure);
   if (options.sweep && options.run.empty()) report_sweep(results, experiment);
+  if (!failures.empty()) std::rethrow_exception(failures.front());
   return interrupted ? 128 + SIGINT : 0;
 }
 

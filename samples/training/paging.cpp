@@ -59,6 +59,7 @@ RunResult Paging::run() const {
       "tier-train");
   best.name = "os_paging";
   best.fast = experiment_.options.fast;
+  best.fast_bytes = fast_of(experiment_, best.fast).count;
   return best;
 }
 

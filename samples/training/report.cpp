@@ -85,12 +85,15 @@ nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResu
   const auto& traffic = run.traffic;
   nlohmann::ordered_json json{{"name", run.name},
                               {"fast", run.fast},
+                              {"fast_bytes", run.fast_bytes},
                               {"seconds_per_iteration", run.seconds_per_iteration},
                               {"slowdown", slowdown(run, runs)},
                               {"fast_share", traffic.operands.fast_share_of_bytes()},
                               {"fast_share_by_object", traffic.operands.fast_share()},
                               {"locality", locality(run.operands)},
                               {"bytes_moved", nlohmann::ordered_json(traffic.bytes_moved)},
+                              {"bytes_in", traffic.bytes_in},
+                              {"bytes_out", traffic.bytes_out},
                               {"in_place_bytes", traffic.in_place_bytes},
                               {"stalled_s", traffic.stalled_s},
                               {"compute_s", run.compute_s},
@@ -143,10 +146,13 @@ RunResult run_from(const nlohmann::ordered_json& json) {
   RunResult run;
   run.name = json.at("name");
   run.fast = json.at("fast");
+  run.fast_bytes = json.at("fast_bytes");
   run.seconds_per_iteration = number(json.at("seconds_per_iteration"));
   run.traffic.operands = operands_from(json.at("fast_share_by_object"), json.at("fast_share"));
   for (const auto& step : json.at("locality")) run.operands.push_back(operands_from(step.at(1), step.at(2)));
   json.at("bytes_moved").get_to(run.traffic.bytes_moved);
+  run.traffic.bytes_in = json.at("bytes_in");
+  run.traffic.bytes_out = json.at("bytes_out");
   run.traffic.in_place_bytes = json.at("in_place_bytes");
   run.traffic.stalled_s = number(json.at("stalled_s"));
   run.compute_s = number(json.at("compute_s"));

@@ -154,6 +154,11 @@ std::string shown_size(const PlannedRun& planned) {
   return planned.name == "all_slow" ? "none" : planned.fast;
 }
 
+tier::Bytes fast_bytes(const PlannedRun& planned, const Experiment& experiment) {
+  if (planned.name == "plain" || planned.name == "all_fast") return {experiment.peak};
+  return planned.name == "all_slow" ? tier::Bytes{} : fast_of(experiment, planned.fast);
+}
+
 }  // namespace
 
 tier::Bytes fast_for(std::size_t bytes) { return {bytes + bytes / 16 + (16 << 20)}; }
@@ -229,6 +234,7 @@ RunResult make_run(const PlannedRun& planned, const Experiment& experiment,
                       });
   progress.clear();
   result.fast = shown_size(planned);
+  result.fast_bytes = fast_bytes(planned, experiment).count;
   return result;
 }
 

@@ -36,6 +36,11 @@ std::string share(const RunResult* run, const RunResult* of) {
   return fmt::format("{:.3f}", run->seconds_per_iteration / of->seconds_per_iteration);
 }
 
+/// Of the peak: the fast memory that there was.
+double percent(const RunResult& run, std::size_t peak) {
+  return 100 * static_cast<double>(run.fast_bytes) / static_cast<double>(peak);
+}
+
 }  // namespace
 
 std::vector<PlannedRun> plan_sweep() {
@@ -61,20 +66,20 @@ std::string to_sweep_table(std::span<const RunResult> runs) {
   return sample::to_lines(rows);
 }
 
-std::string to_need(std::span<const RunResult> runs) {
+std::string to_need(std::span<const RunResult> runs, std::size_t peak) {
   const auto* const plain = find(runs, "plain");
   if (plain == nullptr || find(runs, "async") == nullptr) return {};
-  const char* least = nullptr;
+  const RunResult* least = nullptr;
   for (const auto* fast : shares) {
     const auto* const run = find(runs, "async", fast);
     if (run == nullptr || run->seconds_per_iteration > most_slowdown * plain->seconds_per_iteration) break;
-    least = fast;
+    least = run;
   }
   if (least == nullptr) return "async is at no size within 5 % of plain\n";
-  return fmt::format("async is within 5 % of plain from {} fast memory on\n", least);
+  return fmt::format("async is within 5 % of plain from {:.0f}% fast memory on\n", percent(*least, peak));
 }
 
-bool plot_sweep(std::span<const RunResult> runs, const std::filesystem::path& name) {
+bool plot_sweep(std::span<const RunResult> runs, std::size_t peak, const std::filesystem::path& name) {
   const auto* const plain = find(runs, "plain");
   const double unit = plain == nullptr ? 1 : plain->seconds_per_iteration;
   tier::tool::Plot plot{.x = "fast memory, % of the peak",
@@ -85,7 +90,7 @@ bool plot_sweep(std::span<const RunResult> runs, const std::filesystem::path& na
     tier::tool::PlotLine line{way, {}};
     for (const std::string share : shares)
       if (const auto* run = find(runs, way, share))
-        line.points.emplace_back(std::stod(share), run->seconds_per_iteration / unit);
+        line.points.emplace_back(percent(*run, peak), run->seconds_per_iteration / unit);
     if (const auto* none = find(runs, "all_slow"))
       line.points.emplace_back(0, none->seconds_per_iteration / unit);
     plot.lines.push_back(std::move(line));

@@ -23,11 +23,11 @@ struct PlannedRun {
 /// Time per iteration, and as a ratio to `plain`, to `first_touch` with as much fast memory, and to `all_slow`: a line for
 /// each run.   \param runs  of a sweep, or some
 [[nodiscard]] std::string to_sweep_table(std::span<const RunResult> runs);
-/// A line: from how much fast memory on `async` takes at most 5 % longer than `plain`, of the sizes that were run;
-/// empty if either is missing.
-[[nodiscard]] std::string to_need(std::span<const RunResult> runs);
+/// A line: from how much fast memory on `async` takes at most 5 % longer than `plain`, of the sizes that were run, as
+/// they were raised; empty if either is missing.   \param peak  in bytes
+[[nodiscard]] std::string to_need(std::span<const RunResult> runs, std::size_t peak);
 
-/// As `tier::tool::draw`, the slow-down over fast memory.
-bool plot_sweep(std::span<const RunResult> runs, const std::filesystem::path& name);
+/// As `tier::tool::draw`, the slow-down over the fast memory that there was.
+bool plot_sweep(std::span<const RunResult> runs, std::size_t peak, const std::filesystem::path& name);
 
 }  // namespace training

@@ -23,7 +23,7 @@ std::int64_t extent_after(std::int64_t extent, std::int64_t kernel, std::int64_t
   if (room < 0)
     throw tier::ConfigError{
         fmt::format("the image is too small for this network: {} pixels are left where a "
-                    "layer needs {}",
+                    "layer needs {}; --image N enlarges it",
                     extent, kernel - 2 * padding)};
   return room / stride + 1;
 }

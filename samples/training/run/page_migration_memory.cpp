@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "run/page_migration_memory.hpp"
 
+#include <fmt/format.h>
 #include <tier/core/bytes.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -21,10 +23,20 @@ PageMigrationMemory::PageMigrationMemory(const tier::RuntimeOptions& options)
 std::byte* PageMigrationMemory::add_area(std::size_t bytes) {
   const tier::Shape shape{(bytes + row - 1) / row + 1, row / sizeof(float)};
   auto& area = areas_.emplace_back(Area{{runtime_, shape, tier::windowed, "pages"}, {}});
+  if (areas_.size() == 1) say_if_restricted();
   for (const auto* block : area.tensor.object().object->blocks)
     area.ends.push_back((area.ends.empty() ? 0 : area.ends.back()) + block->size);
   std::memset(area.data(), 0, bytes);
   return area.data();
+}
+
+void PageMigrationMemory::say_if_restricted() const {
+  if (runtime_.statistics().windows == tier::WindowMode::Restricted)
+    fmt::print(
+        stderr,
+        "tier-train: windows are restricted here, as `tier info` explains: the system pages instead of "
+        "libtier, and an emulated tier charges nothing for that, so that page_migration's times are not "
+        "its own\n");
 }
 
 PageMigrationMemory::Rows PageMigrationMemory::rows_of(const std::byte* data, std::size_t bytes) {

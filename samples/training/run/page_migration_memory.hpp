@@ -39,6 +39,7 @@ class PageMigrationMemory final : public PlainMemory {
   std::byte* add_area(std::size_t bytes);
   [[nodiscard]] Rows rows_of(const std::byte* data, std::size_t bytes);
   void count(const Rows& rows);
+  void say_if_restricted() const;
 
   tier::Runtime runtime_;
   std::list<Area> areas_;

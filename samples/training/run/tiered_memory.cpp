@@ -65,7 +65,9 @@ Traffic traffic_of(const tier::Statistics& statistics, const Operands& operands)
   traffic.operands.bytes_elsewhere = statistics.fetched_operand_bytes + statistics.in_place_bytes;
   for (const auto& [from, to, cause, bytes, transfers] : statistics.moved) {
     traffic.bytes_moved[statistics.tiers[from].name + ">" + statistics.tiers[to].name] += bytes;
-    if (from != to) (to == 0 ? traffic.bytes_in : traffic.bytes_out) += bytes;
+    if (from == to) continue;
+    if (to == 0) traffic.bytes_in += bytes;
+    if (from == 0) traffic.bytes_out += bytes;
   }
   traffic.in_place_bytes = statistics.in_place_bytes;
   traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;

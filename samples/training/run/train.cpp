@@ -104,6 +104,7 @@ class Run {
     const auto batches = std::min<std::uint64_t>(data_.test_batches(options_.shape), options_.test_batches);
     std::uint64_t correct = 0;
     std::uint64_t rows = 0;
+    std::uint64_t tested = 0;
     double losses = 0;
     for (std::uint64_t i = 0; i < batches && !stop_; ++i) {
       Iteration iteration{.number = i, .seed = options_.seed};
@@ -114,9 +115,10 @@ class Run {
       correct += iteration.correct;
       rows += iteration.rows;
       losses += iteration.loss;
+      ++tested;
     }
     result_.accuracy = share(correct, rows);
-    if (batches > 0) result_.test_loss = losses / static_cast<double>(batches);
+    if (tested > 0) result_.test_loss = losses / static_cast<double>(tested);
   }
 
   const Steps& steps_;

@@ -50,8 +50,9 @@ struct TrainOptions {
 
 struct RunResult {
   std::string name;
-  std::string fast{};    ///< as it was asked for, or "all", or "none"
-  bool complete = true;  ///< not interrupted
+  std::string fast{};            ///< as it was asked for, or "all", or "none"
+  std::uint64_t fast_bytes = 0;  ///< of the tier, which may be raised to what a kernel uses at once
+  bool complete = true;          ///< not interrupted
   std::uint64_t iterations = 0;
   double seconds_per_iteration = std::numeric_limits<double>::quiet_NaN();  ///< the median, but for the first
   double learning_s = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The kernels that oneDNN lacks, on plain pointers. The same inputs and number of threads give the same bits.
+/// \file  The kernels that oneDNN lacks, or has not as one (a loss with its gradient), on plain pointers. The same inputs and number of threads give the same bits.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -114,7 +114,8 @@ def check_all_runs():
     by_name = {each["name"]: each for each in runs}
     assert by_name["all_fast"]["fast_share"] == 1 and by_name["all_fast"]["bytes_moved"] == {}
     for name in ("async", "sync", "mode_0", "mode_L", "mode_LM", "mode_LMP"):
-        assert sum(by_name[name]["bytes_moved"].values()) > 0 and by_name[name]["io_s"] > 0, by_name[name]
+        moved = sum(bytes for way, bytes in by_name[name]["bytes_moved"].items() if way.split(">")[0] != way.split(">")[1])
+        assert moved == by_name[name]["bytes_in"] + by_name[name]["bytes_out"] > 0 and by_name[name]["io_s"] > 0, by_name[name]
         assert 0 < by_name[name]["fast_share"] < 1 or name == "async", by_name[name]  # what came in time counts
     assert by_name["mode_0"]["fast_share"] < by_name["async"]["fast_share"]
     if left_out:
@@ -137,6 +138,19 @@ def check_raised():
         assert 20 < int(share) < 100, done.stdout
         done = run(*lstm, str(file), *slow, "--steps-at-once", "4")
         assert done.returncode == 0 and "raised" not in done.stdout, done
+
+
+def check_failing_runs():
+    """A run that fails takes none of the others with it."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        file = Path(folder) / "runs.json"
+        done = run("resnet32", *SMALL["resnet32"], "--compare", "--fast", "50%", "--slow", f"file:{folder}:1MiB", "--json", str(file))
+        names = [each["name"] for each in json.loads(file.read_text())["runs"]]
+    assert done.returncode == 1 and names[:2] == ["plain", "all_fast"] and "async" not in names, done
+    for name in ("async", "mode_LMP", "all_slow"):
+        assert f"tier-train: {name} with 50% fast memory has failed\n" in done.stderr, done.stderr
+    assert "os_paging" in names or LEFT_OUT in done.stderr, done
+    assert "file" in done.stderr.splitlines()[-1], done.stderr
 
 
 def check_layers():
@@ -215,6 +229,8 @@ def check_sweep():
     assert len({each["checksum"] for each in runs}) == 1, runs
     names = [(name, size) for size in sizes for name in ("async", "sync", "first_touch")]
     assert [(each["name"], each["fast"]) for each in runs[2:]] == names, runs
+    fast = [each["fast_bytes"] for each in runs[2:] if each["name"] == "async"]
+    assert fast == sorted(fast, reverse=True) and fast[-1] == fast[-2] > fast[0] / 20, fast  # the least were raised
     lines = [line.split()[:2] for line in done.stdout.splitlines()]
     assert all([name, size] in lines for name, size in [*names, ("all_slow", "none")]), done.stdout
     assert "smaller sizes were raised to " in done.stdout and "async is " in done.stdout, done.stdout
@@ -272,6 +288,7 @@ for name in SMALL:
     check_comparison(name)
 check_all_runs()
 check_raised()
+check_failing_runs()
 check_layers()
 check_values_are_numbers()
 check_ended(signal.SIGINT, 128 + signal.SIGINT)

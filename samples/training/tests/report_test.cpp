@@ -15,7 +15,11 @@ RunResult run_in_tiers() {
   RunResult run;
   run.name = "async";
   run.fast = "20%";
+  run.fast_bytes = 2 << 20;
   run.seconds_per_iteration = 0.5;
+  run.traffic.bytes_moved = {{"dram>file", 5 << 20}};
+  run.traffic.bytes_in = 1 << 20;
+  run.traffic.bytes_out = 4 << 20;
   run.traffic.peaks = {{"dram", 3 << 20, 1 << 20}, {"file", 8 << 20}};
   run.layers = {{"conv1", 0.25, 0.125, 1 << 20, 2 << 20}, {"loss1", 0.5, 0, 0, 0}};
   run.subnormals = 7;
@@ -56,6 +60,9 @@ TEST_CASE("what a report has as JSON is read again") {
   const std::vector runs{run_in_tiers()};
   const auto again = from_json(to_json(runs));
   CHECK(to_json(again) == to_json(runs));
+  CHECK(again.front().traffic.bytes_in == runs.front().traffic.bytes_in);
+  CHECK(again.front().traffic.bytes_out == runs.front().traffic.bytes_out);
+  CHECK(again.front().fast_bytes == runs.front().fast_bytes);
   CHECK(to_table(again) == to_table(runs));
   CHECK(to_inspections(again) == to_inspections(runs));
 }

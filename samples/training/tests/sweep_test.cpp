@@ -12,10 +12,13 @@ using namespace tier::literals;
 
 namespace {
 
+constexpr std::size_t peak = 1'000;
+
 RunResult run_of(std::string name, std::string fast, double seconds) {
   RunResult run;
   run.name = std::move(name);
   run.fast = std::move(fast);
+  run.fast_bytes = static_cast<std::uint64_t>(std::stod(run.fast) * peak / 100);
   run.seconds_per_iteration = seconds;
   return run;
 }
@@ -37,7 +40,8 @@ using Cells = std::vector<std::string>;
 
 std::string need(double at_100, double at_80, double at_60) {
   return to_need(std::vector{run_of("plain", "100%", 1), run_of("async", "100%", at_100),
-                             run_of("async", "80%", at_80), run_of("async", "60%", at_60)});
+                             run_of("async", "80%", at_80), run_of("async", "60%", at_60)},
+                 peak);
 }
 
 Experiment lstm_on(const std::string& slow, const std::string& runs) {
@@ -71,8 +75,11 @@ TEST_CASE("the fast memory that is needed is the least from which on all larger 
   CHECK(need(1.0, 1.01, 1.02) == "async is within 5 % of plain from 60% fast memory on\n");
   CHECK(need(1.0, 1.20, 1.02) == "async is within 5 % of plain from 100% fast memory on\n");
   CHECK(need(1.1, 1.0, 1.0) == "async is at no size within 5 % of plain\n");
-  CHECK(to_need(std::vector{run_of("plain", "100%", 1)}).empty());
-  CHECK(to_need(std::vector{run_of("async", "100%", 1)}).empty());
+  CHECK(to_need(std::vector{run_of("plain", "100%", 1)}, peak).empty());
+  CHECK(to_need(std::vector{run_of("async", "100%", 1)}, peak).empty());
+  std::vector raised{run_of("plain", "100%", 1), run_of("async", "100%", 1), run_of("async", "80%", 1)};
+  raised.back().fast_bytes = 853;
+  CHECK(to_need(raised, peak) == "async is within 5 % of plain from 85% fast memory on\n");
 }
 
 TEST_CASE(
