@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a replay of an all-fast recording predicts what programs take in less fast memory: plan_check.py [--help]
+"""Whether `tier plan` foretells from an all-fast recording what programs take in less fast memory: plan_check.py [--help]
 
-Records tier-dlrm and tier-train with all they have in fast memory, measures this machine by `tier probe`, and replays each
-recording with less; then runs the programs themselves with as much, and prints both slow-downs beside each other. Every run
+Records tier-dlrm and tier-train with all they have in fast memory, measures this machine by `tier probe`, and has `tier
+plan` replay each recording with less; then runs the programs themselves with as much, and prints both slow-downs beside each other. Every run
 is recorded, so that what recording costs is in both sides of a ratio. Nothing else should run meanwhile.
 """
 import argparse
+import csv
 import json
 import os
 import re
@@ -73,9 +74,9 @@ def setting(text, key):
 
 
 def simulated(tiers):
-    """`dram:1MiB;file:/var/tmp:1GiB` as replays name devices: `dram:1MiB;file:1GiB`."""
+    """Of `dram:1MiB;file:/var/tmp:1GiB` what replays call the devices, `dram;file`, and the size of the first."""
     parts = [tier.split(":") for tier in tiers.split(";")]
-    return ";".join(":".join(part[:2] if part[0] == "emulated" else part[:1]) + ":" + part[-1] for part in parts)
+    return ";".join(":".join(part[:2] if part[0] == "emulated" else part[:1]) for part in parts), parts[0][-1]
 
 
 def probe(programs, size):
@@ -85,19 +86,24 @@ def probe(programs, size):
 
 
 def of_tables(text, share):
-    """What a replay is told of tables, whose share is theirs alone. A run of them begins with nothing in the caches."""
+    """What a plan is told of tables, whose share is theirs alone. A run of them begins with nothing in the caches."""
     tables = [value.split(",") for value in re.findall(r"^c rows\.\d+=(.*)$", text, re.MULTILINE)]
     if not tables:
         return []
-    size = sum(int(rows) * int(row) for rows, row, _ in tables) * (share or 200) // 100
+    size = sum(int(rows) * int(row) for rows, row, _ in tables) * share // 100
     return ["--tables", f"{size}B", "--lookahead", LOOKAHEAD, "--row-policy", "hint_aware", "--iterations", 1]
 
 
-def predicted(programs, recording, tiers, policy, overlap, machine, more):
-    results = programs.folder / "replay.json"
-    more = more + (["--async"] if overlap == "async" else [])
-    run(programs.tier, "replay", recording, "--tiers", tiers, "--machine", machine, "--policy", policy, *more, "--json", results)
-    return json.loads(results.read_text())["runs"][0]["seconds"]
+def predicted(programs, recording, settings, machine, more):
+    """The slow-down against all fast, on the tiers and under the policy of the recording that these settings are of."""
+    points = programs.folder / "plan.csv"
+    devices, fast = simulated(setting(settings, "tiers"))
+    more = more + ([] if setting(settings, "overlap") == "async" else ["--sync"])
+    run(programs.tier, "plan", recording, "--tiers", devices, "--machine", machine, "--policy", setting(settings, "policy"),
+        "--at", fast, *more, "--csv", points)  # fmt: skip
+    with points.open() as file:
+        (_, point) = csv.DictReader(file)  # the first with all fast
+    return float(point["slow_down"])
 
 
 def check(programs, program, shares, turns, machine):
@@ -107,15 +113,11 @@ def check(programs, program, shares, turns, machine):
         for share, taken in times.items():
             seconds, recordings[share] = programs.measure(program, share)
             taken.append(seconds)
-    replays = {}
-    for share in times:
-        text = programs.text(recordings[share])  # whose tiers these are
-        policy = setting(text, "policy") if share else "first_touch"
-        tiers, overlap = simulated(setting(text, "tiers")), setting(text, "overlap")
-        more = of_tables(programs.text(recordings[None]), share)
-        replays[share] = predicted(programs, recordings[None], tiers, policy, overlap, machine, more)
+    all_fast = recordings[None]
     for share in shares:
-        yield share, replays[share] / replays[None], median(times[share]) / median(times[None])
+        settings, more = programs.text(recordings[share]), of_tables(programs.text(all_fast), share)
+        foretold = predicted(programs, all_fast, settings, machine, more)
+        yield share, foretold, median(times[share]) / median(times[None])
 
 
 def main():

@@ -408,7 +408,25 @@ def check_plan(folder):
     check_whole(table, "plan", step, "--tiers", "dram;optane", "--points", 2, "--csv")
     works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", table)
     assert works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", "-") == table.read_text()
+    check_at(folder, step)
     check_refused("cannot both be the standard output", "plan", step, "--tiers", "dram;optane", "--csv", "-", "--svg", "-")
+
+
+def check_at(folder, step):
+    """At sizes that are asked for, there is what a replay with so much takes."""
+    def seconds(size):
+        tiers = ("--tiers", f"dram:{size};optane:1GiB", "--policy", "lru", "--async", "--iterations", 3, "--json", "-")
+        return json.loads(works("replay", step, *tiers))["runs"][0]["seconds"]
+
+    plan = ("plan", step, "--tiers", "dram;optane", "--policy", "lru", "--iterations", 3, "--at", "60%", "--at", "40MiB")
+    all_fast, *points = csv.DictReader(works(*plan, "--csv", "-").splitlines())
+    assert float(all_fast["slow_down"]) == 1 and len(points) == 2, points
+    assert abs(float(points[0]["share_of_peak"]) - 0.6) < 1e-6 and int(points[1]["fast_bytes"]) == 40 << 20, points
+    for point in points:
+        assert abs(float(point["slow_down"]) - seconds(point["fast_bytes"] + "B") / seconds("1GiB")) < 1e-4, point
+    table = works("plan", step, "--tiers", "ddr5;nvme4", "--at", "100%", "--at", "4KiB")
+    assert "needed" not in table and "does not fit" in table.splitlines()[-1], table
+    check_refused("4 pounds", *plan, "--at", "4 pounds")
 
 
 def check_plot(folder):

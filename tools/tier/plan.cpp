@@ -32,9 +32,10 @@ namespace {
 struct Arguments {
   TraceInput in;
   std::string tiers, machine, csv, svg;
-  std::vector<std::string> policies, prices;
+  std::vector<std::string> policies, prices, sizes;
+  std::string tables;
   double budget = 0.1;
-  unsigned points = 16;
+  unsigned points = 16, iterations = 2;
   bool synchronous = false;
   RowOptions rows;
 };
@@ -57,6 +58,12 @@ double parse_budget(const std::string& text) {
   if (end + (percent ? 1 : 0) != text.size() || !(number >= 0 && number < 1e6))
     throw ConfigError{"not a budget", text, 0, "a share of the time, as 10%"};
   return percent ? number / 100 : number;
+}
+
+/// `20%` of the peak, or `1GiB`.
+Bytes parse_size(const std::string& text, Bytes peak) {
+  if (!text.ends_with('%')) return parse_bytes(text);
+  return Bytes{static_cast<std::uint64_t>(parse_budget(text) * static_cast<double>(peak.count))};
 }
 
 /// What a GB of each device costs, of `NAME=PRICE`.
@@ -99,6 +106,7 @@ class Planner {
         devices_{arguments.tiers.empty() ? chosen_.names : parse_devices(arguments.tiers)},
         machine_{machine_for(arguments.machine, devices_)},
         prices_{parse_prices(arguments.prices, machine_)} {
+    for (const auto& size : arguments.sizes) sizes_.push_back(parse_size(size, peak_));
     if (devices_.size() != 2)
       throw ConfigError{"a plan is for two tiers, as \"dram;optane\"", arguments.tiers, 0};
     std::ranges::stable_sort(devices_, is_faster,
@@ -126,15 +134,18 @@ class Planner {
     constexpr unsigned bisection = 8;
     const double of_replay =
         static_cast<double>(kernel + 1) / (static_cast<double>(trace_.kernels().size()) * passes);
-    progress_.show(policy, std::min(1.0, (replays_ + of_replay) / (1 + arguments_.points + bisection)));
+    const auto replays = 1 + (sizes_.empty() ? arguments_.points + bisection : sizes_.size());
+    progress_.show(policy, std::min(1.0, (replays_ + of_replay) / static_cast<double>(replays)));
   }
-  [[nodiscard]] double seconds(const std::string& policy, Bytes fast) {
+  /// \param tables  none: what other objects leave at the peak
+  [[nodiscard]] double seconds(const std::string& policy, Bytes fast, std::optional<Bytes> tables) {
     const auto make = [&](const FutureUses& future) {
       return policy == "belady" ? make_belady(future) : make_policy(policy);
     };
     const std::vector<replay::SimulatedTier> tiers{{devices_[0], fast},
                                                    {devices_[1], Bytes{4 * peak_.count}}};
-    replay::Options options{.asynchronous = !arguments_.synchronous};
+    replay::Options options{.passes = arguments_.iterations, .asynchronous = !arguments_.synchronous};
+    options.row_memory = tables;
     set_rows(arguments_.rows, policy, options);
     options.after_kernel = [&](std::uint64_t kernel, const Manager&) {
       show(policy, kernel, options.passes);
@@ -145,17 +156,21 @@ class Planner {
   }
   [[nodiscard]] Plan plan(const std::string& policy) {
     replays_ = 0;
-    const double all_fast = seconds(policy, Bytes{2 * peak_.count + (1 << 20)});
+    const double all_fast = seconds(policy, Bytes{2 * peak_.count + (1 << 20)}, std::nullopt);
+    const auto tables =
+        arguments_.tables.empty() ? std::nullopt : std::optional{parse_bytes(arguments_.tables)};
     const SlowDownOf slow_down = [&](Bytes fast) -> std::optional<double> {
       if (fast.count == 0) return std::nullopt;
       try {
-        return all_fast > 0 ? seconds(policy, fast) / all_fast : 1;
+        return all_fast > 0 ? seconds(policy, fast, tables) / all_fast : 1;
       } catch (const OutOfTierMemory&) {
         return std::nullopt;
       }
     };
-    auto curve = slow_down_curve(peak_, arguments_.points, slow_down);
+    auto curve = sizes_.empty() ? slow_down_curve(peak_, arguments_.points, slow_down)
+                                : slow_down_at(sizes_, slow_down);
     curve.insert(curve.begin(), {peak_ + peak_, 1});
+    if (!sizes_.empty()) return {policy, std::move(curve), std::nullopt};
     const auto least = least_memory(curve, arguments_.budget, slow_down);
     return {policy, std::move(curve), least};
   }
@@ -170,10 +185,22 @@ class Planner {
   void print() const {
     if (!chosen_.why.empty())
       fmt::print("for {};{}, {}: --tiers names others\n", devices_[0], devices_[1], chosen_.why);
-    fmt::print(
-        "{}: {:.2f} GB alive at the peak; on machine {}, {} within {:.3g} % of the time with all in {}\n\n",
-        arguments_.in.path, static_cast<double>(peak_.count) / 1e9, machine_.name, devices_[0],
-        100 * arguments_.budget, devices_[0]);
+    const auto within = fmt::format(" within {:.3g} % of the time with all in", 100 * arguments_.budget);
+    fmt::print("{}: {:.2f} GB alive at the peak; on machine {}, {}{} {}\n\n", arguments_.in.path,
+               static_cast<double>(peak_.count) / 1e9, machine_.name, devices_[0],
+               sizes_.empty() ? within : ": slow-down against all in", devices_[0]);
+    if (sizes_.empty()) print_needed();
+    fmt::print("{:>12}", "GB");
+    for (const auto& p : plans_) fmt::print("{:>24}", p.policy);
+    fmt::print("\n");
+    for (const auto& [fast, slow_downs] : rows()) {
+      fmt::print("{:>12.3f}", static_cast<double>(fast) / 1e9);
+      for (const auto& s : slow_downs) fmt::print("{:>24}", s ? fmt::format("{:.3f}", *s) : "does not fit");
+      fmt::print("\n");
+    }
+    print_cheapest();
+  }
+  void print_needed() const {
     fmt::print("{:<28}{:>12}{:>10}{:>12}", "policy", "GB needed", "% of peak", "slow-down");
     fmt::print("{}\n", prices_.empty() ? "" : fmt::format("{:>12}{:>14}", "price", "of all fast"));
     for (const auto& p : plans_) {
@@ -185,20 +212,12 @@ class Planner {
       if (const auto cost = price(fast)) fmt::print("{:>12.2f}{:>14.2f}", *cost, *cost / *price(peak_));
       fmt::print("\n");
     }
-    fmt::print("\n{:>12}", "GB");
-    for (const auto& p : plans_) fmt::print("{:>24}", p.policy);
     fmt::print("\n");
-    for (const auto& [fast, slow_downs] : rows()) {
-      fmt::print("{:>12.3f}", static_cast<double>(fast) / 1e9);
-      for (const auto& s : slow_downs) fmt::print("{:>24}", s ? fmt::format("{:.3f}", *s) : "does not fit");
-      fmt::print("\n");
-    }
-    print_cheapest();
   }
   /// Of what keeps within the budget: the price goes straight from the least fast memory to all.
   void print_cheapest() const {
     const auto all_fast = price(peak_);
-    if (!all_fast) return;
+    if (!all_fast || !sizes_.empty()) return;
     const Plan* cheapest = nullptr;  // all in fast memory
     double least = *all_fast;
     for (const auto& p : plans_)
@@ -217,6 +236,7 @@ class Planner {
   /// Of all curves, by fast memory, the most first.
   [[nodiscard]] std::map<std::uint64_t, std::vector<std::optional<double>>, std::greater<>> rows() const {
     std::map<std::uint64_t, std::vector<std::optional<double>>, std::greater<>> rows;
+    for (const auto size : sizes_) rows[std::min(size, peak_).count].resize(plans_.size());
     for (std::size_t i = 0; i < plans_.size(); ++i)
       for (const auto& point : plans_[i].curve) {
         auto& row = rows[std::min(point.fast, peak_).count];
@@ -260,7 +280,8 @@ class Planner {
   std::vector<std::string> devices_;
   replay::Machine machine_;
   std::map<std::string, double> prices_;
-  unsigned replays_ = 0;  // of the policy at hand
+  std::vector<Bytes> sizes_;  // of `--at`
+  unsigned replays_ = 0;      // of the policy at hand
   std::vector<Plan> plans_;
 };
 
@@ -293,6 +314,21 @@ void add_plan(CLI::App& app) {
       ->type_name("NAME|FILE");
   command->add_flag("--sync", arguments->synchronous, "Without copies in the background");
   add_row_options(*command, arguments->rows);
+  command
+      ->add_option("--tables", arguments->tables,
+                   "Fast memory for all tables [what other objects leave at the peak]")
+      ->type_name("SIZE");
+  command
+      ->add_option("--iterations", arguments->iterations,
+                   "Of the whole trace; of several the first is not counted")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--at", arguments->sizes,
+          "The slow-down with so much fast memory, as 20% of the peak or 1GiB, instead of a curve; may be "
+          "given several times")
+      ->type_name("SIZE");
   command->add_option("--points", arguments->points, "Of the curve")
       ->check(CLI::Range(2U, 200U))
       ->capture_default_str();

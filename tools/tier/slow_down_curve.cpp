@@ -16,6 +16,13 @@ std::vector<CurvePoint> slow_down_curve(Bytes peak, unsigned count, const SlowDo
   return curve;
 }
 
+std::vector<CurvePoint> slow_down_at(const std::vector<Bytes>& sizes, const SlowDownOf& slow_down) {
+  std::vector<CurvePoint> points;
+  for (const auto fast : sizes)
+    if (const auto ratio = slow_down(fast)) points.push_back({fast, *ratio});
+  return points;
+}
+
 std::optional<CurvePoint> least_memory(const std::vector<CurvePoint>& curve, double budget,
                                        const SlowDownOf& slow_down) {
   if (curve.empty() || curve.front().slow_down > 1 + budget) return std::nullopt;

@@ -25,6 +25,10 @@ using SlowDownOf = std::function<std::optional<double>(Bytes fast)>;
 [[nodiscard]] std::vector<CurvePoint> slow_down_curve(Bytes peak, unsigned count,
                                                       const SlowDownOf& slow_down);
 
+/// Of these sizes those that fit, in their order.
+[[nodiscard]] std::vector<CurvePoint> slow_down_at(const std::vector<Bytes>& sizes,
+                                                   const SlowDownOf& slow_down);
+
 /// The least fast memory, to within a 200th of the peak, with which the slow-down stays within `budget`: between the last point
 /// of the curve that does, coming from the peak, and the one after it.
 /// \param budget  0.1 for 10 %
