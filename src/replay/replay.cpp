@@ -452,7 +452,10 @@ Result Replay::run() {
   create_parameters();
   const auto from = play_passes([&] { return counts(); },
                                 [&] {
-                                  for (const auto event : trace_.events()) play(event);
+                                  for (const auto event : trace_.events()) {
+                                    play(event);
+                                    if (options_.after_event) options_.after_event(*manager_);
+                                  }
                                   if (ends_open()) end_iteration();
                                 });
   return result(from, counts());

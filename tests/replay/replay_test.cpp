@@ -50,7 +50,7 @@ double kernel_bytes(const replay::Result& r) {
 
 }  // namespace
 
-TEST_CASE("a replay keeps the manager's invariants after every kernel, whatever the policy and the tiers") {
+TEST_CASE("a replay keeps the manager's invariants after every event, whatever the policy and the tiers") {
   const auto seed = test::seed();
   CAPTURE(seed);
   std::mt19937_64 random{seed};
@@ -63,18 +63,39 @@ TEST_CASE("a replay keeps the manager's invariants after every kernel, whatever 
         CAPTURE(policy);
         CAPTURE(asynchronous);
         CAPTURE(tiers.size());
-        std::uint64_t kernels = 0;
+        std::uint64_t kernels = 0, events = 0;
         replay::Options options{.passes = 2, .asynchronous = asynchronous};
-        options.after_kernel = [&](std::uint64_t kernel, const Manager& manager) {
-          CHECK(kernel == kernels++);
+        options.after_kernel = [&](std::uint64_t kernel, const Manager&) { CHECK(kernel == kernels++); };
+        options.after_event = [&](const Manager& manager) {
+          ++events;
           manager.check_invariants();
         };
         const auto r = replay::run(trace, machine, tiers, named(policy), options);
         CHECK(kernels == 2 * trace.kernels().size());
+        CHECK(events == r.events);
         CHECK(r.seconds > 0);
         CHECK(r.seconds >= r.lower_bound * 0.999999);
         CHECK(r.seconds == doctest::Approx(r.compute + r.waiting).epsilon(1e-9));
       }
+}
+
+TEST_CASE("of a gradient that survived its iteration W overwrites: what it held is fetched from nowhere") {
+  const auto moved = [](const std::string& again) {
+    const auto trace = read(
+        "H tmtrace=1\nT 1 6000000 g gradient\nT 2 6000000 a other\n"
+        "K make b 0 R - W 1 U -\nK other f 0 R - W 2 U -\nI\n"
+        "K make b 0 R - " +
+        again + "\nI\n");
+    const auto r = replay::run(trace, small_machine(), {{"fast", Bytes{8'000'000}}, {"slow", 1_GiB}},
+                               named("lru"), {.passes = 2, .asynchronous = false});
+    std::map<TierIndex, std::uint64_t> bytes;  // by where they went
+    for (const auto& copied : r.copied) bytes[copied.to] += copied.bytes;
+    return bytes;
+  };
+  auto overwritten = moved("W 1 U -"), updated = moved("W - U 1");
+  CHECK(overwritten[1] > 0);
+  CHECK(overwritten[0] == 0);
+  CHECK(updated[0] > 0);
 }
 
 TEST_CASE("where few cores compute, movers yield: between memories nothing is moved ahead") {

@@ -48,6 +48,8 @@ struct Options {
   Observer* observer = nullptr;  ///< told of all that happens but to rows, in virtual time
   /// Called after each kernel with its number; for progress and for tests.
   std::function<void(std::uint64_t kernel, const Manager&)> after_kernel{};
+  /// Called after each event of the trace, kernels among them.
+  std::function<void(const Manager&)> after_event{};
 };
 
 /// Of one tier, by kernels and copies.
