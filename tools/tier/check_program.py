@@ -40,7 +40,7 @@ def check_help():
     for command, text in HELPS.items():
         assert "--help" in options_of(text), text
         assert text.startswith("The papers' tables, replayed: not in this build") or re.search(r"Examples?:\n  \w", text), command
-    assert len(set(options_of(HELPS[("plan",)]))) == 16, HELPS[("plan",)]
+    assert len(set(options_of(HELPS[("plan",)]))) == 19, HELPS[("plan",)]
 
 
 def completed(*words):
