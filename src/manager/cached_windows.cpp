@@ -27,6 +27,7 @@ bool ManagerCore::cache_pages(Block& b) noexcept {
   } catch (const std::bad_alloc&) {
     return false;
   }
+  if (!record.window->is_linked()) partly_cached_.push_back(*record.window);
   auto& state = tiers_[0];
   const auto size = state.heap.size(primary->slot);
   RegionEvent event{{}, 0, 0, {size}, true};
@@ -40,13 +41,17 @@ bool ManagerCore::cache_pages(Block& b) noexcept {
 
 /// \return  false if the window goes
 bool ManagerCore::cache(ObjectWindow& window) noexcept {
+  if (window.is_linked()) partly_cached_.erase(partly_cached_.iterator_to(window));
   const auto limit = options_.cached_windows->count;
   const auto size = window.cached_size();
   if (closed_ || size == 0 || size > limit || round_up(size, WindowSpace::unit) != window.range.size)
     return false;
   std::ranges::sort(window.cached, std::greater{}, &CachedPages::place);
   cached_windows_.push_front(window);
-  while (tiers_[0].cached > limit || cached_windows_.size() > most_cached) give_up(cached_windows_.back());
+  const auto too_much = [&]() TIER_REQUIRES(mutex_) {
+    return tiers_[0].cached > limit || cached_windows_.size() > most_cached;
+  };
+  while (too_much() && !cached_windows_.empty()) give_up(cached_windows_.back());
   return true;
 }
 
@@ -108,8 +113,13 @@ void ManagerCore::give_up(ObjectWindow& window) noexcept {
 
 /// \return  whether there were any
 bool ManagerCore::drop_cached_windows() noexcept {
-  const bool any = !cached_windows_.empty();
+  const bool any = !cached_windows_.empty() || !partly_cached_.empty();
   while (!cached_windows_.empty()) give_up(cached_windows_.front());
+  while (!partly_cached_.empty()) {
+    auto& window = partly_cached_.front();
+    partly_cached_.pop_front();
+    drop_cached_pages(window);
+  }
   return any;
 }
 

@@ -541,6 +541,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::unique_ptr<Landings> landings_ TIER_GUARDED_BY(mutex_);  // from the first window on
   std::atomic<std::uint64_t> ended_{0};                         // blocks whose contents are gone
   boost::intrusive::list<ObjectWindow> cached_windows_ TIER_GUARDED_BY(mutex_);  // the last one first
+  // Some of whose blocks are gone and cached, and others used or held still.
+  boost::intrusive::list<ObjectWindow> partly_cached_ TIER_GUARDED_BY(mutex_);
   std::unique_ptr<WindowSpace> windows_;  // from the first window on; its threads come to us
   Companions companions_;                 // told before the lock is taken
   bool in_fork_child_ = false;            // set before the child's first own instruction

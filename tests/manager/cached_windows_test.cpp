@@ -180,7 +180,6 @@ TEST_CASE("what is held for a scope has no bytes once it is freed, and migrates 
     CAPTURE(to_string(mode));
     Rig rig = caching(mode, 8_MiB);
     auto object = made(rig, 2_MiB, 7);
-    auto* const address = bytes_of(object).data();
     Operand op{.block = object.ref().object->blocks[0]};
     const auto id = op.block->id;
     rig.manager->hold(op);
@@ -191,8 +190,33 @@ TEST_CASE("what is held for a scope has no bytes once it is freed, and migrates 
     rig.settle();
     CHECK(rig.used(0) + rig.used(1) == 0_B);
     rig.manager->let_go(op);
-    CHECK(bytes_of(made(rig, 2_MiB, 8)).data() == address);
     rig.settle();
+  }
+}
+
+TEST_CASE("where a block of a freed object is held, or used still, the others' pages are kept for nobody") {
+  for (const auto mode : window_modes()) {
+    for (const bool used : {false, true}) {
+      CAPTURE(to_string(mode));
+      CAPTURE(used);
+      Rig rig = caching(mode, 1_MiB);
+      auto object = made(rig, 3_MiB, 7);
+      Operand op{.block = object.ref().object->blocks[1], .size = (1_MiB).count, .advice = true};
+      rig.manager->hold(op);
+      if (used) rig.manager->enter({&op, 1}, {1, true, {}});
+      CHECK(op.entered == used);
+      object.reset();
+      made(rig, 1_MiB, 8).reset();  // of which there is as much as may be kept
+      rig.settle();
+      const auto rest = rig.make(used ? 14_MiB : 16_MiB, 'r');
+      CHECK(rig.where(rest) == 0);
+      CHECK(rig.used(1) == 0_B);
+      if (used)
+        Manager::leave({&op, 1});
+      else
+        rig.manager->let_go(op);
+      rig.settle();
+    }
   }
 }
 
