@@ -26,6 +26,7 @@ class Belady final : public Policy {
   }
   /// The one that is used last leaves first.
   std::uint64_t rank(const BlockFacts& block) const noexcept override { return ~future_.next_use(block.id); }
+  bool prefers(const Run& run, std::uint64_t rank) const noexcept override { return run.hottest < rank; }
   void on_kernel_end(const KernelEvent& event, PolicyContext& context) override {
     for (const auto& operand : event.operands) {
       if (uses_.count(operand.block) > 0) note(operand.block);

@@ -84,14 +84,14 @@ class HintAware final : public Policy {
   /// The run with the fewest bytes that were asked for ahead; of equals as others do.
   RunChoice choose(const RoomRequest& request, std::span<const Run> runs, PolicyContext& context) override {
     if (!options_.keep) return Policy::choose(request, runs, context);
-    const auto cost = [](const Run& run) {
-      std::uint64_t wanted = 0;
-      for (const auto& block : run.blocks) wanted += block.prefetched ? block.size.count : 0;
-      return std::tuple{wanted, run.hottest, run.write_back};
-    };
+    const auto cost = [](const Run& run) { return std::tuple{wanted(run), run.hottest, run.write_back}; };
     const auto best = std::ranges::min_element(runs, {}, cost);
     find_destinations(request, *best, context);
     return {static_cast<std::size_t>(best - runs.begin()), to_};
+  }
+
+  bool prefers(const Run& run, std::uint64_t rank) const noexcept override {
+    return run.hottest < rank && (!options_.keep || wanted(run) == 0);
   }
 
   void on_hint(const HintEvent& event, PolicyContext& context) override {
@@ -114,6 +114,12 @@ class HintAware final : public Policy {
   }
 
  private:
+  /// \return  bytes that were asked for ahead
+  static std::uint64_t wanted(const Run& run) noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& block : run.blocks) sum += block.prefetched ? block.size.count : 0;
+    return sum;
+  }
   /// Those archived first leave first, until with what is on its way out enough is free. What is in use, or moves within the
   /// tier, is asked again the next time.
   void write_behind(PolicyContext& context) {

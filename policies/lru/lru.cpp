@@ -11,6 +11,7 @@ class Lru final : public Policy {
   std::string_view name() const noexcept override { return "lru"; }
   Placement place(const AllocationEvent&, PolicyContext&) override { return {0, true}; }
   MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {0, false}; }
+  bool prefers(const Run& run, std::uint64_t rank) const noexcept override { return run.hottest < rank; }
 };
 
 }  // namespace

@@ -152,10 +152,7 @@ void Entry::enter(std::size_t i) {
   b.note_use(mutated(Mutant::VersionNotRaised) ? Use::Read : op.use, core_.clock_.stamp());
   plans_[i].tier = record.primary()->tier;
   record.archived = false;
-  if (record.garbage && op.use != Use::Read && !record.dying) {
-    record.garbage = false;
-    --core_.garbage_;
-  }
+  if (record.garbage && op.use != Use::Read && !record.dying) core_.be_no_garbage(b);
   core_.refresh(b);
 }
 

@@ -124,7 +124,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   struct TierState {
     std::unique_ptr<Tier> tier;
     RegionHeap heap;
-    RankedBlocks ranked;       // blocks whose primary is here and may move
+    RankedBlocks ranked;       // blocks whose primary is here and may move; in the slowest tier garbage alone
     RegionList secondaries;    // further copies, droppable
     std::vector<bool> bare{};  // by page: free, and absent
     Region* spare = nullptr;   // kept free, for blocks to go aside
@@ -221,8 +221,11 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void close_door() noexcept TIER_REQUIRES(mutex_);
   void open_door() noexcept TIER_REQUIRES(mutex_);
   std::uint64_t rank_now(const BlockRecord& record) const noexcept TIER_REQUIRES(mutex_);
+  std::uint64_t refreshed_rank(const BlockRecord& record) const noexcept TIER_REQUIRES(mutex_);
   void rank(Block& b) noexcept TIER_REQUIRES(mutex_);
   void unrank(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void become_garbage(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void be_no_garbage(Block& b) noexcept TIER_REQUIRES(mutex_);
   bool dirty(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   BlockFacts facts(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   std::string_view name_of(const Block& b) const noexcept TIER_REQUIRES(mutex_);

@@ -251,11 +251,15 @@ std::uint64_t ManagerCore::rank_now(const BlockRecord& record) const noexcept {
   return record.garbage ? 0 : policy_->rank(facts(*record.block));
 }
 
+/// In the slowest tier, from which nothing is proposed, only garbage is looked for.
 void ManagerCore::rank(Block& b) noexcept {
   auto& record = *b.record;
   if (record.is_linked() || record.placed || record.primary() == nullptr) return;
+  const auto tier = record.primary()->tier;
+  if (tier + 1u == tiers_.size() && !record.garbage) return;
   record.rank = rank_now(record);
-  tiers_[record.primary()->tier].ranked.insert(record);
+  auto& ranked = tiers_[tier].ranked;
+  ranked.insert(ranked.end(), record);  // what has just been used is hottest
 }
 
 void ManagerCore::unrank(Block& b) noexcept {
@@ -796,9 +800,21 @@ void ManagerCore::abandon(Block& b) noexcept {
     keep_while_pinned(b);
     mark_dead(b);
   } else if (!record.garbage) {
-    record.garbage = true;
-    ++garbage_;
+    become_garbage(b);
   }
+}
+
+void ManagerCore::become_garbage(Block& b) noexcept {
+  b.record->garbage = true;
+  ++garbage_;
+  rank(b);
+}
+
+void ManagerCore::be_no_garbage(Block& b) noexcept {
+  b.record->garbage = false;
+  --garbage_;
+  unrank(b);
+  rank(b);
 }
 
 /// The rest of the group goes on, so that no policy is told.
@@ -842,8 +858,7 @@ void ManagerCore::revive(BlockId id) {
     b.version.store(0, std::memory_order_relaxed);
     set_primary(b, place);
   } else if (record.garbage) {  // early freeing is off. Else pins or a transfer have kept the bytes
-    record.garbage = false;
-    --garbage_;
+    be_no_garbage(b);
   }
   b.state.fetch_and(~(word::retired | word::failed), std::memory_order_acq_rel);
   refresh(b);
@@ -882,8 +897,7 @@ void ManagerCore::retire_block(Block& b) noexcept {
   tell(event, &Observer::on_retire);
   ask([&](Policy& p) { p.on_retire(event, *this); });
   if (freed) return mark_dead(b);
-  record.garbage = true;
-  ++garbage_;
+  become_garbage(b);
   refresh(b);  // a use that writes must say that it is garbage no more
 }
 

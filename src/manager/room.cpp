@@ -12,8 +12,8 @@
 namespace tier {
 namespace {
 
-constexpr std::size_t proposals = 8;      // a guess: enough that a cheap neighbourhood is among them
-constexpr std::size_t seeds_tried = 256;  // before the whole heap is scanned
+constexpr std::size_t most_proposals = 8;  // a guess: enough that a cheap neighbourhood is among them
+constexpr std::size_t seeds_tried = 256;   // before the whole heap is scanned
 constexpr int attempts = 64;  // others may take or pin what was just freed; each such loss is their progress
 constexpr int failed_writes = 3;  // in a row, before a tier is taken for broken
 
@@ -37,6 +37,11 @@ bool ManagerCore::may_slide(const Region* region) const noexcept {
          region->block->record->place == nullptr;
 }
 
+/// Its place among the ranked once it has been looked at.
+std::uint64_t ManagerCore::refreshed_rank(const BlockRecord& record) const noexcept {
+  return std::max(record.rank, rank_now(record));
+}
+
 /// Fills in what giving up the window costs.
 void ManagerCore::describe(Window& w, TierIndex t) const {
   const auto& heap = tiers_[t].heap;
@@ -49,7 +54,7 @@ void ManagerCore::describe(Window& w, TierIndex t) const {
       w.blocks.push_back(&record);
       w.evicted += region->block->size;
       if (dirty(*region->block)) w.write_back += region->block->size;
-      w.hottest = std::max(w.hottest, record.rank);
+      w.hottest = std::max(w.hottest, refreshed_rank(record));
     }
     if (slot == w.last) return;
   }
@@ -66,7 +71,7 @@ bool ManagerCore::grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Rang
     if (heap.is_free(slot)) return 0;
     const auto* region = static_cast<const Region*>(heap.owner(slot));
     if (!may_leave(region)) return std::nullopt;
-    return region->block->record->primary() == region ? region->block->record->rank : 0;
+    return region->block->record->primary() == region ? refreshed_rank(*region->block->record) : 0;
   };
   while (!fits(heap, w.first, w.last, range)) {
     const auto left = cost(heap.previous(w.first));
@@ -129,14 +134,20 @@ std::optional<Window> ManagerCore::scan(TierIndex t, const Range& range, RegionH
 std::optional<Window> ManagerCore::propose(TierIndex t, const Range& range, BlockId for_block,
                                            bool background, std::vector<TierIndex>& to, bool& forced) {
   auto& state = tiers_[t];
-  std::vector<Window> windows;
+  struct Proposal {
+    Window window;
+    std::vector<BlockFacts> blocks;
+    [[nodiscard]] Run run() const { return {blocks, {window.write_back}, {window.evicted}, window.hottest}; }
+  };
+  std::vector<Proposal> proposals;
+  std::size_t coldest = 0;
   struct Stretch {
     std::uint64_t begin, end;
   };
   std::vector<Stretch> too_small;  // between regions that stay
   std::size_t tried = 0;
   for (auto it = state.ranked.begin();
-       it != state.ranked.end() && windows.size() < proposals && tried < seeds_tried;) {
+       it != state.ranked.end() && proposals.size() < most_proposals && tried < seeds_tried;) {
     BlockRecord& record = *it;
     // Ranks are refreshed when looked at: a block used since then goes to its new place and is met again there. That
     // is no try: where all have been used, the coldest shows after the last of them.
@@ -148,40 +159,42 @@ std::optional<Window> ManagerCore::propose(TierIndex t, const Range& range, Bloc
       if (it == state.ranked.end() || record < *it) it = place;
       continue;
     }
+    if (!proposals.empty() && policy_->prefers(proposals[coldest].run(), record.rank)) break;
     ++it;
     ++tried;
     if (!may_leave(record.primary())) continue;
-    const auto seen = [&](const Window& w) { return std::ranges::find(w.blocks, &record) != w.blocks.end(); };
-    if (std::ranges::any_of(windows, seen)) continue;
+    const auto seen = [&](const Proposal& p) {
+      return std::ranges::find(p.window.blocks, &record) != p.window.blocks.end();
+    };
+    if (std::ranges::any_of(proposals, seen)) continue;
     const auto at = state.heap.offset(record.primary()->slot);
     if (std::ranges::any_of(too_small, [at](const Stretch& s) { return s.begin <= at && at < s.end; }))
       continue;
     Window window;
-    if (grow(window, t, record.primary()->slot, range))
-      windows.push_back(std::move(window));
-    else
+    if (!grow(window, t, record.primary()->slot, range)) {
       too_small.push_back({state.heap.offset(window.first), state.heap.offset(window.last) + 1});
+      continue;
+    }
+    std::vector<BlockFacts> blocks;
+    blocks.reserve(window.blocks.size());
+    for (const auto* block : window.blocks) blocks.push_back(facts(*block->block));
+    proposals.push_back({std::move(window), std::move(blocks)});
+    if (proposals.back().window.hottest < proposals[coldest].window.hottest) coldest = proposals.size() - 1;
   }
-  if (windows.empty()) return std::nullopt;
+  if (proposals.empty()) return std::nullopt;
 
-  std::vector<BlockFacts> blocks;
-  for (const auto& w : windows)
-    for (const auto* record : w.blocks) blocks.push_back(facts(*record->block));
   std::vector<Run> runs;
-  std::size_t at = 0;
-  for (const auto& w : windows) {
-    runs.push_back({std::span{blocks}.subspan(at, w.blocks.size()), {w.write_back}, {w.evicted}, w.hottest});
-    at += w.blocks.size();
-  }
+  runs.reserve(proposals.size());
+  for (const auto& p : proposals) runs.push_back(p.run());
   const RoomRequest request{t, {range.size}, for_block, background};
   choosing_ = true;  // nothing may change under the proposals
   const RunChoice choice = ask([&](Policy& p) { return p.choose(request, runs, *this); });
   choosing_ = false;
-  forced = choice.run >= windows.size();
+  forced = choice.run >= proposals.size();
   const auto index = forced ? 0 : choice.run;
   to.assign(choice.to.begin(), choice.to.end());
-  if (forced || to.size() != windows[index].blocks.size()) to.clear();
-  return std::move(windows[index]);
+  if (forced || to.size() != proposals[index].blocks.size()) to.clear();
+  return std::move(proposals[index].window);
 }
 
 bool ManagerCore::drop_a_secondary(TierIndex t) noexcept {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  What a policy may do and what comes of it; what the manager does without it.
 #include "rig.hpp"
+#include "support/seed.hpp"
 
 #include <doctest/doctest.h>
+#include <array>
+#include <random>
+#include <vector>
 
 namespace tier {
 namespace {
@@ -223,6 +227,60 @@ TEST_CASE("the coldest block is found among any number that were used since") {
   auto next = rig.manager->create(4_KiB, 64, "next");
   CHECK(asked == 1);
   CHECK(rig.where(objects[1234]) == 1);
+}
+
+/// What 60 objects of up to so many pages cost in a tier that holds half of them or fewer, used at random.
+struct Cost {
+  Cost(std::uint64_t seed, bool takes_coldest, std::uint64_t pages) {
+    struct Left : Observer {
+      explicit Left(std::vector<BlockId>& b) : blocks{b} {}
+      void on_migration(const MigrationEvent& event) noexcept override { blocks.push_back(event.block); }
+      std::vector<BlockId>& blocks;
+    } observer{left};
+    Rig rig{RigOptions{.tiers = {fast_tier(Bytes{pages * 16 * 4096}), slow_tier(16_MiB, true)},
+                       .manager = {.threads = 1, .movers = 0, .yields = false}}};  // nothing by chance
+    std::mt19937_64 random{seed};
+    rig.policy->takes_coldest = takes_coldest;
+    rig.policy->on_choose = [&](const RoomRequest& request, std::span<const Run> runs, PolicyContext& c) {
+      ++choices;
+      proposed += runs.size();
+      return rig.policy->Policy::choose(request, runs, c);
+    };
+    rig.manager->add_observer(observer);
+    const auto size = [&] { return Bytes{4096 * (pages > 1 ? 1 + random() % pages : 1)}; };
+    std::vector<ObjectHandle> objects;
+    for (int i = 0; i < 60; ++i) objects.push_back(rig.make(size(), 'x'));
+    for (int i = 0; i < 2000; ++i) {
+      auto& object = objects[random() % objects.size()];
+      if (random() % 8 == 0) object = rig.make(size(), 'x');
+      if (random() % 2 == 0) rig.write(object, 'x', Use::Update);
+      CHECK(rig.holds(object, 'x'));
+    }
+    for (const auto& moved : rig.manager->statistics().moved) bytes += moved.bytes;
+    rig.manager->remove_observer(observer);
+  }
+  std::vector<BlockId> left;
+  std::size_t choices = 0, proposed = 0;
+  std::uint64_t bytes = 0;
+};
+
+TEST_CASE("what a policy prefers ends the proposals, and what leaves is the same") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  const Cost all{seed, false, 1}, preferred{seed, true, 1};
+  CHECK(preferred.left == all.left);
+  CHECK(preferred.left.size() > 1000);
+  CHECK(preferred.choices > 500);
+  CHECK(preferred.proposed == preferred.choices);
+  CHECK(all.proposed == 8 * all.choices);
+}
+
+TEST_CASE("where blocks differ in size, fewer proposals cost no more moves to speak of") {
+  const auto seed = test::seed();
+  CAPTURE(seed);
+  const Cost all{seed, false, 16}, preferred{seed, true, 16};
+  CHECK(preferred.bytes < 1.1 * static_cast<double>(all.bytes));
+  CHECK(4 * preferred.proposed < 3 * all.proposed);
 }
 
 TEST_CASE("placement: where the policy says, with or without room made, else the next tier that has some") {

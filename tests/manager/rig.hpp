@@ -34,6 +34,9 @@ class ScriptedPolicy final : public Policy {
   RunChoice choose(const RoomRequest& request, std::span<const Run> runs, PolicyContext& context) override {
     return on_choose ? on_choose(request, runs, context) : Policy::choose(request, runs, context);
   }
+  bool prefers(const Run& run, std::uint64_t rank) const noexcept override {
+    return takes_coldest && run.hottest < rank;
+  }
   void on_hint(const HintEvent& event, PolicyContext& context) override {
     if (const auto now = std::exchange(action, {})) now(context, event.block);
   }
@@ -41,6 +44,7 @@ class ScriptedPolicy final : public Policy {
   Placement placement{0, true};
   MissDecision miss{0, false};
   bool early = true;
+  bool takes_coldest = false;
   double low = 0;
   std::function<void(PolicyContext&, BlockId)> action;  // at the next hint
   std::function<RunChoice(const RoomRequest&, std::span<const Run>, PolicyContext&)> on_choose;

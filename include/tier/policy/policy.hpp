@@ -227,6 +227,11 @@ class TIER_EXPORT Policy {
   /// least.
   [[nodiscard]] virtual RunChoice choose(const RoomRequest& request, std::span<const Run> runs,
                                          PolicyContext& context);
+  /// True: `choose` would take this run rather than any that has a block of this rank or a higher one. As proposals come in
+  /// ascending order of rank, no more are then made, which is faster. The default, false, has up to eight made.
+  [[nodiscard]] virtual bool prefers(const Run& /*run*/, std::uint64_t /*rank*/) const noexcept {
+    return false;
+  }
 
   virtual void on_hint(const HintEvent&, PolicyContext&) {}
   virtual void on_use(const UseEvent&, PolicyContext&) {}
