@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <boost/container_hash/hash.hpp>
 #include <cstdio>
+#include <sstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 namespace tier {
@@ -580,14 +582,31 @@ std::vector<ObjectStatistics> ManagerCore::object_statistics() const {
   return all;
 }
 
+/// For who finds it broken.
+std::string ManagerCore::described(const Block& b) const {
+  const auto& record = *b.record;
+  std::ostringstream text;
+  text << ": block " << b.id << " of " << b.size << " bytes, version "
+       << b.version.load(std::memory_order_relaxed) << ", state " << std::hex
+       << b.state.load(std::memory_order_relaxed) << std::dec << ", regions (tier, version, readers)";
+  for (const Region* r = record.regions; r != nullptr; r = r->next)
+    text << " (" << int{r->tier} << ", " << r->version << ", " << r->readers << ")";
+  if (const Transfer* t = record.transfer)
+    text << ", moving for " << to_string(t->cause) << ", kind " << static_cast<int>(t->kind);
+  return text.str();
+}
+
 void ManagerCore::check_invariants() const {
   MutexLock lock{mutex_};
-  const auto require = [](bool holds, const char* what) {
-    if (!holds) throw std::logic_error{what};
+  const Block* checked = nullptr;
+  const auto require = [&](bool holds, const char* what) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    if (holds) return;
+    throw std::logic_error{what + (checked != nullptr ? described(*checked) : std::string{})};
   };
   std::vector<std::uint64_t> used(tiers_.size());
   std::uint64_t living = 0;
   for (const auto& [id, b] : by_id_) {
+    checked = b;
     const auto& record = *b->record;
     if (record.primary() != nullptr) living += round_up(b->size, granule_);
     const auto state = b->state.load(std::memory_order_acquire);
@@ -620,6 +639,7 @@ void ManagerCore::check_invariants() const {
                 "(I5) a block in a window is at its place or absent");
     }
   }
+  checked = nullptr;
   require(living == living_, "what lives is the sum of the blocks with a primary");
   for (std::size_t t = 0; t < tiers_.size(); ++t) {
     const auto& heap = tiers_[t].heap;

@@ -15,6 +15,8 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace tier {
@@ -229,6 +231,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool dirty(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   BlockFacts facts(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   std::string_view name_of(const Block& b) const noexcept TIER_REQUIRES(mutex_);
+  std::string described(const Block& b) const TIER_REQUIRES(mutex_);
   static bool start_moving(Block& b, std::uint32_t own_pins = 0) noexcept;
   bool addressable(TierIndex t) const noexcept { return tiers_[t].tier->model().addressable; }
   void forget(Object& object) noexcept TIER_REQUIRES(mutex_);
