@@ -223,7 +223,6 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void close_door() noexcept TIER_REQUIRES(mutex_);
   void open_door() noexcept TIER_REQUIRES(mutex_);
   std::uint64_t rank_now(const BlockRecord& record) const noexcept TIER_REQUIRES(mutex_);
-  std::uint64_t refreshed_rank(const BlockRecord& record) const noexcept TIER_REQUIRES(mutex_);
   void rank(Block& b) noexcept TIER_REQUIRES(mutex_);
   void unrank(Block& b) noexcept TIER_REQUIRES(mutex_);
   void become_garbage(Block& b) noexcept TIER_REQUIRES(mutex_);

@@ -37,11 +37,6 @@ bool ManagerCore::may_slide(const Region* region) const noexcept {
          region->block->record->place == nullptr;
 }
 
-/// Its place among the ranked once it has been looked at.
-std::uint64_t ManagerCore::refreshed_rank(const BlockRecord& record) const noexcept {
-  return std::max(record.rank, rank_now(record));
-}
-
 /// Fills in what giving up the window costs.
 void ManagerCore::describe(Window& w, TierIndex t) const {
   const auto& heap = tiers_[t].heap;
@@ -54,7 +49,7 @@ void ManagerCore::describe(Window& w, TierIndex t) const {
       w.blocks.push_back(&record);
       w.evicted += region->block->size;
       if (dirty(*region->block)) w.write_back += region->block->size;
-      w.hottest = std::max(w.hottest, refreshed_rank(record));
+      w.hottest = std::max(w.hottest, record.rank);
     }
     if (slot == w.last) return;
   }
@@ -71,7 +66,7 @@ bool ManagerCore::grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Rang
     if (heap.is_free(slot)) return 0;
     const auto* region = static_cast<const Region*>(heap.owner(slot));
     if (!may_leave(region)) return std::nullopt;
-    return region->block->record->primary() == region ? refreshed_rank(*region->block->record) : 0;
+    return region->block->record->primary() == region ? region->block->record->rank : 0;
   };
   while (!fits(heap, w.first, w.last, range)) {
     const auto left = cost(heap.previous(w.first));
