@@ -91,7 +91,7 @@ class HintAware final : public Policy {
   }
 
   bool prefers(const Run& run, std::uint64_t rank) const noexcept override {
-    return false && run.hottest < rank && (!options_.keep || wanted(run) == 0);
+    return run.hottest < rank && (!options_.keep || wanted(run) == 0);
   }
 
   void on_hint(const HintEvent& event, PolicyContext& context) override {

@@ -344,3 +344,19 @@ TEST_CASE("hint-aware names the option or value that it does not know, and what 
           "unknown value of free at position 0 of \"" + std::string{share} + "\"; allowed: 0 to less than 1");
   }
 }
+
+TEST_CASE(
+    "the coldest run is preferred, unless some of it was asked for ahead and prefetched blocks are kept") {
+  std::array<BlockFacts, 1> blocks;
+  blocks[0].size = Bytes{4096};
+  const Run run{.blocks = blocks, .write_back = Bytes{}, .evicted = Bytes{4096}, .hottest = 4};
+  for (const auto* spec : {"hint_aware", "hint_aware:keep=off"}) {
+    CAPTURE(spec);
+    const auto policy = made(spec);
+    blocks[0].prefetched = false;
+    CHECK(policy->prefers(run, 5));
+    CHECK_FALSE(policy->prefers(run, 4));  // another may write less
+    blocks[0].prefetched = true;
+    CHECK(policy->prefers(run, 5) == (std::string{spec} != "hint_aware"));
+  }
+}

@@ -70,3 +70,10 @@ TEST_CASE("lru refuses options, of which it has none") {
   CHECK_THROWS_WITH_AS(std::ignore = make_lru(options),
                        "unknown option at position 0 of \"size\"; allowed: lru takes none", ConfigError);
 }
+
+TEST_CASE("lru prefers a run that is colder than all that could follow") {
+  const auto policy = make_lru({});
+  const Run run{.blocks = {}, .write_back = Bytes{}, .evicted = Bytes{}, .hottest = 4};
+  CHECK(policy->prefers(run, 5));
+  CHECK_FALSE(policy->prefers(run, 4));
+}
