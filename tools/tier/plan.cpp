@@ -20,10 +20,10 @@
 
 #include "plot/plot.hpp"
 #include "progress.hpp"
+#include "recording_warnings.hpp"
 #include "row_options.hpp"
 #include "simulated_tiers.hpp"
 #include "slow_down_curve.hpp"
-#include "slow_recording.hpp"
 #include "trace_input.hpp"
 
 namespace tier::tool {

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "progress.hpp"
+#include "recording_warnings.hpp"
 #include "row_options.hpp"
 #include "simulated_tiers.hpp"
-#include "slow_recording.hpp"
 #include "trace_input.hpp"
 
 namespace tier::tool {

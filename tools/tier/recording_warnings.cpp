@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "slow_recording.hpp"
+#include "recording_warnings.hpp"
 
 #include <tier/replay/replay.hpp>
 #include <tier/trace/binary.hpp>
