@@ -152,6 +152,21 @@ inline Learned learn_beside(int left, const Workload& workload, const training::
   return {pair, ours.taken()};
 }
 
+/// Leaves a core to what moves bytes, on both sides of a measurement: of a few cores, what all of them computing lose to copies.
+/// \param measure  given what a row says of who computes
+inline std::vector<Row> beside_a_free_core(const char* id, auto&& measure) {
+  const int cores = omp_get_num_procs();
+  if (cores < 2) {
+    fmt::print(stderr, "{}: there is one core alone, and none to leave free\n", id);
+    return {};
+  }
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(cores - 1);
+  auto rows = measure(fmt::format(", {} of {} cores compute", cores - 1, cores));
+  omp_set_num_threads(before);
+  return rows;
+}
+
 /// Where the slow tier is.
 enum class Slow { Memory, File };
 

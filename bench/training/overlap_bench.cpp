@@ -23,7 +23,9 @@ void print(const char* name, const Taken& taken, double seconds) {
 }
 
 /// Asynchronously and synchronously, in turns.
-void add_overlap(std::vector<Row>& rows, const Workload& workload, Slow slow) {
+/// \param who  computes, for a row
+void add_overlap(std::vector<Row>& rows, const std::string& id, const Workload& workload, Slow slow,
+                 const std::string& who) {
   const auto experiment = experiment_of(workload);
   const auto fifth = a_fifth(experiment, slow);
   auto without_movers = fifth.options;
@@ -35,11 +37,11 @@ void add_overlap(std::vector<Row>& rows, const Workload& workload, Slow slow) {
   const double computing = alone.compute_s, moving = alone.io_s;
   const double bound = std::max(computing, moving);
   const double gain = synchronous / asynchronous, most = (computing + moving) / bound;
-  const auto what = name_of(workload) + ", " + fifth.words;
+  const auto what = name_of(workload) + ", " + fifth.words + who;
   fmt::print(stderr, "{}:\n", what);
   print("asynchronous", async.taken(), asynchronous);
   print("synchronous", alone, synchronous);
-  rows.push_back(checked_row({.id = "train.overlap",
+  rows.push_back(checked_row({.id = id,
                               .what = what,
                               .value = asynchronous,
                               .unit = "s/iteration",
@@ -49,7 +51,7 @@ void add_overlap(std::vector<Row>& rows, const Workload& workload, Slow slow) {
                               .reach = mark_of(fifth, "<= 1.15"),
                               .reached = !fifth.more && asynchronous <= 1.15 * bound},
                              pair));
-  rows.push_back(checked_row({.id = "train.overlap",
+  rows.push_back(checked_row({.id = id,
                               .what = what + ": gain of asynchronous over synchronous",
                               .value = gain,
                               .unit = "times",
@@ -61,14 +63,22 @@ void add_overlap(std::vector<Row>& rows, const Workload& workload, Slow slow) {
                              pair));
 }
 
-std::vector<Row> overlap() {
+std::vector<Row> overlaps(const std::string& id, const std::string& who) {
   std::vector<Row> rows;
   for (const auto slow : {Slow::Memory, Slow::File})
-    for (const auto& workload : workloads_on(slow)) add_overlap(rows, workload, slow);
+    for (const auto& workload : workloads_on(slow)) add_overlap(rows, id, workload, slow, who);
   return rows;
 }
 
-const bool registered = add_rows("train.overlap", overlap);
+std::vector<Row> on_all_cores() { return overlaps("train.overlap", ""); }
+
+std::vector<Row> free_core() {
+  constexpr auto* id = "train.overlap.free_core";
+  return beside_a_free_core(id, [](const std::string& who) { return overlaps(id, who); });
+}
+
+const bool registered =
+    add_rows("train.overlap", on_all_cores) && add_rows("train.overlap.free_core", free_core);
 
 }  // namespace
 }  // namespace tier::bench

@@ -61,18 +61,9 @@ std::vector<Row> in_redls_memory() {
   return in_slow_memory("train.20pct", is_worth_it ? 1 : 0, "");
 }
 
-/// A core is left to what moves bytes, on both sides: of a few cores, what all of them computing lose to copies.
-std::vector<Row> beside_a_free_core() {
-  const int cores = omp_get_num_procs();
-  if (cores < 2) {
-    fmt::print(stderr, "train.free_core: there is one core alone, and none to leave free\n");
-    return {};
-  }
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(cores - 1);
-  auto rows = in_slow_memory("train.free_core", 0, fmt::format(", {} of {} cores compute", cores - 1, cores));
-  omp_set_num_threads(before);
-  return rows;
+std::vector<Row> free_core() {
+  constexpr auto* id = "train.free_core";
+  return beside_a_free_core(id, [](const std::string& who) { return in_slow_memory(id, 0, who); });
 }
 
 /// Against the longer of computing on plain memory, in turns, and moving what was moved by a disk that is as busy as it
@@ -146,8 +137,7 @@ std::vector<Row> recorded() {
                     pair, 1, [](const Row& r) { return r.ratio <= 1.02; })};
 }
 
-const bool registered = add_rows("train.20pct", in_redls_memory) &&
-                        add_rows("train.free_core", beside_a_free_core) &&
+const bool registered = add_rows("train.20pct", in_redls_memory) && add_rows("train.free_core", free_core) &&
                         add_rows("train.20pct.file", in_a_file) && add_rows("fits.training", all_fast) &&
                         add_rows("record.training", recorded);
 
