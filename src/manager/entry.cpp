@@ -218,7 +218,7 @@ Entry::Way Entry::admit_moving(std::size_t i) {
   }
   enter(i);
   core_.unreference(*std::exchange(plans_[i].transfer, nullptr));
-  return Way::Entered;
+  return Way::Again;  // the lock was released: what was found of the operands before is not so any more
 }
 
 /// The whole batch for the policy: each operand where it is now.
@@ -468,6 +468,7 @@ bool Entry::install() {
     Block& b = *batch_[i].block;
     b.version.fetch_add(1, std::memory_order_relaxed);  // the copies elsewhere are stale
     Region* old = b.record->primary();
+    TIER_ASSERT(b.record->in(plans_[i].room->tier) == nullptr, "an operand has no room where it is already");
     core_.set_primary(b, std::exchange(plans_[i].room, nullptr));
     if (old != nullptr) old->version = 0;
     if (old != nullptr && old->tier != b.record->primary()->tier)

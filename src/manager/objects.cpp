@@ -855,8 +855,14 @@ void ManagerCore::revive(BlockId id) {
   if (record.dying) throw_retired("destroyed during a scope's entry");
   if (record.primary() == nullptr) {
     Region* const place = first_place(b, name_of(b), lock);
-    b.version.store(0, std::memory_order_relaxed);
-    set_primary(b, place);
+    // The lock may have been released: the block has gone, or another scope has brought it back.
+    if (record.dying || record.primary() != nullptr) {
+      free_region(place);
+    } else {
+      b.version.store(0, std::memory_order_relaxed);
+      set_primary(b, place);
+    }
+    if (record.dying) throw_retired("destroyed during a scope's entry");
   } else if (record.garbage) {  // early freeing is off. Else pins or a transfer have kept the bytes
     be_no_garbage(b);
   }

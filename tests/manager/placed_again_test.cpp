@@ -81,6 +81,29 @@ TEST_CASE("a policy that makes no room in fast memory evicts nothing for it") {
   CHECK(a.rig.holds(a.object, 'n'));
 }
 
+TEST_CASE("what two threads bring back at once has the place of whoever was faster, and his bytes") {
+  Rig rig{8_MiB, 64_MiB, true};
+  const auto object = rig.make(5_MiB, 'o');
+  const auto id = object.ref().object->block->id;
+  rig.manager->retire(object.ref());
+  const auto victim = rig.make(5_MiB, 'v');
+  HoldFirst hold{rig.slow(), Direction::Write};
+  auto slower = in_thread([&] { rig.manager->revive(id); });
+  hold.wait_for_arrival();
+  rig.policy->placement = {1, false};
+  rig.policy->miss = {1, false};
+  rig.manager->revive(id);
+  rig.write(object, 'n', Use::Update);
+  CHECK_FALSE(hold.is_open());
+  hold.open();
+  slower.get();
+  rig.settle();
+  CHECK(rig.where(object) == 1);
+  CHECK(rig.holds(object, 'n'));
+  CHECK(rig.used(0) == 0_B);
+  CHECK(rig.holds(victim, 'v'));
+}
+
 TEST_CASE("a policy that makes room does so") {
   Again a{true};
   const auto first = a.rig.make(6_MiB, 'f', "first");

@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstring>
+
 namespace tier {
 namespace {
 
@@ -155,6 +158,41 @@ TEST_CASE("of a chunked copy that a writer ends no further chunk begins") {
   o.rig.settle();
   CHECK(pieces < 3);
   CHECK(o.rig.holds(o.object, 'b'));
+}
+
+TEST_CASE("what comes to fast memory while a writer waits for a chunk is used there, and fetched once") {
+  for (const Use use : {Use::Read, Use::Overwrite}) {
+    CAPTURE(static_cast<int>(use));
+    Rig rig{{.tiers = {fast_tier(8_MiB), slow_tier(16_MiB, false)},
+             .manager = {.threads = 1, .movers = 2, .yields = false}}};
+    const auto comes = rig.make(size, 'c'), leaves = rig.make(size, 'l');
+    REQUIRE(rig.evict(comes) == Outcome::Done);
+    rig.settle();
+    HoldFirst hold{rig.fast(), Direction::Read};
+    REQUIRE(rig.evict(leaves) == Outcome::Done);
+    hold.wait_for_arrival();
+    const auto& version = leaves.ref().object->block->version;
+    const auto before = version.load();
+    auto writer = in_thread([&] {
+      std::array batch{Operand::of(comes.ref(), use), Operand::of(leaves.ref(), Use::Update)};
+      rig.manager->enter(batch, {1, true, {}});
+      const bool is_there = use == Use::Overwrite || Rig::all_are(batch[0], 'c');
+      if (use == Use::Overwrite) std::memset(batch[0].address, 'n', batch[0].size);
+      Manager::leave(batch);
+      return is_there;
+    });
+    until([&] { return version > before; });  // the first has been looked at
+    rig.act(comes, [](PolicyContext& context, BlockId id) { return context.fetch(id, 0, true); });
+    until([&] { return rig.where(comes) == 0; });
+    CHECK_FALSE(hold.is_open());
+    hold.open();
+    CHECK(writer.get());
+    rig.settle();
+    CHECK(rig.used(0) == 2 * size);
+    CHECK(rig.manager->statistics().bytes_moved(1, 0) == size.count);
+    CHECK(rig.holds(comes, use == Use::Read ? 'c' : 'n'));
+    CHECK(rig.holds(leaves, 'l'));
+  }
 }
 
 TEST_CASE("what is retired during its demotion keeps its room until the transfer has ended") {
