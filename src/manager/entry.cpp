@@ -9,7 +9,9 @@
 #include <array>
 #include <boost/container/small_vector.hpp>
 #include <cstdio>
+#include <new>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -340,7 +342,7 @@ void Entry::leave_room_for_faults() {
     largest = std::max(largest, b.size);
   }
   if (sum == 0) return;
-  const auto name = core_.name_of(*batch_[lacking_operand_].block);
+  const std::string name{core_.name_of(*batch_[lacking_operand_].block)};  // which may go meanwhile
   report_.unlocked |= core_.leave_room_for_faults(sum, largest, name, lock_);
   core_.promised_ += promised_ = sum;
 }
@@ -771,7 +773,22 @@ void ManagerCore::throw_unreadable(const Block& b, std::error_code error) const 
                              std::string{tiers_[tier].tier->name()} + " failed"};
 }
 
-void ManagerCore::enter(std::span<Operand> batch, const BatchContext& context) {
+namespace {
+
+/// The name where it can be read under the lock: it may lie in a window. Without memory for a copy it has none.
+std::string_view readable(std::string_view name, std::string& copy) noexcept try {
+  if (name.empty() || WindowSpace::find(name.data()) == nullptr) return name;
+  return copy = name;
+} catch (const std::bad_alloc&) {
+  return {};
+}
+
+}  // namespace
+
+void ManagerCore::enter(std::span<Operand> batch, const BatchContext& asked) {
+  std::string name;
+  auto context = asked;
+  context.kernel = readable(asked.kernel, name);
   const auto is_advice = [](const Operand& op) { return op.advice; };
   if (!in_fork_child_ && std::ranges::any_of(batch, is_advice)) return enter_with_advice(batch, context);
   enter_all(batch, context);

@@ -290,7 +290,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Block& new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) TIER_REQUIRES(mutex_);
   std::vector<Block*> new_blocks(ObjectWindow& window, std::size_t begin, std::size_t end,
                                  std::string_view name, MutexLock& lock) TIER_REQUIRES(mutex_);
-  void discard(std::span<Block* const> blocks) noexcept TIER_REQUIRES(mutex_);
+  void discard(std::span<Block* const> blocks, MutexLock& lock) noexcept TIER_REQUIRES(mutex_);
   void leave_window(Block& b) noexcept TIER_REQUIRES(mutex_);
   void let_go(ObjectWindow& window) noexcept TIER_REQUIRES(mutex_);
   bool take_home(Region& region, std::byte* place, std::size_t size) noexcept TIER_REQUIRES(mutex_);

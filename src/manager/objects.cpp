@@ -796,8 +796,8 @@ void ManagerCore::abandon(Block& b) noexcept {
   RetireEvent event{{}, b.id, freed};
   tell(event, &Observer::on_retire);
   ask([&](Policy& p) { p.on_retire(event, *this); });
+  keep_while_pinned(b);
   if (freed || (b.state.load(std::memory_order_relaxed) & word::retired) != 0) {
-    keep_while_pinned(b);
     mark_dead(b);
   } else if (!record.garbage) {
     become_garbage(b);
@@ -840,6 +840,10 @@ void ManagerCore::revive(ObjectRef ref) {
   }
   std::size_t at = 0;
   Group& g = group_with_room(object.size, object.alignment, object.name, at, lock);
+  if (!object.retired) {  // the lock was released, and another scope has brought it back
+    if (g.live == 0) forget_group(g);
+    return;
+  }
   take_part(g, at, object);
   forget_part(old);
   tell_object(object, ObjectChange::Revived, object.alignment);
@@ -854,7 +858,8 @@ void ManagerCore::revive(BlockId id) {
   auto& record = *b.record;
   if (record.dying) throw_retired("destroyed during a scope's entry");
   if (record.primary() == nullptr) {
-    Region* const place = first_place(b, name_of(b), lock);
+    const std::string name{name_of(b)};  // the object may go while the lock is released
+    Region* const place = first_place(b, name, lock);
     // The lock may have been released: the block has gone, or another scope has brought it back.
     if (record.dying || record.primary() != nullptr) {
       free_region(place);

@@ -379,12 +379,14 @@ Operand Operand::advice_at(const void* address, Use use, std::span<const std::by
   const auto* const object = ManagerCore::object_in(*op.block);
   if (object != nullptr) op.object = object->id;
   op.named = !range.empty();
-  if (use == Use::Overwrite && !is_retired(*op.block)) {
+  if (use == Use::Overwrite) {
     const auto* const begin = ManagerCore::place_of(*op.block);
     const auto* const end = object != nullptr
                                 ? std::min<const std::byte*>(begin + op.size, object->window + object->size)
                                 : begin + op.size;
-    if (range.data() > begin || range.data() + range.size() < end) op.use = Use::Update;
+    const bool all = range.data() <= begin && range.data() + range.size() >= end;
+    op.revives = all || is_retired(*op.block);
+    if (!all) op.use = Use::Update;
   }
   if (!op.block->manager->advise(op)) op.block->manager->hold(op);
   return op;
@@ -431,7 +433,7 @@ void ManagerCore::enter_with_advice(std::span<Operand> batch, const BatchContext
     revive_overwritten(advised);
     enter_all(batch.first(batch.size() - advised.size()), context);
   } catch (...) {
-    leave(advised);
+    leave(batch);
     throw;
   }
   bring(advised, context);
@@ -442,7 +444,7 @@ void ManagerCore::enter_with_advice(std::span<Operand> batch, const BatchContext
 void ManagerCore::revive_overwritten(std::span<const Operand> advised) {
   for (const auto& op : advised) {
     if (op.block == nullptr || op.entered || !op.named) continue;
-    if (op.use == Use::Overwrite)
+    if (op.revives)
       revive(op.block->id);
     else if (const Block& b = *op.block; is_retired(b)) {
       const MutexLock lock{mutex_};
@@ -616,7 +618,7 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
   try {
     object = &new_object(*blocks.front(), 0, size, name);
   } catch (...) {
-    discard(blocks);
+    discard(blocks, lock);
     throw;
   }
   for (auto* b : blocks) b->record->object = object;
@@ -643,7 +645,7 @@ void ManagerCore::grow(ObjectRef ref, Bytes size) {
   try {
     object.blocks.insert(object.blocks.end(), blocks.begin(), blocks.end());
   } catch (...) {
-    discard(blocks);
+    discard(blocks, lock);
     throw;
   }
   for (auto* b : blocks) b->record->object = &object;
@@ -669,7 +671,7 @@ std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t be
       set_primary(b, first_place(b, name, lock));
     }
   } catch (...) {
-    discard(blocks);
+    discard(blocks, lock);
     drop_cached_pages(window);
     give_space_back(window, begin, end);
     throw;
@@ -697,9 +699,11 @@ Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::
   return b;
 }
 
-/// Of blocks that no object has yet.
-void ManagerCore::discard(std::span<Block* const> blocks) noexcept {
+/// Of blocks that no object has yet. They may have been moved already, to make room for the next.
+void ManagerCore::discard(std::span<Block* const> blocks, MutexLock& lock) noexcept {
+  for (auto* b : blocks) b->state.fetch_or(word::retired, std::memory_order_acq_rel);  // nothing begins
   for (auto* b : blocks) {
+    if (auto* const transfer = b->record->transfer) revoke(*transfer, lock);
     free_contents(*b);
     recycle(*b);
   }

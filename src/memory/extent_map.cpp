@@ -63,6 +63,7 @@ Bytes ExtentMap::back(Bytes total, Take take, std::error_code& cause) noexcept {
   std::size_t most = extents_.size();  // extents at once
   for (std::size_t i = 0; i < extents_.size() && backed_ < total;) {
     while (extents_[i].state == State::Returning) returned_.wait(mutex_);
+    if (backed_ >= total) break;  // by somebody else, meanwhile
     const auto lacking = ((total - backed_).count + extent_.count - 1) / extent_.count;
     auto end = i;
     while (end < extents_.size() && end - i < std::min(lacking, most) && extents_[end].state == State::Bare)

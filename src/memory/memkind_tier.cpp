@@ -11,6 +11,7 @@
 
 #if defined(TIER_WITH_MEMKIND)
 #include <memkind.h>
+#include <sys/mman.h>
 #include <tier/memory/discovery.hpp>
 
 #include <utility>
@@ -149,6 +150,7 @@ class MemkindTier final : public Tier {
         memory_{spec.model, size_, name_} {
     base_ = memory_.data();
     copied_by_fork_ = !is_file_;
+    if (is_file_) ::madvise(base_, size_, MADV_DONTFORK);  // a child would write the parent's bytes
     fault_in(spec.prefault, system);
     if (!is_file_)
       find_nodes(std::move(system));

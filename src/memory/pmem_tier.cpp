@@ -48,7 +48,7 @@ bool is_device(const std::string& path) noexcept { return file_type(path) == S_I
 class PmemMapping {
  public:
   /// \param name  for errors   \param least  bytes that there must be
-  PmemMapping(const std::string& path, const std::string& name, std::size_t least) {
+  PmemMapping(const std::string& path, const std::string& name, std::size_t least) : PmemMapping{} {
     int is_pmem = 0;
     data_ = static_cast<std::byte*>(::pmem_map_file(path.c_str(), 0, 0, 0, &size_, &is_pmem));
     if (data_ == nullptr) {
@@ -57,13 +57,15 @@ class PmemMapping {
     }
     is_pmem_ = is_pmem != 0;
     if (size_ < least)
-      refuse(name, "it has " + to_human(Bytes{size_}) + " of " + to_human(Bytes{least}), ENOSPC);
+      fail(name, "it has " + to_human(Bytes{size_}) + " of " + to_human(Bytes{least}), ENOSPC);
     if (reinterpret_cast<std::uintptr_t>(data_) % huge_page != 0)
-      refuse(name, "it lies at no multiple of 2 MiB; PMEM_MMAP_HINT says where", EINVAL);
+      fail(name, "it lies at no multiple of 2 MiB; PMEM_MMAP_HINT says where", EINVAL);
     ::madvise(data_, size_, MADV_DONTFORK);  // a child would write the parent's bytes
     prepared_ = std::vector<std::atomic<bool>>(size_ / huge_page + 1);
   }
-  ~PmemMapping() { ::pmem_unmap(data_, size_); }
+  ~PmemMapping() {
+    if (data_ != nullptr) ::pmem_unmap(data_, size_);
+  }
   PmemMapping(const PmemMapping&) = delete;
   PmemMapping& operator=(const PmemMapping&) = delete;
 
@@ -84,6 +86,8 @@ class PmemMapping {
   }
 
  private:
+  PmemMapping() noexcept = default;
+
   static void copy(Direction direction, std::byte* here, const IoRequest& request) noexcept {
     constexpr unsigned streams = PMEM_F_MEM_NODRAIN | PMEM_F_MEM_NONTEMPORAL;
     if (direction == Direction::Write)
@@ -111,12 +115,8 @@ class PmemMapping {
     const int error = try_to_populate(data_ + begin, end - begin);
     return error == 0 || error == EINVAL;
   }
-  [[noreturn]] void refuse(const std::string& name, const std::string& problem, int error) {
-    ::pmem_unmap(data_, size_);
-    fail(name, problem, error);
-  }
 
-  std::byte* data_;
+  std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   bool is_pmem_ = false;
   std::vector<std::atomic<bool>> prepared_;  // of each 2 MiB

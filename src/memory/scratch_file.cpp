@@ -119,21 +119,20 @@ std::error_code write_zeros(int descriptor, std::uint64_t offset, std::uint64_t 
 
 }  // namespace
 
-ScratchFile::ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier) {
+ScratchFile::ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier)
+    : ScratchFile{} {
   const Failure fail{path, tier};
   if (exceeds_limit(size)) fail("ftruncate (RLIMIT_FSIZE)", EFBIG);
   descriptor_ = is_directory(path) ? open_in(path, fail) : open_named(path, fail);
-  if (::ftruncate(descriptor_, static_cast<::off_t>(size.count)) != 0) {
-    const int error = errno;
-    ::close(descriptor_);
-    fail("ftruncate", error);
-  }
+  if (::ftruncate(descriptor_, static_cast<::off_t>(size.count)) != 0) fail("ftruncate");
   struct ::statfs status {};
   if (::fstatfs(descriptor_, &status) == 0) file_system_ = file_system_name(status.f_type);
   if (mode == Mode::Direct) set_direct();
 }
 
-ScratchFile::~ScratchFile() { ::close(descriptor_); }
+ScratchFile::~ScratchFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
 
 /// tmpfs takes the flag from Linux 6.6 on, and copies to the page cache all the same.
 void ScratchFile::set_direct() noexcept {
@@ -151,7 +150,9 @@ std::error_code ScratchFile::allocate(std::uint64_t offset, std::uint64_t size) 
     result = ::fallocate(descriptor_, 0, static_cast<::off_t>(offset), static_cast<::off_t>(size));
   } while (result != 0 && errno == EINTR);
   if (result == 0) return {};
-  return errno == EOPNOTSUPP ? write_zeros(descriptor_, offset, size) : last_system_error();
+  const auto error = errno == EOPNOTSUPP ? write_zeros(descriptor_, offset, size) : last_system_error();
+  if (error) punch(offset, size);  // what there was room for, which most file systems keep
+  return error;
 }
 
 void ScratchFile::punch(std::uint64_t offset, std::uint64_t size) noexcept {

@@ -28,15 +28,16 @@ class ScratchFile {
   [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
   [[nodiscard]] const std::string& file_system() const noexcept { return file_system_; }
 
-  /// Takes disk space for a range.
+  /// Takes disk space for a range that has none; where there is too little, none is taken.
   std::error_code allocate(std::uint64_t offset, std::uint64_t size) noexcept;
   /// Returns it; the contents are gone.
   void punch(std::uint64_t offset, std::uint64_t size) noexcept;
 
  private:
+  ScratchFile() noexcept = default;
   void set_direct() noexcept;
 
-  int descriptor_;
+  int descriptor_ = -1;
   bool direct_ = false;
   std::size_t alignment_ = 4096;
   std::string file_system_;

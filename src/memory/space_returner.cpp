@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/space_returner.hpp"
 
-#include <system_error>
+#include <exception>
 
 #include "core/own_thread.hpp"
 
@@ -24,7 +24,7 @@ void SpaceReturner::wake() noexcept {
     woken_ = true;
     try {
       if (!thread_.joinable()) thread_ = detail::own_thread([this] { run(); });
-    } catch (const std::system_error&) {  // the space stays idle until a thread can be had
+    } catch (const std::exception&) {  // the space stays idle until a thread can be had
     }
   }
   changed_.notify_one();

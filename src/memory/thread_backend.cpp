@@ -5,6 +5,7 @@
 #include <tier/core/mutex.hpp>
 
 #include <cerrno>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -55,7 +56,7 @@ ThreadBackend::ThreadBackend(int descriptor, std::size_t alignment)
   threads_.reserve(thread_count);
   try {
     while (threads_.size() < thread_count) threads_.push_back(detail::own_thread([this] { serve(); }));
-  } catch (const std::system_error&) {  // fewer threads, or none: callers do the rest
+  } catch (const std::exception&) {  // fewer threads, or none: callers do the rest
   }
 }
 

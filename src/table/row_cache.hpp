@@ -204,8 +204,10 @@ class RowCache final : private RowFacts {
   /// \param announced  its rows, if the policy was told of them   \param used  it was gathered
   void end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept
       TIER_EXCLUDES(mutex_);
-  /// Holds those of the rows that are cached.
-  void hold(BatchNumber batch, std::span<const RowId> rows) noexcept TIER_EXCLUDES(mutex_);
+  /// Holds those of the rows that are cached, unless a later batch does.
+  /// \param ending  a batch that does so no more
+  void hold(BatchNumber batch, std::span<const RowId> rows, BatchNumber ending) noexcept
+      TIER_EXCLUDES(mutex_);
 
   /// Tells the policy of uses that were served without a lock; it may hear of them later, or not at all.
   /// \param hold  the rows' rows are held for this batch

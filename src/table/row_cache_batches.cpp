@@ -37,11 +37,13 @@ void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bo
   if (!announced.empty()) ask([&](RowPolicy& p) { p.on_batch_end(batch, announced); });
 }
 
-void RowCache::hold(BatchNumber batch, std::span<const RowId> rows) noexcept {
+void RowCache::hold(BatchNumber batch, std::span<const RowId> rows, BatchNumber ending) noexcept {
   const MutexLock lock{mutex_};
   for (const auto row : rows) {
     const auto slot = slot_of(row);
-    if (slot != no_slot && !is_held(states_[slot])) states_[slot].hold = batch;
+    if (slot == no_slot) continue;
+    auto& hold = states_[slot].hold;
+    if (hold == ending || hold < batch || !is_held(states_[slot])) hold = batch;
   }
 }
 

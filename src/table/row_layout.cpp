@@ -13,7 +13,8 @@ namespace tier::detail {
 namespace {
 
 constexpr std::size_t cache_line = 64;
-constexpr RowId most_rows = RowId{1} << 31;  // a slot map has one bit to spare
+constexpr RowId most_rows = RowId{1} << 31;                 // a slot map has one bit to spare
+constexpr std::size_t most_columns = std::size_t{1} << 28;  // all bytes of a table can be counted
 constexpr RowId most_logged = 1 << 14;
 
 // A row that begins at a cache line touches one line less; worth 3 % of memory, the overhead that tables may have.
@@ -52,6 +53,9 @@ void check_options(const TableOptions& options) {
   if (options.rows > most_rows)
     fail(std::to_string(options.rows) + " rows; at most " + std::to_string(most_rows) + " are possible");
   if (options.dim == 0) fail("its rows have no columns (dim = 0); at least 1 is needed");
+  for (const auto columns : {options.dim, options.state_columns})
+    if (columns > most_columns)
+      fail(std::to_string(columns) + " columns; at most " + std::to_string(most_columns) + " are possible");
   if (options.storage > RowStorage::BFloat16)
     fail("storage " + std::to_string(static_cast<unsigned>(options.storage)) +
          " is none; there are Float, Half and BFloat16");

@@ -96,6 +96,7 @@ class Table final : public TableCore, private BackgroundWork {
  private:
   /// Known to the context as long as it lives.
   class Attachment;
+  class Resuming;
   /// Takes a scratch, and gives it back.
   class Borrowed;
   /// A batch that ends with the block.
@@ -175,6 +176,20 @@ class Table final : public TableCore, private BackgroundWork {
   std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, unique_missed_{0}, waited_{0}, waited_ns_{0},
       stalls_{0}, dropped_{0}, direct_{0}, direct_bytes_{0};
   std::unique_ptr<Attachment> attachment_;  // last: all else is there when a fork is told
+};
+
+/// Whatever ends with it, and however, may be what a prefetch has found in its way: that looks again.
+class Table::Resuming {
+ public:
+  explicit Resuming(Table& table) noexcept : table_{table} {}
+  ~Resuming() {
+    if (table_.stalled_.load(std::memory_order_relaxed)) table_.resume();
+  }
+  Resuming(const Resuming&) = delete;
+  Resuming& operator=(const Resuming&) = delete;
+
+ private:
+  Table& table_;
 };
 
 class Table::Attachment {
@@ -384,6 +399,7 @@ std::size_t Table::pull_cached(std::span<const RowId> ids, std::span<const std::
 // `ends`: the batch is over with this gather, and that is told first, so that rows leave which nobody else wants.
 void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
                           const Output& out, BatchRecord* batch, Owned* ends) {
+  const Resuming resuming{*this};
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
   const auto hold = batch == nullptr || ends != nullptr ? 0 : batch->number;
@@ -404,7 +420,6 @@ void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint3
     scratch.window.hold = hold;
     serve(scratch, out, !offsets.empty());
   }
-  if (stalled_.load(std::memory_order_relaxed)) resume();
 }
 
 void Table::list_late_rows(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, bool all,
@@ -498,6 +513,7 @@ void Table::read(RowId first, RowPart part, std::span<float> out) {
     for (std::size_t i = 0; i < count; ++i) copy(i, storage_.address() + (first + i) * layout_.row_bytes);
     return;
   }
+  const Resuming resuming{*this};
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
   scratch.window.purpose = Purpose::Peek;
@@ -577,6 +593,7 @@ void Table::scatter(std::span<const RowId> ids, std::span<const float> rows) {
 
 void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate update) {
   if (ids.empty()) return;
+  const Resuming resuming{*this};
   if (!batch->grouped) batch->groups.build(ids, layout_.rows);
   batch->grouped = true;
   count_unique(*batch);
@@ -696,6 +713,7 @@ void Table::for_each_group(std::size_t count, const F& use) {
 
 void Table::flush() {
   if (is_whole()) return;
+  const Resuming resuming{*this};
   const Borrowed borrowed{*this};
   const MutexLock no_update{update_mutex_};
   cache_->flush((*borrowed).window);
@@ -734,10 +752,10 @@ void Table::prefetch(BatchNumber batch) {
 void Table::cancel(BatchNumber batch) noexcept {
   auto* const record = batch == 0 ? nullptr : book_.claim(batch);
   if (record == nullptr) return;
-  end(record);
   // A row that another batch wants too was held for the last of them only.
   book_.for_each_prefetched(
-      [this](BatchNumber number, std::span<const RowId> rows) { cache_->hold(number, rows); });
+      [&](BatchNumber number, std::span<const RowId> rows) { cache_->hold(number, rows, record->number); });
+  end(record);
 }
 
 BatchRecord* Table::open(std::span<const RowId> ids) {

@@ -5,7 +5,7 @@
 
 namespace tier::trace {
 
-ChunkPool::ChunkPool(std::size_t most) : most_{most} {
+ChunkPool::ChunkPool(std::size_t most) : most_{std::max(most, usual)} {
   constexpr std::size_t kept = 256;  // for the next time, at most
   free_.reserve(kept);
 }

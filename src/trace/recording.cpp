@@ -19,6 +19,8 @@
 namespace tier::trace {
 namespace {
 
+using namespace std::chrono_literals;
+
 std::atomic<std::uint64_t> recordings{0};
 
 /// The table for whose rows the thread has waited, until the manager tells how long.
@@ -158,7 +160,7 @@ Recording::Recording(const std::shared_ptr<Manager>& manager, const std::string&
                      const RecorderOptions& options)
     : id_{++recordings},
       manager_{manager},
-      flush_every_{options.flush_every},
+      flush_every_{std::clamp<std::chrono::milliseconds>(options.flush_every, 1ms, 24h)},
       lists_rows_{options.rows},
       process_{::getpid()},
       pool_{options.buffers.count},
@@ -219,15 +221,20 @@ void Recording::finish() noexcept {
   off_.store(true, std::memory_order_relaxed);
   pool_.end();
   const MutexLock lock{writing_};
+  write_end();
+  file_.close();
+  if (const auto lost = lost_.load(std::memory_order_relaxed); lost > 0)
+    std::fprintf(stderr, "libtier: a recording lacks %llu events, for which there was no room or memory\n",
+                 static_cast<unsigned long long>(lost));
+}
+
+void Recording::write_end() noexcept try {
   Record end;
   end.kind = RecordKind::End;
   const std::array words{records_};
   block_.add(end, words, ticks_);
   write_block();
-  file_.close();
-  if (const auto lost = lost_.load(std::memory_order_relaxed); lost > 0)
-    std::fprintf(stderr, "libtier: a recording lacks %llu events, for which there was no room or memory\n",
-                 static_cast<unsigned long long>(lost));
+} catch (const std::bad_alloc&) {  // then it lacks its end, and whoever reads it is told
 }
 
 void Recording::after_fork(bool in_child) noexcept {
@@ -412,6 +419,7 @@ std::uint32_t Recording::own_name(ThreadLog* log, std::string_view text) noexcep
     known.text.clear();
   }
   const auto name = name_of(text);
+  if (name == 0) known.text.clear();  // another time
   if (!known.text.empty()) known.name = name;
   return name;
 }
@@ -488,9 +496,10 @@ void Recording::add_lost() {
   if (lost == written_lost_ && names == written_lost_names_) return;
   Record record;
   record.kind = RecordKind::Lost;
-  const std::array words{lost - std::exchange(written_lost_, lost),
-                         names - std::exchange(written_lost_names_, names)};
+  const std::array words{lost - written_lost_, names - written_lost_names_};
   block_.add(record, words, ticks_);
+  written_lost_ = lost;
+  written_lost_names_ = names;
 }
 
 /// With the names that its records may use, before them.

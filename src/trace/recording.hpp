@@ -96,6 +96,7 @@ class Recording final : public Observer,
   void write_all() noexcept TIER_EXCLUDES(writing_);
   void for_each_log(auto&& use) noexcept TIER_REQUIRES(writing_);
   void write_block() noexcept TIER_REQUIRES(writing_);
+  void write_end() noexcept TIER_REQUIRES(writing_);
   void turn_off() noexcept;
   void add_new_names() TIER_REQUIRES(writing_);
   void add_lost() TIER_REQUIRES(writing_);

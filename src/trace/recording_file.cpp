@@ -8,7 +8,9 @@
 #include <tier/core/error.hpp>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -16,6 +18,34 @@
 #include "trace/binary_form.hpp"
 
 namespace tier::trace {
+namespace {
+
+/// While it lives, a write beyond a limit, or to a pipe that nobody reads, ends with its error alone: the signal, which is the
+/// thread's, would end the program.
+class ErrorsOnly {
+ public:
+  ErrorsOnly() noexcept {
+    ::sigset_t pending;
+    ::sigemptyset(&signals_);
+    ::sigpending(&pending);
+    for (const int signal : {SIGXFSZ, SIGPIPE})
+      if (::sigismember(&pending, signal) == 0) ::sigaddset(&signals_, signal);  // else it is the program's
+    ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~ErrorsOnly() {
+    constexpr ::timespec at_once{};
+    while (::sigtimedwait(&signals_, nullptr, &at_once) > 0) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  ErrorsOnly(const ErrorsOnly&) = delete;
+  ErrorsOnly& operator=(const ErrorsOnly&) = delete;
+
+ private:
+  ::sigset_t signals_{}, before_{};
+};
+
+}  // namespace
 
 RecordingFile::RecordingFile(const std::string& path) : path_{path} {
   const auto fail = [&](const char* call) {
@@ -32,6 +62,7 @@ RecordingFile::RecordingFile(const std::string& path) : path_{path} {
 }
 
 void RecordingFile::write(std::string_view bytes) noexcept {
+  const ErrorsOnly errors_only;
   const auto size = bytes.size();
   while (!bytes.empty() && !failed_) {
     const auto n = ::write(descriptor_, bytes.data(), bytes.size());
@@ -52,8 +83,14 @@ void RecordingFile::fail(const char* why) noexcept {
                why);
 }
 
+RecordingFile::~RecordingFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
 void RecordingFile::close() noexcept {
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  if (descriptor_ < 0) return;
+  ::flock(descriptor_, LOCK_UN);  // a child that was forked since has it, too
+  ::close(std::exchange(descriptor_, -1));
 }
 
 void BlockOfRecords::add_text(RecordKind kind, std::string_view text) {

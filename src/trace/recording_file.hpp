@@ -18,7 +18,8 @@ class RecordingFile {
  public:
   /// Empties it.   \throws  `TierError`
   explicit RecordingFile(const std::string& path);
-  ~RecordingFile() { close(); }
+  /// The lock stays where a forked process has the file, too: it may be the parent's.
+  ~RecordingFile();
   RecordingFile(const RecordingFile&) = delete;
   RecordingFile& operator=(const RecordingFile&) = delete;
 
@@ -27,6 +28,7 @@ class RecordingFile {
   /// Ends it for another reason.
   void fail(const char* why) noexcept;
   [[nodiscard]] bool failed() const noexcept { return failed_; }
+  /// Others may record into it from now on.
   void close() noexcept;
 
  private:

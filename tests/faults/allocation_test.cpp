@@ -4,6 +4,7 @@
 #include "rig.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <tier/memory/tiers.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/hints.hpp>
 #include <tier/scope/scope.hpp>
@@ -13,6 +14,7 @@
 #include <first_touch/first_touch.hpp>
 #include <hint_aware/hint_aware.hpp>
 
+#include <array>
 #include <functional>
 #include <string>
 
@@ -105,6 +107,37 @@ TEST_CASE("a runtime that cannot be made leaves nothing behind, whichever alloca
       [](bool) {});
   MESSAGE(points << " points");
   CHECK(points > 20);
+}
+
+TEST_CASE(
+    "a file tier that threads serve does with fewer of them, or is refused, whichever allocation fails") {
+  const TemporaryDirectory directory;
+  auto spec = tiers::file(directory.path(), 1_MiB);
+  spec.engine = IoEngine::Threads;
+  const auto points = for_each_failing_allocation(
+      [&](std::uint64_t n) {
+        const FailingAllocation failing{n};
+        const auto tier = make_tier(spec);
+        alignas(4096) std::array<std::byte, 4096> bytes{};
+        IoRequest request{0, bytes.data(), bytes.size(), {}};
+        tier->transfer(Direction::Write, {&request, 1});
+        CHECK(!request.error);
+      },
+      [](bool) {});
+  MESSAGE(points << " points");
+  CHECK(points > 16);
+}
+
+TEST_CASE("space that no thread can be had to return stays idle") {
+  const TemporaryDirectory directory;
+  const auto tier = make_tier(tiers::file(directory.path(), 80_MiB));
+  REQUIRE(!tier->reserve(0, (80_MiB).count));
+  {
+    const FailingAllocation failing{0};
+    tier->release(0, (80_MiB).count);
+  }
+  CHECK(FailingAllocation::happened());
+  CHECK(!tier->reserve(0, (80_MiB).count));
 }
 
 TEST_CASE("objects that cannot be made leave nothing behind, whichever allocation fails") {

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <optional>
 
 namespace tier {
@@ -48,6 +49,23 @@ class Stalls final : public Observer {
 };
 
 }  // namespace
+
+TEST_CASE("a scope keeps the manager of an object that has gone, whenever the policy frees") {
+  for (const bool early : {true, false}) {
+    CAPTURE(early);
+    Rig rig{8_MiB, 16_MiB, true};
+    rig.policy->early = early;
+    auto object = rig.make(1_MiB, 'a');
+    std::optional<Entered> scope{std::in_place, rig, object, Use::Read};
+    object.reset();
+    const std::weak_ptr<Manager> manager = rig.manager;
+    rig.manager.reset();
+    REQUIRE(!manager.expired());
+    CHECK(scope->all_are('a'));
+    scope.reset();
+    CHECK(manager.expired());
+  }
+}
 
 TEST_CASE("an object is destroyed while a scope on it waits until others are unpinned") {
   for (const Use use : {Use::Read, Use::Update, Use::Overwrite}) {

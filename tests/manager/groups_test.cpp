@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <tuple>
 
 namespace tier {
 namespace {
@@ -207,6 +208,31 @@ TEST_CASE("a retired part whose group has gone elsewhere gets a place in a new o
   more.clear();
   CHECK(s.rig.used(0) == 0_B);
   s.rig.settle();
+}
+
+TEST_CASE("a retired part that two threads bring back at once leaves its old group once") {
+  Rig rig{8_MiB, 64_MiB, false};
+  constexpr auto size = 4032_B;  // of which a group holds 16
+  std::vector<ObjectHandle> objects;
+  for (char i = 0; i < 16; ++i) objects.push_back(rig.make(size, i));
+  const auto part = std::move(objects.front());
+  rig.manager->retire(part.ref());
+  objects.front() = rig.make(size, 'p');  // in its place
+  REQUIRE(rig.manager->statistics().blocks == 1);
+  const auto filler = rig.make(8_MiB - 64_KiB, 'f');
+  HoldFirst hold{rig.slow(), Direction::Write};
+  auto slower = in_thread([&] { std::ignore = Operand::of(part.ref(), Use::Overwrite); });
+  hold.wait_for_arrival();
+  rig.policy->placement = {1, false};
+  std::ignore = Operand::of(part.ref(), Use::Overwrite);
+  CHECK_FALSE(hold.is_open());
+  hold.open();
+  slower.get();
+  rig.settle();
+  objects.erase(objects.begin(), objects.end() - 1);
+  rig.settle();
+  CHECK(rig.holds(objects.front(), 15));
+  CHECK(rig.manager->statistics().blocks == 3);
 }
 
 TEST_CASE("a group goes with its last object, whose pin keeps it") {

@@ -29,7 +29,10 @@ class ScriptedPolicy final : public Policy {
   std::string_view name() const noexcept override { return "scripted"; }
   bool frees_early() const noexcept override { return early; }
   double watermark() const noexcept override { return low; }
-  Placement place(const AllocationEvent&, PolicyContext&) override { return placement; }
+  Placement place(const AllocationEvent& event, PolicyContext& context) override {
+    if (on_place) on_place(context, event.block);
+    return placement;
+  }
   MissDecision on_miss(const MissEvent&, PolicyContext&) override { return miss; }
   RunChoice choose(const RoomRequest& request, std::span<const Run> runs, PolicyContext& context) override {
     return on_choose ? on_choose(request, runs, context) : Policy::choose(request, runs, context);
@@ -47,6 +50,7 @@ class ScriptedPolicy final : public Policy {
   bool takes_coldest = false;
   double low = 0;
   std::function<void(PolicyContext&, BlockId)> action;  // at the next hint
+  std::function<void(PolicyContext&, BlockId)> on_place;
   std::function<RunChoice(const RoomRequest&, std::span<const Run>, PolicyContext&)> on_choose;
 };
 

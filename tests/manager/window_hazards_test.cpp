@@ -35,7 +35,12 @@ bool all_are(std::span<const std::byte> bytes, char value) {
   return std::ranges::all_of(bytes, [&](std::byte b) { return b == std::byte(value); });
 }
 
-class Listening final : public Observer {};
+struct Listening final : Observer {
+  void on_stall(const StallEvent& event) noexcept override {
+    if (!event.kernel.empty()) heard = event.kernel.front();
+  }
+  char heard = 0;
+};
 
 /// Threads of this process that take a signal sent to it.
 std::set<std::string> threads_that_take(int signal) {
@@ -118,6 +123,10 @@ TEST_CASE("names of objects and kernels may lie in a window whose bytes are abse
     Operand op = Operand::of(handles[0].ref(), Use::Read);
     rig.manager->kernel_begin({1, true, absent(), 0}, {&op, 1});
     rig.manager->kernel_end(1, 0);
+    if (rig.evict(handles[0]) != Outcome::Done) std::fputs("not evicted", stderr);
+    rig.manager->enter({&op, 1}, {1, true, absent()});
+    Manager::leave({&op, 1});
+    if (listening.heard != 'n') std::fputs("another kernel", stderr);
     const std::string expected(100, 'n');
     for (const auto& handle : handles)
       if (handle.ref().object->name != expected) std::fputs("another name", stderr);

@@ -6,10 +6,12 @@
 #include <tier/core/config.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -312,6 +314,23 @@ TEST_CASE("an object that finds no room to grow is as it was") {
   rig.settle();
 }
 
+TEST_CASE("a window that cannot be made leaves nothing, also where its first block is on its way elsewhere") {
+  if (!test::has_windows()) return;
+  Rig rig{8_MiB, 8_MiB, false};
+  std::optional<BlockId> first;
+  bool leaves = false;
+  rig.policy->on_place = [&](PolicyContext& context, BlockId id) {
+    if (first && !leaves) leaves = context.evict(*first, 1) == Outcome::Done;
+    if (!first) first = id;
+  };
+  CHECK_THROWS_AS(std::ignore = rig.manager->create_window(64_MiB, 64, "too large"), OutOfTierMemory);
+  CHECK(leaves);
+  rig.settle();
+  CHECK(rig.used(0) == 0_B);
+  CHECK(rig.used(1) == 0_B);
+  CHECK(rig.manager->statistics().blocks == 0);
+}
+
 TEST_CASE("a retired block of an object has no bytes anywhere, and may be revived") {
   if (!test::has_windows()) return;
   for (const bool early : {true, false}) {
@@ -361,6 +380,41 @@ TEST_CASE(
     if (revived) CHECK(object.all_are(3));
     rig.settle();
   }
+}
+
+TEST_CASE("who overwrites some of a retired block keeps what others store beside it until he has entered") {
+  if (!test::has_windows()) return;
+  Rig rig{8_MiB, 32_MiB, false};
+  Windowed window{rig, 2_MiB};
+  window.fill(3);
+  rig.manager->retire(window.handle.ref());
+  const auto cold = rig.make(4_MiB, 'c');
+  REQUIRE(rig.evict(cold) == Outcome::Done);
+  rig.settle();
+  const auto hot = rig.make(6_MiB, 'h');
+  std::optional<Entered> holder{std::in_place, rig, hot, Use::Read};
+  struct Misses final : Observer {
+    void on_miss(const MissEvent&) noexcept override { ++count; }
+    std::atomic<int> count{0};
+  } misses;
+  rig.manager->add_observer(misses);
+  auto writer = in_thread([&] {
+    std::array batch{
+        Operand::of(cold.ref(), Use::Update),
+        Operand::advice_at(window.bytes.data(), Use::Overwrite, window.bytes.first((1_MiB).count))};
+    rig.manager->enter(batch, {1, true, {}});
+    Manager::leave(batch);
+  });
+  until([&] { return misses.count > 0; });
+  rig.manager->statistics();  // takes the lock, which the scope gives back when it waits
+  const auto rest = window.bytes.last((1_MiB).count);
+  std::memset(rest.data(), 't', rest.size());
+  migrate(rig, window.handle, 1);
+  holder.reset();
+  writer.get();
+  rig.manager->remove_observer(misses);
+  CHECK(std::ranges::all_of(rest, [](std::byte b) { return b == std::byte{'t'}; }));
+  rig.settle();
 }
 
 TEST_CASE("whoever uses what is gone from a window ends the program, which says what it was") {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 using namespace tier;
@@ -96,6 +98,34 @@ TEST_CASE("an extent is idle when the last of its regions is gone") {
   CHECK(!extents.release(2_MiB, 8_MiB));  // 8 MiB are idle: they may
   CHECK(!extents.map.begin_return());
   CHECK(extents.release(1_MiB, 1_MiB));
+}
+
+TEST_CASE("who waits for space on its way back takes none that others have taken meanwhile") {
+  ExtentMap map{64_MiB, 2_MiB, 8_MiB};
+  std::size_t takes = 0;
+  std::atomic<bool> took{false};
+  const auto take = [&](ExtentMap::Run run) {
+    ++takes;
+    took = run.offset == 0;
+    return std::error_code{};
+  };
+  REQUIRE(!map.reserve((2_MiB).count, (62_MiB).count, take));
+  map.release((2_MiB).count, (62_MiB).count);
+  const auto last = map.begin_return();
+  REQUIRE(last);
+  map.end_return(*last);
+  const auto run = map.begin_return();
+  REQUIRE(run);
+  REQUIRE(run->offset == (32_MiB).count);
+  std::thread waiter{[&] {
+    std::error_code cause;
+    CHECK(map.back(34_MiB, take, cause) >= 34_MiB);
+  }};
+  while (!took) std::this_thread::yield();
+  REQUIRE(!map.reserve((48_MiB).count, (16_MiB).count, take));  // once he waits
+  map.end_return(*run);
+  waiter.join();
+  CHECK(takes == 3);
 }
 
 TEST_CASE("what is too much idle is returned from the end, and taken again when it is needed") {

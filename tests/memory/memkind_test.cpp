@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Memory that memkind finds.
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/spec.hpp>
 #include <tier/memory/tiers.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -154,6 +157,17 @@ TEST_CASE("memkind's memory in a file is no persistent memory where there is non
   IoRequest request{(20_MiB).count - 1, &last, 1, {}};
   tier->transfer(Direction::Read, {&request, 1});
   CHECK(last == std::byte{7});
+
+  const auto child = ::fork();
+  if (child == 0) {
+    ::signal(SIGSEGV, SIG_DFL);
+    *static_cast<volatile std::byte*>(tier->base()) = std::byte{8};
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(*tier->base() == std::byte{7});
 }
 
 TEST_CASE(

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
@@ -21,6 +22,7 @@
 
 #include "memory/memkind_tier.hpp"
 #include "memory/pmem_tier.hpp"
+#include "support/denied_calls.hpp"
 #include "support/failing_io.hpp"
 #include "support/hardware.hpp"
 #include "support/seed.hpp"
@@ -275,6 +277,21 @@ TEST_CASE("a scratch file has no name and is private, whether the path is a dire
       CHECK(found);
     }
   }
+}
+
+TEST_CASE(
+    "what a full disk refuses takes nothing of it, also where the file system keeps what it had room for") {
+  const test::SmallDisk disk{"16m"};
+  if (!disk.mounted()) return skip();
+  const auto tier = make_tier(tiers::file(disk.path(), 64_MiB));
+  const auto available = [&] { return std::filesystem::space(disk.path()).available; };
+  const auto before = available();
+  const auto refuse = [&] { CHECK(tier->reserve(0, (32_MiB).count) == std::errc::no_space_on_device); };
+  refuse();
+  CHECK(available() == before);
+  test::with_denied_call(SYS_fallocate, EOPNOTSUPP, refuse, test::Argument{.index = 1, .value = 0});
+  CHECK(available() == before);
+  CHECK(!tier->reserve(0, (8_MiB).count));
 }
 
 TEST_CASE("a file tier says how it does its I/O") {

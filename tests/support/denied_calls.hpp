@@ -7,23 +7,39 @@
 
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <thread>
+#include <vector>
 
 namespace tier::test {
 
-/// Runs `action` in a thread where system call `number` fails with `error`. Its threads inherit that.
-inline void with_denied_call(long number, int error, const std::function<void()>& action) {
+/// Of a system call; its low half, where the machine is little-endian.
+struct Argument {
+  unsigned index = 0, value = 0;
+};
+
+/// Runs `action` in a thread where system call `number` fails with `error`, or only those with an argument. Its threads inherit
+/// that.
+inline void with_denied_call(long number, int error, const std::function<void()>& action,
+                             std::optional<Argument> only = {}) {
   std::thread{[&] {
-    std::array<::sock_filter, 4> rules{{
+    std::vector<::sock_filter> rules{
         {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(::seccomp_data, nr)},
-        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, static_cast<unsigned>(number)},
-        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)},
+        {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, static_cast<unsigned>(number)},
         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
-    }};
-    const ::sock_fprog program{rules.size(), rules.data()};
+    };
+    if (only)
+      rules.insert(
+          rules.end(),
+          {{BPF_LD | BPF_W | BPF_ABS, 0, 0,
+            static_cast<unsigned>(offsetof(::seccomp_data, args) + only->index * sizeof(std::uint64_t))},
+           {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, only->value},
+           {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}});
+    rules.push_back({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)});
+    const ::sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
     const bool denied = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
                         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
     CHECK(denied);

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <future>
 #include <latch>
 #include <numeric>
@@ -113,6 +114,50 @@ TEST_CASE("a cancelled batch lets go of its rows, and they count as prefetched i
   CHECK(table.statistics().prefetched_unused == 20 - 10);  // rows 10 to 19 are held for the other batch
   gather(table, second);
   CHECK(table.statistics().waited == 0);
+}
+
+TEST_CASE("rows that the last of several batches held are held for the last of those that are left") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20, "lru");
+  const std::vector<RowId> first{0, 1, 2, 3, 4, 5}, second{0, 1, 2, 3, 4, 6}, third{0, 1, 2, 3, 4, 7};
+  table.prefetch(first);
+  table.prefetch(second);
+  const auto last = table.prefetch(third);
+  table.settle();
+  table.cancel(last);
+  CHECK(table.statistics().prefetched_unused == 1);
+  gather(table, first);
+  const auto more = table.prefetch(range(100, 120));
+  table.settle();
+  CHECK(table.statistics().prefetched_rows == 8 + 14);
+  table.cancel(more);  // for which nothing is resumed
+  table.settle();
+  const auto waited = table.statistics().waited;
+  gather(table, second);
+  CHECK(table.statistics().waited == waited);
+}
+
+TEST_CASE("a prefetch that has found all slots pinned by a flush, or a gather that fails, looks again") {
+  for (const bool flush : {true, false}) {
+    CAPTURE(flush);
+    Rig rig{Kind::Rows};
+    auto table = rig.table(1000, 4, 20, "lru");
+    table.update(range(0, 20), std::vector<float>(80, 1.0F), Sgd{});
+    if (!flush) table.flush();
+    std::atomic<bool> first{true};
+    rig.slow->fails = [&](Direction direction, std::uint64_t, std::uint64_t) -> std::error_code {
+      if (direction != (flush ? Direction::Write : Direction::Read) || !first.exchange(false)) return {};
+      table.prefetch(range(100, 110));
+      table.settle();
+      return flush ? std::error_code{} : std::make_error_code(std::errc::io_error);
+    };
+    if (flush)
+      table.flush();
+    else
+      CHECK_THROWS_AS(gather(table, range(200, 220)), TierError);
+    table.settle();
+    CHECK(table.statistics().prefetched_rows == 10);
+  }
 }
 
 TEST_CASE(

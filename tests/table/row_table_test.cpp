@@ -258,6 +258,10 @@ TEST_CASE("options that no table can have are refused with what is wrong") {
   };
   CHECK(contains(refusal([](TableOptions& o) { o.rows = 0; }), "table 'clicks': it has no rows"));
   CHECK(contains(refusal([](TableOptions& o) { o.dim = 0; }), "no columns (dim = 0)"));
+  CHECK(contains(refusal([](TableOptions& o) { o.dim = std::size_t{1} << 61; }),
+                 "2305843009213693952 columns; at most 268435456 are possible"));
+  CHECK(
+      contains(refusal([](TableOptions& o) { o.state_columns = std::size_t{1} << 62; }), "columns; at most"));
   CHECK(contains(refusal([](TableOptions& o) { o.rows = std::uint64_t{1} << 32; }),
                  "4294967296 rows; at most"));
   CHECK(contains(refusal([](TableOptions& o) { o.budget = 1_MiB; }), "at most one"));

@@ -107,6 +107,9 @@ TEST_CASE("who reads or updates a retired tensor with a window is told") {
     CHECK(test::message_of([&] { std::ignore = ReadScope{x}; }).starts_with(expected));
     CHECK(test::message_of([&] { std::ignore = WriteScope{x}; }).starts_with(expected));
     CHECK(test::message_of([&] { std::ignore = ReadScope{y, x.rows(5, 6)}; }).starts_with(expected));
+    const Tensor<float> plain{manager, {64}, "plain"};
+    CHECK(test::message_of([&] { std::ignore = ReadScope{plain, x}; }).starts_with(expected));
+    CHECK(plain.object().object->block->pins() == 0);
     CHECK(test::message_of([&] { std::ignore = WriteScope{updates(x.rows(0, 900))}; }).starts_with(expected));
     {
       WriteScope out{overwrites(y)};

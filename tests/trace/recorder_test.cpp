@@ -649,6 +649,63 @@ TEST_CASE("a full disk ends the recording with one message, and the program goes
   CHECK(trace.kernels().size() > 0);
 }
 
+TEST_CASE("a limit that a flush of the program's own meets ends the recording, and not the program") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() + "/run.tt";
+  const auto ended = run_in_child(
+      "limited",
+      [] {
+        const ::rlimit limit{64 << 10, 64 << 10};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        Runtime runtime{RuntimeOptions{.tiers = {tiers::dram(1_MiB)}}};
+        Recorder recorder{runtime.manager(), std::getenv("TRACE_TO"), {.flush_every = std::chrono::hours{1}}};
+        Tensor<float> x{runtime, {64}, "x"};
+        for (int i = 0; i < 20'000; ++i) overwrite(x);  // less than wakes the writer
+        recorder.flush();
+        std::fprintf(stderr, "%s", recorder.failed() ? "went on" : "never failed");
+      },
+      {{"TRACE_TO", path}});
+  CHECK(ended.code == 0);
+  CHECK(ended.errors == "libtier: the recording \"" + path +
+                            "\" ends here, the program goes on: write: File too large\nwent on");
+}
+
+TEST_CASE("a file can be recorded into again while a child that was forked meanwhile lives") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() + "/run.tt";
+  Runtime runtime{two_tiers("")};
+  Recorder recorder{runtime.manager(), path};
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe(pipe.data()) == 0);
+  const auto child = ::fork();
+  if (child == 0) {
+    char none = 0;
+    ::close(pipe[1]);
+    std::ignore = ::read(pipe[0], &none, 1);
+    ::_exit(0);
+  }
+  recorder.finish();
+  CHECK_NOTHROW(Recorder(runtime.manager(), path));
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("no buffers and no flushes are the least there may be of them, and the most") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() + "/run.tt";
+  Runtime runtime{two_tiers("")};
+  Tensor<float> x{runtime, large, "x"};
+  for (const auto& options : {trace::RecorderOptions{.flush_every = std::chrono::milliseconds::max()},
+                              trace::RecorderOptions{.flush_every = {}, .buffers = 0_B}}) {
+    Recorder recorder{runtime.manager(), path, options};
+    for (int i = 0; i < 10'000; ++i) overwrite(x);
+    recorder.finish();
+    CHECK(recorder.lost() == 0);
+    CHECK(read_file(path).kernels().size() == 10'000);
+  }
+}
+
 TEST_CASE("threads record side by side, each of their scopes in its order") {
   const TemporaryDirectory directory;
   const auto path = directory.path() + "/run.tt";

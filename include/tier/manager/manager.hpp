@@ -32,9 +32,10 @@ struct TIER_EXPORT Operand {
   std::size_t size = 0;
   Use use = Use::Read;  ///< of the block: overwriting a part of a group block is an update
   bool entered = false;
-  bool advice = false;  ///< of a window: entered if that can be, and not missed otherwise
-  bool whole = false;   ///< advice for all of its object, whose window is at `address`, entered or not
-  bool named = false;   ///< advice for an object that was named: a scope on it throws where it is retired
+  bool advice = false;   ///< of a window: entered if that can be, and not missed otherwise
+  bool whole = false;    ///< advice for all of its object, whose window is at `address`, entered or not
+  bool named = false;    ///< advice for an object that was named: a scope on it throws where it is retired
+  bool revives = false;  ///< advice of overwriting: what is retired lives again
 
   /// \throws  `TierError` for a retired part of a group, unless it is overwritten: then it gets a new place, or
   ///          `OutOfTierMemory`
@@ -47,7 +48,7 @@ struct TIER_EXPORT Operand {
   /// The block of a window in which an address lies, as advice; nothing where that is no window. Entered, if that takes
   /// no time; else its descriptor is held until `Manager::enter` or `leave`.
   /// \param range  what is used of a named object; where it is not all that there is in the block, `Overwrite` becomes
-  ///               `Update`, unless the rest is retired
+  ///               `Update`
   /// \pre  What is at the address is allocated.
   [[nodiscard]] static Operand advice_at(const void* address, Use use,
                                          std::span<const std::byte> range = {}) noexcept;

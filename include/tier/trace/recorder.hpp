@@ -20,9 +20,9 @@ struct RecorderOptions {
   /// Which rows of tables are gathered and updated, and not only how many: what a replay needs to tell how tables do with less
   /// fast memory. Some 3 bytes a row of the file.
   bool rows = false;
-  std::chrono::milliseconds flush_every{250};
+  std::chrono::milliseconds flush_every{250};  ///< from 1 ms to a day
   /// What is noted and not written yet may take. Then a scope's end and a table's gather wait for the writer; what happens
-  /// under the manager's lock never waits, but takes a quarter more, and is lost and counted beyond.
+  /// under the manager's lock never waits, but takes a quarter more, and is lost and counted beyond. 64 KiB at least.
   Bytes buffers = 64_MiB;
 };
 
