@@ -16,21 +16,22 @@ class Companions {
   void add(const std::shared_ptr<Companion>& companion) {
     const MutexLock lock{mutex_};
     std::erase_if(known_, [](const Known& known) { return known.companion.expired(); });
-    known_.push_back({companion, nullptr});
+    known_.push_back({companion, nullptr, false});
     if (stopped_) companion->stop();
   }
 
   /// Holds the lock until `after_fork`.
   void before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
     mutex_.lock();
-    for (auto& [companion, held] : known_)
-      if ((held = companion.lock())) held->before_fork();
+    for (auto& known : known_)
+      if ((known.held = known.companion.lock())) known.held->before_fork();
   }
   void after_fork(bool in_child) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
-    for (auto& [companion, held] : known_) {
-      if (held == nullptr) continue;
-      held->after_fork(in_child);
-      if (!in_child) held.reset();
+    for (auto& known : known_) {
+      if (known.held == nullptr) continue;
+      known.held->after_fork(in_child);
+      known.for_ever |= in_child;
+      if (!known.for_ever) known.held.reset();
     }
     mutex_.unlock();
   }
@@ -51,7 +52,8 @@ class Companions {
  private:
   struct Known {
     std::weak_ptr<Companion> companion;
-    std::shared_ptr<Companion> held;  // over a fork; in the child for ever
+    std::shared_ptr<Companion> held;  // over a fork
+    bool for_ever = false;            // in the child
   };
 
   mutable Mutex mutex_;

@@ -20,7 +20,7 @@ void ManagerCore::after_fork(bool in_child) noexcept {
     for (auto& [id, b] : by_id_) refresh(*b);
   }
   mutex_.unlock();
-  if (!in_child) engine_.resume();
+  if (!in_fork_child_) engine_.resume();
   companions_.after_fork(in_child);
 }
 

@@ -72,6 +72,9 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
                .yields = options.yields,
                .clock = options.clock}} {
   TIER_VERIFY(policy_ != nullptr, "a manager needs a policy");
+  using namespace std::chrono_literals;
+  auto& patience = options_.report_waits_after;  // of which deadlines are made
+  patience = std::clamp<std::chrono::milliseconds>(patience, 1ms, 24h * 365);
   auto in_order = ordered(std::move(tiers));
   if (options.clock != nullptr)
     for (const auto& t : in_order)

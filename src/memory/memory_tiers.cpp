@@ -45,7 +45,7 @@ DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& mode
 /// More than there is would not fail: the system would end the program.
 void DramTier::fault_in() {
   const auto call = "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) + " for tier " + name_;
-  const auto bound = memory_bound();
+  const auto bound = pages_ == PageKind::Hugetlb ? 0_B : memory_bound();  // reserved, and in no limit
   if (bound != 0_B && capacity_ > bound)
     throw TierError{system_error(ENOMEM), call + " (there is " + to_human(bound) + ")"};
   if (const int error = populate(0, memory_.size()); error != 0)

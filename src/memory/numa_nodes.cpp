@@ -66,7 +66,7 @@ NumaNodes::NumaNodes(std::string_view list, std::string tier, std::shared_ptr<co
 const NumaNode& NumaNodes::check(unsigned node, const std::vector<NumaNode>& known) const {
   const auto path = system_->node_path(node);
   const auto subject = "node " + std::to_string(node) + " for tier " + tier_;
-  if (!std::filesystem::exists(path)) {
+  if (std::error_code error; !std::filesystem::exists(path, error)) {
     const auto online = read_line(system_->paths().sysfs + "/devices/system/node/online");
     throw TierError{
         error_code(std::errc::no_such_device),

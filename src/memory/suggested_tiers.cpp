@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/suggested_tiers.hpp"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/tier_graph.hpp>
 
@@ -65,12 +67,15 @@ bool is_in_memory(const char* directory) {
   return ::statfs(directory, &status) == 0 && (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
 }
 
-/// Half of what is free on the disk behind the scratch directory.
-void add_disk(std::vector<TierSpec>& specs) {
+/// Half of what is free on the disk behind the scratch directory, if a file may be made there, and be as large.
+void add_disk(std::vector<TierSpec>& specs, const Machine& machine) {
+  if (::faccessat(AT_FDCWD, scratch_directory, W_OK | X_OK, AT_EACCESS) != 0) return;
   std::error_code error;
   const auto space = std::filesystem::space(scratch_directory, error);
   if (error || space.available < (2_MiB).count || is_in_memory(scratch_directory)) return;
-  const auto size = rounded_down(Bytes{space.available / 2});
+  const auto size =
+      rounded_down(std::min(Bytes{space.available / 2}, machine.file_size_limit.value_or(Bytes{SIZE_MAX})));
+  if (size == 0_B) return;
   const bool direct = discover_direct_io(scratch_directory).usable;
   specs.push_back(direct ? tiers::file(scratch_directory, size) : tiers::mapped(scratch_directory, size));
 }
@@ -99,7 +104,7 @@ TierSpec resolve_role(const TierSpec& spec, const Machine& machine) {
 std::vector<TierSpec> suggest_tiers(const Machine& machine) {
   std::vector<TierSpec> specs;
   add_memory(specs, machine);
-  add_disk(specs);
+  add_disk(specs, machine);
   return specs;
 }
 

@@ -77,6 +77,7 @@ SlotId CachedRows::fetch_ahead(const Batch& batch, RowMoves& moves) {
 
 RowMoves CachedRows::gather(BatchNumber batch, std::span<const RowId> ids) {
   end_before(batch);
+  gathered_ = batch;
   if (!open_.empty() && open_.front().number == batch) open_.front().prefetched = open_.front().rows.size();
   RowMoves moves;
   for (const auto row : ids) {
@@ -102,7 +103,7 @@ RowMoves CachedRows::gather(BatchNumber batch, std::span<const RowId> ids) {
 
 RowMoves CachedRows::update(std::span<const RowId> ids) {
   RowMoves moves;
-  const auto batch = first_open_;
+  const auto batch = std::exchange(gathered_, 0);
   for (const auto row : each_once(ids)) {
     ++moves.updated_rows;
     auto slot = map_[row];

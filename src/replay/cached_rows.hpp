@@ -57,7 +57,7 @@ class CachedRows final : private RowFacts {
   }
   /// Ends the batches before.
   [[nodiscard]] RowMoves gather(BatchNumber batch, std::span<const RowId> ids);
-  /// Of the batch gathered last, which ends.
+  /// Of the batch gathered last, which ends; of none if that has ended.
   [[nodiscard]] RowMoves update(std::span<const RowId> ids);
 
  private:
@@ -96,6 +96,7 @@ class CachedRows final : private RowFacts {
   std::vector<SlotId> free_;
   std::deque<Batch> open_;       // announced and not over
   BatchNumber first_open_ = 1;   // those below are over
+  BatchNumber gathered_ = 0;     // last, and not updated
   RowId last_block_ = no_block;  // read by this call
 };
 

@@ -159,7 +159,7 @@ Machine parse_machine(const std::string& text, const std::string& name) {
   Json json;
   try {
     json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {  // also of a number that is too large
     throw ConfigError{name + " is no JSON: " + error.what()};
   }
   Machine m;
@@ -201,9 +201,14 @@ Machine parse_machine(const std::string& text, const std::string& name) {
 }
 
 Machine read_machine(const std::string& path) {
-  std::ifstream in{path, std::ios::binary};
-  const std::string text{std::istreambuf_iterator<char>{in}, {}};
-  if (!in.is_open() || in.bad()) throw TierError{last_system_error(), "reading " + path};
+  std::string text;
+  try {
+    std::ifstream in{path, std::ios::binary};
+    text.assign(std::istreambuf_iterator<char>{in}, {});
+    if (!in.is_open() || in.bad()) throw TierError{last_system_error(), "reading " + path};
+  } catch (const std::ios_base::failure& error) {  // of a folder
+    throw TierError{error.code(), "reading " + path};
+  }
   return parse_machine(text, path);
 }
 

@@ -15,12 +15,15 @@ namespace {
 
 using trace::EventKind;
 
-/// Its operands' tiers are all the one that the recording names first of all: tiers are listed with the fastest first.
+/// Its operands' tiers are all the one that the recording names first of all: tiers are listed with the fastest first. A path
+/// may follow there.
 bool all_fast(std::string_view placement, std::string_view fastest) {
   while (!placement.empty()) {
     const auto end = std::min(placement.find(','), placement.size());
     const auto tier = placement.substr(0, end);
-    if (tier != fastest && tier != "-") return false;
+    const bool names =
+        fastest.starts_with(tier) && (fastest.size() == tier.size() || fastest[tier.size()] == ':');
+    if (!names && tier != "-") return false;
     placement.remove_prefix(std::min(end + 1, placement.size()));
   }
   return true;

@@ -25,14 +25,14 @@ class Forks {
   void watch(const std::shared_ptr<Manager>& manager) {
     MutexLock lock{mutex_};
     std::erase_if(watched_, [](const Watched& w) { return w.manager.expired(); });
-    watched_.push_back({manager, nullptr});
+    watched_.push_back({manager, nullptr, false});
   }
 
  private:
   struct Watched {
     std::weak_ptr<Manager> manager;
-    std::shared_ptr<Manager>
-        held;  // over the fork; in the child for ever, since its threads cannot be joined there
+    std::shared_ptr<Manager> held;  // over the fork
+    bool for_ever = false;          // in the child, where its threads cannot be joined
   };
 
   Forks() {
@@ -45,14 +45,15 @@ class Forks {
   void prepare() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
     ForkMutexes::instance().before_fork();  // a thread that holds one may be waiting for a manager
     mutex_.lock();
-    for (auto& [manager, held] : watched_)
-      if ((held = manager.lock())) held->before_fork();
+    for (auto& w : watched_)
+      if ((w.held = w.manager.lock())) w.held->before_fork();
   }
   void resume(bool in_child) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
-    for (auto& [manager, held] : watched_) {
-      if (held == nullptr) continue;
-      held->after_fork(in_child);
-      if (!in_child) held.reset();
+    for (auto& w : watched_) {
+      if (w.held == nullptr) continue;
+      w.held->after_fork(in_child);
+      w.for_ever |= in_child;
+      if (!w.for_ever) w.held.reset();
     }
     mutex_.unlock();
     ForkMutexes::instance().after_fork();

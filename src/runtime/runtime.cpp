@@ -134,6 +134,17 @@ RuntimeOptions options_of_environment() {
   return options;
 }
 
+/// What tiers cannot be is told when they are made.
+template <class F>
+Runtime made(F&& make) {
+  try {
+    return make();
+  } catch (const ConfigError& error) {
+    if (!variable(tiers_variable) || std::string_view{error.what()}.starts_with("TIER_")) throw;
+    throw ConfigError{std::string{tiers_variable} + ": " + error.what()};
+  }
+}
+
 RuntimeOptions default_options() {
   if (variable(tiers_variable)) return options_of_environment();
   constexpr std::size_t unit = std::size_t{2} << 20;
@@ -177,7 +188,9 @@ Runtime Runtime::discover(std::string_view policy) {
   return Runtime{std::move(options)};
 }
 
-Runtime Runtime::from_environment() { return Runtime{options_of_environment()}; }
+Runtime Runtime::from_environment() {
+  return made([] { return Runtime{options_of_environment()}; });
+}
 
 Runtime::~Runtime() {
   if (manager_ == nullptr) return;
@@ -192,7 +205,7 @@ Runtime::~Runtime() {
 void Runtime::print_statistics(std::FILE* to) const { std::fputs(statistics().to_text().c_str(), to); }
 
 Runtime& default_runtime() {
-  static Runtime& runtime = *new Runtime{default_options()};
+  static Runtime& runtime = *new Runtime{made([] { return Runtime{default_options()}; })};
   return runtime;
 }
 

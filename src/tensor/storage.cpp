@@ -28,8 +28,11 @@ TensorStorage::TensorStorage(std::pmr::memory_resource& resource, Bytes size, st
       alignment_{alignment},
       id_{next_unmanaged_id()} {}
 
-TensorStorage::TensorStorage(void* address, Bytes size) noexcept
-    : address_{static_cast<std::byte*>(address)}, size_{size}, id_{next_unmanaged_id()} {}
+TensorStorage::TensorStorage(void* address, Bytes size, std::size_t alignment) noexcept
+    : address_{static_cast<std::byte*>(address)},
+      size_{size},
+      alignment_{alignment},
+      id_{next_unmanaged_id()} {}
 
 TensorStorage::TensorStorage(TensorStorage&& other) noexcept
     : handle_{std::move(other.handle_)},

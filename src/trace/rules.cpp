@@ -112,8 +112,8 @@ void Rules::archive(std::span<const TensorIndex> tensors) {
   for (const auto tensor : tensors) check_alive(tensor);
 }
 
+/// No iteration begins with it: objects may go after the last one.
 void Rules::retire(std::span<const TensorIndex> tensors) {
-  begun_ = true;
   for (const auto tensor : tensors) {
     check_alive(tensor);
     states_[tensor].life = Life::Retired;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/suggested_tiers.hpp"
 
+#include <sys/resource.h>
 #include <tier/memory/spec.hpp>
 
 #include <doctest/doctest.h>
@@ -140,10 +141,18 @@ TEST_CASE("of a control group no more is suggested than its neighbours leave") {
   CHECK(available_memory(machine) == 3_GiB);
 }
 
-TEST_CASE("tiers that are suggested for this machine can be made") {
-  for (auto spec : suggest_tiers(discover())) {
-    CAPTURE(to_string(spec));
-    spec.prefault = false;
-    CHECK(make_tier(spec)->capacity() == spec.size);
+TEST_CASE("tiers that are suggested for this machine can be made, also where files have a limit") {
+  ::rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const ::rlimit limit{(64_MiB).count, before.rlim_max};
+  for (const auto* now : {&before, &limit}) {
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, now) == 0);
+    const auto suggested = suggest_tiers(discover());
+    for (auto spec : suggested) {
+      CAPTURE(to_string(spec));
+      spec.prefault = false;
+      CHECK(make_tier(spec)->capacity() == spec.size);
+    }
   }
+  ::setrlimit(RLIMIT_FSIZE, &before);
 }

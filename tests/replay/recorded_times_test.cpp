@@ -43,6 +43,14 @@ double replayed_ns(const trace::Trace& trace) {
 
 }  // namespace
 
+TEST_CASE("a kernel in the fastest tier is all fast, also where that has a path") {
+  const auto trace = read(
+      "H tmtrace=1 recorded=1\nc tiers=mapped:/some/folder:1GiB;file:/other:8GiB\nT 0 64 p x\na 0 0 mapped "
+      "64 0\n"
+      "K one f 0 R 0 W - U -\nk 1 1000 1000 1 mapped\nK two f 0 R 0 W - U -\nk 2 3000 1000 1 file\n");
+  CHECK(replay::count_kernels_not_all_fast(trace) == 1);
+}
+
 TEST_CASE("a stall within a kernel is in the kernel's time, and takes nothing from the gap after it") {
   double gap = 500;
   std::string stalls;

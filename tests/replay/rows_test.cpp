@@ -200,6 +200,24 @@ TEST_CASE("a replay prefetches the rows that a table prefetches") {
   }
 }
 
+TEST_CASE("an update that nothing was gathered for, as a scatter is one, ends no batch that is announced") {
+  TableOptions options;
+  options.rows = 100;
+  options.dim = dim;
+  replay::CachedRows table{tier::detail::row_layout(options), 8, row_policy("hint_aware", {}), true};
+  const auto prefetch = [&] { table.prefetch([](const replay::RowMoves&) { return std::uint64_t{0}; }); };
+  using Ids = std::vector<RowId>;
+  for (int i = 0; i < 3; ++i) table.update(Ids{0});
+  table.announce(1, Ids{1, 2});
+  table.announce(2, Ids{3, 4});
+  prefetch();
+  table.gather(1, Ids{1, 2});
+  table.update(Ids{1, 2});
+  table.announce(3, Ids{10, 11, 12, 13, 14, 15, 16, 17});
+  prefetch();
+  CHECK(table.gather(2, Ids{3, 4}).hits == 2);
+}
+
 TEST_CASE("rows take the time that the machine says") {
   const auto trace = trace_of(text_of({{7, 8, 9, 7}}, 20'000));
   replay::Options options;

@@ -208,6 +208,8 @@ TEST_CASE("the environment composes a runtime, and its mistakes name the variabl
   const auto wrong_windows =
       in_environment({{"TIER_TIERS", "dram:1MiB"}, {"TIER_WINDOWS", "half"}}, "wrong windows");
   CHECK(contains(wrong_windows.errors, "TIER_WINDOWS: \"half\" is neither full nor restricted"));
+  const auto unreachable = in_environment({{"TIER_TIERS", "file:/var/tmp:1MiB"}}, "unreachable");
+  CHECK(contains(unreachable.errors, "TIER_TIERS: none of the tiers"));
   if (std::getenv("TIER_TIERS") == nullptr) {
     CHECK(contains(in_environment({}, "unset").errors, "TIER_TIERS is not set"));
   }
@@ -259,6 +261,10 @@ TEST_CASE(
     CHECK(rates(path, "/no/such/file") == slower);
   }
   CHECK(contains(test::message_of<TierError>([&] { rates("", "/no/such/file"); }), "reading /no/such/file"));
+  CHECK(contains(test::message_of<TierError>([&] { rates("", "/var/tmp"); }), "reading /var/tmp"));
+  CHECK(contains(
+      test::message_of<ConfigError>([] { replay::parse_machine(R"({"name":"x","operations":1e999})", "m"); }),
+      "m is no JSON"));
   write("1023");
   CHECK(test::message_of<ConfigError>([&] { rates("", path); }) ==
         "TIER_MEASURED: " + path + ": none of its devices is a node of this machine, as numa:" +
@@ -477,6 +483,27 @@ TEST_CASE(
                  intact ? "intact" : "broken");
   });
   CHECK(contains(ended.errors, "child good, parent intact"));
+  CHECK(ended.code == 0);
+}
+
+TEST_CASE("the child of a fork may fork again, and then end the runtime that it has from its parent") {
+  const auto ended = run_in_child("forks twice", [] {
+    Runtime runtime{small()};
+    const auto child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      int status = 0;
+      const auto grandchild = ::fork();
+      if (grandchild == 0) std::_Exit(6);
+      ::waitpid(grandchild, &status, 0);
+      { const Runtime gone{std::move(runtime)}; }
+      std::_Exit(WIFEXITED(status) && WEXITSTATUS(status) == 6 ? 7 : 8);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    std::fputs(WIFEXITED(status) && WEXITSTATUS(status) == 7 ? "good" : "bad", stderr);
+  });
+  CHECK(ended.errors == "good");
   CHECK(ended.code == 0);
 }
 

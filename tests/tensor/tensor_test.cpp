@@ -162,6 +162,20 @@ TEST_CASE("a clone has the same elements and a life of its own") {
   CHECK(resource.outstanding() == 0);
 }
 
+TEST_CASE("a clone of memory of the program is aligned as its elements are to be") {
+  struct alignas(4096) Page {
+    std::array<char, 4096> bytes;
+  };
+  Page mine{};
+  const auto t = Tensor<Page>::wrap(&mine, {1});
+  std::vector<Tensor<Page>> clones;
+  for (int i = 0; i < 8; ++i) {
+    clones.push_back(t.clone());
+    const ReadScope in{clones.back()};
+    CHECK(reinterpret_cast<std::uintptr_t>(in[clones.back()].data()) % 4096 == 0);
+  }
+}
+
 TEST_CASE("a tensor frees what it owns once, however it moves") {
   CountingResource resource;
   {

@@ -345,6 +345,7 @@ TEST_CASE("a summary counts, and has the peak with late parameters in it from th
   CHECK(of("I\n").iterations == 1);
   CHECK(of("I\nc a=b\n").iterations == 1);
   CHECK(of("I\nI\nZ 1\n").iterations == 3);
+  CHECK(of("I\nI\nX 1\n").iterations == 2);
   CHECK(of("T 5 100 a y\nK f f 0 R - W 5 U -\n").peak == Bytes{64 + 128 + 32 + 100});
   CHECK(of("T 5 100 a y\nX 2\nK f f 0 R - W 5 U -\n").peak == Bytes{64 + 128 + 32});
   // The gradient is there, the activation no more.

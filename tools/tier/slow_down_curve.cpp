@@ -30,7 +30,7 @@ std::optional<CurvePoint> least_memory(const std::vector<CurvePoint>& curve, dou
   while (last + 1 < curve.size() && curve[last + 1].slow_down <= 1 + budget) ++last;
   CurvePoint enough = curve[last];
   std::uint64_t too_little = last + 1 < curve.size() ? curve[last + 1].fast.count : 0;
-  const auto near = curve.front().fast.count / 200 + 1;
+  const auto near = curve.front().fast.count / 400 + 1;  // the curve begins at twice the peak
   while (enough.fast.count - too_little > near) {
     const Bytes middle{too_little + (enough.fast.count - too_little) / 2};
     const auto ratio = slow_down(middle);

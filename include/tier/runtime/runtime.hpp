@@ -46,7 +46,7 @@ struct RuntimeOptions {
 
 /// Owns what all objects made in it share. Objects keep that alive: those that outlive the runtime can still be used
 /// where they are, and no longer migrate on their own.
-/// \threadsafety  Internally synchronised, but for its end.
+/// \threadsafety  Internally synchronised, but for its end and `record`.
 class TIER_EXPORT Runtime {
  public:
   /// Where `TIER_TRACE` names a file, all that the runtime does is recorded there; of a second runtime in FILE.2, and so

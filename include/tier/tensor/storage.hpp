@@ -21,7 +21,7 @@ class TIER_EXPORT TensorStorage {
   /// An allocation.
   TensorStorage(std::pmr::memory_resource& resource, Bytes size, std::size_t alignment);
   /// Memory of the program.
-  TensorStorage(void* address, Bytes size) noexcept;
+  TensorStorage(void* address, Bytes size, std::size_t alignment) noexcept;
   TensorStorage(TensorStorage&& other) noexcept;
   TensorStorage& operator=(TensorStorage&& other) noexcept;
   ~TensorStorage() { release(); }

@@ -44,7 +44,9 @@ class Tensor {
       : Tensor{{resource, bytes_of(shape), alignment}, shape} {}
   /// A tensor on memory of the program, which never moves.
   /// \param data  at least the shape's elements, aligned for `T`; it outlives the tensor
-  [[nodiscard]] static Tensor wrap(T* data, const Shape& shape) { return {{data, bytes_of(shape)}, shape}; }
+  [[nodiscard]] static Tensor wrap(T* data, const Shape& shape) {
+    return {detail::TensorStorage{static_cast<void*>(data), bytes_of(shape), alignment}, shape};
+  }
 
   Tensor(Tensor&&) noexcept = default;
   Tensor& operator=(Tensor&&) noexcept = default;

@@ -11,10 +11,11 @@ namespace {
 
 constexpr std::string_view nowhere = "?";  // where an operand has no bytes
 
-/// `dram`, `file`, `emulated:cxl`: what names a tier in lines.
+/// `dram`, `file`, `emulated:cxl`, `numa:0`: what names a tier in lines.
 std::string name_of(const TierSpec& spec) {
   const auto text = to_string(spec);
   auto name = text.substr(0, text.find(':'));
+  if (!spec.nodes.empty()) return name + ":" + spec.nodes;
   return spec.model.empty() ? name : name + ":" + spec.model;
 }
 
@@ -92,7 +93,7 @@ std::vector<TierNumber> Tiers::read_placement(std::string_view text) const {
   if (text == "-" || text.empty()) return tiers;
   for_each_part(text, ',', [&](std::string_view operand) {
     if (operand.find('+') != std::string_view::npos) return tiers.push_back(several);
-    if (operand == nowhere) return tiers.push_back(unknown);
+    if (operand.empty() || operand == nowhere) return tiers.push_back(unknown);
     tiers.push_back(by_text_.at(std::string{operand}));
   });
   return tiers;
