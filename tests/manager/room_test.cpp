@@ -369,16 +369,14 @@ TEST_CASE("a root that has waited long says who holds the room") {
 }
 
 TEST_CASE("a root that is never to say so waits until something changes") {
-  for (const auto never : {std::chrono::milliseconds::max(), std::chrono::milliseconds::min()}) {
-    Crowd crowd{false, {.threads = 1, .yields = false, .report_waits_after = never}};
-    auto holder = crowd.rig.make(6_MiB, 'h', "the holder"), wanted = crowd.unplaced(5_MiB, "the wanted");
-    std::optional<Entered> held{std::in_place, crowd.rig, holder, Use::Read};
-    auto root = in_thread([&] { crowd.rig.write(wanted, 'w'); });
-    std::this_thread::sleep_for(std::chrono::milliseconds{50});
-    CHECK(crowd.arrivals.stalls <= 1000);  // each turn is one
-    held.reset();
-    root.get();
-  }
+  Crowd crowd{false, {.threads = 1, .yields = false, .report_waits_after = std::chrono::milliseconds::max()}};
+  auto holder = crowd.rig.make(6_MiB, 'h', "the holder"), wanted = crowd.unplaced(5_MiB, "the wanted");
+  std::optional<Entered> held{std::in_place, crowd.rig, holder, Use::Read};
+  auto root = in_thread([&] { crowd.rig.write(wanted, 'w'); });
+  std::this_thread::sleep_for(std::chrono::milliseconds{50});
+  CHECK(crowd.arrivals.stalls <= 10);  // each turn is one
+  held.reset();
+  root.get();
 }
 
 }  // namespace tier

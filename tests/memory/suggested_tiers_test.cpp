@@ -145,8 +145,8 @@ TEST_CASE("tiers that are suggested for this machine can be made, also where fil
   ::rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
   const ::rlimit limit{(64_MiB).count, before.rlim_max};
-  for (const auto* now : {&before, &limit}) {
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, now) == 0);
+  for (const auto& now : {before, limit}) {
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &now) == 0);
     const auto suggested = suggest_tiers(discover());
     for (auto spec : suggested) {
       CAPTURE(to_string(spec));

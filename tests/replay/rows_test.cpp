@@ -23,6 +23,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "replay/cached_rows.hpp"
@@ -207,12 +208,12 @@ TEST_CASE("an update that nothing was gathered for, as a scatter is one, ends no
   replay::CachedRows table{tier::detail::row_layout(options), 8, row_policy("hint_aware", {}), true};
   const auto prefetch = [&] { table.prefetch([](const replay::RowMoves&) { return std::uint64_t{0}; }); };
   using Ids = std::vector<RowId>;
-  for (int i = 0; i < 3; ++i) table.update(Ids{0});
+  for (int i = 0; i < 3; ++i) std::ignore = table.update(Ids{0});
   table.announce(1, Ids{1, 2});
   table.announce(2, Ids{3, 4});
   prefetch();
-  table.gather(1, Ids{1, 2});
-  table.update(Ids{1, 2});
+  std::ignore = table.gather(1, Ids{1, 2});
+  std::ignore = table.update(Ids{1, 2});
   table.announce(3, Ids{10, 11, 12, 13, 14, 15, 16, 17});
   prefetch();
   CHECK(table.gather(2, Ids{3, 4}).hits == 2);

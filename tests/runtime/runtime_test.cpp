@@ -30,6 +30,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace tier {
@@ -262,9 +263,9 @@ TEST_CASE(
   }
   CHECK(contains(test::message_of<TierError>([&] { rates("", "/no/such/file"); }), "reading /no/such/file"));
   CHECK(contains(test::message_of<TierError>([&] { rates("", "/var/tmp"); }), "reading /var/tmp"));
-  CHECK(contains(
-      test::message_of<ConfigError>([] { replay::parse_machine(R"({"name":"x","operations":1e999})", "m"); }),
-      "m is no JSON"));
+  CHECK(contains(test::message_of<ConfigError>(
+                     [] { std::ignore = replay::parse_machine(R"({"name":"x","operations":1e999})", "m"); }),
+                 "m is no JSON"));
   write("1023");
   CHECK(test::message_of<ConfigError>([&] { rates("", path); }) ==
         "TIER_MEASURED: " + path + ": none of its devices is a node of this machine, as numa:" +
