@@ -701,7 +701,8 @@ Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::
 
 /// Of blocks that no object has yet. They may have been moved already, to make room for the next.
 void ManagerCore::discard(std::span<Block* const> blocks, MutexLock& lock) noexcept {
-  for (auto* b : blocks) b->state.fetch_add(word::pin, std::memory_order_acq_rel);  // nothing begins
+  // Pinned, nothing begins to move; retired, a mover that touches one of them would end the program.
+  for (auto* b : blocks) b->state.fetch_add(word::pin, std::memory_order_acq_rel);
   for (auto* b : blocks) {
     if (auto* const transfer = b->record->transfer) revoke(*transfer, lock);
     free_contents(*b);

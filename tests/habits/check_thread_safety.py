@@ -39,7 +39,7 @@ def flags(entry):
 
 
 def analyse(clang, arguments):
-    """\return  what it has to say"""
+    """What it has to say."""
     run = subprocess.run([clang, *ANALYSIS, *arguments], capture_output=True, text=True)
     return run.stderr if run.returncode else ""
 
@@ -72,8 +72,9 @@ def is_library(path):
 clang = sources.tool("clang++")
 entries = json.loads(Path(sys.argv[1], "compile_commands.json").read_text())
 groups = defaultdict(list)  # of files, by their flags
-for file, entry in {entry["file"]: entry for entry in entries if is_library(entry["file"])}.items():
-    groups[tuple(flags(entry))].append(file)
+for entry in entries:
+    if is_library(entry["file"]):
+        groups[tuple(flags(entry))].append(entry["file"])
 with ThreadPoolExecutor(os.cpu_count()) as pool:
     problems = [text for group in groups.items() for text in analyse_all(clang, *group, pool)]
 if not finds_planted(clang):

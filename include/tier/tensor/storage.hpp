@@ -20,7 +20,7 @@ class TIER_EXPORT TensorStorage {
                 bool in_window = false);
   /// An allocation.
   TensorStorage(std::pmr::memory_resource& resource, Bytes size, std::size_t alignment);
-  /// Memory of the program.
+  /// Memory of the program.   \param alignment  of what `another` allocates
   TensorStorage(void* address, Bytes size, std::size_t alignment) noexcept;
   TensorStorage(TensorStorage&& other) noexcept;
   TensorStorage& operator=(TensorStorage&& other) noexcept;
