@@ -5,7 +5,8 @@
 #include <tier/manager/manager.hpp>
 
 #include <memory>
-#include <vector>
+
+#include "core/fork_list.hpp"
 
 namespace tier {
 
@@ -15,49 +16,34 @@ class Companions {
  public:
   void add(const std::shared_ptr<Companion>& companion) {
     const MutexLock lock{mutex_};
-    std::erase_if(known_, [](const Known& known) { return known.companion.expired(); });
-    known_.push_back({companion, nullptr, false});
+    known_.add(companion);
     if (stopped_) companion->stop();
   }
 
   /// Holds the lock until `after_fork`.
   void before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
     mutex_.lock();
-    for (auto& known : known_)
-      if ((known.held = known.companion.lock())) known.held->before_fork();
+    known_.before_fork();
   }
   void after_fork(bool in_child) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
-    for (auto& known : known_) {
-      if (known.held == nullptr) continue;
-      known.held->after_fork(in_child);
-      known.for_ever |= in_child;
-      if (!known.for_ever) known.held.reset();
-    }
+    known_.after_fork(in_child);
     mutex_.unlock();
   }
 
   void add_statistics(Statistics& statistics) const {
     const MutexLock lock{mutex_};
-    for (const auto& known : known_)
-      if (const auto companion = known.companion.lock()) companion->add_statistics(statistics);
+    known_.for_each([&](const Companion& companion) { companion.add_statistics(statistics); });
   }
 
   void stop() noexcept {
     const MutexLock lock{mutex_};
     stopped_ = true;
-    for (const auto& known : known_)
-      if (const auto companion = known.companion.lock()) companion->stop();
+    known_.for_each([](Companion& companion) { companion.stop(); });
   }
 
  private:
-  struct Known {
-    std::weak_ptr<Companion> companion;
-    std::shared_ptr<Companion> held;  // over a fork
-    bool for_ever = false;            // in the child
-  };
-
   mutable Mutex mutex_;
-  std::vector<Known> known_ TIER_GUARDED_BY(mutex_);
+  detail::ForkList<Companion> known_ TIER_GUARDED_BY(mutex_);
   bool stopped_ TIER_GUARDED_BY(mutex_) = false;
 };
 

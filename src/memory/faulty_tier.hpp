@@ -13,6 +13,7 @@ class FaultyTier final : public Tier {
   std::string description() const override { return upstream_->description() + ", with injected faults"; }
   bool direct_io() const noexcept override { return upstream_->direct_io(); }
   std::string_view directory() const noexcept override { return upstream_->directory(); }
+  std::string_view path() const noexcept override { return upstream_->path(); }
   std::error_code access_error(Direction direction, std::uint64_t offset, std::size_t size) noexcept override;
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override;
   void release(std::uint64_t offset, std::uint64_t size) noexcept override;

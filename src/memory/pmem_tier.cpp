@@ -197,6 +197,7 @@ class PmemDeviceTier final : public Tier {
     return "persistent memory, device " + path_ + " in pages of " +
            to_human(residence(memory_.data(), capacity_.count).page);
   }
+  std::string_view path() const noexcept override { return path_; }
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
     memory_.transfer(direction, requests);
   }

@@ -2,11 +2,13 @@
 #include "replay/recorded.hpp"
 
 #include <tier/replay/replay.hpp>
+#include <tier/trace/names.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -30,13 +32,13 @@ bool all_fast(std::string_view placement, std::string_view fastest) {
 }
 
 /// Of the configuration's `tiers=NAME:SIZE;...`: up to the size, before which a path may stand.
-std::string_view fastest_of(const trace::Trace& trace) {
+std::string fastest_of(const trace::Trace& trace) {
   for (const auto event : trace.events()) {
     if (event.kind != EventKind::Setting) continue;
     const auto& setting = trace.setting(event);
     if (trace.name(setting.key) != "tiers") continue;
     const auto first = trace.name(setting.value).substr(0, trace.name(setting.value).find(';'));
-    return first.substr(0, first.rfind(':'));
+    return trace::tier_in_lines(first.substr(0, first.rfind(':')));
   }
   return {};
 }

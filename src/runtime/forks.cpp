@@ -7,8 +7,8 @@
 #include <pthread.h>
 
 #include <tuple>
-#include <vector>
 
+#include "core/fork_list.hpp"
 #include "pmr/fork_mutex.hpp"
 
 namespace tier::detail {
@@ -23,18 +23,11 @@ class Forks {
   }
 
   void watch(const std::shared_ptr<Manager>& manager) {
-    MutexLock lock{mutex_};
-    std::erase_if(watched_, [](const Watched& w) { return w.manager.expired(); });
-    watched_.push_back({manager, nullptr, false});
+    const MutexLock lock{mutex_};
+    managers_.add(manager);
   }
 
  private:
-  struct Watched {
-    std::weak_ptr<Manager> manager;
-    std::shared_ptr<Manager> held;  // over the fork
-    bool for_ever = false;          // in the child, where its threads cannot be joined
-  };
-
   Forks() {
     std::ignore = ForkMutexes::instance();  // whose handlers cannot be registered from one of ours
     const int error = pthread_atfork([] { instance().prepare(); }, [] { instance().resume(false); },
@@ -45,22 +38,16 @@ class Forks {
   void prepare() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
     ForkMutexes::instance().before_fork();  // a thread that holds one may be waiting for a manager
     mutex_.lock();
-    for (auto& w : watched_)
-      if ((w.held = w.manager.lock())) w.held->before_fork();
+    managers_.before_fork();
   }
   void resume(bool in_child) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
-    for (auto& w : watched_) {
-      if (w.held == nullptr) continue;
-      w.held->after_fork(in_child);
-      w.for_ever |= in_child;
-      if (!w.for_ever) w.held.reset();
-    }
+    managers_.after_fork(in_child);
     mutex_.unlock();
     ForkMutexes::instance().after_fork();
   }
 
   Mutex mutex_;
-  std::vector<Watched> watched_ TIER_GUARDED_BY(mutex_);
+  ForkList<Manager> managers_ TIER_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/trace/names.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <stdexcept>
 
+#include "trace/characters.hpp"
+
 namespace tier::trace {
+
+std::string tier_in_lines(std::string_view name) {
+  auto text = as_token(name);
+  std::ranges::replace_if(
+      text, [](char c) { return c == ',' || c == '+'; }, '.');
+  return text;
+}
 
 NameIndex NamePool::add(std::string_view text) {
   if (text.empty()) return 0;

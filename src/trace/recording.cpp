@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 #include <tier/core/error.hpp>
+#include <tier/core/spec_text.hpp>
+#include <tier/trace/names.hpp>
 
 #include <algorithm>
 #include <array>
@@ -40,9 +42,9 @@ std::vector<std::string> tier_names(Manager& manager) {
   std::vector<std::string> names;
   std::map<std::string, int> seen;
   for (std::size_t t = 0; t < manager.tier_count(); ++t) {
-    const std::string name{manager.tier(static_cast<TierIndex>(t)).name()};
+    const auto name = tier_in_lines(manager.tier(static_cast<TierIndex>(t)).name());
     const int count = ++seen[name];
-    names.push_back(as_token(count == 1 ? name : name + "#" + std::to_string(count)));
+    names.push_back(count == 1 ? name : name + "#" + std::to_string(count));
   }
   return names;
 }
@@ -53,7 +55,7 @@ std::string spec_of(Manager& manager) {
     const auto& tier = manager.tier(static_cast<TierIndex>(t));
     if (t > 0) spec += ';';
     spec.append(tier.name());
-    if (!tier.directory().empty()) spec.append(":").append(tier.directory());
+    if (!tier.path().empty()) spec.append(":").append(tier::detail::escaped(tier.path(), ":;"));
     spec.append(":").append(to_string(tier.capacity()));
   }
   return spec;

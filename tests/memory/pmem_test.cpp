@@ -146,6 +146,8 @@ TEST_CASE(
   if (!has_library()) return;
   MadeUpDevice device{4_MiB};
   CHECK(device->copies_itself());
+  CHECK(device->path().ends_with("/dax0.0"));
+  CHECK(device->directory().empty());
   check_bytes(*device, 4_MiB);
   device.cut(1_MiB);
   // Large and small ones are copied in different ways. What happens to a program that blocks signals should not differ.

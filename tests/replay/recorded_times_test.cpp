@@ -51,6 +51,14 @@ TEST_CASE("a kernel in the fastest tier is all fast, also where that has a path"
   CHECK(replay::count_kernels_not_all_fast(trace) == 1);
 }
 
+TEST_CASE("a kernel in the fastest tier is all fast, also where that is several nodes") {
+  const auto trace = read(
+      "H tmtrace=1 recorded=1\nc tiers=numa:0,2:1GiB;numa:0,3:8GiB\nT 0 64 p x\nT 1 64 p y\n"
+      "K one f 0 R 0,1 W - U -\nk 1 1000 1000 1 numa:0.2,numa:0.2\n"
+      "K two f 0 R 0,1 W - U -\nk 2 3000 1000 1 numa:0.2,numa:0.3\n");
+  CHECK(replay::count_kernels_not_all_fast(trace) == 1);
+}
+
 TEST_CASE("a stall within a kernel is in the kernel's time, and takes nothing from the gap after it") {
   double gap = 500;
   std::string stalls;

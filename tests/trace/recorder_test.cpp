@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <tier/memory/spec.hpp>
 #include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
@@ -34,9 +35,11 @@
 
 #include "binaries.hpp"
 #include "support/child.hpp"
+#include "support/memory_tier.hpp"
 #include "support/message_of.hpp"
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/test_manager.hpp"
 #include "texts.hpp"
 
 using namespace tier;
@@ -275,6 +278,41 @@ TEST_CASE("the bytes that a recording tells of are those that the runtime counte
     CHECK(test::read(test::written(trace)) == trace);
     CHECK(test::read_bytes(test::as_binary(trace)) == trace);
   }
+}
+
+TEST_CASE("tiers are named so that lines and specs can be read: nodes in lists, and paths with colons") {
+  class Placed final : public test::MemoryTier {
+   public:
+    Placed(std::string name, std::string path)
+        : MemoryTier{{.name = std::move(name), .capacity = 4_MiB}}, path_{std::move(path)} {}
+    std::string_view path() const noexcept override { return path_; }
+
+   private:
+    std::string path_;
+  };
+  const TemporaryDirectory directory;
+  const auto path = directory.path() + "/run.tt";
+  {
+    std::vector<std::unique_ptr<Tier>> tiers;
+    tiers.push_back(std::make_unique<Placed>("numa:0,2", ""));
+    tiers.push_back(std::make_unique<Placed>("pmem", "/dev/a:b"));
+    const auto manager =
+        Manager::make(std::move(tiers), std::make_unique<test::FetchingPolicy>(), {.threads = 1});
+    const Recorder recorder{manager, path};
+    const auto a = manager->create(1_MiB, 64, "a"), b = manager->create(1_MiB, 64, "b");
+    const KernelScope k{"k", overwrites(a.ref()), overwrites(b.ref())};
+  }
+  const auto trace = read_file(path);
+  CHECK(std::ranges::count(shape_of(trace), "k # # # 1 numa:0.2,numa:0.2") == 1);
+  std::string tiers;
+  for (const auto event : trace.events())
+    if (event.kind == EventKind::Setting && trace.name(trace.setting(event).key) == "tiers")
+      tiers = trace.name(trace.setting(event).value);
+  const auto specs = parse_tiers(tiers);
+  REQUIRE(specs.size() == 2);
+  CHECK(specs[0].nodes == "0,2");
+  CHECK(specs[1].kind == TierKind::Pmem);
+  CHECK(specs[1].path == "/dev/a:b");
 }
 
 TEST_CASE("a kernel's operands stand where they were when it had entered") {

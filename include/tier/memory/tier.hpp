@@ -86,6 +86,8 @@ class TIER_EXPORT Tier {
   [[nodiscard]] virtual bool direct_io() const noexcept { return false; }
   /// Of its scratch file; empty where it has none.
   [[nodiscard]] virtual std::string_view directory() const noexcept { return {}; }
+  /// As its spec has it: that directory, or a device.
+  [[nodiscard]] virtual std::string_view path() const noexcept { return directory(); }
   /// What loads and stores of an addressable range would meet: no error, unless a test injects one. A copy that
   /// does not go through `transfer()` asks first.
   [[nodiscard]] virtual std::error_code access_error(Direction direction, std::uint64_t offset,

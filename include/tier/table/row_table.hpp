@@ -73,7 +73,9 @@ class RowTable {
 
   /// Copies rows: outside a batch scope, but if these ids were announced, it is that batch.
   /// \param out  [ids, dim]
-  /// \throws     `std::out_of_range` before anything changes; `TierError` naming a row that cannot be read
+  /// \throws     `std::out_of_range` before anything changes; `TierError` naming a row that cannot be read;
+  ///             `OutOfTierMemory` with the error of a write-back, if failed ones leave no slot and the CPU cannot address
+  ///             the slow tier
   void gather(std::span<const RowId> ids, std::span<T> out) { core_->gather(ids, {}, out, dim_, nullptr); }
   /// Sums the rows of each bag, from zero and in the order of the ids.
   /// \param offsets  [bags + 1], ascending from 0 to the number of ids: bag b is `ids[offsets[b] .. offsets[b + 1])`

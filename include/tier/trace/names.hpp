@@ -13,6 +13,9 @@
 
 namespace tier::trace {
 
+/// How lines name a tier: without what stands there between the tiers of operands, as `numa:0.2` for `numa:0,2`.
+[[nodiscard]] TIER_EXPORT std::string tier_in_lines(std::string_view name);
+
 /// The place of a text in its pool.
 using NameIndex = std::uint32_t;
 

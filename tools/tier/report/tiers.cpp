@@ -3,6 +3,7 @@
 
 #include <tier/core/error.hpp>
 #include <tier/memory/spec.hpp>
+#include <tier/trace/names.hpp>
 
 #include <ranges>
 
@@ -11,12 +12,13 @@ namespace {
 
 constexpr std::string_view nowhere = "?";  // where an operand has no bytes
 
-/// `dram`, `file`, `emulated:cxl`, `numa:0`: what names a tier in lines.
+/// `dram`, `file`, `emulated:cxl`, `numa:0.2`: what names a tier in lines.
 std::string name_of(const TierSpec& spec) {
   const auto text = to_string(spec);
   auto name = text.substr(0, text.find(':'));
-  if (!spec.nodes.empty()) return name + ":" + spec.nodes;
-  return spec.model.empty() ? name : name + ":" + spec.model;
+  if (!spec.nodes.empty()) name += ":" + spec.nodes;
+  if (!spec.model.empty()) name += ":" + spec.model;
+  return trace::tier_in_lines(name);
 }
 
 template <class Function>

@@ -45,6 +45,17 @@ TEST_CASE("nodes are tiers by their numbers, and an operand without a place is n
   CHECK(report.kernels[0].hits > 0);
 }
 
+TEST_CASE("several nodes are one tier") {
+  std::istringstream in{
+      "H tmtrace=1 recorded=1\nc tiers=numa:0,2:1GiB;numa:3:4GiB\nT 1 64 p x\na 1 1 numa:0.2 64 0\n"
+      "K k f 0 R 1 W - U -\nk 2 0 5 1 numa:0.2\n"};
+  const auto report = analyse(trace::read_text(in));
+  REQUIRE(report.tiers.size() == 2);
+  CHECK(report.tiers[0].capacity == Bytes{1U << 30});
+  REQUIRE(report.kernels.size() == 1);
+  CHECK(report.kernels[0].hits == 1);
+}
+
 TEST_CASE("nothing is answered where a trace has no times, or does not say which tier is the fastest") {
   CHECK(answers("T 0 10 p x\nK a f 0 R 0 W - U -\n").empty());
   CHECK(answers("T 0 10 p x\nK a f 0 R 0 W - U -\nk 1 10 10 0 dram\n").empty());
