@@ -319,8 +319,8 @@ Entry::Way Entry::admit_settled(std::size_t i) {
 Entry::Way Entry::admit(std::size_t i) {
   const Block& b = *batch_[i].block;
   const auto state = b.state.load(std::memory_order_acquire);
-  if ((state & word::retired) != 0 && (batch_[i].use != Use::Overwrite || b.record->dying))
-    throw_retired(b.record->dying ? "destroyed during a scope's entry" : core_.name_of(b));
+  if (b.record->dying) throw_retired("destroyed during a scope's entry");
+  if ((state & word::retired) != 0 && batch_[i].use != Use::Overwrite) throw_retired(core_.name_of(b));
   return (state & word::moving) != 0 ? admit_moving(i) : admit_settled(i);
 }
 

@@ -8,7 +8,8 @@ namespace tier {
 
 void ManagerCore::before_fork() noexcept {
   companions_.before_fork();  // they may wait for us, never we for them
-  engine_.pause();            // first: a chunk in flight may need the lock to end
+  // First: a chunk in flight may need the lock to end. In a child nothing runs, and whoever held the engine's lock is not there.
+  if (!in_fork_child_) engine_.pause();
   mutex_.lock();
 }
 

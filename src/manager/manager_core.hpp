@@ -270,6 +270,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool bring_together(std::span<Operand> wanted, const BatchContext& context) noexcept;
   void enter_all(std::span<Operand> batch, const BatchContext& context);
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
+  /// \param whole  else the contents stay where there are any
+  void revive(BlockId block, bool whole);
   void revive_overwritten(std::span<const Operand> advised);
   void let_through(std::byte* address) noexcept;
   void fill_hole(const Block& b, std::byte* address) noexcept;

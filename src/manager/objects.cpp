@@ -438,6 +438,7 @@ Object& ManagerCore::new_object(Block& b, std::size_t offset, std::size_t size, 
 
 void ManagerCore::forget(Object& object) noexcept {
   objects_.erase(objects_.iterator_to(object));
+  object.id = 0;  // whoever waits to bring it back is told by that
   object.name.clear();
   object.blocks.clear();
   objects_pool_.put(&object);
@@ -831,25 +832,31 @@ void ManagerCore::revive(ObjectRef ref) {
   drain_notes();
   const Inside inside{*this};
   Object& object = const_cast<Object&>(*ref.object);
-  Group& old = *object.block->record->group;
   if (!object.retired) return;
-  if (object.retired_at == old.frees) {  // pinned since: its place is its own still
-    Part{object}.mark(old.leaving, false);
+  if (Group& own = *object.block->record->group; object.retired_at == own.frees) {
+    Part{object}.mark(own.leaving, false);  // pinned since: its place is its own still
     object.retired = false;
     return tell_object(object, ObjectChange::Revived, object.alignment);
   }
+  const auto id = object.id;
+  const std::string name{object.name};
   std::size_t at = 0;
-  Group& g = group_with_room(object.size, object.alignment, object.name, at, lock);
-  if (!object.retired) {  // the lock was released, and another scope has brought it back
+  Group& g = group_with_room(object.size, object.alignment, name, at, lock);
+  // The lock may have been released: the object has gone, or another scope has brought it back, and may have retired it again.
+  if (object.id != id || !object.retired) {
     if (g.live == 0) forget_group(g);
+    if (object.id != id) throw_retired("destroyed during a scope's entry");
     return;
   }
+  Group& old = *object.block->record->group;
   take_part(g, at, object);
   forget_part(old);
   tell_object(object, ObjectChange::Revived, object.alignment);
 }
 
-void ManagerCore::revive(BlockId id) {
+void ManagerCore::revive(BlockId id) { revive(id, true); }
+
+void ManagerCore::revive(BlockId id, bool whole) {
   refuse_in_child("an allocation");
   MutexLock lock{mutex_};
   drain_notes();
@@ -857,6 +864,8 @@ void ManagerCore::revive(BlockId id) {
   Block& b = *find(id);
   auto& record = *b.record;
   if (record.dying) throw_retired("destroyed during a scope's entry");
+  const bool retired = (b.state.load(std::memory_order_relaxed) & word::retired) != 0;
+  if (!whole && !retired && !record.garbage) return;
   if (record.primary() == nullptr) {
     const std::string name{name_of(b)};  // the object may go while the lock is released
     Region* const place = first_place(b, name, lock);
@@ -868,9 +877,8 @@ void ManagerCore::revive(BlockId id) {
       set_primary(b, place);
     }
     if (record.dying) throw_retired("destroyed during a scope's entry");
-  } else if (record.garbage) {  // early freeing is off. Else pins or a transfer have kept the bytes
-    be_no_garbage(b);
   }
+  if (record.garbage) be_no_garbage(b);  // early freeing is off
   b.state.fetch_and(~(word::retired | word::failed), std::memory_order_acq_rel);
   refresh(b);
   check_watermarks();

@@ -385,7 +385,7 @@ Operand Operand::advice_at(const void* address, Use use, std::span<const std::by
                                 ? std::min<const std::byte*>(begin + op.size, object->window + object->size)
                                 : begin + op.size;
     const bool all = range.data() <= begin && range.data() + range.size() >= end;
-    op.revives = all || is_retired(*op.block);
+    op.revives = true;
     if (!all) op.use = Use::Update;
   }
   if (!op.block->manager->advise(op)) op.block->manager->hold(op);
@@ -426,6 +426,7 @@ void ManagerCore::release_hold(Block& b) noexcept {
 }
 
 void ManagerCore::enter_with_advice(std::span<Operand> batch, const BatchContext& context) {
+  const auto self = shared_from_this();  // its objects may all go while room is made
   const std::span<Operand> advised{
       std::stable_partition(batch.begin(), batch.end(), [](const Operand& op) { return !op.advice; }),
       batch.end()};
@@ -445,7 +446,7 @@ void ManagerCore::revive_overwritten(std::span<const Operand> advised) {
   for (const auto& op : advised) {
     if (op.block == nullptr || op.entered || !op.named) continue;
     if (op.revives)
-      revive(op.block->id);
+      revive(op.block->id, op.use == Use::Overwrite);
     else if (const Block& b = *op.block; is_retired(b)) {
       const MutexLock lock{mutex_};
       throw_retired(name_of(b));

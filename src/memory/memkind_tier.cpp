@@ -150,7 +150,8 @@ class MemkindTier final : public Tier {
         memory_{spec.model, size_, name_} {
     base_ = memory_.data();
     copied_by_fork_ = !is_file_;
-    if (is_file_) ::madvise(base_, size_, MADV_DONTFORK);  // a child would write the parent's bytes
+    if (is_file_ && ::madvise(base_, size_, MADV_DONTFORK) != 0)  // a child would write the parent's bytes
+      throw TierError{last_system_error(), "madvise (MADV_DONTFORK) for tier " + name_};
     fault_in(spec.prefault, system);
     if (!is_file_)
       find_nodes(std::move(system));

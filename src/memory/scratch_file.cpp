@@ -63,12 +63,6 @@ int open_in(const std::string& directory, const Failure& fail) {
   return open_temporary(directory, fail);
 }
 
-/// A file beyond the limit would raise SIGXFSZ, which ends the program.
-bool exceeds_limit(Bytes size) noexcept {
-  ::rlimit limit{};
-  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && size.count > limit.rlim_cur;
-}
-
 std::string file_system_name(long magic) {
   struct Known {
     long magic;
@@ -119,10 +113,15 @@ std::error_code write_zeros(int descriptor, std::uint64_t offset, std::uint64_t 
 
 }  // namespace
 
+std::uint64_t ScratchFile::largest_file() noexcept {
+  ::rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
 ScratchFile::ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier)
     : ScratchFile{} {
   const Failure fail{path, tier};
-  if (exceeds_limit(size)) fail("ftruncate (RLIMIT_FSIZE)", EFBIG);
+  if (size.count > largest_file()) fail("ftruncate (RLIMIT_FSIZE)", EFBIG);
   descriptor_ = is_directory(path) ? open_in(path, fail) : open_named(path, fail);
   if (::ftruncate(descriptor_, static_cast<::off_t>(size.count)) != 0) fail("ftruncate");
   struct ::statfs status {};

@@ -21,6 +21,9 @@ class ScratchFile {
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
 
+  /// Bytes that the process may write: a larger one would raise SIGXFSZ, which ends the program.
+  [[nodiscard]] static std::uint64_t largest_file() noexcept;
+
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   /// True where I/O really passes by the page cache.
   [[nodiscard]] bool direct() const noexcept { return direct_; }

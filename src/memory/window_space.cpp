@@ -325,8 +325,11 @@ WindowSpace::~WindowSpace() {
 
 void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
   const auto whole = round_up(wanted + alignment, huge_page);
-  const auto most = directory_.empty() ? area_size : round_up(most_.count, huge_page);
-  for (auto size = std::max(most, whole);; size = std::max(size / 2, whole)) {
+  const auto most = directory_.empty()
+                        ? area_size
+                        : std::min<std::uint64_t>(round_up(most_.count, huge_page),
+                                                  ScratchFile::largest_file() / huge_page * huge_page);
+  for (auto size = std::max<std::size_t>(most, whole);; size = std::max(size / 2, whole)) {
     std::unique_ptr<ScratchFile> file;
     if (!directory_.empty())
       file =

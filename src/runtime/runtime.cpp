@@ -28,13 +28,28 @@ std::optional<std::string> variable(const char* name) {
   return text != nullptr ? std::optional<std::string>{text} : std::nullopt;
 }
 
-/// Runs `f` on what an environment variable holds; its complaints name the variable.
+/// What a message says before its code does.
+std::string without_code(const TierError& error) {
+  std::string text = error.what();
+  const auto code = ": " + error.code().message();
+  if (text.ends_with(code)) text.resize(text.size() - code.size());
+  return text;
+}
+
+/// Runs `f` on what an environment variable holds; its complaints name the variable, unless they name one.
 template <class F>
 auto read_variable(const char* name, F&& f) {
+  const auto names_one = [](const std::exception& error) {
+    return std::string_view{error.what()}.starts_with("TIER_");
+  };
   try {
     return f();
   } catch (const ConfigError& error) {
+    if (names_one(error)) throw;
     throw ConfigError{std::string{name} + ": " + error.what()};
+  } catch (const TierError& error) {
+    if (names_one(error)) throw;
+    throw TierError{error.code(), std::string{name} + ": " + without_code(error)};
   }
 }
 
@@ -137,12 +152,7 @@ RuntimeOptions options_of_environment() {
 /// What tiers cannot be is told when they are made.
 template <class F>
 Runtime made(F&& make) {
-  try {
-    return make();
-  } catch (const ConfigError& error) {
-    if (!variable(tiers_variable) || std::string_view{error.what()}.starts_with("TIER_")) throw;
-    throw ConfigError{std::string{tiers_variable} + ": " + error.what()};
-  }
+  return variable(tiers_variable) ? read_variable(tiers_variable, make) : make();
 }
 
 RuntimeOptions default_options() {

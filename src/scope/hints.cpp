@@ -51,6 +51,9 @@ void retire_object(ObjectRef object) noexcept {
 
 void migrate(std::span<const BlockRef> blocks, TierIndex tier) {
   if (blocks.empty()) return;
+  const auto tiers = blocks.front().manager->tier_count();
+  if (tier >= tiers)
+    throw ConfigError{"no such tier", std::to_string(tier), 0, "0 to " + std::to_string(tiers - 1)};
   std::vector<BlockId> ids;
   ids.reserve(blocks.size());
   for (const auto& block : blocks) {

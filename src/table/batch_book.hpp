@@ -63,11 +63,16 @@ class BatchBook {
   /// Holds the lock over a fork.
   void before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
   void after_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
-  /// Calls `visit` with each announced batch and those of its rows that were prefetched.
+  /// Calls `visit` with each batch that was announced before this one, and those of its rows that were prefetched or are being
+  /// so.
   template <class F>
-  void for_each_prefetched(const F& visit) noexcept TIER_EXCLUDES(mutex_) {
+  void for_each_prefetched_before(BatchNumber batch, const F& visit) noexcept TIER_EXCLUDES(mutex_) {
     const MutexLock lock{mutex_};
-    for (const auto* record : announced_) visit(record->number, record->groups.rows().first(record->cursor));
+    for (const auto* record : announced_) {
+      if (static_cast<std::int32_t>(record->number - batch) >= 0) return;
+      const auto rows = record->groups.rows();
+      visit(record->number, record->being_read ? rows : rows.first(record->cursor));
+    }
   }
 
  private:

@@ -237,7 +237,7 @@ RowCache::Step RowCache::place(Window& window, RowId row, std::byte*& address) {
   }
   if (window.purpose == Purpose::Update && state.writing) return Step::Busy;
   if (!mine) pin(window, slot);
-  state.hold = std::max(state.hold, window.hold);
+  take_hold(state, window.hold);
   if (window.purpose == Purpose::Gather) state.prefetched = false;
   tell_use(window, row, slot);
   address = slot_address(slot);
@@ -396,11 +396,12 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool
   {
     const MutexLock lock{mutex_};
     full = awaited_ != 0;  // who takes slots now would take them from those that somebody needs now
-    for (; next < rows.size() && !is_full(window) && !full; ++next) {
+    const bool over = !is_open(window.hold);  // meanwhile: nobody wants them any more
+    for (; next < rows.size() && !is_full(window) && !full && !over; ++next) {
       const auto entry = map_[rows[next]].load(std::memory_order_relaxed);
       if (entry != nowhere) {
         auto& state = states_[entry & ~pending];
-        if (state.row == rows[next]) state.hold = std::max(state.hold, window.hold);
+        if (state.row == rows[next]) take_hold(state, window.hold);
         continue;
       }
       if (!admits(rows[next])) continue;

@@ -204,7 +204,7 @@ class RowCache final : private RowFacts {
   /// \param announced  its rows, if the policy was told of them   \param used  it was gathered
   void end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept
       TIER_EXCLUDES(mutex_);
-  /// Holds those of the rows that are cached, unless a later batch does.
+  /// Holds those of the rows that are cached, unless a later announced batch does.
   /// \param ending  a batch that does so no more
   void hold(BatchNumber batch, std::span<const RowId> rows, BatchNumber ending) noexcept
       TIER_EXCLUDES(mutex_);
@@ -267,8 +267,20 @@ class RowCache final : private RowFacts {
     else
       dirty_[slot / 32].fetch_and(~bit, std::memory_order_relaxed);
   }
+  [[nodiscard]] bool is_open(BatchNumber batch) const noexcept TIER_REQUIRES(mutex_) {
+    return batch != 0 && open_[batch % max_open_batches] == batch;
+  }
   [[nodiscard]] bool is_held(const SlotState& state) const noexcept TIER_REQUIRES(mutex_) {
-    return state.hold != 0 && open_[state.hold % max_open_batches] == state.hold;
+    return is_open(state.hold);
+  }
+  /// Unless a later batch holds it; one that was announced goes before those that were not.
+  void take_hold(SlotState& state, BatchNumber batch) noexcept TIER_REQUIRES(mutex_) {
+    if (!is_open(batch)) return;
+    const bool announced = announced_[batch % max_open_batches];
+    const bool outranked = is_held(state) && (announced_[state.hold % max_open_batches] != announced
+                                                  ? !announced
+                                                  : static_cast<std::int32_t>(state.hold - batch) > 0);
+    if (!outranked) state.hold = batch;
   }
   void put_free(SlotId slot) noexcept TIER_REQUIRES(mutex_);
   /// Who reads the new entry, and then the version, finds that it has changed.
@@ -368,9 +380,10 @@ class RowCache final : private RowFacts {
   std::uint32_t last_serial_ TIER_GUARDED_BY(mutex_) = 0;
   BatchNumber last_batch_ TIER_GUARDED_BY(mutex_) = 0;
   std::array<BatchNumber, max_open_batches> open_ TIER_GUARDED_BY(mutex_){};
-  std::error_code write_error_ TIER_GUARDED_BY(mutex_);  // the last
-  std::atomic<RowId> logged_{0};                         // written under the lock
-  RowId reviewed_ TIER_GUARDED_BY(mutex_) = 0;           // of them, the policy knows of so many
+  std::array<bool, max_open_batches> announced_ TIER_GUARDED_BY(mutex_){};  // of those that are open
+  std::error_code write_error_ TIER_GUARDED_BY(mutex_);                     // the last
+  std::atomic<RowId> logged_{0};                                            // written under the lock
+  RowId reviewed_ TIER_GUARDED_BY(mutex_) = 0;  // of them, the policy knows of so many
   TableStatistics counters_ TIER_GUARDED_BY(mutex_);
   bool in_fork_child_ = false;  // set before the child's first own instruction
 };

@@ -11,13 +11,16 @@ BatchNumber RowCache::open_batch() {
   for (BatchNumber tried = 0; tried < max_open_batches; ++tried) {
     if (++last_batch_ == 0) ++last_batch_;
     auto& entry = open_[last_batch_ % max_open_batches];
-    if (entry == 0) return entry = last_batch_;
+    if (entry != 0) continue;
+    announced_[last_batch_ % max_open_batches] = false;
+    return entry = last_batch_;
   }
   return 0;
 }
 
 void RowCache::announce(BatchNumber batch, std::span<const RowId> rows) {
   const MutexLock lock{mutex_};
+  announced_[batch % max_open_batches] = true;
   ask([&](RowPolicy& p) { p.on_announce(batch, rows); });
 }
 
@@ -42,8 +45,11 @@ void RowCache::hold(BatchNumber batch, std::span<const RowId> rows, BatchNumber 
   for (const auto row : rows) {
     const auto slot = slot_of(row);
     if (slot == no_slot) continue;
-    auto& hold = states_[slot].hold;
-    if (hold == ending || hold < batch || !is_held(states_[slot])) hold = batch;
+    auto& state = states_[slot];
+    if (state.hold == ending)
+      state.hold = batch;
+    else
+      take_hold(state, batch);
   }
 }
 
@@ -61,7 +67,7 @@ void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept
   for (const auto row : rows) {
     const auto slot = slot_of(row);
     if (slot == no_slot) continue;
-    states_[slot].hold = std::max(states_[slot].hold, hold);
+    take_hold(states_[slot], hold);
     states_[slot].prefetched = false;
     ask([&](RowPolicy& p) { p.on_hit(states_[slot].row, slot); });
   }

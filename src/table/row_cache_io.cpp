@@ -125,7 +125,7 @@ void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
   std::erase(window.pins, fetch.slot);
   unpin(fetch.slot, window.serial);
   state.row = fetch.old;
-  state.hold = 0;
+  state.hold = fetch.hold;
   state.prefetched = false;
   state.stuck = true;
   set_dirty(fetch.slot, true);

@@ -751,11 +751,7 @@ void Table::prefetch(BatchNumber batch) {
 
 void Table::cancel(BatchNumber batch) noexcept {
   auto* const record = batch == 0 ? nullptr : book_.claim(batch);
-  if (record == nullptr) return;
-  // A row that another batch wants too was held for the last of them only.
-  book_.for_each_prefetched(
-      [&](BatchNumber number, std::span<const RowId> rows) { cache_->hold(number, rows, record->number); });
-  end(record);
+  if (record != nullptr) end(record);
 }
 
 BatchRecord* Table::open(std::span<const RowId> ids) {
@@ -772,6 +768,11 @@ void Table::close(BatchRecord* batch) noexcept { end(batch); }
 void Table::end(BatchRecord* record) noexcept {
   if (!is_whole()) {
     const auto announced = record->announced ? record->groups.rows() : std::span<const RowId>{};
+    // A row that another batch wants too was held for the last of them only.
+    if (record->announced)
+      book_.for_each_prefetched_before(record->number, [&](BatchNumber number, std::span<const RowId> rows) {
+        cache_->hold(number, rows, record->number);
+      });
     cache_->end_batch(record->number, announced, record->gathered);
   }
   book_.give_back(record);

@@ -210,12 +210,19 @@ TEST_CASE("a retired part whose group has gone elsewhere gets a place in a new o
   s.rig.settle();
 }
 
-TEST_CASE("a retired part that two threads bring back at once leaves its old group once") {
+TEST_CASE(
+    "a retired part that two threads bring back at once leaves its old group once, also if it is gone "
+    "again") {
+  enum class Then { Lives, IsRetired, IsDestroyed };
+  auto then = Then::Lives;
+  SUBCASE("it lives") {}
+  SUBCASE("it was retired again") { then = Then::IsRetired; }
+  SUBCASE("it was destroyed") { then = Then::IsDestroyed; }
   Rig rig{8_MiB, 64_MiB, false};
   constexpr auto size = 4032_B;  // of which a group holds 16
   std::vector<ObjectHandle> objects;
   for (char i = 0; i < 16; ++i) objects.push_back(rig.make(size, i));
-  const auto part = std::move(objects.front());
+  auto part = std::move(objects.front());
   rig.manager->retire(part.ref());
   objects.front() = rig.make(size, 'p');  // in its place
   REQUIRE(rig.manager->statistics().blocks == 1);
@@ -225,14 +232,19 @@ TEST_CASE("a retired part that two threads bring back at once leaves its old gro
   hold.wait_for_arrival();
   rig.policy->placement = {1, false};
   std::ignore = Operand::of(part.ref(), Use::Overwrite);
+  if (then == Then::IsRetired) rig.manager->retire(part.ref());
+  if (then == Then::IsDestroyed) part.reset();
   CHECK_FALSE(hold.is_open());
   hold.open();
-  slower.get();
+  if (then == Then::IsDestroyed)
+    CHECK_THROWS_AS(slower.get(), TierError);
+  else
+    slower.get();
   rig.settle();
   objects.erase(objects.begin(), objects.end() - 1);
   rig.settle();
   CHECK(rig.holds(objects.front(), 15));
-  CHECK(rig.manager->statistics().blocks == 3);
+  CHECK(rig.manager->statistics().blocks == (then == Then::IsDestroyed ? 2 : 3));
 }
 
 TEST_CASE("a group goes with its last object, whose pin keeps it") {

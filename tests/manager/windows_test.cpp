@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Objects whose addresses never change.
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <doctest/doctest.h>
 #include <tier/core/config.hpp>
@@ -250,6 +251,21 @@ TEST_CASE("where the system pages, no access to a window is served, and statisti
   CHECK(statistics.to_text().find("restricted") != std::string::npos);
   CHECK(statistics.to_json().find("\"windows\": \"restricted\"") != std::string::npos);
   CHECK(statistics.bytes_moved(1, 0) == 0);
+}
+
+TEST_CASE("where the system pages, windows lie in files no larger than the process may have") {
+  const auto manager =
+      make_manager({tiers::dram(64_MiB), tiers::file("/var/tmp", 64_MiB)}, WindowMode::Restricted);
+  ::rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const ::rlimit limit{(65_MiB).count, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  ObjectHandle small, large;
+  CHECK_NOTHROW(small = manager->create_window(1_MiB, 64, "small"));
+  CHECK_THROWS_AS(large = manager->create_window(66_MiB, 64, "large"), TierError);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  CHECK_NOTHROW(large = manager->create_window(66_MiB, 64, "large"));
+  manager->check_invariants();
 }
 
 TEST_CASE("an object grows in its window, block by block, and keeps what it holds") {

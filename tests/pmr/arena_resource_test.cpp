@@ -67,6 +67,8 @@ TEST_CASE("all that is allocated in an arena is one object, and moves as one") {
     migrate(list, 0);
     CHECK(used(*manager, 0) >= all);
     migrate(arena, 1);
+    CHECK(test::message_of<ConfigError>([&] { migrate(arena, 2); }) ==
+          "no such tier at position 0 of \"2\"; allowed: 0 to 1");
     CHECK(prefetch(text) == Outcome::Done);
     manager->quiesce();
     const auto faults = manager->statistics().window_faults;

@@ -190,6 +190,8 @@ TEST_CASE("the environment composes a runtime, and its mistakes name the variabl
                          runtime.policy().c_str());
           } catch (const ConfigError& error) {
             std::fputs(error.what(), stderr);
+          } catch (const TierError& error) {
+            std::fprintf(stderr, "%s (%d)", error.what(), error.code().value());
           }
         },
         environment);
@@ -211,6 +213,16 @@ TEST_CASE("the environment composes a runtime, and its mistakes name the variabl
   CHECK(contains(wrong_windows.errors, "TIER_WINDOWS: \"half\" is neither full nor restricted"));
   const auto unreachable = in_environment({{"TIER_TIERS", "file:/var/tmp:1MiB"}}, "unreachable");
   CHECK(contains(unreachable.errors, "TIER_TIERS: none of the tiers"));
+  const auto no_folder =
+      in_environment({{"TIER_TIERS", "dram:1MiB;file:/no/such/folder:1MiB"}}, "no folder").errors;
+  CHECK(no_folder.starts_with("TIER_TIERS: "));
+  CHECK(contains(no_folder, "/no/such/folder"));
+  CHECK(no_folder.ends_with(": No such file or directory (2)"));
+  CHECK(no_folder.find("No such file") == no_folder.rfind("No such file"));
+  const auto no_file =
+      in_environment({{"TIER_TIERS", "dram:1MiB"}, {"TIER_MEASURED", "/no/such.json"}}, "no file").errors;
+  CHECK(no_file.starts_with("TIER_MEASURED: "));
+  CHECK(contains(no_file, "/no/such.json"));
   if (std::getenv("TIER_TIERS") == nullptr) {
     CHECK(contains(in_environment({}, "unset").errors, "TIER_TIERS is not set"));
   }

@@ -137,6 +137,69 @@ TEST_CASE("rows that the last of several batches held are held for the last of t
   CHECK(table.statistics().waited == waited);
 }
 
+TEST_CASE("a batch that was not announced takes no hold of one that was") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20, "lru");
+  const auto update = [&](const std::vector<RowId>& ids) {
+    const std::vector<float> gradients(ids.size() * 4, 1);
+    table.update(ids, gradients, [](std::span<float>, std::span<float>, std::span<const float>) noexcept {});
+  };
+  const auto ids = range(0, 10);
+  SUBCASE("neither after its prefetch") {
+    table.prefetch(ids);
+    table.settle();
+    update(range(5, 15));
+  }
+  SUBCASE("nor before it") {
+    const auto batch = table.announce(ids);
+    update(range(0, 11));
+    table.prefetch(batch);
+    table.settle();
+  }
+  const auto before = table.statistics();
+  table.prefetch(range(100, 120));
+  table.settle();
+  CHECK(table.statistics().prefetched_rows - before.prefetched_rows == 10);
+  gather(table, ids);
+  CHECK(table.statistics().waited == before.waited);
+}
+
+TEST_CASE("a batch that is gathered out of turn leaves the rows of earlier ones held") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20, "lru");
+  table.prefetch(range(0, 10));
+  table.prefetch(range(5, 15));
+  table.settle();
+  gather(table, range(5, 15));
+  table.prefetch(range(100, 120));
+  table.settle();
+  CHECK(table.statistics().prefetched_rows == 15 + 10);
+  gather(table, range(0, 10));
+  CHECK(table.statistics().waited == 0);
+}
+
+TEST_CASE("a batch that is cancelled leaves the rows of an earlier one held whose prefetch is under way") {
+  Rig rig{Kind::Rows};
+  auto table = rig.table(1000, 4, 20, "lru");
+  const auto first = table.announce(range(0, 10));
+  const auto second = table.prefetch(range(0, 5));
+  table.settle();
+  {
+    Gate gate{*rig.slow, Direction::Read};
+    table.prefetch(first);
+    gate.wait_until_reached();
+    table.cancel(second);
+    gate.open();
+    table.settle();
+    rig.slow->fails = nullptr;
+  }
+  table.prefetch(range(100, 120));
+  table.settle();
+  CHECK(table.statistics().prefetched_rows == 10 + 10);
+  gather(table, range(0, 10));
+  CHECK(table.statistics().waited == 0);
+}
+
 TEST_CASE("a prefetch that has found all slots pinned by a flush, or a gather that fails, looks again") {
   for (const bool flush : {true, false}) {
     CAPTURE(flush);

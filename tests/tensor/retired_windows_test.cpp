@@ -162,4 +162,27 @@ TEST_CASE("with early freeing off, what is overwritten again outlives the step")
   }
 }
 
+TEST_CASE("with early freeing off, rows that end within a block outlive the step once they are overwritten") {
+  for (const auto mode : test::window_modes()) {
+    CAPTURE(to_string(mode));
+    const auto manager = make_manager({tiers::dram(4_MiB), tiers::emulated("cxl", 16_MiB)}, mode, {},
+                                      std::make_unique<FreesLate>());
+    Tensor<float> x{manager, shape, windowed, "kept in part"};
+    {
+      WriteScope out{overwrites(x)};
+      fill(out[x], 1);
+    }
+    retire(x);
+    const auto some = [&] { return x.rows(0, 700); };
+    {
+      WriteScope out{overwrites(some())};
+      fill(out[some()], 2);
+    }
+    manager->end_of_step();
+    const ReadScope in{some()};
+    CHECK(std::ranges::all_of(in[some()].elements(), [](float value) { return value == 2; }));
+    manager->check_invariants();
+  }
+}
+
 }  // namespace tier

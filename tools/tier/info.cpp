@@ -65,6 +65,16 @@ std::optional<std::string> variable(const char* name) {
   return text != nullptr ? std::optional<std::string>{text} : std::nullopt;
 }
 
+/// Its errors name the variable.
+template <class Read>
+auto of_variable(const char* name, Read&& read) {
+  try {
+    return read();
+  } catch (const std::exception& error) {
+    throw ConfigError{std::string{name} + ": " + error.what()};
+  }
+}
+
 std::optional<WindowMode> asked_windows() {
   const auto environment = variable("TIER_WINDOWS");
   if (!environment) return {};
@@ -138,12 +148,14 @@ Info collect(const std::optional<std::string>& tiers, const std::optional<std::s
   Info info;
   const auto asked = asked_windows();
   info.machine = discover();
-  if (const auto file = measured ? measured : variable("TIER_MEASURED"))
-    replay::read_measured(*file, info.machine);
-  const auto environment = variable("TIER_TIERS");
+  const auto environment = variable("TIER_TIERS"), measured_before = variable("TIER_MEASURED");
+  if (measured)
+    replay::read_measured(*measured, info.machine);
+  else if (measured_before)
+    of_variable("TIER_MEASURED", [&] { replay::read_measured(*measured_before, info.machine); });
   info.source = tiers ? "--tiers" : environment ? "TIER_TIERS" : "found";
   const auto specs = tiers         ? parse_tiers(*tiers)
-                     : environment ? parse_tiers(*environment)
+                     : environment ? of_variable("TIER_TIERS", [&] { return parse_tiers(*environment); })
                                    : suggest_tiers(info.machine);
   for (const auto& spec : specs) info.tiers.push_back(look_at(spec, info.machine));
   find_moves(info.tiers);

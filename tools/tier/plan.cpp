@@ -305,6 +305,7 @@ void add_plan(CLI::App& app) {
   command
       ->add_option("--policy", arguments->policies,
                    "A policy with its options, or belady, which knows the future; may be given several times")
+      ->allow_extra_args(false)
       ->capture_default_str();
   command
       ->add_option("--machine", arguments->machine,
@@ -328,11 +329,15 @@ void add_plan(CLI::App& app) {
           "--at", arguments->sizes,
           "The slow-down with so much fast memory, as 20% of the peak or 1GiB, instead of a curve; may be "
           "given several times")
+      ->allow_extra_args(false)
       ->type_name("SIZE");
   command->add_option("--points", arguments->points, "Of the curve")
       ->check(CLI::Range(2U, 200U))
       ->capture_default_str();
-  command->add_option("--price", arguments->prices, "Of a GB, as dram=16.61; for the cheapest configuration");
+  command
+      ->add_option("--price", arguments->prices,
+                   "Of a GB, as dram=16.61; for the cheapest configuration; may be given several times")
+      ->allow_extra_args(false);
   command->add_option("--csv", arguments->csv, "The curves, to this file; - is stdout, without the tables")
       ->type_name("FILE");
   command

@@ -288,6 +288,7 @@ void add_replay(CLI::App& app) {
   command
       ->add_option("--policy", arguments->policies,
                    "A policy with its options, or belady, which knows the future; may be given several times")
+      ->allow_extra_args(false)
       ->capture_default_str();
   command
       ->add_option(

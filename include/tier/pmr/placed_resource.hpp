@@ -24,7 +24,8 @@ class TIER_EXPORT PlacedResource final : public std::pmr::memory_resource {
   /// \param tier  as the runtime counts them, 0 being the fastest
   /// \throws      `ConfigError` for a tier that is not there or that the CPU cannot address
   PlacedResource(const RuntimeRef& runtime, TierIndex tier);
-  /// \param tier  as in a spec: `dram`, `mapped`, `emulated:cxl`; the fastest of that name
+  /// \param tier  as statistics name it: `dram`, `mapped`, `emulated:cxl`, `numa:2`, which `cxl` may have become; the fastest
+  ///              of that name
   /// \throws      `ConfigError` naming the runtime's tiers
   PlacedResource(const RuntimeRef& runtime, std::string_view tier);
   PlacedResource(const PlacedResource&) = delete;

@@ -51,17 +51,20 @@ class TIER_EXPORT Runtime {
  public:
   /// Where `TIER_TRACE` names a file, all that the runtime does is recorded there; of a second runtime in FILE.2, and so
   /// on.
-  /// \throws  `ConfigError` for tiers or a policy that cannot be, or naming `TIER_TRACE` or `TIER_MEASURED`; `TierError` naming
+  /// \throws  `ConfigError` for tiers or a policy that cannot be, or naming `TIER_TRACE`, `TIER_TRACE_ROWS` or `TIER_MEASURED`; `TierError` naming
   ///          the call that failed and the tier or the file; `std::system_error` if a thread cannot start
   explicit Runtime(RuntimeOptions options);
   /// `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`
+  /// \throws  as the constructor
   [[nodiscard]] static Runtime from_spec(std::string_view tiers, std::string_view policy = "hint_aware");
   /// From `TIER_TIERS`, and `TIER_POLICY` and `TIER_WINDOWS` where they are set.
-  /// \throws  `ConfigError` naming the variable that is missing or wrong
+  /// \throws  `ConfigError` naming the variable that is missing or wrong, `TierError` naming the one whose tier or file cannot
+  ///          be had; else as the constructor
   [[nodiscard]] static Runtime from_environment();
 
   /// Of what this machine has, as firmware declares it or `TIER_MEASURED` tells: `suggest_tiers()`. Its memory is faulted in
   /// as it is used.
+  /// \throws  as the constructor
   [[nodiscard]] static Runtime discover(std::string_view policy = "hint_aware");
 
   Runtime(Runtime&&) noexcept;
@@ -81,7 +84,8 @@ class TIER_EXPORT Runtime {
   void print_statistics(std::FILE* to = stderr) const;
 
   /// Records what happens from now on into a file, instead of the recording under way, if any, which ends.
-  /// \throws  `TierError` naming the call that failed and the path; nothing is recorded then
+  /// \throws  `TierError` naming the call that failed and the path, also of a file that another recorder has; `ConfigError`
+  ///          naming `TIER_TRACE_ROWS`, or if a `trace::Recorder` records the manager. Nothing is recorded then
   void record(const std::string& path);
   /// Null while nothing is recorded.
   [[nodiscard]] trace::Recorder* recorder() noexcept { return recorder_.get(); }
@@ -99,7 +103,7 @@ class TIER_EXPORT Runtime {
 
 /// One for the whole process, never destroyed: from the environment, as `Runtime::from_environment()`. Where `TIER_TIERS`
 /// is not set, its tier is half of the memory that is available, as `dram`, faulted in as it is used.
-/// \throws  `ConfigError` naming the variable that is wrong; the next call tries again
+/// \throws  as `Runtime::from_environment()`; the next call tries again
 [[nodiscard]] TIER_EXPORT Runtime& default_runtime();
 
 }  // namespace tier

@@ -89,7 +89,8 @@ Outcome prefetch(const T& object) {
 
 /// Moves what is in windows to a tier, now, and returns when it is there. What a scope has open, and what is freed
 /// meanwhile, stays where it is.
-/// \throws  `OutOfTierMemory` where there is no room, or what has room cannot be written (`cause()` is the device's error);
+/// \pre     It is of one runtime.
+/// \throws  `ConfigError` for a tier that is not there; `OutOfTierMemory` where there is no room, or what has room cannot be written (`cause()` is the device's error);
 ///          `TierError` for what cannot be read. Some of it may have moved; all of it can be used as before
 template <ScopedInWindows T>
 void migrate(const T& object, TierIndex tier) {

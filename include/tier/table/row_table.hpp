@@ -118,7 +118,7 @@ class RowTable {
 
   /// Copies rows [first, first + out.size() / dim) from wherever they are. Counts as no use.
   /// \param out  [rows, dim]
-  /// \throws     `std::out_of_range` before anything changes; `TierError` naming a row that cannot be read
+  /// \throws     as `gather`
   void read_rows(RowId first, std::span<T> out) { core_->read(first, detail::RowPart::Values, out); }
   /// The same for their state.   \param out  [rows, state_columns]   \pre  there are state columns
   void read_states(RowId first, std::span<T> out) { core_->read(first, detail::RowPart::State, out); }

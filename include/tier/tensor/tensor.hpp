@@ -30,13 +30,14 @@ class Tensor {
 
   /// With undefined elements.
   /// \param name  for messages and statistics
-  /// \throws      `OutOfTierMemory`, also if the bytes of the shape cannot be counted
+  /// \throws      `OutOfTierMemory`, also if the bytes of the shape cannot be counted; `TierError` in the child of a fork
   Tensor(const RuntimeRef& runtime, const Shape& shape, std::string_view name = {})
       : Tensor{{runtime, bytes_of(shape), alignment, name}, shape} {}
   /// Likewise, with a window: the elements are where they are for ever, in blocks of up to 2 MiB that move one by one.
   /// Scopes, which may cover `rows`, are advice: they bring and keep what fits in half of the fastest tier. What does not
   /// fit is fetched when it is touched.
-  /// \throws  also `TierError` where the system does not let the process serve its own page faults
+  /// \throws  also `TierError` where the system refuses what windows need: with `WindowMode::Full` to let the process serve its
+  ///          own page faults
   Tensor(const RuntimeRef& runtime, const Shape& shape, Windowed, std::string_view name = {})
       : Tensor{{runtime, bytes_of(shape), alignment, name, true}, shape} {}
   /// Likewise, on memory that does not move.   \pre  `resource` outlives the tensor

@@ -38,7 +38,8 @@ class Data {
                           std::span<float> labels) const = 0;
 };
 
-/// The data set in a folder, told by its files: `train.bin` and `test.bin` of CIFAR-10, `*-ubyte.gz` of MNIST, or text
+/// The data set in a folder, told by its files: `data_batch_*.bin` and `test_batch.bin` of CIFAR-10, or `train.bin`
+/// and `test.bin`, `*-ubyte.gz` of MNIST, or text
 /// (`*.txt`, of which the last tenth is held out); also one such file of text.
 /// \throws  `tier::ConfigError` if there is none, or not of this kind; `tier::TierError` if it cannot be read
 [[nodiscard]] std::unique_ptr<Data> open_data(const std::filesystem::path& path, InputKind kind,

@@ -60,18 +60,20 @@ Bytes read_idx(const std::filesystem::path& file, std::span<std::uint32_t> exten
 
 }  // namespace
 
-ImageSet read_cifar10(const std::filesystem::path& file) {
+ImageSet read_cifar10(std::span<const std::filesystem::path> files) {
   constexpr std::size_t side = 32;
   constexpr std::size_t pixels = side * side;
   constexpr std::size_t record = 1 + 3 * pixels;
-  const auto bytes = read_file(file);
-  if (bytes.empty() || bytes.size() % record != 0) fail(file, "not records of CIFAR-10");
   ImageSet set{.side = side, .channels = 3, .pixels = {}, .labels = {}};
-  for (std::size_t at = 0; at < bytes.size(); at += record) {
-    if (bytes[at] >= set.classes) fail(file, "a label that is no class");
-    set.labels.push_back(bytes[at]);
-    for (std::size_t p = 0; p < pixels; ++p)
-      for (std::size_t c = 0; c < 3; ++c) set.pixels.push_back(bytes[at + 1 + c * pixels + p]);
+  for (const auto& file : files) {
+    const auto bytes = read_file(file);
+    if (bytes.empty() || bytes.size() % record != 0) fail(file, "not records of CIFAR-10");
+    for (std::size_t at = 0; at < bytes.size(); at += record) {
+      if (bytes[at] >= set.classes) fail(file, "a label that is no class");
+      set.labels.push_back(bytes[at]);
+      for (std::size_t p = 0; p < pixels; ++p)
+        for (std::size_t c = 0; c < 3; ++c) set.pixels.push_back(bytes[at + 1 + c * pixels + p]);
+    }
   }
   return set;
 }

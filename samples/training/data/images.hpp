@@ -53,8 +53,8 @@ class ImageData final : public Data {
   std::array<float, 4> mean_{}, scale_{};  // of each channel
 };
 
-/// \throws  `tier::TierError` for what cannot be read or is none
-[[nodiscard]] ImageSet read_cifar10(const std::filesystem::path& file);
+/// Of all files together.   \throws  `tier::TierError` for what cannot be read or is none
+[[nodiscard]] ImageSet read_cifar10(std::span<const std::filesystem::path> files);
 /// \param images, labels  gzipped IDX files
 [[nodiscard]] ImageSet read_mnist(const std::filesystem::path& images, const std::filesystem::path& labels);
 /// The last `count` images as a set of their own.

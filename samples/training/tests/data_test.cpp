@@ -45,17 +45,37 @@ TEST_CASE("CIFAR-10's planes of colours become pixels") {
   const tier::test::TemporaryDirectory folder;
   const auto path = std::filesystem::path{folder.path()} / "train.bin";
   write(path, cifar_record(3) + cifar_record(9));
-  const auto set = read_cifar10(path);
+  const auto set = read_cifar10({&path, 1});
   CHECK(set.labels == std::vector<std::uint8_t>{3, 9});
   CHECK(std::vector(set.pixels.begin(), set.pixels.begin() + 6) ==
         std::vector<std::uint8_t>{255, 0, 0, 0, 255, 0});
   SUBCASE("a file that ends early is refused") {
     write(path, cifar_record(3).substr(1));
-    CHECK_THROWS_AS(std::ignore = read_cifar10(path), tier::TierError);
+    CHECK_THROWS_AS(std::ignore = read_cifar10({&path, 1}), tier::TierError);
   }
   SUBCASE("a label that is no class is refused") {
     write(path, cifar_record(10));
-    CHECK_THROWS_AS(std::ignore = read_cifar10(path), tier::TierError);
+    CHECK_THROWS_AS(std::ignore = read_cifar10({&path, 1}), tier::TierError);
+  }
+}
+
+TEST_CASE("CIFAR-10 is found as it is distributed, and where each set is one file") {
+  const tier::test::TemporaryDirectory folder;
+  const std::filesystem::path path{folder.path()};
+  SUBCASE("in batches") {
+    write(path / "data_batch_1.bin", cifar_record(3));
+    write(path / "data_batch_2.bin", cifar_record(4) + cifar_record(5));
+    write(path / "test_batch.bin", cifar_record(9));
+    CHECK(open_data(path, InputKind::Images, 1)->training_count() == 3);
+  }
+  SUBCASE("in one file") {
+    write(path / "train.bin", cifar_record(3));
+    write(path / "test.bin", cifar_record(9));
+    CHECK(open_data(path, InputKind::Images, 1)->training_count() == 1);
+  }
+  SUBCASE("without a test it is refused") {
+    write(path / "data_batch_1.bin", cifar_record(3));
+    CHECK_THROWS_AS(std::ignore = open_data(path, InputKind::Images, 1), tier::ConfigError);
   }
 }
 
