@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/assert.hpp>
+#include <tier/core/error.hpp>
 #include <tier/scope/archive_scope.hpp>
 #include <tier/scope/hints.hpp>
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 namespace tier {

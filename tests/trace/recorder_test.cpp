@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <tier/memory/spec.hpp>
+#include <tier/runtime/policies.hpp>
 #include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
@@ -39,7 +40,6 @@
 #include "support/message_of.hpp"
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
-#include "support/test_manager.hpp"
 #include "texts.hpp"
 
 using namespace tier;
@@ -296,11 +296,10 @@ TEST_CASE("tiers are named so that lines and specs can be read: nodes in lists, 
     std::vector<std::unique_ptr<Tier>> tiers;
     tiers.push_back(std::make_unique<Placed>("numa:0,2", ""));
     tiers.push_back(std::make_unique<Placed>("pmem", "/dev/a:b"));
-    const auto manager =
-        Manager::make(std::move(tiers), std::make_unique<test::FetchingPolicy>(), {.threads = 1});
+    const auto manager = Manager::make(std::move(tiers), make_policy("first_touch"), {.threads = 1});
     const Recorder recorder{manager, path};
-    const auto a = manager->create(1_MiB, 64, "a"), b = manager->create(1_MiB, 64, "b");
-    const KernelScope k{"k", overwrites(a.ref()), overwrites(b.ref())};
+    Tensor<float> a{manager, large, "a"}, b{manager, large, "b"};
+    const KernelScope k{"k", overwrites(a), overwrites(b)};
   }
   const auto trace = read_file(path);
   CHECK(std::ranges::count(shape_of(trace), "k # # # 1 numa:0.2,numa:0.2") == 1);

@@ -58,7 +58,7 @@ std::unique_ptr<Data> open_data(const fs::path& path, InputKind kind, std::uint6
   const auto with = [&](std::string_view begin, std::string_view end) {
     return fs::is_directory(path) ? files_named(path, begin, end) : std::vector<fs::path>{};
   };
-  for (const auto [training_name, test_name] :
+  for (const auto& [training_name, test_name] :
        {std::pair{"train.bin", "test.bin"}, std::pair{"data_batch_", "test_batch"}}) {
     const auto training = with(training_name, ".bin"), test = with(test_name, ".bin");
     if (!training.empty() && test.size() == 1)

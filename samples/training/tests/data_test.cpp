@@ -66,12 +66,12 @@ TEST_CASE("CIFAR-10 is found as it is distributed, and where each set is one fil
     write(path / "data_batch_1.bin", cifar_record(3));
     write(path / "data_batch_2.bin", cifar_record(4) + cifar_record(5));
     write(path / "test_batch.bin", cifar_record(9));
-    CHECK(open_data(path, InputKind::Images, 1)->training_count() == 3);
+    CHECK(open_data(path, InputKind::Images, 1)->training_batches({.batch = 1}) == 3);
   }
   SUBCASE("in one file") {
     write(path / "train.bin", cifar_record(3));
     write(path / "test.bin", cifar_record(9));
-    CHECK(open_data(path, InputKind::Images, 1)->training_count() == 1);
+    CHECK(open_data(path, InputKind::Images, 1)->training_batches({.batch = 1}) == 1);
   }
   SUBCASE("without a test it is refused") {
     write(path / "data_batch_1.bin", cifar_record(3));
