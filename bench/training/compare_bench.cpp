@@ -74,7 +74,9 @@ void add_against_paging(std::vector<Row>& rows, Workload workload) {
 std::vector<Row> compare() {
   std::vector<Row> rows;
   for (const auto& workload : workloads) rows.push_back(against_page_migration(workload));
-  for (const auto& workload : workloads_on(Slow::File)) add_against_paging(rows, workload);
+  rows.push_back(against_page_migration(lstm_in_one_kernel));
+  require_direct_io(folder());
+  for (const auto& workload : workloads) add_against_paging(rows, workload);
   return rows;
 }
 

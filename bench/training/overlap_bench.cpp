@@ -66,7 +66,7 @@ void add_overlap(std::vector<Row>& rows, const std::string& id, const Workload& 
 std::vector<Row> overlaps(const std::string& id, const std::string& who) {
   std::vector<Row> rows;
   for (const auto slow : {Slow::Memory, Slow::File})
-    for (const auto& workload : workloads_on(slow)) add_overlap(rows, id, workload, slow, who);
+    for (const auto& workload : workloads) add_overlap(rows, id, workload, slow, who);
   return rows;
 }
 
