@@ -168,7 +168,8 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
                                             std::string_view name) = 0;
   /// Like `create`, at an address that never changes while the bytes behind it move, in blocks of up to 2 MiB. The
   /// program may load and store there at any time, in scopes or not.
-  /// \throws  also `TierError` where the system does not let the process serve its own page faults
+  /// \throws  also `TierError` where the system refuses what windows need: with `WindowMode::Full` to let the process serve its
+  ///          own page faults
   [[nodiscard]] virtual ObjectHandle create_window(Bytes size, std::size_t alignment,
                                                    std::string_view name) = 0;
   /// Like `create_window`, with one block of 64 KiB and addresses for more, which `grow` puts blocks at.

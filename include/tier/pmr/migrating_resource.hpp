@@ -42,8 +42,8 @@ class TIER_EXPORT MigratingResource final : public std::pmr::memory_resource, pu
   [[nodiscard]] std::shared_ptr<void> cover() const override;
 
  protected:
-  /// \throws  `OutOfTierMemory`, or `TierError` where the system does not let the process serve its own page faults;
-  ///          nothing has changed
+  /// \throws  `OutOfTierMemory`, or `TierError` in the child of a fork and where the system refuses what windows need; nothing
+  ///          has changed
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
