@@ -5,6 +5,7 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <ostream>
 #include <utility>
 
@@ -21,6 +22,17 @@ bool parse(CLI::App& app, std::vector<std::string> arguments, std::ostream& out)
     throw tier::ConfigError{fmt::format("{} ({} --help lists the options)", error.what(), app.get_name())};
   }
   return true;
+}
+
+int end_with(int status) {
+  if (std::fflush(stdout) != 0)
+    throw tier::TierError{tier::last_system_error(), "writing to standard output"};
+  return status;
+}
+
+int fail(const char* program, const std::exception& error, int status) {
+  std::fprintf(stderr, "%s: %s\n", program, error.what());
+  return status;
 }
 
 }  // namespace sample

@@ -2,6 +2,7 @@
 #pragma once
 /// \file  What the samples' command lines have in common.
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -12,5 +13,11 @@ namespace sample {
 /// \return           false if the help was asked for, which is on `out` now
 /// \throws           `tier::ConfigError` for what `app` does not know, with the hint where its options are listed
 bool parse(CLI::App& app, std::vector<std::string> arguments, std::ostream& out);
+
+/// \return  `status`, once what was printed has gone out
+/// \throws  `tier::TierError` if it has not
+int end_with(int status);
+/// Says what has failed, on stderr, if that can be written.
+int fail(const char* program, const std::exception& error, int status);
 
 }  // namespace sample

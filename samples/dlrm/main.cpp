@@ -14,6 +14,7 @@
 
 #include "allowance.hpp"
 #include "common/brief_spinning.hpp"
+#include "common/command_line.hpp"
 #include "runs.hpp"
 
 namespace {
@@ -103,21 +104,16 @@ int run(const dlrm::Options& options) {
   return interrupted ? 128 + SIGINT : 0;
 }
 
-int fail(const std::exception& error, int status) {
-  fmt::print(stderr, "tier-dlrm: {}\n", error.what());
-  return status;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
   sample::restart_with_brief_spinning(argv);
   const auto options = dlrm::parse_options({argv + 1, argv + argc}, std::cout);
-  if (!options) return 0;
+  if (!options) return sample::end_with(0);
   std::signal(SIGINT, on_interrupt);
-  return run(*options);
+  return sample::end_with(run(*options));
 } catch (const tier::ConfigError& error) {
-  return fail(error, 2);
+  return sample::fail("tier-dlrm", error, 2);
 } catch (const std::exception& error) {
-  return fail(error, 1);
+  return sample::fail("tier-dlrm", error, 1);
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/brief_spinning.hpp"
+#include "common/command_line.hpp"
 #include "paging.hpp"
 #include "report.hpp"
 #include "runs.hpp"
@@ -120,22 +121,17 @@ int run(const training::Options& options) {
   return interrupted ? 128 + SIGINT : 0;
 }
 
-int fail(const std::exception& error, int status) {
-  fmt::print(stderr, "tier-train: {}\n", error.what());
-  return status;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
   sample::restart_with_brief_spinning(argv);
   const auto options = training::parse_options({argv + 1, argv + argc}, std::cout);
-  if (!options) return 0;
-  if (!options->record_only.empty()) return record(*options);
+  if (!options) return sample::end_with(0);
+  if (!options->record_only.empty()) return sample::end_with(record(*options));
   std::signal(SIGINT, on_interrupt);
-  return run(*options);
+  return sample::end_with(run(*options));
 } catch (const tier::ConfigError& error) {
-  return fail(error, 2);
+  return sample::fail("tier-train", error, 2);
 } catch (const std::exception& error) {
-  return fail(error, 1);
+  return sample::fail("tier-train", error, 1);
 }

@@ -2,6 +2,7 @@
 #include "replay/row_tables.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/memory/discovery.hpp>
 #include <tier/table/cache_advisor.hpp>
 #include <tier/table/miss_ratio_curve.hpp>
 #include <tier/table/table_options.hpp>
@@ -70,6 +71,19 @@ double of_rows(std::uint64_t rows, std::chrono::nanoseconds each) {
   return static_cast<double>(rows) * static_cast<double>(each.count());
 }
 
+/// The map of a table's rows is real memory, whatever its tiers are.
+void check_memory(const trace::Trace& trace, const std::vector<trace::Table>& tables) {
+  const auto available = available_memory(discover());
+  std::uint64_t rows = 0;
+  for (const auto& table : tables) {
+    rows += table.rows;
+    if (const Bytes bytes{rows * sizeof(SlotId)}; bytes > available)
+      throw OutOfTierMemory{"a replay of tables up to " + std::string{trace.name(table.name)} + ", of " +
+                            std::to_string(table.rows) + " rows, takes " + to_human(bytes) + ", and " +
+                            to_human(available) + " of memory are available"};
+  }
+}
+
 std::uint64_t whole_ns(double time) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, time))); }
 
 }  // namespace
@@ -98,6 +112,7 @@ RowTables::RowTables(const trace::Trace& trace, const std::vector<trace::Table>&
   if (lookahead_ >= max_open_batches)
     throw ConfigError{"a replay announces at most " + std::to_string(max_open_batches - 1) +
                       " gathers of a table ahead, not " + std::to_string(lookahead_)};
+  check_memory(trace, tables);
   for (std::size_t t = 0; t < tables.size(); ++t) by_name_.emplace(tables[t].name, t);
   read_trace(trace, tables);
   for (auto& table : tables_) table.all = static_cast<BatchNumber>(table.gathers.size() * options.passes);

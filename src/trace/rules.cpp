@@ -25,11 +25,19 @@ void Rules::declare(TensorIndex tensor) {
   const auto& declared = trace_.tensor(tensor);
   if (declared.kind != TensorKind::Parameter) return;
   states_[tensor].life = Life::Alive;
+  if (trace_.header("recorded")) return come_alive(declared.size);  // objects come as the program goes
   // It was there before all events so far, too.
   if (declared.size > most - peak_) throw BrokenRule{"more than 8 EiB alive at once"};
   live_ += declared.size;
   peak_ += declared.size;
   of_iteration_ += declared.size;
+}
+
+void Rules::come_alive(Bytes size) {
+  if (size > most - live_) throw BrokenRule{"more than 8 EiB alive at once"};
+  live_ += size;
+  peak_ = std::max(peak_, live_);
+  of_iteration_ = std::max(of_iteration_, live_);
 }
 
 void Rules::kernel(std::span<const Operand> operands) {
@@ -58,13 +66,7 @@ void Rules::create(TensorIndex tensor) {
 /// Of one that survived an earlier iteration, W says no more than O.
 void Rules::begin_life(TensorIndex tensor) {
   auto& life = states_[tensor].life;
-  if (life == Life::Declared) {
-    const auto size = trace_.tensor(tensor).size;
-    if (size > most - live_) throw BrokenRule{"more than 8 EiB alive at once"};
-    live_ += size;
-    peak_ = std::max(peak_, live_);
-    of_iteration_ = std::max(of_iteration_, live_);
-  }
+  if (life == Life::Declared) come_alive(trace_.tensor(tensor).size);
   life = Life::Alive;
   of_this_one_.push_back(tensor);
 }

@@ -26,7 +26,8 @@ class Rules {
 
   /// Those that have ended, and one that has begun.
   [[nodiscard]] std::uint64_t iterations() const noexcept { return ended_ + (begun_ ? 1 : 0); }
-  /// The most bytes alive during an event so far. Parameters are alive from the start.
+  /// The most bytes alive during an event so far. Parameters are alive from the start; those of a recording, whose objects come
+  /// as the program goes, from where they are declared.
   [[nodiscard]] Bytes peak() const noexcept { return peak_; }
   /// The same, of this iteration.
   [[nodiscard]] Bytes peak_of_iteration() const noexcept { return of_iteration_; }
@@ -44,6 +45,7 @@ class Rules {
   void create(TensorIndex tensor);
   void check_alive(TensorIndex tensor) const;
   void begin_life(TensorIndex tensor);
+  void come_alive(Bytes size);
   [[nodiscard]] std::string named(TensorIndex tensor) const;
 
   const Trace& trace_;

@@ -6,6 +6,7 @@
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <tier/memory/discovery.hpp>
 #include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
@@ -322,6 +323,21 @@ TEST_CASE("rows that a table lacks are refused, and so is memory in which no cac
   CHECK(message_of<OutOfTierMemory>([&] {
           (void)run(right, options_of("lru", 1_KiB));
         }).starts_with("a budget of 1KiB for 1 tables is below the "));
+}
+
+TEST_CASE("tables whose maps memory has no room for are refused") {
+  const auto of_one = Bytes{std::size_t{1} << 33};
+  const auto tables = available_memory(discover()).count / of_one.count + 1;
+  std::string text = "H tmtrace=1\n";
+  for (std::size_t i = 1; i <= tables; ++i)
+    text += "c rows." + std::to_string(i) + "=2147483648,128,items" + std::to_string(i) + "\n";
+  text += "T 1 4096 p w\n";
+  for (std::size_t i = 1; i <= tables; ++i)
+    text += "g " + std::to_string(i) + " items" + std::to_string(i) + " 1 1 7\n";
+  const auto trace = trace_of(text);
+  CHECK(message_of<OutOfTierMemory>([&] { (void)run(trace, options_of("lru", 1_MiB)); })
+            .starts_with("a replay of tables up to items" + std::to_string(tables) +
+                         ", of 2147483648 rows, takes "));
 }
 
 TEST_CASE("a recording with its rows replays with less fast memory than it had") {

@@ -352,6 +352,14 @@ TEST_CASE("a summary counts, and has the peak with late parameters in it from th
   CHECK(of("T 5 150 a y\nI\nK f f 0 R - W 5 U -\n").peak == Bytes{64 + 32 + 150});
 }
 
+TEST_CASE("a recording's peak is of what was alive at once, also of objects that it calls parameters") {
+  const std::string one = " 1000 p a\nK w f 0 R - W - U ";
+  const auto all = summarise(read("H tmtrace=1 recorded=1\nT 1" + one + "1\nX 1\nT 2" + one + "2\nX 2\nT 3" +
+                                  one + "3\nT 4" + one + "4\nX 3,4\n"));
+  CHECK(all.peak == Bytes{2000});
+  CHECK(all.peaks == std::vector{Bytes{2000}});
+}
+
 TEST_CASE("a summary of a trace that a program has made names the line where a rule is broken") {
   Trace trace;
   const auto x = trace.declare(8, 64_B, TensorKind::Activation, "x");

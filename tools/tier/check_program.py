@@ -202,6 +202,7 @@ def check_errors():
             ended = subprocess.run([TOOL, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
             assert ended.returncode == 1, ended
             assert re.fullmatch(r"tier: .*: No space left on device\n", ended.stderr), ended
+        assert subprocess.run([TOOL, "info", "--tiers", "tape:1MiB"], stderr=full).returncode == 1
 
 
 def check_colours():

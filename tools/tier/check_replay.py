@@ -102,6 +102,7 @@ def check_replay(folder):
     check_any_devices(step, out)
     check_refused("unknown machine", "replay", step, "--tiers", TIERS, "--machine", "abacus")
     check_refused("has no such device", "replay", step, "--tiers", "cxl:1GiB", "--machine", "autotm")
+    check_refused("machine redl has no such device", "plan", step, "--tiers", "dram;optane", "--machine", "redl")
     check_refused("a tier is a device and a size", "replay", step, "--tiers", "dram")
     check_refused("not a size", "replay", step, "--tiers", "dram:many")
     check_refused("size above zero", "replay", step, "--tiers", "dram:0B;optane:1GiB")

@@ -50,9 +50,10 @@ void add_info(CLI::App& app) {
   });
 }
 
+/// Throws nothing where that cannot be written.
 void complain(std::string_view message) {
-  fmt::print(stderr, tier::tool::style_on(stderr, tier::tool::bad), "tier:");
-  fmt::print(stderr, " {}\n", message);
+  const auto name = fmt::format(tier::tool::style_on(stderr, tier::tool::bad), "tier:");
+  std::fputs(fmt::format("{} {}\n", name, message).c_str(), stderr);
 }
 
 /// Help and version are such errors, too, which end with 0.

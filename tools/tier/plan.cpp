@@ -109,6 +109,9 @@ class Planner {
     for (const auto& size : arguments.sizes) sizes_.push_back(parse_size(size, peak_));
     if (devices_.size() != 2)
       throw ConfigError{"a plan is for two tiers, as \"dram;optane\"", arguments.tiers, 0};
+    for (const auto& device : devices_)
+      if (machine_.find(device) == nullptr)
+        throw ConfigError{"machine " + machine_.name + " has no such device", device, 0};
     std::ranges::stable_sort(devices_, is_faster,
                              [&](const auto& d) { return machine_.find(d)->tier_model(); });
   }
@@ -157,12 +160,17 @@ class Planner {
   [[nodiscard]] Plan plan(const std::string& policy) {
     replays_ = 0;
     const double all_fast = seconds(policy, Bytes{2 * peak_.count + (1 << 20)}, std::nullopt);
+    if (!(all_fast > 0))
+      throw ConfigError{arguments_.in.path +
+                        ": nothing in it takes time, so that nothing can be said of slow-downs: it has " +
+                        std::to_string(trace_.kernels().size()) +
+                        " kernels, which are a program's scopes and KernelScopes"};
     const auto tables =
         arguments_.tables.empty() ? std::nullopt : std::optional{parse_bytes(arguments_.tables)};
     const SlowDownOf slow_down = [&](Bytes fast) -> std::optional<double> {
       if (fast.count == 0) return std::nullopt;
       try {
-        return all_fast > 0 ? seconds(policy, fast, tables) / all_fast : 1;
+        return seconds(policy, fast, tables) / all_fast;
       } catch (const OutOfTierMemory&) {
         return std::nullopt;
       }

@@ -7,30 +7,38 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <string>
 
 namespace tier::tool {
+namespace {
+
+/// Throws nothing where it cannot be written.
+void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+}  // namespace
 
 void warn_of_slow_recording(const trace::Trace& trace) {
   const auto slow = replay::count_kernels_not_all_fast(trace);
   if (slow > 0)
-    fmt::print(
-        stderr,
+    say(fmt::format(
         "tier: {} of {} kernels were recorded with operands that were not in the fastest tier: what these "
         "take is the machine's, not the recording's. One with all in the fastest tier says it\n",
-        slow, trace.kernels().size());
+        slow, trace.kernels().size()));
 }
 
 void warn_of_incomplete_recording(const trace::Trace& trace) {
   if (const auto lost = trace.header(trace::lost_key))
-    fmt::print(
-        stderr,
+    say(fmt::format(
         "tier: the recording lacks {} events, for which there was no room or memory: what is replayed is "
         "not what the program did\n",
-        *lost);
+        *lost));
   if (trace.header(trace::unfinished_key))
-    fmt::print(stderr,
-               "tier: the recording has no end: its program runs still, or was ended, and what came last is "
-               "missing\n");
+    say("tier: the recording has no end: its program runs still, or was ended, and what came last is "
+        "missing\n");
+  if (trace.header("recorded") && trace.kernels().empty())
+    say("tier: the recording has no kernels: what its program computed between gathers and hints is not "
+        "known, and counts "
+        "as nothing. Scopes are kernels\n");
 }
 
 }  // namespace tier::tool

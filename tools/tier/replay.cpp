@@ -148,7 +148,7 @@ void write(const std::vector<Run>& runs, std::optional<double> belady, const std
 
 bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }
 
-void note(const std::string& text) { fmt::print(stderr, "tier: {}\n", text); }
+void note(const std::string& text) { std::fputs(("tier: " + text + "\n").c_str(), stderr); }
 
 /// \return  what of a command line goes unused there; empty: nothing
 std::string unused_by_hardware(const Arguments& arguments) {
@@ -268,10 +268,10 @@ void replay_all(const Arguments& arguments) {
     fmt::print("{} on machine {}, per iteration\n\n", arguments.in.path, replayer.machine().name);
     print(runs, belady);
   }
+  if (!arguments.json.empty()) write(runs, belady, arguments.json);
   if (!is_two_level(arguments.mode)) warn_of_missing_rows(replayer.trace());
   warn_of_slow_recording(replayer.trace());
   warn_of_incomplete_recording(replayer.trace());
-  if (!arguments.json.empty()) write(runs, belady, arguments.json);
 }
 
 }  // namespace

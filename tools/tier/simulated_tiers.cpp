@@ -165,6 +165,8 @@ ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine)
   if (names.size() == 2 && names[0] != names[1]) return {names, "which the recording has"};
   if (named && named->devices.size() >= 2)
     return {{named->devices[0].name, named->devices[1].name}, "which machine " + named->name + " has"};
+  if (named)
+    throw ConfigError{"machine " + named->name + " has fewer devices than the two of a plan", machine, 0};
   return {{"dram", "optane"}, "since the trace names no two that are known"};
 }
 

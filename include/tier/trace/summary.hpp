@@ -15,7 +15,7 @@ struct Summary {
   std::uint64_t tensors = 0, kernels = 0;
   std::uint64_t iterations = 0;  ///< with one at the end of which the trace ends
   std::uint64_t events = 0;      ///< kernels among them, declarations not
-  Bytes peak;                    ///< the most bytes alive at once, parameters always
+  Bytes peak;                    ///< the most bytes alive at once; parameters always, but in recordings
   std::vector<Bytes> peaks;      ///< likewise, of each iteration; parameters from where they are declared on
 };
 

@@ -12,8 +12,10 @@ PagedMemory::PagedMemory(std::string folder, tier::bench::Paging paging)
       folder_{std::move(folder)},
       paging_{paging} {}
 
+/// The last page is nobody's, so that no piece lies in two files, of which one alone would be told of it.
 std::byte* PagedMemory::map(std::size_t bytes) {
-  auto file = std::make_unique<tier::bench::PagedFile>(folder_, tier::Bytes{bytes}, paging_);
+  constexpr std::size_t page = 4096;
+  auto file = std::make_unique<tier::bench::PagedFile>(folder_, tier::Bytes{bytes + page}, paging_);
   file->start_cold();  // it has nothing yet: the system gets its advice
   mappings_.push_back({std::move(file), bytes});
   return mappings_.back().file->data();

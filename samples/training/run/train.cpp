@@ -117,6 +117,7 @@ class Run {
       losses += iteration.loss;
       ++tested;
     }
+    result_.complete = tested == batches;
     result_.accuracy = share(correct, rows);
     if (tested > 0) result_.test_loss = losses / static_cast<double>(tested);
   }

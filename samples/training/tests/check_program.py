@@ -46,6 +46,14 @@ def run(*arguments):
     return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=600)
 
 
+def check_full_output():
+    with open("/dev/full", "w") as full:
+        for arguments in (["--help"], ["resnet32", *SMALL["resnet32"], "--run", "plain", "--json", "-"]):
+            ended = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=600)
+            assert ended.returncode == 1 and "No space left on device" in ended.stderr, ended
+        assert subprocess.run([PROGRAM, "resnet33"], stderr=full).returncode == 2
+
+
 def check_comparison(network):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "runs.json"
@@ -297,6 +305,7 @@ check_json_alone()
 check_sweep()
 check_prefetch_budget()
 check_short()
+check_full_output()
 check_record_only()
 check_seed()
 assert "vgg416" in run("--help").stdout

@@ -213,6 +213,9 @@ Totals totals_of(const Trace& trace, const Axis& axis) {
         t.stalled = saturating_sum(t.stalled, trace.stall(event).duration.count());
         break;
       case EventKind::Hint:
+        if (trace.name(trace.hint(event).hint) != "revive") ++t.hints;  // that an object lives again is none
+        break;
+      case EventKind::Archive:
         ++t.hints;
         break;
       case EventKind::Fault:
@@ -223,7 +226,6 @@ Totals totals_of(const Trace& trace, const Axis& axis) {
         t.rows = saturating_sum(t.rows, trace.row_access(event).count);
         break;
       case EventKind::Declaration:
-      case EventKind::Archive:
       case EventKind::Retire:
       case EventKind::Setting:
       case EventKind::Placement:

@@ -56,6 +56,16 @@ TEST_CASE("several nodes are one tier") {
   CHECK(report.kernels[0].hits == 1);
 }
 
+TEST_CASE("archives are hints; that an object lives again is none") {
+  std::istringstream in{
+      std::string{"H tmtrace=1 recorded=1\n"} + tiers +
+      "T 1 64 p x\nT 2 64 p x\na 1 1 file 64 0\nK k f 0 R 1 W - U -\nk 2 0 5 1 file\nZ 1\nX 1\n"
+      "h 3 revive 2,1 6\nm 4 2 file dram 64 miss 7 1\nK k f 0 R 2 W - U -\nk 5 8 5 1 dram\n"};
+  const auto report = analyse(trace::read_text(in));
+  CHECK(report.totals.hints == 1);
+  CHECK(report.hints.empty());
+}
+
 TEST_CASE("nothing is answered where a trace has no times, or does not say which tier is the fastest") {
   CHECK(answers("T 0 10 p x\nK a f 0 R 0 W - U -\n").empty());
   CHECK(answers("T 0 10 p x\nK a f 0 R 0 W - U -\nk 1 10 10 0 dram\n").empty());
