@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "belady/belady.hpp"
 
+#include <algorithm>
 #include <set>
+#include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace tier {
@@ -18,11 +21,16 @@ class Belady final : public Policy {
   bool wants_kernels() const noexcept override { return true; }
 
   Placement place(const AllocationEvent& event, PolicyContext& context) override {
-    const bool stays_out = context.tier_count() > 1 && !deserves_room(event.block, event.size, context);
+    granted_.clear();
+    const bool stays_out = context.tier_count() > 1 && !deserves_room(event.block, event.size, {}, context);
     return stays_out ? Placement{context.slower(0), false} : Placement{0, true};
   }
+  /// All operands of a scope are asked for before any of them has come.
   MissDecision on_miss(const MissEvent& event, PolicyContext& context) override {
-    return {deserves_room(event.block.id, event.block.size, context) ? TierIndex{0} : no_tier, false};
+    if (std::exchange(scope_, event.scope) != event.scope) granted_.clear();
+    const bool comes = deserves_room(event.block.id, event.block.size, event.operands, context);
+    if (comes) granted_.insert(event.block.id);
+    return {comes ? TierIndex{0} : no_tier, false};
   }
   /// The one that is used last leaves first.
   std::uint64_t rank(const BlockFacts& block) const noexcept override { return ~future_.next_use(block.id); }
@@ -38,14 +46,16 @@ class Belady final : public Policy {
  private:
   using Uses = std::set<std::pair<std::uint64_t, BlockId>>;
 
-  /// If enough is free, or is held by blocks that are used later. It is noted then.
-  bool deserves_room(BlockId id, Bytes size, PolicyContext& context) {
+  /// If enough is free, or is held by blocks that are used later, beside what else of the scope is to come. It is noted then.
+  bool deserves_room(BlockId id, Bytes size, std::span<const OperandFacts> operands, PolicyContext& context) {
     const auto fast = context.tier_facts(0);
     const auto own = future_.next_use(id);
+    const auto wanted = size.count + to_come(id, own, operands, context);
     auto room = (fast.capacity - fast.used).count;
-    for (auto it = by_use_.end(); it != by_use_.begin() && room < size.count;) {
+    for (auto it = by_use_.end(); it != by_use_.begin() && room < wanted;) {
       --it;
       if (it->first <= own) return false;
+      if (std::ranges::find(operands, it->second, &OperandFacts::block) != operands.end()) continue;
       const auto block = context.block_facts(it->second);
       if (!block || block->tier != 0) {  // it has left since
         uses_.erase(it->second);
@@ -54,9 +64,21 @@ class Belady final : public Policy {
         room += block->size.count;
       }
     }
-    if (room < size.count) return false;
+    if (room < wanted) return false;
     note(id);
     return true;
+  }
+  /// Bytes of operands that have been let in, or will be before this one since they are used again earlier.
+  std::uint64_t to_come(BlockId id, std::uint64_t own, std::span<const OperandFacts> operands,
+                        PolicyContext& context) const {
+    std::uint64_t sum = 0;
+    for (const auto& operand : operands) {
+      if (operand.block == id) continue;
+      const auto block = context.block_facts(operand.block);
+      if (!block || block->tier == 0) continue;
+      if (granted_.contains(operand.block) || future_.next_use(operand.block) < own) sum += block->size.count;
+    }
+    return sum;
   }
   void note(BlockId id) {
     forget(id);
@@ -74,6 +96,8 @@ class Belady final : public Policy {
   const FutureUses& future_;
   Uses by_use_;  // of blocks in the fastest tier, and of some that have left it
   std::unordered_map<BlockId, std::uint64_t> uses_;
+  std::uint64_t scope_ = 0;                // that was asked for last
+  std::unordered_set<BlockId> granted_{};  // of its operands
 };
 
 }  // namespace

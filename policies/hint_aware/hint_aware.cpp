@@ -120,8 +120,8 @@ class HintAware final : public Policy {
     for (const auto& block : run.blocks) sum += block.prefetched ? block.size.count : 0;
     return sum;
   }
-  /// Those archived first leave first, until with what is on its way out enough is free. What is in use, or moves within the
-  /// tier, is asked again the next time.
+  /// Those archived first leave first, until with what is on its way out enough is free. What is in use, moves within the
+  /// tier, or has no room elsewhere, is asked again the next time.
   void write_behind(PolicyContext& context) {
     if (!context.in_background(0, context.slower(0))) return;
     const auto fast = context.tier_facts(0);
@@ -134,9 +134,14 @@ class HintAware final : public Policy {
         ++at;
         continue;
       }
+      const auto outcome = may_leave ? context.evict(block->id, no_tier) : Outcome::Gone;
+      if (outcome == Outcome::Full) return;  // the slower tiers are
+      if (outcome == Outcome::Pinned) {
+        ++at;
+        continue;
+      }
       forget(*at++);
-      if (!may_leave) continue;
-      if (context.evict(block->id, no_tier) != Outcome::Done) continue;
+      if (outcome != Outcome::Done) continue;
       leaving_.push_back(block->id);
       free += block->size.count;
     }

@@ -61,6 +61,7 @@ class FourBlocks final : public PolicyContext {
   Outcome make_primary(BlockId, TierIndex) noexcept override { return Outcome::Done; }
   Outcome drop(BlockId, TierIndex) noexcept override { return Outcome::Done; }
   Outcome evict(BlockId id, TierIndex) noexcept override {
+    if (full) return Outcome::Full;
     if (blocks.at(id).moving || blocks.at(id).pinned) return Outcome::Pinned;
     blocks.at(id).moving = true;
     evicted += std::to_string(id);
@@ -70,6 +71,7 @@ class FourBlocks final : public PolicyContext {
 
   std::array<BlockFacts, 4> blocks{block(0), block(1), block(2), block(3)};
   bool crowded = false;
+  bool full = false;  // the slower tier
   int fetches = 0;
   std::string evicted;
 
@@ -134,6 +136,21 @@ TEST_CASE("what was archived while it was in use, or moved within its tier, leav
     policy->on_watermark(full, context);
     CHECK(context.evicted == "10");
   }
+}
+
+TEST_CASE("what was archived while the slower tiers were full leaves once they have room") {
+  const auto policy = made("hint_aware:free=0.5");
+  FourBlocks context;
+  context.full = true;
+  HintEvent archived;
+  archived.hint = Hint::Archive;
+  archived.block = 1;
+  policy->on_hint(archived, context);
+  context.full = false;
+  WatermarkEvent full;
+  full.tier = 0;
+  policy->on_watermark(full, context);
+  CHECK(context.evicted == "1");
 }
 
 TEST_CASE("while each core computes nothing is written behind or fetched ahead") {

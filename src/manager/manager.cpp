@@ -353,10 +353,10 @@ void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Oper
   drain_own_notes();
   for (std::size_t i = 0; i < blocks.size(); ++i)
     if (const Region* primary = blocks[i]->record->primary()) kernel.operands[i].tier = primary->tier;
-  KernelEvent event{{}, scope, kernel.name, kernel.hash, kernel.operands, 0};
+  const OpenKernel& k = kernels_.emplace(scope, std::move(kernel)).first->second;  // the last that may throw
+  KernelEvent event{{}, scope, k.name, k.hash, k.operands, 0};
   tell(event, &Observer::on_kernel_begin);
   if (policy_kernels_) ask([&](Policy& p) { p.on_kernel_begin(event, *this); });
-  kernels_.emplace(scope, std::move(kernel));
 }
 
 void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {

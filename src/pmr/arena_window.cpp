@@ -27,18 +27,21 @@ ArenaWindow::ArenaWindow(std::shared_ptr<Manager> manager, std::string_view name
 
 void ArenaWindow::use(std::size_t offset, std::size_t size) {
   const auto before = parts_.size();
-  if (parts_.empty() || offset + size > parts_.back().begin + parts_.back().block->size)
-    grow_to(offset + size);
-  const auto range = parts_in(offset, size);
-  const Range changed{std::min(range.first, before), parts_.size()};
+  const bool is_new = !handle_;
+  Range range{}, changed{before, before};
   try {
+    if (parts_.empty() || offset + size > parts_.back().begin + parts_.back().block->size)
+      grow_to(offset + size);
+    range = parts_in(offset, size);
+    changed = {std::min(range.first, before), parts_.size()};
     for (auto i = range.first; i < range.last; ++i) {
       if (!parts_[i].retired) continue;
       manager_->revive(parts_[i].block->id);
       parts_[i].retired = false;
     }
   } catch (...) {
-    retire_unused(changed);
+    changed.last = parts_.size();
+    is_new ? clear() : retire_unused(changed);
     throw;
   }
   count(range, offset, size, true);

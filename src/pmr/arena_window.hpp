@@ -50,7 +50,7 @@ class ArenaWindow {
   };
   /// The parts of a range, by number.
   struct Range {
-    std::size_t first, last;
+    std::size_t first = 0, last = 0;
   };
 
   void grow_to(std::size_t size);

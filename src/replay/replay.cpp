@@ -347,6 +347,7 @@ void Replay::place(const trace::Placement& placement) {
   auto& handle = handles_[placement.tensor];
   if (handle || of_tables_[placement.tensor]) return;
   const auto& t = trace_.tensor(placement.tensor);
+  schedule_.expect(placement.tensor);
   handle = manager_->create(t.size, placement.alignment.count, trace_.name(t.name));
   schedule_.own(handle.ref().object->block->id, placement.tensor);
 }

@@ -30,8 +30,8 @@ void Schedule::begin(const trace::Kernel& kernel) {
 
 std::uint64_t Schedule::next_use(BlockId block) const noexcept {
   const auto found = tensors_.find(block);
-  if (found == tensors_.end()) return never_used;
-  const auto t = found->second;
+  if (found == tensors_.end() && !expected_) return never_used;
+  const auto t = found == tensors_.end() ? *expected_ : found->second;
   if (first_[t] == first_[t + 1] || passed_[t] >= passes_) return never_used;
   return std::uint64_t{passed_[t]} * trace_.kernels().size() + uses_[next_[t]];
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -19,7 +20,12 @@ class Schedule final : public FutureUses {
 
   /// Kernel `number`, counted over all passes, has begun: its operands' next uses are those after it.
   void begin(const trace::Kernel& kernel);
-  void own(BlockId block, trace::TensorIndex tensor) { tensors_[block] = tensor; }
+  /// The next block to be made, of which policies are asked before it has an owner.
+  void expect(trace::TensorIndex tensor) { expected_ = tensor; }
+  void own(BlockId block, trace::TensorIndex tensor) {
+    tensors_[block] = tensor;
+    expected_.reset();
+  }
   void disown(BlockId block) { tensors_.erase(block); }
 
   [[nodiscard]] std::uint64_t next_use(BlockId block) const noexcept override;
@@ -32,6 +38,7 @@ class Schedule final : public FutureUses {
   std::vector<std::uint32_t> passed_;  // how often its uses have come to an end
   unsigned passes_;
   std::unordered_map<BlockId, trace::TensorIndex> tensors_;
+  std::optional<trace::TensorIndex> expected_;
 };
 
 }  // namespace tier::replay

@@ -79,13 +79,16 @@ std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
                         .windows = options.windows});
 }
 
-std::string list(std::span<const std::string> names) {
+/// Without memory for it nothing.
+std::string list(std::span<const std::string> names) noexcept try {
   constexpr std::size_t shown = 20;
   std::string text;
   for (const auto& name : names.first(std::min(names.size(), shown)))
     text.append(text.empty() ? "" : ", ").append(name.empty() ? "(unnamed)" : '"' + name + '"');
   if (names.size() > shown) text += " and " + std::to_string(names.size() - shown) + " more";
   return text;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
 void abort_if_checked() {

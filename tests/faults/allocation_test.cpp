@@ -230,11 +230,18 @@ TEST_CASE("hints, kernels, steps and counts lose nothing, whichever allocation f
   }
   SUBCASE("kernels, with an observer") {
     points = points_reached([](Rig& rig) {
-      Idle observer;
+      struct Counting final : Observer {
+        void on_kernel_begin(const KernelEvent&) noexcept override { ++begun; }
+        void on_kernel_end(const KernelEvent&) noexcept override { ++ended; }
+        int begun = 0, ended = 0;
+      } observer;
       struct Removed {
         Manager& manager;
-        Observer& observer;
-        ~Removed() { manager.remove_observer(observer); }
+        Counting& observer;
+        ~Removed() {
+          manager.remove_observer(observer);
+          CHECK(observer.begun == observer.ended);
+        }
       };
       rig.manager().add_observer(observer);
       const Removed removed{rig.manager(), observer};

@@ -224,6 +224,19 @@ TEST_CASE("an arena that is full says its name and its maximum, and goes on with
   }
 }
 
+TEST_CASE("an arena whose first allocation finds no room has nothing") {
+  if (!test::has_windows()) return;
+  const auto manager = make_manager({tiers::dram(2_MiB), tiers::dram(4_MiB)});
+  ArenaResource arena{manager, 1_GiB, reusing};
+  CHECK_THROWS_AS(std::ignore = arena.allocate((32_MiB).count), OutOfTierMemory);
+  CHECK(used(*manager) == 0_B);
+  CHECK(manager->statistics().objects == 0);
+  manager->check_invariants();
+  auto* const p = static_cast<std::byte*>(arena.allocate((1_MiB).count));
+  std::memset(p, 9, (1_MiB).count);
+  CHECK(manager->statistics().objects == 1);
+}
+
 TEST_CASE("an arena for which the tiers have no room is as it was") {
   if (!test::has_windows()) return;
   for (const auto& options : {reusing, monotonic}) {

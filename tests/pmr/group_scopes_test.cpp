@@ -4,6 +4,7 @@
 #include <tier/core/error.hpp>
 #include <tier/pmr/arena_resource.hpp>
 #include <tier/pmr/container_scopes.hpp>
+#include <tier/pmr/containers.hpp>
 #include <tier/pmr/failure_callback_resource.hpp>
 #include <tier/pmr/group_resource.hpp>
 #include <tier/pmr/limiting_resource.hpp>
@@ -265,6 +266,24 @@ TEST_CASE("a scope on a container covers the group behind resources that pass on
     CHECK(test::eventually([&] { return used(*manager, 0) == 0_B; }));
     CHECK(std::ranges::all_of(list, [](int i) { return i == 7; }));
   }
+}
+
+TEST_CASE("a scope on one of our vectors covers its elements, and not what else its resource has") {
+  const auto manager = manager_in(test::window_modes().front());
+  MigratingResource memory{manager};
+  const std::pmr::list<std::array<char, 4000>> beside(1000, &memory);
+  const auto check = [&](const auto& vector) {
+    const ReadScope in{vector};
+    std::size_t blocks = 0, own = 0;
+    ScopeTraits<std::remove_cvref_t<decltype(vector)>>::for_each_address(vector, std::size_t(-1),
+                                                                         [&](const void*) { ++blocks; });
+    const auto bytes = std::as_bytes(std::span{vector.data(), vector.size()});
+    detail::visit_blocks(bytes.data(), bytes.size(), std::size_t(-1), [&](const void*) { ++own; });
+    CHECK(blocks == own);
+    CHECK(blocks < memory.block_count());
+  };
+  check(std::pmr::vector<int>(300'000, &memory));
+  check(containers::vector<int>(300'000, &memory));
 }
 
 TEST_CASE("an ArchiveScope puts all blocks of a group aside and pins none, and a scope inside ends it") {

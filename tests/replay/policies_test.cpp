@@ -111,6 +111,32 @@ TEST_CASE("no policy reads less from slow memory than belady, where blocks are o
   }
 }
 
+TEST_CASE(
+    "belady lets in of a kernel's operands those that are used again first, and none for another that is") {
+  using namespace trace;
+  Trace trace;
+  const auto size = 64_KiB;
+  for (const char* name : {"X", "Y", "A", "B"})
+    trace.declare(static_cast<std::uint64_t>(name[0]), size, TensorKind::Parameter, name);
+  const auto read = [&](std::vector<TensorIndex> tensors) {
+    std::vector<trace::Operand> operands;
+    for (const auto t : tensors) operands.push_back({size, t, Role::Reads});
+    trace.add_kernel("relu_f", Phase::Forward, 0, operands);
+  };
+  constexpr TensorIndex x = 0, y = 1, a = 2, b = 3;
+  for (const auto t : {x, y, x, y}) read({t});
+  read({a, b});
+  for (const auto t : {y, y, b, a, x}) read({t});
+  const std::vector<replay::SimulatedTier> tiers{{"fast", 2 * size}, {"slow", 64_MiB}};
+  const auto reads = [&](const char* policy) {
+    return read_from_slow(replay::run(trace, small_machine(), tiers, named(policy),
+                                      {.passes = 1, .asynchronous = false})) /
+           size.count;
+  };
+  CHECK(reads("first_touch") == 4);
+  CHECK(reads("belady") <= 4);
+}
+
 TEST_CASE("what has only been read is not written back") {
   const auto seed = test::seed();
   CAPTURE(seed);

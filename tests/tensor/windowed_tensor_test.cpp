@@ -127,6 +127,18 @@ TEST_CASE("a scope on rows fetches and keeps the blocks of these rows alone") {
   }
 }
 
+TEST_CASE("no rows are an empty view, as threads that have nothing to do ask for") {
+  const auto manager = make_manager({tiers::dram(4_MiB), tiers::emulated("cxl", 8_MiB)});
+  Tensor<float> x{manager, Shape{10, columns}, windowed, "x"};
+  { const WriteScope all{overwrites(x)}; }
+  {
+    const ReadScope in{std::as_const(x).rows(3, 3)};
+    CHECK(in[std::as_const(x).rows(3, 3)].count() == 0);
+  }
+  const WriteScope out{updates(x.rows(10, 10))};
+  CHECK(out[x.rows(10, 10)].count() == 0);
+}
+
 TEST_CASE("a tensor of five times the fast tier holds what was stored last, by rows or as a whole") {
   for (const auto mode : test::window_modes()) {
     CAPTURE(to_string(mode));

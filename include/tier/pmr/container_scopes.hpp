@@ -4,6 +4,7 @@
 #include <tier/pmr/allocation_group.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <memory_resource>
 #include <ranges>
@@ -16,6 +17,16 @@ template <class T>
 concept PmrContainer = std::ranges::range<const T> && requires(const T& container) {
   { container.get_allocator().resource() } -> std::convertible_to<std::pmr::memory_resource*>;
 };
+
+namespace detail {
+/// Boost's vectors, too, whose iterators do not say that they are contiguous.
+template <class T>
+concept Contiguous = std::ranges::contiguous_range<const T> ||
+    (std::ranges::random_access_range<const T>&& requires(const T& container) {
+      { container.data() } -> std::convertible_to<const std::ranges::range_value_t<const T>*>;
+      { container.size() } -> std::convertible_to<std::size_t>;
+    });
+}  // namespace detail
 
 /// A contiguous container is covered element by element, but for what its elements own; any other, and each in an
 /// `ArenaResource`, by the group of its resource: all that was allocated through the same one.
@@ -30,8 +41,8 @@ struct ScopeTraits<T> {
   static void for_each_address(const T& container, std::size_t at_most, auto&& visit) {
     const auto* const group = detail::group_of(container.get_allocator().resource());
     if (covers_group(group)) return group->for_each_block(at_most, visit);
-    if constexpr (std::ranges::contiguous_range<const T>) {
-      const auto bytes = std::as_bytes(std::span{std::ranges::data(container), std::ranges::size(container)});
+    if constexpr (detail::Contiguous<T>) {
+      const auto bytes = std::as_bytes(std::span{container.data(), container.size()});
       detail::visit_blocks(bytes.data(), bytes.size(), at_most, visit);
     }
   }
@@ -42,7 +53,7 @@ struct ScopeTraits<T> {
 
  private:
   static bool covers_group(const AllocationGroup* group) noexcept {
-    return group != nullptr && (!std::ranges::contiguous_range<const T> || group->is_one_unit());
+    return group != nullptr && (!detail::Contiguous<T> || group->is_one_unit());
   }
 };
 

@@ -68,21 +68,27 @@ class [[nodiscard]] TIER_EXPORT Scope {
     return detail::view_of(object, *operand);
   }
 
-  /// The same of a part of an object. Aborts if nothing of the object is in this scope.
+  /// The same of a part of an object. Aborts if nothing of the object is in this scope, unless the part is empty.
   template <PartReference T>
   [[nodiscard]] auto in(const T& part) const noexcept {
     const auto object = ScopeTraits<T>::object(part);
-    TIER_VERIFY(has_of(object.id(), Use::Read), "the object is not in this scope");
+    TIER_VERIFY(is_empty(part) || has_of(object.id(), Use::Read), "the object is not in this scope");
     return ScopeTraits<T>::view(part);
   }
   template <PartReference T>
   requires(ScopeTraits<T>::is_writable) [[nodiscard]] auto out(const T& part) const noexcept {
     const auto object = ScopeTraits<T>::object(part);
-    TIER_VERIFY(has_of(object.id(), Use::Update), "the object is not in this scope for writing");
+    TIER_VERIFY(is_empty(part) || has_of(object.id(), Use::Update),
+                "the object is not in this scope for writing");
     return ScopeTraits<T>::view(part);
   }
 
  protected:
+  /// It lies in no block.
+  template <PartReference T>
+  static bool is_empty(const T& part) noexcept {
+    return ScopeTraits<T>::bytes(part).empty();
+  }
   /// Enters all or nothing; named operands come first.
   template <OperandList... Lists>
   explicit Scope(std::string_view kernel, const Lists&... lists)
