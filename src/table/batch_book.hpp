@@ -69,7 +69,7 @@ class BatchBook {
   void for_each_prefetched_before(BatchNumber batch, const F& visit) noexcept TIER_EXCLUDES(mutex_) {
     const MutexLock lock{mutex_};
     for (const auto* record : announced_) {
-      if (static_cast<std::int32_t>(record->number - batch) >= 0) return;
+      if (static_cast<std::int32_t>(record->number - batch) >= 0) continue;
       const auto rows = record->groups.rows();
       visit(record->number, record->being_read ? rows : rows.first(record->cursor));
     }

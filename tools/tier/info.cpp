@@ -148,11 +148,11 @@ Info collect(const std::optional<std::string>& tiers, const std::optional<std::s
   Info info;
   const auto asked = asked_windows();
   info.machine = discover();
-  const auto environment = variable("TIER_TIERS"), measured_before = variable("TIER_MEASURED");
+  const auto environment = variable("TIER_TIERS"), measured_by_variable = variable("TIER_MEASURED");
   if (measured)
     replay::read_measured(*measured, info.machine);
-  else if (measured_before)
-    of_variable("TIER_MEASURED", [&] { replay::read_measured(*measured_before, info.machine); });
+  else if (measured_by_variable)
+    of_variable("TIER_MEASURED", [&] { replay::read_measured(*measured_by_variable, info.machine); });
   info.source = tiers ? "--tiers" : environment ? "TIER_TIERS" : "found";
   const auto specs = tiers         ? parse_tiers(*tiers)
                      : environment ? of_variable("TIER_TIERS", [&] { return parse_tiers(*environment); })

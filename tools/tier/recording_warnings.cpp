@@ -37,8 +37,7 @@ void warn_of_incomplete_recording(const trace::Trace& trace) {
         "missing\n");
   if (trace.header("recorded") && trace.kernels().empty())
     say("tier: the recording has no kernels: what its program computed between gathers and hints is not "
-        "known, and counts "
-        "as nothing. Scopes are kernels\n");
+        "known, and counts as nothing. Scopes are kernels\n");
 }
 
 }  // namespace tier::tool
