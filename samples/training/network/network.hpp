@@ -54,6 +54,7 @@ struct Embedding {
 };
 struct Lstm {
   std::int64_t width = 0;
+  std::int64_t layers = 1;  ///< each reads what the one below gives
   std::int64_t steps_at_once =
       0;  ///< that one kernel computes; 0: all. Changes what it gives by rounding alone
 };

@@ -6,9 +6,9 @@ namespace training {
 Network lstm_language_model(const NetworkOptions& o) {
   Network net{"lstm"};
   const auto ids = net.input({o.steps, o.batch});
-  auto x = net.embedding(ids, {.count = o.classes, .width = o.width});
-  for (int i = 0; i < 2; ++i) x = net.lstm(x, {.width = o.width, .steps_at_once = o.steps_at_once});
-  net.softmax_loss(net.inner_product(x, {.width = o.classes}));
+  const auto x = net.embedding(ids, {.count = o.classes, .width = o.width});
+  const auto y = net.lstm(x, {.width = o.width, .layers = 2, .steps_at_once = o.steps_at_once});
+  net.softmax_loss(net.inner_product(y, {.width = o.classes}));
   return net;
 }
 

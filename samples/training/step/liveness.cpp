@@ -2,34 +2,18 @@
 #include "step/liveness.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace training {
 namespace {
 
-/// When a tensor is used, by places of kernels.
-struct Uses {
-  std::optional<std::size_t> first;
-  std::optional<std::size_t> last;
-  std::optional<std::size_t> last_forward;
-  std::optional<std::size_t> first_later;  ///< after the forward pass
-};
+/// Of each tensor, the places of the kernels that use it.
+using Uses = std::vector<std::vector<std::size_t>>;
 
-std::vector<Uses> uses_of(const Step& step) {
-  std::vector<Uses> all(step.tensors.size());
-  for (std::size_t k = 0; k < step.kernels.size(); ++k) {
-    const auto& kernel = step.kernels[k];
-    for (const auto& use : kernel.uses) {
-      auto& uses = all[use.tensor];
-      uses.last = k;
-      if (!uses.first) uses.first = k;
-      if (kernel.phase == Phase::Forward)
-        uses.last_forward = k;
-      else if (!uses.first_later)
-        uses.first_later = k;
-    }
-  }
-  return all;
+Uses uses_of(const Step& step) {
+  Uses uses(step.tensors.size());
+  for (std::size_t k = 0; k < step.kernels.size(); ++k)
+    for (const auto& use : step.kernels[k].uses) uses[use.tensor].push_back(k);
+  return uses;
 }
 
 bool dies(const StepTensor& tensor) { return tensor.kind != Kind::Parameter; }
@@ -37,38 +21,39 @@ bool dies(const StepTensor& tensor) { return tensor.kind != Kind::Parameter; }
 /// Small ones share blocks, of which others are in use: they stay where they are.
 bool is_small(const StepTensor& tensor) { return !dies(tensor) && tensor.bytes < 64 << 10; }
 
-void add_retired(const Step& step, const std::vector<Uses>& uses, std::vector<Hints>& hints) {
-  for (TensorId t = 0; t < uses.size(); ++t) {
-    if (dies(step.tensors[t]) && uses[t].last) hints[*uses[t].last].retire.push_back(t);
-  }
+void add_retired(const Step& step, const Uses& uses, std::vector<Hints>& hints) {
+  for (TensorId t = 0; t < uses.size(); ++t)
+    if (dies(step.tensors[t]) && !uses[t].empty()) hints[uses[t].back()].retire.push_back(t);
 }
 
-/// Two uses with a pass between them, by places of kernels; those of the next step follow those of this one.
+/// Two uses, by places of kernels, with kernels between; those of the next step follow those of this one.
 struct Gap {
   TensorId tensor;
   std::size_t from, to;
 };
 
-std::vector<Gap> gaps_of(const Step& step, const std::vector<Uses>& uses) {
+/// Those that end after the forward pass.
+std::vector<Gap> gaps_of(const Step& step, const Uses& uses) {
   std::vector<Gap> gaps;
   for (TensorId t = 0; t < uses.size(); ++t) {
-    const auto& [first, last, last_forward, first_later] = uses[t];
-    if (!last || is_small(step.tensors[t])) continue;
-    if (last_forward && first_later) gaps.push_back({t, *last_forward, *first_later});
-    if (!dies(step.tensors[t])) gaps.push_back({t, *last, *first + step.kernels.size()});
+    const auto& of = uses[t];
+    if (of.empty() || is_small(step.tensors[t])) continue;
+    for (std::size_t i = 1; i < of.size(); ++i)
+      if (step.kernels[of[i]].phase != Phase::Forward && of[i] > of[i - 1] + 1)
+        gaps.push_back({t, of[i - 1], of[i]});
+    if (!dies(step.tensors[t])) gaps.push_back({t, of.back(), of.front() + step.kernels.size()});
   }
   return gaps;
 }
 
 /// Bytes that kernels work among: of all tensors between their first and their last use, but not within gaps.
-std::vector<std::size_t> load_of(const Step& step, const std::vector<Uses>& uses,
-                                 const std::vector<Gap>& gaps) {
+std::vector<std::size_t> load_of(const Step& step, const Uses& uses, const std::vector<Gap>& gaps) {
   const auto n = step.kernels.size();
   std::vector<std::size_t> load(n);
   for (TensorId t = 0; t < uses.size(); ++t) {
-    if (!uses[t].last) continue;
+    if (uses[t].empty()) continue;
     const bool stays = !dies(step.tensors[t]);
-    for (auto k = stays ? 0 : *uses[t].first; k < (stays ? n : *uses[t].last + 1); ++k)
+    for (auto k = stays ? 0 : uses[t].front(); k < (stays ? n : uses[t].back() + 1); ++k)
       load[k] += step.tensors[t].bytes;
   }
   for (const auto& gap : gaps)
@@ -84,7 +69,7 @@ std::size_t budget_at(const Kernel& kernel, std::size_t budget) {
 /// Those needed soonest get their part of the budget first, each from as early on as it has it without a break; from the
 /// start of its gap: then it stays. So those stay that are needed again soonest (Belady's rule), and the others come as
 /// early as can be without one of those leaving.
-void add_planned(const Step& step, const std::vector<Uses>& uses, std::vector<Gap> gaps, std::size_t budget,
+void add_planned(const Step& step, const Uses& uses, std::vector<Gap> gaps, std::size_t budget,
                  std::vector<Hints>& hints) {
   const auto n = step.kernels.size();
   auto load = load_of(step, uses, gaps);

@@ -272,6 +272,10 @@ TEST_CASE("an embedding, an LSTM and their gradients are those of direct loops")
   SUBCASE("some steps at once, and a rest") {
     x = net.lstm(net.lstm(x, {.width = 6, .steps_at_once = 3}), {.width = 16, .steps_at_once = 2});
   }
+  SUBCASE("a stack") { x = net.lstm(x, {.width = 16, .layers = 2}); }
+  SUBCASE("a stack, some steps at once, and a rest") {
+    x = net.lstm(x, {.width = 16, .layers = 2, .steps_at_once = 3});
+  }
   net.softmax_loss(net.inner_product(x, {.width = 3}));
   check_against_reference(net);
 }

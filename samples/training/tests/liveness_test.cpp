@@ -118,6 +118,26 @@ TEST_CASE("what both passes use is archived after its last use in the forward on
   CHECK(kernels_that(hints, &Hints::archive, 2).empty());
 }
 
+TEST_CASE("what the backward pass uses twice leaves between, if it has no room there") {
+  Sketch s;
+  const auto w = s.tensor(Kind::Parameter, 64 << 10);
+  const auto layout = s.tensor(Kind::Temporary, 64 << 10);
+  const auto gradient = s.tensor(Kind::Gradient, 64 << 10);
+  s.kernel(Phase::Forward, {{w, reads}});
+  s.kernel(Phase::Backward, {{w, reads}, {layout, writes}});
+  s.kernel(Phase::Backward, {{layout, reads}, {gradient, writes}});
+  s.kernel(Phase::Backward, {{layout, reads}, {gradient, reads}});
+  s.kernel(Phase::Backward, {{gradient, reads}});
+  s.kernel(Phase::Update, {{gradient, reads}, {w, Role::Updates}});
+  const auto two = hints_of(s.step, 128 << 10);
+  CHECK(kernels_that(two, &Hints::archive, w) == Places{1});
+  CHECK(kernels_that(two, &Hints::prefetch, w) == Places{4});
+  CHECK(kernels_that(two, &Hints::archive, gradient).empty());
+  const auto all = hints_of(s.step, 192 << 10);
+  CHECK(kernels_that(all, &Hints::archive, w).empty());
+  CHECK(kernels_that(all, &Hints::prefetch, w).empty());
+}
+
 TEST_CASE("what the forward pass alone uses is not archived") {
   Sketch s;
   const auto a = s.tensor(Kind::Activation, 4);
@@ -167,16 +187,17 @@ TEST_CASE("whatever stays or comes before it is needed has room beside all that 
     Sketch s;
     for (std::size_t k = 0; k < kernels; ++k)
       s.kernel(2 * k < kernels ? Phase::Forward : Phase::Backward, {});
-    std::vector<std::pair<std::size_t, std::size_t>> gaps;  // by tensor
+    using Gap = std::pair<std::size_t, std::size_t>;
+    std::vector<std::vector<Gap>> gaps;  // by tensor
     for (int t = 0; t < 15; ++t) {
       const auto tensor = s.tensor(Kind::Activation, 1 + random() % 60);
-      auto& [from, to] = gaps.emplace_back(random() % (kernels / 2), kernels);
-      for (auto k = from; k < kernels; k += 1 + random() % 8) {
-        if (2 * k < kernels)
-          from = k;
-        else
-          to = std::min(to, k);
-        s.step.kernels[k].uses.push_back({tensor, from == k && to == kernels ? writes : reads});
+      auto& of = gaps.emplace_back();
+      const auto first = random() % (kernels / 2);
+      auto last = first;
+      for (auto k = first; k < kernels; k += 1 + random() % 8) {
+        if (2 * k >= kernels) of.push_back({last, k});
+        last = k;
+        s.step.kernels[k].uses.push_back({tensor, k == first ? writes : reads});
       }
     }
     const auto hints = hints_of(s.step, budget);
@@ -188,7 +209,7 @@ TEST_CASE("whatever stays or comes before it is needed has room beside all that 
       bool some_early = false;
       for (const auto t : there) {
         bytes += s.step.tensors[t].bytes;
-        some_early |= gaps[t].first < k && k < gaps[t].second;
+        some_early |= std::ranges::any_of(gaps[t], [&](Gap gap) { return gap.first < k && k < gap.second; });
       }
       early += some_early;
       CHECK((!some_early || bytes <= (2 * k < kernels ? budget / 3 * 2 : budget)));

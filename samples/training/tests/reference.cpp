@@ -187,8 +187,20 @@ class Reference {
   /// Hochreiter and Schmidhuber, 1997, with forget gates; gates in the order input, forget, candidate, output.
   void compute(const Layer& layer, const Lstm& a, Values& y) {
     const auto& d = shape_in(layer);
-    const auto steps = at(d[0]), batch = at(d[1]), inputs = at(d[2]), width = at(a.width);
-    const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+    auto x = in(layer);
+    for (std::int64_t i = 0; i < a.layers; ++i)
+      x = after_lstm(layer.name + "_l" + std::to_string(i), x, at(d[0]), at(d[1]), at(a.width));
+    y = x;
+  }
+
+  Values after_lstm(const std::string& name, const Values& x, std::size_t steps, std::size_t batch,
+                    std::size_t width) {
+    const auto inputs = x.size() / (steps * batch);
+    const auto& wx = weights_.at(name + ".wx");
+    const auto& wh = weights_.at(name + ".wh");
+    const auto& bias = weights_.at(name + ".b");
+    const auto sigmoid = [](double z) { return 1 / (1 + std::exp(-z)); };
+    Values y(steps * batch * width);
     Values h(batch * width);
     Values c(batch * width);
     for (std::size_t t = 0; t < steps; ++t) {
@@ -197,12 +209,11 @@ class Reference {
         for (std::size_t o = 0; o < width; ++o) {
           double gate[4];
           for (std::size_t g = 0; g < 4; ++g) {
-            gate[g] = weights(layer, "b")[g * width + o];
+            gate[g] = bias[g * width + o];
             for (std::size_t i = 0; i < inputs; ++i)
-              gate[g] +=
-                  in(layer)[(t * batch + n) * inputs + i] * weights(layer, "wx")[(i * 4 + g) * width + o];
+              gate[g] += x[(t * batch + n) * inputs + i] * wx[(i * 4 + g) * width + o];
             for (std::size_t i = 0; i < width; ++i)
-              gate[g] += old[n * width + i] * weights(layer, "wh")[(i * 4 + g) * width + o];
+              gate[g] += old[n * width + i] * wh[(i * 4 + g) * width + o];
           }
           auto& cell = c[n * width + o];
           cell = sigmoid(gate[1]) * cell + sigmoid(gate[0]) * std::tanh(gate[2]);
@@ -210,6 +221,7 @@ class Reference {
         }
       }
     }
+    return y;
   }
 
   /// Ba et al., 2016.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,70 +23,94 @@ constexpr std::int64_t gates = 4;
 
 memory::desc desc_of(const Dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
 
+/// A sequence as one tensor for the steps of each kernel, which so needs no others in fast memory.
+using Pieces = std::vector<TensorId>;
+
+/// The steps of one kernel.
+struct Steps {
+  std::int64_t first = 0, count = 0;
+};
+
+/// What the layers of a stack have in common.
+struct Sequences {
+  std::int64_t batch = 0;
+  std::vector<Steps> pieces{};
+
+  /// Dense: in a whole sequence, its beginning is where the piece begins.
+  [[nodiscard]] memory::desc desc(const Steps& steps, std::int64_t width) const {
+    return dense({steps.count, batch, width});
+  }
+};
+
+std::string of_piece(const std::string& name, const Steps& steps) {
+  return name + '.' + std::to_string(steps.first);
+}
+
 /// All steps of a sequence in one kernel, or some, and then the next: what the first ones keep for the backward pass can
 /// leave meanwhile. The first begin with a state of zeros. oneDNN can do without that state, but then the gradients of its weights
 /// are wrong (2.6.3; the tests show it).
-class LoweredLstm final : public LoweredLayer {
+class OneLstm {
  public:
-  using LoweredLayer::LoweredLayer;
+  OneLstm(std::string name, const Sequences& sequences, std::int64_t inputs, std::int64_t width)
+      : name_{std::move(name)},
+        sequences_{sequences},
+        inputs_{inputs},
+        width_{width},
+        of_inputs_{1, 1, inputs, gates, width},
+        of_state_{1, 1, width, gates, width},
+        state_desc_{desc_of({1, 1, sequences.batch, width}, Tag::ldnc)},
+        bias_desc_{desc_of({1, 1, gates, width}, Tag::ldgo)} {}
 
-  void declare(Lowering& step) override {
-    const auto width = layer().shape[2];
-    of_inputs_ = {1, 1, step.shape(input())[2], gates, width};
-    of_state_ = {1, 1, width, gates, width};
-    state_desc_ = desc_of({1, 1, layer().shape[1], width}, Tag::ldnc);
-    bias_desc_ = desc_of({1, 1, gates, width}, Tag::ldgo);
-    const Initial initial{.deviation = std::sqrt(1 / static_cast<float>(width))};
+  void declare(Lowering& step) {
+    const Initial initial{.deviation = std::sqrt(1 / static_cast<float>(width_))};
     weights_of_inputs_ = step.learned(named("wx"), desc_of(of_inputs_, Tag::ldigo), initial);
     weights_of_state_ = step.learned(named("wh"), desc_of(of_state_, Tag::ldigo), initial);
     bias_ = step.learned(named("b"), bias_desc_, {});
   }
 
-  void forward(Lowering& step) override {
-    const auto x = step.of(input());
-    const auto y = step.output(self());
+  Pieces forward(Lowering& step, const Pieces& x) {
     zeros_ = zeros(step, named("state"), Kind::Statistics, Phase::Forward, state_desc_);
+    Pieces y;
     State before{zeros_, zeros_};
-    const auto steps = layer().shape[0];
-    const auto at_once = std::get<Lstm>(layer().attributes).steps_at_once;
-    const auto most = at_once > 0 ? at_once : steps;
-    for (std::int64_t first = 0; first < steps; first += most) {
-      Part part{.first = first, .count = std::min(most, steps - first), .before = before};
-      part.forward = forward_primitive(step, part.count);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      Part part{.steps = sequences_.pieces[i], .before = before};
+      part.forward = forward_primitive(part.steps);
       const auto& primitive = part.forward;
       const auto wx = step.laid_out(weights_of_inputs_, primitive.weights_layer_desc(), Phase::Forward);
       const auto wh = step.laid_out(weights_of_state_, primitive.weights_iter_desc(), Phase::Forward);
-      part.workspace = step.tensor(of_part("gates", part), Kind::Statistics, primitive.workspace_desc());
-      part.after = {step.tensor(of_part("h", part), Kind::Statistics, state_desc_),
-                    step.tensor(of_part("c", part), Kind::Statistics, state_desc_)};
-      auto kernel = new_kernel("f", part, Phase::Forward, 1);
-      kernel.operands = {
-          steps_of(DNNL_ARG_SRC_LAYER, step, x, part, Role::Reads),
-          {DNNL_ARG_SRC_ITER, before.hidden, Role::Reads},
-          {DNNL_ARG_SRC_ITER_C, before.cell, Role::Reads},
-          {DNNL_ARG_WEIGHTS_LAYER, wx, Role::Reads},
-          {DNNL_ARG_WEIGHTS_ITER, wh, Role::Reads},
-          {DNNL_ARG_BIAS, bias_, Role::Reads},
-          steps_of(DNNL_ARG_DST_LAYER, step, y, part, first == 0 ? Role::Overwrites : Role::Updates),
-          {DNNL_ARG_DST_ITER, part.after.hidden, Role::Overwrites},
-          {DNNL_ARG_DST_ITER_C, part.after.cell, Role::Overwrites},
-          {DNNL_ARG_WORKSPACE, part.workspace, Role::Overwrites}};
+      y.push_back(step.tensor(of_piece(named("y"), part.steps), Kind::Activation,
+                              sequences_.desc(part.steps, width_)));
+      part.workspace =
+          step.tensor(of_piece(named("gates"), part.steps), Kind::Statistics, primitive.workspace_desc());
+      part.after = {step.tensor(of_piece(named("h"), part.steps), Kind::Statistics, state_desc_),
+                    step.tensor(of_piece(named("c"), part.steps), Kind::Statistics, state_desc_)};
+      auto kernel = new_kernel("f", part.steps, Phase::Forward, 1);
+      kernel.operands = {{DNNL_ARG_SRC_LAYER, x[i], Role::Reads},
+                         {DNNL_ARG_SRC_ITER, before.hidden, Role::Reads},
+                         {DNNL_ARG_SRC_ITER_C, before.cell, Role::Reads},
+                         {DNNL_ARG_WEIGHTS_LAYER, wx, Role::Reads},
+                         {DNNL_ARG_WEIGHTS_ITER, wh, Role::Reads},
+                         {DNNL_ARG_BIAS, bias_, Role::Reads},
+                         {DNNL_ARG_DST_LAYER, y[i], Role::Overwrites},
+                         {DNNL_ARG_DST_ITER, part.after.hidden, Role::Overwrites},
+                         {DNNL_ARG_DST_ITER_C, part.after.cell, Role::Overwrites},
+                         {DNNL_ARG_WORKSPACE, part.workspace, Role::Overwrites}};
       step.add(std::move(kernel), primitive);
       before = part.after;
       parts_.push_back(std::move(part));
     }
+    return y;
   }
 
-  void backward(Lowering& step) override {
-    const auto x = step.of(input());
-    const auto y = step.of(self());
-    const auto dy = step.gradient(self());
-    const auto dx = step.new_gradient(layer(), input());
+  /// The gradient at the inputs.
+  Pieces backward(Lowering& step, const Pieces& x, const Pieces& y, const Pieces& dy) {
+    Pieces dx(x.size());
     TensorId dwx = 0, dwh = 0, db = 0;
     State after{zeros_, zeros_};  // gradients
-    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
-      const bool last = part == parts_.rbegin();
-      const auto primitive = backward_primitive(step, *part, last ? any_layout(of_inputs_) : step.desc(dwx),
+    for (std::size_t i = x.size(); i-- > 0;) {
+      const auto& part = parts_[i];
+      const bool last = i + 1 == x.size();
+      const auto primitive = backward_primitive(part, last ? any_layout(of_inputs_) : step.desc(dwx),
                                                 last ? any_layout(of_state_) : step.desc(dwh));
       if (last) {  // oneDNN adds to what it finds there
         dwx = zero_gradient(step, "dwx", primitive.diff_weights_layer_desc());
@@ -93,81 +119,70 @@ class LoweredLstm final : public LoweredLayer {
       }
       const auto wx = step.laid_out(weights_of_inputs_, primitive.weights_layer_desc(), Phase::Backward);
       const auto wh = step.laid_out(weights_of_state_, primitive.weights_iter_desc(), Phase::Backward);
-      const State before{step.tensor(of_part("dh", *part), Kind::Temporary, state_desc_),
-                         step.tensor(of_part("dc", *part), Kind::Temporary, state_desc_)};
-      auto kernel = new_kernel("b", *part, Phase::Backward, 2);
-      kernel.operands = {
-          steps_of(DNNL_ARG_SRC_LAYER, step, x, *part, Role::Reads),
-          {DNNL_ARG_SRC_ITER, part->before.hidden, Role::Reads},
-          {DNNL_ARG_SRC_ITER_C, part->before.cell, Role::Reads},
-          {DNNL_ARG_WEIGHTS_LAYER, wx, Role::Reads},
-          {DNNL_ARG_WEIGHTS_ITER, wh, Role::Reads},
-          {DNNL_ARG_BIAS, bias_, Role::Reads},
-          steps_of(DNNL_ARG_DST_LAYER, step, y, *part, Role::Reads),
-          {DNNL_ARG_DST_ITER, part->after.hidden, Role::Reads},
-          {DNNL_ARG_DST_ITER_C, part->after.cell, Role::Reads},
-          {DNNL_ARG_WORKSPACE, part->workspace, Role::Reads},
-          steps_of(DNNL_ARG_DIFF_DST_LAYER, step, dy, *part, Role::Reads),
-          {DNNL_ARG_DIFF_DST_ITER, after.hidden, Role::Reads},
-          {DNNL_ARG_DIFF_DST_ITER_C, after.cell, Role::Reads},
-          steps_of(DNNL_ARG_DIFF_SRC_LAYER, step, dx, *part, last ? Role::Overwrites : Role::Updates),
-          {DNNL_ARG_DIFF_SRC_ITER, before.hidden, Role::Overwrites},
-          {DNNL_ARG_DIFF_SRC_ITER_C, before.cell, Role::Overwrites},
-          {DNNL_ARG_DIFF_WEIGHTS_LAYER, dwx, Role::Updates},
-          {DNNL_ARG_DIFF_WEIGHTS_ITER, dwh, Role::Updates},
-          {DNNL_ARG_DIFF_BIAS, db, Role::Updates}};
+      dx[i] = step.tensor(of_piece(named("dx"), part.steps), Kind::Gradient,
+                          sequences_.desc(part.steps, inputs_));
+      const State before{step.tensor(of_piece(named("dh"), part.steps), Kind::Temporary, state_desc_),
+                         step.tensor(of_piece(named("dc"), part.steps), Kind::Temporary, state_desc_)};
+      auto kernel = new_kernel("b", part.steps, Phase::Backward, 2);
+      kernel.operands = {{DNNL_ARG_SRC_LAYER, x[i], Role::Reads},
+                         {DNNL_ARG_SRC_ITER, part.before.hidden, Role::Reads},
+                         {DNNL_ARG_SRC_ITER_C, part.before.cell, Role::Reads},
+                         {DNNL_ARG_WEIGHTS_LAYER, wx, Role::Reads},
+                         {DNNL_ARG_WEIGHTS_ITER, wh, Role::Reads},
+                         {DNNL_ARG_BIAS, bias_, Role::Reads},
+                         {DNNL_ARG_DST_LAYER, y[i], Role::Reads},
+                         {DNNL_ARG_DST_ITER, part.after.hidden, Role::Reads},
+                         {DNNL_ARG_DST_ITER_C, part.after.cell, Role::Reads},
+                         {DNNL_ARG_WORKSPACE, part.workspace, Role::Reads},
+                         {DNNL_ARG_DIFF_DST_LAYER, dy[i], Role::Reads},
+                         {DNNL_ARG_DIFF_DST_ITER, after.hidden, Role::Reads},
+                         {DNNL_ARG_DIFF_DST_ITER_C, after.cell, Role::Reads},
+                         {DNNL_ARG_DIFF_SRC_LAYER, dx[i], Role::Overwrites},
+                         {DNNL_ARG_DIFF_SRC_ITER, before.hidden, Role::Overwrites},
+                         {DNNL_ARG_DIFF_SRC_ITER_C, before.cell, Role::Overwrites},
+                         {DNNL_ARG_DIFF_WEIGHTS_LAYER, dwx, Role::Updates},
+                         {DNNL_ARG_DIFF_WEIGHTS_ITER, dwh, Role::Updates},
+                         {DNNL_ARG_DIFF_BIAS, db, Role::Updates}};
       step.add(std::move(kernel), primitive);
       after = before;
     }
-    step.contribute(input(), dx);
     step.learn(weights_of_inputs_, dwx);
     step.learn(weights_of_state_, dwh);
     step.learn(bias_, db);
+    return dx;
   }
 
  private:
   struct State {
     TensorId hidden = 0, cell = 0;
   };
-  /// Steps that one kernel computes.
+  /// What a kernel of the forward pass leaves for that of the backward one.
   struct Part {
-    std::int64_t first = 0, count = 0;
+    Steps steps{};
     State before{}, after{};
     TensorId workspace = 0;
     Forward::primitive_desc forward{};
   };
 
-  /// Of a sequence of this width, dense: its beginning is where the part begins.
-  [[nodiscard]] memory::desc steps_desc(std::int64_t count, std::int64_t width) const {
-    return dense({count, layer().shape[1], width});
-  }
-  [[nodiscard]] Lowering::Operand steps_of(int index, const Lowering& step, TensorId sequence,
-                                           const Part& part, Role role) const {
-    const auto width = step.desc(sequence).dims()[2];
-    const auto before = static_cast<std::size_t>(part.first * layer().shape[1] * width) * sizeof(float);
-    return {index, sequence, role, steps_desc(part.count, width), before};
-  }
-
-  [[nodiscard]] Forward::primitive_desc forward_primitive(const Lowering& step, std::int64_t count) const {
-    if (!parts_.empty() && parts_.back().count == count) return parts_.back().forward;
+  [[nodiscard]] Forward::primitive_desc forward_primitive(const Steps& steps) const {
+    if (!parts_.empty() && parts_.back().steps.count == steps.count) return parts_.back().forward;
     const Forward::desc desc{prop_kind::forward_training,
                              direction,
-                             steps_desc(count, step.shape(input())[2]),
+                             sequences_.desc(steps, inputs_),
                              state_desc_,
                              state_desc_,
                              any_layout(of_inputs_),
                              any_layout(of_state_),
                              bias_desc_,
-                             steps_desc(count, layer().shape[2]),
+                             sequences_.desc(steps, width_),
                              state_desc_,
                              state_desc_};
     return {desc, with_scratchpad(), cpu()};
   }
-  [[nodiscard]] Backward::primitive_desc backward_primitive(const Lowering& step, const Part& part,
-                                                            const memory::desc& dwx,
+  [[nodiscard]] Backward::primitive_desc backward_primitive(const Part& part, const memory::desc& dwx,
                                                             const memory::desc& dwh) const {
-    const auto x = steps_desc(part.count, step.shape(input())[2]);
-    const auto y = steps_desc(part.count, layer().shape[2]);
+    const auto x = sequences_.desc(part.steps, inputs_);
+    const auto y = sequences_.desc(part.steps, width_);
     const auto wx = any_layout(of_inputs_);
     const auto wh = any_layout(of_state_);
     const auto& b = bias_desc_;
@@ -193,23 +208,111 @@ class LoweredLstm final : public LoweredLayer {
     return zeros;
   }
 
-  [[nodiscard]] std::string of_part(const char* name, const Part& part) const {
-    return named(name) + '.' + std::to_string(part.first);
-  }
-  [[nodiscard]] Lowering::NewKernel new_kernel(const char* pass, const Part& part, Phase phase,
+  [[nodiscard]] std::string named(const char* what) const { return name_ + '.' + what; }
+  [[nodiscard]] Lowering::NewKernel new_kernel(const char* pass, const Steps& steps, Phase phase,
                                                int products) const {
-    const auto rows = static_cast<double>(part.count * layer().shape[1]);
+    const auto rows = static_cast<double>(steps.count * sequences_.batch);
     const auto weights = static_cast<double>(count_of(of_inputs_) + count_of(of_state_));
-    return {.name = of_part(pass, part),
+    return {.name = of_piece(named(pass), steps),
             .op = std::string{"lstm_"} + pass,
             .phase = phase,
             .flops = 2 * products * rows * weights};
   }
 
+  std::string name_;
+  const Sequences& sequences_;
+  std::int64_t inputs_, width_;
   Dims of_inputs_, of_state_;
   memory::desc state_desc_, bias_desc_;
   TensorId weights_of_inputs_ = 0, weights_of_state_ = 0, bias_ = 0, zeros_ = 0;
   std::vector<Part> parts_;
+};
+
+/// A stack of them. Between them sequences stay in pieces; what the stack is given and what it gives is whole.
+class LoweredLstm final : public LoweredLayer {
+ public:
+  using LoweredLayer::LoweredLayer;
+
+  void declare(Lowering& step) override {
+    const auto& shape = layer().shape;
+    const auto& a = std::get<Lstm>(layer().attributes);
+    sequences_.batch = shape[1];
+    const auto most = a.steps_at_once > 0 ? a.steps_at_once : shape[0];
+    for (std::int64_t first = 0; first < shape[0]; first += most)
+      sequences_.pieces.push_back({first, std::min(most, shape[0] - first)});
+    auto inputs = step.shape(input())[2];
+    for (std::int64_t i = 0; i < a.layers; ++i) {
+      stack_.push_back(
+          std::make_unique<OneLstm>(layer().name + "_l" + std::to_string(i), sequences_, inputs, a.width));
+      stack_.back()->declare(step);
+      inputs = a.width;
+    }
+  }
+
+  void forward(Lowering& step) override {
+    auto x = in_pieces(step, step.of(input()), "x", Kind::Activation, Phase::Forward);
+    for (const auto& lstm : stack_) {
+      inputs_.push_back(x);
+      x = lstm->forward(step, x);
+    }
+    step.set_output(self(), whole(step, x, "y", Kind::Activation, Phase::Forward));
+  }
+
+  void backward(Lowering& step) override {
+    auto y = in_pieces(step, step.of(self()), "y", Kind::Temporary, Phase::Backward);
+    auto dy = in_pieces(step, step.gradient(self()), "dy", Kind::Gradient, Phase::Backward);
+    for (std::size_t i = stack_.size(); i-- > 0;) {
+      dy = stack_[i]->backward(step, inputs_[i], y, dy);
+      y = inputs_[i];
+    }
+    step.contribute(input(), whole(step, dy, "dx", Kind::Gradient, Phase::Backward));
+  }
+
+ private:
+  [[nodiscard]] Pieces in_pieces(Lowering& step, TensorId whole, const char* name, Kind kind,
+                                 Phase phase) const {
+    if (sequences_.pieces.size() == 1) return {whole};
+    const auto width = step.desc(whole).dims()[2];
+    Pieces pieces;
+    for (const auto& steps : sequences_.pieces) {
+      const auto desc = sequences_.desc(steps, width);
+      pieces.push_back(step.tensor(of_piece(named(name), steps), kind, desc));
+      copy(step, of_piece(named(name), steps), phase, desc,
+           {DNNL_ARG_FROM, whole, Role::Reads, desc, bytes_before(steps, width)},
+           {DNNL_ARG_TO, pieces.back(), Role::Overwrites});
+    }
+    return pieces;
+  }
+
+  [[nodiscard]] TensorId whole(Lowering& step, const Pieces& pieces, const char* name, Kind kind,
+                               Phase phase) const {
+    if (pieces.size() == 1) return pieces.front();
+    const auto width = step.desc(pieces.front()).dims()[2];
+    const auto whole = step.tensor(named(name), kind, dense({layer().shape[0], sequences_.batch, width}));
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const auto& steps = sequences_.pieces[i];
+      const auto desc = sequences_.desc(steps, width);
+      copy(step, of_piece(named(name), steps), phase, desc, {DNNL_ARG_FROM, pieces[i], Role::Reads},
+           {DNNL_ARG_TO, whole, i == 0 ? Role::Overwrites : Role::Updates, desc, bytes_before(steps, width)});
+    }
+    return whole;
+  }
+
+  [[nodiscard]] std::size_t bytes_before(const Steps& steps, std::int64_t width) const {
+    return static_cast<std::size_t>(steps.first * sequences_.batch * width) * sizeof(float);
+  }
+
+  static void copy(Lowering& step, std::string name, Phase phase, const memory::desc& desc,
+                   Lowering::Operand from, Lowering::Operand to) {
+    const dnnl::reorder::primitive_desc primitive{cpu(), desc, cpu(), desc, with_scratchpad()};
+    step.add(
+        {.name = std::move(name), .op = "copy", .phase = phase, .operands = {std::move(from), std::move(to)}},
+        primitive);
+  }
+
+  Sequences sequences_;
+  std::vector<std::unique_ptr<OneLstm>> stack_;
+  std::vector<Pieces> inputs_;  // of each of the stack
 };
 
 }  // namespace
