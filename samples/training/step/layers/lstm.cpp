@@ -265,7 +265,8 @@ class LoweredLstm final : public LoweredLayer {
       dy = stack_[i]->backward(step, inputs_[i], y, dy);
       y = inputs_[i];
     }
-    step.contribute(input(), whole(step, dy, "dx", Kind::Gradient, Phase::Backward));
+    if (step.needs_gradient(input()))
+      step.contribute(input(), whole(step, dy, "dx", Kind::Gradient, Phase::Backward));
   }
 
  private:
