@@ -16,6 +16,9 @@ struct Learning {
   /// Sums, and gradients that could be left in the place of others, are new tensors instead, as where differentiation
   /// changes nothing: CachedArrays' was such (Zygote).
   bool functional = false;
+  /// oneDNN allocates its scratchpads itself, as it does by default, and no tensor is one. How large they are depends on
+  /// the number of threads.
+  bool hidden_scratchpads = false;
 };
 
 /// Forward, backward, and each parameter's update as soon as nothing uses its old value any more.

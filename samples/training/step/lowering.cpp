@@ -38,12 +38,6 @@ dnnl::memory::desc dense(const Dims& dims) {
 
 dnnl::memory::desc any_layout(const Dims& dims) { return {dims, dnnl::memory::data_type::f32, Tag::any}; }
 
-dnnl::primitive_attr with_scratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 Step Lowering::lower() {
   find_consumers();
   const auto& layers = network_.layers();
@@ -81,6 +75,12 @@ void Lowering::find_consumers() {
     needs_gradient_[i] =
         learns || std::ranges::any_of(inputs, [this](Value input) { return needs_gradient(input); });
   }
+}
+
+dnnl::primitive_attr Lowering::attributes() const {
+  dnnl::primitive_attr attributes;
+  if (!learning_.hidden_scratchpads) attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
 }
 
 TensorId Lowering::tensor(std::string name, Kind kind, const dnnl::memory::desc& desc) {
@@ -171,7 +171,7 @@ TensorId Lowering::laid_out(TensorId from, const dnnl::memory::desc& wanted, Pha
 TensorId Lowering::copied(TensorId from, std::string name, Kind kind, const dnnl::memory::desc& wanted,
                           Phase phase) {
   const auto to = tensor(name, kind, wanted);
-  const dnnl::reorder::primitive_desc primitive{cpu(), desc(from), cpu(), wanted, with_scratchpad()};
+  const dnnl::reorder::primitive_desc primitive{cpu(), desc(from), cpu(), wanted, attributes()};
   add({.name = std::move(name),
        .op = "copy",
        .phase = phase,
@@ -217,7 +217,7 @@ void Lowering::sum_contributions(Value value) {
 
 void Lowering::add_tensors(std::string name, Phase phase, TensorId a, TensorId b, TensorId sum) {
   const dnnl::binary::desc op{dnnl::algorithm::binary_add, desc(a), desc(b), desc(sum)};
-  const dnnl::binary::primitive_desc primitive{op, with_scratchpad(), cpu()};
+  const dnnl::binary::primitive_desc primitive{op, attributes(), cpu()};
   add({.name = std::move(name),
        .op = "add",
        .phase = phase,

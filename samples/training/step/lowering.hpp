@@ -25,8 +25,6 @@ enum class Mode : std::uint8_t { Training, Prediction };
 [[nodiscard]] dnnl::memory::desc dense(const Dims& dims);
 /// As oneDNN likes it best.
 [[nodiscard]] dnnl::memory::desc any_layout(const Dims& dims);
-/// Scratchpads are tensors, too.
-[[nodiscard]] dnnl::primitive_attr with_scratchpad();
 
 class Lowering {
  public:
@@ -39,6 +37,9 @@ class Lowering {
 
   [[nodiscard]] bool is_training() const { return mode_ == Mode::Training; }
   [[nodiscard]] const Dims& shape(Value value) const { return network_.shape(value); }
+
+  /// Of all primitives: scratchpads are tensors, unless `Learning` hides them.
+  [[nodiscard]] dnnl::primitive_attr attributes() const;
 
   TensorId parameter(std::string name, const dnnl::memory::desc& desc, const Initial& initial);
   /// One with what the optimizer keeps of it; it decays if `initial` is random.

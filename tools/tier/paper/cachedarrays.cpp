@@ -169,7 +169,8 @@ void add_constants(Report& report) {
       "2LM: direct-mapped, write-allocate, 64 KiB sectors; a quarter of the writes read the tag first "
       "(fitted to what "
       "DRAM read beyond the kernels' demand)",
-      "networks: sums and gradients are new arrays, relu forward works in place; DenseNet with growth 48"};
+      "networks: sums and gradients are new arrays, scratchpads none (oneDNN has them itself), relu forward "
+      "works in place; DenseNet with growth 48"};
   for (const auto& d : setting.machine.devices)
     report.constants.push_back("device " + d.name + ": " + d.source);
   for (const auto& o : setting.machine.ops)

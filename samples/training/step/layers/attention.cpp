@@ -83,7 +83,7 @@ class LoweredAttention final : public LoweredLayer {
   };
   void multiply(Lowering& step, const char* name, Phase phase, const Matrices& a, const Matrices& b,
                 const Product& product) {
-    auto attributes = with_scratchpad();
+    auto attributes = step.attributes();
     if (product.scale != 1) attributes.set_output_scales(0, {product.scale});
     const auto& c = product.matrices;
     const dnnl::matmul::primitive_desc primitive{{a.desc, b.desc, c.desc}, attributes, cpu()};
@@ -112,7 +112,7 @@ class LoweredAttention final : public LoweredLayer {
   /// In place, as is its gradient.
   void add_softmax(Lowering& step) {
     const dnnl::softmax_forward::desc desc{dnnl::prop_kind::forward_training, probabilities_.desc, keys};
-    softmax_ = dnnl::softmax_forward::primitive_desc{desc, with_scratchpad(), cpu()};
+    softmax_ = dnnl::softmax_forward::primitive_desc{desc, step.attributes(), cpu()};
     step.add({.name = named("softmax"),
               .op = "softmax_f",
               .phase = Phase::Forward,
@@ -123,7 +123,7 @@ class LoweredAttention final : public LoweredLayer {
 
   void add_softmax_backward(Lowering& step, const Matrices& ds) {
     const dnnl::softmax_backward::desc desc{ds.desc, probabilities_.desc, keys};
-    const dnnl::softmax_backward::primitive_desc primitive{desc, with_scratchpad(), cpu(), softmax_};
+    const dnnl::softmax_backward::primitive_desc primitive{desc, step.attributes(), cpu(), softmax_};
     step.add({.name = named("ds"),
               .op = "softmax_b",
               .phase = Phase::Backward,

@@ -31,7 +31,7 @@ class LoweredBatchNorm final : public LoweredNorm {
     if (!step.is_training()) return predict(step, x, y);
     const Forward::desc desc{prop_kind::forward_training, step.desc(x), epsilon,
                              normalization_flags::use_scale_shift};
-    forward_ = Forward::primitive_desc{desc, with_scratchpad(), cpu()};
+    forward_ = Forward::primitive_desc{desc, step.attributes(), cpu()};
     mean_ = step.tensor(named("mean"), Kind::Statistics, per_channel_);
     variance_ = step.tensor(named("variance"), Kind::Statistics, per_channel_);
     step.add({.name = named("f"),
@@ -51,7 +51,7 @@ class LoweredBatchNorm final : public LoweredNorm {
     const auto dy = step.gradient(self());
     const Backward::desc desc{prop_kind::backward, step.desc(dy), step.desc(x), epsilon,
                               normalization_flags::use_scale_shift};
-    const Backward::primitive_desc primitive{desc, with_scratchpad(), cpu(), forward_};
+    const Backward::primitive_desc primitive{desc, step.attributes(), cpu(), forward_};
     add_backward(step, "bn_b", primitive);
   }
 
@@ -59,7 +59,7 @@ class LoweredBatchNorm final : public LoweredNorm {
   void predict(Lowering& step, TensorId x, TensorId y) {
     const Forward::desc desc{prop_kind::forward_inference, step.desc(x), epsilon,
                              normalization_flags::use_scale_shift | normalization_flags::use_global_stats};
-    const Forward::primitive_desc primitive{desc, with_scratchpad(), cpu()};
+    const Forward::primitive_desc primitive{desc, step.attributes(), cpu()};
     step.add({.name = named("f"),
               .op = "bn_f",
               .phase = Phase::Forward,

@@ -32,7 +32,7 @@ class LoweredConvolution final : public LoweredLayer {
   void forward(Lowering& step) override {
     const auto x = step.of(input());
     const auto y = step.output(self());
-    forward_ = Forward::primitive_desc{forward_desc(step.desc(x), step.desc(y)), with_scratchpad(), cpu()};
+    forward_ = Forward::primitive_desc{forward_desc(step.desc(x), step.desc(y)), step.attributes(), cpu()};
     const auto w = step.laid_out(weights_, forward_.weights_desc(), Phase::Forward);
     auto kernel = new_kernel("f", Phase::Forward);
     kernel.operands = {{DNNL_ARG_SRC, x, Role::Reads},
@@ -70,7 +70,7 @@ class LoweredConvolution final : public LoweredLayer {
                                   strides(),
                                   padding(),
                                   padding()};
-    const BackwardData::primitive_desc primitive{desc, with_scratchpad(), cpu(), forward_};
+    const BackwardData::primitive_desc primitive{desc, step.attributes(), cpu(), forward_};
     const auto w = step.laid_out(weights_, primitive.weights_desc(), Phase::Backward);
     const auto dx = step.new_gradient(layer(), input());
     auto kernel = new_kernel("d", Phase::Backward);
@@ -83,7 +83,7 @@ class LoweredConvolution final : public LoweredLayer {
 
   void backward_weights(Lowering& step, TensorId x, TensorId dy) {
     const auto primitive = BackwardWeights::primitive_desc{weights_desc(step.desc(x), step.desc(dy)),
-                                                           with_scratchpad(), cpu(), forward_};
+                                                           step.attributes(), cpu(), forward_};
     const auto dw = step.tensor(named("dw"), Kind::Gradient, primitive.diff_weights_desc());
     auto kernel = new_kernel("w", Phase::Backward);
     kernel.operands = {{DNNL_ARG_SRC, x, Role::Reads},

@@ -32,7 +32,7 @@ class LoweredInnerProduct final : public LoweredLayer {
 
   void forward(Lowering& step) override {
     const auto y = step.output(self());
-    forward_ = Forward::primitive_desc{forward_desc(), with_scratchpad(), cpu()};
+    forward_ = Forward::primitive_desc{forward_desc(), step.attributes(), cpu()};
     const auto w = step.laid_out(weights_, forward_.weights_desc(), Phase::Forward);
     auto kernel = new_kernel("f", Phase::Forward);
     kernel.operands = {{DNNL_ARG_SRC, step.of(input()), Role::Reads, x_},
@@ -59,7 +59,7 @@ class LoweredInnerProduct final : public LoweredLayer {
 
   void backward_data(Lowering& step, TensorId dy) {
     const BackwardData::desc desc{x_, any_layout(weight_dims_), y_};
-    const BackwardData::primitive_desc primitive{desc, with_scratchpad(), cpu(), forward_};
+    const BackwardData::primitive_desc primitive{desc, step.attributes(), cpu(), forward_};
     const auto w = step.laid_out(weights_, primitive.weights_desc(), Phase::Backward);
     const auto dx = step.new_gradient(layer(), input());
     auto kernel = new_kernel("d", Phase::Backward);
@@ -71,7 +71,7 @@ class LoweredInnerProduct final : public LoweredLayer {
   }
 
   void backward_weights(Lowering& step, TensorId dy) {
-    const BackwardWeights::primitive_desc primitive{weights_desc(), with_scratchpad(), cpu(), forward_};
+    const BackwardWeights::primitive_desc primitive{weights_desc(), step.attributes(), cpu(), forward_};
     const auto dw = step.tensor(named("dw"), Kind::Gradient, primitive.diff_weights_desc());
     auto kernel = new_kernel("w", Phase::Backward);
     kernel.operands = {{DNNL_ARG_SRC, step.of(input()), Role::Reads, x_},

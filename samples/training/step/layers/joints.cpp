@@ -20,7 +20,7 @@ class LoweredConcat final : public LoweredLayer {
     }
     kernel.operands.push_back({DNNL_ARG_DST, y, Role::Overwrites});
     constexpr int channels = 1;
-    const dnnl::concat::primitive_desc primitive{step.desc(y), channels, parts, cpu(), with_scratchpad()};
+    const dnnl::concat::primitive_desc primitive{step.desc(y), channels, parts, cpu(), step.attributes()};
     step.add(std::move(kernel), primitive);
   }
 
@@ -38,7 +38,7 @@ class LoweredConcat final : public LoweredLayer {
   void take_out(Lowering& step, TensorId dy, const Dims& from, Value input) {
     const auto part = step.desc(dy).submemory_desc(step.shape(input), from);
     const auto dx = step.new_gradient(layer(), input);
-    const dnnl::reorder::primitive_desc primitive{cpu(), part, cpu(), step.desc(dx), with_scratchpad()};
+    const dnnl::reorder::primitive_desc primitive{cpu(), part, cpu(), step.desc(dx), step.attributes()};
     step.add({.name = named("b"),
               .op = "copy",
               .phase = Phase::Backward,

@@ -23,7 +23,7 @@ class LoweredLayerNorm final : public LoweredNorm {
     const auto y = step.output(self());
     const auto kind = step.is_training() ? prop_kind::forward_training : prop_kind::forward_inference;
     const Forward::desc desc{kind, step.desc(x), epsilon, flags};
-    forward_ = Forward::primitive_desc{desc, with_scratchpad(), cpu()};
+    forward_ = Forward::primitive_desc{desc, step.attributes(), cpu()};
     Lowering::NewKernel kernel{.name = named("f"),
                                .op = "ln_f",
                                .phase = Phase::Forward,
@@ -43,7 +43,7 @@ class LoweredLayerNorm final : public LoweredNorm {
     const auto x = step.of(input());
     const auto dy = step.gradient(self());
     const Backward::desc desc{prop_kind::backward, step.desc(dy), step.desc(x), epsilon, flags};
-    const Backward::primitive_desc primitive{desc, with_scratchpad(), cpu(), forward_};
+    const Backward::primitive_desc primitive{desc, step.attributes(), cpu(), forward_};
     add_backward(step, "ln_b", primitive);
   }
 

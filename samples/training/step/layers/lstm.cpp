@@ -74,7 +74,7 @@ class OneLstm {
     State before{zeros_, zeros_};
     for (std::size_t i = 0; i < x.size(); ++i) {
       Part part{.steps = sequences_.pieces[i], .before = before};
-      part.forward = forward_primitive(part.steps);
+      part.forward = forward_primitive(step, part.steps);
       const auto& primitive = part.forward;
       const auto wx = step.laid_out(weights_of_inputs_, primitive.weights_layer_desc(), Phase::Forward);
       const auto wh = step.laid_out(weights_of_state_, primitive.weights_iter_desc(), Phase::Forward);
@@ -110,7 +110,7 @@ class OneLstm {
     for (std::size_t i = x.size(); i-- > 0;) {
       const auto& part = parts_[i];
       const bool last = i + 1 == x.size();
-      const auto primitive = backward_primitive(part, last ? any_layout(of_inputs_) : step.desc(dwx),
+      const auto primitive = backward_primitive(step, part, last ? any_layout(of_inputs_) : step.desc(dwx),
                                                 last ? any_layout(of_state_) : step.desc(dwh));
       if (last) {  // oneDNN adds to what it finds there
         dwx = zero_gradient(step, "dwx", primitive.diff_weights_layer_desc());
@@ -164,7 +164,7 @@ class OneLstm {
     Forward::primitive_desc forward{};
   };
 
-  [[nodiscard]] Forward::primitive_desc forward_primitive(const Steps& steps) const {
+  [[nodiscard]] Forward::primitive_desc forward_primitive(const Lowering& step, const Steps& steps) const {
     if (!parts_.empty() && parts_.back().steps.count == steps.count) return parts_.back().forward;
     const Forward::desc desc{prop_kind::forward_training,
                              direction,
@@ -177,9 +177,10 @@ class OneLstm {
                              sequences_.desc(steps, width_),
                              state_desc_,
                              state_desc_};
-    return {desc, with_scratchpad(), cpu()};
+    return {desc, step.attributes(), cpu()};
   }
-  [[nodiscard]] Backward::primitive_desc backward_primitive(const Part& part, const memory::desc& dwx,
+  [[nodiscard]] Backward::primitive_desc backward_primitive(const Lowering& step, const Part& part,
+                                                            const memory::desc& dwx,
                                                             const memory::desc& dwh) const {
     const auto x = sequences_.desc(part.steps, inputs_);
     const auto y = sequences_.desc(part.steps, width_);
@@ -189,7 +190,7 @@ class OneLstm {
     const auto& h = state_desc_;
     const Backward::desc desc{
         prop_kind::backward, direction, x, h, h, wx, wh, b, y, h, h, x, h, h, dwx, dwh, b, y, h, h};
-    return {desc, with_scratchpad(), cpu(), part.forward};
+    return {desc, step.attributes(), cpu(), part.forward};
   }
 
   [[nodiscard]] TensorId zero_gradient(Lowering& step, const char* name, const memory::desc& desc) const {
@@ -305,7 +306,7 @@ class LoweredLstm final : public LoweredLayer {
 
   static void copy(Lowering& step, std::string name, Phase phase, const memory::desc& desc,
                    Lowering::Operand from, Lowering::Operand to) {
-    const dnnl::reorder::primitive_desc primitive{cpu(), desc, cpu(), desc, with_scratchpad()};
+    const dnnl::reorder::primitive_desc primitive{cpu(), desc, cpu(), desc, step.attributes()};
     step.add(
         {.name = std::move(name), .op = "copy", .phase = phase, .operands = {std::move(from), std::move(to)}},
         primitive);

@@ -22,7 +22,7 @@ class LoweredPooling final : public LoweredLayer {
         step.is_training() ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
     const Forward::desc desc{kind,      how(),    step.desc(x), step.desc(y),
                              strides(), kernel(), padding(),    padding()};
-    forward_ = Forward::primitive_desc{desc, with_scratchpad(), cpu()};
+    forward_ = Forward::primitive_desc{desc, step.attributes(), cpu()};
     Lowering::NewKernel pool{
         .name = named("f"),
         .op = "pool_f",
@@ -39,7 +39,7 @@ class LoweredPooling final : public LoweredLayer {
     const auto dy = step.gradient(self());
     const auto dx = step.new_gradient(layer(), input());
     const Backward::desc desc{how(), step.desc(dx), step.desc(dy), strides(), kernel(), padding(), padding()};
-    const Backward::primitive_desc primitive{desc, with_scratchpad(), cpu(), forward_};
+    const Backward::primitive_desc primitive{desc, step.attributes(), cpu(), forward_};
     Lowering::NewKernel pool{
         .name = named("b"),
         .op = "pool_b",

@@ -19,7 +19,7 @@ class LoweredPositionEmbedding final : public LoweredLayer {
     const auto rows =
         dense({layer().shape[0], 1, layer().shape[2]});  // the table's first, for each of a batch
     const dnnl::binary::desc desc{dnnl::algorithm::binary_add, step.desc(x), rows, step.desc(y)};
-    const dnnl::binary::primitive_desc primitive{desc, with_scratchpad(), cpu()};
+    const dnnl::binary::primitive_desc primitive{desc, step.attributes(), cpu()};
     step.add({.name = named("f"),
               .op = "position_f",
               .phase = Phase::Forward,

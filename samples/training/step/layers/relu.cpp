@@ -15,7 +15,7 @@ class LoweredRelu final : public LoweredLayer {
     const auto x = step.of(input());
     const auto y = step.output_in_place(self());
     const dnnl::eltwise_forward::desc desc{dnnl::prop_kind::forward_training, relu, step.desc(x), 0, 0};
-    forward_ = dnnl::eltwise_forward::primitive_desc{desc, with_scratchpad(), cpu()};
+    forward_ = dnnl::eltwise_forward::primitive_desc{desc, step.attributes(), cpu()};
     step.add({.name = named("f"),
               .op = "relu_f",
               .phase = Phase::Forward,
@@ -29,7 +29,7 @@ class LoweredRelu final : public LoweredLayer {
     const auto dy = step.gradient(self());
     const auto dx = step.is_own(dy) ? dy : step.new_gradient(layer(), input());
     const dnnl::eltwise_backward::desc desc{relu, step.desc(dy), step.desc(y), 0, 0};
-    const dnnl::eltwise_backward::primitive_desc primitive{desc, with_scratchpad(), cpu(), forward_};
+    const dnnl::eltwise_backward::primitive_desc primitive{desc, step.attributes(), cpu(), forward_};
     step.add({.name = named("b"),
               .op = "relu_b",
               .phase = Phase::Backward,
