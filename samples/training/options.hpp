@@ -32,7 +32,7 @@ struct Options {
   std::string policy = "hint_aware";
   bool asynchronous = true;
   unsigned movers = 1;                  ///< background threads, where asynchronous
-  std::string prefetch_budget = "85%";  ///< of the fast memory
+  std::string prefetch_budget = "70%";  ///< of the fast memory
   bool compare = false;
   bool sweep = false;
   std::string plot = "tier-train-sweep";  ///< files of its plot, without their suffix
