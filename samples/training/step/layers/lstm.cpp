@@ -27,22 +27,22 @@ memory::desc desc_of(const Dims& dims, Tag tag) { return {dims, memory::data_typ
 using Pieces = std::vector<TensorId>;
 
 /// The steps of one kernel.
-struct Steps {
+struct StepRange {
   std::int64_t first = 0, count = 0;
 };
 
 /// What the layers of a stack have in common.
 struct Sequences {
   std::int64_t batch = 0;
-  std::vector<Steps> pieces{};
+  std::vector<StepRange> pieces{};
 
   /// Dense: in a whole sequence, its beginning is where the piece begins.
-  [[nodiscard]] memory::desc desc(const Steps& steps, std::int64_t width) const {
+  [[nodiscard]] memory::desc desc(const StepRange& steps, std::int64_t width) const {
     return dense({steps.count, batch, width});
   }
 };
 
-std::string of_piece(const std::string& name, const Steps& steps) {
+std::string of_piece(const std::string& name, const StepRange& steps) {
   return name + '.' + std::to_string(steps.first);
 }
 
@@ -158,13 +158,14 @@ class OneLstm {
   };
   /// What a kernel of the forward pass leaves for that of the backward one.
   struct Part {
-    Steps steps{};
+    StepRange steps{};
     State before{}, after{};
     TensorId workspace = 0;
     Forward::primitive_desc forward{};
   };
 
-  [[nodiscard]] Forward::primitive_desc forward_primitive(const Lowering& step, const Steps& steps) const {
+  [[nodiscard]] Forward::primitive_desc forward_primitive(const Lowering& step,
+                                                          const StepRange& steps) const {
     if (!parts_.empty() && parts_.back().steps.count == steps.count) return parts_.back().forward;
     const Forward::desc desc{prop_kind::forward_training,
                              direction,
@@ -210,7 +211,7 @@ class OneLstm {
   }
 
   [[nodiscard]] std::string named(const char* what) const { return name_ + '.' + what; }
-  [[nodiscard]] Lowering::NewKernel new_kernel(const char* pass, const Steps& steps, Phase phase,
+  [[nodiscard]] Lowering::NewKernel new_kernel(const char* pass, const StepRange& steps, Phase phase,
                                                int products) const {
     const auto rows = static_cast<double>(steps.count * sequences_.batch);
     const auto weights = static_cast<double>(count_of(of_inputs_) + count_of(of_state_));
@@ -300,7 +301,7 @@ class LoweredLstm final : public LoweredLayer {
     return whole;
   }
 
-  [[nodiscard]] std::size_t bytes_before(const Steps& steps, std::int64_t width) const {
+  [[nodiscard]] std::size_t bytes_before(const StepRange& steps, std::int64_t width) const {
     return static_cast<std::size_t>(steps.first * sequences_.batch * width) * sizeof(float);
   }
 
