@@ -42,9 +42,9 @@ class ThreadPolicy {
   [[nodiscard]] std::error_code error() const noexcept { return error_; }
 
  private:
-  bool changed_ = false;
-  int mode_ = 0;
-  PagePolicy::Mask mask_;  // what is restored; written before it is read
+  [[maybe_unused]] bool changed_ = false;  // this and the next two: without libnuma nothing uses them
+  [[maybe_unused]] int mode_ = 0;
+  [[maybe_unused]] PagePolicy::Mask mask_;  // what is restored; written before it is read
   std::error_code error_;
 };
 
