@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/disk_rates.hpp"
@@ -19,15 +20,21 @@ namespace {
 
 using namespace tier::literals;
 
+/// What moves is compared, so that all run the same kernels.
+Workload without_recomputation(Workload workload) {
+  workload.insert(workload.end(), {"--recompute", "off"});
+  return workload;
+}
+
 Row against_page_migration(const Workload& workload) {
-  const auto experiment = experiment_of(workload);
+  const auto experiment = experiment_of(without_recomputation(workload));
   const auto fifth = a_fifth(experiment, Slow::Memory);
   auto pages = fifth.options;
   pages.policy = "page_migration";
   pages.hints = false;
   TieredLearner ours{experiment, fifth.options};
   training::PageMigrationMemory memory{training::runtime_options(pages)};
-  Learner theirs{experiment, memory, 0};
+  Learner theirs{experiment, memory, {}};
   return timed_row({.id = "train.compare",
                     .what = name_of(workload) + ", " + fifth.words,
                     .unit = "s/iteration",
@@ -41,6 +48,7 @@ Row against_page_migration(const Workload& workload) {
 /// but the first counts.
 void add_against_paging(std::vector<Row>& rows, Workload workload) {
   const auto what = name_of(workload);
+  workload = without_recomputation(std::move(workload));
   workload.insert(workload.end(), {"--fast", "20%", "--slow", "file:" + folder(), "--iterations", "4"});
   const auto experiment = experiment_of(workload);
   const std::atomic<bool> stop{false};

@@ -51,10 +51,11 @@ inline training::Experiment experiment_of(const Workload& workload) {
 /// Learns one batch after the other.
 class Learner {
  public:
-  Learner(const training::Experiment& experiment, training::Memory& memory, std::size_t prefetch_budget)
+  Learner(const training::Experiment& experiment, training::Memory& memory,
+          const training::Executor::Options& options)
       : experiment_{experiment},
         parameters_{experiment.steps.prediction, memory, 1},
-        executor_{experiment.steps.training.front(), parameters_, memory, {prefetch_budget, {}}} {}
+        executor_{experiment.steps.training.front(), parameters_, memory, options} {}
 
   void step() {
     const auto number = next_++;
@@ -85,8 +86,11 @@ class TieredLearner {
  public:
   TieredLearner(const training::Experiment& experiment, const training::TieredOptions& options)
       : memory_{options},
-        learner_{experiment, memory_,
-                 sample::parse_fast(experiment.options.prefetch_budget, options.fast).count},
+        learner_{experiment,
+                 memory_,
+                 {sample::parse_fast(experiment.options.prefetch_budget, options.fast).count,
+                  experiment.options.recompute,
+                  {}}},
         before_{so_far()} {}
 
   void step() {
@@ -133,7 +137,7 @@ struct Learned {
 inline Learned learn(const training::Experiment& experiment, const training::TieredOptions& options) {
   TieredLearner ours{experiment, options};
   training::PlainMemory plain;
-  Learner theirs{experiment, plain, 0};
+  Learner theirs{experiment, plain, {}};
   const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats);
   return {pair, ours.taken()};
 }
@@ -149,7 +153,7 @@ inline Learned learn_beside(int left, const Workload& workload, const training::
   leave(0);
   const auto theirs_experiment = experiment_of(workload);
   training::PlainMemory plain;
-  Learner theirs{theirs_experiment, plain, 0};
+  Learner theirs{theirs_experiment, plain, {}};
   const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats,
                               [&](Side side) { leave(side == Side::Ours ? left : 0); });
   leave(0);

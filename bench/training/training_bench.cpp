@@ -127,7 +127,7 @@ std::vector<Row> recorded() {
   training::TieredMemory recorded_memory{options};
   recording.stop();
   training::TieredMemory memory{options};
-  Learner ours{experiment, recorded_memory, 0}, theirs{experiment, memory, 0};
+  Learner ours{experiment, recorded_memory, {}}, theirs{experiment, memory, {}};
   const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats);
   return {timed_row({.id = "record.training",
                      .what = name_of(workload) + ", all fast, recorded",

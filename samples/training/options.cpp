@@ -73,6 +73,10 @@ void add_memory_options(CLI::App& app, Options& o) {
          "Fast memory that may be full of what is in use and of what is prefetched, two thirds of that in "
          "the forward pass: a size, or a share of --fast")
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--recompute", [&o](const std::string& value) { o.recompute = value == "on"; },
+         "off: runs async and sync, too, keep outputs of batch norms that they could make again [on]")
+      ->check(CLI::IsMember({"on", "off"}));
   app.add_flag("--short", o.brief, "No test, and one iteration without --iterations");
   app.add_flag("--compare", o.compare, "All runs, in one table");
   app.add_flag("--sweep", o.sweep,

@@ -33,6 +33,7 @@ struct Options {
   bool asynchronous = true;
   unsigned movers = 1;                  ///< background threads, where asynchronous
   std::string prefetch_budget = "70%";  ///< of the fast memory
+  bool recompute = true;                ///< in runs async and sync
   bool compare = false;
   bool sweep = false;
   std::string plot = "tier-train-sweep";  ///< files of its plot, without their suffix

@@ -228,6 +228,7 @@ RunResult make_run(const PlannedRun& planned, const Experiment& experiment,
   auto options = experiment.train;
   options.prefetch_budget =
       sample::parse_fast(experiment.options.prefetch_budget, fast_of(experiment, planned.fast)).count;
+  options.recompute = experiment.options.recompute && (planned.name == "async" || planned.name == "sync");
   auto result = train(planned.name, experiment.steps, *experiment.data, *memory, options, stop,
                       [&](const TrainState& state) {
                         if (progress.due()) progress.draw(progress_line(planned.name, state));

@@ -11,6 +11,7 @@
 #include "run/stopwatch.hpp"
 #include "step/functions.hpp"
 #include "step/lowering.hpp"
+#include "step/recomputation.hpp"
 
 namespace training {
 namespace {
@@ -66,16 +67,16 @@ void Parameters::add_to(sample::Checksum& checksum) const {
 }
 
 Executor::Executor(const Step& step, const Parameters& parameters, Memory& memory, const Options& options)
-    : step_{step},
+    : step_{options.recompute ? with_recomputation(step, options.prefetch_budget) : step},
       memory_{memory},
       stream_{cpu()},
-      hints_{hints_of(step, options.prefetch_budget)},
+      hints_{hints_of(step_, options.prefetch_budget)},
       inspection_{options.inspection} {
-  for (TensorId t = 0; t < step.tensors.size(); ++t) {
-    const auto& tensor = step.tensors[t];
+  for (TensorId t = 0; t < step_.tensors.size(); ++t) {
+    const auto& tensor = step_.tensors[t];
     slots_.push_back(t < parameters.count() ? parameters.slot(t) : memory.add(tensor.name, tensor.bytes));
   }
-  for (const auto& kernel : step.kernels) {
+  for (const auto& kernel : step_.kernels) {
     kernels_.push_back(make_ready(kernel));
     costs_.push_back({kernel.name});
   }

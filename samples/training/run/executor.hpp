@@ -53,9 +53,10 @@ class Executor {
  public:
   struct Options {
     std::size_t prefetch_budget = 0;  ///< bytes of fast memory: `hints_of`
+    bool recompute = false;           ///< `with_recomputation`
     Inspection inspection{};
   };
-  /// \pre  the others outlive it
+  /// \pre  parameters and memory outlive it
   Executor(const Step& step, const Parameters& parameters, Memory& memory, const Options& options);
 
   /// \throws  as `Memory::run`, or `NotANumber` naming kernel and tensor; the step is then in parts, and its parameters as
@@ -84,7 +85,7 @@ class Executor {
   void compute(const Kernel& kernel, const Ready& ready, std::span<std::byte* const> data,
                Iteration& iteration);
 
-  const Step& step_;
+  Step step_;
   Memory& memory_;
   dnnl::stream stream_;
   std::vector<Slot> slots_;  // of each tensor

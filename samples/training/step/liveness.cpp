@@ -66,9 +66,13 @@ std::size_t budget_at(const Kernel& kernel, std::size_t budget) {
   return kernel.phase == Phase::Forward ? budget / 3 * 2 : budget;
 }
 
+/// Kernels between a prefetch and what needs it, and that one: less is too late for the optimiser's state, which is updated
+/// right after a kernel that fills the budget.
+constexpr std::size_t least_lead = 2;
+
 /// Those needed soonest get their part of the budget first, each from as early on as it has it without a break; from the
 /// start of its gap: then it stays. So those stay that are needed again soonest (Belady's rule), and the others come as
-/// early as can be without one of those leaving.
+/// early as can be without one of those leaving: at least a kernel ahead, into what is free beyond the budget.
 void add_planned(const Step& step, const Uses& uses, std::vector<Gap> gaps, std::size_t budget,
                  std::vector<Hints>& hints) {
   const auto n = step.kernels.size();
@@ -83,6 +87,7 @@ void add_planned(const Step& step, const Uses& uses, std::vector<Gap> gaps, std:
     while (begin > from + 1 && has_room((begin - 1) % n)) load[--begin % n] += bytes;
     if (begin == from + 1) continue;
     hints[from % n].archive.push_back(tensor);
+    begin = std::min(begin, std::max(to - least_lead, from + 2));
     if (begin < to) hints[begin % n].prefetch.push_back(tensor);
   }
 }

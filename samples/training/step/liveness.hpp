@@ -19,7 +19,7 @@ struct Hints {
 /// For each kernel. A tensor that is no parameter is retired after its last use. One that the backward pass will use, or a
 /// parameter that the next step will, is archived after its use before that, and prefetched: in the order of those later
 /// uses, as early as they fit into the budget beside all that is in use until then; what fits there all the time is not
-/// archived. Parameters of less than 64 KiB are left alone.
+/// archived, and what never fits comes a kernel ahead nonetheless. Parameters of less than 64 KiB are left alone.
 /// \param prefetch_budget  bytes of fast memory that may be full of what is in use and of what is prefetched; two thirds of
 ///                         them in the forward pass, in which what is archived is on its way out
 [[nodiscard]] std::vector<Hints> hints_of(const Step& step, std::size_t prefetch_budget);

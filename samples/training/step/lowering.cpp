@@ -110,13 +110,14 @@ TensorId Lowering::learned(std::string name, const dnnl::memory::desc& desc, con
   return id;
 }
 
-void Lowering::add(NewKernel from) {
+Kernel Lowering::made(NewKernel from) const {
   Kernel kernel{.name = std::move(from.name),
                 .op = std::move(from.op),
                 .phase = from.phase,
                 .flops = from.flops,
                 .primitive = std::move(from.primitive),
-                .function = std::move(from.function)};
+                .function = std::move(from.function),
+                .again = {}};
   for (const auto& [index, tensor, role, part, offset] : from.operands) {
     const bool whole = part.is_zero();
     const auto bytes = whole ? step_.tensors[tensor].bytes : bytes_of(part);
@@ -130,7 +131,15 @@ void Lowering::add(NewKernel from) {
     kernel.arguments.push_back({index, static_cast<std::size_t>(use - kernel.uses.begin()),
                                 whole ? step_.tensors[tensor].desc : part, offset});
   }
-  step_.kernels.push_back(std::move(kernel));
+  return kernel;
+}
+
+void Lowering::add(NewKernel kernel) { step_.kernels.push_back(made(std::move(kernel))); }
+
+void Lowering::add_again(Value layer) {
+  const auto found = with_relu_.find(layer.layer);
+  if (found != with_relu_.end())
+    step_.kernels.back().again = std::make_shared<const Kernel>(made(found->second));
 }
 
 TensorId Lowering::output(Value of_layer) {

@@ -75,6 +75,11 @@ class Lowering {
                                  Role::Overwrites});
     add(std::move(kernel));
   }
+  /// What makes a layer's output once more, as a relu in its place would leave it, in the backward pass, from what that needs
+  /// anyway.   \pre  it wants no scratchpad
+  void can_repeat_with_relu(Value layer, NewKernel kernel) { with_relu_[layer.layer] = std::move(kernel); }
+  /// The kernel that was added last was a relu in the place of what the layer gives: `Kernel::again`.
+  void add_again(Value layer);
 
   /// The tensor that holds a value.
   [[nodiscard]] TensorId of(Value value) const { return values_[value.layer]; }
@@ -118,6 +123,7 @@ class Lowering {
     std::vector<TensorId> tensors{};
   };
 
+  [[nodiscard]] Kernel made(NewKernel kernel) const;
   void find_consumers();
   [[nodiscard]] bool may_overwrite_input(Value layer) const;
   void sum_contributions(Value value);
@@ -133,6 +139,7 @@ class Lowering {
   std::vector<std::vector<TensorId>> contributions_;
   std::map<TensorId, std::size_t> pending_;  // contributions to values not reached yet, by tensor
   std::map<TensorId, std::vector<TensorId>> layouts_;
+  std::map<std::size_t, NewKernel> with_relu_;  // by layer
   std::map<TensorId, std::vector<StateSlice>> states_;
   std::set<TensorId> decaying_;
   std::optional<TensorId> labels_;

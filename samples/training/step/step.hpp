@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <span>
 #include <string>
@@ -82,6 +83,9 @@ struct Kernel {
   std::vector<Argument> arguments{};
   dnnl::primitive_desc_base primitive;  ///< empty if there is a function
   Function function;
+  /// Makes the tensor that this one writes once more, in the backward pass: all of it, the same bits, in one pass over
+  /// others. Null if there is none.
+  std::shared_ptr<const Kernel> again;
 };
 
 struct Step {

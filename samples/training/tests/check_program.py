@@ -245,13 +245,24 @@ def check_sweep():
 
 
 def check_prefetch_budget():
-    """It changes what moves, never what is learned; a byte of it leaves room for no prefetch.
-
-    Synchronous, so that what moves does not depend on whether a core is free."""
-    small = ["resnet32", "--batch", "16", "--iterations", "2", "--run", "sync", "--fast", "50%", "--json", "-"]
-    found = [json.loads(run(*small, *more).stdout)["runs"][0] for more in ([], ["--prefetch-budget", "1"])]
+    """It changes what moves, never what is learned; with a byte of it nothing stays, or comes more than a kernel ahead."""
+    found = [run_synchronously("--recompute", "off", *more) for more in ([], ["--prefetch-budget", "1"])]
     assert found[0]["checksum"] == found[1]["checksum"], found
     assert found[0]["fast_share"] > found[1]["fast_share"], found
+
+
+def check_recompute():
+    """What is made again need not move."""
+    off, on = (run_synchronously("--prefetch-budget", "1", "--recompute", value) for value in ("off", "on"))
+    assert off["checksum"] == on["checksum"], (off, on)
+    moved = [sum(each["bytes_moved"].values()) for each in (off, on)]
+    assert moved[1] < 0.8 * moved[0], moved
+
+
+def run_synchronously(*more):
+    """So that what moves does not depend on whether a core is free."""
+    small = ["resnet32", "--batch", "16", "--iterations", "2", "--run", "sync", "--fast", "50%", "--json", "-"]
+    return json.loads(run(*small, *more).stdout)["runs"][0]
 
 
 def check_short():
@@ -304,6 +315,7 @@ check_ended(signal.SIGKILL, -signal.SIGKILL)
 check_json_alone()
 check_sweep()
 check_prefetch_budget()
+check_recompute()
 check_short()
 check_full_output()
 check_record_only()

@@ -28,7 +28,7 @@ class LoweredBatchNorm final : public LoweredNorm {
   void forward(Lowering& step) override {
     const auto x = step.of(input());
     const auto y = step.output(self());
-    if (!step.is_training()) return predict(step, x, y);
+    if (!step.is_training()) return step.add(by_statistics(step, "f", {running_mean_, running_variance_}));
     const Forward::desc desc{prop_kind::forward_training, step.desc(x), epsilon,
                              normalization_flags::use_scale_shift};
     forward_ = Forward::primitive_desc{desc, step.attributes(), cpu()};
@@ -43,6 +43,8 @@ class LoweredBatchNorm final : public LoweredNorm {
                            {DNNL_ARG_VARIANCE, variance_, Role::Overwrites},
                            {DNNL_ARG_DST, y, Role::Overwrites}}},
              forward_);
+    step.can_repeat_with_relu(
+        self(), by_statistics(step, "again", {mean_, variance_}, normalization_flags::fuse_norm_relu));
     follow_statistics(step);
   }
 
@@ -56,19 +58,25 @@ class LoweredBatchNorm final : public LoweredNorm {
   }
 
  private:
-  void predict(Lowering& step, TensorId x, TensorId y) {
-    const Forward::desc desc{prop_kind::forward_inference, step.desc(x), epsilon,
-                             normalization_flags::use_scale_shift | normalization_flags::use_global_stats};
-    const Forward::primitive_desc primitive{desc, step.attributes(), cpu()};
-    step.add({.name = named("f"),
-              .op = "bn_f",
-              .phase = Phase::Forward,
-              .operands = {{DNNL_ARG_SRC, x, Role::Reads},
-                           {DNNL_ARG_SCALE_SHIFT, scale_shift_, Role::Reads},
-                           {DNNL_ARG_MEAN, running_mean_, Role::Reads},
-                           {DNNL_ARG_VARIANCE, running_variance_, Role::Reads},
-                           {DNNL_ARG_DST, y, Role::Overwrites}}},
-             primitive);
+  struct Statistics {
+    TensorId mean, variance;
+  };
+  /// By those that are given. It takes no scratchpad.
+  [[nodiscard]] Lowering::NewKernel by_statistics(const Lowering& step, std::string_view what,
+                                                  const Statistics& statistics,
+                                                  normalization_flags more = {}) const {
+    const auto x = step.of(input());
+    const auto flags = normalization_flags::use_scale_shift | normalization_flags::use_global_stats | more;
+    const Forward::desc desc{prop_kind::forward_inference, step.desc(x), epsilon, flags};
+    return {.name = named(what),
+            .op = "bn_f",
+            .phase = step.is_training() ? Phase::Backward : Phase::Forward,
+            .operands = {{DNNL_ARG_SRC, x, Role::Reads},
+                         {DNNL_ARG_SCALE_SHIFT, scale_shift_, Role::Reads},
+                         {DNNL_ARG_MEAN, statistics.mean, Role::Reads},
+                         {DNNL_ARG_VARIANCE, statistics.variance, Role::Reads},
+                         {DNNL_ARG_DST, step.of(self()), Role::Overwrites}},
+            .primitive = Forward::primitive_desc{desc, cpu()}};
   }
 
   void follow_statistics(Lowering& step) {

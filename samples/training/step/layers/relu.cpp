@@ -22,6 +22,7 @@ class LoweredRelu final : public LoweredLayer {
               .operands = {{DNNL_ARG_SRC, x, x == y ? Role::Updates : Role::Reads},
                            {DNNL_ARG_DST, y, x == y ? Role::Updates : Role::Overwrites}}},
              forward_);
+    if (x == y) step.add_again(input());
   }
 
   void backward(Lowering& step) override {
