@@ -167,14 +167,14 @@ TEST_CASE(
 
 TEST_CASE("hidden scratchpads are no tensors, and nothing else differs") {
   const auto net = find_network("resnet50").make({.batch = 2, .classes = 10});
-  const auto names = [](const Step& step) {
+  const auto names_of = [](const Step& step) {
     std::vector<std::string> names;
     for (const auto& tensor : step.tensors) names.push_back(tensor.name);
     return names;
   };
-  auto shown = names(lower_training(net, {}));
+  auto shown = names_of(lower_training(net, {}));
   CHECK(std::erase_if(shown, [](const std::string& name) { return name.ends_with(".scratch"); }) > 0);
-  CHECK(names(lower_training(net, {.hidden_scratchpads = true})) == shown);
+  CHECK(names_of(lower_training(net, {.hidden_scratchpads = true})) == shown);
 }
 
 TEST_CASE("a gradient that two layers wait for is overwritten by neither") {
