@@ -126,7 +126,7 @@ Step rewritten(const Step& step, const std::vector<Recipe>& recipes) {
   return result;
 }
 
-/// Between two kernels, what the backward pass has made for itself is out of fast memory.
+/// Kernels between which what the backward pass has made for itself is out of fast memory.
 struct Absence {
   TensorId tensor;
   std::size_t from, to;
@@ -147,14 +147,13 @@ std::vector<Absence> absences_of(const Step& step, std::size_t prefetch_budget) 
   return absences;
 }
 
-/// Those during which nothing is made that would not have been absent anyway: a gradient that makes room for a tensor passes
-/// as often as the tensor would have.
-std::vector<Recipe> worth_it(const std::vector<Recipe>& recipes, const std::vector<Absence>& before,
-                             const std::vector<Absence>& after) {
+/// Without those that drive a gradient out, which then passes as often as the tensor would have. Gradients that were absent
+/// before are not their doing.
+std::vector<Recipe> without_harm(const std::vector<Recipe>& recipes, const std::vector<Absence>& before,
+                                 const std::vector<Absence>& after) {
   std::vector<Recipe> kept;
   for (std::size_t i = 0; i < recipes.size(); ++i) {
-    const auto place =
-        recipes[i].before + i;  // behind as many kernels more as there are recipes before this one
+    const auto place = recipes[i].before + i;  // each recipe before it has added a kernel
     const auto is_cause = [&](const Absence& absence) {
       return absence.from < place && place < absence.to &&
              std::ranges::find(before, absence.tensor, &Absence::tensor) == before.end();
@@ -171,7 +170,7 @@ Step with_recomputation(const Step& step, std::size_t prefetch_budget) {
   auto recipes = Recomputation{step}.recipes_of(leaving(step, prefetch_budget));
   for (;;) {
     auto result = rewritten(step, recipes);
-    auto kept = worth_it(recipes, before, absences_of(result, prefetch_budget));
+    auto kept = without_harm(recipes, before, absences_of(result, prefetch_budget));
     if (kept.size() == recipes.size()) return result;
     recipes = std::move(kept);
   }
