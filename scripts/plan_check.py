@@ -3,7 +3,7 @@
 """Whether `tier plan` foretells from an all-fast recording what programs take in less fast memory: plan_check.py [--help]
 
 Records tier-dlrm and tier-train with all they have in fast memory, measures this machine by `tier probe`, and has `tier
-plan` replay each recording with less; then runs the programs themselves with as much, and prints both slow-downs beside each other. Every run
+plan` replay each recording with less; then runs the programs themselves with as much, and prints medians of both slow-downs beside each other. Every run
 is recorded, so that what recording costs is in both sides of a ratio. Nothing else should run meanwhile.
 """
 import argparse
@@ -108,16 +108,16 @@ def predicted(programs, recording, settings, machine, more):
 
 def check(programs, program, shares, turns, machine):
     """Rows of share, predicted and measured slow-down."""
-    times, recordings = {share: [] for share in (None, *shares)}, {}
-    for _ in range(turns):  # in turns, so that what changes on the machine changes all
-        for share, taken in times.items():
-            seconds, recordings[share] = programs.measure(program, share)
-            taken.append(seconds)
-    all_fast = recordings[None]
+    foretold, measured = {share: [] for share in shares}, {share: [] for share in shares}
+    for _ in range(turns):
+        for share in shares:  # each beside its baseline: machines are fast and slow in spells
+            baseline, all_fast = programs.measure(program, None)
+            seconds, recording = programs.measure(program, share)
+            measured[share].append(seconds / baseline)
+            settings, more = programs.text(recording), of_tables(programs.text(all_fast), share)
+            foretold[share].append(predicted(programs, all_fast, settings, machine, more))
     for share in shares:
-        settings, more = programs.text(recordings[share]), of_tables(programs.text(all_fast), share)
-        foretold = predicted(programs, all_fast, settings, machine, more)
-        yield share, foretold, median(times[share]) / median(times[None])
+        yield share, median(foretold[share]), median(measured[share])
 
 
 def main():
@@ -125,7 +125,7 @@ def main():
     parser.add_argument("--build", type=Path, default=Path("build/release"), help="the build folder [%(default)s]")
     parser.add_argument("--slow", default="emulated:cxl", help="the slow tier, without its size [%(default)s]")
     parser.add_argument("--shares", type=int, nargs="+", default=[50, 20, 10], help="of fast memory, in percent [50 20 10]")
-    parser.add_argument("--turns", type=int, default=5, help="runs of each size, of which the median counts [%(default)s]")
+    parser.add_argument("--turns", type=int, default=5, help="runs of each size beside all fast, of which the median counts [%(default)s]")
     parser.add_argument("--small", action="store_true", help="in seconds: to see that it works; the numbers mean nothing")
     parser.add_argument("--json", type=Path, help="the rows as JSON, too")
     arguments = parser.parse_args()
