@@ -3,8 +3,8 @@
 """Whether `tier plan` foretells from an all-fast recording what programs take in less fast memory: plan_check.py [--help]
 
 Records tier-dlrm and tier-train with all they have in fast memory, measures this machine by `tier probe`, and has `tier
-plan` replay each recording with less; then runs the programs themselves with as much, and prints medians of both slow-downs beside each other. Every run
-is recorded, so that what recording costs is in both sides of a ratio. Nothing else should run meanwhile.
+plan` replay each recording with less; then runs the programs themselves with as much, and prints medians of both
+slow-downs beside each other. Every run is recorded, so that what recording costs is in both sides of a ratio. Nothing else should run meanwhile.
 """
 import argparse
 import csv
@@ -125,7 +125,7 @@ def main():
     parser.add_argument("--build", type=Path, default=Path("build/release"), help="the build folder [%(default)s]")
     parser.add_argument("--slow", default="emulated:cxl", help="the slow tier, without its size [%(default)s]")
     parser.add_argument("--shares", type=int, nargs="+", default=[50, 20, 10], help="of fast memory, in percent [50 20 10]")
-    parser.add_argument("--turns", type=int, default=5, help="runs of each size beside all fast, of which the median counts [%(default)s]")
+    parser.add_argument("--turns", type=int, default=5, help="pairs of runs, of which the median counts [%(default)s]")
     parser.add_argument("--small", action="store_true", help="in seconds: to see that it works; the numbers mean nothing")
     parser.add_argument("--json", type=Path, help="the rows as JSON, too")
     arguments = parser.parse_args()
