@@ -64,6 +64,18 @@ double Timings::median() const { return quantile(seconds, 0.5); }
 double Timings::spread() const { return (quantile(seconds, 0.75) - quantile(seconds, 0.25)) / 2 / median(); }
 double Timings::total() const { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 
+Timings& Timings::operator+=(const Timings& more) {
+  seconds.insert(seconds.end(), more.seconds.begin(), more.seconds.end());
+  faults += more.faults;
+  return *this;
+}
+
+Pair& Pair::operator+=(const Pair& more) {
+  ours += more.ours;
+  baseline += more.baseline;
+  return *this;
+}
+
 bool Pair::same_faults() const {
   const bool ours_has_more = ours.faults > baseline.faults;
   const auto& [more, less] = ours_has_more ? std::tie(ours, baseline) : std::tie(baseline, ours);

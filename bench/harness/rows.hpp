@@ -38,6 +38,7 @@ struct Timings {
   /// Half the distance between the quartiles, over the median.
   [[nodiscard]] double spread() const;
   [[nodiscard]] double total() const;
+  Timings& operator+=(const Timings& more);
 };
 
 enum class Side { Ours, Baseline };
@@ -45,6 +46,7 @@ enum class Side { Ours, Baseline };
 struct Pair {
   Timings ours, baseline;
 
+  Pair& operator+=(const Pair& more);
   /// Whether the faults that one side has more of cost at most 1 % of its timed part: else it timed the kernel.
   [[nodiscard]] bool same_faults() const;
   /// Medians, spreads and faults of both sides, in one line.

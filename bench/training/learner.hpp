@@ -75,6 +75,12 @@ class Learner {
   std::uint64_t next_ = 0;
 };
 
+/// Whether bytes move ahead where as many threads compute as now.
+inline bool ahead(const training::TieredOptions& options) {
+  return training::moves_ahead(options, static_cast<std::size_t>(omp_get_max_threads()),
+                               static_cast<std::size_t>(omp_get_num_procs()));
+}
+
 /// What a step took: in kernels, while something moved, and while kernels waited for that.
 struct Taken {
   double compute_s = 0, io_s = 0, stalled_s = 0;
@@ -88,8 +94,8 @@ class TieredLearner {
       : memory_{options},
         learner_{experiment,
                  memory_,
-                 {sample::parse_fast(experiment.options.prefetch_budget, options.fast).count,
-                  experiment.options.recompute,
+                 {training::budget_of(experiment.options, options.fast, ahead(options)),
+                  experiment.options.recompute && options.slow.has_value(),
                   {}}},
         before_{so_far()} {}
 
@@ -142,22 +148,31 @@ inline Learned learn(const training::Experiment& experiment, const training::Tie
   return {pair, ours.taken()};
 }
 
+/// How often both sides take their memory anew, for as many pairs each time: kernels take some % more or less by where its
+/// pages are, and nobody chooses these.
+inline constexpr int places = 3;
+
 /// Ours computes on all threads but `left`, which has them for what moves bytes; plain memory on all. oneDNN's kernels are
 /// made for a number of threads, so that each side has its own.
-inline Learned learn_beside(int left, const Workload& workload, const training::TieredOptions& options) {
+inline Pair learn_beside(int left, const Workload& workload, const training::TieredOptions& options) {
   const int all = omp_get_max_threads();
   const auto leave = [all](int threads) { omp_set_num_threads(all - threads); };
   leave(left);
   const auto ours_experiment = experiment_of(workload);
-  TieredLearner ours{ours_experiment, options};
   leave(0);
   const auto theirs_experiment = experiment_of(workload);
-  training::PlainMemory plain;
-  Learner theirs{theirs_experiment, plain, {}};
-  const auto pair = time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats,
-                              [&](Side side) { leave(side == Side::Ours ? left : 0); });
+  Pair pair;
+  for (int i = 0; i < places; ++i) {
+    leave(left);
+    TieredLearner ours{ours_experiment, options};
+    leave(0);
+    training::PlainMemory plain;
+    Learner theirs{theirs_experiment, plain, {}};
+    pair += time_pair([&] { ours.step(); }, [&] { theirs.step(); }, repeats,
+                      [&](Side side) { leave(side == Side::Ours ? left : 0); });
+  }
   leave(0);
-  return {pair, ours.taken()};
+  return pair;
 }
 
 /// Leaves a core to what moves bytes, on both sides of a measurement: of a few cores, what all of them computing lose to copies.

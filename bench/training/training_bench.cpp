@@ -36,7 +36,7 @@ std::vector<Row> in_slow_memory(const std::string& id, int left, const std::stri
                               .unit = "s/iteration",
                               .baseline = "plain memory" + who,
                               .reach = "<= 1.096"},
-                             learn_beside(left, workload, fifth.options).pair, 1,
+                             learn_beside(left, workload, fifth.options), 1,
                              [](const Row& r) { return r.ratio <= 1.096; }));
     product *= rows.back().ratio;
   }

@@ -69,10 +69,10 @@ void add_memory_options(CLI::App& app, Options& o) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app.add_option(
-         "--prefetch-budget", o.prefetch_budget,
-         "Fast memory that may be full of what is in use and of what is prefetched, two thirds of that in "
-         "the forward pass: a size, or a share of --fast")
-      ->capture_default_str();
+      "--prefetch-budget", o.prefetch_budget,
+      "Fast memory that may be full of what is in use and of what is kept or prefetched: a size, or a "
+      "share of --fast, of which the forward pass has two thirds [70%], or four fifths [85%] where "
+      "nothing moves but what a kernel waits for");
   app.add_option_function<std::string>(
          "--recompute", [&o](const std::string& value) { o.recompute = value == "on"; },
          "off: runs async and sync, too, keep outputs of batch norms that they could make again [on]")
@@ -143,7 +143,7 @@ void check_options(const CLI::App& app, const Options& o) {
   check(!o.rate || (*o.rate > 0 && std::isfinite(*o.rate)), "--rate must be positive and finite");
   check(o.decay >= 0 && std::isfinite(o.decay), "--decay must be finite and not negative");
   std::ignore = sample::parse_fast(o.fast, tier::Bytes{1 << 20});
-  std::ignore = sample::parse_fast(o.prefetch_budget, tier::Bytes{1 << 20});
+  if (!o.prefetch_budget.empty()) std::ignore = sample::parse_fast(o.prefetch_budget, tier::Bytes{1 << 20});
   std::ignore = sample::parse_slow(o.slow, tier::Bytes{1 << 20});
   std::ignore = sample::parse_more(o.more);
   std::ignore = tier::make_policy(o.policy);

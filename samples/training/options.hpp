@@ -31,9 +31,9 @@ struct Options {
   std::string more;  ///< further tiers; empty: none
   std::string policy = "hint_aware";
   bool asynchronous = true;
-  unsigned movers = 1;                  ///< background threads, where asynchronous
-  std::string prefetch_budget = "70%";  ///< of the fast memory
-  bool recompute = true;                ///< in runs async and sync
+  unsigned movers = 1;          ///< background threads, where asynchronous
+  std::string prefetch_budget;  ///< of the fast memory; empty: as `budget_of` has it
+  bool recompute = true;        ///< in runs async and sync
   bool compare = false;
   bool sweep = false;
   std::string plot = "tier-train-sweep";  ///< files of its plot, without their suffix

@@ -6,6 +6,7 @@
 #include <tier/runtime/policies.hpp>
 
 #include <algorithm>
+#include <thread>
 
 #include "common/tier_options.hpp"
 #include "networks/networks.hpp"
@@ -148,6 +149,13 @@ std::unique_ptr<Memory> make_memory(const PlannedRun& planned, const Experiment&
   return std::make_unique<TieredMemory>(tiered);
 }
 
+/// Whether bytes move ahead of their use in a run that is told what is prefetched.
+bool ahead(const PlannedRun& planned, const Experiment& experiment) {
+  if (planned.name.starts_with("os_paging")) return true;
+  return moves_ahead(tiered_options(planned, experiment), threads_of(experiment.options),
+                     std::thread::hardware_concurrency());
+}
+
 /// What of the tensors may be fast.
 std::string shown_size(const PlannedRun& planned) {
   if (planned.name == "plain" || planned.name == "all_fast") return "all";
@@ -222,12 +230,18 @@ std::vector<PlannedRun> plan_runs(const Options& options) {
   return runs;
 }
 
+Budget budget_of(const Options& options, tier::Bytes fast, bool ahead) {
+  const auto& asked = options.prefetch_budget;
+  const auto bytes = sample::parse_fast(asked.empty() ? ahead ? "70%" : "85%" : asked, fast).count;
+  return ahead ? moving_ahead(bytes) : moving_late(bytes);
+}
+
 RunResult make_run(const PlannedRun& planned, const Experiment& experiment,
                    tier::tool::TerminalLine& progress, const std::atomic<bool>& stop) {
   const auto memory = make_memory(planned, experiment);
   auto options = experiment.train;
-  options.prefetch_budget =
-      sample::parse_fast(experiment.options.prefetch_budget, fast_of(experiment, planned.fast)).count;
+  options.budget =
+      budget_of(experiment.options, fast_of(experiment, planned.fast), ahead(planned, experiment));
   options.recompute = experiment.options.recompute && (planned.name == "async" || planned.name == "sync");
   auto result = train(planned.name, experiment.steps, *experiment.data, *memory, options, stop,
                       [&](const TrainState& state) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <new>
+#include <utility>
 
 namespace tier::detail {
 namespace {
@@ -55,14 +56,22 @@ bool is_memory(const TierRange& range) noexcept {
 // A tier that copies itself has the CPU do it, which needs no queue, and is no device that goes on alone.
 bool is_queued(const Tier* device) noexcept { return device != nullptr && device->base() == nullptr; }
 
-// More threads than a slow side can serve slow it down (CachedArrays, writes to Optane). What one thread moves at
-// least is a guess on the low side; here it is 23 GB/s.
+// More threads than a slow side can serve slow it down (CachedArrays, writes to Optane), and keep a core from others. What
+// one thread moves lies between 13 GB/s and 22, measured; one more has to add half of that.
 std::size_t threads_that_saturate(const CopyTask& task) noexcept {
-  constexpr double one_thread = 10e9;
+  constexpr double one_thread = 15e9;
   const double read = task.from.tier->model().read_bytes_per_second;
   const double write = task.to.tier->model().write_bytes_per_second;
   if (read <= 0 || write <= 0) return ~std::size_t{0};  // not declared
-  return static_cast<std::size_t>(std::ceil(std::min(read, write) / one_thread));
+  return std::max<std::size_t>(1, std::lround(std::min(read, write) / one_thread));
+}
+
+bool waits_for_a_device(Path path, const CopyTask& task) noexcept {
+  return path == Path::Staged || is_queued(device_of(path, task));
+}
+
+std::size_t most_threads(Path path, const CopyTask& task) noexcept {
+  return waits_for_a_device(path, task) ? device_threads : threads_that_saturate(task);
 }
 
 /// The side of a piece's task that is read, or written.
@@ -218,9 +227,16 @@ void Chunk::transfer_staged(std::byte* buffer) noexcept {
 std::size_t useful_threads(const CopyTask& task, std::uint64_t rest) noexcept {
   const Path path = path_of(task);
   if (path == Path::Nothing) return 0;
-  if (path == Path::Staged || is_queued(device_of(path, task)))
-    return std::min<std::uint64_t>(device_threads, (rest + device_chunk - 1) / device_chunk);
-  return std::min(useful_threads(rest), threads_that_saturate(task));
+  const bool waits = waits_for_a_device(path, task);
+  return std::min<std::uint64_t>(waits ? (rest + device_chunk - 1) / device_chunk : useful_threads(rest),
+                                 most_threads(path, task));
+}
+
+void UsefulThreads::add(const CopyTask& task, std::uint64_t rest) noexcept {
+  if (last_ != nullptr && (last_->from.tier != task.from.tier || last_->to.tier != task.to.tier))
+    on_other_ways_ += std::exchange(on_way_, 0);
+  last_ = &task;
+  on_way_ = std::min(on_way_ + useful_threads(task, rest), most_threads(path_of(task), task));
 }
 
 }  // namespace tier::detail

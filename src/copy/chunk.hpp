@@ -31,6 +31,17 @@ enum class Path : std::uint8_t {
 /// The threads beyond which moving the rest of a task gets no faster.
 [[nodiscard]] std::size_t useful_threads(const CopyTask& task, std::uint64_t rest) noexcept;
 
+/// The same for several tasks together, of which those that follow one another on the same way share it.
+class UsefulThreads {
+ public:
+  void add(const CopyTask& task, std::uint64_t rest) noexcept;
+  [[nodiscard]] std::size_t count() const noexcept { return on_other_ways_ + on_way_; }
+
+ private:
+  const CopyTask* last_ = nullptr;
+  std::size_t on_way_ = 0, on_other_ways_ = 0;
+};
+
 /// Buffers for device-to-device moves, made beforehand. Their pages cost nothing until first used.
 /// \threadsafety  Internally synchronised; a user waits while all are taken, which ends because users hold only one.
 class Staging {

@@ -321,7 +321,7 @@ void CopyEngine::Impl::help(Run& run) noexcept {
 
 void CopyEngine::Impl::run(std::span<CopyTask* const> tasks) noexcept {
   Run run;
-  std::size_t threads = 0;
+  detail::UsefulThreads threads;
   {
     const MutexLock lock{mutex_};
     begin_run();
@@ -329,13 +329,13 @@ void CopyEngine::Impl::run(std::span<CopyTask* const> tasks) noexcept {
       TaskState& state = CopyTask::State::of(*task);
       join(run, state);
       raise(state, Priority::Awaited);
-      if (state.open) threads += detail::useful_threads(*task, task->size - state.next);
+      if (state.open) threads.add(*task, task->size - state.next);
     }
   }
   if (clock_ != nullptr)
     help(run);
   else
-    arena_.parallel_for(std::clamp<std::size_t>(threads, 1, arena_.threads()),
+    arena_.parallel_for(std::clamp<std::size_t>(threads.count(), 1, arena_.threads()),
                         [&](std::size_t) { help(run); });
   const MutexLock lock{mutex_};
   while (run.unfinished != 0) {

@@ -56,7 +56,8 @@ class FakeTier : public Tier {
  public:
   enum class Kind { Memory, EmulatedMemory, SelfCopying, Device, NoBytes, PrivateMemory };
 
-  FakeTier(Kind kind, Bytes capacity) : Tier{"fake", {}, capacity}, bytes_(capacity.count + alignment) {
+  FakeTier(Kind kind, Bytes capacity, const TierModel& model = {})
+      : Tier{"fake", model, capacity}, bytes_(capacity.count + alignment) {
     std::byte* start = bytes_.data();
     start += round_up(reinterpret_cast<std::uintptr_t>(start), alignment) -
              reinterpret_cast<std::uintptr_t>(start);

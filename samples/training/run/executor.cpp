@@ -67,10 +67,10 @@ void Parameters::add_to(sample::Checksum& checksum) const {
 }
 
 Executor::Executor(const Step& step, const Parameters& parameters, Memory& memory, const Options& options)
-    : step_{options.recompute ? with_recomputation(step, options.prefetch_budget) : step},
+    : step_{options.recompute ? with_recomputation(step, options.budget) : step},
       memory_{memory},
       stream_{cpu()},
-      hints_{hints_of(step_, options.prefetch_budget)},
+      hints_{hints_of(step_, options.budget)},
       inspection_{options.inspection} {
   for (TensorId t = 0; t < step_.tensors.size(); ++t) {
     const auto& tensor = step_.tensors[t];

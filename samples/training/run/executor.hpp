@@ -52,8 +52,8 @@ class NotANumber : public std::runtime_error {
 class Executor {
  public:
   struct Options {
-    std::size_t prefetch_budget = 0;  ///< bytes of fast memory: `hints_of`
-    bool recompute = false;           ///< `with_recomputation`
+    Budget budget{};         ///< `hints_of`
+    bool recompute = false;  ///< `with_recomputation`
     Inspection inspection{};
   };
   /// \pre  parameters and memory outlive it

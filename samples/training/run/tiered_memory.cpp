@@ -6,6 +6,16 @@
 
 namespace training {
 
+bool moves_ahead(const TieredOptions& options, std::size_t computing, std::size_t cpus) {
+  if (options.movers == 0) return false;
+  if (!options.slow) return true;      // a recording has what would be told then
+  constexpr std::size_t few_cpus = 4;  // on which movers yield
+  using enum tier::TierKind;
+  const auto kind = options.slow->kind;
+  const bool keeps_a_core_busy = kind != File && kind != Mapped && kind != Pmem;
+  return !keeps_a_core_busy || computing < cpus || cpus > few_cpus;
+}
+
 tier::RuntimeOptions runtime_options(const TieredOptions& options) {
   std::vector<tier::TierSpec> tiers{tier::tiers::dram(options.fast)};
   if (options.slow) tiers.push_back(*options.slow);

@@ -22,6 +22,11 @@ struct TieredOptions {
   bool hints = true;    ///< else what is archived or prefetched is not told
 };
 
+/// Whether bytes move ahead of their use. Not without movers, and hardly between memories where each of a few cores computes
+/// (`tier::RuntimeOptions::yields`).
+/// \param computing, cpus  threads that compute, and CPUs that they may run on
+[[nodiscard]] bool moves_ahead(const TieredOptions& options, std::size_t computing, std::size_t cpus);
+
 [[nodiscard]] tier::RuntimeOptions runtime_options(const TieredOptions& options);
 
 /// \pre             one of the tiers is `dram`

@@ -53,9 +53,8 @@ class Run {
   void learn() {
     std::vector<Executor> executors;
     for (const auto& step : steps_.training)
-      executors.emplace_back(
-          step, parameters_, memory_,
-          Executor::Options{options_.prefetch_budget, options_.recompute, options_.inspection});
+      executors.emplace_back(step, parameters_, memory_,
+                             Executor::Options{options_.budget, options_.recompute, options_.inspection});
     operands_ = memory_.traffic().operands;  // without what parameters were initialised with
     const Stopwatch watch;
     const auto epoch = data_.training_batches(options_.shape);

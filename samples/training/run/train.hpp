@@ -38,10 +38,10 @@ struct TrainOptions {
   std::uint64_t iterations = 0;
   float rate = 0.1F;  ///< at its highest: it rises for a tenth of the iterations, then falls to 0 as a cosine
   std::uint64_t seed = 1;
-  std::size_t prefetch_budget = 0;  ///< bytes of fast memory: `hints_of`
-  bool recompute = false;           ///< `with_recomputation`
-  std::size_t test_batches = 0;     ///< at most
-  Inspection inspection{};          ///< of learning
+  Budget budget{};               ///< `hints_of`
+  bool recompute = false;        ///< `with_recomputation`
+  std::size_t test_batches = 0;  ///< at most
+  Inspection inspection{};       ///< of learning
 };
 
 /// Which of `count` steps one iteration takes: in an order that the seed tells.

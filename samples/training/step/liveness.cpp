@@ -61,9 +61,8 @@ std::vector<std::size_t> load_of(const Step& step, const Uses& uses, const std::
   return load;
 }
 
-/// While the forward pass runs, what is archived needs room until it has left.
-std::size_t budget_at(const Kernel& kernel, std::size_t budget) {
-  return kernel.phase == Phase::Forward ? budget / 3 * 2 : budget;
+std::size_t budget_at(const Kernel& kernel, Budget budget) {
+  return kernel.phase == Phase::Forward ? budget.forward : budget.backward;
 }
 
 /// Kernels between a prefetch and what needs it, and that one: less is too late for the optimiser's state, which is updated
@@ -73,7 +72,7 @@ constexpr std::size_t least_lead = 2;
 /// Those needed soonest get their part of the budget first, each from as early on as it has it without a break; from the
 /// start of its gap: then it stays. So those stay that are needed again soonest (Belady's rule), and the others come as
 /// early as can be without one of those leaving: at least a kernel ahead, into what is free beyond the budget.
-void add_planned(const Step& step, const Uses& uses, std::vector<Gap> gaps, std::size_t budget,
+void add_planned(const Step& step, const Uses& uses, std::vector<Gap> gaps, Budget budget,
                  std::vector<Hints>& hints) {
   const auto n = step.kernels.size();
   auto load = load_of(step, uses, gaps);
@@ -84,9 +83,13 @@ void add_planned(const Step& step, const Uses& uses, std::vector<Gap> gaps, std:
     const auto has_room = [&](std::size_t k) {
       return load[k] + bytes <= budget_at(step.kernels[k], budget);
     };
-    while (begin > from + 1 && has_room((begin - 1) % n)) load[--begin % n] += bytes;
-    if (begin == from + 1) continue;
+    while (begin > from + 1 && has_room((begin - 1) % n)) --begin;
+    const bool stays = begin == from + 1;
+    if (stays || budget.ahead)
+      for (auto k = begin; k < to; ++k) load[k % n] += bytes;
+    if (stays) continue;
     hints[from % n].archive.push_back(tensor);
+    if (!budget.ahead) continue;
     begin = std::min(begin, std::max(to - least_lead, from + 2));
     if (begin < to) hints[begin % n].prefetch.push_back(tensor);
   }
@@ -94,11 +97,11 @@ void add_planned(const Step& step, const Uses& uses, std::vector<Gap> gaps, std:
 
 }  // namespace
 
-std::vector<Hints> hints_of(const Step& step, std::size_t prefetch_budget) {
+std::vector<Hints> hints_of(const Step& step, Budget budget) {
   std::vector<Hints> hints(step.kernels.size());
   const auto uses = uses_of(step);
   add_retired(step, uses, hints);
-  add_planned(step, uses, gaps_of(step, uses), prefetch_budget, hints);
+  add_planned(step, uses, gaps_of(step, uses), budget, hints);
   return hints;
 }
 
@@ -106,7 +109,7 @@ std::size_t peak_bytes(const Step& step) {
   std::size_t live = 0;
   for (const auto& parameter : step.parameters) live += step.tensors[parameter.tensor].bytes;
   std::vector<bool> exists(step.tensors.size());
-  const auto hints = hints_of(step, 0);
+  const auto hints = hints_of(step, {});
   std::size_t peak = live;
   for (std::size_t k = 0; k < step.kernels.size(); ++k) {
     for (const auto& use : step.kernels[k].uses) {

@@ -16,13 +16,22 @@ struct Hints {
   std::vector<TensorId> retire;    ///< after it
 };
 
+/// Bytes of fast memory that may be full of what is in use and of what is kept or prefetched beside it, in each pass.
+struct Budget {
+  std::size_t forward = 0, backward = 0;
+  bool ahead =
+      true;  ///< what does not stay comes before its use; else when it is used, and nothing is prefetched
+};
+/// Where bytes move ahead of their use: what the forward pass archives needs room until it has left, a third.
+[[nodiscard]] constexpr Budget moving_ahead(std::size_t bytes) { return {bytes / 3 * 2, bytes}; }
+/// Where bytes move when a kernel waits for them: while the forward pass fills memory, a fifth is lost to pieces.
+[[nodiscard]] constexpr Budget moving_late(std::size_t bytes) { return {bytes / 5 * 4, bytes, false}; }
+
 /// For each kernel. A tensor that is no parameter is retired after its last use. One that the backward pass will use, or a
 /// parameter that the next step will, is archived after its use before that, and prefetched: in the order of those later
-/// uses, as early as they fit into the budget beside all that is in use until then; what fits there all the time is not
-/// archived, and what never fits comes a kernel ahead nonetheless. Parameters of less than 64 KiB are left alone.
-/// \param prefetch_budget  bytes of fast memory that may be full of what is in use and of what is prefetched; two thirds of
-///                         them in the forward pass, in which what is archived is on its way out
-[[nodiscard]] std::vector<Hints> hints_of(const Step& step, std::size_t prefetch_budget);
+/// uses, as early as they fit into the budget beside all that is in use until then, if bytes move ahead; what fits there all the time
+/// is not archived, and what never fits comes a kernel ahead nonetheless. Parameters of less than 64 KiB are left alone.
+[[nodiscard]] std::vector<Hints> hints_of(const Step& step, Budget budget);
 
 /// The most bytes that are alive during a kernel.
 [[nodiscard]] std::size_t peak_bytes(const Step& step);

@@ -95,9 +95,9 @@ class Recomputation {
 };
 
 /// What leaves during the forward pass.
-std::set<TensorId> leaving(const Step& step, std::size_t prefetch_budget) {
+std::set<TensorId> leaving(const Step& step, Budget budget) {
   std::set<TensorId> tensors;
-  const auto hints = hints_of(step, prefetch_budget);
+  const auto hints = hints_of(step, budget);
   for (std::size_t k = 0; k < step.kernels.size(); ++k)
     if (step.kernels[k].phase == Phase::Forward)
       tensors.insert(hints[k].archive.begin(), hints[k].archive.end());
@@ -132,9 +132,9 @@ struct Absence {
   std::size_t from, to;
 };
 
-std::vector<Absence> absences_of(const Step& step, std::size_t prefetch_budget) {
+std::vector<Absence> absences_of(const Step& step, Budget budget) {
   const auto touches = touches_of(step);
-  const auto hints = hints_of(step, prefetch_budget);
+  const auto hints = hints_of(step, budget);
   std::vector<Absence> absences;
   for (std::size_t k = 0; k < step.kernels.size(); ++k)
     for (const auto tensor : hints[k].archive) {
@@ -165,12 +165,12 @@ std::vector<Recipe> without_harm(const std::vector<Recipe>& recipes, const std::
 
 }  // namespace
 
-Step with_recomputation(const Step& step, std::size_t prefetch_budget) {
-  const auto before = absences_of(step, prefetch_budget);
-  auto recipes = Recomputation{step}.recipes_of(leaving(step, prefetch_budget));
+Step with_recomputation(const Step& step, Budget budget) {
+  const auto before = absences_of(step, budget);
+  auto recipes = Recomputation{step}.recipes_of(leaving(step, budget));
   for (;;) {
     auto result = rewritten(step, recipes);
-    auto kept = without_harm(recipes, before, absences_of(result, prefetch_budget));
+    auto kept = without_harm(recipes, before, absences_of(result, budget));
     if (kept.size() == recipes.size()) return result;
     recipes = std::move(kept);
   }

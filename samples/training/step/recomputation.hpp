@@ -3,6 +3,7 @@
 /// \file  What is computed again in the backward pass, instead of being kept for it.
 #include <cstddef>
 
+#include "step/liveness.hpp"
 #include "step/step.hpp"
 
 namespace training {
@@ -11,8 +12,8 @@ namespace training {
 /// again before its first use there, in a pass over what comes back anyway: the output of a batch norm, with the relu in its
 /// place, from the batch norm's input. It need neither leave nor come. Nothing is made again for which a gradient would have
 /// to leave. Pleiss et al., "Memory-Efficient Implementation of DenseNets", 2017, make the same again to need less memory.
-/// \param prefetch_budget  as that of `hints_of`, which says what would leave
+/// \param budget  as that of `hints_of`, which says what would leave
 /// \return                 a step whose results are the same bits
-[[nodiscard]] Step with_recomputation(const Step& step, std::size_t prefetch_budget);
+[[nodiscard]] Step with_recomputation(const Step& step, Budget budget);
 
 }  // namespace training

@@ -76,7 +76,7 @@ Trace trace_of(const Step& step, std::int64_t batch) {
   trace.add_header("dtype", "f32");
   Recorder recorder{step};
   recorder.declare(trace);
-  const auto hints = hints_of(step, 0);
+  const auto hints = hints_of(step, {});
   for (std::size_t k = 0; k < step.kernels.size(); ++k) {
     recorder.kernel(step.kernels[k], trace);
     if (!hints[k].archive.empty()) trace.add_archive(indices(hints[k].archive));

@@ -29,7 +29,7 @@ struct Case {
   [[nodiscard]] RunResult run(Memory& memory, std::size_t prefetch_budget = 0,
                               const OnIteration& on_iteration = {}) const {
     auto with_budget = options;
-    with_budget.prefetch_budget = prefetch_budget;
+    with_budget.budget = moving_ahead(prefetch_budget);
     return train("run", steps, *data, memory, with_budget, never, on_iteration);
   }
   [[nodiscard]] RunResult run_plain() const {

@@ -50,7 +50,7 @@ TEST_CASE("a tensor is retired once, after the last kernel that uses it") {
   s.kernel(Phase::Forward, {{a, reads}, {scratch, writes}});
   s.kernel(Phase::Backward, {{a, reads}});
   s.kernel(Phase::Backward, {});
-  const auto hints = hints_of(s.step, 0);
+  const auto hints = hints_of(s.step, {});
   CHECK(kernels_that(hints, &Hints::retire, a) == Places{2});
   CHECK(kernels_that(hints, &Hints::retire, scratch) == Places{1});
 }
@@ -68,16 +68,40 @@ TEST_CASE(
   s.kernel(Phase::Update, {{w, Role::Updates}});
   s.kernel(Phase::Update, {{s.tensor(Kind::Temporary, 64 << 10), writes}});
   s.kernel(Phase::Update, {});
-  const auto hints = hints_of(s.step, 64 << 10);
+  const auto hints = hints_of(s.step, moving_ahead(64 << 10));
   CHECK(kernels_that(hints, &Hints::retire, w).empty());
   CHECK(kernels_that(hints, &Hints::archive, w) == Places{0, 4});
   CHECK(kernels_that(hints, &Hints::prefetch, w) == Places{2, 6});
-  const auto twice_the_budget = hints_of(s.step, 128 << 10);  // of which the forward pass has two thirds
+  const auto twice_the_budget =
+      hints_of(s.step, moving_ahead(128 << 10));  // of which the forward pass has two thirds
   CHECK(kernels_that(twice_the_budget, &Hints::archive, w) == Places{0});
   CHECK(kernels_that(twice_the_budget, &Hints::prefetch, w) == Places{2});
-  const auto enough = hints_of(s.step, 192 << 10);
+  const auto enough = hints_of(s.step, moving_ahead(192 << 10));
   CHECK(kernels_that(enough, &Hints::archive, w).empty());
   CHECK(kernels_that(enough, &Hints::prefetch, w).empty());
+}
+
+TEST_CASE(
+    "where bytes move late nothing is prefetched, and what does not stay takes no room from what could") {
+  Sketch s;
+  const auto early = s.tensor(Kind::Activation, 100), late = s.tensor(Kind::Activation, 60);
+  const auto large = s.tensor(Kind::Temporary, 50), gradient = s.tensor(Kind::Gradient, 60);
+  s.kernel(Phase::Forward, {{late, writes}});
+  s.kernel(Phase::Forward, {{early, writes}});
+  s.kernel(Phase::Forward, {{large, writes}});
+  s.kernel(Phase::Backward, {{gradient, writes}});
+  s.kernel(Phase::Backward, {});
+  s.kernel(Phase::Backward, {{early, reads}});
+  s.kernel(Phase::Backward, {{late, reads}, {gradient, reads}});
+  const auto archived = [&](Budget budget) {
+    std::vector<TensorId> tensors;
+    for (const auto& hint : hints_of(s.step, budget))
+      tensors.insert(tensors.end(), hint.archive.begin(), hint.archive.end());
+    return tensors;
+  };
+  CHECK(archived(moving_ahead(175)) == std::vector<TensorId>{late, early, gradient});
+  CHECK(archived(moving_late(175)) == std::vector<TensorId>{late, early});  // not the gradient
+  for (const auto& hint : hints_of(s.step, moving_late(175))) CHECK(hint.prefetch.empty());
 }
 
 TEST_CASE("small parameters are left alone: they share blocks") {
@@ -86,14 +110,14 @@ TEST_CASE("small parameters are left alone: they share blocks") {
   s.kernel(Phase::Forward, {{w, reads}});
   s.kernel(Phase::Backward, {{w, reads}});
   s.kernel(Phase::Update, {{w, Role::Updates}});
-  for (const auto& hint : hints_of(s.step, 1 << 20)) {
+  for (const auto& hint : hints_of(s.step, moving_ahead(1 << 20))) {
     CHECK(hint.archive.empty());
     CHECK(hint.prefetch.empty());
   }
 }
 
 TEST_CASE("what both passes use is archived after its last use in the forward one, unless it is used next") {
-  const auto hints = hints_of(three_layers(8).step, 0);
+  const auto hints = hints_of(three_layers(8).step, {});
   CHECK(kernels_that(hints, &Hints::archive, 0) == Places{1});
   CHECK(kernels_that(hints, &Hints::archive, 1) == Places{2});
   CHECK(kernels_that(hints, &Hints::archive, 2).empty());
@@ -110,11 +134,11 @@ TEST_CASE("what the backward pass uses twice leaves between, if it has no room t
   s.kernel(Phase::Backward, {{layout, reads}, {gradient, reads}});
   s.kernel(Phase::Backward, {{gradient, reads}});
   s.kernel(Phase::Update, {{gradient, reads}, {w, Role::Updates}});
-  const auto two = hints_of(s.step, 128 << 10);
+  const auto two = hints_of(s.step, moving_ahead(128 << 10));
   CHECK(kernels_that(two, &Hints::archive, w) == Places{1});
   CHECK(kernels_that(two, &Hints::prefetch, w) == Places{3});  // beside the budget
   CHECK(kernels_that(two, &Hints::archive, gradient).empty());
-  const auto all = hints_of(s.step, 192 << 10);
+  const auto all = hints_of(s.step, moving_ahead(192 << 10));
   CHECK(kernels_that(all, &Hints::archive, w).empty());
   CHECK(kernels_that(all, &Hints::prefetch, w).empty());
 }
@@ -124,25 +148,25 @@ TEST_CASE("what the forward pass alone uses is not archived") {
   const auto a = s.tensor(Kind::Activation, 4);
   s.kernel(Phase::Forward, {{a, writes}});
   s.kernel(Phase::Forward, {{a, reads}});
-  CHECK(kernels_that(hints_of(s.step, 100), &Hints::archive, a).empty());
+  CHECK(kernels_that(hints_of(s.step, moving_ahead(100)), &Hints::archive, a).empty());
 }
 
 TEST_CASE("what was archived is prefetched in the order of its use, as early as there is room for it") {
   const auto step = three_layers(8).step;
   SUBCASE("without room for two each comes a kernel ahead, if it has been gone by then") {
-    const auto hints = hints_of(step, 15);
+    const auto hints = hints_of(step, moving_ahead(15));
     CHECK(kernels_that(hints, &Hints::prefetch, 0) == Places{3});
     CHECK(kernels_that(hints, &Hints::prefetch, 1).empty());
   }
   SUBCASE("two") {
-    const auto hints = hints_of(step, 16);
+    const auto hints = hints_of(step, moving_ahead(16));
     CHECK(kernels_that(hints, &Hints::archive, 1).empty());  // it stays beside 2
     CHECK(kernels_that(hints, &Hints::archive, 0) == Places{1});
     CHECK(kernels_that(hints, &Hints::prefetch, 0) == Places{3});
   }
   SUBCASE("all: nothing leaves") {
-    CHECK(kernels_that(hints_of(step, 35), &Hints::archive, 0) == Places{1});
-    for (const auto& hint : hints_of(step, 36)) {  // 24 bytes in the forward pass
+    CHECK(kernels_that(hints_of(step, moving_ahead(35)), &Hints::archive, 0) == Places{1});
+    for (const auto& hint : hints_of(step, moving_ahead(36))) {  // 24 bytes in the forward pass
       CHECK(hint.archive.empty());
       CHECK(hint.prefetch.empty());
     }
@@ -152,7 +176,7 @@ TEST_CASE("what was archived is prefetched in the order of its use, as early as 
 TEST_CASE("a tensor that has no room does not hold back those after it") {
   auto s = three_layers(8);
   s.step.tensors[1].bytes = 100;
-  const auto hints = hints_of(s.step, 16);
+  const auto hints = hints_of(s.step, moving_ahead(16));
   CHECK(kernels_that(hints, &Hints::archive, 1) == Places{2});
   CHECK(kernels_that(hints, &Hints::prefetch, 1).empty());
   CHECK(kernels_that(hints, &Hints::archive, 0) == Places{1});
@@ -184,7 +208,7 @@ TEST_CASE("whatever stays or comes long before it is needed has room beside all 
         s.step.kernels[k].uses.push_back({tensor, k == first ? writes : reads});
       }
     }
-    const auto hints = hints_of(s.step, budget);
+    const auto hints = hints_of(s.step, moving_ahead(budget));
     std::set<TensorId> there;
     for (std::size_t k = 0; k < kernels; ++k) {
       there.insert(hints[k].prefetch.begin(), hints[k].prefetch.end());

@@ -198,7 +198,7 @@ TEST_CASE("each network keeps the rules of a trace") {
     std::set<TensorId> exists;
     std::set<TensorId> retired;
     for (const auto& parameter : step.parameters) exists.insert(parameter.tensor);
-    const auto hints = hints_of(step, 1 << 20);
+    const auto hints = hints_of(step, moving_ahead(1 << 20));
     bool rules = true;
     for (std::size_t k = 0; k < step.kernels.size(); ++k) {
       for (const auto& use : step.kernels[k].uses) {

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cases.hpp"
+#include "run/tiered_memory.hpp"
 #include "runs.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -83,4 +85,32 @@ TEST_CASE("--paging-folder is where the system pages to") {
     CHECK_THROWS_WITH_AS(std::ignore = make(name, {"--paging-folder", folder.path() + "/none"}),
                          doctest::Contains(folder.path().c_str()), tier::TierError);
   }
+}
+
+TEST_CASE("bytes move ahead by movers, between memories only where a core is free for them") {
+  constexpr std::size_t all = 2, many = 16;
+  TieredOptions options{.fast = {1 << 20}};
+  CHECK(moves_ahead(options, all, all));  // for a recording
+  options.slow = tier::tiers::emulated("redl", tier::Bytes{1 << 20});
+  CHECK_FALSE(moves_ahead(options, all, all));
+  CHECK(moves_ahead(options, all - 1, all));
+  CHECK(moves_ahead(options, many, many));
+  options.slow = tier::tiers::file("/var/tmp", tier::Bytes{1 << 20});
+  CHECK(moves_ahead(options, all, all));
+  options.movers = 0;
+  CHECK_FALSE(moves_ahead(options, all, all));
+}
+
+TEST_CASE("--prefetch-budget is of the fast memory, and more where bytes do not move ahead") {
+  constexpr tier::Bytes fast{3000};
+  const auto budget = [&](const std::vector<std::string>& more, bool ahead) {
+    std::vector<std::string> arguments{"resnet32"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto found = budget_of(parsed(arguments), fast, ahead);
+    return std::pair{found.forward, found.backward};
+  };
+  CHECK(budget({}, true) == std::pair<std::size_t, std::size_t>{1400, 2100});
+  CHECK(budget({}, false) == std::pair<std::size_t, std::size_t>{2040, 2550});
+  CHECK(budget({"--prefetch-budget", "50%"}, true) == std::pair<std::size_t, std::size_t>{1000, 1500});
+  CHECK(budget({"--prefetch-budget", "50%"}, false) == std::pair<std::size_t, std::size_t>{1200, 1500});
 }

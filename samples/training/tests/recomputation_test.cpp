@@ -58,7 +58,7 @@ std::size_t made_again(const Step& step) {
 TEST_CASE("what would leave is made again, before the backward pass uses it first, and dies before that") {
   NormAndRelu norm;
   norm.add_backward();
-  const auto step = with_recomputation(norm.sketch.step, 0);
+  const auto step = with_recomputation(norm.sketch.step, {});
   REQUIRE(step.kernels.size() == 8);
   CHECK(step.kernels[4].name == "again");
   const auto made = step.kernels[4].uses.at(1).tensor;
@@ -73,7 +73,7 @@ TEST_CASE("what would leave is made again, before the backward pass uses it firs
 TEST_CASE("what stays in fast memory is not made again") {
   NormAndRelu norm;
   norm.add_backward();
-  CHECK(is_same(with_recomputation(norm.sketch.step, 1000), norm.sketch.step));
+  CHECK(is_same(with_recomputation(norm.sketch.step, moving_ahead(1000)), norm.sketch.step));
 }
 
 TEST_CASE("nothing is made again from what would be there no more, or be another one") {
@@ -92,7 +92,7 @@ TEST_CASE("nothing is made again from what would be there no more, or be another
     norm.sketch.kernel(Phase::Backward, {{norm.y, Role::Updates}});
     norm.sketch.kernel(Phase::Backward, {{norm.x, reads}});
   }
-  CHECK(is_same(with_recomputation(norm.sketch.step, 0), norm.sketch.step));
+  CHECK(is_same(with_recomputation(norm.sketch.step, {}), norm.sketch.step));
 }
 
 TEST_CASE("nothing is made again from what is made again itself") {
@@ -107,7 +107,7 @@ TEST_CASE("nothing is made again from what is made again itself") {
   norm.sketch.kernel(Phase::Forward, {{norm.other, writes}});
   norm.sketch.kernel(Phase::Backward, {{z, reads}});
   norm.add_backward();
-  const auto result = with_recomputation(step, 0);
+  const auto result = with_recomputation(step, {});
   REQUIRE(made_again(result) == 1);
   CHECK(result.tensors.back().name == step.tensors[z].name + ".again");
 }
@@ -120,8 +120,8 @@ TEST_CASE("nothing is made again that would drive a gradient out instead") {
   sketch.kernel(Phase::Backward, {{norm.y, reads}});
   sketch.kernel(Phase::Backward, {{gradient, Role::Updates}, {norm.y, reads}});
   sketch.kernel(Phase::Backward, {{gradient, Role::Updates}, {norm.x, reads}});
-  CHECK(made_again(with_recomputation(sketch.step, 300)) == 1);
-  CHECK(made_again(with_recomputation(sketch.step, 299)) == 0);
+  CHECK(made_again(with_recomputation(sketch.step, moving_ahead(300))) == 1);
+  CHECK(made_again(with_recomputation(sketch.step, moving_ahead(299))) == 0);
 }
 
 TEST_CASE("networks whose norms are made again compute the same bits") {
@@ -131,7 +131,7 @@ TEST_CASE("networks whose norms are made again compute the same bits") {
     options.recompute = true;
     PlainMemory memory;
     const auto again = train("again", learned.steps, *learned.data, memory, options, never);
-    CHECK(made_again(with_recomputation(learned.steps.training.front(), 0)) > 3);
+    CHECK(made_again(with_recomputation(learned.steps.training.front(), {})) > 3);
     CHECK(again.checksum == plain.checksum);
     CHECK(again.loss == plain.loss);
   };

@@ -116,7 +116,7 @@ TEST_CASE("a kernel's operands have the roles and the bytes that it uses") {
 
 TEST_CASE("a trace archives and retires what the step's hints do") {
   const auto step = lower_training(small_network(), {});
-  const auto hints = hints_of(step, 0);
+  const auto hints = hints_of(step, {});
   std::vector<std::vector<TensorId>> archived(hints.size()), retired(hints.size());
   const auto trace = trace_of(step, 2);
   std::size_t kernels = 0;
