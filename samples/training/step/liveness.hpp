@@ -16,11 +16,11 @@ struct Hints {
   std::vector<TensorId> retire;    ///< after it
 };
 
-/// Bytes of fast memory that may be full of what is in use and of what is kept or prefetched beside it, in each pass.
+/// Bytes of fast memory that may be full of what is in use and of what is kept or prefetched beside it, in each pass; and
+/// whether what does not stay comes ahead of its use: else nothing is prefetched.
 struct Budget {
   std::size_t forward = 0, backward = 0;
-  bool ahead =
-      true;  ///< what does not stay comes before its use; else when it is used, and nothing is prefetched
+  bool ahead = true;
 };
 /// Where bytes move ahead of their use: what the forward pass archives needs room until it has left, a third.
 [[nodiscard]] constexpr Budget moving_ahead(std::size_t bytes) { return {bytes / 3 * 2, bytes}; }
@@ -29,8 +29,8 @@ struct Budget {
 
 /// For each kernel. A tensor that is no parameter is retired after its last use. One that the backward pass will use, or a
 /// parameter that the next step will, is archived after its use before that, and prefetched: in the order of those later
-/// uses, as early as they fit into the budget beside all that is in use until then, if bytes move ahead; what fits there all the time
-/// is not archived, and what never fits comes a kernel ahead nonetheless. Parameters of less than 64 KiB are left alone.
+/// uses, as early as they fit into the budget beside all that is in use until then; what fits there all the time is not
+/// archived, and what never fits comes a kernel ahead nonetheless. Parameters of less than 64 KiB are left alone.
 [[nodiscard]] std::vector<Hints> hints_of(const Step& step, Budget budget);
 
 /// The most bytes that are alive during a kernel.
