@@ -94,7 +94,7 @@ class TieredLearner {
       : memory_{options},
         learner_{experiment,
                  memory_,
-                 {training::budget_of(experiment.options, options.fast, ahead(options)),
+                 {training::budget_of(experiment, options.fast, ahead(options)),
                   experiment.options.recompute && options.slow.has_value(),
                   {}}},
         before_{so_far()} {}

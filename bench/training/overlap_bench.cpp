@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Question: how much of what moves hides behind the computation, of what could? Nothing does where nothing moves but what a
-// kernel waits for: there kernels and transfers each take what they take alone. With C and I for these, no schedule takes
-// less than max(C, I), which is (C + I) / max(C, I) times as fast.
+// kernel waits for: there kernels and transfers each take what they take alone. With C and I for these, no schedule of the
+// same kernels and bytes takes less than max(C, I), which is (C + I) / max(C, I) times as fast. The asynchronous run's plan
+// keeps a little less, so that it moves somewhat more; both print what moved. Where I is far below C there is little to gain:
+// those rows then say that what moves in the background costs little.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <omp.h>
 #include <tier/core/error.hpp>
 #include <tier/runtime/row_policies.hpp>
 
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "common/command_line.hpp"
 #include "common/tier_options.hpp"
@@ -198,7 +198,7 @@ std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables) {
 
 std::size_t threads_of(const Options& options) {
   if (options.threads > 0) return options.threads;
-  return options.deterministic ? 2 : std::max(1U, std::thread::hardware_concurrency());
+  return options.deterministic ? 2 : static_cast<std::size_t>(omp_get_num_procs());
 }
 
 }  // namespace dlrm

@@ -46,6 +46,7 @@ void print_step(const training::Experiment& experiment) {
 void report(const std::vector<training::RunResult>& results, const training::Options& options) {
   if (options.json == "-") return fmt::print("{}", training::to_json(results));
   fmt::print("{}{}", training::to_table(results), training::to_inspections(results));
+  if (options.compare) fmt::print("\n{}", training::to_locality(results));
   if (!options.json.empty()) tier::write_file(options.json, training::to_json(results));
 }
 

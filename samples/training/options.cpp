@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <omp.h>
 #include <tier/core/error.hpp>
 #include <tier/runtime/policies.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -186,7 +186,7 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
 }
 
 std::size_t threads_of(const Options& options) {
-  return options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  return options.threads > 0 ? options.threads : static_cast<std::size_t>(omp_get_num_procs());
 }
 
 }  // namespace training

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <tier/core/bytes.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -48,6 +49,11 @@ double slowdown(const RunResult& run, std::span<const RunResult> runs) {
   return run.seconds_per_iteration / runs.front().seconds_per_iteration;
 }
 
+std::string on_time(const Operands& operands) {
+  return number("{:.1f}", 100 * operands.on_time_share()) +
+         number(", {:.1f} %", 100 * operands.on_time_share_of_bytes());
+}
+
 sample::TextRow to_row(const RunResult& run, std::span<const RunResult> runs) {
   const auto& traffic = run.traffic;
   return {run.name + (run.complete ? "" : " (interrupted)"),
@@ -56,8 +62,9 @@ sample::TextRow to_row(const RunResult& run, std::span<const RunResult> runs) {
           number("{:.3f}", slowdown(run, runs)),
           number("{:.4f}", run.loss),
           number("{:.4f}", run.accuracy),
-          number("{:.2f} %", 100 * traffic.operands.fast_share_of_bytes()),
           number("{:.2f} %", 100 * traffic.operands.fast_share()),
+          number("{:.2f} %", 100 * traffic.operands.on_time_share_of_bytes()),
+          number("{:.2f} %", 100 * traffic.operands.on_time_share()),
           moved(traffic),
           number("{:.2f} s", traffic.stalled_s),
           number("{:.2f} s", run.compute_s),
@@ -70,7 +77,7 @@ sample::TextRow to_row(const RunResult& run, std::span<const RunResult> runs) {
 nlohmann::ordered_json locality(const std::vector<Operands>& operands) {
   auto list = nlohmann::ordered_json::array();
   for (std::size_t step = 0; step < operands.size(); ++step)
-    list.push_back({step, operands[step].fast_share(), operands[step].fast_share_of_bytes()});
+    list.push_back({step, operands[step].on_time_share(), operands[step].on_time_share_of_bytes()});
   return list;
 }
 
@@ -88,8 +95,9 @@ nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResu
                               {"fast_bytes", run.fast_bytes},
                               {"seconds_per_iteration", run.seconds_per_iteration},
                               {"slowdown", slowdown(run, runs)},
-                              {"fast_share", traffic.operands.fast_share_of_bytes()},
-                              {"fast_share_by_object", traffic.operands.fast_share()},
+                              {"fast_share", traffic.operands.fast_share()},
+                              {"on_time_share", traffic.operands.on_time_share_of_bytes()},
+                              {"on_time_share_by_object", traffic.operands.on_time_share()},
                               {"locality", locality(run.operands)},
                               {"bytes_moved", nlohmann::ordered_json(traffic.bytes_moved)},
                               {"bytes_in", traffic.bytes_in},
@@ -127,13 +135,16 @@ double number(const nlohmann::ordered_json& json) {
 }
 
 /// Shares are kept as counts: of a million, which is finer than they are shown.
+constexpr std::uint64_t million = 1'000'000;
+std::uint64_t count_without(double share) {
+  return static_cast<std::uint64_t>(std::lround((1 - share) * static_cast<double>(million)));
+}
 Operands operands_from(const nlohmann::ordered_json& by_object, const nlohmann::ordered_json& by_bytes) {
-  constexpr std::uint64_t million = 1'000'000;
-  const auto elsewhere = [](double share) {
-    return static_cast<std::uint64_t>(std::lround((1 - share) * static_cast<double>(million)));
-  };
-  Operands operands{million, million, {}, elsewhere(number(by_bytes))};
-  if (!by_object.is_null()) operands.elsewhere = elsewhere(number(by_object));
+  Operands operands{.count = million,
+                    .bytes = million,
+                    .elsewhere = {},
+                    .bytes_elsewhere = count_without(number(by_bytes))};
+  if (!by_object.is_null()) operands.elsewhere = count_without(number(by_object));
   return operands;
 }
 
@@ -148,7 +159,8 @@ RunResult run_from(const nlohmann::ordered_json& json) {
   run.fast = json.at("fast");
   run.fast_bytes = json.at("fast_bytes");
   run.seconds_per_iteration = number(json.at("seconds_per_iteration"));
-  run.traffic.operands = operands_from(json.at("fast_share_by_object"), json.at("fast_share"));
+  run.traffic.operands = operands_from(json.at("on_time_share_by_object"), json.at("on_time_share"));
+  run.traffic.operands.bytes_brought = count_without(number(json.at("fast_share")));
   for (const auto& step : json.at("locality")) run.operands.push_back(operands_from(step.at(1), step.at(2)));
   json.at("bytes_moved").get_to(run.traffic.bytes_moved);
   run.traffic.bytes_in = json.at("bytes_in");
@@ -180,11 +192,29 @@ RunResult run_from(const nlohmann::ordered_json& json) {
 
 std::string to_table(std::span<const RunResult> runs) {
   std::vector<sample::TextRow> rows{{"run", "fast", "an iteration", "slow-down", "loss", "accuracy",
-                                     "fast bytes", "fast objects", "moved", "stalled", "computed", "moving",
-                                     "bound", "peak (overhead)", "checksum"}};
+                                     "fast bytes", "bytes on time", "objects on time", "moved", "stalled",
+                                     "computed", "moving", "bound", "peak (overhead)", "checksum"}};
   for (const auto& run : runs) {
     rows.push_back(to_row(run, runs));
     for (const auto& variant : run.variants) rows.push_back(to_row(variant, runs));
+  }
+  return sample::to_lines(rows);
+}
+
+std::string to_locality(std::span<const RunResult> runs) {
+  constexpr std::size_t most = 6;  // columns
+  const auto iterations =
+      std::ranges::max(runs, {}, [](const RunResult& run) { return run.operands.size(); }).operands.size();
+  if (iterations < 2) return {};
+  const auto shown = std::min(iterations, most);
+  const auto at = [&](std::size_t column) { return column * (iterations - 1) / (shown - 1); };
+  std::vector<sample::TextRow> rows{{"on time: objects, bytes"}};
+  for (std::size_t i = 0; i < shown; ++i) rows.front().push_back(fmt::format("iteration {}", at(i) + 1));
+  for (const auto& run : runs) {
+    sample::TextRow row{run.name};
+    for (std::size_t i = 0; i < shown; ++i)
+      row.push_back(at(i) < run.operands.size() ? on_time(run.operands[at(i)]) : "n/a");
+    rows.push_back(std::move(row));
   }
   return sample::to_lines(rows);
 }

@@ -12,6 +12,9 @@ namespace training {
 
 /// The first run is what the others are compared with, if it is on plain memory.
 [[nodiscard]] std::string to_table(std::span<const RunResult> runs);
+/// How the share of operands that were in fast memory in time went, over some of the iterations: by objects, and by bytes.
+/// Empty if no run has more than one.
+[[nodiscard]] std::string to_locality(std::span<const RunResult> runs);
 /// What layers took, for each run that has looked at them; and subnormal values, for each that has looked at values.
 [[nodiscard]] std::string to_inspections(std::span<const RunResult> runs);
 /// {"runs": [...]}; numbers that are not finite are null.

@@ -2,11 +2,11 @@
 #include "runs.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 #include <tier/core/error.hpp>
 #include <tier/runtime/policies.hpp>
 
 #include <algorithm>
-#include <thread>
 
 #include "common/tier_options.hpp"
 #include "networks/networks.hpp"
@@ -127,7 +127,6 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
     register_all_slow();
     tiered.policy = name;
     tiered.hints = false;
-    // If the CPU cannot use the slow tier, what a kernel uses, and little to stay beside it.
     tiered.fast = std::max(least_fast(experiment, *tiered.slow),
                            tier::Bytes{largest_working_set(experiment.steps).bytes});
   }
@@ -153,18 +152,22 @@ std::unique_ptr<Memory> make_memory(const PlannedRun& planned, const Experiment&
 bool ahead(const PlannedRun& planned, const Experiment& experiment) {
   if (planned.name.starts_with("os_paging")) return true;
   return moves_ahead(tiered_options(planned, experiment), threads_of(experiment.options),
-                     std::thread::hardware_concurrency());
+                     static_cast<std::size_t>(omp_get_num_procs()));
 }
 
 /// What of the tensors may be fast.
-std::string shown_size(const PlannedRun& planned) {
-  if (planned.name == "plain" || planned.name == "all_fast") return "all";
-  return planned.name == "all_slow" ? "none" : planned.fast;
-}
-
 tier::Bytes fast_bytes(const PlannedRun& planned, const Experiment& experiment) {
   if (planned.name == "plain" || planned.name == "all_fast") return {experiment.peak};
-  return planned.name == "all_slow" ? tier::Bytes{} : fast_of(experiment, planned.fast);
+  // Where the CPU cannot use the slow tier, what a kernel uses, and little to stay beside it.
+  if (planned.name == "all_slow") return least_fast(experiment, slow_of(experiment));
+  return fast_of(experiment, planned.fast);
+}
+
+std::string shown_size(const PlannedRun& planned, const Experiment& experiment) {
+  if (planned.name == "plain" || planned.name == "all_fast") return "all";
+  if (planned.name != "all_slow") return planned.fast;
+  const auto least = fast_bytes(planned, experiment);
+  return least == tier::Bytes{} ? "none" : to_human(least);
 }
 
 }  // namespace
@@ -230,8 +233,9 @@ std::vector<PlannedRun> plan_runs(const Options& options) {
   return runs;
 }
 
-Budget budget_of(const Options& options, tier::Bytes fast, bool ahead) {
-  const auto& asked = options.prefetch_budget;
+Budget budget_of(const Experiment& experiment, tier::Bytes fast, bool ahead) {
+  const auto& asked = experiment.options.prefetch_budget;
+  if (asked.empty() && fast.count >= experiment.peak) return {experiment.peak, experiment.peak, ahead};
   const auto bytes = sample::parse_fast(asked.empty() ? ahead ? "70%" : "85%" : asked, fast).count;
   return ahead ? moving_ahead(bytes) : moving_late(bytes);
 }
@@ -240,15 +244,14 @@ RunResult make_run(const PlannedRun& planned, const Experiment& experiment,
                    tier::tool::TerminalLine& progress, const std::atomic<bool>& stop) {
   const auto memory = make_memory(planned, experiment);
   auto options = experiment.train;
-  options.budget =
-      budget_of(experiment.options, fast_of(experiment, planned.fast), ahead(planned, experiment));
+  options.budget = budget_of(experiment, fast_of(experiment, planned.fast), ahead(planned, experiment));
   options.recompute = experiment.options.recompute && (planned.name == "async" || planned.name == "sync");
   auto result = train(planned.name, experiment.steps, *experiment.data, *memory, options, stop,
                       [&](const TrainState& state) {
                         if (progress.due()) progress.draw(progress_line(planned.name, state));
                       });
   progress.clear();
-  result.fast = shown_size(planned);
+  result.fast = shown_size(planned, experiment);
   result.fast_bytes = fast_bytes(planned, experiment).count;
   return result;
 }

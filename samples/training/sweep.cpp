@@ -61,8 +61,8 @@ std::string to_sweep_table(std::span<const RunResult> runs) {
       rows.push_back({way, fast, seconds(run), share(run, plain), share(run, find(runs, "first_touch", fast)),
                       share(run, all_slow)});
     }
-  rows.push_back(
-      {"all_slow", "none", seconds(all_slow), share(all_slow, plain), "-", share(all_slow, all_slow)});
+  rows.push_back({"all_slow", all_slow == nullptr ? "-" : all_slow->fast, seconds(all_slow),
+                  share(all_slow, plain), "-", share(all_slow, all_slow)});
   return sample::to_lines(rows);
 }
 
@@ -92,7 +92,7 @@ bool plot_sweep(std::span<const RunResult> runs, std::size_t peak, const std::fi
       if (const auto* run = find(runs, way, share))
         line.points.emplace_back(percent(*run, peak), run->seconds_per_iteration / unit);
     if (const auto* none = find(runs, "all_slow"))
-      line.points.emplace_back(0, none->seconds_per_iteration / unit);
+      line.points.emplace_back(percent(*none, peak), none->seconds_per_iteration / unit);
     plot.lines.push_back(std::move(line));
   }
   if (plain != nullptr) plot.level = {"plain", 1};

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
+
+#include "core/cpus.hpp"
 
 namespace tier {
 namespace {
@@ -42,7 +43,7 @@ constexpr std::size_t grains_per_thread = 16;
 }  // namespace
 
 Arena::Arena(unsigned threads)
-    : threads_{threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())},
+    : threads_{threads != 0 ? threads : detail::usable_cpus()},
       workers_{threads_ > 1 ? std::make_unique<Workers>(threads_) : nullptr} {}
 
 Arena::~Arena() = default;

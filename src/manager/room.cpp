@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <tuple>
 #include <utility>
 
@@ -626,7 +627,13 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
         bytes(t.heap.capacity() - t.used()), bytes(t.heap.largest_free()),
         static_cast<unsigned long long>(pinned));
   }
-  if (cause) say(" cause: error %d of %s", cause.value(), cause.category().name());
+  std::array<char, 100> words{};
+  const bool is_errno =
+      cause.category() == std::generic_category() || cause.category() == std::system_category();
+  if (cause && is_errno)
+    say(" cause: %s", ::strerror_r(cause.value(), words.data(), words.size()));
+  else if (cause)
+    say(" cause: error %d of %s", cause.value(), cause.category().name());
   throw OutOfTierMemory{std::string_view{text.data(), used}, cause};
 }
 

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/cpus.hpp"
 #include "memory/system_files.hpp"
 
 namespace tier {
@@ -189,7 +190,7 @@ int populate_in_parallel(std::byte* begin, std::size_t size) noexcept {
   };
   std::vector<std::thread> helpers;
   try {
-    const auto useful = std::min<std::size_t>(std::thread::hardware_concurrency(), size / stride);
+    const auto useful = std::min<std::size_t>(detail::usable_cpus(), size / stride);
     while (helpers.size() + 1 < useful) helpers.emplace_back(work);
   } catch (const std::exception&) {  // fewer helpers, or none: this thread does what is left
   }

@@ -11,7 +11,7 @@
 namespace tier::test {
 
 /// Counts accesses of the chosen directions, and fails those it was told to. It starts without any fault.
-/// \threadsafety  Internally synchronised, but set it up while no I/O runs.
+/// \threadsafety  Internally synchronised. What is set up while I/O runs counts from some request soon.
 class FailingIo final : public IoFaults {
  public:
   enum class What : std::uint8_t { Reads, Writes, Both };
@@ -28,6 +28,7 @@ class FailingIo final : public IoFaults {
   /// Every access that meets the range fails, until `heal`.
   void fail_range(std::uint64_t begin, std::uint64_t end, std::errc error = std::errc::io_error) {
     error_ = error;
+    end_ = 0;  // no range while it changes
     begin_ = begin;
     end_ = end;
   }
@@ -59,7 +60,7 @@ class FailingIo final : public IoFaults {
   std::error_code fail(std::errc error) noexcept { return ++failed_, std::make_error_code(error); }
 
   What what_;
-  std::errc error_{}, reserve_error_{};
+  std::atomic<std::errc> error_{}, reserve_error_{};
   std::atomic<std::uint64_t> seen_{0}, reserves_seen_{0}, failed_{0};
   std::atomic<std::uint64_t> nth_{never}, nth_reserve_{never};
   std::atomic<std::uint64_t> begin_{0}, end_{0}, first_offset_{never};

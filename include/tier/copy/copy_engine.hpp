@@ -72,7 +72,7 @@ class TIER_EXPORT CopyTask {
 class TIER_EXPORT CopyEngine {
  public:
   struct Options {
-    unsigned threads = 0;  ///< for synchronous copies; 0: the machine's
+    unsigned threads = 0;  ///< for synchronous copies; 0: one for each CPU of this process
     unsigned movers = 1;   ///< background threads; without one, submitted tasks wait for `run()`
     /// Movers copy between memories what nobody waits for only on cores that are idle, found by one thread each of the
     /// lowest priority, or else a chunk every 20 ms. None: if the process may use four CPUs at most, since of so few a mover

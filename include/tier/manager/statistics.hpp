@@ -46,14 +46,15 @@ struct TIER_EXPORT Statistics {
   std::vector<Moved> moved;  ///< only pairs and reasons that occurred
   std::uint64_t hits = 0;    ///< operands found in the fastest tier, of those that were told (`WantedUses`)
   std::uint64_t misses = 0;  ///< operands that the policy was asked about
-  std::uint64_t fetched_operands = 0, fetched_operand_bytes = 0;  ///< fetched by scopes, prefetches included
-  std::uint64_t in_place_operands = 0, in_place_bytes = 0;        ///< used in a slower tier
+  /// That scopes fetched, or whose prefetch they waited for. What came before it was asked for does not count here.
+  std::uint64_t fetched_operands = 0, fetched_operand_bytes = 0;
+  std::uint64_t in_place_operands = 0, in_place_bytes = 0;  ///< used in a slower tier
   std::uint64_t evictions = 0, dropped_clean = 0, forced = 0;
   std::uint64_t prefetches_begun = 0, prefetches_refused = 0, transfers_cancelled = 0;
   std::uint64_t compactions_begun = 0;  ///< blocks that began to move within a tier in the background
   std::uint64_t hints_dropped = 0, uses_dropped = 0;  ///< not told, for want of room in a thread's ring
   std::uint64_t stalls = 0, stalled_ns = 0;           ///< waiting for transfers or room, summed over threads
-  std::uint64_t moving_ns = 0;        ///< during which something was on its way from tier to tier
+  std::uint64_t moving_ns = 0;        ///< during which something was on its way, or waited for its turn
   std::optional<WindowMode> windows;  ///< none: no window has been asked for
   std::uint64_t window_faults = 0;    ///< accesses to windows whose bytes were not there
   std::uint64_t window_writes_held =

@@ -24,7 +24,7 @@ namespace tier {
 struct RuntimeOptions {
   std::vector<TierSpec> tiers;        ///< 1 to `max_tiers`, in any order; the CPU can address one at least
   std::string policy = "hint_aware";  ///< a name and options, as `hint_aware:mode=LM`
-  unsigned threads = 0;               ///< for copies that somebody waits for; 0: the machine's
+  unsigned threads = 0;  ///< for copies that somebody waits for; 0: one for each CPU of this process
   /// Background threads. On more than four CPUs a program had better compute on as many fewer, which is up to it.
   unsigned movers = 1;
   /// Between memories movers copy what nobody waits for only on cores that are idle, and `hint_aware` leaves it to whoever

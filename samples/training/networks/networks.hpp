@@ -32,7 +32,7 @@ struct VggDepths {
 
 /// Residual networks of three parts for small images.
 [[nodiscard]] Network resnet_of_small_images(std::string name, int blocks, const NetworkOptions& options);
-/// Of bottlenecks, as published: the 3x3 convolution has the stride.
+/// Of bottlenecks, as published, but that the 3x3 convolution has the stride.
 [[nodiscard]] Network resnet(std::string name, const std::array<int, 4>& blocks,
                              const NetworkOptions& options);
 /// With batch norm and relu in front of each convolution.

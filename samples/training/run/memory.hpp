@@ -27,19 +27,31 @@ struct SlotUse {
   Role role{};
 };
 
-/// Operands of kernels so far, and those of them that were not in fast memory: fetched, or used in a slower tier.
+/// Operands of kernels so far, and those of them that were not in fast memory when a kernel asked for them: it waited, or
+/// used them in a slower tier.
 struct Operands {
   std::uint64_t count = 0, bytes = 0;
   std::optional<std::uint64_t> elsewhere = 0;  ///< none: not known
   std::uint64_t bytes_elsewhere = 0;
+  std::uint64_t bytes_brought = 0;  ///< to fast memory, also ahead of their use, or used in a slower tier
 
-  /// What was in fast memory: ReDL's data locality. Of no operands 1; NaN if it is not known.
-  [[nodiscard]] double fast_share() const {
-    return elsewhere ? tier::bench::fast_share(*elsewhere, count) : std::numeric_limits<double>::quiet_NaN();
+  /// ReDL's data locality, by objects. Of no operands 1; NaN if it is not known.
+  [[nodiscard]] double on_time_share() const {
+    return elsewhere ? tier::bench::on_time_share(*elsewhere, count)
+                     : std::numeric_limits<double>::quiet_NaN();
   }
-  [[nodiscard]] double fast_share_of_bytes() const { return tier::bench::fast_share(bytes_elsewhere, bytes); }
+  /// The same, by bytes.
+  [[nodiscard]] double on_time_share_of_bytes() const {
+    return tier::bench::on_time_share(bytes_elsewhere, bytes);
+  }
+  /// Of their bytes what nobody had to bring.
+  [[nodiscard]] double fast_share() const { return tier::bench::fast_share(bytes_brought, bytes); }
   friend Operands operator-(const Operands& a, const Operands& b) {
-    Operands difference{a.count - b.count, a.bytes - b.bytes, {}, a.bytes_elsewhere - b.bytes_elsewhere};
+    Operands difference{.count = a.count - b.count,
+                        .bytes = a.bytes - b.bytes,
+                        .elsewhere = {},
+                        .bytes_elsewhere = a.bytes_elsewhere - b.bytes_elsewhere,
+                        .bytes_brought = a.bytes_brought - b.bytes_brought};
     if (a.elsewhere && b.elsewhere) difference.elsewhere = *a.elsewhere - *b.elsewhere;
     return difference;
   }

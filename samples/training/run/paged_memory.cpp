@@ -33,7 +33,9 @@ void PagedMemory::prefetch(Slot slot) {
 Traffic PagedMemory::traffic() const {
   const auto counts = tier::bench::paging_counts() - start_;
   auto traffic = PlainMemory::traffic();
-  traffic.operands.bytes_elsewhere = std::min(counts.read.count, traffic.operands.bytes);
+  // Whether what was read came in time the system does not say.
+  traffic.operands.bytes_elsewhere = traffic.operands.bytes_brought =
+      std::min(counts.read.count, traffic.operands.bytes);
   traffic.operands.elsewhere.reset();
   traffic.bytes_moved = {{"disk>memory", counts.read.count}, {"memory>disk", counts.written.count}};
   traffic.bytes_in = counts.read.count;

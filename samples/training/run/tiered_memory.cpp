@@ -80,6 +80,7 @@ Traffic traffic_of(const tier::Statistics& statistics, const Operands& operands)
     if (from == 0) traffic.bytes_out += bytes;
   }
   traffic.in_place_bytes = statistics.in_place_bytes;
+  traffic.operands.bytes_brought = traffic.bytes_in + traffic.in_place_bytes;
   traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;
   traffic.moving_s = static_cast<double>(statistics.moving_ns) * 1e-9;
   for (const auto& tier : statistics.tiers) traffic.peaks.push_back({tier.name, tier.high_water.count});

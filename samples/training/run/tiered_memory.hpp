@@ -30,7 +30,7 @@ struct TieredOptions {
 [[nodiscard]] tier::RuntimeOptions runtime_options(const TieredOptions& options);
 
 /// \pre             one of the tiers is `dram`
-/// \param operands  `elsewhere` is set from the statistics
+/// \param operands  what was elsewhere, or brought, is set from the statistics
 [[nodiscard]] Traffic traffic_of(const tier::Statistics& statistics, const Operands& operands);
 
 class TieredMemory final : public Memory {

@@ -100,7 +100,8 @@ class Run {
   }
 
   void test() {
-    Executor executor{steps_.prediction, parameters_, memory_, {}};
+    Executor executor{
+        steps_.prediction, parameters_, memory_, {.inspection = {.values = options_.inspection.values}}};
     const auto batches = std::min<std::uint64_t>(data_.test_batches(options_.shape), options_.test_batches);
     std::uint64_t correct = 0;
     std::uint64_t rows = 0;

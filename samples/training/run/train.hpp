@@ -51,7 +51,7 @@ struct TrainOptions {
 
 struct RunResult {
   std::string name;
-  std::string fast{};            ///< as it was asked for, or "all", or "none"
+  std::string fast{};  ///< as it was asked for, or "all"; of `all_slow` "none", or what a kernel needs
   std::uint64_t fast_bytes = 0;  ///< of the tier, which may be raised to what a kernel uses at once
   bool complete = true;          ///< not interrupted
   std::uint64_t iterations = 0;
@@ -65,7 +65,7 @@ struct RunResult {
   /// Of each iteration's loss and of every parameter: equal for runs that computed the same.
   std::optional<std::uint64_t> checksum{};
   Traffic traffic;  ///< of learning
-  /// Of each iteration: which of its operands were in fast memory.
+  /// Of each iteration: which of its operands were in fast memory in time.
   std::vector<Operands> operands{};
   std::vector<LayerCost> layers{};            ///< if they are inspected
   std::optional<std::uint64_t> subnormals{};  ///< written by kernels, if values are inspected

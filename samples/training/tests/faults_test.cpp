@@ -31,15 +31,16 @@ struct OnDisk {
         slow{tier::tiers::file(folder, {2 * peak_bytes(learned.steps)})} {
     slow.faults = faults;
   }
-  [[nodiscard]] RunResult run(double share) const {
+  [[nodiscard]] RunResult run(double share, const OnIteration& on_iteration = {}) const {
     const auto fast = static_cast<std::size_t>(share * static_cast<double>(peak_bytes(learned.steps)));
     TieredMemory memory{{.fast = {fast}, .slow = slow, .threads = 2}};
-    return learned.run(memory, fast / 2);
+    return learned.run(memory, fast / 2, on_iteration);
   }
   /// What `run` ends with.
-  [[nodiscard]] std::pair<std::string, std::error_code> failure(double share) const {
+  [[nodiscard]] std::pair<std::string, std::error_code> failure(double share,
+                                                                const OnIteration& on_iteration = {}) const {
     try {
-      std::ignore = run(share);
+      std::ignore = run(share, on_iteration);
     } catch (const tier::OutOfTierMemory& error) {
       return {error.what(), error.cause()};
     } catch (const tier::TierError& error) {
@@ -52,6 +53,18 @@ struct OnDisk {
   std::shared_ptr<FailingIo> faults;
   tier::TierSpec slow;
 };
+
+/// What cannot be read is named.
+void check_unreadable(const Case& learned, const std::pair<std::string, std::error_code>& failure) {
+  const auto& [message, cause] = failure;
+  CAPTURE(message);
+  CHECK(cause == std::errc::io_error);
+  const auto names = [&](const std::string& name) { return message.starts_with("reading \"" + name + '"'); };
+  const auto& tensors = learned.steps.training.front().tensors;
+  CHECK((names("a group of small objects") ||
+         std::ranges::any_of(tensors, [&](const StepTensor& tensor) { return names(tensor.name); })));
+  CHECK(message.find("from tier file failed: Input/output error") != std::string::npos);
+}
 
 bool is_empty(const std::string& folder) { return std::filesystem::is_empty(folder); }
 
@@ -90,19 +103,59 @@ TEST_CASE("reads that fail end training with the name of what cannot be read") {
   const TemporaryDirectory folder;
   const OnDisk training{folder.path(), FailingIo::What::Reads};
   training.faults->fail_range(0, FailingIo::never);
-  const auto [message, cause] = training.failure(0.4);
-  CAPTURE(message);
-  CHECK(cause == std::errc::io_error);
-  const auto names = [&](const std::string& name) { return message.starts_with("reading \"" + name + '"'); };
-  const auto& tensors = training.learned.steps.training.front().tensors;
-  CHECK((names("a group of small objects") ||
-         std::ranges::any_of(tensors, [&](const StepTensor& tensor) { return names(tensor.name); })));
-  CHECK(message.find("from tier file failed: Input/output error") != std::string::npos);
+  check_unreadable(training.learned, training.failure(0.4));
+  CHECK(is_empty(folder.path()));
+}
+
+TEST_CASE("a device that begins to fail in the middle of training is met as one that fails from the start") {
+  const TemporaryDirectory folder;
+  const auto plain = small_resnet(2).run_plain();
+  std::uint64_t learned = 0;
+  const auto failing_after_one = [&](const OnDisk& training) {
+    learned = 0;
+    training.faults->heal();
+    return [&](const TrainState& state) {
+      learned = state.iteration;
+      training.faults->fail_range(0, FailingIo::never);
+    };
+  };
+  SUBCASE("reads") {
+    const OnDisk training{folder.path(), FailingIo::What::Reads};
+    check_unreadable(training.learned, training.failure(0.4, failing_after_one(training)));
+    CHECK(learned == 1);
+  }
+  SUBCASE("writes") {
+    const OnDisk training{folder.path(), FailingIo::What::Writes};
+    CHECK(training.run(1.3, failing_after_one(training)).checksum == plain.checksum);
+    CHECK(learned == 2);
+    const auto [message, cause] = training.failure(0.4, failing_after_one(training));
+    CAPTURE(message);
+    CHECK(message.find("no room for ") != std::string::npos);
+    CHECK(cause == std::errc::io_error);
+    CHECK(learned == 1);
+  }
+  CHECK(is_empty(folder.path()));
+}
+
+TEST_CASE("room that the disk refuses once, at any time, changes nothing of what is learned") {
+  const TemporaryDirectory folder;
+  const OnDisk training{folder.path()};
+  const auto plain = training.learned.run_plain();
+  for (const std::uint64_t n : {0, 1, 4}) {
+    CAPTURE(n);
+    training.faults->fail_nth_reserve(n);
+    CHECK(training.run(0.4).checksum == plain.checksum);
+    CHECK(training.faults->reserves_seen() > n);
+  }
+  CHECK(training.faults->failed() == 3);
   CHECK(is_empty(folder.path()));
 }
 
 TEST_CASE("on a full disk training goes on in the memory it has, or ends and says so") {
-  const SmallDisk disk{"256k"};
+  std::string size;
+  SUBCASE("full from the start") { size = "256k"; }
+  SUBCASE("full in the middle") { size = "1m"; }
+  const SmallDisk disk{size};
   if (!disk.mounted()) {
     MESSAGE("SKIPPED: this system does not let a test mount a tmpfs");
     return;
@@ -113,6 +166,7 @@ TEST_CASE("on a full disk training goes on in the memory it has, or ends and say
   const auto [message, cause] = training.failure(0.4);
   CAPTURE(message);
   CHECK(message.find("no room for ") != std::string::npos);
+  CHECK(message.ends_with("cause: No space left on device"));
   CHECK(cause == std::errc::no_space_on_device);
   CHECK(is_empty(disk.path()));
 }

@@ -101,16 +101,28 @@ TEST_CASE("bytes move ahead by movers, between memories only where a core is fre
   CHECK_FALSE(moves_ahead(options, all, all));
 }
 
-TEST_CASE("--prefetch-budget is of the fast memory, and more where bytes do not move ahead") {
-  constexpr tier::Bytes fast{3000};
-  const auto budget = [&](const std::vector<std::string>& more, bool ahead) {
-    std::vector<std::string> arguments{"resnet32"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const auto found = budget_of(parsed(arguments), fast, ahead);
-    return std::pair{found.forward, found.backward};
+TEST_CASE("--prefetch-budget is of the fast memory, and more where bytes do not move ahead, or need not") {
+  using Bytes = std::pair<std::size_t, std::size_t>;
+  const auto experiment = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"resnet32", "--batch", "1"});
+    return make_experiment(parsed(arguments));
   };
-  CHECK(budget({}, true) == std::pair<std::size_t, std::size_t>{1400, 2100});
-  CHECK(budget({}, false) == std::pair<std::size_t, std::size_t>{2040, 2550});
-  CHECK(budget({"--prefetch-budget", "50%"}, true) == std::pair<std::size_t, std::size_t>{1000, 1500});
-  CHECK(budget({"--prefetch-budget", "50%"}, false) == std::pair<std::size_t, std::size_t>{1200, 1500});
+  const auto of = [](const Experiment& e, std::size_t fast, bool ahead) {
+    const auto found = budget_of(e, {fast}, ahead);
+    CHECK(found.ahead == ahead);
+    return Bytes{found.forward, found.backward};
+  };
+  const auto budget = [&](const std::vector<std::string>& more, bool ahead) {
+    return of(experiment(more), 3000, ahead);
+  };
+  CHECK(budget({}, true) == Bytes{1400, 2100});
+  CHECK(budget({}, false) == Bytes{2040, 2550});
+  CHECK(budget({"--prefetch-budget", "50%"}, true) == Bytes{1000, 1500});
+  CHECK(budget({"--prefetch-budget", "50%"}, false) == Bytes{1200, 1500});
+  const auto all = experiment({});
+  for (const bool ahead : {true, false}) {
+    CHECK(of(all, all.peak, ahead) == Bytes{all.peak, all.peak});
+    CHECK(of(all, all.peak - 1, ahead).second < all.peak);
+    CHECK(of(experiment({"--prefetch-budget", "1"}), all.peak, ahead).second == 1);
+  }
 }

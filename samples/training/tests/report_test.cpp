@@ -39,6 +39,29 @@ TEST_CASE("a report has the peak of each tier, with what of it is no tensor, and
   CHECK(runs.front().traffic.overhead_bytes() == 1U << 20);
 }
 
+TEST_CASE("what was brought ahead was in time, and yet is no hit") {
+  auto run = run_in_tiers();
+  run.traffic.operands = {
+      .count = 8, .bytes = 1000, .elsewhere = 2, .bytes_elsewhere = 100, .bytes_brought = 400};
+  const auto json = to_json(std::vector{run});
+  CHECK(contains(json, "\"fast_share\": 0.6"));
+  CHECK(contains(json, "\"on_time_share\": 0.9"));
+  CHECK(contains(json, "\"on_time_share_by_object\": 0.75"));
+  CHECK(contains(to_table(std::vector{run}), "60.00 %     90.00 %        75.00 %"));
+}
+
+TEST_CASE("how much was in time is shown over the iterations, for each run") {
+  auto run = run_in_tiers();
+  const auto text = [&] { return to_locality(std::vector{run, run_in_tiers()}); };
+  CHECK(text().empty());
+  run.operands.assign(11, {.count = 4, .bytes = 10, .elsewhere = 1, .bytes_elsewhere = 2});
+  run.operands.back() = {.count = 4, .bytes = 10, .elsewhere = {}, .bytes_elsewhere = 0};
+  CHECK(
+      contains(text(), "iteration 1   iteration 3   iteration 5   iteration 7   iteration 9   iteration 11"));
+  CHECK(contains(text(), "async                    75.0, 80.0 %  75.0, 80.0 %"));
+  CHECK(contains(text(), "n/a, 100.0 %"));
+}
+
 TEST_CASE("a run is bound by the longer of computing and moving if they took little longer together") {
   const auto bound = [](double computed, double moved, double waited) {
     auto run = run_in_tiers();

@@ -70,6 +70,7 @@ void check_bits_in_tiers(const Case& c) {
   tier::TierSpec slow;
   std::vector<tier::TierSpec> more;
   std::string policy = "hint_aware";
+  unsigned movers = 1;
   SUBCASE("emulated CXL memory") { slow = tier::tiers::emulated("cxl", {2 * peak}); }
   SUBCASE("emulated CXL memory, without hints") {
     slow = tier::tiers::emulated("cxl", {2 * peak});
@@ -79,14 +80,28 @@ void check_bits_in_tiers(const Case& c) {
     slow = tier::tiers::emulated("cxl", {8 * peak});
     policy = "hint_aware:mode=0";
   }
+  SUBCASE("emulated CXL memory, first touch") {
+    slow = tier::tiers::emulated("cxl", {2 * peak});
+    policy = "first_touch";
+  }
+  SUBCASE("emulated CXL memory, with three threads that move") {
+    slow = tier::tiers::emulated("cxl", {2 * peak});
+    movers = 3;
+  }
   SUBCASE("a file") { slow = tier::tiers::file(folder.path(), {2 * peak}); }
+  SUBCASE("a file, without hints") {
+    slow = tier::tiers::file(folder.path(), {2 * peak});
+    policy = "lru";
+  }
+  SUBCASE("a mapped file") { slow = tier::tiers::mapped(folder.path(), {2 * peak}); }
   SUBCASE("a file, and emulated memory between") {
     slow = tier::tiers::file(folder.path(), {2 * peak});
     more = {tier::tiers::emulated("redl", {peak / 5})};
   }
   CAPTURE(policy);
   const auto fast = a_fifth(c, slow);
-  TieredMemory memory{{.fast = fast, .slow = slow, .more = more, .policy = policy, .threads = 2}};
+  TieredMemory memory{
+      {.fast = fast, .slow = slow, .more = more, .policy = policy, .threads = 2, .movers = movers}};
   const auto result = c.run(memory, fast.count / 2);
   CHECK(result.checksum == plain.checksum);
   CHECK(result.loss == plain.loss);

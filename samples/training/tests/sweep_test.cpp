@@ -60,13 +60,14 @@ TEST_CASE("a sweep has plain and all_slow once and the others at each size") {
 }
 
 TEST_CASE("a sweep's table holds each run against plain, first touch and all slow") {
-  const std::vector runs{run_of("plain", "100%", 2), run_of("all_slow", "5%", 8), run_of("async", "20%", 3),
-                         run_of("sync", "20%", 6), run_of("first_touch", "20%", 4)};
+  const std::vector runs{run_of("plain", "100%", 2), run_of("all_slow", "48.00MiB", 8),
+                         run_of("async", "20%", 3), run_of("sync", "20%", 6),
+                         run_of("first_touch", "20%", 4)};
   const auto table = to_sweep_table(runs);
   CHECK(line_of(table, "async", "20%") == Cells{"async", "20%", "3", "1.500", "0.750", "0.375"});
   CHECK(line_of(table, "sync", "20%") == Cells{"sync", "20%", "6", "3.000", "1.500", "0.750"});
   CHECK(line_of(table, "first_touch", "20%") == Cells{"first_touch", "20%", "4", "2.000", "1.000", "0.500"});
-  CHECK(line_of(table, "all_slow", "none") == Cells{"all_slow", "none", "8", "4.000", "-", "1.000"});
+  CHECK(line_of(table, "all_slow", "48.00MiB") == Cells{"all_slow", "48.00MiB", "8", "4.000", "-", "1.000"});
   CHECK(line_of(table, "async", "10%") == Cells{"async", "10%", "-", "-", "-", "-"});
 }
 

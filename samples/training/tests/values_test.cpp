@@ -56,7 +56,12 @@ TEST_CASE("kernels of every kind write numbers alone, and read nothing that was 
   SUBCASE("AutoTM's DenseNet") {
     check_values(on_generated_images(densenet_of_autotm("autotm", {2, 2, 2, 2}, large), 1));
   }
-  SUBCASE("Inception V3") { check_values(on_generated_images(inception_v3(large), 1)); }
+  SUBCASE("Inception V3") {
+    auto learned = on_generated_images(inception_v3(large), 1);
+    learned.options.rate =
+        1e-5F;  // of so few values norms have such gradients that at once none of its weights is of use
+    check_values(std::move(learned));
+  }
   SUBCASE("Inception V4") { check_values(on_generated_images(inception_v4(large), 1)); }
   SUBCASE("an LSTM") { check_values(small_language_model("lstm", 3)); }
   SUBCASE("an LSTM of some steps at once") { check_values(small_language_model("lstm", 3, {}, 5)); }
