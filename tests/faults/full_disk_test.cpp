@@ -165,7 +165,7 @@ TEST_CASE("a run that fills its disk is told so, loses nothing, and goes on when
     CHECK(contains(refusal.first,
                    "no room for 262144 bytes (tensor " + std::to_string(training.tensors() + 1)));
     CHECK(contains(refusal.first, "file: 67108864 bytes"));
-    CHECK(contains(refusal.first, "cause: error 28"));
+    CHECK(contains(refusal.first, "cause: No space left on device"));
     CHECK(refusal.second == std::errc::no_space_on_device);
     CHECK(training.tensors() > 30);
 
@@ -230,7 +230,7 @@ TEST_CASE("containers that the system pages are told of a full disk, lose nothin
     } catch (const OutOfTierMemory& error) {
       CAPTURE(std::string{error.what()});
       CHECK((contains(error.what(), "no disk space for a window") ||
-             contains(error.what(), "cause: error 28")));
+             contains(error.what(), "cause: No space left on device")));
       CHECK(error.cause() == std::errc::no_space_on_device);
     }
     return added;
