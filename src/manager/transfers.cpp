@@ -256,9 +256,11 @@ std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) 
   return std::nullopt;
 }
 
-/// Ends what moves the block within its tier in the background.
+/// Ends what moves the block within its tier in the background. Of one whose bytes are to go that is done, and they go when
+/// its end is told.
 void ManagerCore::end_slide_of(const Block& b) noexcept {
   if (sliding_ == nullptr || b.record->transfer != sliding_) return;
+  if ((b.state.load(std::memory_order_acquire) & word::retired) != 0) return;
   engine_.cancel(*sliding_);
   orphan(*sliding_);
 }

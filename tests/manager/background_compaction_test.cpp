@@ -274,29 +274,63 @@ TEST_CASE("other moves of what moves in the background are refused, and a prefet
   CHECK(s.moved());
 }
 
-TEST_CASE("a prefetch ends the background move of its object in a slow tier, and brings it") {
+namespace {
+
+/// Slow memory of eight objects, of which every other one has gone again, and room for two that is brought together there.
+struct ScatteredBelow {
+  ScatteredBelow() {
+    rig.policy->placement = {1, false};
+    for (char i = 0; i < 8; ++i) objects.push_back(rig.make(size, i));
+    rig.settle();
+    for (std::size_t i = 0; i < 8; ++i) {
+      std::ignore = rig.evict(objects[i]);
+      rig.settle();
+      REQUIRE(rig.where(objects[i]) == 1);
+    }
+    for (std::size_t i = 1; i < 8; i += 2) objects[i].reset();
+  }
+  /// The first of them is on its way then.
+  void lack(Hold& hold) {
+    asked = rig.manager->create(Bytes{2 * size.count}, 64, "asked");
+    hold.wait_for_arrival();
+    REQUIRE(rig.manager->statistics().compactions_begun == 1);
+  }
+
   Rig rig{RigOptions{.tiers = {fast_tier(8 * size), slow_tier(8 * size, true)},
                      .manager = {.threads = 1, .yields = false}}};
-  rig.policy->placement = {1, false};
   std::vector<ObjectHandle> objects;
-  for (char i = 0; i < 8; ++i) objects.push_back(rig.make(size, i));
-  rig.settle();
-  for (std::size_t i = 0; i < 8; ++i) {
-    std::ignore = rig.evict(objects[i]);
-    rig.settle();
-    REQUIRE(rig.where(objects[i]) == 1);
-  }
-  for (std::size_t i = 1; i < 8; i += 2) objects[i].reset();
-  Hold hold{rig.slow(), Direction::Write};
-  const auto asked = rig.manager->create(Bytes{2 * size.count}, 64, "asked");
-  hold.wait_for_arrival();
-  REQUIRE(rig.manager->statistics().compactions_begun == 1);
-  CHECK(rig.manager->prefetch(objects[0].ref()) == Outcome::Done);
+  ObjectHandle asked;
+};
+
+}  // namespace
+
+TEST_CASE("a prefetch ends the background move of its object in a slow tier, and brings it") {
+  ScatteredBelow s;
+  Hold hold{s.rig.slow(), Direction::Write};
+  s.lack(hold);
+  CHECK(s.rig.manager->prefetch(s.objects[0].ref()) == Outcome::Done);
   hold.open();
-  rig.settle();
-  CHECK(rig.where(objects[0]) == 0);
-  CHECK(rig.manager->statistics().transfers_cancelled >= 1);
-  for (std::size_t i = 0; i < 8; i += 2) CHECK(rig.holds(objects[i], static_cast<char>(i)));
+  s.rig.settle();
+  CHECK(s.rig.where(s.objects[0]) == 0);
+  CHECK(s.rig.manager->statistics().transfers_cancelled >= 1);
+  for (std::size_t i = 0; i < 8; i += 2) CHECK(s.rig.holds(s.objects[i], static_cast<char>(i)));
+}
+
+TEST_CASE("what ends while it moves in the background goes, although a policy still asks for it") {
+  ScatteredBelow s;
+  Hold hold{s.rig.slow(), Direction::Write};
+  s.lack(hold);
+  const auto id = s.objects[0].ref().object->block->id;
+  SUBCASE("retired") { s.rig.manager->retire(s.objects[0].ref()); }
+  SUBCASE("destroyed") { s.objects[0].reset(); }
+  const auto fetch = [&](PolicyContext& context, BlockId) { return context.fetch(id, 0, false); };
+  CHECK(s.rig.act(s.objects[2], fetch) == Outcome::Pinned);
+  hold.open();
+  s.rig.settle();
+  CHECK(s.rig.used(1) == Bytes{3 * size.count});
+  s.objects.clear();
+  s.asked.reset();
+  CHECK(s.rig.manager->statistics().blocks == 0);
 }
 
 TEST_CASE("a fetch overtakes a move in the background after the chunk in flight") {
