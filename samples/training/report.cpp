@@ -203,8 +203,8 @@ std::string to_table(std::span<const RunResult> runs) {
 
 std::string to_locality(std::span<const RunResult> runs) {
   constexpr std::size_t most = 6;  // columns
-  const auto iterations =
-      std::ranges::max(runs, {}, [](const RunResult& run) { return run.operands.size(); }).operands.size();
+  std::size_t iterations = 0;
+  for (const auto& run : runs) iterations = std::max(iterations, run.operands.size());
   if (iterations < 2) return {};
   const auto shown = std::min(iterations, most);
   const auto at = [&](std::size_t column) { return column * (iterations - 1) / (shown - 1); };

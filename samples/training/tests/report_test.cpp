@@ -54,6 +54,7 @@ TEST_CASE("how much was in time is shown over the iterations, for each run") {
   auto run = run_in_tiers();
   const auto text = [&] { return to_locality(std::vector{run, run_in_tiers()}); };
   CHECK(text().empty());
+  CHECK(to_locality({}).empty());
   run.operands.assign(11, {.count = 4, .bytes = 10, .elsewhere = 1, .bytes_elsewhere = 2});
   run.operands.back() = {.count = 4, .bytes = 10, .elsewhere = {}, .bytes_elsewhere = 0};
   CHECK(
