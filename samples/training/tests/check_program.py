@@ -175,6 +175,7 @@ def check_full_disk():
             slow = ["resnet32", "--batch", "16", "--iterations", "2", "--slow", f"file:{folder}:256MiB", "--json", "-"]
             plain, tiered = json.loads(run(*slow, "--fast", "100%", "--prefetch-budget", "50%").stdout)["runs"]
             assert plain["checksum"] == tiered["checksum"], (plain, tiered)
+            assert 3 << 20 < tiered["tiers"][1]["peak_bytes"] <= 4 << 20, tiered  # of 17 MiB where there is room
             done = run(*slow, "--fast", "40%", "--run", "async")
             assert done.returncode == 1 and done.stdout == "", done
             assert done.stderr.startswith("tier-train: ") and "no room for " in done.stderr, done.stderr
