@@ -43,10 +43,8 @@ std::string checksum(const RunResult& run) {
   return run.checksum ? fmt::format("{:016x}", *run.checksum) : no_checksum;
 }
 
-/// Against plain; NaN where that is not among the runs.
 double slowdown(const RunResult& run, std::span<const RunResult> runs) {
-  if (runs.front().name != "plain") return std::numeric_limits<double>::quiet_NaN();
-  return run.seconds_per_iteration / runs.front().seconds_per_iteration;
+  return slowdown_of(run, runs.front().name == "plain" ? &runs.front() : nullptr);
 }
 
 std::string on_time(const Operands& operands) {
@@ -94,6 +92,7 @@ nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResu
                               {"fast", run.fast},
                               {"fast_bytes", run.fast_bytes},
                               {"seconds_per_iteration", run.seconds_per_iteration},
+                              {"plain_seconds_per_iteration", run.plain_seconds_per_iteration},
                               {"slowdown", slowdown(run, runs)},
                               {"fast_share", traffic.operands.fast_share()},
                               {"on_time_share", traffic.operands.on_time_share_of_bytes()},
@@ -159,6 +158,7 @@ RunResult run_from(const nlohmann::ordered_json& json) {
   run.fast = json.at("fast");
   run.fast_bytes = json.at("fast_bytes");
   run.seconds_per_iteration = number(json.at("seconds_per_iteration"));
+  run.plain_seconds_per_iteration = number(json.at("plain_seconds_per_iteration"));
   run.traffic.operands = operands_from(json.at("on_time_share_by_object"), json.at("on_time_share"));
   run.traffic.operands.bytes_brought = count_without(number(json.at("fast_share")));
   for (const auto& step : json.at("locality")) run.operands.push_back(operands_from(step.at(1), step.at(2)));

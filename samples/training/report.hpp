@@ -10,7 +10,7 @@
 
 namespace training {
 
-/// The first run is what the others are compared with, if it is on plain memory.
+/// Runs that were not in turns with plain memory are compared with the first, if it is on plain memory.
 [[nodiscard]] std::string to_table(std::span<const RunResult> runs);
 /// How the share of operands that were in fast memory in time went, over some of the iterations: by objects, and by bytes.
 /// Empty if no run has more than one.

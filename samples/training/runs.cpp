@@ -148,6 +148,12 @@ std::unique_ptr<Memory> make_memory(const PlannedRun& planned, const Experiment&
   return std::make_unique<TieredMemory>(tiered);
 }
 
+/// For what a run of a comparison or a sweep is compared with; none for others, and for one that was asked for alone.
+std::unique_ptr<Memory> make_plain_memory(const PlannedRun& planned, const Options& options) {
+  if (!(options.compare || options.sweep) || !options.run.empty() || planned.name == "plain") return {};
+  return std::make_unique<PlainMemory>();
+}
+
 /// Whether bytes move ahead of their use in a run that is told what is prefetched.
 bool ahead(const PlannedRun& planned, const Experiment& experiment) {
   if (planned.name.starts_with("os_paging")) return true;
@@ -246,10 +252,14 @@ RunResult make_run(const PlannedRun& planned, const Experiment& experiment,
   auto options = experiment.train;
   options.budget = budget_of(experiment, fast_of(experiment, planned.fast), ahead(planned, experiment));
   options.recompute = experiment.options.recompute && (planned.name == "async" || planned.name == "sync");
-  auto result = train(planned.name, experiment.steps, *experiment.data, *memory, options, stop,
-                      [&](const TrainState& state) {
-                        if (progress.due()) progress.draw(progress_line(planned.name, state));
-                      });
+  const auto in_turns = make_plain_memory(planned, experiment.options);
+  auto result = train(
+      planned.name, experiment.steps, *experiment.data, *memory, options, stop,
+      [&](const TrainState& state) {
+        if (progress.due()) progress.draw(progress_line(planned.name, state));
+      },
+      in_turns.get());
+  if (planned.name == "plain") result.plain_seconds_per_iteration = result.seconds_per_iteration;
   progress.clear();
   result.fast = shown_size(planned, experiment);
   result.fast_bytes = fast_bytes(planned, experiment).count;

@@ -50,7 +50,7 @@ struct Experiment {
 /// The runs that the options ask for, in order.
 [[nodiscard]] std::vector<PlannedRun> plan_runs(const Options& options);
 
-/// One in this process: any but `os_paging`.
+/// One in this process: any but `os_paging`. In a comparison and in a sweep plain memory learns the same in turns with it.
 [[nodiscard]] RunResult make_run(const PlannedRun& planned, const Experiment& experiment,
                                  tier::tool::TerminalLine& progress, const std::atomic<bool>& stop);
 

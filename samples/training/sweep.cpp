@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "common/text_table.hpp"
 #include "plot/plot.hpp"
@@ -30,10 +31,13 @@ std::string seconds(const RunResult* run) {
   return run == nullptr ? "-" : fmt::format("{:.4g} s", run->seconds_per_iteration);
 }
 
-/// Of the time of another.
+/// Of the time of another; in times of plain memory, where both were in turns with it.
 std::string share(const RunResult* run, const RunResult* of) {
   if (run == nullptr || of == nullptr) return "-";
-  return fmt::format("{:.3f}", run->seconds_per_iteration / of->seconds_per_iteration);
+  const double in_plains = slowdown_of(*run, nullptr) / slowdown_of(*of, nullptr);
+  return fmt::format("{:.3f}", std::isfinite(in_plains)
+                                   ? in_plains
+                                   : run->seconds_per_iteration / of->seconds_per_iteration);
 }
 
 /// Of the peak: the fast memory that there was.
@@ -72,7 +76,7 @@ std::string to_need(std::span<const RunResult> runs, std::size_t peak) {
   const RunResult* least = nullptr;
   for (const auto* fast : shares) {
     const auto* const run = find(runs, "async", fast);
-    if (run == nullptr || run->seconds_per_iteration > most_slowdown * plain->seconds_per_iteration) break;
+    if (run == nullptr || slowdown_of(*run, plain) > most_slowdown) break;
     least = run;
   }
   if (least == nullptr) return "async is at no size within 5 % of plain\n";
@@ -81,7 +85,9 @@ std::string to_need(std::span<const RunResult> runs, std::size_t peak) {
 
 bool plot_sweep(std::span<const RunResult> runs, std::size_t peak, const std::filesystem::path& name) {
   const auto* const plain = find(runs, "plain");
-  const double unit = plain == nullptr ? 1 : plain->seconds_per_iteration;
+  const auto height = [&](const RunResult& run) {
+    return plain == nullptr ? run.seconds_per_iteration : slowdown_of(run, plain);
+  };
   tier::tool::Plot plot{.x = "fast memory, % of the peak",
                         .y = plain == nullptr ? "seconds for an iteration" : "slow-down against plain",
                         .axes = "set xtics (0, 5, 10, 20, 40, 50, 60, 80, 100)\nset xrange [-2:102]\n",
@@ -90,9 +96,9 @@ bool plot_sweep(std::span<const RunResult> runs, std::size_t peak, const std::fi
     tier::tool::PlotLine line{way, {}};
     for (const std::string share : shares)
       if (const auto* run = find(runs, way, share))
-        line.points.emplace_back(percent(*run, peak), run->seconds_per_iteration / unit);
+        line.points.emplace_back(percent(*run, peak), height(*run));
     if (const auto* none = find(runs, "all_slow"))
-      line.points.emplace_back(percent(*none, peak), none->seconds_per_iteration / unit);
+      line.points.emplace_back(percent(*none, peak), height(*none));
     plot.lines.push_back(std::move(line));
   }
   if (plain != nullptr) plot.level = {"plain", 1};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,53 +30,51 @@ double share(std::uint64_t part, std::uint64_t all) {
 
 class Run {
  public:
-  Run(const Steps& steps, const Data& data, Memory& memory, const TrainOptions& options,
-      const std::atomic<bool>& stop, const OnIteration& on_iteration)
+  /// \pre  all but the name outlive it
+  Run(const Steps& steps, const Data& data, Memory& memory, const TrainOptions& options)
       : steps_{steps},
         data_{data},
         memory_{memory},
         options_{options},
-        stop_{stop},
-        on_iteration_{on_iteration},
-        parameters_{steps.prediction, memory, options.seed} {}
+        parameters_{steps.prediction, memory, options.seed},
+        epoch_{data.training_batches(options.shape)} {
+    for (const auto& step : steps_.training)
+      executors_.emplace_back(step, parameters_, memory_,
+                              Executor::Options{options_.budget, options_.recompute, options_.inspection});
+    operands_ = memory_.traffic().operands;  // without what parameters were initialised with
+  }
 
-  RunResult result(std::string name) {
+  [[nodiscard]] bool has_learned_all() const { return result_.iterations == options_.iterations; }
+
+  TrainState learn() {
+    const auto number = result_.iterations;
+    if (number % epoch_ == 0) correct_ = rows_ = 0;
+    const auto iteration = learn_batch(executors_[step_of(executors_.size(), options_.seed, number)], number);
+    correct_ += iteration.correct;
+    rows_ += iteration.rows;
+    return {result_.iterations, options_.iterations, iteration.loss, result_.learning_s};
+  }
+
+  /// The median, but for the first iteration, which took its memory, too.
+  [[nodiscard]] double seconds_per_iteration() const {
+    return median({times_.begin() + (times_.size() > 1 ? 1 : 0), times_.end()});
+  }
+
+  RunResult result(std::string name, const std::atomic<bool>& stop) {
     result_.name = std::move(name);
-    learn();
+    for (const auto& executor : executors_) add_costs(executor);
+    executors_.clear();
+    result_.complete = has_learned_all();
+    result_.training_accuracy = share(correct_, rows_);
+    result_.seconds_per_iteration = seconds_per_iteration();
     result_.traffic = memory_.traffic();  // before the test and the checksum move anything
-    if (result_.complete) test();
+    if (result_.complete) test(stop);
     parameters_.add_to(checksum_);
     result_.checksum = checksum_.value();
     return std::move(result_);
   }
 
  private:
-  void learn() {
-    std::vector<Executor> executors;
-    for (const auto& step : steps_.training)
-      executors.emplace_back(step, parameters_, memory_,
-                             Executor::Options{options_.budget, options_.recompute, options_.inspection});
-    operands_ = memory_.traffic().operands;  // without what parameters were initialised with
-    const Stopwatch watch;
-    const auto epoch = data_.training_batches(options_.shape);
-    std::uint64_t correct = 0;
-    std::uint64_t rows = 0;
-    std::vector<double> times;
-    for (std::uint64_t i = 0; i < options_.iterations && !stop_; ++i) {
-      if (i % epoch == 0) correct = rows = 0;
-      const auto iteration = learn_batch(executors[step_of(executors.size(), options_.seed, i)], i, times);
-      correct += iteration.correct;
-      rows += iteration.rows;
-      if (on_iteration_) on_iteration_({i + 1, options_.iterations, iteration.loss, watch.seconds()});
-    }
-    result_.learning_s = watch.seconds();
-    for (const auto& executor : executors) add_costs(executor);
-    result_.complete = result_.iterations == options_.iterations;
-    result_.training_accuracy = share(correct, rows);
-    if (times.size() > 1) times.erase(times.begin());  // it took its memory, too
-    result_.seconds_per_iteration = median(std::move(times));
-  }
-
   void add_costs(const Executor& executor) {
     result_.compute_s += executor.compute_seconds();
     executor.add_layer_costs(result_.layers);
@@ -83,14 +82,15 @@ class Run {
       result_.subnormals = result_.subnormals.value_or(0) + executor.subnormals();
   }
 
-  Iteration learn_batch(Executor& executor, std::uint64_t number, std::vector<double>& times) {
+  Iteration learn_batch(Executor& executor, std::uint64_t number) {
     Iteration iteration{.number = number, .seed = options_.seed, .rate = rate_of(options_, number)};
     iteration.fill = [&](std::span<float> inputs, std::span<float> labels) {
       data_.training_batch(options_.shape, number, inputs, labels);
     };
     const Stopwatch watch;
     executor.run(iteration);
-    times.push_back(watch.seconds());
+    times_.push_back(watch.seconds());
+    result_.learning_s += times_.back();
     const auto operands = memory_.traffic().operands;
     result_.operands.push_back(operands - std::exchange(operands_, operands));
     checksum_.add(iteration.loss);
@@ -99,7 +99,7 @@ class Run {
     return iteration;
   }
 
-  void test() {
+  void test(const std::atomic<bool>& stop) {
     Executor executor{
         steps_.prediction, parameters_, memory_, {.inspection = {.values = options_.inspection.values}}};
     const auto batches = std::min<std::uint64_t>(data_.test_batches(options_.shape), options_.test_batches);
@@ -107,7 +107,7 @@ class Run {
     std::uint64_t rows = 0;
     std::uint64_t tested = 0;
     double losses = 0;
-    for (std::uint64_t i = 0; i < batches && !stop_; ++i) {
+    for (std::uint64_t i = 0; i < batches && !stop; ++i) {
       Iteration iteration{.number = i, .seed = options_.seed};
       iteration.fill = [&](std::span<float> inputs, std::span<float> labels) {
         data_.test_batch(options_.shape, i, inputs, labels);
@@ -127,9 +127,11 @@ class Run {
   const Data& data_;
   Memory& memory_;
   TrainOptions options_;
-  const std::atomic<bool>& stop_;
-  const OnIteration& on_iteration_;
   Parameters parameters_;
+  std::vector<Executor> executors_{};
+  std::uint64_t epoch_;                   // iterations
+  std::uint64_t correct_ = 0, rows_ = 0;  // in this epoch
+  std::vector<double> times_;
   sample::Checksum checksum_;
   Operands operands_;  // so far
   RunResult result_;
@@ -161,6 +163,13 @@ WorkingSet largest_working_set(const Steps& steps) {
   return largest;
 }
 
+double slowdown_of(const RunResult& run, const RunResult* plain) {
+  if (std::isfinite(run.plain_seconds_per_iteration))
+    return run.seconds_per_iteration / run.plain_seconds_per_iteration;
+  if (plain == nullptr) return std::numeric_limits<double>::quiet_NaN();
+  return run.seconds_per_iteration / plain->seconds_per_iteration;
+}
+
 Bound bound_of(const RunResult& run) {
   constexpr double hidden = 1.15;  // ours to reach on a disk
   const double compute = run.compute_s;
@@ -185,8 +194,24 @@ float rate_of(const TrainOptions& options, std::uint64_t iteration) {
 }
 
 RunResult train(std::string name, const Steps& steps, const Data& data, Memory& memory,
-                const TrainOptions& options, const std::atomic<bool>& stop, const OnIteration& on_iteration) {
-  return Run{steps, data, memory, options, stop, on_iteration}.result(std::move(name));
+                const TrainOptions& options, const std::atomic<bool>& stop, const OnIteration& on_iteration,
+                Memory* in_turns) {
+  Run run{steps, data, memory, options};
+  std::optional<Run> other;
+  if (in_turns != nullptr) {
+    auto plainly = options;
+    plainly.recompute = false;
+    other.emplace(steps, data, *in_turns, plainly);
+  }
+  while (!run.has_learned_all() && !stop) {
+    if (other) other->learn();
+    const auto state = run.learn();
+    if (on_iteration) on_iteration(state);
+  }
+  const auto plain = other ? other->seconds_per_iteration() : std::numeric_limits<double>::quiet_NaN();
+  auto result = run.result(std::move(name), stop);
+  result.plain_seconds_per_iteration = plain;
+  return result;
 }
 
 }  // namespace training

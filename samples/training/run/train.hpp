@@ -56,6 +56,8 @@ struct RunResult {
   bool complete = true;          ///< not interrupted
   std::uint64_t iterations = 0;
   double seconds_per_iteration = std::numeric_limits<double>::quiet_NaN();  ///< the median, but for the first
+  /// The same of plain memory, whose iterations were in turns with these; NaN if none were. Of a run on plain memory its own.
+  double plain_seconds_per_iteration = std::numeric_limits<double>::quiet_NaN();
   double learning_s = 0;
   double compute_s = 0;                                                 ///< of that: in kernels
   double loss = std::numeric_limits<double>::quiet_NaN();               ///< of the last iteration
@@ -71,6 +73,9 @@ struct RunResult {
   std::optional<std::uint64_t> subnormals{};  ///< written by kernels, if values are inspected
   std::vector<RunResult> variants{};          ///< of which this is the fastest
 };
+
+/// Against plain memory in turns with it, or else against another run, if there is one; NaN against none.
+[[nodiscard]] double slowdown_of(const RunResult& run, const RunResult* plain);
 
 /// What a run's time is bounded by: the longer of computing and moving, if the other was hidden behind it.
 enum class Bound : std::uint8_t {
@@ -88,9 +93,11 @@ struct TrainState {
 };
 using OnIteration = std::function<void(const TrainState&)>;
 
-/// \param stop  ends the run early, with what was reached
+/// \param stop      ends the run early, with what was reached
+/// \param in_turns  learns the same, iteration by iteration in turns with it, so that both have the machine in the same
+///                  moments: on plain memory, what the run is to be compared with. Not tested.
 [[nodiscard]] RunResult train(std::string name, const Steps& steps, const Data& data, Memory& memory,
                               const TrainOptions& options, const std::atomic<bool>& stop,
-                              const OnIteration& on_iteration = {});
+                              const OnIteration& on_iteration = {}, Memory* in_turns = nullptr);
 
 }  // namespace training

@@ -120,6 +120,8 @@ def check_all_runs():
         assert each["checksum"] == plain["checksum"] and each["loss"] == plain["loss"], each
         assert [step for step, _, _ in each["locality"]] == [0, 1], each
         assert each["compute_s"] > 0 and each["slowdown"] > 0, each
+        baseline = plain["seconds_per_iteration"] if each["name"] == "os_paging" else each["plain_seconds_per_iteration"]
+        assert each["slowdown"] == each["seconds_per_iteration"] / baseline, each
         assert each["bound"] in ("compute", "io", "neither") or each["name"] == "os_paging", each
     by_name = {each["name"]: each for each in runs}
     assert by_name["all_fast"]["fast_share"] == 1 and by_name["all_fast"]["bytes_moved"] == {}

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -37,6 +38,20 @@ TEST_CASE("a report has the peak of each tier, with what of it is no tensor, and
   CHECK(contains(to_table(runs), "dram 3.00 MiB (1.00 MiB), file 8.00 MiB (0 B)"));
   CHECK(contains(to_json(runs), "\"peak_bytes\": 11534336"));
   CHECK(runs.front().traffic.overhead_bytes() == 1U << 20);
+}
+
+TEST_CASE("a run is compared with plain memory in turns with it, or else with the first run") {
+  RunResult plain;
+  plain.name = "plain";
+  plain.seconds_per_iteration = 0.4;
+  auto run = run_in_tiers();
+  CHECK(std::isnan(slowdown_of(run, nullptr)));
+  CHECK(contains(to_json(std::vector{run}), "\"slowdown\": null"));
+  CHECK(contains(to_json(std::vector{plain, run}), "\"slowdown\": 1.25"));
+  run.plain_seconds_per_iteration = 0.25;
+  CHECK(contains(to_json(std::vector{plain, run}), "\"slowdown\": 2.0"));
+  CHECK(contains(to_table(std::vector{run}), "2.000"));
+  CHECK(from_json(to_json(std::vector{run})).front().plain_seconds_per_iteration == 0.25);
 }
 
 TEST_CASE("what was brought ahead was in time, and yet is no hit") {

@@ -49,6 +49,31 @@ TEST_CASE("plain memory holds at its peak what the steps' liveness says") {
   SUBCASE("of the longest sequences") { check(small_language_model("transformer", 20)); }
 }
 
+TEST_CASE("what learns in turns with a run learns the same, and leaves the run as it is") {
+  auto learned = small_resnet(5);
+  const auto alone = learned.run_plain();
+  CHECK(std::isnan(alone.plain_seconds_per_iteration));
+  PlainMemory memory, other;
+  std::uint64_t told = 0;
+  const auto run = train(
+      "run", learned.steps, *learned.data, memory, learned.options, never,
+      [&](const TrainState& state) {
+        CHECK(state.iteration == ++told);
+        CHECK(other.traffic().operands.count == memory.traffic().operands.count);
+      },
+      &other);
+  CHECK(told == 5);
+  CHECK(run.checksum == alone.checksum);
+  CHECK(run.accuracy == alone.accuracy);
+  CHECK(run.plain_seconds_per_iteration > 0);
+  CHECK(run.learning_s > 2 * run.seconds_per_iteration);
+  const std::atomic<bool> stopped{true};
+  PlainMemory first, second;
+  const auto none = train("run", learned.steps, *learned.data, first, learned.options, stopped, {}, &second);
+  CHECK(none.iterations == 0);
+  CHECK(std::isnan(none.plain_seconds_per_iteration));
+}
+
 TEST_CASE("an iteration takes its step by the seed and its number alone") {
   std::set<std::size_t> taken;
   bool seed_matters = false;

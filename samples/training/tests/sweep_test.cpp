@@ -2,6 +2,8 @@
 #include "sweep.hpp"
 
 #include <doctest/doctest.h>
+
+#include <array>
 #include <iostream>
 #include <sstream>
 
@@ -69,6 +71,17 @@ TEST_CASE("a sweep's table holds each run against plain, first touch and all slo
   CHECK(line_of(table, "first_touch", "20%") == Cells{"first_touch", "20%", "4", "2.000", "1.000", "0.500"});
   CHECK(line_of(table, "all_slow", "48.00MiB") == Cells{"all_slow", "48.00MiB", "8", "4.000", "-", "1.000"});
   CHECK(line_of(table, "async", "10%") == Cells{"async", "10%", "-", "-", "-", "-"});
+}
+
+TEST_CASE("where plain memory learned in turns with runs, a sweep compares them by that") {
+  std::vector runs{run_of("plain", "100%", 2), run_of("all_slow", "0%", 8), run_of("async", "100%", 3),
+                   run_of("first_touch", "100%", 4)};
+  const std::array plain{2.0, 4.0, 3.0, 2.0};
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].plain_seconds_per_iteration = plain[i];
+  const auto table = to_sweep_table(runs);
+  CHECK(line_of(table, "async", "100%") == Cells{"async", "100%", "3", "1.000", "0.500", "0.500"});
+  CHECK(line_of(table, "all_slow", "0%") == Cells{"all_slow", "0%", "8", "2.000", "-", "1.000"});
+  CHECK(to_need(runs, peak) == "async is within 5 % of plain from 100% fast memory on\n");
 }
 
 TEST_CASE("the fast memory that is needed is the least from which on all larger sizes are fast enough") {
