@@ -72,7 +72,7 @@ void add_memory_options(CLI::App& app, Options& o) {
       "--prefetch-budget", o.prefetch_budget,
       "Fast memory that may be full of what is in use and of what is kept or prefetched: a size, or a "
       "share of --fast, of which the forward pass has two thirds [70%], or four fifths [85%] where "
-      "nothing moves but what a kernel waits for");
+      "nothing moves but what a kernel waits for; by default more where little must move");
   app.add_option_function<std::string>(
          "--recompute", [&o](const std::string& value) { o.recompute = value == "on"; },
          "off: runs async and sync, too, keep outputs of batch norms that they could make again [on]")

@@ -241,9 +241,15 @@ std::vector<PlannedRun> plan_runs(const Options& options) {
 
 Budget budget_of(const Experiment& experiment, tier::Bytes fast, bool ahead) {
   const auto& asked = experiment.options.prefetch_budget;
-  if (asked.empty() && fast.count >= experiment.peak) return {experiment.peak, experiment.peak, ahead};
-  const auto bytes = sample::parse_fast(asked.empty() ? ahead ? "70%" : "85%" : asked, fast).count;
-  return ahead ? moving_ahead(bytes) : moving_late(bytes);
+  const auto plan = ahead ? moving_ahead : moving_late;
+  if (!asked.empty()) return plan(sample::parse_fast(asked, fast).count);
+  const auto usable = std::min(fast.count, experiment.peak);
+  const auto lacking = experiment.peak - usable;  // at the peak: no more than that need ever be on its way
+  const auto bytes =
+      usable - std::min(sample::parse_fast(ahead ? "30%" : "15%", {usable}).count, lacking / 2);
+  auto budget = plan(bytes);
+  budget.forward = std::max(budget.forward, bytes - std::min(bytes, lacking));
+  return budget;
 }
 
 RunResult make_run(const PlannedRun& planned, const Experiment& experiment,

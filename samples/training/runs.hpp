@@ -40,8 +40,8 @@ struct Experiment {
 /// The fast memory that tiered runs have; in a comparison and in a sweep at least what they need.
 [[nodiscard]] tier::Bytes fast_of(const Experiment& experiment, const std::string& fast);
 
-/// Of `--prefetch-budget`; where that is not given, 70 % of the fast memory, or 85 % where bytes do not move ahead; all that
-/// there is where the peak fits.
+/// Of `--prefetch-budget`; where that is not given, the fast memory but for room for what moves: 30 % of it, or 15 % where
+/// bytes do not move ahead, or half of what the peak lacks, if that is less. So all of it where the peak fits.
 [[nodiscard]] Budget budget_of(const Experiment& experiment, tier::Bytes fast, bool ahead);
 
 /// A line for a comparison or a sweep in which sizes were raised to what runs need: to which, and why; else empty.
