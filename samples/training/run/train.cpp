@@ -30,7 +30,7 @@ double share(std::uint64_t part, std::uint64_t all) {
 
 class Run {
  public:
-  /// \pre  all but the name outlive it
+  /// \pre  steps, data and memory outlive it
   Run(const Steps& steps, const Data& data, Memory& memory, const TrainOptions& options)
       : steps_{steps},
         data_{data},
