@@ -34,7 +34,8 @@ Pair at(const training::Experiment& experiment, int part) {
 }
 
 /// By halving: more fast memory is taken to be no slower.
-Row need_of(const Workload& workload) {
+/// \param who  computes, for a row
+Row need_of(const std::string& id, const Workload& workload, const std::string& who) {
   const auto experiment = experiment_of(workload);
   fmt::print(stderr, "{}:\n", name_of(workload));
   int too_few = 0, enough = parts;
@@ -52,9 +53,9 @@ Row need_of(const Workload& workload) {
   }
   const double share = 100.0 * enough / parts;
   return checked_row(
-      {.id = "train.need",
+      {.id = id,
        .what = name_of(workload) + ", fast memory for a slow-down of 5 %, the rest in ReDL's slow memory" +
-               (any ? "" : ": all of it is not enough"),
+               who + (any ? "" : ": all of it is not enough"),
        .value = share,
        .unit = "% of the peak",
        .baseline = "all of it",
@@ -65,13 +66,21 @@ Row need_of(const Workload& workload) {
       pair);
 }
 
-std::vector<Row> need() {
+std::vector<Row> need_of_each(const std::string& id, const std::string& who) {
   std::vector<Row> rows;
-  for (const auto& network : networks) rows.push_back(need_of(network));
+  for (const auto& network : networks) rows.push_back(need_of(id, network, who));
   return rows;
 }
 
-const bool registered = add_rows("train.need", need);
+std::vector<Row> need() { return need_of_each("train.need", ""); }
+
+std::vector<Row> need_with_a_free_core() {
+  constexpr auto* id = "train.need.free_core";
+  return beside_a_free_core(id, [](const std::string& who) { return need_of_each(id, who); });
+}
+
+const bool registered =
+    add_rows("train.need", need) && add_rows("train.need.free_core", need_with_a_free_core);
 
 }  // namespace
 }  // namespace tier::bench
