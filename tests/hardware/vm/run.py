@@ -353,7 +353,7 @@ def parse(words):
     parser.add_argument("--shell", action="store_true", help="a shell in the machine instead of its tests; exit ends it")
     parser.add_argument("--refresh", action="store_true", help="empty the cache first: newer packages")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="where packages are kept (%(default)s)")
-    parser.add_argument("--timeout", type=int, default=600, help="seconds for each boot (%(default)s)")
+    parser.add_argument("--timeout", type=int, default=1500, help="seconds for each boot (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="machines at once, each of two CPUs (%(default)s)")
     parser.add_argument("--targets", action="store_true", help="print what has to be built, and do no more")
     arguments = parser.parse_args(words)
