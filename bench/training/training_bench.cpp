@@ -68,7 +68,7 @@ std::vector<Row> free_core() {
 
 /// Against the longer of computing on plain memory, in turns, and moving what was moved by a disk that is as busy as it
 /// can be.
-Row on_disk(const Workload& workload) {
+Row on_disk(const std::string& id, const Workload& workload, const std::string& who) {
   const auto experiment = experiment_of(workload);
   const auto fifth = a_fifth(experiment, Slow::File);
   const auto [pair, taken] = learn(experiment, fifth.options);
@@ -81,8 +81,8 @@ Row on_disk(const Workload& workload) {
              "the disk, {:.0f} MB/s and {:.0f} MB/s at once, does in {:.3f} s\n",
              workload.front(), learning, computing, to_human(taken.in), to_human(taken.out),
              rates.read * 1e-6, rates.write * 1e-6, moving);
-  return checked_row({.id = "train.20pct.file",
-                      .what = name_of(workload) + ", " + fifth.words,
+  return checked_row({.id = id,
+                      .what = name_of(workload) + ", " + fifth.words + who,
                       .value = learning,
                       .unit = "s/iteration",
                       .baseline = moving > computing ? "the disk's rate for what was moved" : "plain memory",
@@ -93,10 +93,17 @@ Row on_disk(const Workload& workload) {
                      pair);
 }
 
-std::vector<Row> in_a_file() {
+std::vector<Row> in_a_file(const std::string& id, const std::string& who) {
   std::vector<Row> rows;
-  for (const auto& workload : workloads) rows.push_back(on_disk(workload));
+  for (const auto& workload : workloads) rows.push_back(on_disk(id, workload, who));
   return rows;
+}
+
+std::vector<Row> in_a_file_on_all_cores() { return in_a_file("train.20pct.file", ""); }
+
+std::vector<Row> in_a_file_with_a_free_core() {
+  constexpr auto* id = "train.free_core.file";
+  return beside_a_free_core(id, [](const std::string& who) { return in_a_file(id, who); });
 }
 
 training::TieredOptions all_fast_options(const training::Experiment& experiment) {
@@ -138,8 +145,9 @@ std::vector<Row> recorded() {
 }
 
 const bool registered = add_rows("train.20pct", in_redls_memory) && add_rows("train.free_core", free_core) &&
-                        add_rows("train.20pct.file", in_a_file) && add_rows("fits.training", all_fast) &&
-                        add_rows("record.training", recorded);
+                        add_rows("train.20pct.file", in_a_file_on_all_cores) &&
+                        add_rows("train.free_core.file", in_a_file_with_a_free_core) &&
+                        add_rows("fits.training", all_fast) && add_rows("record.training", recorded);
 
 }  // namespace
 }  // namespace tier::bench

@@ -209,6 +209,7 @@ RunResult train(std::string name, const Steps& steps, const Data& data, Memory& 
     if (on_iteration) on_iteration(state);
   }
   const auto plain = other ? other->seconds_per_iteration() : std::numeric_limits<double>::quiet_NaN();
+  other.reset();  // testing needs its memory no more
   auto result = run.result(std::move(name), stop);
   result.plain_seconds_per_iteration = plain;
   return result;
