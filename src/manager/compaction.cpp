@@ -16,35 +16,6 @@ RegionHeap::Slot ManagerCore::resume(TierIndex t, BlockId reached) const noexcep
   return region != nullptr ? region->slot : tiers_[t].heap.first();
 }
 
-bool ManagerCore::lacks_spare(const TierState& state) const noexcept {
-  return kept_for_faults_ > 0 && state.spare == nullptr && !state.tier->has_private_pages() &&
-         state.heap.capacity().count >= window_block_;
-}
-
-/// In each tier whose blocks are absent from windows, room for one of them: else what is free, but in many pieces, could
-/// not be brought together when all is full.   \return  false if there is none now
-bool ManagerCore::keep_spares(std::error_code& cause) noexcept {
-  bool all = true;
-  const auto n = static_cast<TierIndex>(tiers_.size());
-  for (TierIndex t = 0; t < n; ++t) {
-    auto& state = tiers_[t];
-    if (!lacks_spare(state)) continue;
-    const auto high_water = state.high_water;
-    std::error_code error;
-    do state.spare = allocate_region(t, window_block_, page_size(), error);
-    while (state.spare == nullptr && drop_a_secondary(t));
-    if (state.spare == nullptr) cause = error;
-    state.high_water = high_water;
-    all = all && state.spare != nullptr;
-  }
-  return all;
-}
-
-void ManagerCore::give_up_spares() noexcept {
-  for (auto& tier : tiers_)
-    if (tier.spare != nullptr) free_region(std::exchange(tier.spare, nullptr));
-}
-
 /// For a moment, and in no faster tier.
 Region* ManagerCore::room_aside(const Block& b, TierIndex t) noexcept {
   std::error_code cause;
@@ -90,7 +61,9 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Pack
   if (target >= heap.offset(behind)) return false;
   const BlockId id = b.id;
   if (heap.offset(hole) + heap.size(hole) < target + b.size) {
-    // The two overlap: by way of another place.
+    // The two overlap. A device's bytes are moved piece by piece: it needs no room, and half as many copies.
+    if (!addressable(t) && options_.clock == nullptr) return slide_over(b, hole, target, alignment, lock);
+    // Others go by way of another place.
     Region* aside = room_aside(b, t);
     if (aside == nullptr || !relocate(b, aside, Cause::Compact, lock)) return false;
     Block* now = find(id);

@@ -188,7 +188,10 @@ Entry::Way Entry::admit_moving(std::size_t i) {
   Block& b = *op.block;
   Transfer* t = b.record->transfer;
   if (t == nullptr) {  // marked moving in the same instant by a room in the making: look again
-    look_again();
+    if (b.record->sliding)
+      core_.wait(lock_);
+    else
+      look_again();
     return Way::Again;
   }
   const bool reachable = core_.reachable(b, b.record->primary()->tier);
@@ -332,7 +335,7 @@ void Entry::lacks(std::size_t i) {
 
 /// Before room is looked for, what has none anywhere counts as living.
 void Entry::leave_room_for_faults() {
-  if (core_.kept_for_faults_ == 0) return;
+  if (!core_.keeps_room()) return;
   core_.promised_ -= std::exchange(promised_, 0);
   std::uint64_t sum = 0, largest = 0;
   for (std::size_t i = 0; i < batch_.size(); ++i) {

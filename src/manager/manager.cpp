@@ -81,7 +81,10 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     for (const auto& t : in_order)
       if (t->has_bytes())
         throw ConfigError{"a virtual clock is for simulated tiers alone, not for " + std::string{t->name()}};
-  for (const auto& t : in_order) io_alignment_ = std::max(io_alignment_, t->io_alignment());
+  for (const auto& t : in_order) {
+    io_alignment_ = std::max(io_alignment_, t->io_alignment());
+    out_of_reach_ |= !t->model().addressable;
+  }
   granule_ = std::max(granule_, io_alignment_);  // copies move whole sectors: what they touch is the region's
   tiers_.reserve(in_order.size());
   for (auto& t : in_order) {

@@ -182,8 +182,16 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void free_contents(Block& b) noexcept TIER_REQUIRES(mutex_);
   void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
+  /// True if what is there can be out of the CPU's reach, so that room has to be left for exchanging it.
+  bool keeps_room() const noexcept TIER_REQUIRES(mutex_) { return out_of_reach_ || kept_for_faults_ > 0; }
   bool leaves_room_for_faults(std::uint64_t sum, std::uint64_t largest, std::error_code& cause) noexcept
       TIER_REQUIRES(mutex_);
+  bool leaves_room(std::uint64_t sum, std::uint64_t largest, std::error_code& cause) noexcept
+      TIER_REQUIRES(mutex_);
+  bool fits_fastest(std::uint64_t sum, std::uint64_t largest) const noexcept TIER_REQUIRES(mutex_);
+  bool keep_nothing() noexcept TIER_REQUIRES(mutex_);
+  bool may_come(std::uint64_t size) const noexcept TIER_REQUIRES(mutex_);
+  void note_size(const Block& b) noexcept TIER_REQUIRES(mutex_);
   bool fits_beside_what_lives(std::uint64_t sum, std::uint64_t largest, std::error_code& cause) noexcept
       TIER_REQUIRES(mutex_);
   bool leave_room_for_faults(std::uint64_t sum, std::uint64_t largest, std::string_view name, MutexLock& lock)
@@ -384,6 +392,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   RegionHeap::Slot resume(TierIndex t, BlockId reached) const noexcept TIER_REQUIRES(mutex_);
   bool slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Packing packing, MutexLock& lock)
       TIER_REQUIRES(mutex_);
+  bool slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t target, std::size_t alignment,
+                  MutexLock& lock) TIER_REQUIRES(mutex_);
+  void take_place(Block& b, Region* held, std::size_t alignment) noexcept TIER_REQUIRES(mutex_);
   void compact_in_background() noexcept TIER_REQUIRES(mutex_);
   bool begin_sliding(TierIndex t, const Range& range) noexcept TIER_REQUIRES(mutex_);
   bool slide_out_of(const Window& window, TierIndex t, RegionHeap::Slot first, std::size_t slots)
@@ -511,6 +522,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::size_t io_alignment_ = 1;  // the largest of all tiers
   std::size_t granule_ = 64;
   std::size_t window_block_ = 0;  // the most in a block of a window
+  bool out_of_reach_ = false;     // the CPU cannot use what is in some tier
 
   Pool<Block> blocks_ TIER_GUARDED_BY(mutex_);
   Pool<BlockRecord> records_ TIER_GUARDED_BY(mutex_);
@@ -527,6 +539,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::uint64_t living_ TIER_GUARDED_BY(mutex_) = 0;    // bytes of regions of blocks that have a primary
   std::uint64_t promised_ TIER_GUARDED_BY(mutex_) = 0;  // to blocks that will live
   std::uint64_t largest_ TIER_GUARDED_BY(mutex_) = 0;   // no block that lives and may move has more bytes
+  bool mixed_ TIER_GUARDED_BY(mutex_) = false;          // there are, or were, blocks of more than one size
   std::uint64_t kept_for_faults_ TIER_GUARDED_BY(mutex_) = 0;              // in all tiers together
   unsigned compacting_ TIER_GUARDED_BY(mutex_) = 0;                        // threads, which use the spares
   std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move

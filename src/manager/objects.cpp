@@ -192,7 +192,7 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
   b.record->regions = region;
   b.record->remembered = false;
   if (old == nullptr) living_ += round_up(b.size, granule_);
-  if (old == nullptr && !b.record->placed) largest_ = std::max(largest_, b.size);
+  if (old == nullptr) note_size(b);
   if (old != nullptr) {
     old->version = kept ? b.version.load(std::memory_order_relaxed) : 0;
     tiers_[old->tier].secondaries.push_back(*old);
@@ -524,122 +524,6 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
       if (Region* r = make(nth(i))) return r;
     if (!room_may_come(lock)) throw_out_of_memory(b.size, name, report.cause);
   }
-}
-
-/// True if scopes may pin it for long.
-bool ManagerCore::keeps_clear_of_faults(const Block& b) const noexcept {
-  return b.record->place == nullptr && b.size <= room_for_faults(0) && kept_for_faults_ > 0;
-}
-
-/// What it asks of a tier first.
-Range ManagerCore::range_for(const Block& b, TierIndex t) const noexcept {
-  Range range{b.size, b.record->alignment};
-  if (t == 0 && keeps_clear_of_faults(b)) range.end = room_for_faults(t);
-  range.in_window = b.record->place != nullptr;
-  return range;
-}
-
-bool ManagerCore::is_passing(const Block& b) const noexcept {
-  const Region* primary = b.record->primary();
-  if (b.record->place == nullptr || primary == nullptr || primary->tier != 0) return false;
-  return tiers_[0].heap.offset(primary->slot) + b.size > room_for_faults(0);
-}
-
-/// Whoever touches what is absent from a window has nobody to throw to: for it there is always room to bring it, if not
-/// without moving others, the largest among them.
-/// \param sum  bytes of regions to come   \param largest  bytes of a block of them that may move
-bool ManagerCore::leaves_room_for_faults(std::uint64_t sum, std::uint64_t largest,
-                                         std::error_code& cause) noexcept {
-  if (kept_for_faults_ == 0) return true;
-  if (compacting_ == 0 && !keep_spares(cause)) return false;
-  for (TierIndex t = 0; t < tiers_.size(); ++t)
-    if (tiers_[t].spare != nullptr && !tiers_[t].spare->has_space) return cause = refusals_[t].last(), false;
-  if (fits_beside_what_lives(sum, largest, cause)) return true;
-  const auto before = largest_;
-  if (before <= window_block_) return false;
-  largest_ = 0;  // it may be gone
-  for (const auto& [id, b] : by_id_)
-    if (b->record->primary() != nullptr && !b->record->placed) largest_ = std::max(largest_, b->size);
-  return largest_ < before && fits_beside_what_lives(sum, largest, cause);
-}
-
-bool ManagerCore::fits_beside_what_lives(std::uint64_t sum, std::uint64_t largest,
-                                         std::error_code& cause) noexcept {
-  largest = std::max(largest, largest_);
-  std::uint64_t lacking = living_ + promised_ + sum + kept_for_faults_;
-  if (largest > window_block_) lacking += largest;
-  for (TierIndex t = 0; t < tiers_.size(); ++t) {
-    auto& state = tiers_[t];
-    const auto lost = state.heap.condemned();
-    state.to_back = std::min(state.heap.capacity(), Bytes{lacking} + lost);
-    const auto backed = state.tier->keep(state.to_back);
-    if (backed < state.to_back) cause = refusals_[t].last();
-    lacking -= std::min(lacking, (std::max(backed, lost) - lost).count);
-  }
-  return lacking == 0;
-}
-
-void ManagerCore::back_spare(TierIndex t, MutexLock& lock) {
-  auto& state = tiers_[t];
-  const auto offset = state.heap.offset(state.spare->slot), size = state.heap.size(state.spare->slot);
-  std::error_code error;
-  without_lock(lock, [&] { error = state.tier->reserve(offset, size); });
-  if (error) return refusals_[t].note(error);
-  const bool same = state.spare != nullptr && state.heap.offset(state.spare->slot) == offset;
-  if (same) state.spare->has_space = true;  // else it was given up meanwhile, and another one taken
-}
-
-/// Asks the system, without the lock, for the space on disk that the last look at what lives found missing.
-/// \return  false if there was nothing to ask for, or it was refused before
-bool ManagerCore::back_what_lives(MutexLock& lock) {
-  const auto n = static_cast<TierIndex>(tiers_.size());
-  for (TierIndex t = 0; t < n; ++t) {
-    auto& state = tiers_[t];
-    const auto wanted = state.to_back;
-    if (refusals_[t].last()) continue;
-    if (state.spare != nullptr && !state.spare->has_space) return back_spare(t, lock), true;
-    if (state.tier->keep(wanted) >= wanted) continue;
-    std::error_code error;
-    without_lock(lock, [&] { state.tier->back(wanted, error); });
-    if (error) refusals_[t].note_all(error);  // it asked for all, and then for each extent
-    return true;
-  }
-  return false;
-}
-
-/// Makes sure of it.   \return  whether the lock was released in between   \throws  `OutOfTierMemory`
-bool ManagerCore::leave_room_for_faults(std::uint64_t sum, std::uint64_t largest, std::string_view name,
-                                        MutexLock& lock) {
-  std::error_code cause;
-  bool compacted = false, asked = false;
-  while (!leaves_room_for_faults(sum, largest, cause)) {
-    if (back_what_lives(lock)) {
-      asked = true;
-      continue;
-    }
-    if (reclaim_garbage() > 0) continue;
-    if (std::exchange(compacted, true)) throw_out_of_memory(sum, name, cause);
-    const auto n = static_cast<TierIndex>(tiers_.size());
-    for (TierIndex t = 0; t < n; ++t)
-      if (lacks_spare(tiers_[t])) compact_tier(t, Packing::Preferred, lock);
-  }
-  return compacted || asked;
-}
-
-/// What was placed in the fastest tier before there were windows stays there: a block of a window has room beside it.
-void ManagerCore::leave_fast_room_for_faults(const Block& b, std::string_view name) const {
-  if (kept_for_faults_ == 0) return;
-  const auto capacity = tiers_[0].heap.capacity().count;
-  if (placed_[0] + b.size > capacity) throw_out_of_memory(b.size, name, {});
-}
-
-/// The end of a tier is for blocks that can leave it at any time: nothing is placed there, advice pins nothing there, and
-/// what scopes pin is there only if it has no room elsewhere.
-/// \return  the offset at which it begins
-std::uint64_t ManagerCore::room_for_faults(TierIndex t) const noexcept {
-  const auto capacity = tiers_[t].heap.capacity().count;
-  if (kept_for_faults_ == 0 || capacity < window_block_) return capacity;
-  return capacity - std::max<std::uint64_t>(window_block_, std::min(kept_for_faults_, capacity / 2));
 }
 
 /// Waits for what ends by itself, never for pins: the caller may hold them. \return  false if there is nothing of that

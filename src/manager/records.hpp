@@ -81,15 +81,16 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   std::uint64_t rank = 0;
   std::size_t alignment = 1;
   bool archived = false;
-  bool garbage = false;          ///< retired or destroyed while early freeing is off
-  bool dying = false;            ///< its object is gone: the descriptor goes with the bytes
-  bool placed = false;           ///< never moves
-  bool kept = false;             ///< destroyed while pinned: the manager lives until the last unpin
-  bool counted = false;          ///< in the tier's sum of placed bytes
-  bool writable = false;         ///< in its window: stores go through unseen; else the first one is told
-  bool remembered = false;       ///< the policy has said that in-place uses need not ask
-  unsigned entering = 0;         ///< batches on their way in: the descriptor stays for them
-  unsigned spared = 0;           ///< those of them that look for room: it does not leave to make some
+  bool garbage = false;     ///< retired or destroyed while early freeing is off
+  bool dying = false;       ///< its object is gone: the descriptor goes with the bytes
+  bool placed = false;      ///< never moves
+  bool kept = false;        ///< destroyed while pinned: the manager lives until the last unpin
+  bool counted = false;     ///< in the tier's sum of placed bytes
+  bool writable = false;    ///< in its window: stores go through unseen; else the first one is told
+  bool sliding = false;     ///< within a device, piece by piece, without a transfer that could be stopped
+  bool remembered = false;  ///< the policy has said that in-place uses need not ask
+  unsigned entering = 0;    ///< batches on their way in: the descriptor stays for them
+  unsigned spared = 0;      ///< those of them that look for room: it does not leave to make some
   std::uint64_t prefetched = 0;  ///< the stamp of the last prefetch, while that is wanted
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
 

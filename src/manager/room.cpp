@@ -508,6 +508,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     return moved;
   };
   bool compacted = false;
+  bool cheapest = false;  // what the policy proposes has no room below: then whatever moves fewest bytes
   int failed = 0;
   RoomBelow below;
   for (int attempt = 0; attempt < attempts; ++attempt) {
@@ -533,7 +534,8 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
 
     std::vector<TierIndex> to;
     bool forced = false, inside = slowest;
-    if (!slowest && !window) window = propose(t, range, for_block, false, to, forced);
+    if (!slowest && !window && !cheapest) window = propose(t, range, for_block, false, to, forced);
+    forced |= cheapest;
     if (!window) window = scan(t, range);
     if (!window) {
       if (revoke_unawaited(t, lock)) {
@@ -577,8 +579,9 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (begun == Emptied::Changed) continue;
     if (begun == Emptied::NoRoomBelow) {
       report.unlocked = true;
-      if (compacted || !compacts()) break;
-      compacted = true;
+      if (!std::exchange(compacted, true) && compacts()) continue;
+      if (slowest || std::exchange(cheapest, true)) break;
+      below = {};
       continue;
     }
     if (room.pending > 0) {
