@@ -661,7 +661,10 @@ void ManagerCore::grow(ObjectRef ref, Bytes size) {
 std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t begin, std::size_t end,
                                             std::string_view name, MutexLock& lock) {
   std::vector<Block*> blocks;
-  if (window.cached.empty()) take_space(window, begin, end);
+  if (window.cached.empty()) {
+    windows_->open(window.range.address + begin, end - begin);
+    take_space(window, begin, end);
+  }
   try {
     constexpr std::size_t smaller = std::bit_width(huge_page / WindowSpace::unit);
     blocks.reserve((end - begin) / window_block_ + smaller);
@@ -682,8 +685,12 @@ std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t be
 
 void ManagerCore::take_space(const ObjectWindow& window, std::size_t begin, std::size_t end) {
   if (windows_->mode() == WindowMode::Full) return;
-  if (const auto error = windows_->take_space(window.range.address + begin, end - begin))
-    throw OutOfTierMemory{"no disk space for a window", error};
+  const auto error = windows_->take_space(window.range.address + begin, end - begin);
+  if (!error) return;
+  std::array<char, 500> text{};
+  std::snprintf(text.data(), text.size(), "no disk space for a window in \"%s\": %s",
+                windows_->directory().c_str(), error.message().c_str());
+  throw OutOfTierMemory{text.data(), error};
 }
 
 void ManagerCore::give_space_back(const ObjectWindow& window, std::size_t begin, std::size_t end) noexcept {

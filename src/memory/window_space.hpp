@@ -75,13 +75,18 @@ class WindowSpace {
   [[nodiscard]] WindowMode mode() const noexcept {
     return server_ != nullptr ? WindowMode::Full : WindowMode::Restricted;
   }
+  /// Of the file behind the windows; empty: they lie in memory.
+  [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
   /// False where the child of a fork has no windows.
   [[nodiscard]] bool is_copied_by_fork() const noexcept { return directory_.empty() && !is_forbidden_; }
 
-  /// A window whose pages are all absent.
+  /// A window whose pages are all absent, and whose addresses nobody can access before `open`.
   /// \param size       whole units   \param alignment  a power of two up to 2 MiB
   /// \throws           `OutOfTierMemory` if there is no address space left
   [[nodiscard]] AddressWindow reserve(std::size_t size, std::size_t alignment) TIER_EXCLUDES(mutex_);
+  /// Makes a part of a window accessible, in whole units.
+  /// \throws  `OutOfTierMemory` if the system refuses, `std::bad_alloc`
+  void open(std::byte* begin, std::size_t size) TIER_EXCLUDES(mutex_);
   /// \pre  its pages are absent and its tags null
   void release(const AddressWindow& window) noexcept TIER_EXCLUDES(mutex_);
   /// What `find` gives from now on for the addresses of a part of a window, and of the rest of its last unit.

@@ -277,7 +277,8 @@ TEST_CASE("plain memory is as fast as the slowest node with CPUs that it may com
 
 TEST_CASE("a node that this program cannot have is refused by its number, with the reason") {
   const auto system = make_machine();
-  CHECK(refusal("7", system) == "node 7 for tier numa:7 (the system has 0-2): No such device");
+  CHECK(refusal("7", system) ==
+        "node 7 for tier numa:7 (the system has nodes 0-2: name one of these, or take dram): No such device");
   CHECK(refusal("0,7", system).starts_with("node 7 for tier numa:0,7 "));
   system->add(3, "8-11", 0_B, 0_B);
   CHECK(refusal("3", system) == "node 3 for tier numa:3, which has no memory: Cannot allocate memory");
