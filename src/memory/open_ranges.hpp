@@ -30,6 +30,17 @@ class OpenRanges {
     ends_.emplace_hint(at, begin, end);
   }
 
+  void remove(std::size_t begin, std::size_t end) {
+    add(begin, end);  // then it lies within one
+    const auto around = std::prev(ends_.upper_bound(begin));
+    const auto before = around->first, behind = around->second;
+    if (behind > end) ends_.emplace(end, behind);
+    if (before < begin)
+      around->second = begin;
+    else
+      ends_.erase(around);
+  }
+
  private:
   std::map<std::size_t, std::size_t> ends_;  // by their begins
 };

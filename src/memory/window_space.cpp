@@ -32,6 +32,7 @@
 #include "memory/open_ranges.hpp"
 #include "memory/page_policy.hpp"
 #include "memory/scratch_file.hpp"
+#include "memory/system_files.hpp"
 
 // Of later kernels than the headers may be: asked for at run time.
 #ifndef UFFD_FEATURE_MOVE
@@ -102,7 +103,7 @@ int open_userfaultfd() {
 /// From the most that is of use to the least that will do. A descriptor can be asked once.
 /// \return  what it has; 0 if the kernel is too old
 std::uint64_t ask_for_features(int& descriptor) {
-  constexpr std::uint64_t needed = UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+  constexpr std::uint64_t needed = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID;
   constexpr std::array<std::uint64_t, 3> sets{needed | UFFD_FEATURE_MOVE | UFFD_FEATURE_POISON,
                                               needed | UFFD_FEATURE_POISON, needed};
   for (const auto wanted : sets) {
@@ -112,6 +113,14 @@ std::uint64_t ask_for_features(int& descriptor) {
     descriptor = open_userfaultfd();
   }
   return 0;
+}
+
+/// Whether a thread of this process is in a system call that brings pages into memory to lock them.
+bool is_locking_memory(int thread) {
+  // "151 0x3 ...": the call and its arguments, or -1 outside one.
+  const auto call = to_number(read_line("/proc/self/task/" + std::to_string(thread) + "/syscall"));
+  return call == std::size_t{SYS_mlockall} || call == std::size_t{SYS_mlock} ||
+         call == std::size_t{SYS_mlock2};
 }
 
 /// How many bytes from here on have no page, neither in memory nor swapped out: all there is to know is in `pagemap`.
@@ -279,7 +288,8 @@ void WindowSpace::Server::read_one() noexcept {
   if (message.event != UFFD_EVENT_PAGEFAULT) return;
   const auto flags = message.arg.pagefault.flags;
   WindowFault fault{reinterpret_cast<std::byte*>(message.arg.pagefault.address),
-                    (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0, now};
+                    (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0,
+                    static_cast<int>(message.arg.pagefault.feat.ptid), now};
   if (faults.on_fault(fault, false)) return;
   put_off(fault);
   serve_put_off();
@@ -417,6 +427,19 @@ void WindowSpace::open(std::byte* begin, std::size_t size) {
   throw OutOfTierMemory{
       std::string{"the system makes the addresses of a window not accessible"} + if_mappings_are_used_up(),
       last_system_error()};
+}
+
+bool WindowSpace::is_passed_by(const WindowFault& fault) noexcept try {
+  if (!is_locking_memory(fault.thread)) return false;
+  auto* const page = fault.address - address_of(fault.address) % page_size();
+  const MutexLock lock{mutex_};
+  Area& area = *area_of(page);
+  const auto begin = static_cast<std::size_t>(page - area.base), end = round_up(begin + 1, unit);
+  area.open.remove(begin / unit * unit, end);
+  ::mprotect(page, end - begin, PROT_NONE);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 WindowSpace::Area* WindowSpace::area_of(const std::byte* address) const noexcept {

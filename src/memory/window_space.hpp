@@ -25,6 +25,7 @@ struct WindowFault {
   std::byte* address = nullptr;
   bool write = false;
   bool present = false;     ///< the page is there and write-protected
+  int thread = 0;           ///< whose access it is
   std::uint64_t since = 0;  ///< what `WindowFaults::now` was before it was read
   unsigned tries = 0;       ///< that found no room
   std::uint64_t waiting_since_ns = 0;
@@ -87,6 +88,9 @@ class WindowSpace {
   /// Makes a part of a window accessible, in whole units.
   /// \throws  `OutOfTierMemory` if the system refuses, `std::bad_alloc`
   void open(std::byte* begin, std::size_t size) TIER_EXCLUDES(mutex_);
+  /// If the access is made for a program that locks all its memory (`mlockall`), to a page that nobody uses: makes it, and the
+  /// rest of its unit, inaccessible again, so that the system passes it by. \return  false for any other access
+  bool is_passed_by(const WindowFault& fault) noexcept TIER_EXCLUDES(mutex_);
   /// \pre  its pages are absent and its tags null
   void release(const AddressWindow& window) noexcept TIER_EXCLUDES(mutex_);
   /// What `find` gives from now on for the addresses of a part of a window, and of the rest of its last unit.

@@ -27,7 +27,7 @@ TEST_CASE("ranges that touch are one, and contain what lies within") {
   CHECK(ranges.contain(0, 100));
 }
 
-TEST_CASE("ranges contain what a list of their addresses does, whatever is added") {
+TEST_CASE("ranges contain what a list of their addresses does, whatever is added and removed") {
   constexpr std::size_t size = 64;
   const auto seed = test::seed();
   CAPTURE(seed);
@@ -37,8 +37,12 @@ TEST_CASE("ranges contain what a list of their addresses does, whatever is added
     std::vector<bool> is_open(size);
     for (int step = 0; step < 12; ++step) {
       const auto begin = random() % size, end = begin + 1 + random() % (size - begin);
-      ranges.add(begin, end);
-      for (auto i = begin; i < end; ++i) is_open[i] = true;
+      const bool opens = random() % 3 != 0;
+      if (opens)
+        ranges.add(begin, end);
+      else
+        ranges.remove(begin, end);
+      for (auto i = begin; i < end; ++i) is_open[i] = opens;
       const auto from = random() % size, to = from + 1 + random() % (size - from);
       bool all = true;
       for (auto i = from; i < to; ++i) all = all && is_open[i];

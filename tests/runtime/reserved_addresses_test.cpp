@@ -48,12 +48,18 @@ class Use {
   explicit Use(Runtime& runtime) : memory_{runtime} {
     for (unsigned char i = 0; i < 20; ++i) containers_.emplace_back((1_MiB).count, i, &memory_);
   }
+  /// Every third one goes, and the addresses that it had are nobody's.
+  void free_some() {
+    for (std::size_t i = 0; i < containers_.size(); i += 3)
+      containers_[i] = std::pmr::vector<unsigned char>{&memory_};
+  }
   /// \return  how many of them do not hold what was written
   int round() {
     int wrong = 0;
     for (std::size_t i = 0; i < containers_.size(); ++i) {
       auto& c = containers_[i];
       wrong += std::ranges::all_of(c, [&](auto b) { return b == i + rounds_; }) ? 0 : 1;
+      if (c.empty()) c.resize((1_MiB).count);
       std::memset(c.data(), static_cast<int>(i) + rounds_ + 1, c.size());
     }
     ++rounds_;
@@ -87,6 +93,7 @@ int use_while_locked(Locked when, WindowMode windows, bool prefault, const std::
   options.windows = windows;
   Runtime runtime{std::move(options)};
   Use use{runtime};
+  use.free_some();
   for (const auto now : {Locked::After, Locked::AfterCurrent, Locked::AfterOnFault})
     if (!lock(now, when)) return 77;
   if (use.round() + use.round() + use.round() != 0) return 3;
@@ -163,8 +170,10 @@ TEST_CASE("a core dump has what is in windows and nothing of the addresses that 
       return;
     }
     CHECK(ended.signal == SIGABRT);
-    REQUIRE(fs::directory_iterator{folder.path()} != fs::directory_iterator{});
-    const auto dump = fs::directory_iterator { folder.path() } -> path();
+    const fs::directory_iterator dumps{folder.path()};
+    CHECK(dumps != fs::directory_iterator{});
+    if (dumps == fs::directory_iterator{}) continue;  // as in the child, whose turn is another
+    const auto& dump = dumps->path();
     CHECK(fs::file_size(dump) < (400_MiB).count);
     CHECK(contains(dump, std::string{mark.rbegin(), mark.rend()}));
   }
