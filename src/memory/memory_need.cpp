@@ -26,11 +26,26 @@ struct Room {
   std::string remedy;
 };
 
+/// In /proc/meminfo.
+struct SystemMemory {
+  Bytes total, available, free_swap;
+};
+SystemMemory system_memory() {
+  SystemMemory memory;
+  auto lines = open_text("/proc/meminfo");
+  std::size_t kib = 0;
+  for (std::string key, unit; lines >> key >> kib; std::getline(lines, unit)) {
+    if (key == "MemTotal:") memory.total = 1_KiB * kib;
+    if (key == "MemAvailable:") memory.available = 1_KiB * kib;
+    if (key == "SwapFree:") memory.free_swap = 1_KiB * kib;
+  }
+  return memory;
+}
+
 Room room_of_machine() {
-  const std::string meminfo = "/proc/meminfo";
-  const auto total = read_kib(meminfo, "MemTotal:");
-  const auto allowed = total - std::min(total, find_forbidden_memory({}));
-  const auto left = std::min(allowed, read_kib(meminfo, "MemAvailable:") + read_kib(meminfo, "SwapFree:"));
+  const auto memory = system_memory();
+  const auto allowed = memory.total - std::min(memory.total, find_forbidden_memory({}));
+  const auto left = std::min(allowed, memory.available + memory.free_swap);
   return {left, "the machine has " + to_human(left) + " left of " + to_human(allowed), "ask for less"};
 }
 
@@ -111,9 +126,19 @@ void check_memory(std::span<const TierSpec> specs) {
   if (!lacking.empty()) throw TierError{std::make_error_code(std::errc::not_enough_memory), lacking};
 }
 
-bool lacks_memory(Bytes size) noexcept try {
-  const auto left = room().left;
-  return left != 0_B && size + beside(size) > left;
+bool GrowingMemory::lacks(Bytes size) noexcept try {
+  auto granted = granted_.load(std::memory_order_relaxed);  // guards nothing: a count
+  while (granted >= size.count)
+    if (granted_.compare_exchange_weak(granted, granted - size.count, std::memory_order_relaxed))
+      return false;
+  const auto memory = system_memory();
+  const auto of_machine = memory.available + memory.free_swap;
+  const auto left = std::min(of_machine, find_memory_left_with_swap({}).value_or(of_machine));
+  const auto needed = size + beside(size);
+  if (left == 0_B) return false;
+  if (needed > left) return true;
+  granted_.store(std::min(most_granted, (left - needed) / 8).count, std::memory_order_relaxed);
+  return false;
 } catch (const std::exception&) {  // no memory to ask: the system will tell
   return false;
 }

@@ -4,6 +4,8 @@
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tiers.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <span>
 
 namespace tier {
@@ -11,8 +13,17 @@ namespace tier {
 /// \throws  `TierError` with `lacking_memory`, if that says anything
 void check_memory(std::span<const TierSpec> specs);
 
-/// Whether the process has less left than this, for a tier that grows. False where the system does not say.
-/// \complexity  A dozen small files of the system's are read, in some 100 us.
-[[nodiscard]] bool lacks_memory(Bytes size) noexcept;
+/// What a tier that grows asks before it does.   \threadsafety  Internally synchronised.
+class GrowingMemory {
+ public:
+  /// Whether the process has less left than this. False where the system does not say. What it is asked, in some 100 us, holds
+  /// for a while.
+  [[nodiscard]] bool lacks(Bytes size) noexcept;
+
+ private:
+  static constexpr Bytes most_granted = 64_MiB;
+
+  std::atomic<std::size_t> granted_{0};  // bytes that may be taken before the system is asked again
+};
 
 }  // namespace tier

@@ -89,7 +89,7 @@ std::error_code DramTier::reserve(std::uint64_t offset, std::uint64_t size) noex
       if (nodes_ != nullptr && !nodes_->lacking(run.size, pages_).empty()) return system_error(ENOMEM);
     } catch (const std::exception&) {  // no memory to ask: the system will tell
     }
-    if (pages_ != PageKind::Hugetlb && lacks_memory(Bytes{run.size})) return system_error(ENOMEM);
+    if (pages_ != PageKind::Hugetlb && growing_.lacks(Bytes{run.size})) return system_error(ENOMEM);
     include_in_dumps(memory_.data() + run.offset, run.size);
     return system_error(populate(run.offset, run.size));
   });

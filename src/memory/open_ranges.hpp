@@ -12,7 +12,7 @@ namespace tier {
 class OpenRanges {
  public:
   /// More would use up the mappings that a process may have: then all is opened.
-  static constexpr std::size_t most = 4096;
+  static constexpr std::size_t most = 1024;
 
   [[nodiscard]] bool contain(std::size_t begin, std::size_t end) const noexcept {
     const auto behind = ends_.upper_bound(begin);

@@ -177,7 +177,8 @@ void ScratchFile::set_direct() noexcept {
 }
 
 std::error_code ScratchFile::allocate(std::uint64_t offset, std::uint64_t size) noexcept {
-  if (lies_in_memory_ && lacks_memory(Bytes{size})) return std::make_error_code(std::errc::not_enough_memory);
+  if (lies_in_memory_ && growing_.lacks(Bytes{size}))
+    return std::make_error_code(std::errc::not_enough_memory);
   int result = 0;
   do {
     result = ::fallocate(descriptor_, 0, static_cast<::off_t>(offset), static_cast<::off_t>(size));

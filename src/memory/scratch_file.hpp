@@ -7,6 +7,8 @@
 #include <string>
 #include <system_error>
 
+#include "memory/memory_need.hpp"
+
 namespace tier {
 
 /// Owns a file of a fixed size, unlinked and without disk space until `allocate`.
@@ -50,6 +52,7 @@ class ScratchFile {
   std::size_t alignment_ = 4096;
   std::string file_system_;
   bool lies_in_memory_ = false;
+  GrowingMemory growing_;
 };
 
 }  // namespace tier

@@ -416,14 +416,14 @@ void WindowSpace::prepare(const Area& area) const {
 void WindowSpace::open(std::byte* begin, std::size_t size) {
   const MutexLock lock{mutex_};
   Area& area = *area_of(begin);
-  const auto first = static_cast<std::size_t>(begin - area.base) / unit * unit;
-  const auto last = std::min(round_up(static_cast<std::size_t>(begin - area.base) + size, unit), area.size);
+  const auto at = static_cast<std::size_t>(begin - area.base);
+  // Large windows begin at huge pages: with what is between them they take one mapping together.
+  const auto first = at / unit * unit;
+  const auto last = std::min(round_up(at + size, size < huge_page ? unit : huge_page), area.size);
   if (area.open.contain(first, last)) return;
-  area.open.add(first, last);
-  const bool few = area.open.count() <= OpenRanges::most;
-  if (few && open_reserved(area.base + first, last - first)) return;
-  area.open.add(0, area.size);
-  if (open_reserved(area.base, area.size)) return;
+  const bool few = area.open.count() < OpenRanges::most;
+  if (few && open_reserved(area.base + first, last - first)) return area.open.add(first, last);
+  if (open_reserved(area.base, area.size)) return area.open.add(0, area.size);
   throw OutOfTierMemory{
       std::string{"the system makes the addresses of a window not accessible"} + if_mappings_are_used_up(),
       last_system_error()};
