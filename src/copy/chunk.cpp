@@ -174,9 +174,15 @@ void Chunk::carry_out(Staging& staging, FunctionRef<void()> let_go) noexcept {
   staging.give_back(buffer);
 }
 
+void Chunk::prepare(Piece& piece) noexcept {
+  note_error(piece, Direction::Write, piece.task->task->prepare(piece.offset, piece.size));
+}
+
 void Chunk::copy_in_memory(FunctionRef<void()> let_go) noexcept {
   Piece& piece = pieces_.front();
   const CopyTask& task = *piece.task->task;
+  prepare(piece);
+  if (piece.error) return;
   const auto start = std::chrono::steady_clock::now();
   ask_for_error(Direction::Read, piece);
   if (!piece.error) ask_for_error(Direction::Write, piece);
@@ -201,9 +207,14 @@ void Chunk::transfer(Direction direction, FunctionRef<void()> let_go) noexcept {
     std::byte* memory = address(side(in_memory, piece), piece.offset);
     if (!piece.task->task->unannounced)
       in_memory == Direction::Write ? announce_write(memory, piece.size) : announce_read(memory, piece.size);
-    requests[count++] = {side(direction, piece).offset + piece.offset, memory, piece.size};
   }
   if (is_queued(device_)) let_go();
+  for (Piece& piece : pieces()) {
+    if (!piece.error) prepare(piece);
+    if (piece.error) continue;
+    std::byte* memory = address(side(in_memory, piece), piece.offset);
+    requests[count++] = {side(direction, piece).offset + piece.offset, memory, piece.size};
+  }
   device_->transfer(direction, std::span{requests}.first(count));
   for (const IoRequest* request = requests.data(); Piece & piece : pieces()) {
     if (piece.error) continue;
@@ -215,6 +226,8 @@ void Chunk::transfer(Direction direction, FunctionRef<void()> let_go) noexcept {
 void Chunk::transfer_staged(std::byte* buffer) noexcept {
   Piece& piece = pieces_.front();
   const CopyTask& task = *piece.task->task;
+  prepare(piece);
+  if (piece.error) return;
   IoRequest load{task.from.offset + piece.offset, buffer, piece.size};
   task.from.tier->transfer(Direction::Read, {&load, 1});
   note_error(piece, Direction::Read, load.error);

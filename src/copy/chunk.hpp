@@ -92,6 +92,7 @@ class Chunk {
   static constexpr std::size_t max_pieces = 32;
 
   [[nodiscard]] bool accepts(Path path, const Tier* device, std::size_t size) const noexcept;
+  static void prepare(Piece& piece) noexcept;
   void copy_in_memory(FunctionRef<void()> let_go) noexcept;
   void transfer(Direction direction, FunctionRef<void()> let_go) noexcept;
   void transfer_staged(std::byte* buffer) noexcept;

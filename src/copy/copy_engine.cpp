@@ -46,6 +46,8 @@ CopyTask::~CopyTask() {
   state.~State();
 }
 
+std::error_code CopyTask::prepare(std::uint64_t, std::uint64_t) noexcept { return {}; }
+
 struct CopyEngine::Impl {
   using Clock = std::chrono::steady_clock;
 

@@ -83,6 +83,7 @@ class Entry {
   bool decide(std::size_t i) TIER_REQUIRES(core_.mutex_);
   Step find_rooms(bool& repeated) TIER_REQUIRES(core_.mutex_);
   bool find_room(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  bool take_space() TIER_REQUIRES(core_.mutex_);
   void spare() TIER_REQUIRES(core_.mutex_);
   void unspare() noexcept TIER_REQUIRES(core_.mutex_);
   void lacks(std::size_t i) TIER_REQUIRES(core_.mutex_);
@@ -398,6 +399,18 @@ Entry::Step Entry::find_rooms(bool& repeated) {
   return Step::Done;
 }
 
+/// Asks the system for the space of rooms that have none.   \return  false if it was asked: look again
+bool Entry::take_space() {
+  bool asked = false;
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    Region*& room = plans_[i].room;
+    if (room == nullptr || room->has_space || core_.stays_put(*batch_[i].block)) continue;
+    core_.take_space(room, report_.cause, lock_);
+    asked = true;
+  }
+  return !asked;
+}
+
 void Entry::spare() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr) continue;
@@ -558,6 +571,7 @@ Entry::Step Entry::step() {
   bool repeated = false, busy = false;
   if (lacking)
     if (const Step found = find_rooms(repeated); found != Step::Done) return found;
+  if (!take_space()) return Step::Again;
   bool installs = false;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (plans_[i].room == nullptr) continue;
@@ -711,7 +725,8 @@ void Entry::report_wait() {
   const auto limit = static_cast<std::uint64_t>(core_.options_.report_waits_after.count()) * 1'000'000;
   if (core_.now_ns() - waiting_since_ < limit) return;
   waiting_since_ = core_.now_ns();
-  core_.report_holders(core_.name_of(*batch_[lacking_operand_].block), lacking_);
+  const std::string name{core_.name_of(*batch_[lacking_operand_].block)};  // which may go meanwhile
+  core_.report_holders(name, lacking_, lock_);
 }
 
 void Entry::leave(std::size_t i) {

@@ -8,11 +8,12 @@
 
 #include <algorithm>
 #include <boost/container_hash/hash.hpp>
-#include <cstdio>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
+
+#include "core/say.hpp"
 
 namespace tier {
 namespace {
@@ -80,10 +81,7 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     for (const auto& t : in_order)
       if (t->has_bytes())
         throw ConfigError{"a virtual clock is for simulated tiers alone, not for " + std::string{t->name()}};
-  for (const auto& t : in_order) {
-    io_alignment_ = std::max(io_alignment_, t->io_alignment());
-    reserves_ |= t->reserves();
-  }
+  for (const auto& t : in_order) io_alignment_ = std::max(io_alignment_, t->io_alignment());
   granule_ = std::max(granule_, io_alignment_);  // copies move whole sectors: what they touch is the region's
   tiers_.reserve(in_order.size());
   for (auto& t : in_order) {
@@ -147,16 +145,20 @@ void ManagerCore::leave_locked(Block& b) noexcept {
   changed();
 }
 
-void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size) const noexcept {
-  std::fprintf(stderr, "libtier: a scope has waited long for %llu bytes (%.*s); pinned:",
-               static_cast<unsigned long long>(size), static_cast<int>(waiting.size()), waiting.data());
+/// The holders are listed under the lock and printed without it: who reads stderr may be slow.
+void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size, MutexLock& lock) noexcept try {
+  std::string text{waiting};
+  text += "); pinned:";
   for (const auto& [id, b] : by_id_) {
     if (b->pins() == 0 || b->record->placed) continue;
-    const auto name = name_of(*b);
-    std::fprintf(stderr, " \"%.*s\" (%llu bytes, %u pins)", static_cast<int>(name.size()), name.data(),
-                 static_cast<unsigned long long>(b->size), b->pins());
+    text += " \"" + std::string{name_of(*b)} + "\" (" + std::to_string(b->size) + " bytes, " +
+            std::to_string(b->pins()) + " pins)";
   }
-  std::fprintf(stderr, "\n");
+  without_lock(lock, [&] {
+    detail::say("a scope has waited long for %llu bytes (%s", static_cast<unsigned long long>(size),
+                text.c_str());
+  });
+} catch (const std::bad_alloc&) {  // the next time, perhaps
 }
 
 void ManagerCore::quiesce() noexcept {
@@ -204,8 +206,8 @@ Block* ManagerCore::find(BlockId id) const noexcept {
 
 void ManagerCore::replace_policy() noexcept {
   if (fallback_ == nullptr) return;
-  std::fprintf(stderr, "libtier: policy %.*s threw an exception; going on with first touch\n",
-               static_cast<int>(policy_->name().size()), policy_->name().data());
+  detail::say("policy %.*s threw an exception; going on with first touch",
+              static_cast<int>(policy_->name().size()), policy_->name().data());
   failed_policy_ = std::exchange(policy_, std::move(fallback_));
   refresh_wants();
 }
@@ -473,11 +475,11 @@ Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
   if (b.record->place == nullptr)
     b.record->prefetched = stamp;  // uses of what is in its window are not stamped
   ask([&](Policy& p) { p.on_hint(event, *this); });
-  auto outcome = tiers_.front().tier->reserves() ? Outcome::Full : begin_fetch(b, 0, false, Cause::Hint);
+  auto outcome = begin_fetch(b, 0, false, Cause::Hint);
   if (outcome == Outcome::Full) outcome = fetch_later(b);
   if (outcome != Outcome::Done) {
     ++counts_.prefetches_refused;
-    if (!reserves_) compact_in_background();  // for the next one: nothing that ends will come to it
+    compact_in_background();  // for the next one: nothing that ends will come to it
   }
   return outcome;
 }

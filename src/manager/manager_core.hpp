@@ -113,6 +113,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void last_unpinned(BlockId id) noexcept;
   void transfer_ended(Transfer& transfer, std::error_code error, bool cancelled) noexcept;
   void fetch_now(BlockId id) noexcept;
+  std::error_code fill_holes(std::byte* begin, std::size_t size, const PagePolicy* policy) const noexcept {
+    return windows_->fill_holes(begin, size, policy);
+  }
   static const std::byte* place_of(const Block& b) noexcept { return b.record->place; }
   /// Whether an address with its tag is in no block: the last of a window need not fill it.
   static bool is_behind(const Block& b, const std::byte* address) noexcept {
@@ -130,6 +133,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     RegionList secondaries;    // further copies, droppable
     std::vector<bool> bare{};  // by page: free, and absent
     Region* spare = nullptr;   // kept free, for blocks to go aside
+    Bytes to_back{};           // so much space on disk is to be there, by the last look at what lives
     std::uint64_t high_water = 0;
     bool below_watermark = false;
     std::uint64_t cached = 0, cached_regions = 0;  // bytes of those of free windows
@@ -162,6 +166,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
                              std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   Region* region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept
       TIER_REQUIRES(mutex_);
+  std::error_code claim(Region& region) noexcept TIER_REQUIRES(mutex_);
+  bool take_space(Region*& region, std::error_code& cause, MutexLock& lock) TIER_REQUIRES(mutex_);
   void free_region(Region* region) noexcept TIER_REQUIRES(mutex_);
   void stop_reading(Region* region) noexcept TIER_REQUIRES(mutex_);
   RegionHeap::Slot give_back(Region* region) noexcept TIER_REQUIRES(mutex_);
@@ -182,6 +188,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       TIER_REQUIRES(mutex_);
   bool leave_room_for_faults(std::uint64_t sum, std::uint64_t largest, std::string_view name, MutexLock& lock)
       TIER_REQUIRES(mutex_);
+  bool back_what_lives(MutexLock& lock) TIER_REQUIRES(mutex_);
+  void back_spare(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
   void leave_fast_room_for_faults(const Block& b, std::string_view name) const TIER_REQUIRES(mutex_);
   /// Counts as living what a block will take, until it does.
   struct Promise {
@@ -279,14 +287,14 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::uint64_t now() const noexcept override { return ended_.load(std::memory_order_acquire); }
   bool in_a_tier(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
   static bool is_dead(const Block* b) noexcept;
+  static bool is_ours(const Block* b) noexcept;
   void refuse(const WindowFault& fault, const char* why) noexcept;
   void die_of(const WindowFault& fault, const Block* b) const noexcept TIER_REQUIRES(mutex_);
   WindowSpace& windows() TIER_REQUIRES(mutex_);
   [[nodiscard]] static std::size_t largest_block(Bytes asked, Bytes fastest) noexcept;
   std::unique_ptr<WindowSpace> served_windows() TIER_REQUIRES(mutex_);
   std::unique_ptr<WindowSpace> paged_windows() const TIER_REQUIRES(mutex_);
-  void take_space(const ObjectWindow& window, std::size_t begin, std::size_t end) TIER_REQUIRES(mutex_);
-  void give_space_back(const ObjectWindow& window, std::size_t begin, std::size_t end) noexcept
+  void take_space(const ObjectWindow& window, std::size_t begin, std::size_t end, MutexLock& lock)
       TIER_REQUIRES(mutex_);
   ObjectHandle make_window(std::size_t size, std::size_t most, std::size_t alignment, std::string_view name);
   Block& new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) TIER_REQUIRES(mutex_);
@@ -400,13 +408,18 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   /// read again.
   template <class F>
   void without_lock(MutexLock& lock, F&& work) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    struct Relock {
+      MutexLock& lock;
+      ~Relock() TIER_NO_THREAD_SAFETY_ANALYSIS { lock.lock(); }  // also where `work` throws
+    };
     lock.unlock();
+    const Relock relock{lock};
     work();
-    lock.lock();
   }
   void leave_locked(Block& b) noexcept TIER_REQUIRES(mutex_);
   std::shared_ptr<Manager> needless_keeper() noexcept TIER_REQUIRES(mutex_);
-  void report_holders(std::string_view waiting, std::uint64_t size) const noexcept TIER_REQUIRES(mutex_);
+  void report_holders(std::string_view waiting, std::uint64_t size, MutexLock& lock) noexcept
+      TIER_REQUIRES(mutex_);
   void charge_in_place(const Operand& op, TierIndex t) noexcept;
   void changed() noexcept TIER_REQUIRES(mutex_);
   void drain_notes() noexcept TIER_REQUIRES(mutex_);
@@ -471,6 +484,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
    public:
     explicit Inside(ManagerCore& core) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS : core_{core} {
       ++core_.inside_;
+      for (auto& refusals : core_.refusals_) refusals.forget();
     }
     ~Inside() TIER_NO_THREAD_SAFETY_ANALYSIS {
       --core_.inside_;
@@ -487,6 +501,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   CondVar changed_;
   unsigned waiting_ TIER_GUARDED_BY(mutex_) = 0;
   std::vector<TierState> tiers_;  // the vector is fixed; heaps and lists are guarded by the mutex
+  std::array<SpaceRefusals, max_tiers> refusals_;  // by tier
   std::vector<TierModel> models_;
   std::unique_ptr<Policy> policy_ TIER_GUARDED_BY(mutex_);
   std::unique_ptr<Policy> failed_policy_ TIER_GUARDED_BY(mutex_);  // kept: it may be running
@@ -496,7 +511,6 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::size_t io_alignment_ = 1;  // the largest of all tiers
   std::size_t granule_ = 64;
   std::size_t window_block_ = 0;  // the most in a block of a window
-  bool reserves_ = false;         // a region of some tier takes time to be given out
 
   Pool<Block> blocks_ TIER_GUARDED_BY(mutex_);
   Pool<BlockRecord> records_ TIER_GUARDED_BY(mutex_);

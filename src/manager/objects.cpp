@@ -26,9 +26,7 @@ Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_co
   region->pages = Pages::AtHome;
   region->bare = take_bare(t, state.heap.offset(slot), state.heap.size(slot));
   region->readers = 0;
-  const auto error = state.tier->reserve(state.heap.offset(slot), state.heap.size(slot));
-  region->reserved = !error;
-  if (error) {
+  if (const auto error = claim(*region)) {
     cause = error;
     give_back(region);
     return nullptr;
@@ -37,6 +35,43 @@ Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_co
   RegionEvent event{{}, 0, t, {state.heap.size(slot)}, false};
   tell(event, &Observer::on_region);
   return region;
+}
+
+/// Has the tier count the region. Space that has to be asked for is asked for later, without the lock: by `take_space`, or
+/// by the transfer that fills the region.   \return  why the tier has none
+std::error_code ManagerCore::claim(Region& region) noexcept {
+  auto& state = tiers_[region.tier];
+  const auto offset = state.heap.offset(region.slot), size = state.heap.size(region.slot);
+  state.tier->claim(offset, size);
+  const bool asks = state.tier->reserves();
+  auto error = asks ? std::error_code{} : state.tier->reserve(offset, size);
+  region.has_space = asks ? state.tier->has_space(offset, size) : !error;
+  if (asks && !region.has_space) error = refusals_[region.tier].last();
+  region.claimed = !error;
+  if (error) state.tier->release(offset, size);
+  return error;
+}
+
+/// Asks the system for the region's space, without the lock.
+/// \param region  that nobody owns; null where there is no space, and free again
+bool ManagerCore::take_space(Region*& region, std::error_code& cause, MutexLock& lock) {
+  if (region->has_space) return true;
+  Tier& tier = *tiers_[region->tier].tier;
+  const auto& heap = tiers_[region->tier].heap;
+  const auto offset = heap.offset(region->slot), size = heap.size(region->slot);
+  std::error_code error;
+  WindowSpace* const windows = windows_.get();
+  without_lock(lock, [&] {
+    error = tier.reserve(offset, size);
+    if (error && windows != nullptr && windows->settle()) error = tier.reserve(offset, size);
+  });
+  changed();  // others may have waited for a region that nobody owned
+  region->has_space = !error;
+  if (!error) return true;
+  cause = error;
+  refusals_[region->tier].note(error);
+  free_region(std::exchange(region, nullptr));
+  return false;
 }
 
 Region* ManagerCore::allocate_region(TierIndex t, std::uint64_t size, std::size_t alignment,
@@ -81,8 +116,8 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   auto& state = tiers_[region->tier];
   const auto offset = state.heap.offset(region->slot);
   const auto size = state.heap.size(region->slot);
-  if (region->reserved) state.tier->release(offset, size);
-  if (region->reserved && !region->cached) {
+  if (region->claimed) state.tier->release(offset, size);
+  if (region->claimed && !region->cached) {
     RegionEvent event{{}, 0, region->tier, {size}, true};
     tell(event, &Observer::on_region);
   }
@@ -464,19 +499,29 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const auto n = static_cast<TierIndex>(tiers_.size());
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
   bool behind = false;
+  const auto usable = [&](auto&& find) TIER_NO_THREAD_SAFETY_ANALYSIS -> Region* {
+    for (unsigned asked = 0; asked <= SpaceRefusals::most; ++asked) {  // the last time for what has space
+      Region* r = find();
+      if (r == nullptr || stays_put(b) || take_space(r, report.cause, lock)) return r;
+    }
+    return nullptr;
+  };
   const auto allocate = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    return allocate_region_in(t, range_for(b, t), behind, report.cause);
+    return usable([&] { return allocate_region_in(t, range_for(b, t), behind, report.cause); });
+  };
+  const auto make = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    return usable([&] { return make_room_for(b, t, report, lock); });
   };
   do {
     if (Region* r = allocate(placement.tier)) return r;
   } while (stop_sliding(placement.tier, range_for(b, placement.tier), lock));
   if (placement.make_room)
-    if (Region* r = make_room_for(b, placement.tier, report, lock)) return r;
+    if (Region* r = make(placement.tier)) return r;
   for (;;) {
     for (TierIndex i = 1; i < n; ++i)  // the slower tiers, then the faster ones
       if (Region* r = allocate(nth(i))) return r;
     for (TierIndex i = 0; i < n; ++i)
-      if (Region* r = make_room_for(b, nth(i), report, lock)) return r;
+      if (Region* r = make(nth(i))) return r;
     if (!room_may_come(lock)) throw_out_of_memory(b.size, name, report.cause);
   }
 }
@@ -507,6 +552,8 @@ bool ManagerCore::leaves_room_for_faults(std::uint64_t sum, std::uint64_t larges
                                          std::error_code& cause) noexcept {
   if (kept_for_faults_ == 0) return true;
   if (compacting_ == 0 && !keep_spares(cause)) return false;
+  for (TierIndex t = 0; t < tiers_.size(); ++t)
+    if (tiers_[t].spare != nullptr && !tiers_[t].spare->has_space) return cause = refusals_[t].last(), false;
   if (fits_beside_what_lives(sum, largest, cause)) return true;
   const auto before = largest_;
   if (before <= window_block_) return false;
@@ -521,29 +568,62 @@ bool ManagerCore::fits_beside_what_lives(std::uint64_t sum, std::uint64_t larges
   largest = std::max(largest, largest_);
   std::uint64_t lacking = living_ + promised_ + sum + kept_for_faults_;
   if (largest > window_block_) lacking += largest;
-  std::error_code error;
-  for (auto& tier : tiers_) {
-    const auto lost = tier.heap.condemned();
-    const auto backed = tier.tier->back(std::min(tier.heap.capacity(), Bytes{lacking} + lost), error);
+  for (TierIndex t = 0; t < tiers_.size(); ++t) {
+    auto& state = tiers_[t];
+    const auto lost = state.heap.condemned();
+    state.to_back = std::min(state.heap.capacity(), Bytes{lacking} + lost);
+    const auto backed = state.tier->keep(state.to_back);
+    if (backed < state.to_back) cause = refusals_[t].last();
     lacking -= std::min(lacking, (std::max(backed, lost) - lost).count);
   }
-  if (lacking > 0) cause = error;
   return lacking == 0;
+}
+
+void ManagerCore::back_spare(TierIndex t, MutexLock& lock) {
+  auto& state = tiers_[t];
+  const auto offset = state.heap.offset(state.spare->slot), size = state.heap.size(state.spare->slot);
+  std::error_code error;
+  without_lock(lock, [&] { error = state.tier->reserve(offset, size); });
+  if (error) return refusals_[t].note(error);
+  const bool same = state.spare != nullptr && state.heap.offset(state.spare->slot) == offset;
+  if (same) state.spare->has_space = true;  // else it was given up meanwhile, and another one taken
+}
+
+/// Asks the system, without the lock, for the space on disk that the last look at what lives found missing.
+/// \return  false if there was nothing to ask for, or it was refused before
+bool ManagerCore::back_what_lives(MutexLock& lock) {
+  const auto n = static_cast<TierIndex>(tiers_.size());
+  for (TierIndex t = 0; t < n; ++t) {
+    auto& state = tiers_[t];
+    const auto wanted = state.to_back;
+    if (refusals_[t].last()) continue;
+    if (state.spare != nullptr && !state.spare->has_space) return back_spare(t, lock), true;
+    if (state.tier->keep(wanted) >= wanted) continue;
+    std::error_code error;
+    without_lock(lock, [&] { state.tier->back(wanted, error); });
+    if (error) refusals_[t].note_all(error);  // it asked for all, and then for each extent
+    return true;
+  }
+  return false;
 }
 
 /// Makes sure of it.   \return  whether the lock was released in between   \throws  `OutOfTierMemory`
 bool ManagerCore::leave_room_for_faults(std::uint64_t sum, std::uint64_t largest, std::string_view name,
                                         MutexLock& lock) {
   std::error_code cause;
-  bool compacted = false;
+  bool compacted = false, asked = false;
   while (!leaves_room_for_faults(sum, largest, cause)) {
+    if (back_what_lives(lock)) {
+      asked = true;
+      continue;
+    }
     if (reclaim_garbage() > 0) continue;
     if (std::exchange(compacted, true)) throw_out_of_memory(sum, name, cause);
     const auto n = static_cast<TierIndex>(tiers_.size());
     for (TierIndex t = 0; t < n; ++t)
       if (lacks_spare(tiers_[t])) compact_tier(t, Packing::Preferred, lock);
   }
-  return compacted;
+  return compacted || asked;
 }
 
 /// What was placed in the fastest tier before there were windows stays there: a block of a window has room beside it.
@@ -721,7 +801,10 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
     RoomReport report;
     while (region == nullptr) {
       region = make_room(t, {b.size, b.record->alignment, room_for_faults(t)}, b.id, report, lock);
-      if (region == nullptr && !room_may_come(lock)) throw_out_of_memory(size.count, name, report.cause);
+      if (region != nullptr)
+        take_space(region, report.cause, lock);  // if there is none the next look says so
+      else if (!room_may_come(lock))
+        throw_out_of_memory(size.count, name, report.cause);
     }
     set_primary(b, region);
     object = &new_object(b, 0, size.count, name);

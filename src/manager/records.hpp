@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bitset>
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "memory/window_space.hpp"
+#include "space_refusals.hpp"
 
 namespace tier {
 
@@ -36,9 +38,10 @@ struct Region : boost::intrusive::list_base_hook<> {
   Region* next = nullptr;  ///< further copies of the same block
   RegionHeap::Slot slot = RegionHeap::none;
   TierIndex tier = no_tier;
-  bool reserved = false;  ///< the tier was asked to back it
-  bool given_up = false;  ///< free once nobody reads it any more
-  bool cached = false;    ///< free, with the pages in a window that serves the next object of its size
+  bool claimed = false;    ///< the tier counts it
+  bool has_space = false;  ///< there is memory or disk space behind it: it may be used
+  bool given_up = false;   ///< free once nobody reads it any more
+  bool cached = false;     ///< free, with the pages in a window that serves the next object of its size
   Pages pages = Pages::AtHome;
   bool bare = false;          ///< there are no pages in its tier: the system has them
   unsigned readers = 0;       ///< transfers that copy from it, given up by the block or not
@@ -138,6 +141,7 @@ struct Landings {
 struct Transfer final : CopyTask, boost::intrusive::list_base_hook<> {
   Transfer(ManagerCore& core, Block& b, TransferKind k, Cause c) noexcept
       : manager{core}, block{&b}, moved{b.id}, kind{k}, cause{c} {}
+  std::error_code prepare(std::uint64_t offset, std::uint64_t size) noexcept override;
   void finished(std::error_code error, bool cancelled) noexcept override;
 
   ManagerCore& manager;
@@ -150,14 +154,18 @@ struct Transfer final : CopyTask, boost::intrusive::list_base_hook<> {
   TierIndex from_tier = no_tier;
   std::uint64_t version = 0;  ///< of the block at the start
   std::uint64_t start_ns = 0;
-  std::byte* landing = nullptr;  ///< where the bytes for a window arrive; null: in `to_region`
-  bool delivering = false;       ///< on their way from there to the window: not to be given up
-  bool delivered = false;        ///< in the window, which does not show yet that they count
-  Room* room = nullptr;          ///< the room that waits for the old region
-  unsigned references = 1;       ///< 1 for being in flight, 1 for each thread that waits for it
-  bool awaited = false;          ///< a scope depends on it: not to be cancelled for room
-  bool submitted = false;        ///< to the movers
-  bool hurried = false;          ///< somebody without room has helped with it
+  std::byte* landing = nullptr;              ///< where the bytes for a window arrive; null: in `to_region`
+  const PagePolicy* window_pages = nullptr;  ///< of the tier whose pages the window has, from which is read
+  std::uint64_t space = 0;            ///< for which the target is to be asked before bytes move; 0: it has it
+  SpaceRefusals* refusals = nullptr;  ///< of the target's tier
+  std::atomic<bool> unprepared{false};  ///< it was refused, or pages were: neither side is to blame
+  bool delivering = false;              ///< on their way from there to the window: not to be given up
+  bool delivered = false;               ///< in the window, which does not show yet that they count
+  Room* room = nullptr;                 ///< the room that waits for the old region
+  unsigned references = 1;              ///< 1 for being in flight, 1 for each thread that waits for it
+  bool awaited = false;                 ///< a scope depends on it: not to be cancelled for room
+  bool submitted = false;               ///< to the movers
+  bool hurried = false;                 ///< somebody without room has helped with it
   bool ended = false;
   std::error_code failure{};  ///< once it has ended
 };

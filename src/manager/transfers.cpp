@@ -11,6 +11,19 @@ void Transfer::finished(std::error_code error, bool cancelled) noexcept {
   manager.transfer_ended(*this, error, cancelled);
 }
 
+/// What must not happen under the manager's lock: the system is asked for the target's space, and for pages where the
+/// program has written none. A device that reads a window must not meet one that is absent: the fault would wait for us,
+/// with the file locked that the device writes.
+std::error_code Transfer::prepare(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  std::error_code error;
+  if (space > 0) error = refusals->last();
+  if (space > 0 && !error && (error = to.tier->reserve(to.offset, space))) refusals->note(error);
+  if (!error && from.memory != nullptr && bytes > 0)
+    error = manager.fill_holes(from.memory + offset, bytes, window_pages);
+  if (error) unprepared.store(true, std::memory_order_relaxed);  // read after the task has ended
+  return error;
+}
+
 /// Describes a transfer of a block that is marked moving; the caller runs or submits it. Takes `to` in any case.
 /// \return  null if there is no memory for the record; the block is settled again and `to` is free
 Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept {
@@ -31,7 +44,12 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   t->start_ns = now_ns();
   t->from = {tiers_[from->tier].tier.get(), tiers_[from->tier].heap.offset(from->slot)};
   t->to = {tiers_[to->tier].tier.get(), tiers_[to->tier].heap.offset(to->slot)};
-  if (from->pages != Pages::AtHome) t->from.memory = b.record->place;
+  if (from->pages != Pages::AtHome && !stays_put(b)) {
+    t->from.memory = b.record->place;
+    t->window_pages = tiers_[from->tier].tier->page_policy();
+  }
+  if (!to->has_space && !stays_put(b)) t->space = tiers_[to->tier].heap.size(to->slot);
+  t->refusals = &refusals_[to->tier];
   t->unannounced = b.record->place != nullptr;
   t->to.memory = t->landing = take_landing(b, *to, kind);
   if (t->landing == nullptr) to->bare = false;
@@ -61,7 +79,7 @@ void ManagerCore::unreference(Transfer& t) noexcept {
 
 /// The target of a transfer that is not published: free again, or out of use if the device failed to write it.
 void ManagerCore::discard_target(Transfer& t, std::error_code error) noexcept {
-  if (error && t.failed == Direction::Write)
+  if (error && t.failed == Direction::Write && !t.unprepared.load(std::memory_order_relaxed))
     condemn_region(t.to_region);
   else
     free_region(t.to_region);
@@ -89,6 +107,7 @@ void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
 /// \param as_primary  see `takes_over`
 void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
   Region* to = std::exchange(t.to_region, nullptr);
+  to->has_space |= t.space > 0;
   Region* old = b.record->primary();
   if (!as_primary) {
     if (t.room != nullptr) t.room->broken = true;
@@ -326,13 +345,13 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
   }
 }
 
-/// Begins a prefetch for which others must leave, or the system be asked for space: now if that is done at once, else
+/// Begins a prefetch for which others must leave: now if that is done at once, else
 /// on a mover, since a prefetch takes no time.
 Outcome ManagerCore::fetch_later(Block& b) noexcept {
   constexpr std::size_t few = 64;  // what leaves is described and begun at about 0.2 us each
   const auto& heap = tiers_.front().heap;
   if (b.size > heap.capacity().count - heap.condemned().count - placed_.front()) return Outcome::Full;
-  if (heap.live_regions() <= few && !reserves_) return begin_fetch(b, 0, true, Cause::Hint);
+  if (heap.live_regions() <= few) return begin_fetch(b, 0, true, Cause::Hint);
   if (const auto settled = why_not_fetch(b, 0)) return *settled;
   if (!in_background(b.record->primary()->tier, 0)) return Outcome::Full;
   constexpr std::size_t most_waiting = 256;  // movers that fall behind are not asked for more

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -16,16 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/say.hpp"
 #include "memory/mapping.hpp"
 
 namespace tier {
 namespace {
-
-/// What new blocks hold. Never written, so that the system has one page for all of it.
-std::byte* zeros() noexcept {
-  alignas(4096) static std::array<std::byte, ManagerCore::huge_page> bytes;
-  return bytes.data();
-}
 
 std::byte* page_of(std::byte* address) noexcept {
   return address - reinterpret_cast<std::uintptr_t>(address) % page_size();
@@ -94,7 +88,7 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   const bool clean = !fresh && !dirty(b) && region.readers == 0;
   const bool in_place = landed == record.place;
   if (in_place || lends(b)) {
-    const std::byte* const bytes = fresh ? zeros() : landed != nullptr ? landed : from;
+    const std::byte* const bytes = fresh ? WindowSpace::zeros() : landed != nullptr ? landed : from;
     if (!in_place && !windows_->fill(record.place, bytes, b.size, clean, policy)) {
       WindowSpace::drop(record.place, b.size);
       if (landed != nullptr) std::memcpy(from, landed, b.size);
@@ -104,9 +98,10 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
     region.pages = Pages::Lent;
   } else {
     const auto moved = windows_->move(record.place, from, b.size);
-    if (moved < b.size) {
-      TIER_VERIFY(windows_->fill(record.place + moved, from + moved, b.size - moved, false, policy),
-                  "there is no memory for the pages of a window");
+    if (moved < b.size &&
+        !windows_->fill(record.place + moved, from + moved, b.size - moved, false, policy)) {
+      TIER_VERIFY(moved == 0, "there is memory for the pages of a window");
+      return WindowSpace::drop(record.place, b.size);  // all bytes are at home still
     }
     make_bare(region);
     region.pages = Pages::Moved;
@@ -240,6 +235,10 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
     // A page that was swapped out keeps its protection when it moves home.
     if (b == nullptr && fault.present && in_a_tier(fault.address))
       return let_through(fault.address), Served::Yes;
+    if (is_dead(b) && !fault.write && is_ours(b)) {
+      fill_hole(*b, fault.address);
+      return windows_->wake(page_of(fault.address), page_size()), Served::Yes;
+    }
     if (is_dead(b)) return die_of(fault, b), Served::Yes;
     if (is_behind(*b, fault.address)) return die_of(fault, b), Served::Yes;
     auto& record = *b->record;
@@ -302,13 +301,14 @@ void ManagerCore::wait_for_room(WindowFault& fault, std::uint64_t began, const c
   const std::chrono::nanoseconds look{now_ns() - began};
   std::this_thread::sleep_for(std::max<std::chrono::nanoseconds>(
       8 * look, std::chrono::milliseconds{1U << std::min(fault.tries++, longest)}));
-  const MutexLock lock{mutex_};
-  count_wait({}, began, StallCause::Fault);
+  {
+    const MutexLock lock{mutex_};
+    count_wait({}, began, StallCause::Fault);
+  }
   const auto limit = static_cast<std::uint64_t>(options_.report_waits_after.count()) * 1'000'000;
   if (now_ns() - fault.waiting_since_ns < limit) return;
   fault.waiting_since_ns = now_ns();
-  std::fprintf(stderr, "libtier: an access to %p has waited long: %s\n", static_cast<void*>(fault.address),
-               why);
+  detail::say("an access to %p has waited long: %s", static_cast<void*>(fault.address), why);
 }
 
 void ManagerCore::let_through(std::byte* address) noexcept {
@@ -320,7 +320,7 @@ void ManagerCore::let_through(std::byte* address) noexcept {
 /// protected, as the pages that there are: a store into it would not be told.
 void ManagerCore::fill_hole(const Block& b, std::byte* address) noexcept {
   const auto* const policy = tiers_[b.record->primary()->tier].tier->page_policy();
-  std::ignore = windows_->fill(page_of(address), zeros(), page_size(), !b.record->writable,
+  std::ignore = windows_->fill(page_of(address), WindowSpace::zeros(), page_size(), !b.record->writable,
                                policy);  // there already, if another thread was faster
 }
 
@@ -336,6 +336,13 @@ bool ManagerCore::is_dead(const Block* b) noexcept {
          (b->state.load(std::memory_order_acquire) & word::retired) != 0;
 }
 
+/// True if a copy of ours may be what touches the retired block: it reads the window until it ends, and the program may
+/// have given pages back meanwhile (`MADV_DONTNEED`).
+bool ManagerCore::is_ours(const Block* b) noexcept {
+  return b != nullptr && b->record != nullptr && b->address.load(std::memory_order_relaxed) != nullptr &&
+         b->record->primary() != nullptr && b->record->primary()->readers > 0;
+}
+
 /// What cannot be read: the access ends with SIGBUS, as one to a mapped file on a broken disk.
 void ManagerCore::refuse(const WindowFault& fault, const char* why) noexcept {
   MutexLock lock{mutex_};
@@ -345,8 +352,7 @@ void ManagerCore::refuse(const WindowFault& fault, const char* why) noexcept {
   const bool changing = b->record->transfer != nullptr;  // it may be on its way to its place
   if (changing || b->address.load(std::memory_order_relaxed) != nullptr)
     return windows_->wake(place, b->size);
-  std::fprintf(stderr, "libtier: an access to %p cannot be served: %s\n", static_cast<void*>(fault.address),
-               why);
+  detail::say("an access to %p cannot be served: %s", static_cast<void*>(fault.address), why);
   WindowSpace::drop(place, b->size);  // what another access has poisoned already cannot be poisoned again
   if (!windows_->poison(place, b->size)) std::abort();
 }
@@ -363,8 +369,8 @@ void ManagerCore::die_of(const WindowFault& fault, const Block* b) const noexcep
   const char* const where = b == nullptr ? "in a window of"
                             : is_dead(b) ? "in the retired object"
                                          : "behind the object";
-  std::fprintf(stderr, "libtier: %s of %p, which is %s \"%.*s\"\n", fault.write ? "a store" : "a load",
-               static_cast<void*>(fault.address), where, static_cast<int>(name.size()), name.data());
+  detail::say("%s of %p, which is %s \"%.*s\"", fault.write ? "a store" : "a load",
+              static_cast<void*>(fault.address), where, static_cast<int>(name.size()), name.data());
   std::abort();
 }
 
@@ -612,8 +618,11 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
   std::unique_ptr<ObjectWindow, decltype(let_go_of)> window{cached_window(whole, end, alignment), let_go_of};
   if (window == nullptr) {
     window.reset(new ObjectWindow{{}, {}, 1, {}});
-    window->range =
-        windows().reserve(whole, whole >= huge_page ? huge_page : std::max(alignment, WindowSpace::unit));
+    auto& space = windows();
+    without_lock(lock, [&] {
+      window->range =
+          space.reserve(whole, whole >= huge_page ? huge_page : std::max(alignment, WindowSpace::unit));
+    });
   }
   auto blocks = new_blocks(*window, 0, end, name, lock);
   Object* object = nullptr;
@@ -664,7 +673,7 @@ std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t be
   std::vector<Block*> blocks;
   if (window.cached.empty()) {
     windows_->open(window.range.address + begin, end - begin);
-    take_space(window, begin, end);
+    take_space(window, begin, end, lock);
   }
   try {
     constexpr std::size_t smaller = std::bit_width(huge_page / WindowSpace::unit);
@@ -678,25 +687,23 @@ std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t be
   } catch (...) {
     discard(blocks, lock);
     drop_cached_pages(window);
-    give_space_back(window, begin, end);
+    if (windows_->mode() == WindowMode::Restricted)
+      without_lock(lock, [&] { windows_->give_space_back(window.range.address + begin, end - begin); });
     throw;
   }
   return blocks;
 }
 
-void ManagerCore::take_space(const ObjectWindow& window, std::size_t begin, std::size_t end) {
+void ManagerCore::take_space(const ObjectWindow& window, std::size_t begin, std::size_t end,
+                             MutexLock& lock) {
   if (windows_->mode() == WindowMode::Full) return;
-  const auto error = windows_->take_space(window.range.address + begin, end - begin);
+  std::error_code error;
+  without_lock(lock, [&] { error = windows_->take_space(window.range.address + begin, end - begin); });
   if (!error) return;
   std::array<char, 500> text{};
   std::snprintf(text.data(), text.size(), "no disk space for a window in \"%s\": %s",
                 windows_->directory().c_str(), error.message().c_str());
   throw OutOfTierMemory{text.data(), error};
-}
-
-void ManagerCore::give_space_back(const ObjectWindow& window, std::size_t begin, std::size_t end) noexcept {
-  if (windows_->mode() == WindowMode::Restricted)
-    windows_->give_space_back(window.range.address + begin, end - begin);
 }
 
 Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {
@@ -729,10 +736,7 @@ void ManagerCore::leave_window(Block& b) noexcept {
 void ManagerCore::let_go(ObjectWindow& window) noexcept {
   if (--window.blocks > 0 || cache(window)) return;
   drop_cached_pages(window);
-  if (window.range.address != nullptr) {
-    give_space_back(window, 0, window.range.size);
-    windows_->release(window.range);
-  }
+  if (window.range.address != nullptr) windows_->release(window.range);
   delete &window;
 }
 

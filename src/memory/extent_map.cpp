@@ -29,32 +29,57 @@ void ExtentMap::for_each_part(std::uint64_t offset, std::uint64_t size, F f) {
   }
 }
 
-std::error_code ExtentMap::reserve(std::uint64_t offset, std::uint64_t size, Take take) noexcept {
-  if (size == 0) return {};
-  const auto begin = index_of(offset), end = index_of(offset + size - 1) + 1;
+void ExtentMap::claim(std::uint64_t offset, std::uint64_t size) noexcept {
   const MutexLock lock{mutex_};
-  while (is_returning(begin, end)) returned_.wait(mutex_);
-  if (const auto error = back(begin, end, take)) return error;
   for_each_part(offset, size, [this](Extent& extent, std::uint64_t bytes) TIER_REQUIRES(mutex_) {
-    if (extent.used == 0) --idle_;
+    if (extent.idle()) --idle_;
     extent.used += bytes;
   });
+}
+
+std::error_code ExtentMap::reserve(std::uint64_t offset, std::uint64_t size, Take take) noexcept {
+  if (size == 0) return {};
+  const auto end = index_of(offset + size - 1) + 1;
+  const MutexLock lock{mutex_};
+  for (auto i = index_of(offset); i < end;) {
+    if (is_changing(i)) {
+      changed_.wait(mutex_);
+      continue;  // what became of it
+    }
+    auto last = i;
+    while (last < end && extents_[last].state == State::Bare) ++last;
+    if (last > i)
+      if (const auto error = take_space(i, last, take)) return error;
+    i = std::max(last, i + 1);
+  }
   return {};
 }
 
-/// Takes space for each run of extents without any.
-std::error_code ExtentMap::back(std::size_t begin, std::size_t end, Take take) noexcept {
-  while (begin < end) {
-    auto last = begin;
-    while (last < end && extents_[last].state == State::Bare) ++last;
-    if (last > begin) {
-      if (const auto error = take(run_of(begin, last))) return error;
-      set_state(begin, last, State::Backed);
-      idle_ += last - begin;
-    }
-    begin = last + 1;
-  }
-  return {};
+bool ExtentMap::has_space(std::uint64_t offset, std::uint64_t size) const noexcept {
+  if (size == 0) return true;
+  const MutexLock lock{mutex_};
+  for (auto i = index_of(offset); i <= index_of(offset + size - 1); ++i)
+    if (extents_[i].state != State::Backed) return false;
+  return true;
+}
+
+/// Others find the extents being taken meanwhile, and wait or pass them by.
+std::error_code ExtentMap::take_space(std::size_t begin, std::size_t end, Take take) noexcept {
+  set_state(begin, end, State::Taking);
+  const auto run = run_of(begin, end);
+  mutex_.unlock();
+  const auto error = take(run);
+  mutex_.lock();
+  set_state(begin, end, error ? State::Bare : State::Backed);
+  for (auto i = begin; i < end; ++i) idle_ += extents_[i].idle();
+  changed_.notify_all();
+  return error;
+}
+
+Bytes ExtentMap::keep(Bytes total) noexcept {
+  const MutexLock lock{mutex_};
+  wanted_ = total;
+  return backed_;
 }
 
 Bytes ExtentMap::back(Bytes total, Take take, std::error_code& cause) noexcept {
@@ -62,13 +87,15 @@ Bytes ExtentMap::back(Bytes total, Take take, std::error_code& cause) noexcept {
   wanted_ = total;
   std::size_t most = extents_.size();  // extents at once
   for (std::size_t i = 0; i < extents_.size() && backed_ < total;) {
-    while (extents_[i].state == State::Returning) returned_.wait(mutex_);
-    if (backed_ >= total) break;  // by somebody else, meanwhile
+    if (is_changing(i)) {
+      changed_.wait(mutex_);
+      continue;  // perhaps somebody else has taken enough
+    }
     const auto lacking = ((total - backed_).count + extent_.count - 1) / extent_.count;
     auto end = i;
     while (end < extents_.size() && end - i < std::min(lacking, most) && extents_[end].state == State::Bare)
       ++end;
-    const auto error = end > i ? back(i, end, take) : std::error_code{};
+    const auto error = end > i ? take_space(i, end, take) : std::error_code{};
     if (error && most == 1) {
       cause = error;
       break;
@@ -86,7 +113,7 @@ bool ExtentMap::release(std::uint64_t offset, std::uint64_t size) noexcept {
   for_each_part(offset, size, [this](Extent& extent, std::uint64_t bytes) TIER_REQUIRES(mutex_) {
     TIER_ASSERT(extent.used >= bytes, "a range is released that was not reserved");
     extent.used -= bytes;
-    if (extent.used == 0) ++idle_;
+    idle_ += extent.idle();
   });
   return too_idle();
 }
@@ -110,13 +137,7 @@ void ExtentMap::end_return(Run run) noexcept {
     const MutexLock lock{mutex_};
     set_state(index_of(run.offset), index_of(run.offset + run.size - 1) + 1, State::Bare);
   }
-  returned_.notify_all();
-}
-
-bool ExtentMap::is_returning(std::size_t begin, std::size_t end) const noexcept {
-  for (auto i = begin; i < end; ++i)
-    if (extents_[i].state == State::Returning) return true;
-  return false;
+  changed_.notify_all();
 }
 
 void ExtentMap::set_state(std::size_t begin, std::size_t end, State state) noexcept {

@@ -24,6 +24,11 @@ std::error_code FaultyTier::access_error(Direction direction, std::uint64_t offs
   return faults_->on_io(direction, offset, size);
 }
 
+void FaultyTier::claim(std::uint64_t offset, std::uint64_t size) noexcept { upstream_->claim(offset, size); }
+
+/// Each region asks where the upstream tier may refuse it: a test counts them.
+bool FaultyTier::has_space(std::uint64_t, std::uint64_t) const noexcept { return !reserves_; }
+
 std::error_code FaultyTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
   if (const auto error = faults_->on_reserve(offset, size)) return error;
   return upstream_->reserve(offset, size);

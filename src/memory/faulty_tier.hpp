@@ -15,9 +15,12 @@ class FaultyTier final : public Tier {
   std::string_view directory() const noexcept override { return upstream_->directory(); }
   std::string_view path() const noexcept override { return upstream_->path(); }
   std::error_code access_error(Direction direction, std::uint64_t offset, std::size_t size) noexcept override;
+  void claim(std::uint64_t offset, std::uint64_t size) noexcept override;
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override;
+  bool has_space(std::uint64_t offset, std::uint64_t size) const noexcept override;
   void release(std::uint64_t offset, std::uint64_t size) noexcept override;
   Bytes back(Bytes total, std::error_code& cause) noexcept override { return upstream_->back(total, cause); }
+  Bytes keep(Bytes total) noexcept override { return upstream_->keep(total); }
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override;
   void charge(Direction direction, std::uint64_t bytes, unsigned requests,
               std::chrono::steady_clock::time_point since) noexcept override;

@@ -31,6 +31,14 @@ ScratchTier::ScratchTier(const TierSpec& spec, std::string name, const TierModel
   reserves_ = true;
 }
 
+void ScratchTier::claim(std::uint64_t offset, std::uint64_t size) noexcept { extents_.claim(offset, size); }
+
+bool ScratchTier::has_space(std::uint64_t offset, std::uint64_t size) const noexcept {
+  return extents_.has_space(offset, size);
+}
+
+Bytes ScratchTier::keep(Bytes total) noexcept { return extents_.keep(total); }
+
 std::error_code ScratchTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
   return extents_.reserve(offset, size,
                           [this](ExtentMap::Run run) { return file_.allocate(run.offset, run.size); });

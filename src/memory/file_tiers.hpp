@@ -15,9 +15,12 @@ namespace tier {
 class ScratchTier : public Tier {
  public:
   std::string_view directory() const noexcept final { return path_; }
+  void claim(std::uint64_t offset, std::uint64_t size) noexcept override;
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override;
+  bool has_space(std::uint64_t offset, std::uint64_t size) const noexcept override;
   void release(std::uint64_t offset, std::uint64_t size) noexcept override;
   Bytes back(Bytes total, std::error_code& cause) noexcept override;
+  Bytes keep(Bytes total) noexcept override;
 
  protected:
   ScratchTier(const TierSpec& spec, std::string name, const TierModel& model, ScratchFile::Mode mode);

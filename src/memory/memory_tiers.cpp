@@ -82,6 +82,14 @@ std::string DramTier::place_description() const {
          " are elsewhere: " + places.where;
 }
 
+void DramTier::claim(std::uint64_t offset, std::uint64_t size) noexcept {
+  if (extents_) extents_->claim(offset, size);
+}
+
+bool DramTier::has_space(std::uint64_t offset, std::uint64_t size) const noexcept {
+  return !extents_ || extents_->has_space(offset, size);
+}
+
 std::error_code DramTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
   if (!extents_) return {};
   return extents_->reserve(offset, size, [this](ExtentMap::Run run) {

@@ -21,7 +21,9 @@ class DramTier : public Tier {
            std::unique_ptr<NumaNodes> nodes = nullptr);
 
   std::string description() const override;
+  void claim(std::uint64_t offset, std::uint64_t size) noexcept override;
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override;
+  bool has_space(std::uint64_t offset, std::uint64_t size) const noexcept override;
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override;
 
  private:

@@ -355,15 +355,80 @@ WindowSpace::WindowSpace(WindowFaults& faults) : server_{std::make_shared<Server
   }
 }
 
-WindowSpace::WindowSpace(std::string directory, Bytes most) : directory_{std::move(directory)}, most_{most} {}
+/// Asks the system for what takes the lock of a file or waits for a disk, one thing after the other in a thread of its
+/// own: those who want it hold locks that others need.
+struct WindowSpace::FileWorker {
+  explicit FileWorker(WindowSpace& to) : space{to}, thread{detail::own_thread([this] { run(); })} {}
+  ~FileWorker() {
+    {
+      const MutexLock lock{mutex};
+      stopping = true;
+    }
+    changed.notify_all();
+    thread.join();
+  }
+  FileWorker(const FileWorker&) = delete;
+  FileWorker& operator=(const FileWorker&) = delete;
+
+  /// \return  false if there is no memory to remember it
+  bool add(const FileTask& task) noexcept TIER_EXCLUDES(mutex) {
+    constexpr std::size_t enough = 1000;  // advice that comes late is of no use
+    try {
+      const MutexLock lock{mutex};
+      if (task.window.address == nullptr && tasks.size() >= enough) return false;
+      tasks.push_back(task);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    changed.notify_all();
+    return true;
+  }
+  bool settle() noexcept TIER_EXCLUDES(mutex) {
+    const MutexLock lock{mutex};
+    if (tasks.empty() && !busy) return false;
+    for (const auto last = begun + tasks.size(); ended < last && !stopping;) changed.wait(mutex);
+    return true;
+  }
+  void run() noexcept TIER_EXCLUDES(mutex) {
+    const MutexLock lock{mutex};
+    for (;;) {
+      while (tasks.empty() && !stopping) changed.wait(mutex);
+      if (stopping) return;
+      const auto task = tasks.front();
+      tasks.pop_front();
+      busy = true;
+      ++begun;
+      mutex.unlock();
+      space.carry_out(task);
+      mutex.lock();
+      busy = false;
+      ++ended;
+      changed.notify_all();
+    }
+  }
+
+  WindowSpace& space;
+  Mutex mutex;
+  CondVar changed;
+  std::deque<FileTask> tasks TIER_GUARDED_BY(mutex);
+  std::uint64_t begun TIER_GUARDED_BY(mutex) = 0, ended TIER_GUARDED_BY(mutex) = 0;
+  bool busy TIER_GUARDED_BY(mutex) = false;
+  bool stopping TIER_GUARDED_BY(mutex) = false;
+  std::thread thread;
+};
+
+WindowSpace::WindowSpace(std::string directory, Bytes most) : directory_{std::move(directory)}, most_{most} {
+  if (!directory_.empty()) worker_ = std::make_unique<FileWorker>(*this);
+}
 
 WindowSpace::~WindowSpace() {
+  worker_.reset();
   if (server_ != nullptr) server_->stop();
   const MutexLock lock{mutex_};
   areas_.clear();
 }
 
-void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
+std::unique_ptr<WindowSpace::Area> WindowSpace::make_area(std::size_t wanted, std::size_t alignment) const {
   const auto whole = round_up(wanted + alignment, huge_page);
   const auto most = directory_.empty()
                         ? area_size
@@ -392,8 +457,7 @@ void WindowSpace::add_area(std::size_t wanted, std::size_t alignment) {
           "where it outgrows the first",
           std::make_error_code(std::errc::not_enough_memory)};
     }
-    areas_.push_back(std::move(area));
-    return;
+    return area;
   }
   std::array<char, 200> text{};
   std::snprintf(text.data(), text.size(), "no address space for a window of %zu bytes%s", wanted,
@@ -458,19 +522,39 @@ std::optional<AddressWindow> WindowSpace::carve(std::size_t size, std::size_t al
 
 AddressWindow WindowSpace::reserve(std::size_t size, std::size_t alignment) {
   TIER_ASSERT(size % unit == 0 && size > 0, "windows are whole units");
+  do {
+    const MutexLock lock{mutex_};
+    if (const auto window = carve(size, alignment)) return *window;
+    free_resting();
+    if (const auto window = carve(size, alignment)) return *window;
+  } while (settle());
+  auto area = make_area(size, alignment);
   const MutexLock lock{mutex_};
-  if (const auto window = carve(size, alignment)) return *window;
-  free_resting();
-  if (const auto window = carve(size, alignment)) return *window;
-  add_area(size, alignment);
+  areas_.push_back(std::move(area));
   if (const auto window = carve(size, alignment)) return *window;
   throw OutOfTierMemory{"no memory to describe a window"};
 }
 
 void WindowSpace::release(const AddressWindow& window) noexcept {
+  if (detail::checked && mode() == WindowMode::Restricted)
+    ::mprotect(window.address, window.size, PROT_NONE);  // from now on, whoever uses it is found out
+  if (worker_ != nullptr && worker_->add({.window = window})) return;
+  if (mode() == WindowMode::Restricted) give_space_back(window.address, window.size);
   const MutexLock lock{mutex_};
+  release_now(window);
+}
+
+void WindowSpace::carry_out(const FileTask& task) noexcept {
+  if (task.window.address == nullptr) return tell(task);
+  give_space_back(task.window.address, task.window.size);
+  const MutexLock lock{mutex_};
+  release_now(task.window);
+}
+
+bool WindowSpace::settle() noexcept { return worker_ != nullptr && worker_->settle(); }
+
+void WindowSpace::release_now(const AddressWindow& window) noexcept {
   if constexpr (detail::checked) {
-    if (mode() == WindowMode::Restricted) ::mprotect(window.address, window.size, PROT_NONE);
     free(std::exchange(resting_[released_++ % most_resting], window));
   } else {
     free(window);
@@ -499,29 +583,38 @@ void* WindowSpace::find(const void* address) noexcept {
   return tag == nullptr ? nullptr : tag->load(std::memory_order_acquire);
 }
 
-std::error_code WindowSpace::take_space(std::byte* begin, std::size_t size) noexcept {
+/// An area stays until the end, so that it can be used without the lock.
+WindowSpace::Area& WindowSpace::area_at(const std::byte* address) noexcept {
   const MutexLock lock{mutex_};
-  Area& area = *area_of(begin);
-  return area.file != nullptr ? area.file->allocate(static_cast<std::uint64_t>(begin - area.base), size)
-                              : std::error_code{};
+  return *area_of(address);
+}
+
+std::error_code WindowSpace::take_space(std::byte* begin, std::size_t size) noexcept {
+  const Area& area = area_at(begin);
+  if (area.file == nullptr) return {};
+  const auto offset = static_cast<std::uint64_t>(begin - area.base);
+  auto error = area.file->allocate(offset, size);
+  if (error && settle()) error = area.file->allocate(offset, size);  // what was on its way back may do
+  return error;
 }
 
 void WindowSpace::give_space_back(std::byte* begin, std::size_t size) noexcept {
   drop(begin, size);
-  const MutexLock lock{mutex_};
-  Area& area = *area_of(begin);
+  const Area& area = area_at(begin);
   if (area.file != nullptr) area.file->punch(static_cast<std::uint64_t>(begin - area.base), size);
 }
 
-/// What is to go is written first, which begins here: then the system has clean pages to give up.
 void WindowSpace::want(std::byte* begin, std::size_t size, bool in_memory) noexcept {
-  const MutexLock lock{mutex_};
-  const Area& area = *area_of(begin);
-  if (area.file == nullptr) return;
-  if (!in_memory)
-    ::sync_file_range(area.file->descriptor(), begin - area.base, static_cast<::off64_t>(size),
+  if (worker_ != nullptr) worker_->add({.begin = begin, .size = size, .in_memory = in_memory});
+}
+
+/// What is to go is written first, which begins here: then the system has clean pages to give up.
+void WindowSpace::tell(const FileTask& task) noexcept {
+  const Area& area = area_at(task.begin);
+  if (!task.in_memory)
+    ::sync_file_range(area.file->descriptor(), task.begin - area.base, static_cast<::off64_t>(task.size),
                       SYNC_FILE_RANGE_WRITE);
-  ::madvise(begin, size, in_memory ? MADV_WILLNEED : MADV_COLD);
+  ::madvise(task.begin, task.size, task.in_memory ? MADV_WILLNEED : MADV_COLD);
 }
 
 bool WindowSpace::fill(std::byte* to, const std::byte* from, std::size_t size, bool protect,
@@ -537,6 +630,31 @@ bool WindowSpace::fill(std::byte* to, const std::byte* from, std::size_t size, b
       return false;
   }
   return true;
+}
+
+const std::byte* WindowSpace::zeros() noexcept {
+  alignas(4096) static std::array<std::byte, huge_page> bytes;
+  return bytes.data();
+}
+
+/// `mincore` takes a page that was swapped out for an absent one: filling it is refused, as if another thread were first.
+std::error_code WindowSpace::fill_holes(std::byte* begin, std::size_t size,
+                                        const PagePolicy* policy) const noexcept {
+  const ThreadPolicy whence{policy};
+  const auto page = page_size();
+  std::array<unsigned char, 512> is_there{};
+  for (std::size_t at = 0; at < size; at += is_there.size() * page) {
+    const auto pages = std::min(is_there.size(), (size - at + page - 1) / page);
+    if (::mincore(begin + at, pages * page, is_there.data()) != 0) return last_system_error();
+    for (std::size_t i = 0; i < pages; ++i) {
+      if ((is_there[i] & 1U) != 0) continue;
+      ::uffdio_copy copy{address_of(begin + at + i * page), address_of(zeros()), page,
+                         UFFDIO_COPY_MODE_DONTWAKE | UFFDIO_COPY_MODE_WP, 0};
+      while (!server_->request(UFFDIO_COPY, copy) && errno != EEXIST)
+        if (errno != EAGAIN && errno != EINTR) return last_system_error();
+    }
+  }
+  return {};
 }
 
 std::size_t WindowSpace::move(std::byte* to, std::byte* from, std::size_t size) noexcept {

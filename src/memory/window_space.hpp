@@ -83,6 +83,7 @@ class WindowSpace {
 
   /// A window whose pages are all absent, and whose addresses nobody can access before `open`.
   /// \param size       whole units   \param alignment  a power of two up to 2 MiB
+  /// May make a file: hold no lock across it.
   /// \throws           `OutOfTierMemory` if there is no address space left
   [[nodiscard]] AddressWindow reserve(std::size_t size, std::size_t alignment) TIER_EXCLUDES(mutex_);
   /// Makes a part of a window accessible, in whole units.
@@ -91,7 +92,8 @@ class WindowSpace {
   /// If the access is made for a program that locks all its memory (`mlockall`), to a page that nobody uses: makes it, and the
   /// rest of its unit, inaccessible again, so that the system passes it by. \return  false for any other access
   bool is_passed_by(const WindowFault& fault) noexcept TIER_EXCLUDES(mutex_);
-  /// \pre  its pages are absent and its tags null
+  /// In mode restricted its pages and disk space go back to the system, later where they lie in a file.
+  /// \pre  its tags are null, and in mode full its pages absent
   void release(const AddressWindow& window) noexcept TIER_EXCLUDES(mutex_);
   /// What `find` gives from now on for the addresses of a part of a window, and of the rest of its last unit.
   static void tag(std::byte* begin, std::size_t size, void* tag) noexcept;
@@ -99,12 +101,15 @@ class WindowSpace {
   [[nodiscard]] static void* find(const void* address) noexcept;
 
   // In mode restricted, of whole pages.
-  /// Takes disk space, so that no access fails for want of it. Nothing where windows lie in memory.
+  /// Takes disk space, so that no access fails for want of it. Nothing where windows lie in memory. Waits for the disk:
+  /// hold no lock across it.
   std::error_code take_space(std::byte* begin, std::size_t size) noexcept TIER_EXCLUDES(mutex_);
-  /// Gives pages and disk space back.
+  /// Gives pages and disk space back. Likewise.
   void give_space_back(std::byte* begin, std::size_t size) noexcept TIER_EXCLUDES(mutex_);
-  /// Tells the system whether to have the pages in memory; it need not listen.
+  /// Tells the system whether to have the pages in memory, soon; it need not listen.
   void want(std::byte* begin, std::size_t size, bool in_memory) noexcept TIER_EXCLUDES(mutex_);
+  /// Waits until what was released before has gone back to the system.   \return  whether there was something
+  bool settle() noexcept TIER_EXCLUDES(mutex_);
 
   // In mode full. Each takes whole pages. Who waits for what has become present goes on after `wake`.
   /// Makes absent pages present with the bytes at `from`, in memory that the system gives.
@@ -112,6 +117,11 @@ class WindowSpace {
   /// \return        false if there is none; pages made present by then stay so
   bool fill(std::byte* to, const std::byte* from, std::size_t size, bool protect,
             const PagePolicy* policy) noexcept;
+  /// Makes the absent pages of a range present, with zeros; protected, so that a store to them is told. Others may touch
+  /// or fill them meanwhile.   \return  the system's error if it has no memory for them
+  std::error_code fill_holes(std::byte* begin, std::size_t size, const PagePolicy* policy) const noexcept;
+  /// Zeros, as many as the largest page has. Never written, so that the system has one page for all of them.
+  static const std::byte* zeros() noexcept;
   /// Takes the pages of one range of private memory to another, where they are absent: from a window to memory that was
   /// accepted, or the other way.   \return  the bytes moved; the system may refuse the rest
   std::size_t move(std::byte* to, std::byte* from, std::size_t size) noexcept;
@@ -134,15 +144,28 @@ class WindowSpace {
  private:
   struct Area;
   struct Server;
+  struct FileWorker;
   std::optional<AddressWindow> carve(std::size_t size, std::size_t alignment) noexcept TIER_REQUIRES(mutex_);
   void prepare(const Area& area) const;
-  void add_area(std::size_t wanted, std::size_t alignment) TIER_REQUIRES(mutex_);
+  [[nodiscard]] std::unique_ptr<Area> make_area(std::size_t wanted, std::size_t alignment) const;
   Area* area_of(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
+  /// What the worker is to ask the system for.
+  struct FileTask {
+    AddressWindow
+        window{};  // to be released; without an address the system is told of the range that follows
+    std::byte* begin = nullptr;
+    std::size_t size = 0;
+    bool in_memory = false;
+  };
+  void carry_out(const FileTask& task) noexcept TIER_EXCLUDES(mutex_);
+  void tell(const FileTask& task) noexcept TIER_EXCLUDES(mutex_);
+  Area& area_at(const std::byte* address) noexcept TIER_EXCLUDES(mutex_);
+  void release_now(const AddressWindow& window) noexcept TIER_REQUIRES(mutex_);
   void free(const AddressWindow& window) noexcept TIER_REQUIRES(mutex_);
   void free_resting() noexcept TIER_REQUIRES(mutex_);
 
   /// In checked builds the addresses of the last windows released serve no others yet: who still uses them is found out,
-  /// in mode restricted by SIGSEGV.
+  /// in mode restricted by SIGSEGV, since nothing may be read or written there.
   static constexpr std::size_t most_resting = 256;
 
   std::shared_ptr<Server> server_;  // null: restricted
@@ -153,6 +176,7 @@ class WindowSpace {
   std::array<AddressWindow, detail::checked ? most_resting : 0> resting_ TIER_GUARDED_BY(mutex_);
   std::size_t released_ TIER_GUARDED_BY(mutex_) = 0;  // so far
   bool is_forbidden_ = false;                         // all of it, in the child of a fork
+  std::unique_ptr<FileWorker> worker_;  // last: it comes to all of these; null where there are no files
 };
 
 }  // namespace tier

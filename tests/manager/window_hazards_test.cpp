@@ -2,6 +2,7 @@
 /// \file  What an access to a window may meet: copies under way, devices that fail, signals, the manager's own lock.
 #include <dirent.h>
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,11 +14,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "manager/rig.hpp"
 #include "manager/window_fire.hpp"
+#include "memory/mapping.hpp"
 #include "support/child.hpp"
 #include "support/sanitized.hpp"
 #include "support/windows.hpp"
@@ -34,6 +38,42 @@ std::span<std::byte> bytes_of(const ObjectHandle& object) {
 bool all_are(std::span<const std::byte> bytes, char value) {
   return std::ranges::all_of(bytes, [&](std::byte b) { return b == std::byte(value); });
 }
+
+/// A device that counts the pages it is to write which are absent: there the system would wait for whoever serves faults.
+class WatchingDevice final : public MemoryTier {
+ public:
+  using MemoryTier::MemoryTier;
+  void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
+    if (direction == Direction::Write)
+      for (const auto& request : requests) look_at(request);
+    MemoryTier::transfer(direction, requests);
+  }
+  std::atomic<std::size_t> written{0}, absent{0};  // pages
+
+ private:
+  void look_at(const IoRequest& request) noexcept {
+    const auto pages = (request.size + page_size() - 1) / page_size();
+    std::vector<unsigned char> is_there(pages);
+    if (::mincore(request.memory, pages * page_size(), is_there.data()) != 0) std::abort();
+    written += pages;
+    absent += static_cast<std::size_t>(std::ranges::count_if(is_there, [](auto c) { return c % 2 == 0; }));
+  }
+};
+
+/// 8 MiB of memory over such a device.
+struct WatchedRig {
+  WatchedRig() {
+    auto device = std::make_unique<WatchingDevice>(slow_tier(32_MiB, false));
+    slow = device.get();
+    std::vector<std::unique_ptr<Tier>> tiers;
+    tiers.push_back(std::make_unique<MemoryTier>(fast_tier(8_MiB)));
+    tiers.push_back(std::move(device));
+    manager = Manager::make(std::move(tiers), std::make_unique<ScriptedPolicy>(),
+                            {.threads = 1, .movers = 1, .yields = false, .window_blocks = 2_MiB});
+  }
+  WatchingDevice* slow = nullptr;
+  std::shared_ptr<Manager> manager;
+};
 
 struct Listening final : Observer {
   void on_stall(const StallEvent& event) noexcept override {
@@ -100,6 +140,50 @@ TEST_CASE(
     CHECK(all_are(bytes, 7));
   }
   rig.settle();
+}
+
+TEST_CASE(
+    "a device meets no absent page of a block of which a part was written, and all of it stays as it was") {
+  if (!has_windows()) return;
+  WatchedRig rig;
+  for (const Bytes size : {64_KiB, 1_MiB, 2_MiB, 5_MiB}) {
+    CAPTURE(size.count);
+    const auto object = rig.manager->create_window(size, 64, "partly written");
+    const auto bytes = bytes_of(object);
+    const auto last = bytes.size() - 1;
+    for (const auto at : {std::size_t{0}, bytes.size() / 2, last}) bytes[at] = std::byte{9};
+    for (int round = 0; round < 3; ++round) {
+      migrate(*rig.manager, object, 1);
+      const std::vector<std::byte> before{bytes.begin(), bytes.end()};  // brings it back
+      migrate(*rig.manager, object, 1);
+      CHECK(std::ranges::equal(bytes, before));
+      for (const auto at : {std::size_t{0}, bytes.size() / 2, last}) CHECK(bytes[at] == std::byte{9});
+      bytes[last] = std::byte{9};
+    }
+  }
+  CHECK(rig.slow->written > 0);
+  CHECK(rig.slow->absent == 0);
+}
+
+TEST_CASE("an object that is freed while a device reads what was written of it does not end the program") {
+  if (!has_windows()) return;
+  const auto ended = run_in_child("freed", [] {
+    ::alarm(60);
+    Rig rig{4_MiB, 16_MiB, false};
+    auto object = rig.manager->create_window(2_MiB, 64, "freed");
+    const auto bytes = bytes_of(object);
+    bytes[0] = std::byte{1};
+    Hold hold{rig.slow(), Direction::Write};
+    REQUIRE(rig.evict(object) == Outcome::Done);
+    hold.wait_for_arrival();
+    ::madvise(bytes.data(), bytes.size(), MADV_DONTNEED);  // by a heap on top, the device is about to read it
+    object.reset();
+    hold.open();
+    rig.settle();
+    std::fputs("goes on", stderr);
+  });
+  CHECK(ended.signal == 0);
+  CHECK(ended.errors == "goes on");
 }
 
 TEST_CASE("names of objects and kernels may lie in a window whose bytes are absent") {

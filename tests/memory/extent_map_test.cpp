@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/extent_map.hpp"
 
+#include "copy/fake_tiers.hpp"
+
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <future>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -14,8 +18,13 @@ namespace {
 /// Extents of 2 MiB over 21 MiB, of which 8 may lie idle; counts what is taken.
 class Extents {
  public:
+  /// As for a region that is given out, and free again where there is no space for it.
   std::error_code reserve(Bytes offset, Bytes size) {
-    return map.reserve(offset.count, size.count, [this](ExtentMap::Run run) { return take(run); });
+    map.claim(offset.count, size.count);
+    const auto error =
+        map.reserve(offset.count, size.count, [this](ExtentMap::Run run) { return take(run); });
+    if (error) map.release(offset.count, size.count);
+    return error;
   }
   Bytes back(Bytes total, std::error_code& cause) {
     return map.back(
@@ -109,6 +118,7 @@ TEST_CASE("who waits for space on its way back takes none that others have taken
     took = run.offset == 0;
     return std::error_code{};
   };
+  map.claim((2_MiB).count, (62_MiB).count);
   REQUIRE(!map.reserve((2_MiB).count, (62_MiB).count, take));
   map.release((2_MiB).count, (62_MiB).count);
   const auto last = map.begin_return();
@@ -126,6 +136,61 @@ TEST_CASE("who waits for space on its way back takes none that others have taken
   map.end_return(*run);
   waiter.join();
   CHECK(takes == 3);
+}
+
+TEST_CASE("while the system is asked for space nobody else waits, but those who need that space") {
+  ExtentMap map{64_MiB, 2_MiB, 8_MiB};
+  test::Gate asked;
+  const auto held = [&](ExtentMap::Run) {
+    asked.pass();
+    return std::error_code{};
+  };
+  const auto at_once = [](ExtentMap::Run) { return std::error_code{}; };
+  map.claim(0, (4_MiB).count);
+  auto first = std::async(std::launch::async, [&] { return map.reserve(0, (4_MiB).count, held); });
+  asked.wait_for_arrival();
+  map.claim((1_MiB).count, (5_MiB).count);
+  CHECK(!map.has_space((1_MiB).count, (5_MiB).count));
+  CHECK(map.keep(4_MiB) == 0_B);
+  CHECK(!map.reserve((4_MiB).count, (2_MiB).count, at_once));
+  CHECK(map.has_space((4_MiB).count, (2_MiB).count));
+  CHECK(!map.release((4_MiB).count, (2_MiB).count));
+  auto second = std::async(std::launch::async, [&] {
+    return map.reserve((1_MiB).count, (3_MiB).count, [](ExtentMap::Run) -> std::error_code {
+      throw std::logic_error{"space is taken twice"};  // ends the program
+    });
+  });
+  CHECK_FALSE(asked.is_open());
+  asked.open();
+  CHECK(!first.get());
+  CHECK(!second.get());
+  CHECK(map.has_space(0, (6_MiB).count));
+}
+
+TEST_CASE("space that another has been refused is asked for again by who waited for it") {
+  ExtentMap map{64_MiB, 2_MiB, 8_MiB};
+  test::Gate asked;
+  map.claim(0, (4_MiB).count);
+  auto first = std::async(std::launch::async, [&] {
+    return map.reserve(0, (4_MiB).count, [&](ExtentMap::Run) {
+      asked.pass();
+      return std::make_error_code(std::errc::no_space_on_device);
+    });
+  });
+  asked.wait_for_arrival();
+  std::atomic<std::uint64_t> taken{0};
+  auto second = std::async(std::launch::async, [&] {
+    return map.reserve(0, (2_MiB).count, [&](ExtentMap::Run run) {
+      taken = run.size;
+      return std::error_code{};
+    });
+  });
+  asked.open();
+  CHECK(first.get() == std::errc::no_space_on_device);
+  CHECK(!second.get());
+  CHECK(taken == (2_MiB).count);
+  CHECK(map.has_space(0, (2_MiB).count));
+  CHECK(!map.has_space((2_MiB).count, (2_MiB).count));
 }
 
 TEST_CASE("what is too much idle is returned from the end, and taken again when it is needed") {

@@ -345,17 +345,21 @@ TEST_CASE(
     return Bytes{space.capacity - space.free};
   };
   const auto tier = make_tier(tiers::file(disk.path(), 160_MiB));
-  REQUIRE(!tier->reserve(0, (100_MiB).count));
+  const auto take = [&](Bytes size) {
+    tier->claim(0, size.count);
+    return tier->reserve(0, size.count);
+  };
+  REQUIRE(!take(100_MiB));
   CHECK(used() >= 100_MiB);
   tier->release(0, (60_MiB).count);
-  REQUIRE(!tier->reserve(0, (60_MiB).count));
+  REQUIRE(!take(60_MiB));
   CHECK(used() >= 100_MiB);
   CHECK(used() < 110_MiB);
   tier->release(0, (100_MiB).count);
   while (used() > 90_MiB) std::this_thread::yield();  // in the background: a hang here is the failure
   CHECK(used() >= 60_MiB);                            // the half that may lie idle, but for a part of a batch
   for (int i = 0; i < 20; ++i) {                      // while space is on its way back
-    REQUIRE(!tier->reserve(0, (160_MiB).count));
+    REQUIRE(!take(160_MiB));
     CHECK(used() >= 160_MiB);
     tier->release(0, (160_MiB).count);
   }

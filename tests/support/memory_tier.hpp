@@ -66,6 +66,8 @@ class MemoryTier : public Tier {
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override {
     return reserve_fails ? reserve_fails(offset, size) : std::error_code{};
   }
+  /// Where the system is asked for space, each region asks.
+  bool has_space(std::uint64_t, std::uint64_t) const noexcept override { return !reserves_; }
   std::error_code access_error(Direction direction, std::uint64_t offset,
                                std::size_t size) noexcept override {
     return fails && checks_accesses_ ? fails(direction, offset, size) : std::error_code{};

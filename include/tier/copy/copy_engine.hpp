@@ -14,6 +14,9 @@
 #include <system_error>
 
 namespace tier {
+namespace detail {
+class Chunk;
+}
 
 /// A range of a tier.
 struct TierRange {
@@ -50,17 +53,23 @@ class TIER_EXPORT CopyTask {
   /// The program may touch the bytes meanwhile, and the system orders that (a window's write protection): nothing for
   /// ThreadSanitizer to look at.
   bool unannounced = false;
-  /// Set before `finished()` is told of an error: whether reading `from` failed, or writing `to`.
+  /// Set before `finished()` is told of an error, unless `prepare()` has refused: whether reading `from` failed, or writing `to`.
   Direction failed = Direction::Read;
 
  protected:
   CopyTask();
+  /// Called before bytes of the task move, for each chunk of it, by the thread that moves it, without a lock of the
+  /// engine held; several threads at once for different chunks. May take long.
+  /// \param offset, size  the chunk; it has no bytes where the task has none
+  /// \return              an error that ends the task before they have moved
+  virtual std::error_code prepare(std::uint64_t offset, std::uint64_t size) noexcept;
   /// \param error      the first failure of either tier; the destination is then unspecified
   /// \param cancelled  `cancel()` came before the last chunk had ended: the destination is unspecified
   virtual void finished(std::error_code error, bool cancelled) noexcept = 0;
 
  private:
   friend class CopyEngine;
+  friend class detail::Chunk;
   struct TIER_INTERNAL State;  // chunk counter, flags, links: see copy_engine.cpp
   alignas(std::max_align_t) std::byte state_[128];
 };

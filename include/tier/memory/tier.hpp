@@ -71,7 +71,7 @@ class TIER_EXPORT Tier {
   [[nodiscard]] bool copies_itself() const noexcept { return copies_itself_; }
   /// True where accesses must be declared with `charge()` because a device is emulated.
   [[nodiscard]] bool charges() const noexcept { return charges_; }
-  /// True where `reserve()` asks the system, which takes time.
+  /// True where `reserve()` and `back()` ask the system, which takes time.
   [[nodiscard]] bool reserves() const noexcept { return reserves_; }
   /// True where the memory at `base()` is private pages, which may change places with those of a window.
   [[nodiscard]] bool has_private_pages() const noexcept { return private_pages_; }
@@ -96,15 +96,25 @@ class TIER_EXPORT Tier {
   /// True where `access_error()` must be asked before each access.
   [[nodiscard]] bool checks_accesses() const noexcept { return checks_accesses_; }
 
-  /// Makes the range usable: file space reserved, memory faulted in. The heap calls it once for each region.
-  /// \return  The system's error, as `ENOSPC`; the range is then not usable and nothing has changed.
+  // Space behind regions. Where `reserves()` is true the calls marked so ask the system, may wait for a disk or for a lock
+  // of a file, and are made without a lock of the caller's; all others return at once.
+  /// A region is given out: space that its range has stays there.
+  virtual void claim(std::uint64_t offset, std::uint64_t size) noexcept;
+  /// Makes a claimed range usable: file space reserved, memory faulted in. Asks the system, but for what has space already;
+  /// several threads may ask for the same range.
+  /// \return  The system's error, as `ENOSPC`; the range is then not usable, and may be asked for again.
   virtual std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept;
-  /// The range is free again; space may go back to the system, in batches.
+  /// True if the range is usable, so that `reserve` would have nothing to do.
+  [[nodiscard]] virtual bool has_space(std::uint64_t offset, std::uint64_t size) const noexcept;
+  /// A claimed range is free again; space may go back to the system later, in batches.
   virtual void release(std::uint64_t offset, std::uint64_t size) noexcept;
   /// Takes space on disk ahead of regions, until there is enough for `total` bytes of them; memory has it from the start.
+  /// Asks the system.
   /// \param[out] cause  The system's error where there is less than that; else untouched.
   /// \return  Bytes that have space, used or not: at least `total` without an error.
   virtual Bytes back(Bytes total, std::error_code& cause) noexcept;
+  /// Of the space that there is, `total` bytes are not to go back to the system.   \return  Bytes that have space.
+  virtual Bytes keep(Bytes total) noexcept;
 
   /// Moves a batch with as many requests in flight as the device likes, and returns when all have ended.
   /// Each request's `error` is set; on an emulated tier the modelled time has passed. A device that the CPU cannot
