@@ -58,7 +58,7 @@ template <class Open>
 /// All of a file, such as those that the kernel shows in /proc; nothing where it cannot be read, with `errno`.
 [[nodiscard]] std::optional<std::string> read_file(const std::string& path);
 
-/// What to add to the error of an opening call: how many descriptors the process or the system may have, or nothing.
+/// Words to add to the error of an opening call: how many descriptors the process or the system may have, or nothing.
 [[nodiscard]] std::string if_descriptors_are_used_up(int error);
 
 }  // namespace tier::detail

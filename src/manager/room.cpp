@@ -19,7 +19,7 @@ constexpr std::size_t seeds_tried = 256;   // before the whole heap is scanned
 constexpr int attempts = 64;  // others may take or pin what was just freed; each such loss is their progress
 constexpr int failed_writes = 3;  // in a row, before a tier is taken for broken
 
-/// What a file system says that has none left, or gives this user or process no more.
+/// True for the errors of a file system that has no space left, or gives this user or process no more.
 bool is_of_space(const std::error_code& cause) noexcept {
   return cause == std::errc::no_space_on_device || cause == std::errc::file_too_large ||
          cause == std::error_code{EDQUOT, std::generic_category()};

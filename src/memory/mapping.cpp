@@ -73,7 +73,7 @@ std::byte* map_with(int protection, std::size_t size, int file, int flags, std::
   return aligned;
 }
 
-/// Of a program that locks what it maps (`mlockall`).
+/// True where the program locks what it maps (`mlockall`).
 bool is_locked(std::byte* begin) noexcept {
   return ::msync(begin, page_size(), MS_INVALIDATE) != 0 && errno == EBUSY;
 }

@@ -72,7 +72,7 @@ Limit left_of(const std::string& group, const Version& version) {
   return limit ? Limit{*limit - std::min(*limit, used_by(group, version))} : limit;
 }
 
-/// What the group may still have in swap.
+/// The swap that the group may still use.
 Bytes swap_left_of(const std::string& group, const Version& version, Bytes left) {
   const auto free = read_kib("/proc/meminfo", "SwapFree:");
   const auto limit = to_number(read_line(group + version.swap_limit));

@@ -19,14 +19,14 @@
 namespace tier {
 namespace {
 
-/// What the tightest bound leaves, and in words which one that is.
+/// The memory that the tightest bound leaves, and words for it.
 struct Room {
   Bytes left;
   std::string whose;
   std::string remedy;
 };
 
-/// In /proc/meminfo.
+/// Numbers of /proc/meminfo.
 struct SystemMemory {
   Bytes total, available, free_swap;
 };

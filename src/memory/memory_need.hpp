@@ -13,11 +13,11 @@ namespace tier {
 /// \throws  `TierError` with `lacking_memory`, if that says anything
 void check_memory(std::span<const TierSpec> specs);
 
-/// What a tier that grows asks before it does.   \threadsafety  Internally synchronised.
+/// Asks, for a tier that grows, whether there is memory for the next part.   \threadsafety  Internally synchronised.
 class GrowingMemory {
  public:
-  /// Whether the process has less left than this. False where the system does not say. What it is asked, in some 100 us, holds
-  /// for a while.
+  /// Whether the process has less left than this. False where the system does not say, which takes a fraction of a millisecond
+  /// and then holds for a while.
   [[nodiscard]] bool lacks(Bytes size) noexcept;
 
  private:

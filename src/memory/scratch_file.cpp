@@ -26,7 +26,7 @@ namespace {
 
 constexpr int flags = O_RDWR | O_CLOEXEC;
 
-/// What is allowed, or what to do; empty where the system's word says it.
+/// Says what is allowed, or what to do; empty where the system's word says it.
 std::string advice(int error, Bytes size) {
   switch (error) {
     case EEXIST:

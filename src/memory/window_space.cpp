@@ -476,7 +476,7 @@ void WindowSpace::prepare(const Area& area) const {
     throw OutOfTierMemory{"userfaultfd cannot register address space for windows", last_system_error()};
 }
 
-/// What comes to a program that locks its memory would be locked, and could not leave: reserved addresses are not.
+/// Addresses are reserved unlocked and stay so: in a program that locks its memory a locked page could not leave.
 void WindowSpace::open(std::byte* begin, std::size_t size) {
   const MutexLock lock{mutex_};
   Area& area = *area_of(begin);

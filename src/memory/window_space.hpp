@@ -76,7 +76,7 @@ class WindowSpace {
   [[nodiscard]] WindowMode mode() const noexcept {
     return server_ != nullptr ? WindowMode::Full : WindowMode::Restricted;
   }
-  /// Of the file behind the windows; empty: they lie in memory.
+  /// The directory of the file behind the windows; empty: they lie in memory.
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
   /// False where the child of a fork has no windows.
   [[nodiscard]] bool is_copied_by_fork() const noexcept { return directory_.empty() && !is_forbidden_; }

@@ -287,7 +287,8 @@ TEST_CASE("a node that this program cannot have is refused by its number, with t
         "node 1 for tier numa:0-1, which is outside this process's cpuset (Mems_allowed): Operation not "
         "permitted");
   std::filesystem::remove_all(system->files.paths().sysfs);  // as a container may have it
-  CHECK(refusal("0", system) == "node 0 for tier numa:0 (the system shows no nodes): No such device");
+  CHECK(refusal("0", system) ==
+        "node 0 for tier numa:0 (the system shows no nodes: take dram): No such device");
 }
 
 TEST_CASE("a system without NUMA, or one that denies it, is told by its call") {

@@ -117,6 +117,7 @@ TEST_CASE("what is written to a tier is read back, in requests of any size") {
     CAPTURE(tier->description());
     CHECK(tier->has_bytes());
     CHECK(tier->capacity() == 24_MiB);
+    tier->claim(0, (24_MiB).count);
     REQUIRE(!tier->reserve(0, (24_MiB).count));
     Buffer written{(5_MiB).count + 4096}, read{(5_MiB).count + 4096};
     for (const std::size_t step : {std::size_t{4096}, std::size_t{3 * 4096}, std::size_t{5} << 20}) {

@@ -25,7 +25,7 @@ namespace {
 using namespace literals;
 using ByteTensor = Tensor<unsigned char>;
 
-/// What a runtime of these tiers says in a group of 300 MiB; "made" if nothing.
+/// The message of a runtime of these tiers in a group of 300 MiB; "made" if there is none.
 test::Ended made_in(const test::MemoryGroup& group, const std::string& spec) {
   return test::run_in_child(spec, [&] {
     group.enter();

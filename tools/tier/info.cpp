@@ -147,7 +147,7 @@ bool has_file(const TierSpec& spec) {
   return spec.kind == TierKind::File || spec.kind == TierKind::Mapped || spec.kind == TierKind::Pmem;
 }
 
-/// What a runtime of these tiers will lack, though it can be made, or will do that nobody wants.
+/// Tells of tiers that lie in memory, that are larger than their disk, or that need more memory than there is.
 std::vector<std::string> tier_warnings(const std::vector<TierSpec>& specs) {
   std::vector<std::string> warnings;
   for (const auto& spec : specs) {

@@ -126,7 +126,7 @@ struct Machine {
 /// where the system does not say.
 [[nodiscard]] TIER_EXPORT Bytes memory_bound();
 
-/// What tiers lack of memory, as it is now, in words: those of memory and those whose files lie in memory need their whole size
+/// Says how much memory these tiers need beyond what there is now: those of memory and those whose files lie in memory need their whole size
 /// and a little beside it, the machine has some available and its swap, and the process's control groups have some left of
 /// their limits. Empty where nothing is lacking.
 [[nodiscard]] TIER_EXPORT std::string lacking_memory(std::span<const TierSpec> specs);
