@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
+#include <tier/core/standard_streams.hpp>
 
 namespace {
 
@@ -46,6 +47,7 @@ int write_rows(const char* path, std::span<char*> ids) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  tier::hold_standard_streams();
   const std::span arguments{argv, static_cast<std::size_t>(argc)};
   if (argc >= 3 && std::string_view{arguments[1]} == "--rows")
     return write_rows(arguments[2], arguments.subspan(3));

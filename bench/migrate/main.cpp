@@ -2,6 +2,7 @@
 /// \file  tier-migrate: what it costs to move memory between two nodes, by libtier and by the kernel.
 #include <fmt/format.h>
 #include <tier/core/error.hpp>
+#include <tier/core/standard_streams.hpp>
 #include <tier/memory/tier_graph.hpp>
 
 #include <CLI/CLI.hpp>
@@ -134,6 +135,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  tier::hold_standard_streams();
   CLI::App app{"Moves objects between the memory of two nodes, by libtier and by the kernel's own ways",
                "tier-migrate"};
   Options options;

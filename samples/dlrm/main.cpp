@@ -5,6 +5,7 @@
 #include <harness/control_groups.hpp>
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
+#include <tier/core/standard_streams.hpp>
 
 #include <atomic>
 #include <csignal>
@@ -107,6 +108,7 @@ int run(const dlrm::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  tier::hold_standard_streams();
   sample::restart_with_brief_spinning(argv);
   const auto options = dlrm::parse_options({argv + 1, argv + argc}, std::cout);
   if (!options) return sample::end_with(0);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
+#include <tier/core/standard_streams.hpp>
 
 #include <atomic>
 #include <csignal>
@@ -51,6 +52,7 @@ int fail(const std::exception& error, int status) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  tier::hold_standard_streams();
   const auto options = pmr_index::parse_options({argv + 1, argv + argc}, std::cout);
   return options ? run(*options) : 0;
 } catch (const tier::ConfigError& error) {

@@ -5,6 +5,7 @@
 #include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
+#include <tier/core/standard_streams.hpp>
 #include <tier/trace/files.hpp>
 #include <tier/trace/summary.hpp>
 
@@ -125,6 +126,7 @@ int run(const training::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  tier::hold_standard_streams();
   sample::restart_with_brief_spinning(argv);
   const auto options = training::parse_options({argv + 1, argv + argc}, std::cout);
   if (!options) return sample::end_with(0);

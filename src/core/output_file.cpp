@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "core/descriptor.hpp"
+
 namespace tier {
 namespace {
 
@@ -26,7 +28,7 @@ std::string name_beside(const std::string& path, int attempt) {
 OutputFile::OutputFile(const std::string& path) : path_{path}, place_{path} {
   if (path == "-") {
     is_file_ = false;
-    descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (descriptor_ < 0) fail("fcntl");
     std::fflush(stdout);  // what was printed stands before
     return;
@@ -35,7 +37,7 @@ OutputFile::OutputFile(const std::string& path) : path_{path}, place_{path} {
   const bool exists = ::stat(path.c_str(), &status) == 0;
   is_file_ = !exists || S_ISREG(status.st_mode);
   if (!is_file_) {
-    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    descriptor_ = detail::open_file(path, O_WRONLY).release();
     if (descriptor_ < 0) fail("open");
     return;
   }
@@ -47,12 +49,13 @@ OutputFile::OutputFile(const std::string& path) : path_{path}, place_{path} {
 
 void OutputFile::open_beside() {
   const auto folder = std::filesystem::path{place_}.parent_path();
-  descriptor_ = ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+  descriptor_ =
+      detail::open_file(folder.empty() ? "." : folder.string(), O_WRONLY | O_TMPFILE, mode).release();
   if (descriptor_ >= 0 && ::access(own_descriptor(descriptor_).c_str(), F_OK) == 0) return;
   if (descriptor_ >= 0) ::close(descriptor_);  // without /proc it would never get a name
   for (int attempt = 0;; ++attempt) {
     beside_ = name_beside(place_, attempt);
-    descriptor_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    descriptor_ = detail::open_file(beside_, O_WRONLY | O_CREAT | O_EXCL, mode).release();
     if (descriptor_ >= 0) return;
     if (errno == EEXIST) continue;
     beside_.clear();
@@ -95,7 +98,9 @@ void OutputFile::move_to_place() {
 }
 
 void OutputFile::fail(const char* call) const {
-  throw TierError{last_system_error(), std::string{call} + " of \"" + path_ + "\""};
+  const auto error = last_system_error();
+  throw TierError{
+      error, std::string{call} + " of \"" + path_ + "\"" + detail::if_descriptors_are_used_up(error.value())};
 }
 
 void write_file(const std::string& path, std::string_view bytes) {

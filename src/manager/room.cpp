@@ -5,6 +5,7 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <tuple>
@@ -17,6 +18,12 @@ constexpr std::size_t most_proposals = 8;  // a guess: enough that a cheap neigh
 constexpr std::size_t seeds_tried = 256;   // before the whole heap is scanned
 constexpr int attempts = 64;  // others may take or pin what was just freed; each such loss is their progress
 constexpr int failed_writes = 3;  // in a row, before a tier is taken for broken
+
+/// True for the errors of a file system that has no space left, or gives this user or process no more.
+bool is_of_space(const std::error_code& cause) noexcept {
+  return cause == std::errc::no_space_on_device || cause == std::errc::file_too_large ||
+         cause == std::error_code{EDQUOT, std::generic_category()};
+}
 
 }  // namespace
 
@@ -637,6 +644,14 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
     say(" cause: %s", ::strerror_r(cause.value(), words.data(), words.size()));
   else if (cause)
     say(" cause: error %d of %s", cause.value(), cause.category().name());
+  if (is_of_space(cause)) {
+    const char* before = " in";
+    for (const auto& t : tiers_) {
+      const auto directory = t.tier->directory();
+      if (directory.empty()) continue;
+      say("%s \"%.*s\"", std::exchange(before, " or"), static_cast<int>(directory.size()), directory.data());
+    }
+  }
   throw OutOfTierMemory{std::string_view{text.data(), used}, cause};
 }
 

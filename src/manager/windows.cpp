@@ -98,9 +98,10 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
     region.pages = Pages::Lent;
   } else {
     const auto moved = windows_->move(record.place, from, b.size);
-    if (moved < b.size) {
-      TIER_VERIFY(windows_->fill(record.place + moved, from + moved, b.size - moved, false, policy),
-                  "there is no memory for the pages of a window");
+    if (moved < b.size &&
+        !windows_->fill(record.place + moved, from + moved, b.size - moved, false, policy)) {
+      TIER_VERIFY(moved == 0, "there is memory for the pages of a window");
+      return WindowSpace::drop(record.place, b.size);  // all bytes are at home still
     }
     make_bare(region);
     region.pages = Pages::Moved;
@@ -359,6 +360,7 @@ void ManagerCore::refuse(const WindowFault& fault, const char* why) noexcept {
 /// An access to what is no object any more ends the program: there is nobody to throw to. Unless the thread may have gone
 /// on long ago: if it waits after all, it comes again.
 void ManagerCore::die_of(const WindowFault& fault, const Block* b) const noexcept {
+  if (windows_->is_passed_by(fault)) return windows_->wake(page_of(fault.address), page_size());
   if (fault.since != now()) {
     const auto into = reinterpret_cast<std::uintptr_t>(fault.address) % WindowSpace::unit;
     return windows_->wake(fault.address - into, WindowSpace::unit);
@@ -669,7 +671,10 @@ void ManagerCore::grow(ObjectRef ref, Bytes size) {
 std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t begin, std::size_t end,
                                             std::string_view name, MutexLock& lock) {
   std::vector<Block*> blocks;
-  if (window.cached.empty()) take_space(window, begin, end, lock);
+  if (window.cached.empty()) {
+    windows_->open(window.range.address + begin, end - begin);
+    take_space(window, begin, end, lock);
+  }
   try {
     constexpr std::size_t smaller = std::bit_width(huge_page / WindowSpace::unit);
     blocks.reserve((end - begin) / window_block_ + smaller);
@@ -694,7 +699,11 @@ void ManagerCore::take_space(const ObjectWindow& window, std::size_t begin, std:
   if (windows_->mode() == WindowMode::Full) return;
   std::error_code error;
   without_lock(lock, [&] { error = windows_->take_space(window.range.address + begin, end - begin); });
-  if (error) throw OutOfTierMemory{"no disk space for a window", error};
+  if (!error) return;
+  std::array<char, 500> text{};
+  std::snprintf(text.data(), text.size(), "no disk space for a window in \"%s\": %s",
+                windows_->directory().c_str(), error.message().c_str());
+  throw OutOfTierMemory{text.data(), error};
 }
 
 Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {

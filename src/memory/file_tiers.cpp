@@ -70,7 +70,7 @@ FileTier::FileTier(const TierSpec& spec, std::string name, const TierModel& mode
 
 std::string FileTier::description() const {
   return (file_.direct() ? "direct I/O " : "buffered I/O, as the file system has no direct I/O, ") + engine_ +
-         ", scratch file in " + path_ + " (" + file_.file_system() + ")";
+         ", " + file_.description(path_);
 }
 
 void FileTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
@@ -89,9 +89,7 @@ MappedTier::MappedTier(const TierSpec& spec, std::string name, const TierModel& 
   copied_by_fork_ = false;
 }
 
-std::string MappedTier::description() const {
-  return "mapped scratch file in " + path_ + " (" + file_.file_system() + ")";
-}
+std::string MappedTier::description() const { return "mapped " + file_.description(path_); }
 
 void MappedTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
   copy_requests(direction, memory_.data(), requests);

@@ -77,6 +77,11 @@ class IoCutter {
   std::size_t cut_ = 0;            // bytes of the first of them
 };
 
+/// Carries out a piece by system calls that block, to its end.
+void move_piece(int descriptor, Direction direction, IoPiece& piece, std::size_t alignment) noexcept;
+/// One such call.   \return  the bytes that were moved, or the negative error
+[[nodiscard]] std::int64_t move_once(int descriptor, Direction direction, const IoPiece& piece) noexcept;
+
 /// \return  null where the system or the build has no io_uring, with the reason
 std::unique_ptr<IoBackend> make_uring_backend(int descriptor, std::size_t alignment, std::string& reason);
 std::unique_ptr<IoBackend> make_thread_backend(int descriptor, std::size_t alignment);

@@ -12,12 +12,12 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "core/cpus.hpp"
+#include "core/refusal.hpp"
 #include "memory/system_files.hpp"
 
 namespace tier {
@@ -51,15 +51,67 @@ std::size_t whole_pages(std::size_t size, PageKind pages) {
   return round_up(size, huge != 0 ? huge : page_size());
 }
 
-std::byte* map_pages(std::size_t size, int file, PageKind pages) noexcept {
-  if (pages != PageKind::Hugetlb) return map_aligned(size, file);
+/// `map_aligned`, with a choice of who can access it.
+std::byte* map_with(int protection, std::size_t size, int file, int flags, std::size_t alignment) noexcept {
+  size = round_up(size, page_size());
+  const auto whole = size + alignment;
+  void* const all = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<std::byte*>(all);
+  const auto address = reinterpret_cast<std::uintptr_t>(all);
+  auto* const aligned = begin + (round_up(address, alignment) - address);
+  flags |= MAP_FIXED | (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+  if (::mmap(aligned, size, protection, flags, file, 0) == MAP_FAILED) {
+    const auto error = errno;
+    ::munmap(begin, whole);
+    errno = error;
+    return nullptr;
+  }
+  if (aligned != begin) ::munmap(begin, static_cast<std::size_t>(aligned - begin));
+  if (aligned + size != begin + whole)
+    ::munmap(aligned + size, static_cast<std::size_t>(begin + whole - (aligned + size)));
+  return aligned;
+}
+
+/// True where the program locks what it maps (`mlockall`).
+bool is_locked(std::byte* begin) noexcept {
+  return ::msync(begin, page_size(), MS_INVALIDATE) != 0 && errno == EBUSY;
+}
+
+void keep_apart(std::byte* begin, std::size_t size) noexcept {
+  ::munlock(begin, size);
+  ::madvise(begin, size, MADV_DONTDUMP);
+  ::madvise(begin, size, MADV_UNMERGEABLE);
+}
+
+/// Memory, or a file, whose pages come as they are used. If the program locks its memory, memory is locked as it comes.
+std::byte* map_growing(std::size_t size, int file) noexcept {
+  auto* const begin = map_with(PROT_NONE, size, file, 0, huge_page);
+  if (begin == nullptr) return nullptr;
+  const bool locked = file < 0 && is_locked(begin);
+  keep_apart(begin, size);
+  if (::mprotect(begin, size, PROT_READ | PROT_WRITE) != 0) {
+    const auto error = errno;
+    ::munmap(begin, size);
+    errno = error;
+    return nullptr;
+  }
+#if defined(MLOCK_ONFAULT)
+  if (locked) ::mlock2(begin, size, MLOCK_ONFAULT);
+#endif
+  return begin;
+}
+
+std::byte* map_pages(std::size_t size, int file, PageKind pages, bool grows) noexcept {
+  if (pages != PageKind::Hugetlb)
+    return grows || file >= 0 ? map_growing(size, file) : map_aligned(size, file);
   const auto page = huge_page_pool().page.count;
   return map_aligned(size, file, MAP_HUGETLB, std::max(page, huge_page));
 }
 
 std::uintptr_t address_of(const std::byte* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 
-/// For kernels before 5.14.
+/// For kernels before 5.14, and where the system refuses more.
 void touch(std::byte* begin, std::size_t size) noexcept {
   for (std::size_t i = 0; i < size; i += page_size())
     *const_cast<volatile std::byte*>(begin + i) = std::byte{0};
@@ -81,7 +133,7 @@ HugePagePool huge_page_pool() {
 
 Residence residence(const std::byte* begin, std::size_t size) {
   Residence sum;
-  std::ifstream maps{"/proc/self/smaps"};
+  auto maps = open_text("/proc/self/smaps");
   bool inside = false;
   for (std::string line; std::getline(maps, line);) {
     std::uintptr_t from = 0, to = 0;
@@ -104,25 +156,22 @@ std::string share_in_huge_pages(const std::byte* begin, std::size_t size) {
 }
 
 std::byte* map_aligned(std::size_t size, int file, int flags, std::size_t alignment) noexcept {
-  size = round_up(size, page_size());
-  const auto whole = size + alignment;
-  void* const all = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (all == MAP_FAILED) return nullptr;
-  auto* const begin = static_cast<std::byte*>(all);
-  const auto address = reinterpret_cast<std::uintptr_t>(all);
-  auto* const aligned = begin + (round_up(address, alignment) - address);
-  flags |= MAP_FIXED | (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
-  if (::mmap(aligned, size, PROT_READ | PROT_WRITE, flags, file, 0) == MAP_FAILED) {
-    const auto error = errno;
-    ::munmap(begin, whole);
-    errno = error;
-    return nullptr;
-  }
-  if (aligned != begin) ::munmap(begin, static_cast<std::size_t>(aligned - begin));
-  if (aligned + size != begin + whole)
-    ::munmap(aligned + size, static_cast<std::size_t>(begin + whole - (aligned + size)));
-  return aligned;
+  return map_with(PROT_READ | PROT_WRITE, size, file, flags, alignment);
 }
+
+std::byte* map_reserved(std::size_t size, int file) noexcept {
+  auto* const begin = map_with(PROT_NONE, size, file, MAP_NORESERVE, huge_page);
+  if (begin != nullptr) keep_apart(begin, round_up(size, page_size()));
+  return begin;
+}
+
+bool open_reserved(std::byte* begin, std::size_t size) noexcept {
+  if (::mprotect(begin, size, PROT_READ | PROT_WRITE) != 0) return false;
+  include_in_dumps(begin, size);
+  return true;
+}
+
+void include_in_dumps(std::byte* begin, std::size_t size) noexcept { ::madvise(begin, size, MADV_DODUMP); }
 
 /// As many as `map_aligned` needs on its way; the system's error is the same as where there are no addresses.
 const char* if_mappings_are_used_up() noexcept {
@@ -136,9 +185,9 @@ const char* if_mappings_are_used_up() noexcept {
   return some_are_left ? "" : ": the process has as many mappings as vm.max_map_count lets it";
 }
 
-Mapping::Mapping(std::size_t size, int file, const std::string& tier, PageKind pages)
+Mapping::Mapping(std::size_t size, int file, const std::string& tier, PageKind pages, bool grows)
     : data_{nullptr}, size_{whole_pages(size, pages)} {
-  data_ = map_pages(size_, file, pages);
+  data_ = map_pages(size_, file, pages, grows);
   if (data_ == nullptr && pages == PageKind::Hugetlb) throw_hugetlb(size_, tier);
   if (data_ == nullptr) throw_mmap(size, tier);
   // A child would write the parent's bytes, or find no reserved page left for its own.
@@ -169,7 +218,7 @@ int try_to_populate([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::siz
   int error = 0;
   while ((error = ::madvise(begin, size, MADV_POPULATE_WRITE) == 0 ? 0 : errno) == EINTR || error == EAGAIN) {
   }
-  return error;
+  return detail::is_refusal(error) ? EINVAL : error;
 #else
   return EINVAL;
 #endif

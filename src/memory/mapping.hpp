@@ -36,6 +36,14 @@ struct Residence {
 std::byte* map_aligned(std::size_t size, int file, int flags = 0,
                        std::size_t alignment = std::size_t{2} << 20) noexcept;
 
+/// Reserves addresses as `map_aligned` maps them. Until `open_reserved` nobody can access them: a program that locks its memory
+/// gets no pages there, core dumps leave them out, and the system does not merge their pages with others.
+std::byte* map_reserved(std::size_t size, int file) noexcept;
+/// Makes reserved addresses accessible, and part of core dumps.   \return  false, with `errno`, if the system refuses
+bool open_reserved(std::byte* begin, std::size_t size) noexcept;
+/// Makes pages part of core dumps again.
+void include_in_dumps(std::byte* begin, std::size_t size) noexcept;
+
 /// What to add to the error of a mapping that the system has refused: that the process has as many as it may, or nothing.
 /// Leaves `errno` as it is.
 [[nodiscard]] const char* if_mappings_are_used_up() noexcept;
@@ -43,9 +51,13 @@ std::byte* map_aligned(std::size_t size, int file, int flags = 0,
 /// Owns a mapping of anonymous memory or of a file; it begins at a multiple of 2 MiB, for huge pages and alignment.
 class Mapping {
  public:
-  /// \param file  a descriptor, mapped shared; -1 for private anonymous memory   \param tier  for the error
+  /// \param file   a descriptor, mapped shared and left out of core dumps; -1 for private anonymous memory
+  /// \param tier   for the error
+  /// \param grows  faulted in part by part: a program that locks its memory locks each part then, and `include_in_dumps`
+  ///               makes it part of core dumps
   /// \throws      `TierError`, which says how many pages to reserve if too few of them are
-  Mapping(std::size_t size, int file, const std::string& tier, PageKind pages = PageKind::Huge);
+  Mapping(std::size_t size, int file, const std::string& tier, PageKind pages = PageKind::Huge,
+          bool grows = false);
   ~Mapping();
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
@@ -63,6 +75,7 @@ void copy_requests(Direction direction, std::byte* tier, std::span<IoRequest> re
 
 /// Faults in pages, and leaves contents as they are.
 /// \return  the system's error code, 0 if none: `EFAULT` where a store would raise SIGBUS; `EINVAL` before Linux 5.14
+///          and where the system refuses to do so
 int try_to_populate(std::byte* begin, std::size_t size) noexcept;
 /// Faults in pages that have no contents yet, so that no access to them faults later.   \return  the system's error code, 0 if none
 int populate(std::byte* begin, std::size_t size) noexcept;

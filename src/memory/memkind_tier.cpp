@@ -16,6 +16,7 @@
 
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "memory/mapping.hpp"
 #include "memory/numa_nodes.hpp"
 #endif
@@ -110,6 +111,7 @@ class MemkindMemory {
  private:
   static ::memkind_t create(const std::string& directory, const std::string& tier) {
     ::memkind_t kind = nullptr;
+    const detail::StandardPlaces held;
     const int error = ::memkind_create_pmem(directory.c_str(), 0, &kind);  // as large as there is space
     if (error != 0) fail("memkind_create_pmem in \"" + directory + "\"", tier, error);
     return kind;
@@ -152,6 +154,7 @@ class MemkindTier final : public Tier {
     copied_by_fork_ = !is_file_;
     if (is_file_ && ::madvise(base_, size_, MADV_DONTFORK) != 0)  // a child would write the parent's bytes
       throw TierError{last_system_error(), "madvise (MADV_DONTFORK) for tier " + name_};
+    if (is_file_) ::madvise(base_, size_, MADV_DONTDUMP);
     fault_in(spec.prefault, system);
     if (!is_file_)
       find_nodes(std::move(system));

@@ -2,7 +2,6 @@
 #include "memory/memory_limit.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,14 +21,26 @@ struct Version {
   Names limits;
   const char* used;
   Names reclaimable;  ///< lines of memory.stat, with what the children have
+  const char* swap_limit;
+  const char* swap_used;
+  bool swap_has_memory;  ///< these count memory and swap together
 };
 
 constexpr const char* limits_1[] = {"/memory.limit_in_bytes"};
 constexpr const char* reclaimable_1[] = {"total_active_file", "total_inactive_file"};
-constexpr Version version_1{"/fs/cgroup/memory", "cgroup", limits_1, "/memory.usage_in_bytes", reclaimable_1};
+constexpr Version version_1{"/fs/cgroup/memory",
+                            "cgroup",
+                            limits_1,
+                            "/memory.usage_in_bytes",
+                            reclaimable_1,
+                            "/memory.memsw.limit_in_bytes",
+                            "/memory.memsw.usage_in_bytes",
+                            true};
 constexpr const char* limits_2[] = {"/memory.max", "/memory.high"};
 constexpr const char* reclaimable_2[] = {"active_file", "inactive_file", "slab_reclaimable"};
-constexpr Version version_2{"/fs/cgroup", "cgroup2", limits_2, "/memory.current", reclaimable_2};
+constexpr Version version_2{"/fs/cgroup",           "cgroup2",     limits_2,
+                            "/memory.current",      reclaimable_2, "/memory.swap.max",
+                            "/memory.swap.current", false};
 
 Limit lower(Limit a, Limit b) { return !a || (b && *b < *a) ? b : a; }
 
@@ -46,8 +57,8 @@ Limit limit_of(const std::string& group, const Version& version) {
 /// What would not be given back where the group needs it.
 Bytes used_by(const std::string& group, const Version& version) {
   const auto all = to_number(read_line(group + version.used));
-  std::ifstream statistics{group + "/memory.stat"};
-  if (!all || !statistics) return 0_B;
+  auto statistics = open_text(group + "/memory.stat");
+  if (!all || statistics.str().empty()) return 0_B;
   auto used = Bytes{*all};
   std::string key;
   for (std::size_t size = 0; statistics >> key >> size;)
@@ -59,6 +70,22 @@ Bytes used_by(const std::string& group, const Version& version) {
 Limit left_of(const std::string& group, const Version& version) {
   const auto limit = limit_of(group, version);
   return limit ? Limit{*limit - std::min(*limit, used_by(group, version))} : limit;
+}
+
+/// The swap that the group may still use.
+Bytes swap_left_of(const std::string& group, const Version& version, Bytes left) {
+  const auto free = read_kib("/proc/meminfo", "SwapFree:");
+  const auto limit = to_number(read_line(group + version.swap_limit));
+  if (free == 0_B || !limit) return free;
+  const auto used = to_number(read_line(group + version.swap_used)).value_or(0);
+  Bytes allowed{*limit - std::min(*limit, used)};
+  if (version.swap_has_memory) allowed -= std::min(allowed, left);
+  return std::min(free, allowed);
+}
+
+Limit left_with_swap_of(const std::string& group, const Version& version) {
+  const auto left = left_of(group, version);
+  return left ? Limit{*left + swap_left_of(group, version, *left)} : left;
 }
 
 bool is_within(const std::string& group, const std::string& root) {
@@ -97,7 +124,7 @@ Limit lowest_on_the_way(const SystemPaths& paths, std::string group, const Versi
 /// Lines are `ID:CONTROLLERS:PATH`, without controllers for version 2.
 Limit lowest_of_groups(const SystemPaths& paths, Of of) {
   Limit lowest;
-  std::ifstream groups{paths.procfs + "/cgroup"};
+  auto groups = open_text(paths.procfs + "/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
@@ -113,5 +140,9 @@ Limit lowest_of_groups(const SystemPaths& paths, Of of) {
 Limit find_memory_limit(const SystemPaths& paths) { return lowest_of_groups(paths, limit_of); }
 
 Limit find_memory_left(const SystemPaths& paths) { return lowest_of_groups(paths, left_of); }
+
+Limit find_memory_left_with_swap(const SystemPaths& paths) {
+  return lowest_of_groups(paths, left_with_swap_of);
+}
 
 }  // namespace tier

@@ -17,4 +17,7 @@ namespace tier {
 /// that the system would give up counts as left. All of the limit where the system does not tell what is used.
 [[nodiscard]] std::optional<Bytes> find_memory_left(const SystemPaths& paths);
 
+/// The same with what the machine's swap has free, as far as the groups may use it.
+[[nodiscard]] std::optional<Bytes> find_memory_left_with_swap(const SystemPaths& paths);
+
 }  // namespace tier

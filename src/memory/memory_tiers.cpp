@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "memory/io_engine.hpp"
+#include "memory/memory_need.hpp"
 
 namespace tier {
 namespace {
@@ -24,7 +25,7 @@ DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& mode
     : Tier{std::move(name), model, spec.size},
       pages_{spec.pages},
       nodes_{std::move(nodes)},
-      memory_{spec.size.count, -1, name_, pages_} {
+      memory_{spec.size.count, -1, name_, pages_, !spec.prefault} {
   if (model.addressable)
     base_ = memory_.data();
   else
@@ -42,12 +43,8 @@ DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& mode
   reserves_ = extents_.has_value();
 }
 
-/// More than there is would not fail: the system would end the program.
 void DramTier::fault_in() {
   const auto call = "madvise(MADV_POPULATE_WRITE) of " + to_human(capacity_) + " for tier " + name_;
-  const auto bound = pages_ == PageKind::Hugetlb ? 0_B : memory_bound();  // reserved, and in no limit
-  if (bound != 0_B && capacity_ > bound)
-    throw TierError{system_error(ENOMEM), call + " (there is " + to_human(bound) + ")"};
   if (const int error = populate(0, memory_.size()); error != 0)
     throw TierError{system_error(error), call + (nodes_ != nullptr ? " (" + nodes_->room() + ")" : "")};
   if (nodes_ != nullptr) check_places();
@@ -100,6 +97,8 @@ std::error_code DramTier::reserve(std::uint64_t offset, std::uint64_t size) noex
       if (nodes_ != nullptr && !nodes_->lacking(run.size, pages_).empty()) return system_error(ENOMEM);
     } catch (const std::exception&) {  // no memory to ask: the system will tell
     }
+    if (pages_ != PageKind::Hugetlb && growing_.lacks(Bytes{run.size})) return system_error(ENOMEM);
+    include_in_dumps(memory_.data() + run.offset, run.size);
     return system_error(populate(run.offset, run.size));
   });
 }

@@ -8,6 +8,7 @@
 #include "memory/emulated_link.hpp"
 #include "memory/extent_map.hpp"
 #include "memory/mapping.hpp"
+#include "memory/memory_need.hpp"
 #include "memory/numa_nodes.hpp"
 
 namespace tier {
@@ -36,6 +37,7 @@ class DramTier : public Tier {
   std::unique_ptr<NumaNodes> nodes_;
   Mapping memory_;
   std::optional<ExtentMap> extents_;  // where memory is not faulted in at once
+  GrowingMemory growing_;
 };
 
 /// \throws  as `make_tier`, and `ConfigError` where the library was built without libnuma   \param system  of a test

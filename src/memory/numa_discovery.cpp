@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "memory/node_list.hpp"
 #include "memory/system_files.hpp"
 
@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
+  const detail::StandardPlaces held;
   for (fs::directory_iterator it{folder, error}, end; !error && it != end; it.increment(error))
     names.push_back(it->path().filename().string());
   std::ranges::sort(names);
@@ -157,7 +158,7 @@ std::string_view to_string(NodeKind kind) noexcept {
 }
 
 std::optional<std::vector<unsigned>> cpuset_nodes(const SystemPaths& paths) {
-  std::ifstream status{paths.procfs + "/status"};
+  auto status = open_text(paths.procfs + "/status");
   constexpr std::string_view key = "Mems_allowed_list:";
   for (std::string line; std::getline(status, line);)
     if (line.starts_with(key)) {

@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/refusal.hpp"
 #include "memory/mapping.hpp"
 #include "memory/node_models.hpp"
 #include "memory/system_files.hpp"
@@ -68,9 +69,12 @@ const NumaNode& NumaNodes::check(unsigned node, const std::vector<NumaNode>& kno
   const auto subject = "node " + std::to_string(node) + " for tier " + tier_;
   if (std::error_code error; !std::filesystem::exists(path, error)) {
     const auto online = read_line(system_->paths().sysfs + "/devices/system/node/online");
+    const bool is_one = online.find_first_not_of("0123456789") == std::string::npos;
     throw TierError{
         error_code(std::errc::no_such_device),
-        subject + (online.empty() ? " (the system shows no nodes)" : " (the system has " + online + ")")};
+        subject + (online.empty() ? " (the system shows no nodes: take dram)"
+                                  : " (the system has " + std::string{is_one ? "node " : "nodes "} + online +
+                                        ": name one of these, or take dram)")};
   }
   const auto found = std::ranges::find(known, node, &NumaNode::id);
   if (found == known.end())
@@ -112,12 +116,15 @@ void NumaNodes::place(std::byte* begin, std::size_t size) {
     throw TierError{error, "set_mempolicy, which windows need, for tier " + tier_ + allowed_only(error)};
 }
 
+/// Where the system has come to refuse `mbind`, the node is preferred alone.
 int NumaNodes::fault_in(std::byte* begin, std::size_t size) const noexcept {
-  const bool alone = policy_.mode() == PagePolicy::Mode::Prefer;
-  if (alone)
-    if (const auto error = system_->bind(placed_.data(), placed_.size(),
-                                         {PagePolicy::Mode::Bind, std::span{&nodes_.front().id, 1}}))
-      return error.value();
+  bool alone = policy_.mode() == PagePolicy::Mode::Prefer;
+  if (alone) {
+    const auto error = system_->bind(placed_.data(), placed_.size(),
+                                     {PagePolicy::Mode::Bind, std::span{&nodes_.front().id, 1}});
+    if (error && !detail::is_refusal(error.value())) return error.value();
+    alone = !error;
+  }
   const int failed = populate_in_parallel(begin, size);
   const auto error = alone ? system_->bind(placed_.data(), placed_.size(), policy_) : std::error_code{};
   return failed != 0 ? failed : error.value();

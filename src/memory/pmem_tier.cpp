@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "memory/bus_errors.hpp"
 #include "memory/file_tiers.hpp"
 #include "memory/mapping.hpp"
@@ -50,6 +51,7 @@ class PmemMapping {
   /// \param name  for errors   \param least  bytes that there must be
   PmemMapping(const std::string& path, const std::string& name, std::size_t least) : PmemMapping{} {
     int is_pmem = 0;
+    const detail::StandardPlaces held;
     data_ = static_cast<std::byte*>(::pmem_map_file(path.c_str(), 0, 0, 0, &size_, &is_pmem));
     if (data_ == nullptr) {
       const std::string reason = ::pmem_errormsg();  // none of a device of another kind
@@ -61,6 +63,7 @@ class PmemMapping {
     if (reinterpret_cast<std::uintptr_t>(data_) % huge_page != 0)
       fail(name, "it lies at no multiple of 2 MiB; PMEM_MMAP_HINT says where", EINVAL);
     ::madvise(data_, size_, MADV_DONTFORK);  // a child would write the parent's bytes
+    ::madvise(data_, size_, MADV_DONTDUMP);
     prepared_ = std::vector<std::atomic<bool>>(size_ / huge_page + 1);
   }
   ~PmemMapping() {

@@ -17,22 +17,54 @@
 #include <cstdlib>
 #include <limits>
 
+#include "core/descriptor.hpp"
+#include "core/refusal.hpp"
+#include "memory/memory_need.hpp"
+
 namespace tier {
 namespace {
 
 constexpr int flags = O_RDWR | O_CLOEXEC;
 
+/// Says what is allowed, or what to do; empty where the system's word says it.
+std::string advice(int error, Bytes size) {
+  switch (error) {
+    case EEXIST:
+      return "a tier makes a file of its own: name a directory, or a file that does not exist";
+    case ENOENT:
+      return "the directory of a scratch file has to exist";
+    case EACCES:
+    case EPERM:
+      return "user " + std::to_string(::geteuid()) + " may make no file there: name another directory";
+    case EROFS:
+      return "name a directory on a file system that can be written";
+    case EFBIG:
+      return to_human(size) + " asked; a file of this process may have " +
+             to_human(Bytes{ScratchFile::largest_file()}) + ": ulimit -f";
+    default:
+      return {};
+  }
+}
+
 class Failure {
  public:
-  Failure(std::string path, std::string tier) : path_{std::move(path)}, tier_{std::move(tier)} {}
+  Failure(std::string path, Bytes size, std::string tier)
+      : path_{std::move(path)}, size_{size}, tier_{std::move(tier)} {}
 
   [[noreturn]] void operator()(const char* call, int error = errno) const {
     throw TierError{{error, std::generic_category()},
-                    std::string{call} + " of \"" + path_ + "\" for tier " + tier_};
+                    std::string{call} + " of \"" + path_ + "\" for tier " + tier_ + in_brackets(error)};
   }
 
  private:
-  std::string path_, tier_;
+  [[nodiscard]] std::string in_brackets(int error) const {
+    const auto text = advice(error, size_);
+    return text.empty() ? detail::if_descriptors_are_used_up(error) : " (" + text + ")";
+  }
+
+  std::string path_;
+  Bytes size_;
+  std::string tier_;
 };
 
 bool is_directory(const std::string& path) noexcept {
@@ -40,25 +72,25 @@ bool is_directory(const std::string& path) noexcept {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-int open_named(const std::string& path, const Failure& fail) {
-  const int descriptor = ::open(path.c_str(), flags | O_CREAT | O_EXCL, 0600);
-  if (descriptor < 0) fail("open(O_CREAT | O_EXCL)");
+detail::Descriptor open_named(const std::string& path, const Failure& fail) {
+  auto descriptor = detail::open_file(path, flags | O_CREAT | O_EXCL, 0600);
+  if (!descriptor) fail("open(O_CREAT | O_EXCL)");
   ::unlink(path.c_str());
   return descriptor;
 }
 
 /// For file systems that know no O_TMPFILE.
-int open_temporary(const std::string& directory, const Failure& fail) {
+detail::Descriptor open_temporary(const std::string& directory, const Failure& fail) {
   auto path = directory + "/tier-XXXXXX";
-  const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
-  if (descriptor < 0) fail("mkostemp");
+  auto descriptor = detail::open_descriptor([&] { return ::mkostemp(path.data(), O_CLOEXEC); });
+  if (!descriptor) fail("mkostemp");
   ::unlink(path.c_str());
   return descriptor;
 }
 
-int open_in(const std::string& directory, const Failure& fail) {
-  const int descriptor = ::open(directory.c_str(), flags | O_TMPFILE, 0600);
-  if (descriptor >= 0) return descriptor;
+detail::Descriptor open_in(const std::string& directory, const Failure& fail) {
+  auto descriptor = detail::open_file(directory, flags | O_TMPFILE, 0600);
+  if (descriptor) return descriptor;
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT) fail("open(O_TMPFILE)");
   return open_temporary(directory, fail);
 }
@@ -97,7 +129,7 @@ DirectAlignment direct_alignment([[maybe_unused]] int descriptor) noexcept {
   return {};
 }
 
-/// Where a file system cannot reserve: zeros take the space as well.
+/// Where a file system cannot reserve, or the process may not: zeros take the space as well.
 std::error_code write_zeros(int descriptor, std::uint64_t offset, std::uint64_t size) noexcept {
   alignas(4096) static const std::array<char, 1U << 16> zeros{};
   while (size > 0) {
@@ -120,12 +152,13 @@ std::uint64_t ScratchFile::largest_file() noexcept {
 
 ScratchFile::ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier)
     : ScratchFile{} {
-  const Failure fail{path, tier};
-  if (size.count > largest_file()) fail("ftruncate (RLIMIT_FSIZE)", EFBIG);
-  descriptor_ = is_directory(path) ? open_in(path, fail) : open_named(path, fail);
+  const Failure fail{path, size, tier};
+  if (size.count > largest_file()) fail("ftruncate", EFBIG);
+  descriptor_ = (is_directory(path) ? open_in(path, fail) : open_named(path, fail)).release();
   if (::ftruncate(descriptor_, static_cast<::off_t>(size.count)) != 0) fail("ftruncate");
   struct ::statfs status {};
   if (::fstatfs(descriptor_, &status) == 0) file_system_ = file_system_name(status.f_type);
+  lies_in_memory_ = status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
   if (mode == Mode::Direct) set_direct();
 }
 
@@ -144,12 +177,15 @@ void ScratchFile::set_direct() noexcept {
 }
 
 std::error_code ScratchFile::allocate(std::uint64_t offset, std::uint64_t size) noexcept {
+  if (lies_in_memory_ && growing_.lacks(Bytes{size}))
+    return std::make_error_code(std::errc::not_enough_memory);
   int result = 0;
   do {
     result = ::fallocate(descriptor_, 0, static_cast<::off_t>(offset), static_cast<::off_t>(size));
   } while (result != 0 && errno == EINTR);
   if (result == 0) return {};
-  const auto error = errno == EOPNOTSUPP ? write_zeros(descriptor_, offset, size) : last_system_error();
+  const auto error = errno == EOPNOTSUPP || detail::is_refusal(errno) ? write_zeros(descriptor_, offset, size)
+                                                                      : last_system_error();
   if (error) punch(offset, size);  // what there was room for, which most file systems keep
   return error;
 }

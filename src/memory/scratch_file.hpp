@@ -7,6 +7,8 @@
 #include <string>
 #include <system_error>
 
+#include "memory/memory_need.hpp"
+
 namespace tier {
 
 /// Owns a file of a fixed size, unlinked and without disk space until `allocate`.
@@ -30,6 +32,11 @@ class ScratchFile {
   /// What direct I/O asks of offsets, sizes and memory.
   [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
   [[nodiscard]] const std::string& file_system() const noexcept { return file_system_; }
+  /// `scratch file in PATH (tmpfs), which is memory`
+  [[nodiscard]] std::string description(const std::string& path) const {
+    return "scratch file in " + path + " (" + file_system_ + ")" +
+           (lies_in_memory_ ? ", which is memory" : "");
+  }
 
   /// Takes disk space for a range that has none; where there is too little, none is taken.
   std::error_code allocate(std::uint64_t offset, std::uint64_t size) noexcept;
@@ -44,6 +51,8 @@ class ScratchFile {
   bool direct_ = false;
   std::size_t alignment_ = 4096;
   std::string file_system_;
+  bool lies_in_memory_ = false;
+  GrowingMemory growing_;
 };
 
 }  // namespace tier

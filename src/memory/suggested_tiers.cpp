@@ -2,8 +2,6 @@
 #include "memory/suggested_tiers.hpp"
 
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/tier_graph.hpp>
@@ -61,18 +59,12 @@ void add_memory(std::vector<TierSpec>& specs, const Machine& machine) {
   if (specs.empty()) specs.push_back(tiers::dram(unit));
 }
 
-/// A file there would take the memory that it is to spare.
-bool is_in_memory(const char* directory) {
-  struct ::statfs status {};
-  return ::statfs(directory, &status) == 0 && (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
-}
-
 /// Half of what is free on the disk behind the scratch directory, if a file may be made there, and be as large.
 void add_disk(std::vector<TierSpec>& specs, const Machine& machine) {
   if (::faccessat(AT_FDCWD, scratch_directory, W_OK | X_OK, AT_EACCESS) != 0) return;
   std::error_code error;
   const auto space = std::filesystem::space(scratch_directory, error);
-  if (error || space.available < (2_MiB).count || is_in_memory(scratch_directory)) return;
+  if (error || space.available < (2_MiB).count || lies_in_memory(scratch_directory)) return;
   const auto size =
       rounded_down(std::min(Bytes{space.available / 2}, machine.file_size_limit.value_or(Bytes{SIZE_MAX})));
   if (size == 0_B) return;

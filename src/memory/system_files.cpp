@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "memory/mapping.hpp"
 
 namespace tier {
@@ -30,8 +30,12 @@ std::string unescaped(std::string_view text) {
 
 }  // namespace
 
+std::istringstream open_text(const std::string& path) {
+  return std::istringstream{detail::read_file(path).value_or(std::string{})};
+}
+
 std::string read_line(const std::string& path) {
-  std::ifstream file{path};
+  auto file = open_text(path);
   std::string line;
   std::getline(file, line);
   return line;
@@ -44,7 +48,7 @@ std::optional<std::size_t> to_number(std::string_view text) {
 }
 
 std::size_t read_value(const std::string& path, std::string_view key) {
-  std::ifstream file{path};
+  auto file = open_text(path);
   for (std::string line; std::getline(file, line);) {
     const auto at = line.find(key);
     if (at == std::string::npos) continue;
@@ -60,7 +64,7 @@ Bytes read_kib(const std::string& path, std::string_view key) { return 1_KiB * r
 /// those who could be given another, at most all of it. Parts are `Node 0, zone Normal`, lines in them `high 285` or
 /// `protection: (0, 954, 954)`; other lines have the key `high:`.
 Bytes read_watermarks(const std::string& path, unsigned node) {
-  std::ifstream file{path};
+  auto file = open_text(path);
   const auto begin = "Node " + std::to_string(node) + ", zone";
   std::size_t pages = 0, high = 0, managed = 0;
   bool of_node = false;
@@ -95,7 +99,7 @@ bool lists(std::string_view list, std::string_view word) {
 /// Lines are `ID PARENT MAJOR:MINOR ROOT DIRECTORY OPTIONS [TAG ...] - TYPE DEVICE OPTIONS`.
 std::vector<Mount> read_mounts(const std::string& path, std::string_view text) {
   std::vector<Mount> mounts;
-  std::ifstream file{path};
+  auto file = open_text(path);
   for (std::string line; std::getline(file, line);) {
     const auto dash = line.find(" - ");
     if (dash == std::string::npos || line.find(text) == std::string::npos) continue;

@@ -5,12 +5,15 @@
 
 #include <cstddef>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tier {
 
+/// The lines of a file; none where there is no such file.
+[[nodiscard]] std::istringstream open_text(const std::string& path);
 /// The first line of a file; empty where there is no such file.
 [[nodiscard]] std::string read_line(const std::string& path);
 /// The number that a text begins with.

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 #include <tier/core/mutex.hpp>
 
-#include <cerrno>
 #include <exception>
 #include <thread>
 #include <vector>
@@ -36,9 +32,6 @@ class ThreadBackend final : public IoBackend {
 
   void serve() noexcept;
   void work_on(Batch& batch) noexcept TIER_REQUIRES(mutex_);
-  [[nodiscard]] std::int64_t call(Direction direction, const IoPiece& piece) const noexcept;
-  [[nodiscard]] std::int64_t move(Direction direction, IoPiece::Vectors& vectors, int count,
-                                  ::off_t offset) const noexcept;
   void enqueue(Batch& batch) noexcept TIER_REQUIRES(mutex_);
   void dequeue(const Batch& batch) noexcept TIER_REQUIRES(mutex_);
 
@@ -100,35 +93,13 @@ void ThreadBackend::work_on(Batch& batch) noexcept {
     ++batch.running;
     while (!piece.done()) {
       mutex_.unlock();
-      const auto result = call(batch.direction, piece);
+      const auto result = move_once(descriptor_, batch.direction, piece);
       mutex_.lock();
       piece.advance(result, alignment_);  // under the lock: other pieces may be of the same request
     }
     last = batch.cutter.done();
     if (--batch.running == 0 && last) ended_.notify_all();
   }
-}
-
-/// As a ring's requests, unseen by ThreadSanitizer: who asks for them tells it of the memory, but for that in windows, which
-/// the program may use meanwhile.
-std::int64_t ThreadBackend::move(Direction direction, IoPiece::Vectors& vectors, int count,
-                                 ::off_t offset) const noexcept {
-#if defined(__SANITIZE_THREAD__)
-  return ::syscall(direction == Direction::Read ? SYS_preadv : SYS_pwritev, descriptor_, vectors.data(),
-                   count, offset, 0);
-#else
-  return direction == Direction::Read ? ::preadv(descriptor_, vectors.data(), count, offset)
-                                      : ::pwritev(descriptor_, vectors.data(), count, offset);
-#endif
-}
-
-/// \return  The bytes that were moved, or the negative error.
-std::int64_t ThreadBackend::call(Direction direction, const IoPiece& piece) const noexcept {
-  IoPiece::Vectors vectors;
-  const auto count = static_cast<int>(piece.fill(vectors));
-  const auto offset = static_cast<::off_t>(piece.offset());
-  const auto result = move(direction, vectors, count, offset);
-  return result < 0 ? -errno : result;
 }
 
 void ThreadBackend::enqueue(Batch& batch) noexcept {

@@ -10,6 +10,7 @@
 #include "memory/faulty_tier.hpp"
 #include "memory/file_tiers.hpp"
 #include "memory/memkind_tier.hpp"
+#include "memory/memory_need.hpp"
 #include "memory/memory_tiers.hpp"
 #include "memory/node_list.hpp"
 #include "memory/node_models.hpp"
@@ -128,6 +129,8 @@ std::unique_ptr<Tier> make(const TierSpec& spec, const Machine* machine) {
   if (spec.size == 0_B) throw ConfigError{"a tier needs a size above zero"};
   if (spec.pages != PageKind::Huge && !has_pages(spec.kind))
     throw ConfigError{"pages are an option of tiers of memory: dram, numa, emulated, and roles"};
+  const bool asks_its_nodes = spec.kind == TierKind::Numa || spec.kind == TierKind::Memkind;
+  if (spec.prefault && !asks_its_nodes) check_memory({&spec, 1});
   auto tier = make_sound_tier(spec, machine);
   if (spec.faults != nullptr) tier = std::make_unique<FaultyTier>(std::move(tier), spec.faults);
   return tier;

@@ -3,14 +3,18 @@
 
 #if defined(TIER_WITH_IO_URING)
 #include <liburing.h>
-#include <tier/core/assert.hpp>
+#include <unistd.h>
 #include <tier/core/mutex.hpp>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <exception>
 #include <new>
 #include <thread>
 #include <vector>
+
+#include "core/descriptor.hpp"
 
 namespace tier {
 namespace {
@@ -23,8 +27,10 @@ class Ring {
   /// \param error  set if the system refuses; the ring is then not usable
   Ring(int descriptor, std::size_t alignment, int& error) noexcept
       : descriptor_{descriptor}, alignment_{alignment} {
+    const detail::StandardPlaces held;
     error = -::io_uring_queue_init(depth, &ring_, 0);
     made_ = error == 0;
+    if (made_ && ring_.ring_fd <= STDERR_FILENO) error = EBUSY;  // another thread has closed that place since
     for (unsigned i = 0; i < depth; ++i) idle_[i] = i;
   }
   ~Ring() {
@@ -33,13 +39,20 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  void run(Direction direction, std::span<IoRequest> requests) noexcept {
+  /// Carries out all requests.
+  /// \return  false if the system refuses the ring from now on, as in a sandbox that the program has entered since: then the
+  ///          rest was carried out by calls that block
+  bool run(Direction direction, std::span<IoRequest> requests) noexcept {
     IoCutter cutter{requests};
     for (unsigned in_flight = 0; in_flight > 0 || !cutter.done();) {
       for (; in_flight < depth && !cutter.done(); ++in_flight) start(direction, cutter.next());
-      submit_and_wait();
+      if (!submit_and_wait()) {
+        finish_without(direction, in_flight, cutter);
+        return false;
+      }
       in_flight -= reap(direction);
     }
+    return true;
   }
 
  private:
@@ -58,12 +71,41 @@ class Ring {
     ::io_uring_sqe_set_data64(entry, slot);
   }
 
-  void submit_and_wait() noexcept {
+  /// \return  false if the system will not do it later either
+  bool submit_and_wait() noexcept {
     const int result = ::io_uring_submit_and_wait(&ring_, 1);
-    if (result >= 0 || result == -EINTR || result == -EBUSY) return;
-    // Requests may be in flight into the caller's memory: there is no way back from here but to ask again.
-    TIER_VERIFY(result == -EAGAIN || result == -ENOMEM, "io_uring refuses requests");
+    if (result >= 0 || result == -EINTR || result == -EBUSY) return true;
+    if (result != -EAGAIN && result != -ENOMEM) return false;
     std::this_thread::yield();
+    return true;
+  }
+
+  /// Carries out by calls that block what the system has not taken, and waits for what it has: that may be in flight into the
+  /// caller's memory. It tells of it without being asked.
+  void finish_without(Direction direction, unsigned in_flight, IoCutter& cutter) noexcept {
+    for (unsigned left = ::io_uring_sq_ready(&ring_); left > 0; --left, --in_flight) {
+      const unsigned at = (ring_.sq.sqe_tail - left) & ring_.sq.ring_mask;
+      move_piece(descriptor_, direction, pieces_[ring_.sq.sqes[at].user_data], alignment_);
+    }
+    ring_.sq.sqe_head = ring_.sq.sqe_tail = *ring_.sq.ktail =
+        *ring_.sq.khead;  // nobody is to take them later
+    while (!cutter.done()) {
+      auto piece = cutter.next();
+      move_piece(descriptor_, direction, piece, alignment_);
+    }
+    while (in_flight > 0) {
+      constexpr auto moment = std::chrono::microseconds{50};
+      ::io_uring_cqe* completion = nullptr;
+      if (::io_uring_peek_cqe(&ring_, &completion) != 0) {
+        std::this_thread::sleep_for(moment);  // the system's own work for this thread is done on the way back
+        continue;
+      }
+      auto& piece = pieces_[::io_uring_cqe_get_data64(completion)];
+      piece.advance(completion->res, alignment_);
+      ::io_uring_cqe_seen(&ring_, completion);
+      move_piece(descriptor_, direction, piece, alignment_);
+      --in_flight;
+    }
   }
 
   /// \return  How many pieces have ended.
@@ -96,7 +138,7 @@ class Ring {
   unsigned idle_count_ = depth;
 };
 
-/// A ring for each thread that does I/O at one time.
+/// A ring for each thread that does I/O at one time; threads that block, as soon as the system refuses one of them.
 class UringBackend final : public IoBackend {
  public:
   UringBackend(int descriptor, std::size_t alignment, std::unique_ptr<Ring> first)
@@ -106,13 +148,31 @@ class UringBackend final : public IoBackend {
   }
 
   void run(Direction direction, std::span<IoRequest> requests) noexcept override {
+    if (auto* const threads = instead()) return threads->run(direction, requests);
     for (auto& request : requests) request.error = {};
     auto ring = take();
-    ring->run(direction, requests);
+    const bool goes_on = ring->run(direction, requests);
     give(std::move(ring));
+    if (!goes_on) refuse();
   }
 
  private:
+  IoBackend* instead() noexcept {
+    const MutexLock lock{mutex_};
+    return threads_.get();
+  }
+  /// Where there is no memory for threads, the next batch tries again.
+  void refuse() noexcept {
+    std::unique_ptr<IoBackend> threads;
+    try {
+      threads = make_thread_backend(descriptor_, alignment_);
+    } catch (const std::exception&) {
+      return;
+    }
+    const MutexLock lock{mutex_};
+    if (threads_ == nullptr) threads_.swap(threads);
+  }
+
   static constexpr std::size_t most_rings = 32;  // 14 KiB of locked memory each, and 64 KiB of other
 
   std::unique_ptr<Ring> take() noexcept {
@@ -148,6 +208,7 @@ class UringBackend final : public IoBackend {
   CondVar given_;
   std::vector<std::unique_ptr<Ring>> idle_ TIER_GUARDED_BY(mutex_);
   std::size_t rings_ TIER_GUARDED_BY(mutex_) = 1;
+  std::unique_ptr<IoBackend> threads_ TIER_GUARDED_BY(mutex_);  // null: rings do
 };
 
 }  // namespace

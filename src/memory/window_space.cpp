@@ -16,17 +16,23 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <deque>
 #include <new>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "core/own_thread.hpp"
+#include "core/refusal.hpp"
 #include "memory/mapping.hpp"
+#include "memory/open_ranges.hpp"
 #include "memory/page_policy.hpp"
 #include "memory/scratch_file.hpp"
+#include "memory/system_files.hpp"
 
 // Of later kernels than the headers may be: asked for at run time.
 #ifndef UFFD_FEATURE_MOVE
@@ -80,28 +86,24 @@ std::atomic<void*>* tag_of(const void* address) noexcept {
   return nullptr;
 }
 
-std::byte* map_reserved(std::size_t size, const ScratchFile* file = nullptr) noexcept {
-  return map_aligned(size, file != nullptr ? file->descriptor() : -1, MAP_NORESERVE);
-}
-
 int open_userfaultfd() {
-  int descriptor = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
-  if (descriptor >= 0) return descriptor;
+  constexpr int flags = O_CLOEXEC | O_NONBLOCK;
+  const auto by_call = [] { return static_cast<int>(::syscall(SYS_userfaultfd, flags)); };
+  if (auto opened = detail::open_descriptor(by_call)) return opened.release();
   const int error = errno;
   // The device is for those whom its owner lets; from Linux 6.1 on.
-  const int device = ::open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
-  if (device >= 0) {
-    descriptor = ::ioctl(device, _IO(0xAA, 0x00), O_CLOEXEC | O_NONBLOCK);
-    ::close(device);
-    if (descriptor >= 0) return descriptor;
+  if (const auto device = detail::open_file("/dev/userfaultfd", O_RDWR)) {
+    const auto by_device = [&] { return ::ioctl(device.get(), _IO(0xAA, 0x00), flags); };
+    if (auto opened = detail::open_descriptor(by_device)) return opened.release();
   }
-  throw TierError{{error, std::generic_category()}, "userfaultfd, which windows need"};
+  throw TierError{{error, std::generic_category()},
+                  "userfaultfd, which windows need" + detail::if_descriptors_are_used_up(error)};
 }
 
 /// From the most that is of use to the least that will do. A descriptor can be asked once.
 /// \return  what it has; 0 if the kernel is too old
 std::uint64_t ask_for_features(int& descriptor) {
-  constexpr std::uint64_t needed = UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+  constexpr std::uint64_t needed = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID;
   constexpr std::array<std::uint64_t, 3> sets{needed | UFFD_FEATURE_MOVE | UFFD_FEATURE_POISON,
                                               needed | UFFD_FEATURE_POISON, needed};
   for (const auto wanted : sets) {
@@ -111,6 +113,14 @@ std::uint64_t ask_for_features(int& descriptor) {
     descriptor = open_userfaultfd();
   }
   return 0;
+}
+
+/// Whether a thread of this process is in a system call that brings pages into memory to lock them.
+bool is_locking_memory(int thread) {
+  // "151 0x3 ...": the call and its arguments, or -1 outside one.
+  const auto call = to_number(read_line("/proc/self/task/" + std::to_string(thread) + "/syscall"));
+  return call == std::size_t{SYS_mlockall} || call == std::size_t{SYS_mlock} ||
+         call == std::size_t{SYS_mlock2};
 }
 
 /// How many bytes from here on have no page, neither in memory nor swapped out: all there is to know is in `pagemap`.
@@ -152,8 +162,11 @@ struct WindowSpace::Area {
   Area& operator=(const Area&) = delete;
 
   bool list() noexcept {
-    tags = reinterpret_cast<std::atomic<void*>*>(map_reserved(size / WindowSpace::unit * sizeof(*tags)));
-    if (tags == nullptr) return false;
+    const auto bytes = size / WindowSpace::unit * sizeof(*tags);
+    auto* const memory = map_reserved(bytes, -1);
+    if (memory == nullptr) return false;
+    tags = reinterpret_cast<std::atomic<void*>*>(memory);
+    if (!open_reserved(memory, bytes)) return false;
     const MutexLock lock{listing};
     for (auto& entry : listed) {
       if (entry.tags.load(std::memory_order_relaxed) != nullptr) continue;
@@ -170,26 +183,29 @@ struct WindowSpace::Area {
   RegionHeap heap;
   std::unique_ptr<ScratchFile> file;   // null: memory
   std::atomic<void*>* tags = nullptr;  // one a unit
+  OpenRanges open;                     // for windows, so far
 };
 
 /// The descriptor and the threads that read it. They hold it alive: the last to let go of the space may be one of them.
 struct WindowSpace::Server {
   explicit Server(WindowFaults& to) : faults{to}, descriptor{open_userfaultfd()} {
     features = ask_for_features(descriptor);
-    stop_event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    stop_event = detail::open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }).release();
     if (features == 0 || stop_event < 0) {
       const auto error = last_system_error();
       close_all();
-      throw TierError{error, features == 0 ? "userfaultfd with write protection" : "eventfd"};
+      throw TierError{error, features == 0 ? "userfaultfd with write protection"
+                                           : "eventfd" + detail::if_descriptors_are_used_up(error.value())};
     }
     if (!can_move()) return;
-    pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    pagemap = detail::open_file("/proc/self/pagemap", O_RDONLY).release();
     if (pagemap >= 0) return;
     const auto error = last_system_error();
     features &= ~UFFD_FEATURE_MOVE;  // where there is no /proc, pages are copied
     if (error != std::errc::too_many_files_open && error != std::errc::too_many_files_open_in_system) return;
     close_all();
-    throw TierError{error, "/proc/self/pagemap, which windows need"};
+    throw TierError{
+        error, "/proc/self/pagemap, which windows need" + detail::if_descriptors_are_used_up(error.value())};
   }
   ~Server() { close_all(); }
   Server(const Server&) = delete;
@@ -217,15 +233,19 @@ struct WindowSpace::Server {
   void serve_put_off() noexcept TIER_EXCLUDES(mutex);
   std::optional<WindowFault> next_put_off() noexcept TIER_EXCLUDES(mutex);
   template <class Request>
-  bool request(unsigned long code, Request& argument) const noexcept {
-    return ::ioctl(descriptor, code, &argument) == 0;
+  bool request(unsigned long code, Request& argument) noexcept {
+    if (::ioctl(descriptor, code, &argument) == 0) return true;
+    if (detail::is_refusal(errno)) tell_of_refusal();
+    return false;
   }
+  void tell_of_refusal() noexcept;
 
   WindowFaults& faults;
   int descriptor;
   int stop_event = -1;
   int pagemap = -1;  // for `move`
   std::uint64_t features = 0;
+  std::atomic<bool> is_told{false};  // of a refusal
   std::atomic<bool> stopping{false};
   std::vector<std::thread> threads;
   Mutex mutex;
@@ -234,10 +254,29 @@ struct WindowSpace::Server {
   unsigned waiting TIER_GUARDED_BY(mutex) = 0;
 };
 
+/// Once. Leaves `errno` as it is.
+void WindowSpace::Server::tell_of_refusal() noexcept {
+  if (is_told.exchange(true)) return;
+  const int error = errno;
+  std::array<char, 100> words{};
+  std::fprintf(stderr,
+               "libtier: the system refuses what it allowed when the runtime was made, ioctl of userfaultfd: "
+               "%s. Accesses to "
+               "what is absent from windows wait for ever, and nothing moves into windows; a sandbox has to "
+               "allow ioctl, or "
+               "be entered before the runtime is made\n",
+               ::strerror_r(error, words.data(), words.size()));
+  errno = error;
+}
+
 void WindowSpace::Server::serve(const std::shared_ptr<Server>& self) noexcept {
   std::array<::pollfd, 2> waits{{{self->descriptor, POLLIN, 0}, {self->stop_event, POLLIN, 0}}};
   while (!self->stopping.load(std::memory_order_acquire)) {
-    if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) return;
+    if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) {
+      constexpr std::chrono::milliseconds moment{1};  // the system refuses to wait for it
+      std::this_thread::sleep_for(moment);
+      waits[0].revents = POLLIN;
+    }
     if (waits[0].revents != 0) self->read_one();
   }
 }
@@ -249,7 +288,8 @@ void WindowSpace::Server::read_one() noexcept {
   if (message.event != UFFD_EVENT_PAGEFAULT) return;
   const auto flags = message.arg.pagefault.flags;
   WindowFault fault{reinterpret_cast<std::byte*>(message.arg.pagefault.address),
-                    (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0, now};
+                    (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0,
+                    static_cast<int>(message.arg.pagefault.feat.ptid), now};
   if (faults.on_fault(fault, false)) return;
   put_off(fault);
   serve_put_off();
@@ -399,7 +439,7 @@ std::unique_ptr<WindowSpace::Area> WindowSpace::make_area(std::size_t wanted, st
     if (!directory_.empty())
       file =
           std::make_unique<ScratchFile>(directory_, Bytes{size}, ScratchFile::Mode::Buffered, "of windows");
-    auto* const base = map_reserved(size, file.get());
+    auto* const base = map_reserved(size, file != nullptr ? file->descriptor() : -1);
     if (base == nullptr && size > whole) continue;
     if (base == nullptr) break;
     std::unique_ptr<Area> area;
@@ -428,14 +468,42 @@ std::unique_ptr<WindowSpace::Area> WindowSpace::make_area(std::size_t wanted, st
 void WindowSpace::prepare(const Area& area) const {
   if (area.file != nullptr) ::madvise(area.base, area.size, MADV_DONTFORK);  // a child's stores would be ours
   if (mode() == WindowMode::Restricted) return;
-  ::munlock(area.base,
-            area.size);  // what comes to a program that locks its memory is locked, and could not leave
   // Else whoever waits for a page there gets a table of small pages, and a huge one that comes is split.
   ::madvise(area.base, area.size, MADV_HUGEPAGE);
   ::uffdio_register range{
       {address_of(area.base), area.size}, UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP, 0};
   if (!server_->request(UFFDIO_REGISTER, range))
     throw OutOfTierMemory{"userfaultfd cannot register address space for windows", last_system_error()};
+}
+
+/// Addresses are reserved unlocked and stay so: in a program that locks its memory a locked page could not leave.
+void WindowSpace::open(std::byte* begin, std::size_t size) {
+  const MutexLock lock{mutex_};
+  Area& area = *area_of(begin);
+  const auto at = static_cast<std::size_t>(begin - area.base);
+  // Large windows begin at huge pages: with what is between them they take one mapping together.
+  const auto first = at / unit * unit;
+  const auto last = std::min(round_up(at + size, size < huge_page ? unit : huge_page), area.size);
+  if (area.open.contain(first, last)) return;
+  const bool few = area.open.count() < OpenRanges::most;
+  if (few && open_reserved(area.base + first, last - first)) return area.open.add(first, last);
+  if (open_reserved(area.base, area.size)) return area.open.add(0, area.size);
+  throw OutOfTierMemory{
+      std::string{"the system makes the addresses of a window not accessible"} + if_mappings_are_used_up(),
+      last_system_error()};
+}
+
+bool WindowSpace::is_passed_by(const WindowFault& fault) noexcept try {
+  if (!is_locking_memory(fault.thread)) return false;
+  auto* const page = fault.address - address_of(fault.address) % page_size();
+  const MutexLock lock{mutex_};
+  Area& area = *area_of(page);
+  const auto begin = static_cast<std::size_t>(page - area.base), end = round_up(begin + 1, unit);
+  area.open.remove(begin / unit * unit, end);
+  ::mprotect(page, end - begin, PROT_NONE);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 WindowSpace::Area* WindowSpace::area_of(const std::byte* address) const noexcept {
@@ -613,7 +681,11 @@ void WindowSpace::drop(std::byte* begin, std::size_t size) noexcept {
   if (::madvise(begin, size, MADV_DONTNEED) == 0) return;
   constexpr int locked_too =
       24;  // MADV_DONTNEED_LOCKED, from Linux 5.18 on: the program has locked all its memory
-  ::madvise(begin, size, locked_too);
+  if (::madvise(begin, size, locked_too) == 0) return;
+  // The system refuses advice: the pages go to addresses that are then given back.
+  constexpr int leaves_the_range = 4;  // MREMAP_DONTUNMAP, from Linux 5.7 on
+  void* const away = ::mremap(begin, size, size, MREMAP_MAYMOVE | leaves_the_range, nullptr);
+  if (away != MAP_FAILED) ::munmap(away, size);
 }
 
 void WindowSpace::forbid(std::byte* begin, std::size_t size) noexcept {
@@ -621,7 +693,7 @@ void WindowSpace::forbid(std::byte* begin, std::size_t size) noexcept {
   if (is_forbidden_ || ::mprotect(begin, size, PROT_NONE) == 0) return;
   is_forbidden_ = true;  // no mapping is left to split: an area is one, and better gone than read as zeros
   for (const auto& area : areas_)
-    TIER_VERIFY(::mprotect(area->base, area->size, PROT_NONE) == 0,
+    TIER_VERIFY(::mprotect(area->base, area->size, PROT_NONE) == 0 || ::munmap(area->base, area->size) == 0,
                 "windows can be closed to the child of a fork");
 }
 

@@ -25,6 +25,7 @@ struct WindowFault {
   std::byte* address = nullptr;
   bool write = false;
   bool present = false;     ///< the page is there and write-protected
+  int thread = 0;           ///< whose access it is
   std::uint64_t since = 0;  ///< what `WindowFaults::now` was before it was read
   unsigned tries = 0;       ///< that found no room
   std::uint64_t waiting_since_ns = 0;
@@ -75,14 +76,22 @@ class WindowSpace {
   [[nodiscard]] WindowMode mode() const noexcept {
     return server_ != nullptr ? WindowMode::Full : WindowMode::Restricted;
   }
+  /// The directory of the file behind the windows; empty: they lie in memory.
+  [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
   /// False where the child of a fork has no windows.
   [[nodiscard]] bool is_copied_by_fork() const noexcept { return directory_.empty() && !is_forbidden_; }
 
-  /// A window whose pages are all absent.
+  /// A window whose pages are all absent, and whose addresses nobody can access before `open`.
   /// \param size       whole units   \param alignment  a power of two up to 2 MiB
   /// May make a file: hold no lock across it.
   /// \throws           `OutOfTierMemory` if there is no address space left
   [[nodiscard]] AddressWindow reserve(std::size_t size, std::size_t alignment) TIER_EXCLUDES(mutex_);
+  /// Makes a part of a window accessible, in whole units.
+  /// \throws  `OutOfTierMemory` if the system refuses, `std::bad_alloc`
+  void open(std::byte* begin, std::size_t size) TIER_EXCLUDES(mutex_);
+  /// If the access is made for a program that locks all its memory (`mlockall`), to a page that nobody uses: makes it, and the
+  /// rest of its unit, inaccessible again, so that the system passes it by. \return  false for any other access
+  bool is_passed_by(const WindowFault& fault) noexcept TIER_EXCLUDES(mutex_);
   /// In mode restricted its pages and disk space go back to the system, later where they lie in a file.
   /// \pre  its tags are null, and in mode full its pages absent
   void release(const AddressWindow& window) noexcept TIER_EXCLUDES(mutex_);

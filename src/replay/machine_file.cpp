@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "memory/numa_discovery.hpp"
 
 namespace tier::replay {
@@ -201,15 +201,9 @@ Machine parse_machine(const std::string& text, const std::string& name) {
 }
 
 Machine read_machine(const std::string& path) {
-  std::string text;
-  try {
-    std::ifstream in{path, std::ios::binary};
-    text.assign(std::istreambuf_iterator<char>{in}, {});
-    if (!in.is_open() || in.bad()) throw TierError{last_system_error(), "reading " + path};
-  } catch (const std::ios_base::failure& error) {  // of a folder
-    throw TierError{error.code(), "reading " + path};
-  }
-  return parse_machine(text, path);
+  const auto text = tier::detail::read_file(path);
+  if (!text) throw TierError{last_system_error(), "reading " + path};
+  return parse_machine(*text, path);
 }
 
 void write_machine(const Machine& machine, const std::string& path) {

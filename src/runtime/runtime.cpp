@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "memory/memory_need.hpp"
+
 namespace tier {
 namespace {
 
@@ -68,6 +70,7 @@ std::optional<Machine> measured_machine(const std::string& file) {
 std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
   auto policy = make_policy(options.policy);  // first: it costs nothing if it fails
   const auto machine = measured_machine(options.measured);
+  check_memory(options.tiers);
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& spec : options.tiers)
     tiers.push_back(machine ? make_tier(spec, *machine) : make_tier(spec));

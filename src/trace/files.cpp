@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/descriptor.hpp"
 #include "trace/binary_form.hpp"
 #include "trace/byte_sink.hpp"
 #include "trace/raw_input.hpp"
@@ -21,16 +22,13 @@ namespace {
 class InputFile final : public ByteSource {
  public:
   InputFile(const std::string& path, const ReadProgress& progress)
-      : path_{path}, progress_{progress}, descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)} {
-    if (descriptor_ < 0) fail("open");
+      : path_{path}, progress_{progress}, descriptor_{tier::detail::open_file(path, O_RDONLY)} {
+    if (!descriptor_) fail("open");
   }
-  ~InputFile() override { ::close(descriptor_); }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
 
   std::size_t read(std::span<char> to) override {
     for (;;) {
-      const auto n = ::read(descriptor_, to.data(), to.size());
+      const auto n = ::read(descriptor_.get(), to.data(), to.size());
       if (n >= 0) return took(static_cast<std::size_t>(n));
       if (errno != EINTR) fail("read");
     }
@@ -49,7 +47,7 @@ class InputFile final : public ByteSource {
   std::string path_;
   const ReadProgress& progress_;
   std::uint64_t taken_ = 0;
-  int descriptor_;
+  tier::detail::Descriptor descriptor_;
 };
 
 /// A source whose first bytes are known.

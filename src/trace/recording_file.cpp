@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "trace/binary_form.hpp"
 
 namespace tier::trace {
@@ -51,9 +52,10 @@ RecordingFile::RecordingFile(const std::string& path) : path_{path} {
   const auto fail = [&](const char* call) {
     const auto error = last_system_error();
     close();
-    throw TierError{error, std::string{call} + " of \"" + path_ + "\""};
+    throw TierError{error, std::string{call} + " of \"" + path_ + "\"" +
+                               tier::detail::if_descriptors_are_used_up(error.value())};
   };
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  descriptor_ = tier::detail::open_file(path, O_WRONLY | O_CREAT, 0666).release();
   if (descriptor_ < 0) fail("open");
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) fail("flock");
   struct ::stat status {};

@@ -2,9 +2,10 @@
 #include "trace/ticks.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <string>
+
+#include "core/descriptor.hpp"
 
 namespace tier::trace {
 namespace {
@@ -12,10 +13,9 @@ namespace {
 /// Whether the system has found that the counter can be trusted.
 bool system_uses_counter() {
 #if defined(__x86_64__) || defined(__aarch64__)
-  std::ifstream file{"/sys/devices/system/clocksource/clocksource0/current_clocksource"};
-  std::string source;
-  file >> source;
-  return source == "tsc" || source == "arch_sys_counter";
+  const auto source =
+      tier::detail::read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  return source == "tsc\n" || source == "arch_sys_counter\n";
 #else
   return false;
 #endif

@@ -277,7 +277,8 @@ TEST_CASE("plain memory is as fast as the slowest node with CPUs that it may com
 
 TEST_CASE("a node that this program cannot have is refused by its number, with the reason") {
   const auto system = make_machine();
-  CHECK(refusal("7", system) == "node 7 for tier numa:7 (the system has 0-2): No such device");
+  CHECK(refusal("7", system) ==
+        "node 7 for tier numa:7 (the system has nodes 0-2: name one of these, or take dram): No such device");
   CHECK(refusal("0,7", system).starts_with("node 7 for tier numa:0,7 "));
   system->add(3, "8-11", 0_B, 0_B);
   CHECK(refusal("3", system) == "node 3 for tier numa:3, which has no memory: Cannot allocate memory");
@@ -286,7 +287,8 @@ TEST_CASE("a node that this program cannot have is refused by its number, with t
         "node 1 for tier numa:0-1, which is outside this process's cpuset (Mems_allowed): Operation not "
         "permitted");
   std::filesystem::remove_all(system->files.paths().sysfs);  // as a container may have it
-  CHECK(refusal("0", system) == "node 0 for tier numa:0 (the system shows no nodes): No such device");
+  CHECK(refusal("0", system) ==
+        "node 0 for tier numa:0 (the system shows no nodes: take dram): No such device");
 }
 
 TEST_CASE("a system without NUMA, or one that denies it, is told by its call") {

@@ -237,10 +237,13 @@ TEST_CASE("a path that is no file system or DAX device is refused with call, tie
   const auto existing = directory.path() + "/existing";
   std::ofstream{existing} << "keep me";
   CHECK(refusal(existing, 1_MiB) ==
-        "open(O_CREAT | O_EXCL) of \"" + existing + "\" for tier pmem: File exists");
+        "open(O_CREAT | O_EXCL) of \"" + existing +
+            "\" for tier pmem (a tier makes a file of its own: name a directory, or a file that "
+            "does not exist): File exists");
   CHECK(refusal(directory.path() + "/no/such", 1_MiB) ==
         "open(O_CREAT | O_EXCL) of \"" + directory.path() +
-            "/no/such\" for tier pmem: No such file or directory");
+            "/no/such\" for tier pmem (the directory of a scratch file has to exist): No such file or "
+            "directory");
   CHECK(refusal("/dev/null", 1_MiB) ==
         "pmem_map_file of \"/dev/null\" for tier pmem (it is no DAX device): Invalid argument");
 }

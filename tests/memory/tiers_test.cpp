@@ -117,6 +117,7 @@ TEST_CASE("what is written to a tier is read back, in requests of any size") {
     CAPTURE(tier->description());
     CHECK(tier->has_bytes());
     CHECK(tier->capacity() == 24_MiB);
+    tier->claim(0, (24_MiB).count);
     REQUIRE(!tier->reserve(0, (24_MiB).count));
     Buffer written{(5_MiB).count + 4096}, read{(5_MiB).count + 4096};
     for (const std::size_t step : {std::size_t{4096}, std::size_t{3 * 4096}, std::size_t{5} << 20}) {
@@ -395,7 +396,9 @@ TEST_CASE("a file tier on a read-only directory is refused with call, tier and p
     const auto message = message_of(tiers::file(path, 64_KiB));
     CAPTURE(message);
     CHECK(contains(message, "open("));
-    CHECK(contains(message, "of \"" + path + "\" for tier file: Read-only file system"));
+    CHECK(contains(message, "of \"" + path +
+                                "\" for tier file (name a directory on a file system that can be written): "
+                                "Read-only file system"));
   }
 }
 
@@ -407,8 +410,50 @@ TEST_CASE("a file beyond the limit on file sizes is refused, without the signal 
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &tight) == 0);
   const auto message = message_of(tiers::file(directory.path(), 2_MiB));
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
-  CHECK(contains(message, "RLIMIT_FSIZE"));
-  CHECK(contains(message, "File too large"));
+  CHECK(message ==
+        "ftruncate of \"" + directory.path() +
+            "\" for tier file (2.00 MiB asked; a file of this process may have 1.00 MiB: ulimit -f): "
+            "File too large");
+}
+
+TEST_CASE("a file tier is refused where no file can be opened any more, with how many there may be") {
+  const test::TemporaryDirectory directory;
+  ::rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const ::rlimit none{3, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const auto message = message_of(tiers::mapped(directory.path(), 2_MiB));
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(message ==
+        "open(O_TMPFILE) of \"" + directory.path() +
+            "\" for tier mapped (the process may have 3 files open: ulimit -n): Too many open files");
+}
+
+TEST_CASE("a file tier in a directory that its user may not write is refused, with the user") {
+  const test::TemporaryDirectory directory;
+  constexpr unsigned nobody = 65534;
+  const auto user = ::geteuid();
+  if (user == 0 && (::chmod(directory.path().c_str(), 0755) != 0 || ::seteuid(nobody) != 0)) {
+    MESSAGE("SKIPPED: this system does not let a test be another user");
+    return;
+  }
+  if (user != 0) REQUIRE(::chmod(directory.path().c_str(), 0555) == 0);
+  const auto message = message_of(tiers::file(directory.path(), 2_MiB));
+  const auto who = std::to_string(::geteuid());
+  if (user == 0) REQUIRE(::seteuid(user) == 0);
+  CHECK(message == "open(O_TMPFILE) of \"" + directory.path() + "\" for tier file (user " + who +
+                       " may make no file there: name another directory): Permission denied");
+}
+
+TEST_CASE("a file that lies in memory is called so") {
+  const test::SmallDisk disk{"4m"};
+  if (!disk.mounted()) return skip();
+  CHECK(lies_in_memory(disk.path()));
+  CHECK(lies_in_memory(disk.path() + "/new"));
+  CHECK(!lies_in_memory("/proc"));
+  const auto in_memory = "scratch file in " + disk.path() + " (tmpfs), which is memory";
+  CHECK(make_tier(tiers::file(disk.path(), 1_MiB))->description().ends_with(in_memory));
+  CHECK(make_tier(tiers::mapped(disk.path(), 1_MiB))->description() == "mapped " + in_memory);
 }
 
 TEST_CASE("memory that the system does not have is refused with call, tier and size") {

@@ -4,9 +4,12 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -45,6 +48,20 @@ inline void with_denied_call(long number, int error, const std::function<void()>
     CHECK(denied);
     if (denied) action();
   }}.join();
+}
+
+/// All threads of this process get `error` from system call `number` from now on, as in a sandbox that a program enters once
+/// it has started. \return  false where the system does not let a process do so
+[[nodiscard]] inline bool deny_call_from_now_on(long number, int error) {
+  std::array<::sock_filter, 4> rules{{
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(::seccomp_data, nr)},
+      {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, static_cast<unsigned>(number)},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)},
+  }};
+  const ::sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
 }  // namespace tier::test

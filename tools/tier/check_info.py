@@ -193,11 +193,30 @@ def check_limits():
     assert f"  capabilities            {', '.join(told['capabilities']) or 'none'}\n" in text, text
 
 
+def check_warnings(directory):
+    """Of tiers that can be made, and that do what nobody wants: in memory, larger than the disk, more than there is."""
+    assert info("--tiers", f"dram:8MiB;file:{directory}:8MiB")["warnings"] == []
+    huge = f"file:{directory}:1000TiB"
+    (warning,) = info("--tiers", f"dram:8MiB;{huge}")["warnings"]
+    assert re.fullmatch(rf"{re.escape(huge)}: the disk behind {directory} has [\d.]+ \w+ free of [\d.]+ \w+: allocations fail "
+                        "when it is full; ask for less, or name another disk", warning), warning
+    half = info()["machine"]["memory_total"] // 4096 * 3072
+    both = f"dram:{half // 4096 * 4}KiB;emulated:cxl:{half // 4096 * 4}KiB"
+    (warning,) = info("--tiers", both)["warnings"]
+    assert warning.startswith("a runtime of these tiers is refused: memory of ") and "; ask for less" in warning, warning
+    assert f"warnings\n  {warning.split(' (')[0]}" in run("--tiers", both).stdout, warning
+    if any(line.split()[1:3] == ["/dev/shm", "tmpfs"] for line in Path("/proc/mounts").read_text().splitlines()):
+        (warning,) = info("--tiers", "dram:8MiB;mapped:/dev/shm:8MiB")["warnings"]
+        assert warning == ("mapped:/dev/shm:8MiB: /dev/shm lies in memory (tmpfs): the tier takes the memory that it is to "
+                           "spare; name a directory on a disk"), warning
+
+
 check_models()
 check_limits()
 with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
     check_machines(Path(name))
     check_measured(Path(name))
+    check_warnings(name)
 
 with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
     spec = f"dram:64MiB;file:{directory}:1GiB;mapped:{directory}:1GiB;emulated:cxl:8MiB;simulated:optane:8TiB"

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <tuple>
 
 namespace tier::tool {
@@ -142,6 +143,34 @@ std::vector<Missing> missing_on(const Info& info) {
   return missing;
 }
 
+bool has_file(const TierSpec& spec) {
+  return spec.kind == TierKind::File || spec.kind == TierKind::Mapped || spec.kind == TierKind::Pmem;
+}
+
+/// Tells of tiers that lie in memory, that are larger than their disk, or that need more memory than there is.
+std::vector<std::string> tier_warnings(const std::vector<TierSpec>& specs) {
+  std::vector<std::string> warnings;
+  for (const auto& spec : specs) {
+    if (!has_file(spec)) continue;
+    const auto directory = directory_of(spec.path);
+    if (lies_in_memory(directory)) {
+      warnings.push_back(to_string(spec) + ": " + directory +
+                         " lies in memory (tmpfs): the tier takes the memory that it "
+                         "is to spare; name a directory on a disk");
+      continue;
+    }
+    std::error_code error;
+    const auto space = std::filesystem::space(directory, error);
+    if (!error && spec.size.count > space.available)
+      warnings.push_back(to_string(spec) + ": the disk behind " + directory + " has " +
+                         to_human(Bytes{space.available}) + " free of " + to_human(Bytes{space.capacity}) +
+                         ": allocations fail when it is full; ask for less, or name another disk");
+  }
+  if (const auto lacking = lacking_memory(specs); !lacking.empty())
+    warnings.push_back("a runtime of these tiers is refused: " + lacking);
+  return warnings;
+}
+
 }  // namespace
 
 Info collect(const std::optional<std::string>& tiers, const std::optional<std::string>& measured) {
@@ -164,6 +193,7 @@ Info collect(const std::optional<std::string>& tiers, const std::optional<std::s
   info.policies = policy_names();
   info.missing = missing_on(info);
   info.warnings = machine_warnings(info.machine, info.windows.mode == WindowMode::Full);
+  std::ranges::copy(tier_warnings(specs), std::back_inserter(info.warnings));
   return info;
 }
 

@@ -13,6 +13,7 @@
 
 #include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/standard_streams.hpp>
 
 #include <fmt/format.h>
 
@@ -105,7 +106,10 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) try { return run(argc, argv); } catch (const std::exception& error) {
+int main(int argc, char** argv) try {
+  tier::hold_standard_streams();
+  return run(argc, argv);
+} catch (const std::exception& error) {
   complain(error.what());
   return 1;
 }

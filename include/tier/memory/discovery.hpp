@@ -8,11 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tier {
+
+struct TierSpec;
 
 /// Something the system may refuse.
 struct Facility {
@@ -122,6 +125,13 @@ struct Machine {
 /// The memory that this process can have at most: the machine's, or what its nodes and its control groups leave of it. Zero
 /// where the system does not say.
 [[nodiscard]] TIER_EXPORT Bytes memory_bound();
+
+/// Says how much memory these tiers need beyond what there is now: those of memory and those whose files lie in memory need their whole size
+/// and a little beside it, the machine has some available and its swap, and the process's control groups have some left of
+/// their limits. Empty where nothing is lacking.
+[[nodiscard]] TIER_EXPORT std::string lacking_memory(std::span<const TierSpec> specs);
+/// Whether a file at this path, or in this directory, would lie in memory: on tmpfs or ramfs.
+[[nodiscard]] TIER_EXPORT bool lies_in_memory(const std::string& path);
 
 /// Whether files in this directory can be read and written past the page cache.
 [[nodiscard]] TIER_EXPORT Facility discover_direct_io(const std::string& directory);

@@ -166,7 +166,7 @@ TEST_CASE("on a full disk training goes on in the memory it has, or ends and say
   const auto [message, cause] = training.failure(0.4);
   CAPTURE(message);
   CHECK(message.find("no room for ") != std::string::npos);
-  CHECK(message.ends_with("cause: No space left on device"));
+  CHECK(message.ends_with("cause: No space left on device in \"" + disk.path() + "\""));
   CHECK(cause == std::errc::no_space_on_device);
   CHECK(is_empty(disk.path()));
 }
