@@ -41,7 +41,8 @@ std::vector<std::unique_ptr<Tier>> ordered(std::vector<std::unique_ptr<Tier>> ti
     const auto sum = detail::checked_sum(all, t->capacity().count);
     if (!sum || *sum > detail::largest_request)
       throw ConfigError{"the tiers of a runtime have 8 EiB or more together, with " +
-                        to_string(t->capacity()) + " of " + std::string{t->name()} + "; allowed: less"};
+                        std::to_string(t->capacity().count) + " bytes of " + std::string{t->name()} +
+                        "; allowed: less"};
     all = *sum;
   }
   std::ranges::stable_sort(tiers,

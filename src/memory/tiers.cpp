@@ -129,7 +129,7 @@ std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec, const Machine* machi
 void check_size(Bytes size) {
   if (size == 0_B) throw ConfigError{"a tier needs a size above zero"};
   if (size.count > detail::largest_request)
-    throw ConfigError{"a tier of " + to_string(size) + " bytes; allowed: less than 8 EiB"};
+    throw ConfigError{"a tier of " + std::to_string(size.count) + " bytes; allowed: less than 8 EiB"};
 }
 
 std::unique_ptr<Tier> make(const TierSpec& spec, const Machine* machine) {
