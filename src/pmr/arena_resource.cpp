@@ -17,7 +17,10 @@ class detail::ArenaPool {
  public:
   ArenaPool(const RuntimeRef& runtime, Bytes maximum, const ArenaOptions& options)
       : ArenaPool{runtime, maximum, options, "ArenaResource \"" + std::string{options.name} + '"'} {}
-  ~ArenaPool() { release(); }
+  ~ArenaPool() {
+    if (!monotonic_) pool_.report_allocations();
+    release();
+  }
   ArenaPool(const ArenaPool&) = delete;
   ArenaPool& operator=(const ArenaPool&) = delete;
 
