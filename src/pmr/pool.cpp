@@ -28,9 +28,10 @@ std::size_t slab_segments(const std::pmr::pool_options& options) noexcept {
 }  // namespace
 
 Pool::Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream, EmptySlabs empty,
-           std::string_view name)
+           std::string_view name, HugeRequests huge)
     : covered_{std::allocate_shared<CoveredBlocks>(MetadataAllocator<CoveredBlocks>{})},
       upstream_{upstream, *covered_},
+      huge_{huge},
       largest_class_{largest_class(options)},
       slab_segments_{empty == EmptySlabs::Kept ? slab_segments(options) : 1},
       segments_{upstream_, slab_segments_, empty},
@@ -98,7 +99,7 @@ void Pool::note(void* p, std::size_t size, std::size_t alignment) {
 }
 
 void* Pool::allocate_large(std::size_t size, std::size_t alignment) {
-  check_request(size, alignment);
+  if (huge_ == HugeRequests::Refused) check_request(size, alignment);
   const MutexLock lock{heap_->mutex()};
   void* const p = upstream_.allocate(size, alignment);
   try {

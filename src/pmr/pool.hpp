@@ -5,6 +5,7 @@
 #include <tier/core/mutex.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <memory_resource>
 #include <string>
@@ -19,13 +20,19 @@
 
 namespace tier::detail {
 
+/// Who refuses sizes that no process has addresses for.
+enum class HugeRequests : std::uint8_t {
+  Refused,  ///< the pool: upstream may round them up to nothing
+  PassedOn  ///< upstream, whose message has a name and a bound
+};
+
 /// Small allocations from a heap, large ones from upstream.
 /// \threadsafety  Internally synchronised.
 class Pool {
  public:
   /// \param name  for messages
   Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream, EmptySlabs empty,
-       std::string_view name);
+       std::string_view name, HugeRequests huge = HugeRequests::Refused);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -75,6 +82,7 @@ class Pool {
 
   std::shared_ptr<CoveredBlocks> covered_;
   CoveringResource upstream_;
+  HugeRequests huge_;
   unsigned largest_class_;
   std::size_t slab_segments_;
   UpstreamSegments segments_;

@@ -11,9 +11,14 @@ void check_window_alignment(std::size_t alignment) {
   if (alignment > largest_window_alignment) throw OutOfTierMemory{"windows are aligned to 2 MiB at most"};
 }
 
+void check_window_size(std::size_t size) {
+  // Below, what is rounded up and aligned still is a number.
+  if (size > largest_request) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
+}
+
 void* WindowMemory::do_allocate(std::size_t size, std::size_t alignment) {
   check_window_alignment(alignment);
-  check_request(size, alignment);
+  check_window_size(size);
   ObjectHandle handle = manager_->create_window({size}, alignment, name_);
   void* const p = handle.ref().object->window;
   const MutexLock lock{mutex_};

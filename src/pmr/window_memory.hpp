@@ -18,6 +18,8 @@ namespace tier::detail {
 inline constexpr std::size_t largest_window_alignment = std::size_t{2} << 20;
 /// \throws  `OutOfTierMemory` for more than windows have
 void check_window_alignment(std::size_t alignment);
+/// \throws  `OutOfTierMemory` for what no process has addresses for
+void check_window_size(std::size_t size);
 
 /// Allocations of the size that moves: slabs and large ones.
 /// \threadsafety  Internally synchronised.
