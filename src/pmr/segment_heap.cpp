@@ -66,21 +66,26 @@ std::size_t SegmentHeap::take(Span& span, std::span<void*> cells) noexcept {
 }
 
 void SegmentHeap::free(SizeClass size_class, std::span<void* const> cells) noexcept {
+  std::size_t freed = 0;
   for (void* cell : cells) {
     Segment* segment = table_.find(cell);
     if (segment == nullptr) {
-      const bool alone = source_.free_cell(cell, size_class);
-      TIER_VERIFY(
-          alone,
-          "a cell is freed that is not this heap's: it was allocated from another resource, or larger");
-      --alone_.cells;
-      alone_.bytes -= Bytes{class_size(size_class)};
+      free_alone(size_class, cell);
       continue;
     }
     put(*segment, size_class, cell);
-    allocated_ -= Bytes{class_size(size_class)};
-    --cells_;
+    ++freed;
   }
+  allocated_ -= freed * Bytes{class_size(size_class)};
+  cells_ -= freed;
+}
+
+void SegmentHeap::free_alone(SizeClass size_class, void* cell) noexcept {
+  const bool alone = source_.free_cell(cell, size_class);
+  TIER_VERIFY(alone,
+              "a cell is freed that is not this heap's: it was allocated from another resource, or larger");
+  --alone_.cells;
+  alone_.bytes -= Bytes{class_size(size_class)};
 }
 
 void* SegmentHeap::allocate_alone(SizeClass size_class) {

@@ -114,6 +114,7 @@ class SegmentHeap {
   void unlist(Span& span) noexcept;
   std::size_t take(Span& span, std::span<void*> cells) noexcept;
   void put(Segment& segment, SizeClass size_class, void* cell) noexcept;
+  void free_alone(SizeClass size_class, void* cell) noexcept;
 
   [[nodiscard]] Segment* segment_with(unsigned pages) noexcept;
   [[nodiscard]] Segment& add_segment();
