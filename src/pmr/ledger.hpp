@@ -30,6 +30,7 @@ class Ledger {
   /// \param resource  for messages
   explicit Ledger(std::string_view resource) : resource_{resource} {}
 
+  [[nodiscard]] const char* resource() const noexcept { return resource_.c_str(); }
   /// \throws  `std::bad_alloc`; nothing has changed
   void add(void* p, std::size_t size, std::size_t alignment);
   /// Aborts, naming what is wrong, if the allocation is not here or was another.

@@ -37,7 +37,6 @@ Pool::Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& ups
       segments_{upstream_, slab_segments_, empty},
       heap_{std::allocate_shared<CachedHeap>(MetadataAllocator<CachedHeap>{}, segments_,
                                              empty == EmptySlabs::Kept)},
-      name_{name},
       process_{::getpid()},
       ledger_{name} {}
 
@@ -70,16 +69,16 @@ void Pool::report_allocations() const noexcept {
   if (allocated.cells > 0)
     std::fprintf(stderr,
                  "libtier: %s ends before %td of its allocations, %td B; what uses them must end first\n",
-                 name_.c_str(), allocated.cells, allocated.bytes);
+                 ledger_.resource(), allocated.cells, allocated.bytes);
   if (allocated.cells < 0)
-    std::fprintf(stderr, "libtier: %s ends, in which %td allocations were deallocated twice\n", name_.c_str(),
-                 -allocated.cells);
+    std::fprintf(stderr, "libtier: %s ends, in which %td allocations were deallocated twice\n",
+                 ledger_.resource(), -allocated.cells);
   if (allocated.foreign > 0)
     std::fprintf(
         stderr,
         "libtier: %s ends, to which %zu allocations were given that are not its own, or were larger; "
         "containers over two resources cannot be swapped\n",
-        name_.c_str(), allocated.foreign);
+        ledger_.resource(), allocated.foreign);
 }
 
 void Pool::for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) const {
@@ -114,9 +113,9 @@ void* Pool::allocate_large(std::size_t size, std::size_t alignment) {
 void Pool::deallocate_large(void* p, std::size_t size, std::size_t alignment) noexcept {
   const MutexLock lock{heap_->mutex()};
   const auto found = large_.find(p);
-  if (found == large_.end()) refuse_unknown(name_.c_str(), p, false);
+  if (found == large_.end()) refuse_unknown(ledger_.resource(), p, false);
   const Request asked{size, alignment};
-  if (found->second != asked) refuse_other(name_.c_str(), p, asked, found->second);
+  if (found->second != asked) refuse_other(ledger_.resource(), p, asked, found->second);
   large_.erase(found);
   upstream_.deallocate(p, size, alignment);
 }

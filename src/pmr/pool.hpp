@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -87,7 +86,6 @@ class Pool {
   std::size_t slab_segments_;
   UpstreamSegments segments_;
   std::shared_ptr<CachedHeap> heap_;
-  std::string name_;
   ::pid_t process_;
   Ledger ledger_;
   LargeAllocations large_ TIER_GUARDED_BY(heap_->mutex());
