@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -63,4 +64,12 @@ TEST_CASE("more threads than any machine has CPUs are refused before one starts"
   CHECK(message_of<ConfigError>([&] { std::ignore = with({.movers = 4097}); }) ==
         "4097 background threads; allowed: up to 4096");
   CHECK_THROWS_AS((TableContext{with({}), 4097}), ConfigError);
+}
+
+TEST_CASE("blocks of windows that cannot be are refused with what is allowed") {
+  for (const std::size_t size : {1UL, 32UL << 10, 96UL << 10, 4UL << 20})
+    CHECK(message_of<ConfigError>([&] {
+            std::ignore = make_manager({tiers::simulated("cxl", 1_GiB)}, {}, Bytes{size});
+          }) == "blocks of windows of " + std::to_string(size) +
+                    " bytes; allowed: a power of two from 64 KiB to 2 MiB");
 }
