@@ -2,6 +2,7 @@
 #include "table/call_checks.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 
@@ -17,13 +18,6 @@ constexpr std::size_t most_ids = std::numeric_limits<std::uint32_t>::max();  // 
 }
 
 std::string at(std::size_t position) { return " at position " + std::to_string(position); }
-
-/// Without a branch for each, so that it is done many at a time.
-bool ascend(std::span<const std::uint32_t> offsets) noexcept {
-  unsigned descents = 0;
-  for (std::size_t i = 1; i < offsets.size(); ++i) descents += offsets[i] < offsets[i - 1];
-  return descents == 0;
-}
 
 [[noreturn]] void refuse_bags(std::span<const std::uint32_t> offsets, std::size_t ids,
                               const std::string& table) {
@@ -54,7 +48,8 @@ void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table)
 
 void check_bags(std::span<const std::uint32_t> offsets, std::size_t ids, const std::string& table) {
   if (offsets.empty() && ids == 0) return;
-  const bool tile = !offsets.empty() && offsets.front() == 0 && offsets.back() == ids && ascend(offsets);
+  const bool tile = !offsets.empty() && offsets.front() == 0 && offsets.back() == ids &&
+                    is_ascending(offsets.data(), offsets.size());
   if (!tile) refuse_bags(offsets, ids, table);
 }
 

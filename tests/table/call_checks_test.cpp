@@ -136,6 +136,24 @@ TEST_CASE("state that a table does not have is refused, whether it is read or an
   }
 }
 
+TEST_CASE("an offset below the one before it is found wherever it is among how many") {
+  for (std::size_t bags = 1; bags <= 40; ++bags) {
+    Offsets offsets(bags + 1);
+    for (std::size_t i = 0; i <= bags; ++i)
+      offsets[i] = static_cast<std::uint32_t>(i == 0 ? 0 : 0x80000000U + i);
+    const auto ids = std::size_t{offsets.back()};
+    CHECK_NOTHROW(detail::check_bags(offsets, ids, "clicks"));
+    for (std::size_t at = 1; at < bags; ++at) {
+      auto wrong = offsets;
+      wrong[at] = 0xFFFFFFFF;
+      CHECK(refusal([&] { detail::check_bags(wrong, ids, "clicks"); })
+                .starts_with("table 'clicks': bag offset " + std::to_string(offsets[at + 1]) +
+                             " at position " + std::to_string(at + 1) +
+                             " is below the 4294967295 before it"));
+    }
+  }
+}
+
 TEST_CASE("more ids than 32 bits can number are refused unread") {
   const RowId none = 0;
   const std::span<const RowId> ids{&none, std::size_t{1} << 32};
