@@ -57,13 +57,13 @@ TEST_CASE("bag offsets that do not ascend from 0 to the number of ids are refuse
     const auto before = all_rows(table);
     const std::vector<RowId> ids{5, 6, 7, 8};
     std::vector<float> values(10 * 3, 9.0F);
-    for (const auto& [offsets, message] : wrong_bags()) {
-      CAPTURE(message);
-      const auto whole_message = "table 'clicks': " + message;
-      CHECK(refusal([&] { table.gather_pooled(ids, offsets, values); }) == whole_message);
+    for (const auto& wrong : wrong_bags()) {
+      CAPTURE(wrong.message);
+      const auto whole_message = "table 'clicks': " + wrong.message;
+      CHECK(refusal([&] { table.gather_pooled(ids, wrong.offsets, values); }) == whole_message);
       auto batch = table.batch(ids);
-      CHECK(refusal([&] { batch.gather_pooled(offsets, values); }) == whole_message);
-      CHECK(refusal([&] { batch.update_pooled(offsets, std::span<const float>{values}, Sgd{}); }) ==
+      CHECK(refusal([&] { batch.gather_pooled(wrong.offsets, values); }) == whole_message);
+      CHECK(refusal([&] { batch.update_pooled(wrong.offsets, std::span<const float>{values}, Sgd{}); }) ==
             whole_message);
     }
     CHECK(values == std::vector<float>(30, 9.0F));
