@@ -82,8 +82,10 @@ void SegmentHeap::free(SizeClass size_class, std::span<void* const> cells) noexc
 
 void SegmentHeap::free_alone(SizeClass size_class, void* cell) noexcept {
   const bool alone = source_.free_cell(cell, size_class);
-  TIER_VERIFY(alone,
-              "a cell is freed that is not this heap's: it was allocated from another resource, or larger");
+  TIER_VERIFY(
+      alone,
+      "a cell is freed that is not this heap's: it was allocated from another resource, as a large one, or "
+      "from one that has ended");
   --alone_.cells;
   alone_.bytes -= Bytes{class_size(size_class)};
 }
