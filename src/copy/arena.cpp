@@ -43,7 +43,8 @@ constexpr std::size_t grains_per_thread = 16;
 }  // namespace
 
 Arena::Arena(unsigned threads)
-    : threads_{threads != 0 ? threads : detail::usable_cpus()},
+    : threads_{threads != 0 ? detail::checked_threads(threads, "threads for copies and tables")
+                            : detail::usable_cpus()},
       workers_{threads_ > 1 ? std::make_unique<Workers>(threads_) : nullptr} {}
 
 Arena::~Arena() = default;

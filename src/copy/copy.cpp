@@ -3,11 +3,12 @@
 
 #include <tier/copy/copy_engine.hpp>
 #include <tier/copy/parallel_for.hpp>
-#include <tier/core/assert.hpp>
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
-namespace tier {
+namespace tier::detail {
 namespace {
 
 // Never destroyed: other static objects may still copy while theirs are.
@@ -16,22 +17,26 @@ Arena& shared_arena() {
   return arena;
 }
 
-}  // namespace
-
-void copy(std::span<std::byte> dst, std::span<const std::byte> src) noexcept {
-  TIER_ASSERT(dst.size() == src.size(), "the two sides of a copy are of one size");
-  const std::size_t size = src.size();
-  // Nothing is known of the caches here, so sizes that fit them are treated as warm.
-  const auto stores = detail::stores_for(size, true);
-  const auto copy_chunk = [&](std::size_t i) {
-    const std::size_t begin = i * detail::memory_chunk;
-    detail::copy_bytes(dst.data() + begin, src.data() + begin, std::min(size - begin, detail::memory_chunk),
-                       stores);
-  };
-  if (detail::useful_threads(size) == 1)
-    detail::copy_bytes(dst.data(), src.data(), size, stores);
-  else
-    shared_arena().parallel_for((size + detail::memory_chunk - 1) / detail::memory_chunk, copy_chunk);
+[[noreturn]] void refuse_sizes(std::size_t dst, std::size_t src) {
+  throw std::out_of_range{"copy: " + std::to_string(src) + " bytes to a span of " + std::to_string(dst) +
+                          "; both sides must have one size"};
 }
 
-}  // namespace tier
+}  // namespace
+
+void copy(std::span<std::byte> dst, std::span<const std::byte> src) {
+  if (dst.size() != src.size()) refuse_sizes(dst.size(), src.size());
+  const std::size_t size = src.size();
+  // Nothing is known of the caches here, so sizes that fit them are treated as warm.
+  const auto stores = stores_for(size, true);
+  const auto copy_chunk = [&](std::size_t i) {
+    const std::size_t begin = i * memory_chunk;
+    copy_bytes(dst.data() + begin, src.data() + begin, std::min(size - begin, memory_chunk), stores);
+  };
+  if (useful_threads(size) == 1)
+    copy_bytes(dst.data(), src.data(), size, stores);
+  else
+    shared_arena().parallel_for((size + memory_chunk - 1) / memory_chunk, copy_chunk);
+}
+
+}  // namespace tier::detail

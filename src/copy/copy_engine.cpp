@@ -148,7 +148,7 @@ CopyEngine::Impl::Impl(unsigned threads, unsigned movers, bool yields, VirtualCl
 
 // Whole once the other constructor is through: a thread that cannot start then ends in the destructor.
 CopyEngine::Impl::Impl(Options options)
-    : Impl{options.threads, options.movers,
+    : Impl{options.threads, detail::checked_threads(options.movers, "background threads"),
            options.yields.value_or(detail::usable_cpus() <= detail::few_cpus), options.clock} {
   if (clock_ != nullptr) return;
   movers_.reserve(options.movers);

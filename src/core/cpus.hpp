@@ -3,14 +3,25 @@
 /// \file  How many CPUs there are for this process.
 #include <sched.h>
 #include <unistd.h>
+#include <tier/core/error.hpp>
 
 #include <algorithm>
+#include <string>
 
 namespace tier::detail {
 
 /// Of so many at most, a mover takes more than a copy costs with all of them, and so does leaving it one. A guess: two and 16
 /// were measured (src/manager/README.md).
 inline constexpr unsigned few_cpus = 4;
+
+/// An option may be any number; far more threads than there are CPUs would only take memory.
+/// \throws  `ConfigError`
+[[nodiscard]] inline unsigned checked_threads(unsigned count, const char* what) {
+  constexpr unsigned most = 4096;
+  if (count > most)
+    throw ConfigError{std::to_string(count) + " " + what + "; allowed: up to " + std::to_string(most)};
+  return count;
+}
 
 /// Those that the calling thread may run on: `std::thread::hardware_concurrency` counts all that are online.
 [[nodiscard]] inline unsigned usable_cpus() noexcept {

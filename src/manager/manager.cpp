@@ -5,6 +5,7 @@
 
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/request_size.hpp>
 
 #include <algorithm>
 #include <boost/container_hash/hash.hpp>
@@ -36,6 +37,15 @@ std::vector<std::unique_ptr<Tier>> ordered(std::vector<std::unique_ptr<Tier>> ti
   if (tiers.size() > max_tiers)
     throw ConfigError{"a runtime has at most " + std::to_string(max_tiers) + " tiers, not " +
                       std::to_string(tiers.size())};
+  std::size_t all = 0;  // statistics add what is in them
+  for (const auto& t : tiers) {
+    const auto sum = detail::checked_sum(all, t->capacity().count);
+    if (!sum || *sum > detail::largest_request)
+      throw ConfigError{"the tiers of a runtime have 8 EiB or more together, with " +
+                        std::to_string(t->capacity().count) + " bytes of " + std::string{t->name()} +
+                        "; allowed: less"};
+    all = *sum;
+  }
   std::ranges::stable_sort(tiers,
                            [](const auto& a, const auto& b) { return is_faster(a->model(), b->model()); });
   if (!tiers.front()->model().addressable)

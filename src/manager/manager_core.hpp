@@ -299,7 +299,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void refuse(const WindowFault& fault, const char* why) noexcept;
   void die_of(const WindowFault& fault, const Block* b) const noexcept TIER_REQUIRES(mutex_);
   WindowSpace& windows() TIER_REQUIRES(mutex_);
-  [[nodiscard]] static std::size_t largest_block(Bytes asked, Bytes fastest) noexcept;
+  [[nodiscard]] static std::size_t largest_block(Bytes asked, Bytes fastest);
   std::unique_ptr<WindowSpace> served_windows() TIER_REQUIRES(mutex_);
   std::unique_ptr<WindowSpace> paged_windows() const TIER_REQUIRES(mutex_);
   void take_space(const ObjectWindow& window, std::size_t begin, std::size_t end, MutexLock& lock)

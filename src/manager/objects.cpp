@@ -5,6 +5,7 @@
 
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/request_size.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -325,6 +326,7 @@ std::uint64_t ManagerCore::copied_size(const Block& b, TierIndex from, TierIndex
 }
 
 Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
+  detail::check_request(size, alignment);  // from here on sizes are rounded up and added
   Block* b = blocks_.get();
   BlockRecord* record = nullptr;
   try {

@@ -167,7 +167,7 @@ std::string to_text(std::span<const ObjectStatistics> objects, const Statistics&
   return text;
 }
 
-std::string to_json(std::span<const ObjectStatistics> objects, const Statistics& runtime) {
+std::string as_json(std::span<const ObjectStatistics> objects, const Statistics& runtime) {
   auto json = nlohmann::ordered_json::array();
   for (const auto& o : objects)
     json.push_back({{"id", o.id},

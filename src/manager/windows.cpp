@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -563,12 +564,12 @@ WindowSpace& ManagerCore::windows() {
 }
 
 /// In a small tier several have room, lest those in use push each other out.
-std::size_t ManagerCore::largest_block(Bytes asked, Bytes fastest) noexcept {
-  TIER_VERIFY(asked.count == 0 || (std::has_single_bit(asked.count) && asked.count >= WindowSpace::unit &&
-                                   asked.count <= huge_page),
-              "blocks of windows have a power of two of bytes, from 64 KiB to 2 MiB");
-  if (asked.count != 0) return asked.count;
-  return std::clamp(std::bit_floor(fastest.count / 32), WindowSpace::unit, huge_page);
+std::size_t ManagerCore::largest_block(Bytes asked, Bytes fastest) {
+  if (asked.count == 0) return std::clamp(std::bit_floor(fastest.count / 32), WindowSpace::unit, huge_page);
+  if (!std::has_single_bit(asked.count) || asked.count < WindowSpace::unit || asked.count > huge_page)
+    throw ConfigError{"blocks of windows of " + std::to_string(asked.count) +
+                      " bytes; allowed: a power of two from 64 KiB to 2 MiB"};
+  return asked.count;
 }
 
 std::unique_ptr<WindowSpace> ManagerCore::served_windows() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/error.hpp>
+#include <tier/core/request_size.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tiers.hpp>
 
@@ -125,8 +126,15 @@ std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec, const Machine* machi
   return make_simulated_tier("simulated:" + spec.model, device_model(spec), spec.size);
 }
 
+/// What a process can have of it is for the system to say.
+void check_size(Bytes size) {
+  if (size == 0_B) throw ConfigError{"a tier needs a size above zero"};
+  if (size.count > detail::largest_request)
+    throw ConfigError{"a tier of " + std::to_string(size.count) + " bytes; allowed: less than 8 EiB"};
+}
+
 std::unique_ptr<Tier> make(const TierSpec& spec, const Machine* machine) {
-  if (spec.size == 0_B) throw ConfigError{"a tier needs a size above zero"};
+  check_size(spec.size);
   if (spec.pages != PageKind::Huge && !has_pages(spec.kind))
     throw ConfigError{"pages are an option of tiers of memory: dram, numa, emulated, and roles"};
   const bool asks_its_nodes = spec.kind == TierKind::Numa || spec.kind == TierKind::Memkind;
@@ -175,7 +183,7 @@ std::unique_ptr<Tier> make_tier(const TierSpec& spec) { return make(spec, nullpt
 std::unique_ptr<Tier> make_tier(const TierSpec& spec, const Machine& machine) { return make(spec, &machine); }
 
 std::unique_ptr<Tier> make_simulated_tier(std::string name, const TierModel& model, Bytes size) {
-  if (size == 0_B) throw ConfigError{"a tier needs a size above zero"};
+  check_size(size);
   return std::make_unique<SimulatedTier>(std::move(name), model, size);
 }
 

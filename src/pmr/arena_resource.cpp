@@ -17,7 +17,10 @@ class detail::ArenaPool {
  public:
   ArenaPool(const RuntimeRef& runtime, Bytes maximum, const ArenaOptions& options)
       : ArenaPool{runtime, maximum, options, "ArenaResource \"" + std::string{options.name} + '"'} {}
-  ~ArenaPool() { release(); }
+  ~ArenaPool() {
+    if (!monotonic_) pool_.report_allocations();
+    release();
+  }
   ArenaPool(const ArenaPool&) = delete;
   ArenaPool& operator=(const ArenaPool&) = delete;
 
@@ -45,7 +48,7 @@ class detail::ArenaPool {
   ArenaPool(const RuntimeRef& runtime, Bytes maximum, const ArenaOptions& options, const std::string& name)
       : monotonic_{options.monotonic},
         window_{runtime.manager(), options.name, maximum, *covered_},
-        pool_{{}, memory_, EmptySlabs::Returned, name},
+        pool_{{}, memory_, EmptySlabs::Returned, name, HugeRequests::PassedOn},
         ledger_{name} {}
 
   [[nodiscard]] void* advance(std::size_t size, std::size_t alignment);

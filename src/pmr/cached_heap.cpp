@@ -96,18 +96,20 @@ void CachedHeap::deallocate_slowly(void* cell, SizeClass c) noexcept {
   std::ignore = cache->push(c, cell);  // there is room now
 }
 
-ThreadSeat CachedHeap::add_thread() noexcept {
+ThreadSeat CachedHeap::add_thread(ThreadCache& cache) noexcept {
   const MutexLock lock{mutex_};
+  caches_.push_back(cache);
   const auto shards = std::span{threads_}.first(sharded_ ? most_shards : 1);
   const auto least = std::ranges::min_element(shards);
   ++*least;
   return {id(), static_cast<Shard>(least - shards.begin())};
 }
 
-void CachedHeap::give_back(const ThreadCache& cache) noexcept {
+void CachedHeap::give_back(ThreadCache& cache) noexcept {
   if (cache.is_void()) return;  // for ever; and this thread may hold the lock, and have come here for memory
   const MutexLock lock{mutex_};
   if (cache.is_void()) return;
+  caches_.erase(caches_.iterator_to(cache));
   if (--threads_[cache.shard()] == 0) drain_depot(cache.shard());
   for (unsigned c = 0; c < class_count; ++c) heap_.free(SizeClass(c), cache.cells(SizeClass(c)));
 }
@@ -117,7 +119,28 @@ void CachedHeap::renew(std::uint64_t id) noexcept {
   id_.store(id, std::memory_order_relaxed);
   threads_ = {};
   depots_ = {};
+  caches_.clear();
   heap_.release();
+}
+
+Outstanding CachedHeap::outstanding() const noexcept {
+  const MutexLock lock{mutex_};
+  const auto alone = heap_.alone();
+  Outstanding all{static_cast<std::ptrdiff_t>(heap_.cells() + alone.cells),
+                  static_cast<std::ptrdiff_t>((heap_.allocated() + alone.bytes).count), 0};
+  const auto leave_out = [&](SizeClass c, std::span<void* const> free) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    for (const void* cell : free) {
+      const bool ours = alone.cells > 0 || heap_.owns(cell);  // where a cell is alone, others may be
+      all.foreign += !ours;
+      all.cells -= ours;
+      all.bytes -= ours ? static_cast<std::ptrdiff_t>(class_size(c)) : 0;
+    }
+  };
+  for (const auto& depot : depots_)
+    if (depot != nullptr) depot->for_each(leave_out);
+  for (const auto& cache : caches_)
+    for (unsigned c = 0; c < class_count; ++c) leave_out(SizeClass(c), cache.cells(SizeClass(c)));
+  return all;
 }
 
 bool CachedHeap::owns(const void* p) const noexcept {

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <atomic>
+#include <boost/intrusive/list.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -16,6 +18,13 @@
 #include "pmr/thread_cache.hpp"
 
 namespace tier::detail {
+
+/// What was allocated in a heap and not deallocated, by what is not in it: caches and depots have free cells only.
+struct Outstanding {
+  std::ptrdiff_t cells = 0;  ///< below 0: some were deallocated twice
+  std::ptrdiff_t bytes = 0;  ///< of whole cells
+  std::size_t foreign = 0;   ///< deallocated here, but not allocated here
+};
 
 /// A segment heap behind a lock, and a cache of its free cells for each thread that uses it. Cells may be freed by
 /// any thread. Caches keep the heap alive as an empty shell when it is closed, so that a thread may end later.
@@ -51,13 +60,16 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap> {
   /// Takes what is on its way between threads back into its spans, so that they may empty. What threads keep stays.
   void trim() noexcept TIER_EXCLUDES(mutex_);
   /// A seat for one thread more, in the shard that has fewest.
-  [[nodiscard]] ThreadSeat add_thread() noexcept TIER_EXCLUDES(mutex_);
+  /// \pre  The thread gives its cache back before that ends.
+  [[nodiscard]] ThreadSeat add_thread(ThreadCache& cache) noexcept TIER_EXCLUDES(mutex_);
   /// Takes back what a thread has kept, and its seat.
-  void give_back(const ThreadCache& cache) noexcept TIER_EXCLUDES(mutex_);
+  void give_back(ThreadCache& cache) noexcept TIER_EXCLUDES(mutex_);
 
   /// Changes when the heap is released: caches made before hold nothing of worth.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool owns(const void* p) const noexcept;
+  /// \pre  No thread uses the heap meanwhile.
+  [[nodiscard]] Outstanding outstanding() const noexcept TIER_EXCLUDES(mutex_);
   [[nodiscard]] Bytes segments() const noexcept;
   /// In cells; those that threads keep, or that are on their way between threads, too.
   [[nodiscard]] Bytes allocated() const noexcept;
@@ -88,6 +100,8 @@ class CachedHeap : public std::enable_shared_from_this<CachedHeap> {
   std::array<unsigned, most_shards> threads_ TIER_GUARDED_BY(mutex_){};  // in each shard
   std::array<MetadataPtr<Depot>, most_shards> depots_
       TIER_GUARDED_BY(mutex_){};  // of each shard that used one
+  boost::intrusive::list<ThreadCache, boost::intrusive::constant_time_size<false>> caches_
+      TIER_GUARDED_BY(mutex_);  // since the heap was released last
 };
 
 }  // namespace tier::detail

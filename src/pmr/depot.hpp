@@ -33,10 +33,16 @@ class Depot {
     return count;
   }
   [[nodiscard]] bool empty() const noexcept { return std::ranges::count(counts_, 0) == class_count; }
+  /// Calls `visit(size_class, cells)` for all there is.
+  template <class Visit>
+  void for_each(Visit visit) const noexcept {
+    for (unsigned c = 0; c < class_count; ++c)
+      visit(SizeClass(c), std::span<void* const>{&cells_[first_[c]], counts_[c]});
+  }
   /// Calls `take(size_class, cells)` for all there is, and forgets it.
   template <class Take>
   void drain(Take take) noexcept {
-    for (unsigned c = 0; c < class_count; ++c) take(SizeClass(c), std::span{&cells_[first_[c]], counts_[c]});
+    for_each(take);
     clear();
   }
   void clear() noexcept { counts_ = {}; }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/request_size.hpp>
 #include <tier/pmr/failure_callback_resource.hpp>
 
 #include <new>
@@ -6,6 +7,7 @@
 namespace tier {
 
 void* FailureCallbackResource::do_allocate(std::size_t size, std::size_t alignment) {
+  detail::check_request(size, alignment);
   while (true) {
     try {
       return upstream_resource()->allocate(size, alignment);

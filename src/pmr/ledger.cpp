@@ -8,23 +8,42 @@
 #include "pmr/ledger.hpp"
 
 namespace tier::detail {
+namespace {
+
+[[noreturn, gnu::format(printf, 2, 3)]] void fail(const char* resource, const char* format, ...) noexcept {
+  std::array<char, 300> what{};
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(what.data(), what.size(), format, arguments);
+  va_end(arguments);
+  assertion_failed(resource, what.data(), __FILE__, __LINE__);
+}
+
+}  // namespace
+
+void refuse_unknown(const char* resource, const void* p, bool within) noexcept {
+  fail(resource,
+       within ? "%p is deallocated twice, or is no allocation but lies within one"
+              : "%p is deallocated, which was not allocated here or was deallocated before",
+       p);
+}
+
+void refuse_other(const char* resource, const void* p, Request asked, Request was) noexcept {
+  fail(resource, "%p is deallocated as %zu B aligned to %zu, but was allocated as %zu B aligned to %zu", p,
+       asked.size, asked.alignment, was.size, was.alignment);
+}
 
 void Ledger::add(void* p, std::size_t size, std::size_t alignment) {
   const MutexLock lock{mutex_};
-  entries_.insert_or_assign(p, Entry{size, alignment});
+  entries_.insert_or_assign(p, Request{size, alignment});
 }
 
 void Ledger::remove(void* p, std::size_t size, std::size_t alignment, bool within) noexcept {
   const MutexLock lock{mutex_};
   const auto entry = entries_.find(p);
-  if (entry == entries_.end())
-    fail(within ? "%p is deallocated twice, or is no allocation but lies within one"
-                : "%p is deallocated, which was not allocated here or was deallocated before",
-         p);
-  const auto [was, was_alignment] = entry->second;
-  if (was != size || was_alignment != alignment)
-    fail("%p is deallocated as %zu B aligned to %zu, but was allocated as %zu B aligned to %zu", p, size,
-         alignment, was, was_alignment);
+  if (entry == entries_.end()) refuse_unknown(resource_.c_str(), p, within);
+  const Request asked{size, alignment}, was = entry->second;
+  if (was != asked) refuse_other(resource_.c_str(), p, asked, was);
   entries_.erase(entry);
 }
 
@@ -37,19 +56,10 @@ void Ledger::report_leaks() noexcept {
   const MutexLock lock{mutex_};
   if (entries_.empty()) return;
   std::size_t bytes = 0;
-  for (const auto& [p, entry] : entries_) bytes += entry.size;
+  for (const auto& [p, request] : entries_) bytes += request.size;
   std::fprintf(stderr, "libtier: %s gives back its memory before %zu of its allocations, %zu B\n",
                resource_.c_str(), entries_.size(), bytes);
   entries_.clear();
-}
-
-void Ledger::fail(const char* format, ...) const noexcept {
-  std::array<char, 200> what{};
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(what.data(), what.size(), format, arguments);
-  va_end(arguments);
-  assertion_failed(resource_.c_str(), what.data(), __FILE__, __LINE__);
 }
 
 }  // namespace tier::detail

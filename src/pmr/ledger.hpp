@@ -14,6 +14,15 @@
 
 namespace tier::detail {
 
+/// What an allocation was asked for as.
+struct Request {
+  std::size_t size, alignment;
+
+  friend bool operator==(const Request&, const Request&) = default;
+};
+/// Abort, naming what is wrong with a deallocation. Until then every build goes on.
+[[noreturn]] void refuse_unknown(const char* resource, const void* p, bool within) noexcept;
+[[noreturn]] void refuse_other(const char* resource, const void* p, Request asked, Request was) noexcept;
 /// The allocations of one resource.
 /// \threadsafety  Internally synchronised.
 class Ledger {
@@ -21,6 +30,7 @@ class Ledger {
   /// \param resource  for messages
   explicit Ledger(std::string_view resource) : resource_{resource} {}
 
+  [[nodiscard]] const char* resource() const noexcept { return resource_.c_str(); }
   /// \throws  `std::bad_alloc`; nothing has changed
   void add(void* p, std::size_t size, std::size_t alignment);
   /// Aborts, naming what is wrong, if the allocation is not here or was another.
@@ -31,16 +41,10 @@ class Ledger {
   void report_leaks() noexcept;
 
  private:
-  struct Entry {
-    std::size_t size, alignment;
-  };
-
-  [[noreturn]] void fail(const char* format, ...) const noexcept __attribute__((format(printf, 2, 3)));
-
   std::string resource_;
   ForkMutex mutex_;
-  std::unordered_map<void*, Entry, std::hash<void*>, std::equal_to<>,
-                     MetadataAllocator<std::pair<void* const, Entry>>>
+  std::unordered_map<void*, Request, std::hash<void*>, std::equal_to<>,
+                     MetadataAllocator<std::pair<void* const, Request>>>
       entries_ TIER_GUARDED_BY(mutex_);
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/request_size.hpp>
 #include <tier/pmr/limiting_resource.hpp>
 
 #include <array>
@@ -38,8 +39,17 @@ class LimitingResource::Reservation {
   std::size_t size_;
 };
 
+LimitingResource::~LimitingResource() {
+  if (const auto bytes = outstanding().count; bytes > 0)
+    std::fprintf(
+        stderr,
+        "libtier: a LimitingResource ends before %zu B of its allocations; what uses them must end first\n",
+        bytes);
+}
+
 void* LimitingResource::do_allocate(std::size_t size, std::size_t alignment) {
   Reservation reservation{outstanding_, size, budget_};
+  detail::check_request(size, alignment);
   void* const p = upstream_resource()->allocate(size, alignment);
   reservation.commit();
   return p;
@@ -47,8 +57,8 @@ void* LimitingResource::do_allocate(std::size_t size, std::size_t alignment) {
 
 void LimitingResource::do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
   upstream_resource()->deallocate(p, size, alignment);
-  [[maybe_unused]] const auto before = outstanding_.fetch_sub(size, std::memory_order_relaxed);
-  TIER_ASSERT(size <= before, "more is deallocated through a LimitingResource than was allocated");
+  const auto before = outstanding_.fetch_sub(size, std::memory_order_relaxed);
+  TIER_VERIFY(size <= before, "more is deallocated through a LimitingResource than was allocated");
 }
 
 }  // namespace tier

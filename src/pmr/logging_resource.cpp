@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/request_size.hpp>
 #include <tier/pmr/logging_resource.hpp>
 
 #include <array>
@@ -19,6 +20,7 @@ LoggingResource::LoggingResource(std::pmr::memory_resource& upstream, std::FILE*
 void* LoggingResource::do_allocate(std::size_t size, std::size_t alignment) {
   void* p = nullptr;
   try {
+    detail::check_request(size, alignment);
     p = upstream_resource()->allocate(size, alignment);
   } catch (...) {
     sink_({Action::Fail, nullptr, size, alignment});

@@ -11,7 +11,11 @@ class detail::MigratingPool {
  public:
   MigratingPool(const RuntimeRef& runtime, std::string_view name)
       : windows_{runtime.manager(), name},
-        pool_{{}, windows_, EmptySlabs::Returned, "MigratingResource \"" + std::string{name} + '"'} {}
+        pool_{{},
+              windows_,
+              EmptySlabs::Returned,
+              "MigratingResource \"" + std::string{name} + '"',
+              HugeRequests::PassedOn} {}
 
   [[nodiscard]] Pool& pool() noexcept { return pool_; }
 

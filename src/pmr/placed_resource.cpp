@@ -2,18 +2,24 @@
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
 #include <tier/core/mutex.hpp>
+#include <tier/core/request_size.hpp>
 #include <tier/manager/manager.hpp>
 #include <tier/pmr/placed_resource.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "pmr/fork_mutex.hpp"
 #include "pmr/ledger.hpp"
 #include "pmr/metadata.hpp"
+#include "pmr/segment_heap.hpp"
 
 namespace tier {
 namespace {
@@ -50,34 +56,32 @@ TierIndex find_tier(Manager& manager, std::string_view name) {
 
 }  // namespace
 
-/// The allocations of one tier, by address.
-/// \threadsafety  Internally synchronised; calls the manager outside its lock.
-class PlacedResource::Placements {
+/// The allocations of one tier, by address. Where regions are whole sectors of a device, which what never moves does not
+/// need, those smaller than a sector share segments.
+/// \threadsafety  Internally synchronised; a segment comes and goes under its lock.
+class PlacedResource::Placements final : private detail::SegmentSource {
  public:
-  Placements(std::shared_ptr<Manager> manager, TierIndex tier) : manager_{std::move(manager)}, tier_{tier} {}
-  ~Placements() { report_leaks(); }
+  Placements(std::shared_ptr<Manager> manager, TierIndex tier)
+      : manager_{std::move(manager)}, tier_{tier}, region_{least_region(*manager_)} {}
+  ~Placements() {
+    report_leaks();
+    heap_.release();
+  }
   Placements(const Placements&) = delete;
   Placements& operator=(const Placements&) = delete;
 
   void* allocate(std::size_t size, std::size_t alignment) {
     if (alignment > largest_alignment) throw OutOfTierMemory{"memory in a tier is aligned to 2 MiB at most"};
-    auto storage = manager_->place(Bytes{std::max<std::size_t>(size, 1)}, alignment, tier_, "PlacedResource");
-    void* const p = storage.address();
-    if constexpr (detail::checked) ledger_.add(p, size, alignment);
-    try {
-      const MutexLock lock{mutex_};
-      storages_.emplace(p, std::move(storage));
-    } catch (...) {
-      if constexpr (detail::checked) ledger_.remove(p, size, alignment, false);
-      throw;
-    }
+    detail::check_request(size, alignment);
+    const auto c = detail::class_of(size, alignment);
+    void* const p =
+        is_small(c) ? allocate_small(detail::SizeClass(c), size) : allocate_large(size, alignment);
+    if constexpr (detail::checked) note(p, size, alignment);
     return p;
   }
   void deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
     if constexpr (detail::checked) ledger_.remove(p, size, alignment, false);
-    Storages::node_type storage;  // freed outside the lock
-    const MutexLock lock{mutex_};
-    storage = storages_.extract(p);
+    give_back(p, size, alignment);
   }
   [[nodiscard]] TierIndex tier() const noexcept { return tier_; }
 
@@ -85,21 +89,106 @@ class PlacedResource::Placements {
   using Storages = std::unordered_map<void*, PlacedStorage, std::hash<void*>, std::equal_to<>,
                                       detail::MetadataAllocator<std::pair<void* const, PlacedStorage>>>;
 
+  static std::size_t least_region(Manager& manager) noexcept {
+    std::size_t region = 64;
+    const auto tiers = static_cast<TierIndex>(manager.tier_count());
+    for (TierIndex t = 0; t < tiers; ++t) region = std::max(region, manager.tier(t).io_alignment());
+    return region;
+  }
+  [[nodiscard]] bool is_small(unsigned c) const noexcept {
+    return region_ > 64 && c < detail::class_count && detail::class_size(detail::SizeClass(c)) < region_;
+  }
+  [[nodiscard]] PlacedStorage place(std::size_t size, std::size_t alignment) {
+    return manager_->place(Bytes{std::max<std::size_t>(size, 1)}, alignment, tier_, "PlacedResource");
+  }
+
+  void* allocate_large(std::size_t size, std::size_t alignment) {
+    auto storage = place(size, alignment);
+    void* const p = storage.address();
+    const MutexLock lock{mutex_};
+    large_.emplace(p, std::move(storage));
+    return p;
+  }
+  void* allocate_small(detail::SizeClass c, std::size_t size) {
+    if (::getpid() != process_)
+      return place(detail::class_size(c), 1).address();  // throws: memory is the parent's
+    const MutexLock lock{mutex_};
+    void* cell = nullptr;
+    try {
+      std::ignore = heap_.allocate(c, {&cell, 1});
+    } catch (const std::bad_alloc&) {
+      cell = heap_.allocate_alone(c);
+    }
+    small_bytes_ += size;
+    return cell;
+  }
+  void give_back(void* p, std::size_t size, std::size_t alignment) noexcept {
+    const auto c = detail::class_of(size, alignment);
+    if (!is_small(c)) return deallocate_large(p, size, alignment);
+    const MutexLock lock{mutex_};
+    heap_.free(detail::SizeClass(c), {&p, 1});
+    small_bytes_ -= size;
+    if (heap_.cells() + heap_.alone().cells == 0) heap_.release();
+  }
+  void deallocate_large(void* p, std::size_t size, std::size_t alignment) noexcept {
+    Storages::node_type storage;  // freed outside the lock
+    const MutexLock lock{mutex_};
+    storage = large_.extract(p);
+    if (storage.empty()) detail::refuse_unknown("PlacedResource", p, false);
+    const auto was = storage.mapped().size_bytes().count;
+    if (was != std::max<std::size_t>(size, 1))
+      detail::refuse_other("PlacedResource", p, {size, alignment}, {was, alignment});
+  }
+  /// What there is no memory to note is not allocated.
+  void note(void* p, std::size_t size, std::size_t alignment) {
+    try {
+      ledger_.add(p, size, alignment);
+    } catch (...) {
+      give_back(p, size, alignment);
+      throw;
+    }
+  }
+
+  // Of the heap, under the lock.
+  [[nodiscard]] detail::SegmentMemory allocate_segment() override {
+    return {static_cast<std::byte*>(add_shared(detail::segment_size, detail::segment_size)), nullptr};
+  }
+  void free_segment(detail::SegmentMemory segment) noexcept override { shared_.erase(segment.data); }
+  [[nodiscard]] void* allocate_cell(detail::SizeClass c) override {
+    return add_shared(detail::class_size(c), detail::class_alignment(c));
+  }
+  bool free_cell(void* cell, detail::SizeClass) noexcept override { return shared_.erase(cell) == 1; }
+  void free_all() noexcept override { shared_.clear(); }
+  void* add_shared(std::size_t size, std::size_t alignment) {
+    auto storage = place(size, alignment);
+    void* const p = storage.address();
+    shared_.emplace(p, std::move(storage));
+    return p;
+  }
+
   void report_leaks() const noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
-    if (storages_.empty()) return;
-    Bytes bytes;
-    for (const auto& [p, storage] : storages_) bytes += storage.size_bytes();
+    const auto count = large_.size() + heap_.cells() + heap_.alone().cells;
+    if (count == 0) return;
+    Bytes bytes{small_bytes_};
+    for (const auto& [p, storage] : large_) bytes += storage.size_bytes();
     const auto name = manager_->tier(tier_).name();
-    std::fprintf(stderr, "libtier: a PlacedResource in %.*s ends before %zu of its allocations, %zu B\n",
-                 static_cast<int>(name.size()), name.data(), storages_.size(), bytes.count);
-    TIER_ASSERT(storages_.empty(), "a PlacedResource ends before what was allocated from it");
+    std::fprintf(stderr,
+                 "libtier: a PlacedResource in %.*s ends before %zu of its allocations, %zu B; what uses "
+                 "them must end first\n",
+                 static_cast<int>(name.size()), name.data(), count, bytes.count);
+    TIER_ASSERT(count == 0, "a PlacedResource ends before what was allocated from it");
   }
 
   std::shared_ptr<Manager> manager_;
   TierIndex tier_;
+  std::size_t region_;  // what the tier gives at least
+  ::pid_t process_ = ::getpid();
   detail::Ledger ledger_{"PlacedResource"};
   detail::ForkMutex mutex_;
-  Storages storages_ TIER_GUARDED_BY(mutex_);
+  Storages large_ TIER_GUARDED_BY(mutex_);
+  Storages shared_;  // the heap's
+  detail::SegmentHeap heap_ TIER_GUARDED_BY(mutex_){*this};
+  std::size_t small_bytes_ TIER_GUARDED_BY(mutex_) = 0;  // in the heap, as they were asked for
 };
 
 PlacedResource::PlacedResource(const RuntimeRef& runtime, TierIndex tier)

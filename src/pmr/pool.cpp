@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/assert.hpp>
+#include <tier/core/request_size.hpp>
+
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "pmr/pool.hpp"
 
@@ -24,17 +28,20 @@ std::size_t slab_segments(const std::pmr::pool_options& options) noexcept {
 }  // namespace
 
 Pool::Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream, EmptySlabs empty,
-           std::string_view name)
+           std::string_view name, HugeRequests huge)
     : covered_{std::allocate_shared<CoveredBlocks>(MetadataAllocator<CoveredBlocks>{})},
       upstream_{upstream, *covered_},
+      huge_{huge},
       largest_class_{largest_class(options)},
       slab_segments_{empty == EmptySlabs::Kept ? slab_segments(options) : 1},
       segments_{upstream_, slab_segments_, empty},
       heap_{std::allocate_shared<CachedHeap>(MetadataAllocator<CachedHeap>{}, segments_,
                                              empty == EmptySlabs::Kept)},
+      process_{::getpid()},
       ledger_{name} {}
 
 Pool::~Pool() {
+  report_allocations();
   release();
   heap_->close();
 }
@@ -49,6 +56,29 @@ void Pool::release() noexcept {
   const MutexLock lock{heap_->mutex()};
   for (const auto& [p, large] : large_) upstream_.deallocate(p, large.size, large.alignment);
   large_ = {};
+}
+
+void Pool::report_allocations() const noexcept {
+  if (checked || process_ != ::getpid()) return;  // in a checked build the ledger does, with each release
+  auto allocated = heap_->outstanding();
+  {
+    const MutexLock lock{heap_->mutex()};
+    allocated.cells += static_cast<std::ptrdiff_t>(large_.size());
+    for (const auto& [p, large] : large_) allocated.bytes += static_cast<std::ptrdiff_t>(large.size);
+  }
+  if (allocated.cells > 0)
+    std::fprintf(stderr,
+                 "libtier: %s ends before %td of its allocations, %td B; what uses them must end first\n",
+                 ledger_.resource(), allocated.cells, allocated.bytes);
+  if (allocated.cells < 0)
+    std::fprintf(stderr, "libtier: %s ends, in which %td allocations were deallocated twice\n",
+                 ledger_.resource(), -allocated.cells);
+  if (allocated.foreign > 0)
+    std::fprintf(
+        stderr,
+        "libtier: %s ends, to which %zu allocations were given that are not its own, or were larger; "
+        "containers over two resources cannot be swapped\n",
+        ledger_.resource(), allocated.foreign);
 }
 
 void Pool::for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) const {
@@ -68,10 +98,11 @@ void Pool::note(void* p, std::size_t size, std::size_t alignment) {
 }
 
 void* Pool::allocate_large(std::size_t size, std::size_t alignment) {
+  if (huge_ == HugeRequests::Refused) check_request(size, alignment);
   const MutexLock lock{heap_->mutex()};
   void* const p = upstream_.allocate(size, alignment);
   try {
-    large_.try_emplace(p, Large{size, alignment});
+    large_.try_emplace(p, Request{size, alignment});
   } catch (...) {
     upstream_.deallocate(p, size, alignment);
     throw;
@@ -81,7 +112,11 @@ void* Pool::allocate_large(std::size_t size, std::size_t alignment) {
 
 void Pool::deallocate_large(void* p, std::size_t size, std::size_t alignment) noexcept {
   const MutexLock lock{heap_->mutex()};
-  large_.erase(p);
+  const auto found = large_.find(p);
+  if (found == large_.end()) refuse_unknown(ledger_.resource(), p, false);
+  const Request asked{size, alignment};
+  if (found->second != asked) refuse_other(ledger_.resource(), p, asked, found->second);
+  large_.erase(found);
   upstream_.deallocate(p, size, alignment);
 }
 

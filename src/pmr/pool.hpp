@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The inside of a `PoolResource`.
+#include <sys/types.h>
 #include <tier/core/mutex.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <memory_resource>
 #include <string_view>
@@ -17,13 +19,19 @@
 
 namespace tier::detail {
 
+/// Who refuses sizes that no process has addresses for.
+enum class HugeRequests : std::uint8_t {
+  Refused,  ///< the pool: upstream may round them up to nothing
+  PassedOn  ///< upstream, whose message has a name and a bound
+};
+
 /// Small allocations from a heap, large ones from upstream.
 /// \threadsafety  Internally synchronised.
 class Pool {
  public:
   /// \param name  for messages
   Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream, EmptySlabs empty,
-       std::string_view name);
+       std::string_view name, HugeRequests huge = HugeRequests::Refused);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -39,6 +47,9 @@ class Pool {
     give_back(p, size, alignment);
   }
   void release() noexcept;
+  /// Says on stderr what is allocated still, before the pool ends: a count from what threads have kept, which costs the
+  /// path that allocates nothing. In the child of a fork nothing: threads that it has not would have deallocated.
+  void report_allocations() const noexcept;
   /// Until what is returned ends, on any thread and perhaps after the pool, what comes from upstream is pinned.
   [[nodiscard]] std::shared_ptr<void> cover() { return detail::cover(heap_, covered_); }
   /// Calls `visit(begin, size)` for each slab and each large allocation, none of which goes meanwhile.
@@ -51,11 +62,8 @@ class Pool {
   [[nodiscard]] const CachedHeap& heap() const noexcept { return *heap_; }
 
  private:
-  struct Large {
-    std::size_t size, alignment;
-  };
-  using LargeAllocations = std::unordered_map<void*, Large, std::hash<void*>, std::equal_to<>,
-                                              MetadataAllocator<std::pair<void* const, Large>>>;
+  using LargeAllocations = std::unordered_map<void*, Request, std::hash<void*>, std::equal_to<>,
+                                              MetadataAllocator<std::pair<void* const, Request>>>;
 
   /// `class_count` for what no pool has.
   [[nodiscard]] static unsigned class_of_request(std::size_t size, std::size_t alignment) noexcept {
@@ -73,10 +81,12 @@ class Pool {
 
   std::shared_ptr<CoveredBlocks> covered_;
   CoveringResource upstream_;
+  HugeRequests huge_;
   unsigned largest_class_;
   std::size_t slab_segments_;
   UpstreamSegments segments_;
   std::shared_ptr<CachedHeap> heap_;
+  ::pid_t process_;
   Ledger ledger_;
   LargeAllocations large_ TIER_GUARDED_BY(heap_->mutex());
 };

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <tier/pmr/group_resource.hpp>
 #include <tier/pmr/pool_resource.hpp>
 
 #include "pmr/group_pool.hpp"
@@ -8,22 +7,9 @@
 namespace tier {
 namespace {
 
-/// Whether what it gives may lie in windows: behind pools and groups there is a resource that has some.
-bool draws_from_windows(const std::pmr::memory_resource* resource) noexcept {
-  for (;;) {
-    const auto* const group = detail::group_of(resource);
-    if (const auto* const pool = dynamic_cast<const PoolResource*>(group))
-      resource = pool->upstream_resource();
-    else if (const auto* const named = dynamic_cast<const GroupResource*>(group))
-      resource = &named->upstream_resource();
-    else
-      return group != nullptr;
-  }
-}
-
 /// An empty slab in a window is a block that is written back when its room is wanted.
 detail::EmptySlabs empty_slabs_over(const std::pmr::memory_resource& upstream) noexcept {
-  return draws_from_windows(&upstream) ? detail::EmptySlabs::Returned : detail::EmptySlabs::Kept;
+  return detail::has_windows(&upstream) ? detail::EmptySlabs::Returned : detail::EmptySlabs::Kept;
 }
 
 }  // namespace

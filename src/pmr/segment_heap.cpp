@@ -46,6 +46,7 @@ std::size_t SegmentHeap::allocate(SizeClass size_class, std::span<void*> cells, 
     taken += take(*span, cells.subspan(taken));
   }
   allocated_ += taken * Bytes{class_size(size_class)};
+  cells_ += taken;
   return taken;
 }
 
@@ -65,36 +66,49 @@ std::size_t SegmentHeap::take(Span& span, std::span<void*> cells) noexcept {
 }
 
 void SegmentHeap::free(SizeClass size_class, std::span<void* const> cells) noexcept {
+  std::size_t freed = 0;
   for (void* cell : cells) {
     Segment* segment = table_.find(cell);
     if (segment == nullptr) {
-      const bool alone = source_.free_cell(cell, size_class);
-      TIER_ASSERT(alone, "a cell is freed that is not this heap's");
-      alone_ -= alone;
+      free_alone(size_class, cell);
       continue;
     }
     put(*segment, size_class, cell);
-    allocated_ -= Bytes{class_size(size_class)};
+    ++freed;
   }
+  allocated_ -= freed * Bytes{class_size(size_class)};
+  cells_ -= freed;
+}
+
+void SegmentHeap::free_alone(SizeClass size_class, void* cell) noexcept {
+  const bool alone = source_.free_cell(cell, size_class);
+  TIER_VERIFY(
+      alone,
+      "a cell is freed that is not this heap's: it was allocated from another resource, as a large one, or "
+      "from one that has ended");
+  --alone_.cells;
+  alone_.bytes -= Bytes{class_size(size_class)};
 }
 
 void* SegmentHeap::allocate_alone(SizeClass size_class) {
   void* const cell = source_.allocate_cell(size_class);
-  alone_ += cell != nullptr;
+  if (cell == nullptr) return nullptr;
+  ++alone_.cells;
+  alone_.bytes += Bytes{class_size(size_class)};
   return cell;
 }
 
 void SegmentHeap::put(Segment& segment, SizeClass size_class, void* cell) noexcept {
   const auto at = static_cast<std::size_t>(static_cast<std::byte*>(cell) - segment.data);
   Span& span = segment.span_at(at);
-  TIER_ASSERT((segment.free_pages & bit(unsigned(at / page_size))) == 0 && span.size_class == size_class,
+  TIER_VERIFY((segment.free_pages & bit(unsigned(at / page_size))) == 0 && span.size_class == size_class,
               "a cell is freed in another size than it was allocated in, or twice");
   const std::size_t offset = at - span.first_page * page_size;
   const unsigned index = span.shape().index(offset);
   TIER_ASSERT(index * std::size_t{span.shape().cell} == offset, "what is freed lies within a cell");
   auto& word = span.free[index / 64];
   const auto mask = std::uint64_t{1} << index % 64;
-  TIER_ASSERT((word & mask) == 0, "a cell is freed twice");
+  TIER_VERIFY((word & mask) == 0, "a cell is freed twice");
   word |= mask;
   if (span.free_count++ == 0) list(span);
   if (span.used() == 0) return drop_span(span);
@@ -112,12 +126,13 @@ Shard SegmentHeap::shard_of(const void* cell) const noexcept {
 }
 
 void SegmentHeap::release() noexcept {
-  if (table_.size() == 0 && alone_ == 0) return;  // after closing there is no source
+  if (table_.size() == 0 && alone_.cells == 0) return;  // after closing there is no source
   partial_ = {};
   by_run_ = {};
   runs_listed_ = 0;
   allocated_ = {};
-  alone_ = 0;
+  cells_ = 0;
+  alone_ = {};
   table_.for_each([](Segment& segment) { MetadataDelete{}(&segment); });
   table_.clear();
   source_.free_all();
@@ -273,7 +288,7 @@ void SegmentHeap::unlist(Segment& segment) noexcept {
 // Invariants.
 
 void SegmentHeap::check_invariants() const {
-  std::size_t allocated = 0, spans = 0, listed = 0, empty = 0, run_listed = 0;
+  std::size_t allocated = 0, cells = 0, spans = 0, listed = 0, empty = 0, run_listed = 0;
   table_.for_each([&](Segment& segment) {
     std::uint32_t covered = segment.free_pages;
     for (unsigned page = 0; page < pages_per_segment; ++page) {
@@ -291,6 +306,7 @@ void SegmentHeap::check_invariants() const {
           "(I3) a span is listed at its fullness or above, in the same half");
       spans += span.free_count != 0;
       allocated += span.used() * std::size_t{span.shape().cell};
+      cells += span.used();
     }
     require(covered == Segment::PageMask(-1), "(I1) each page is in a span or free");
     require(segment.longest_run == longest_run(segment.free_pages),
@@ -304,7 +320,7 @@ void SegmentHeap::check_invariants() const {
   for (const auto& list : by_run_) run_listed += list.size();
   require(spans == listed, "(I3) every span with free cells is listed");
   require(empty <= 1 && run_listed == table_.size(), "(I4) every segment is listed, at most one is empty");
-  require(allocated == allocated_.count, "the bytes in cells are counted");
+  require(allocated == allocated_.count && cells == cells_, "cells and the bytes in them are counted");
 }
 
 }  // namespace tier::detail

@@ -69,7 +69,7 @@ class SegmentHeap {
   /// One cell that is in no segment, straight from the source.
   /// \return  null if the source has none such   \throws  what the source throws
   [[nodiscard]] void* allocate_alone(SizeClass size_class);
-  /// \pre  They were allocated as this class. A checked build aborts for others, naming what is wrong.
+  /// \pre  They were allocated as this class. Aborts for others, as far as that shows, naming what is wrong.
   void free(SizeClass size_class, std::span<void* const> cells) noexcept;
   /// The one that the cell's span is in; any for what is not in this heap.
   [[nodiscard]] Shard shard_of(const void* cell) const noexcept;
@@ -83,6 +83,14 @@ class SegmentHeap {
   [[nodiscard]] Bytes segments() const noexcept { return {table_.size() * segment_size}; }
   /// In cells of segments, as large as they are.
   [[nodiscard]] Bytes allocated() const noexcept { return allocated_; }
+  /// Of segments, that are allocated.
+  [[nodiscard]] std::size_t cells() const noexcept { return cells_; }
+  /// That are in no segment.
+  struct Alone {
+    std::size_t cells = 0;
+    Bytes bytes{};
+  };
+  [[nodiscard]] Alone alone() const noexcept { return alone_; }
   /// \throws  `std::logic_error` naming the broken invariant; for tests
   void check_invariants() const;
 
@@ -106,6 +114,7 @@ class SegmentHeap {
   void unlist(Span& span) noexcept;
   std::size_t take(Span& span, std::span<void*> cells) noexcept;
   void put(Segment& segment, SizeClass size_class, void* cell) noexcept;
+  void free_alone(SizeClass size_class, void* cell) noexcept;
 
   [[nodiscard]] Segment* segment_with(unsigned pages) noexcept;
   [[nodiscard]] Segment& add_segment();
@@ -119,7 +128,8 @@ class SegmentHeap {
   std::array<List<Segment>, pages_per_segment + 1> by_run_{};  // index: the longest free run, in pages
   std::uint32_t runs_listed_ = 0;                              // a bit for each list that is not empty
   Bytes allocated_{};
-  std::size_t alone_ = 0;  // cells that are in no segment
+  std::size_t cells_ = 0;
+  Alone alone_;
 };
 
 }  // namespace tier::detail

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/assert.hpp>
+#include <tier/core/request_size.hpp>
 #include <tier/pmr/statistics_resource.hpp>
+
+#include <cstdio>
 
 namespace tier {
 namespace {
@@ -8,6 +11,16 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 
 }  // namespace
+
+StatisticsResource::~StatisticsResource() {
+  const auto now = statistics();
+  if (now.allocations == now.deallocations) return;
+  std::fprintf(
+      stderr,
+      "libtier: a StatisticsResource ends before %llu of its allocations, %zu B; what uses them must end "
+      "first\n",
+      static_cast<unsigned long long>(now.allocations - now.deallocations), now.outstanding.count);
+}
 
 ResourceStatistics StatisticsResource::statistics() const noexcept {
   return {.allocations = allocations_.load(relaxed),
@@ -21,6 +34,7 @@ ResourceStatistics StatisticsResource::statistics() const noexcept {
 void* StatisticsResource::do_allocate(std::size_t size, std::size_t alignment) {
   void* p = nullptr;
   try {
+    detail::check_request(size, alignment);
     p = upstream_resource()->allocate(size, alignment);
   } catch (...) {
     failures_.fetch_add(1, relaxed);
@@ -37,8 +51,8 @@ void* StatisticsResource::do_allocate(std::size_t size, std::size_t alignment) {
 
 void StatisticsResource::do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
   // Before upstream gives the memory to somebody else.
-  [[maybe_unused]] const auto before = outstanding_.fetch_sub(size, relaxed);
-  TIER_ASSERT(size <= before, "more is deallocated through a StatisticsResource than was allocated");
+  const auto before = outstanding_.fetch_sub(size, relaxed);
+  TIER_VERIFY(size <= before, "more is deallocated through a StatisticsResource than was allocated");
   deallocations_.fetch_add(1, relaxed);
   upstream_resource()->deallocate(p, size, alignment);
 }

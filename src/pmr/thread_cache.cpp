@@ -17,7 +17,7 @@ constexpr unsigned first_limit = 8;  // cells of a class, until it is used more
 }  // namespace
 
 ThreadCache::ThreadCache(std::shared_ptr<CachedHeap> heap) noexcept
-    : heap_{std::move(heap)}, seat_{heap_->add_thread()} {
+    : heap_{std::move(heap)}, seat_{heap_->add_thread(*this)} {
   std::uint32_t first = 0;
   for (unsigned c = 0; c < class_count; ++c) {
     magazines_[c] = {0, static_cast<std::uint16_t>(std::min(first_limit, magazine_capacity(SizeClass(c)))),

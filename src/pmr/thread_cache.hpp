@@ -3,6 +3,7 @@
 /// \file  What one thread keeps of one heap's free cells, and where it finds that.
 #include <algorithm>
 #include <array>
+#include <boost/intrusive/list.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,8 +33,9 @@ struct ThreadSeat {
 };
 
 /// A few free cells of each class, last in first out. Cells are pointers here: their memory is never touched.
-/// \threadsafety  Confined to its thread.
-class ThreadCache {
+/// \threadsafety  Confined to its thread, but for the list of its heap, which has the heap's lock.
+class ThreadCache
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
  public:
   /// Takes its seat among the heap's threads.
   explicit ThreadCache(std::shared_ptr<CachedHeap> heap) noexcept;

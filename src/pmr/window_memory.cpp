@@ -3,9 +3,7 @@
 
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
-
-#include <cstddef>
-#include <limits>
+#include <tier/core/request_size.hpp>
 
 namespace tier::detail {
 
@@ -15,8 +13,7 @@ void check_window_alignment(std::size_t alignment) {
 
 void check_window_size(std::size_t size) {
   // Below, what is rounded up and aligned still is a number.
-  if (size > std::numeric_limits<std::ptrdiff_t>::max())
-    throw OutOfTierMemory{"a window of more bytes than there are addresses"};
+  if (size > largest_request) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
 }
 
 void* WindowMemory::do_allocate(std::size_t size, std::size_t alignment) {

@@ -65,6 +65,13 @@ void migrate(std::span<const BlockRef> blocks, TierIndex tier) {
   blocks.front().manager->migrate(ids, tier);
 }
 
+void refuse_plain_memory() {
+  throw ConfigError{
+      "migrate: no byte of the object is in a window, so it cannot move; allocate it from a "
+      "MigratingResource, an "
+      "ArenaResource, or a pool or group over one"};
+}
+
 }  // namespace detail
 
 ArchiveScope::ArchiveScope(std::span<const ObjectRef> objects) : objects_{objects.begin(), objects.end()} {

@@ -2,6 +2,7 @@
 #include <tier/table/cache_advisor.hpp>
 
 #include "table/advisor.hpp"
+#include "table/call_checks.hpp"
 #include "table/row_layout.hpp"
 
 namespace tier {

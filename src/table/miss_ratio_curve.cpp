@@ -7,15 +7,24 @@
 #include <string>
 
 namespace tier {
+namespace {
+
+void require_sizes(const MissRatioCurve& curve) {
+  if (curve.sizes.empty()) throw ConfigError{"a curve without sizes; RowTable::advise gives some"};
+}
+
+}  // namespace
 
 const CacheSize& MissRatioCurve::least_for(double hit_share) const {
   if (!(hit_share >= 0 && hit_share <= 1))
     throw ConfigError{"a hit share of " + std::to_string(hit_share) + "; allowed: 0 to 1"};
+  require_sizes(*this);
   return *std::partition_point(sizes.begin(), sizes.end() - 1,
                                [&](const CacheSize& size) { return 1 - size.miss_ratio < hit_share; });
 }
 
-const CacheSize& MissRatioCurve::largest_in(Bytes budget) const noexcept {
+const CacheSize& MissRatioCurve::largest_in(Bytes budget) const {
+  require_sizes(*this);
   return *(std::partition_point(sizes.begin() + 1, sizes.end(),
                                 [&](const CacheSize& size) { return size.bytes <= budget; }) -
            1);

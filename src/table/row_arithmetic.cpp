@@ -62,11 +62,25 @@ TIER_INLINE std::uint32_t largest(const std::uint32_t* values, std::size_t n) no
   return all;
 }
 
+TIER_INLINE bool ascending(const std::uint32_t* values, std::size_t n) noexcept {
+  EightWords descents{};
+  std::size_t i = 1;
+  for (; i + lanes <= n; i += lanes) {
+    const EightWords before = *reinterpret_cast<const EightWords*>(values + i - 1);
+    descents |= static_cast<EightWords>(before > *reinterpret_cast<const EightWords*>(values + i));
+  }
+  std::uint32_t any = 0;
+  for (; i < n; ++i) any |= values[i - 1] > values[i];
+  for (std::size_t lane = 0; lane < lanes; ++lane) any |= descents[lane];
+  return any == 0;
+}
+
 struct Kernels {
   void (*add)(float*, const float*, std::size_t) noexcept;
   void (*subtract)(float*, float, const float*, std::size_t) noexcept;
   void (*adagrad)(float*, float&, const float*, std::size_t, float, float) noexcept;
   std::uint32_t (*largest)(const std::uint32_t*, std::size_t) noexcept;
+  bool (*ascending)(const std::uint32_t*, std::size_t) noexcept;
 };
 
 void add_portable(float* out, const float* row, std::size_t n) noexcept { add(out, row, n); }
@@ -80,6 +94,7 @@ void adagrad_portable(float* row, float& state, const float* gradient, std::size
 std::uint32_t largest_portable(const std::uint32_t* values, std::size_t n) noexcept {
   return largest(values, n);
 }
+bool ascending_portable(const std::uint32_t* values, std::size_t n) noexcept { return ascending(values, n); }
 
 #if defined(__x86_64__)
 #define TIER_AVX2 __attribute__((target("avx2")))
@@ -94,13 +109,17 @@ TIER_AVX2 void adagrad_avx2(float* row, float& state, const float* gradient, std
 TIER_AVX2 std::uint32_t largest_avx2(const std::uint32_t* values, std::size_t n) noexcept {
   return largest(values, n);
 }
+TIER_AVX2 bool ascending_avx2(const std::uint32_t* values, std::size_t n) noexcept {
+  return ascending(values, n);
+}
 #endif
 
 Kernels best() noexcept {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return {add_avx2, subtract_avx2, adagrad_avx2, largest_avx2};
+  if (__builtin_cpu_supports("avx2"))
+    return {add_avx2, subtract_avx2, adagrad_avx2, largest_avx2, ascending_avx2};
 #endif
-  return {add_portable, subtract_portable, adagrad_portable, largest_portable};
+  return {add_portable, subtract_portable, adagrad_portable, largest_portable, ascending_portable};
 }
 
 const Kernels kernels = best();
@@ -117,6 +136,9 @@ void adagrad_step(float* row, float& state, const float* gradient, std::size_t n
 }
 std::uint32_t largest_of(const std::uint32_t* values, std::size_t n) noexcept {
   return kernels.largest(values, n);
+}
+bool is_ascending(const std::uint32_t* values, std::size_t n) noexcept {
+  return kernels.ascending(values, n);
 }
 
 }  // namespace tier::detail

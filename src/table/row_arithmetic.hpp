@@ -17,5 +17,7 @@ void adagrad_step(float* row, float& state, const float* gradient, std::size_t n
                   float epsilon) noexcept;
 /// 0 of none.
 [[nodiscard]] std::uint32_t largest_of(const std::uint32_t* values, std::size_t n) noexcept;
+/// None is below the one before it.
+[[nodiscard]] bool is_ascending(const std::uint32_t* values, std::size_t n) noexcept;
 
 }  // namespace tier::detail

@@ -4,10 +4,7 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
-#include <stdexcept>
 #include <string>
-
-#include "table/row_arithmetic.hpp"
 
 namespace tier::detail {
 namespace {
@@ -65,14 +62,6 @@ void check_options(const TableOptions& options) {
     fail("of budget, slots and share at most one may be given");
   if (options.slots && *options.slots == 0) fail("a cache of 0 slots; at least 1 is needed");
   if (!(options.share >= 0 && options.share <= 1)) fail("its share of the fastest tier must be from 0 to 1");
-}
-
-void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table) {
-  if (ids.empty() || largest_of(ids.data(), ids.size()) < rows) return;
-  const auto at = std::find_if(ids.begin(), ids.end(), [&](RowId id) { return id >= rows; });
-  throw std::out_of_range{"table '" + table + "': id " + std::to_string(*at) + " at position " +
-                          std::to_string(at - ids.begin()) + " is out of range; it has " +
-                          std::to_string(rows) + " rows"};
 }
 
 RowLayout row_layout(const TableOptions& options) {

@@ -6,8 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 
 namespace tier::detail {
 
@@ -44,8 +42,6 @@ struct RowLayout {
 
 /// \throws  `ConfigError` for what no table can be: no rows, zero-width rows, too many, what cannot be stored.
 void check_options(const TableOptions& options);
-/// \throws  `std::out_of_range` naming table, id and bound
-void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table);
 
 /// Rows one after the other, for a tier that the CPU addresses. Padded to cache lines where that costs little.
 [[nodiscard]] RowLayout row_layout(const TableOptions& options);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/error.hpp>
+#include <tier/core/request_size.hpp>
 #include <tier/table/miss_ratio_curve.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace tier {
@@ -25,6 +27,7 @@ double misses(const MissRatioCurve& table, std::size_t size, double lookup) {
 Step best_step(const MissRatioCurve& table, std::size_t from, Bytes left, double lookup) {
   Step best;
   for (auto to = from + 1; to < table.sizes.size(); ++to) {
+    if (table.sizes[to].bytes <= table.sizes[from].bytes) continue;  // no curve of ours has such
     const auto cost = table.sizes[to].bytes - table.sizes[from].bytes;
     if (cost > left) break;
     const auto saved = misses(table, from, lookup) - misses(table, to, lookup);
@@ -34,11 +37,27 @@ Step best_step(const MissRatioCurve& table, std::size_t from, Bytes left, double
   return best;
 }
 
+Bytes sum_of_least(std::span<const MissRatioCurve> tables) {
+  Bytes least;
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    const auto& sizes = tables[table].sizes;
+    if (sizes.empty())
+      throw ConfigError{"the curve of table " + std::to_string(table) +
+                        " has no sizes; RowTable::advise gives some"};
+    const auto sum = detail::checked_sum(least.count, sizes.front().bytes.count);
+    if (!sum)
+      throw ConfigError{"the least caches of " + std::to_string(tables.size()) + " tables exceed 64 bits"};
+    least = Bytes{*sum};
+  }
+  return least;
+}
+
 }  // namespace
 
 std::vector<Bytes> share_by_need(std::span<const MissRatioCurve> tables, Bytes budget, double lookup) {
-  Bytes least;
-  for (const auto& table : tables) least += table.sizes.front().bytes;
+  if (!(lookup >= 0) || std::isinf(lookup))
+    throw ConfigError{"a lookup that costs " + std::to_string(lookup) + " misses; allowed: 0 and more"};
+  const auto least = sum_of_least(tables);
   if (budget < least)
     throw ConfigError{"a budget of " + to_string(budget) + " for " + std::to_string(tables.size()) +
                       " tables is below the " + to_string(least) + " that the least cache of each takes"};

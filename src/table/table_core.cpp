@@ -17,6 +17,7 @@
 
 #include "table/advisor.hpp"
 #include "table/batch_book.hpp"
+#include "table/call_checks.hpp"
 #include "table/promotion_pace.hpp"
 #include "table/row_kernels.hpp"
 #include "table/table_plan.hpp"
@@ -37,10 +38,6 @@ std::chrono::nanoseconds thread_time() noexcept {
 
 /// As many floats that each thread has some of, side by side, and no two in one cache line.
 constexpr std::size_t apart(std::size_t floats) noexcept { return round_up(floats, 16) + 16; }
-
-[[maybe_unused]] bool span_ids(std::span<const std::uint32_t> offsets, std::span<const RowId> ids) noexcept {
-  return offsets.front() == 0 && offsets.back() == ids.size() && std::ranges::is_sorted(offsets);
-}
 
 /// A row of a gather that was not there at first sight.
 struct LateRow {
@@ -71,11 +68,11 @@ class Table final : public TableCore, private BackgroundWork {
   std::uint64_t slots() const noexcept override;
   Bytes fast_bytes() const noexcept override { return is_whole() ? storage_.size_bytes() : cache_->bytes(); }
 
-  void gather(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, std::span<float> out,
-              std::size_t stride, BatchRecord* batch) override;
-  void update(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
-              std::span<const float> gradients, std::size_t stride, RowUpdate update,
+  void gather(std::span<const RowId> ids, Bags bags, std::span<float> out, std::size_t stride,
               BatchRecord* batch) override;
+  void update(std::span<const RowId> ids, Bags bags, std::span<const float> gradients, std::size_t stride,
+              RowUpdate update, BatchRecord* batch) override;
+  void check_state_columns(std::size_t needed) const override;
   void scatter(std::span<const RowId> ids, std::span<const float> rows) override;
   void read(RowId first, RowPart part, std::span<float> out) override;
   void flush() override;
@@ -109,6 +106,8 @@ class Table final : public TableCore, private BackgroundWork {
   void fill_rows(const std::function<void(RowId, std::span<float>)>& initial, RowId first, std::size_t count,
                  std::byte* memory);
   void check_ids(std::span<const RowId> ids) const { detail::check_ids(ids, layout_.rows, name_); }
+  /// A row of floats for each id, or each bag.   \return  the offsets of bags, none for rows one by one
+  std::span<const std::uint32_t> check_rows(std::size_t ids, Bags bags, const Floats& floats) const;
   [[nodiscard]] std::size_t parts_for(std::size_t rows) const noexcept;
 
   template <class Rows>
@@ -311,12 +310,16 @@ std::size_t Table::parts_for(std::size_t rows) const noexcept {
                                  std::min<std::size_t>(most_parts, context_->arena().threads()));
 }
 
-void Table::gather(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, std::span<float> out,
-                   std::size_t stride, BatchRecord* batch) {
-  const auto targets = offsets.empty() ? ids.size() : offsets.size() - 1;
-  TIER_ASSERT(offsets.empty() || span_ids(offsets, ids), "offsets ascend from 0 to the number of ids");
-  TIER_ASSERT(stride >= layout_.dim && (targets == 0 || out.size() >= (targets - 1) * stride + layout_.dim),
-              "the output has a row for each id, or each bag");
+std::span<const std::uint32_t> Table::check_rows(std::size_t ids, Bags bags, const Floats& floats) const {
+  if (bags) check_bags(*bags, ids, name_);
+  const auto offsets = bags.value_or(std::span<const std::uint32_t>{});
+  check_floats(floats, offsets.empty() ? ids : offsets.size() - 1, layout_.dim, name_);
+  return offsets;
+}
+
+void Table::gather(std::span<const RowId> ids, Bags bags, std::span<float> out, std::size_t stride,
+                   BatchRecord* batch) {
+  const auto offsets = check_rows(ids.size(), bags, {"the output", out.size(), stride});
   if (batch == nullptr) check_ids(ids);  // else it was checked when the batch was opened
   const Output output{out.data(), layout_.dim, stride};
   asked_.fetch_add(ids.size(), std::memory_order_relaxed);
@@ -494,10 +497,11 @@ void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> r
 
 void Table::read(RowId first, RowPart part, std::span<float> out) {
   const auto width = part == RowPart::Values ? layout_.dim : layout_.state_columns;
-  TIER_ASSERT(width != 0, "the rows have such a part");
+  if (width == 0)
+    throw ConfigError{"table '" + name_ + "' has no state columns; TableOptions::state_columns sets them"};
+  if (out.empty()) return;
+  check_floats({"the output", out.size(), width}, 1, width, name_);
   const auto count = out.size() / width;
-  TIER_ASSERT(count != 0 || out.empty(), "the output has room for at least one row");
-  if (count == 0) return;
   if (std::uint64_t{first} + count > layout_.rows)
     throw std::out_of_range{"table '" + name_ + "': rows " + std::to_string(first) + " to " +
                             std::to_string(std::uint64_t{first} + count - 1) + " are out of range; it has " +
@@ -532,15 +536,18 @@ void Table::read(RowId first, RowPart part, std::span<float> out) {
 
 // Update.
 
-void Table::update(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
-                   std::span<const float> gradients, std::size_t stride, RowUpdate update,
-                   BatchRecord* batch) {
-  TIER_ASSERT(batch != nullptr, "an update has a batch");
+void Table::check_state_columns(std::size_t needed) const {
+  if (layout_.state_columns >= needed) return;
+  throw ConfigError{"table '" + name_ + "' has " + std::to_string(layout_.state_columns) +
+                    " state columns, and the optimiser needs " + std::to_string(needed) +
+                    "; TableOptions::state_columns sets them"};
+}
+
+void Table::update(std::span<const RowId> ids, Bags bags, std::span<const float> gradients,
+                   std::size_t stride, RowUpdate update, BatchRecord* batch) {
+  TIER_VERIFY(batch != nullptr, "a batch that was moved from is updated");
+  const auto offsets = check_rows(ids.size(), bags, {"the gradient", gradients.size(), stride});
   const auto dim = layout_.dim;
-  const auto sums = offsets.empty() ? ids.size() : offsets.size() - 1;
-  TIER_ASSERT(offsets.empty() || span_ids(offsets, ids), "offsets ascend from 0 to the number of ids");
-  TIER_ASSERT(stride >= dim && (sums == 0 || gradients.size() >= (sums - 1) * stride + dim),
-              "there is a gradient for each id, or each bag");
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
   const auto sum_stride = apart(dim), wide_row = apart(dim + layout_.state_columns);
@@ -582,7 +589,7 @@ void Table::update_narrow(std::byte* row, RowId id, const float* gradient, RowUp
 }
 
 void Table::scatter(std::span<const RowId> ids, std::span<const float> rows) {
-  TIER_ASSERT(rows.size() == ids.size() * layout_.dim, "rows are [ids, dim]");
+  check_floats({"the rows' span", rows.size(), layout_.dim}, ids.size(), layout_.dim, name_);
   const Owned batch{*this, open(ids)};
   change(ids, batch.get(), [&](std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t) {
     const auto last = RowGroups::position_of(occurrences.back());

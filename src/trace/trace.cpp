@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 
 namespace tier::trace {
@@ -11,6 +12,12 @@ namespace {
 template <class T>
 std::size_t bytes_of(const std::vector<T>& all) noexcept {
   return all.size() * sizeof(T);
+}
+
+void check_declared(TensorIndex tensor, std::size_t declared) {
+  if (tensor >= declared)
+    throw std::out_of_range{"tensor number " + std::to_string(tensor) + " of a trace that declares " +
+                            std::to_string(declared)};
 }
 
 }  // namespace
@@ -33,7 +40,7 @@ void Trace::add_header(std::string_view key, std::string_view value) {
 }
 
 TensorIndex Trace::declare(std::uint64_t id, Bytes size, TensorKind kind, std::string_view name) {
-  TIER_ASSERT(!find(id), "an id is declared once");
+  if (find(id)) throw std::invalid_argument{"tensor " + std::to_string(id) + " is declared a second time"};
   append(EventKind::Declaration, tensors_, {.id = id, .size = size, .name = add_name(name), .kind = kind});
   const auto place = static_cast<TensorIndex>(tensors_.size() - 1);
   by_id_.add(place, [this](TensorIndex t) { return detail::mixed(tensors_[t].id); });
@@ -41,12 +48,14 @@ TensorIndex Trace::declare(std::uint64_t id, Bytes size, TensorKind kind, std::s
 }
 
 void Trace::add_kernel(std::string_view op, Phase phase, double flops, std::span<const Operand> operands) {
+  for (const auto& operand : operands) check_declared(operand.tensor, tensors_.size());
   const auto range = append_range(operands_, operands);
   append(EventKind::Kernel, kernels_,
          {.flops = flops, .operands = range, .op = add_name(op), .phase = phase});
 }
 
 void Trace::add_list(EventKind kind, std::span<const TensorIndex> tensors) {
+  for (const auto tensor : tensors) check_declared(tensor, tensors_.size());
   append(kind, list_ranges_, append_range(lists_, tensors));
 }
 
@@ -56,12 +65,15 @@ void Trace::add_end_of_iteration() {
 }
 
 void Trace::add(Hint hint, std::span<const TensorIndex> tensors) {
+  for (const auto tensor : tensors) check_declared(tensor, tensors_.size());
   hint.tensors = append_range(lists_, tensors);
   append(EventKind::Hint, hints_, hint);
 }
 
 void Trace::add(RowAccess access, std::span<const std::uint64_t> rows) {
-  TIER_ASSERT(rows.empty() || rows.size() == access.count, "all rows are listed, or none");
+  if (!rows.empty() && rows.size() != access.count)
+    throw std::invalid_argument{std::to_string(rows.size()) + " rows are listed, not " +
+                                std::to_string(access.count)};
   access.rows = append_range(rows_, rows);
   append(EventKind::RowAccess, row_accesses_, access);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "copy/fake_tiers.hpp"
+#include "support/message_of.hpp"
 
 #include <tier/copy/copy_engine.hpp>
 
@@ -9,6 +10,8 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -586,4 +589,14 @@ TEST_CASE("copy() copies any size and alignment, in parallel where it pays") {
       if (to != 0) CHECK(target[to - 1] == std::byte{0x5a});
     }
   }
+}
+
+TEST_CASE("copy() refuses sides of different size, and copies nothing") {
+  std::vector<std::byte> source(100, std::byte{1}), target(100, std::byte{2});
+  for (const std::size_t size : {0UL, 99UL})
+    CHECK(test::message_of<std::out_of_range>([&] {
+            copy(std::span{target}.first(size), std::span{source});
+          }) == "copy: 100 bytes to a span of " + std::to_string(size) + "; both sides must have one size");
+  CHECK_THROWS_AS(copy(std::span{target}, std::span{source}.first(99)), std::out_of_range);
+  CHECK(target == std::vector<std::byte>(100, std::byte{2}));
 }

@@ -6,10 +6,14 @@
 #include <array>
 #include <csignal>
 #include <functional>
+#include <map>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <tuple>
+#include <utility>
 
 #include "pmr/rigs.hpp"
 #include "support/child.hpp"
@@ -111,8 +115,7 @@ TEST_CASE_TEMPLATE(
   }
 }
 
-TEST_CASE("a checked build aborts when more goes back through a resource that counts than came") {
-  if (!detail::checked) return;
+TEST_CASE("in every build the program ends when more goes back through a resource that counts than came") {
   std::pmr::monotonic_buffer_resource careless;
   LimitingResource limited{careless, 1_KiB};
   StatisticsResource counted{careless};
@@ -125,18 +128,28 @@ TEST_CASE("a checked build aborts when more goes back through a resource that co
   }
 }
 
-TEST_CASE("in every build a large allocation that is deallocated twice ends the program") {
-  const auto twice = []<class Rig>(Rig&& rig) {
-    void* const p = rig.resource.allocate(large);
-    rig.resource.deallocate(p, large);
-    rig.resource.deallocate(p, large);
+TEST_CASE_TEMPLATE(
+    "in every build a large allocation that is deallocated twice or in another size ends the program with a "
+    "word",
+    Rig, PoolRig, GroupOnHeapRig, PlacedRig, MigratingRig, ReusingArenaRig, RestrictedMigratingRig,
+    RestrictedReusingArenaRig) {
+  if (!can_have<Rig>()) return;
+  const auto ends = [](const std::string& label, std::size_t second, std::size_t size,
+                       const std::string& why) {
+    const auto ended = test::run_in_child(label, [&] {
+      Rig rig;
+      void* const p = rig.resource.allocate(large, 16);
+      if (second != 0) rig.resource.deallocate(p, second, 16);
+      rig.resource.deallocate(p, size, 16);
+    });
+    CAPTURE(ended.errors);
+    CHECK(ended.signal == SIGABRT);
+    CHECK(contains(ended.errors, why));
+    CHECK(contains(ended.errors, '(' + name_of<Rig>() + ')'));
   };
-  CHECK(test::run_in_child("restricted", [&] { twice(RestrictedMigratingRig{}); }).signal == SIGABRT);
-  CHECK(test::run_in_child("restricted arena", [&] { twice(RestrictedReusingArenaRig{}); }).signal ==
-        SIGABRT);
-  if (!test::has_windows()) return;
-  CHECK(test::run_in_child("migrating", [&] { twice(MigratingRig{}); }).signal == SIGABRT);
-  CHECK(test::run_in_child("arena", [&] { twice(ReusingArenaRig{}); }).signal == SIGABRT);
+  ends("twice", large, large, "is deallocated, which was not allocated here or was deallocated before");
+  ends("larger", 0, large + 1,
+       "is deallocated as 100001 B aligned to 16, but was allocated as 100000 B aligned to 16");
 }
 
 namespace {
@@ -189,6 +202,124 @@ TEST_CASE("a checked build tells of what a resource gives back before it was dea
     CHECK(silent.code == 0);
     CHECK(silent.errors == "");
   }
+}
+
+namespace {
+
+/// What a child says on stderr; checked builds end it before.
+std::string errors_of(const std::string& label, FunctionRef<void()> part) {
+  const auto ended = test::run_in_child(label, part);
+  CHECK(ended.code == 0);
+  return ended.errors;
+}
+
+void leave_some(std::pmr::memory_resource& resource) {
+  std::ignore = resource.allocate(100);  // in a cell of 112 B
+  std::ignore = resource.allocate(large);
+  std::thread{[&] {
+    for (const std::size_t size : {10, 100, 1000, 30'000}) {
+      void* const other = resource.allocate(size);
+      std::thread{[&] { resource.deallocate(other, size); }}.join();
+    }
+  }}.join();
+}
+
+std::string ends_before_two(const std::string& who) {
+  return "libtier: " + who + " ends before 2 of its allocations, 100112 B; what uses them must end first\n";
+}
+
+}  // namespace
+
+TEST_CASE("an unchecked build tells of what a resource ends before, however threads have cached cells") {
+  if (detail::checked) return;
+  CHECK(errors_of("pool", [] {
+          PoolResource resource;
+          leave_some(resource);
+        }) == ends_before_two("a PoolResource"));
+  CHECK(errors_of("group", [] {
+          GroupResource resource{*std::pmr::new_delete_resource()};
+          leave_some(resource);
+        }) == ends_before_two("a GroupResource"));
+  for (const auto mode : test::window_modes()) {
+    const auto in_mode = " " + std::string{to_string(mode)};
+    const auto manager = test::make_manager({tiers::dram(16_MiB)}, mode);
+    CHECK(errors_of("migrating" + in_mode, [&] {
+            MigratingResource resource{manager, "index"};
+            leave_some(resource);
+          }) == ends_before_two("MigratingResource \"index\""));
+    CHECK(errors_of("arena" + in_mode, [&] {
+            ArenaResource resource{manager, 16_MiB, {.name = "index"}};
+            leave_some(resource);
+          }) == ends_before_two("ArenaResource \"index\""));
+    CHECK(errors_of("monotonic" + in_mode, [&] {
+            ArenaResource resource{manager, 16_MiB, {.name = "index", .monotonic = true}};
+            leave_some(resource);
+          }) == "");
+  }
+}
+
+TEST_CASE("resources that count tell in every build of what they end before") {
+  std::pmr::memory_resource& heap = *std::pmr::new_delete_resource();
+  CHECK(errors_of("limiting",
+                  [&] {
+                    std::optional<LimitingResource> resource{std::in_place, heap, 1_MiB};
+                    void* const p = resource->allocate(100);
+                    resource.reset();
+                    heap.deallocate(p, 100);
+                  }) ==
+        "libtier: a LimitingResource ends before 100 B of its allocations; what uses them must end first\n");
+  CHECK(errors_of("statistics",
+                  [&] {
+                    std::optional<StatisticsResource> resource{std::in_place, heap};
+                    void* const p = resource->allocate(100);
+                    resource->deallocate(resource->allocate(10), 10);
+                    resource.reset();
+                    heap.deallocate(p, 100);
+                  }) ==
+        "libtier: a StatisticsResource ends before 1 of its allocations, 100 B; what uses them must end "
+        "first\n");
+}
+
+TEST_CASE("an unchecked build says nothing of resources that end last, or have released") {
+  if (detail::checked) return;
+  CHECK(errors_of("quiet", [] {
+          PoolResource pool, released;
+          std::pmr::map<int, std::pmr::string> map{&pool};
+          for (int i = 0; i < 1000; ++i) map.emplace(i, "a text that is too long to lie in its string");
+          std::thread{[&] { map.clear(); }}.join();
+          leave_some(released);
+          released.release();
+        }) == "");
+}
+
+TEST_CASE("an unchecked build tells of small allocations that went to another resource, or twice") {
+  if (detail::checked) return;
+  CHECK(errors_of("swapped",
+                  [] {
+                    GroupResource second{*std::pmr::new_delete_resource()};
+                    PoolResource first;
+                    second.deallocate(first.allocate(100), 100);
+                  }) ==
+        "libtier: a PoolResource ends before 1 of its allocations, 112 B; what uses them must end first\n"
+        "libtier: a GroupResource ends, to which 1 allocations were given that are not its own, or were "
+        "larger; containers over two resources cannot be swapped\n");
+  CHECK(errors_of("twice", [] {
+          PoolResource resource;
+          void* const p = resource.allocate(100);
+          resource.deallocate(p, 100);
+          resource.deallocate(p, 100);
+        }) == "libtier: a PoolResource ends, in which 1 allocations were deallocated twice\n");
+}
+
+TEST_CASE("an unchecked build ends when many small allocations went to another resource") {
+  if (detail::checked) return;
+  const auto ended = test::run_in_child("many", [] {
+    PoolResource first, second;
+    for (int i = 0; i < 100'000; ++i) second.deallocate(first.allocate(100), 100);
+  });
+  CHECK(ended.signal == SIGABRT);
+  CHECK(contains(ended.errors,
+                 "a cell is freed that is not this heap's: it was allocated from another resource"));
 }
 
 }  // namespace tier

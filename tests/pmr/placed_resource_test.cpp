@@ -12,11 +12,13 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <memory_resource>
 #include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "support/child.hpp"
@@ -123,6 +125,50 @@ TEST_CASE("placed memory outlives its runtime") {
   *p = 'x';
   CHECK(*p == 'x');
   placed.deallocate(p, 100);
+}
+
+TEST_CASE(
+    "small allocations beside a tier of files take their own size of the tier, not blocks of its device") {
+  const auto runtime = make_runtime();
+  for (const std::size_t size : {24, 100, 3000}) {
+    CAPTURE(size);
+    const auto rounded = (size + 63) / 64 * 64;
+    PlacedResource placed{runtime, 0};
+    std::vector<std::byte*> all;
+    const auto fill = [&] {
+      for (;;) try {
+          all.push_back(static_cast<std::byte*>(placed.allocate(size, 8)));
+          std::memset(all.back(), static_cast<int>(all.size() % 251), size);
+        } catch (const OutOfTierMemory&) {
+          return;
+        }
+    };
+    fill();
+    const auto count = all.size();
+    CHECK(count * rounded >= (2_MiB).count * 7 / 8);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      wrong += all[i][0] != all[i][size - 1] || all[i][0] != std::byte((i + 1) % 251);
+    CHECK(wrong == 0);
+    for (std::size_t i = 0; i < count; i += 2) placed.deallocate(std::exchange(all[i], nullptr), size, 8);
+    std::erase(all, nullptr);
+    fill();  // what was given back serves again
+    CHECK(all.size() == count);
+    for (auto* const p : all) placed.deallocate(p, size, 8);
+    CHECK(used(runtime, 0) == 0);
+  }
+}
+
+TEST_CASE("a tier without room for a segment still has room for a small allocation") {
+  const Runtime runtime{{.tiers = {tiers::dram(64_KiB), tiers::file("/var/tmp", 1_MiB)}}};
+  PlacedResource placed{runtime, 0};
+  void* const large = placed.allocate((60_KiB).count, 4096);
+  void* const small = placed.allocate(24, 8);
+  CHECK(used(runtime, 0) == (64_KiB).count);
+  CHECK_THROWS_AS(std::ignore = placed.allocate(24, 8), OutOfTierMemory);
+  placed.deallocate(small, 24, 8);
+  placed.deallocate(large, (60_KiB).count, 4096);
+  CHECK(used(runtime, 0) == 0);
 }
 
 TEST_CASE("a placed resource that ends before its allocations says so") {

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rig.hpp"
-#include "support/child.hpp"
 #include "support/message_of.hpp"
 #include "support/seed.hpp"
 
-#include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
 
 #include <doctest/doctest.h>
 
-#include <csignal>
-#include <limits>
 #include <numeric>
 #include <random>
 #include <string>
@@ -109,39 +105,6 @@ TEST_CASE("a pooled update gives every row of a bag the gradient of the bag") {
     CHECK(same_bits(all_rows(table), plain.values()));
   }
 }
-
-#if defined(TIER_CHECKED)
-TEST_CASE(
-    "in checked builds a batch aborts for bags that are not made of its ids, or lack a row or a gradient") {
-  Rig rig{Kind::Rows};
-  auto table = rig.table(100, 8, 10);
-  const std::vector<RowId> ids{5, 6, 7, 8};
-  std::vector<float> values(3 * 8);
-  using Offsets = std::vector<std::uint32_t>;
-  const auto ends = [&](const std::string& label, const Offsets& offsets, std::size_t bags, bool updates) {
-    return run_in_child(label, [&] {
-      auto batch = table.batch(ids);
-      if (updates)
-        batch.update_pooled(offsets, std::span<const float>{values}.first(bags * 8), Sgd{});
-      else
-        batch.gather_pooled(offsets, std::span{values}.first(bags * 8));
-    });
-  };
-  for (const bool updates : {true, false}) {
-    const std::string call = updates ? "update, " : "gather, ";
-    CHECK(ends(call + "allowed", {0, 1, 1, 4}, 3, updates).signal == 0);
-    for (const auto& wrong : {Offsets{1, 2, 4}, Offsets{0, 2, 3}, Offsets{0, 2, 5}, Offsets{0, 3, 2, 4}}) {
-      const auto ended = ends(call + "to " + std::to_string(wrong[1]) + " and " + std::to_string(wrong[2]),
-                              wrong, wrong.size() - 1, updates);
-      CHECK(ended.signal == SIGABRT);
-      CHECK(ended.errors.find("offsets ascend from 0 to the number of ids") != std::string::npos);
-    }
-    const auto ended = ends(call + "too few", {0, 1, 2, 4}, 2, updates);
-    CHECK(ended.signal == SIGABRT);
-    CHECK(ended.errors.find(updates ? "there is a gradient" : "the output has a row") != std::string::npos);
-  }
-}
-#endif
 
 TEST_CASE("after a scatter the last row given for an id is there, and its state is as it was") {
   for (const auto kind : {Kind::Whole, Kind::Rows, Kind::Blocks}) {

@@ -2,10 +2,13 @@
 #include <doctest/doctest.h>
 #include <tier/trace/trace.hpp>
 
+#include <array>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "support/message_of.hpp"
 #include "support/seed.hpp"
 
 using namespace tier;
@@ -50,4 +53,27 @@ TEST_CASE("a kernel of eight operands takes less than 200 bytes, and a million o
   CHECK(trace.memory() - before < kernels * 200_B);
   CHECK(trace.kernels().data() + 1 == &trace.kernel(trace.events()[9]));
   CHECK(trace.operands(trace.kernels()[1]).data() == trace.operands(trace.kernels()[0]).data() + 8);
+}
+
+TEST_CASE("a trace refuses tensors that it does not declare, and ids that it does, and stays as it was") {
+  Trace trace;
+  const auto tensor = trace.declare(7, 4_KiB, TensorKind::Parameter, "weights");
+  const auto before = trace;
+  const std::vector<TensorIndex> list{tensor, 1};
+  const std::array operands{Operand{.touched = 1_KiB, .tensor = 1, .role = Role::Reads}};
+  constexpr auto message = "tensor number 1 of a trace that declares 1";
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add_kernel("conv", Phase::Forward, 1, operands); }) ==
+        message);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add_archive(list); }) == message);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add_retire(list); }) == message);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Hint{}, list); }) == message);
+  CHECK(test::message_of<std::invalid_argument>([&] {
+          trace.declare(7, 8_KiB, TensorKind::Parameter, "weights");
+        }) == "tensor 7 is declared a second time");
+  RowAccess access;
+  access.count = 3;
+  CHECK(test::message_of<std::invalid_argument>([&] {
+          trace.add(access, std::vector<std::uint64_t>{1, 2});
+        }) == "2 rows are listed, not 3");
+  CHECK(trace == before);
 }

@@ -57,7 +57,7 @@ void probe(const Arguments& arguments) {
   progress.clear();
   if (arguments.out != "-") print(machine);
   if (!out) return;
-  out->write(to_json(machine) + '\n');
+  out->write(as_json(machine) + '\n');
   out->finish();
 }
 

@@ -7,6 +7,7 @@
 #include <tier/memory/tier.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -141,10 +142,26 @@ class TIER_EXPORT CopyEngine {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Copies `src` to `dst` in parallel, with non-temporal stores from the size on where they measure faster.
+namespace detail {
+template <class T>
+inline constexpr bool is_byte_span = false;
+template <std::size_t n>
+inline constexpr bool is_byte_span<std::span<std::byte, n>> = true;
+template <std::size_t n>
+inline constexpr bool is_byte_span<std::span<const std::byte, n>> = true;
+
+TIER_EXPORT void copy(std::span<std::byte> dst, std::span<const std::byte> src);
+}  // namespace detail
+
+/// Copies `src` to `dst` in parallel, with non-temporal stores from the size on where they measure faster. Both are spans,
+/// not what converts to one: another `copy` of containers over `Allocator` must not find this one.
 /// \param dst, src  same size, any alignment; the ranges do not overlap
 /// \post            every byte is visible to the caller and to whoever synchronises with it
+/// \throws          `std::out_of_range` naming both sizes if they differ; nothing is copied
 /// \threadsafety    safe on disjoint `dst`; hold no lock across it
-TIER_EXPORT void copy(std::span<std::byte> dst, std::span<const std::byte> src) noexcept;
+template <class To, class From>
+requires(detail::is_byte_span<To>&& detail::is_byte_span<From>) void copy(To dst, From src) {
+  detail::copy(dst, src);
+}
 
 }  // namespace tier

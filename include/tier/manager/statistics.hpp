@@ -83,7 +83,8 @@ struct ObjectStatistics {
 /// \param runtime  of the same runtime: it has the tiers' names
 [[nodiscard]] TIER_EXPORT std::string to_text(std::span<const ObjectStatistics> objects,
                                               const Statistics& runtime);
-[[nodiscard]] TIER_EXPORT std::string to_json(std::span<const ObjectStatistics> objects,
+/// Not `to_json`: JSON libraries would find that by its arguments and take it for theirs.
+[[nodiscard]] TIER_EXPORT std::string as_json(std::span<const ObjectStatistics> objects,
                                               const Statistics& runtime);
 
 }  // namespace tier

@@ -33,6 +33,8 @@ class TIER_EXPORT AllocationGroup {
 namespace detail {
 /// The group that is, or is behind, a memory resource; null if there is none.
 [[nodiscard]] TIER_EXPORT const AllocationGroup* group_of(const std::pmr::memory_resource* resource) noexcept;
+/// Whether what it gives may lie in windows: behind pools and groups there is a resource that has some.
+[[nodiscard]] TIER_EXPORT bool has_windows(const std::pmr::memory_resource* resource) noexcept;
 /// One address in each block of a range, as far as it lies in a window. \return  how many there are, or `at_most`
 TIER_EXPORT std::size_t visit_blocks(const std::byte* begin, std::size_t size, std::size_t at_most,
                                      FunctionRef<void(const void*)> visit);
@@ -45,6 +47,10 @@ struct ScopeTraits<T> {
     group.for_each_block(at_most, visit);
   }
   static std::shared_ptr<void> cover(const T& group) { return group.cover(); }
+  static bool is_plain(const T& group) noexcept {
+    const auto* const resource = dynamic_cast<const std::pmr::memory_resource*>(&group);
+    return resource != nullptr && !detail::has_windows(resource);
+  }
 };
 
 }  // namespace tier

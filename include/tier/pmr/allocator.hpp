@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Resources for containers that are not of `std::pmr`.
+#include <tier/core/export.hpp>
+
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -11,8 +13,15 @@
 
 namespace tier {
 
+namespace detail {
+[[noreturn]] TIER_EXPORT void refuse_without_resource();
+}
+
 /// An allocator over a memory resource. Unlike `std::pmr::polymorphic_allocator` it moves with its container, never falls
 /// back to the default resource, and does not pass itself on to what the elements own.
+///
+/// One that is made without a resource, as containers do that are made without an allocator, has none, and allocates
+/// nothing: such a container is one to move into, or to assign to.
 /// \pre           The resource outlives all containers over it.
 /// \threadsafety  As the resource's.
 template <class T>
@@ -28,16 +37,20 @@ class Allocator {
   using propagate_on_container_swap = std::true_type;
   using is_always_equal = std::false_type;
 
+  Allocator() noexcept = default;
   Allocator(std::pmr::memory_resource* resource) noexcept  // NOLINT: implicit, as the standard's
       : resource_{resource} {}
   template <class U>
   Allocator(const Allocator<U>& other) noexcept : resource_{other.resource()} {}  // NOLINT: likewise
 
+  /// Null if it was made without one.
   [[nodiscard]] std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
-  /// \throws  `std::bad_array_new_length`, and what the resource throws
+  /// \throws  `std::bad_array_new_length`, `ConfigError` if there is no resource, and what the resource throws
   [[nodiscard]] T* allocate(std::size_t count) {
-    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length{};
+    if (count > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T)) throw std::bad_array_new_length{};
+    if (resource_ == nullptr) [[unlikely]]
+      detail::refuse_without_resource();
     return static_cast<T*>(resource_->allocate(count * sizeof(T), alignof(T)));
   }
   void deallocate(T* p, std::size_t count) noexcept {
@@ -46,11 +59,12 @@ class Allocator {
 
   template <class U>
   friend bool operator==(const Allocator& a, const Allocator<U>& b) noexcept {
+    if (a.resource() == nullptr || b.resource() == nullptr) return a.resource() == b.resource();
     return *a.resource() == *b.resource();
   }
 
  private:
-  std::pmr::memory_resource* resource_;
+  std::pmr::memory_resource* resource_ = nullptr;
 };
 
 }  // namespace tier

@@ -31,6 +31,9 @@ struct ArenaOptions {
 /// again; blocks in which nothing is allocated go back to the tiers at once. What is known of allocations lies outside
 /// them, so that deallocating brings nothing back. A checked build aborts when what is deallocated was not allocated here,
 /// or in another size or alignment, and tells on stderr what was not deallocated when it releases, unless it is monotonic.
+///
+/// As for a `MigratingResource`, contents are undefined after `madvise(MADV_DONTNEED)`, and an arena that ends before its
+/// allocations, unless it is monotonic, says so on stderr.
 /// \threadsafety  Internally synchronised, but for construction and destruction. The child of a fork can use what is there,
 ///                but not make it grow.
 class TIER_EXPORT ArenaResource final : public std::pmr::memory_resource, public AllocationGroup {

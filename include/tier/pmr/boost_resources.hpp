@@ -4,6 +4,7 @@
 #include <boost/container/pmr/memory_resource.hpp>
 #include <cstddef>
 #include <memory_resource>
+#include <tier/core/request_size.hpp>
 
 namespace tier {
 
@@ -19,6 +20,7 @@ class ResourceAdaptor final : public To {
 
  private:
   void* do_allocate(std::size_t size, std::size_t alignment) override {
+    check_request(size, alignment);
     return upstream_.allocate(size, alignment);
   }
   void do_deallocate(void* p, std::size_t size, std::size_t alignment) override {

@@ -50,6 +50,9 @@ struct ScopeTraits<T> {
     const auto* const group = detail::group_of(container.get_allocator().resource());
     return covers_group(group) ? group->cover() : nullptr;
   }
+  static bool is_plain(const T& container) noexcept {
+    return !std::ranges::empty(container) && !detail::has_windows(container.get_allocator().resource());
+  }
 
  private:
   static bool covers_group(const AllocationGroup* group) noexcept {

@@ -16,7 +16,8 @@
 #include <boost/container/devector.hpp>
 #endif
 
-/// All are made with a resource: `containers::vector<float> v{&resource};`
+/// All are made with a resource: `containers::vector<float> v{&resource};`. One that is made without has none, and
+/// throws `ConfigError` when it allocates.
 namespace tier::containers {
 
 /// A vector that leaves new elements of trivial types as they are, instead of zeroing what is about to be overwritten.

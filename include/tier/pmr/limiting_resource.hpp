@@ -18,6 +18,10 @@ class TIER_EXPORT LimitingResource final : public ForwardingResource {
   /// \pre  `upstream` outlives this resource.
   LimitingResource(std::pmr::memory_resource& upstream, Bytes budget) noexcept
       : ForwardingResource{upstream}, budget_{budget} {}
+  LimitingResource(const LimitingResource&) = delete;
+  LimitingResource& operator=(const LimitingResource&) = delete;
+  /// Says on stderr what is outstanding.
+  ~LimitingResource() override;
 
   [[nodiscard]] Bytes budget() const noexcept { return budget_; }
   /// A snapshot: another thread may change it before you look.

@@ -24,6 +24,11 @@ class MigratingPool;
 /// allocations lies outside them, so that deallocating brings nothing back. Empty objects go at once. A checked build aborts
 /// when what is deallocated was not allocated here, or in another size or alignment, and tells on stderr what was not
 /// deallocated when it releases.
+///
+/// A heap on top must not count on `madvise(MADV_DONTNEED)` or `MADV_FREE`: in a window contents are undefined afterwards, not
+/// zeros. To give memory back, it deallocates; whoever needs zeros writes them.
+///
+/// One that ends before its allocations says so on stderr, in every build.
 /// \threadsafety  Internally synchronised, but for construction and destruction.
 class TIER_EXPORT MigratingResource final : public std::pmr::memory_resource, public AllocationGroup {
  public:

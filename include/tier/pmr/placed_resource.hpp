@@ -12,9 +12,13 @@
 
 namespace tier {
 
-/// Each allocation is memory of its own in one tier, and never moves. It counts against the tier's capacity; making room
-/// for it may move others' objects. An allocation costs about a microsecond and 200 B: put a `PoolResource` over it for
-/// small ones.
+/// Each allocation is memory in one tier, and never moves. It counts against the tier's capacity, rounded up to 64 B;
+/// making room for it may move others' objects. An allocation costs about a microsecond and 200 B of ordinary memory: put a
+/// `PoolResource` over it for small ones.
+///
+/// Where a tier of the runtime has direct I/O, regions are whole blocks of its device, 4 KiB as a rule. What is smaller
+/// then shares segments of 64 KiB. An empty one goes back at once, but for one while others are in use; where there is no
+/// room for a segment, an allocation takes a region of its own.
 ///
 /// Keeps the runtime's core alive. What has not been deallocated when it ends is named on stderr, and freed; a checked
 /// build aborts. In the child of a fork nothing can be allocated.

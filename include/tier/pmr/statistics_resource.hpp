@@ -28,6 +28,10 @@ class TIER_EXPORT StatisticsResource final : public ForwardingResource {
  public:
   /// \pre  `upstream` outlives this resource.
   explicit StatisticsResource(std::pmr::memory_resource& upstream) noexcept : ForwardingResource{upstream} {}
+  StatisticsResource(const StatisticsResource&) = delete;
+  StatisticsResource& operator=(const StatisticsResource&) = delete;
+  /// Says on stderr what is outstanding.
+  ~StatisticsResource() override;
 
   /// A snapshot: while other threads allocate, its counts may be of different moments.
   [[nodiscard]] ResourceStatistics statistics() const noexcept;

@@ -16,7 +16,7 @@ namespace tier::replay {
 TIER_EXPORT void write_machine(const Machine& machine, const std::string& path);
 
 /// \return  what `parse_machine` reads as an equal machine
-[[nodiscard]] TIER_EXPORT std::string to_json(const Machine& machine);
+[[nodiscard]] TIER_EXPORT std::string as_json(const Machine& machine);
 /// \param name  of the text, for errors
 [[nodiscard]] TIER_EXPORT Machine parse_machine(const std::string& text, const std::string& name);
 

@@ -6,6 +6,7 @@
 #include <tier/scope/traits.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,7 @@ TIER_EXPORT void give_hint(Hint hint, std::vector<BlockRef> blocks);
 TIER_EXPORT Outcome begin_prefetch(ObjectRef object) noexcept;
 TIER_EXPORT void retire_object(ObjectRef object) noexcept;
 TIER_EXPORT void migrate(std::span<const BlockRef> blocks, TierIndex tier);
+[[noreturn]] TIER_EXPORT void refuse_plain_memory();
 
 template <ScopedInWindows T>
 [[nodiscard]] std::vector<BlockRef> blocks_of(const T& object) {
@@ -76,7 +78,7 @@ Outcome prefetch(const T& object) noexcept {
   return detail::begin_prefetch(ScopeTraits<T>::object(object));
 }
 
-/// What is in windows, block by block.   \return  the last refusal, if there was one
+/// What is in windows, block by block; what is in none needs no fetch.   \return  the last refusal, if there was one
 template <ScopedInWindows T>
 Outcome prefetch(const T& object) {
   Outcome outcome = Outcome::Done;
@@ -90,11 +92,16 @@ Outcome prefetch(const T& object) {
 /// Moves what is in windows to a tier, now, and returns when it is there. What a scope has open, and what is freed
 /// meanwhile, stays where it is.
 /// \pre     It is of one runtime.
-/// \throws  `ConfigError` for a tier that is not there; `OutOfTierMemory` where there is no room, or what has room cannot be written (`cause()` is the device's error);
+/// \return  how many blocks of windows it lies in: 0 if it is empty, or so short that it lies in its container
+/// \throws  `ConfigError` for a tier that is not there, and for what is in plain memory, which cannot move; `OutOfTierMemory` where there is no room, or what has room cannot be written (`cause()` is the device's error);
 ///          `TierError` for what cannot be read. Some of it may have moved; all of it can be used as before
 template <ScopedInWindows T>
-void migrate(const T& object, TierIndex tier) {
-  detail::migrate(detail::blocks_of(object), tier);
+std::size_t migrate(const T& object, TierIndex tier) {
+  const auto blocks = detail::blocks_of(object);
+  if constexpr (requires { ScopeTraits<T>::is_plain(object); })
+    if (blocks.empty() && ScopeTraits<T>::is_plain(object)) detail::refuse_plain_memory();
+  detail::migrate(blocks, tier);
+  return blocks.size();
 }
 
 /// Not a hint but a promise: the contents are not needed any more. Where the object is in use, from the end of that

@@ -31,6 +31,7 @@ concept Scoped = requires(const T& object, Use use) {
 /// static std::size_t block_count(const T&) noexcept;      at most so many, perhaps fewer by the time of:
 /// static void for_each_address(const T&, std::size_t at_most, auto&& f);   one in each block, which stays allocated
 /// static std::shared_ptr<void> cover(const T&);   optional, may be null: until it ends, what comes to it is pinned, too
+/// static bool is_plain(const T&) noexcept;   optional: it has bytes, and none of them can ever be in a window
 /// ```
 /// What refers to a part of a named object may be a temporary, and has views of its own: `static constexpr bool
 /// is_reference = true`, `is_writable`, `object(const T&)` as above, `bytes(const T&)` and `view(const T&)`.

@@ -26,10 +26,12 @@ struct TIER_EXPORT MissRatioCurve {
   double first_uses = 0;    ///< share of these that were asked for the first time: every cache misses those
   std::uint64_t followed = 0;  ///< rows that this was learnt from, or blocks where these move
 
-  /// The least size that has this share of the rows there.   \throws  `ConfigError` if it is not from 0 to 1
+  /// The least size that has this share of the rows there.
+  /// \throws  `ConfigError` if it is not from 0 to 1, or there are no sizes
   [[nodiscard]] const CacheSize& least_for(double hit_share) const;
   /// The largest size that `budget` covers; the least of all if it covers none.
-  [[nodiscard]] const CacheSize& largest_in(Bytes budget) const noexcept;
+  /// \throws  `ConfigError` if there are no sizes
+  [[nodiscard]] const CacheSize& largest_in(Bytes budget) const;
 };
 
 /// Shares a budget between tables so that they miss few rows together: step by step it goes where a byte saves most
@@ -39,7 +41,8 @@ struct TIER_EXPORT MissRatioCurve {
 /// \return      the budget of each table, one of its sizes; together at most `budget`, and less if more saves nothing.
 ///              Misses, with what lookups cost, are above the least possible by less than one step saves, the first that was
 ///              too large to take.
-/// \throws      `ConfigError` if `budget` does not cover the least size of each
+/// \throws      `ConfigError` if `budget` does not cover the least size of each, for a curve without sizes, and for a
+///              `lookup` that is negative or no number
 /// \complexity  steps x (tables + sizes of one)
 /// \see         Fox: Discrete Optimization via Marginal Analysis. Management Science 1966; Qureshi, Patt: Utility-Based
 ///              Cache Partitioning. MICRO 2006 (the look-ahead over steps).

@@ -3,6 +3,7 @@
 /// \file  Optimisers of single rows, for `RowTable::update`.
 #include <tier/core/export.hpp>
 
+#include <cstddef>
 #include <span>
 
 namespace tier {
@@ -19,9 +20,11 @@ struct TIER_EXPORT Sgd {
 
 /// Adagrad with one accumulator for the whole row: state[0] += mean(gradient^2), then
 /// row -= rate / (sqrt(state[0]) + epsilon) * gradient. Needs one state column.
-/// \pre           `row` and `gradient` are [dim], `state` is [1] or more.
+/// \pre           `row` and `gradient` are [dim], `state` is [1] or more, which `RowTable::update` sees to.
 /// \threadsafety  As `Sgd`.
 struct TIER_EXPORT RowWiseAdagrad {
+  static constexpr std::size_t state_columns = 1;  ///< that a table needs for it
+
   float rate = 0.01F;
   float epsilon = 1e-8F;
 

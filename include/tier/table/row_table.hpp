@@ -10,6 +10,7 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -73,20 +74,24 @@ class RowTable {
 
   /// Copies rows: outside a batch scope, but if these ids were announced, it is that batch.
   /// \param out  [ids, dim]
-  /// \throws     `std::out_of_range` before anything changes; `TierError` naming a row that cannot be read;
+  /// \throws     `std::out_of_range` before anything changes, naming table, id and bound, or how short `out` is; `TierError` naming a row that cannot be read;
   ///             `OutOfTierMemory` with the error of a write-back, if failed ones leave no slot and the CPU cannot address
   ///             the slow tier
-  void gather(std::span<const RowId> ids, std::span<T> out) { core_->gather(ids, {}, out, dim_, nullptr); }
+  void gather(std::span<const RowId> ids, std::span<T> out) {
+    core_->gather(ids, std::nullopt, out, dim_, nullptr);
+  }
   /// Sums the rows of each bag, from zero and in the order of the ids.
   /// \param offsets  [bags + 1], ascending from 0 to the number of ids: bag b is `ids[offsets[b] .. offsets[b + 1])`
   /// \param out      [bags, dim], or bag b at `out[b * stride]`; zeros for an empty bag
-  /// \throws         as `gather`
+  /// \throws         as `gather`; `std::out_of_range` also for offsets that do not ascend from 0 to the number of ids, and
+  ///                 for a stride below `dim`
   void gather_pooled(std::span<const RowId> ids, std::span<const std::uint32_t> offsets, std::span<T> out,
                      std::size_t stride = 0) {
     core_->gather(ids, offsets, out, stride == 0 ? dim_ : stride, nullptr);
   }
   /// Replaces rows; their state stays. Of an id that occurs twice the last row counts.   \param rows  [ids, dim]
-  /// \throws  `std::out_of_range` before anything changes; else as `Batch::update`
+  /// \throws  `std::out_of_range` before anything changes, also if `rows` has not `dim` floats for each id; else as
+  ///          `Batch::update`
   void scatter(std::span<const RowId> ids, std::span<const T> rows) { core_->scatter(ids, rows); }
   /// See `Batch::update`.
   template <RowOptimizer<T> F>
@@ -118,9 +123,11 @@ class RowTable {
 
   /// Copies rows [first, first + out.size() / dim) from wherever they are. Counts as no use.
   /// \param out  [rows, dim]
-  /// \throws     as `gather`
+  /// \throws     as `gather`; `std::out_of_range` also if `out` is shorter than a row
   void read_rows(RowId first, std::span<T> out) { core_->read(first, detail::RowPart::Values, out); }
-  /// The same for their state.   \param out  [rows, state_columns]   \pre  there are state columns
+  /// The same for their state.
+  /// \param out  [rows, state_columns]
+  /// \throws     as `gather`; `ConfigError` if there are no state columns
   void read_states(RowId first, std::span<T> out) { core_->read(first, detail::RowPart::State, out); }
   /// Writes every changed row back to the slow tier.   \throws  `TierError` naming a row; all others were written
   void flush() { core_->flush(); }
@@ -161,7 +168,7 @@ class [[nodiscard]] RowTable<T>::Batch {
   [[nodiscard]] std::span<const RowId> ids() const noexcept { return ids_; }
 
   /// \see  `RowTable::gather`
-  void gather(std::span<T> out) { core_->gather(ids_, {}, out, dim_, record_); }
+  void gather(std::span<T> out) { core_->gather(ids_, std::nullopt, out, dim_, record_); }
   /// \see  `RowTable::gather_pooled`
   void gather_pooled(std::span<const std::uint32_t> offsets, std::span<T> out, std::size_t stride = 0) {
     core_->gather(ids_, offsets, out, stride == 0 ? dim_ : stride, record_);
@@ -171,12 +178,14 @@ class [[nodiscard]] RowTable<T>::Batch {
   /// \param gradients  [ids, dim]
   /// \param optimizer  is called with (row, state, gradient), for different rows side by side; what it makes of the row
   ///                   is then rounded where the storage is narrower than floats
-  /// \throws           `TierError` naming a row that cannot be read, `OutOfTierMemory` with the error of a write-back
+  /// \throws           `std::out_of_range` before anything changes, for fewer gradients than ids, or bags, and for offsets
+  ///                   that `gather_pooled` would refuse; `ConfigError` if the optimiser needs more state columns
+  ///                   (`F::state_columns`) than there are; `TierError` naming a row that cannot be read, `OutOfTierMemory` with the error of a write-back
   ///                   that would have made room. Nothing has changed then if the policy gave slots to all rows of the
   ///                   batch at once; else those of lowest id may have been updated.
   template <RowOptimizer<T> F>
   void update(std::span<const T> gradients, const F& optimizer) {
-    update_by({}, gradients, dim_, optimizer);
+    update_by(std::nullopt, gradients, dim_, optimizer);
   }
   /// The same with one gradient for each bag, which is that of all its rows.
   /// \param gradients  [bags, dim], or that of bag b at `gradients[b * stride]`
@@ -192,12 +201,12 @@ class [[nodiscard]] RowTable<T>::Batch {
       : core_{&core}, record_{core.open(ids)}, ids_{ids}, dim_{dim}, state_columns_{state_columns} {}
 
   template <class F>
-  void update_by(std::span<const std::uint32_t> offsets, std::span<const T> gradients, std::size_t stride,
-                 const F& optimizer) {
+  void update_by(detail::Bags bags, std::span<const T> gradients, std::size_t stride, const F& optimizer) {
+    if constexpr (requires { F::state_columns; }) core_->check_state_columns(F::state_columns);
     const auto apply = [&](T* row, const T* gradient) noexcept {
       optimizer(std::span{row, dim_}, std::span{row + dim_, state_columns_}, std::span{gradient, dim_});
     };
-    core_->update(ids_, offsets, gradients, stride, apply, record_);
+    core_->update(ids_, bags, gradients, stride, apply, record_);
   }
 
   detail::TableCore* core_;

@@ -35,7 +35,8 @@ class Tensor {
       : Tensor{{runtime, bytes_of(shape), alignment, name}, shape} {}
   /// Likewise, with a window: the elements are where they are for ever, in blocks of up to 2 MiB that move one by one.
   /// Scopes, which may cover `rows`, are advice: they bring and keep what fits in half of the fastest tier. What does not
-  /// fit is fetched when it is touched.
+  /// fit is fetched when it is touched. After `madvise(MADV_DONTNEED)` contents are undefined, not zeros: `retire` gives
+  /// room back.
   /// \throws  also `TierError` where the system refuses what windows need: with `WindowMode::Full` to let the process serve its
   ///          own page faults
   Tensor(const RuntimeRef& runtime, const Shape& shape, Windowed, std::string_view name = {})

@@ -172,13 +172,15 @@ struct Event {
 class TIER_EXPORT Trace {
  public:
   // Each `add` and `declare` appends. Where an array of the trace has no room for more, 2^32 of a kind, they throw
-  // `std::length_error` and may leave texts and numbers that no event refers to.
+  // `std::length_error` and may leave texts and numbers that no event refers to. They throw `std::out_of_range` for tensors
+  // that are not declared, and `std::invalid_argument` for an id that is declared already and for rows that are not
+  // `access.count`; nothing has changed then.
 
   NameIndex add_name(std::string_view text) { return names_.add(text); }
   void add_header(std::string_view key, std::string_view value);
-  /// \pre  The id is not declared yet; see `find`.
+  /// The id is not declared yet; see `find`.
   TensorIndex declare(std::uint64_t id, Bytes size, TensorKind kind, std::string_view name);
-  /// \pre  `operands` are declared, and in the order R, W, U, O.
+  /// \pre  `operands` are in the order R, W, U, O.
   void add_kernel(std::string_view op, Phase phase, double flops, std::span<const Operand> operands);
   void add_archive(std::span<const TensorIndex> tensors) { add_list(EventKind::Archive, tensors); }
   void add_retire(std::span<const TensorIndex> tensors) { add_list(EventKind::Retire, tensors); }

@@ -7,7 +7,10 @@
 #include <tier/table/table_context.hpp>
 #include <tier/table/table_options.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace tier::detail {
@@ -16,6 +19,9 @@ struct BatchRecord;
 
 /// Changes a row, its state behind it, by the sum of its gradients.
 using RowUpdate = FunctionRef<void(float* row, const float* gradient)>;
+
+/// The offsets of pooled bags; none: rows one by one.
+using Bags = std::optional<std::span<const std::uint32_t>>;
 
 enum class RowPart : std::uint8_t { Values, State };
 
@@ -30,15 +36,15 @@ class TIER_EXPORT TableCore {
   [[nodiscard]] virtual std::uint64_t slots() const noexcept = 0;  ///< rows that the cache holds
   [[nodiscard]] virtual Bytes fast_bytes() const noexcept = 0;
 
-  /// \param offsets  of pooled bags; no offsets at all: rows one by one
-  /// \param out      a row for each id or bag, `stride` floats apart
-  /// \param batch    null: outside a batch scope
-  virtual void gather(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
-                      std::span<float> out, std::size_t stride, BatchRecord* batch) = 0;
-  /// \param gradients  a row for each id or bag, `stride` floats apart
-  virtual void update(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
-                      std::span<const float> gradients, std::size_t stride, RowUpdate update,
+  /// \param out    a row for each id or bag, `stride` floats apart
+  /// \param batch  null: outside a batch scope
+  virtual void gather(std::span<const RowId> ids, Bags bags, std::span<float> out, std::size_t stride,
                       BatchRecord* batch) = 0;
+  /// \param gradients  a row for each id or bag, `stride` floats apart
+  virtual void update(std::span<const RowId> ids, Bags bags, std::span<const float> gradients,
+                      std::size_t stride, RowUpdate update, BatchRecord* batch) = 0;
+  /// \throws  `ConfigError` if the rows have fewer columns of state than an optimiser needs
+  virtual void check_state_columns(std::size_t needed) const = 0;
   virtual void scatter(std::span<const RowId> ids, std::span<const float> rows) = 0;
   /// That part of rows from the first on, as many as `out` has room for.
   virtual void read(RowId first, RowPart part, std::span<float> out) = 0;
