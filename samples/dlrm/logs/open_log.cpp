@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 #include "logs/avazu_log.hpp"
 #include "logs/bags_log.hpp"
 #include "logs/criteo_log.hpp"
@@ -15,7 +16,8 @@ std::unique_ptr<Log> open_log(const std::filesystem::path& path, std::string_vie
   if (format == "avazu") return std::make_unique<AvazuLog>(path);
   if (format == "movielens") return std::make_unique<MovieLensLog>(path);
   if (format == "bags") return std::make_unique<BagsLog>(path, seed);
-  throw tier::ConfigError{"unknown log format", format, 0, log_formats};
+  throw tier::ConfigError{"unknown log format" + tier::detail::did_you_mean(format, log_formats), format, 0,
+                          log_formats};
 }
 
 std::uint64_t count_records(Log& log, std::string_view name, std::uint64_t least) {
