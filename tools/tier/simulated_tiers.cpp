@@ -89,8 +89,9 @@ replay::Machine composed(const std::vector<std::string>& devices) {
   for (const auto& name : devices) {
     auto device = find_device(name);
     if (!device)
-      throw ConfigError{"unknown device" + detail::did_you_mean(name, every_device()), name, 0,
-                        every_device()};
+      throw ConfigError{
+          "unknown device" + detail::did_you_mean(name, every_device()), name, 0,
+          every_device() + "; others are those of a machine that `tier probe` has measured: --machine FILE"};
     known.push_back(std::move(*device));
   }
   std::ranges::stable_sort(known, is_faster, [](const KnownDevice& k) { return k.device.tier_model(); });
@@ -174,7 +175,8 @@ ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine)
 }
 
 replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices) {
-  if (name.find('/') != std::string::npos || name.ends_with(".json")) return replay::read_machine(name);
+  if (name == "-" || name.find('/') != std::string::npos || name.ends_with(".json"))
+    return replay::read_machine(name);
   if (!name.empty()) {
     if (const auto* const machine = replay::find_machine(name)) return *machine;
     const auto known = joined(replay::machine_names());
