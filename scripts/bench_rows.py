@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from whole_file import write_whole
+
 COLUMNS = ["id", "what", "value", "unit", "baseline", "baseline_value", "ratio", "reach", "reached"]
 
 
@@ -97,7 +99,7 @@ def main():
     print_table(rows)
     print(f"\n{sum(row['reached'] for row in rows)} of {len(rows)} marks reached")
     if options.json:
-        options.json.write_text(json.dumps(rows, indent=2) + "\n")
+        write_whole(options.json, json.dumps(rows, indent=2) + "\n")
 
 
 main()

@@ -17,6 +17,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
+from whole_file import write_whole
+
 SMALL = {
     "dlrm": ["--table-bytes", "4MB", "--samples", "2000", "--batch", "64"],
     "cnn": ["resnet32", "--batch", "2", "--short", "--iterations", "2"],
@@ -141,7 +143,7 @@ def main():
                              "ratio": foretold / measured})  # fmt: skip
                 print(f"{program:8}  {share:3} %  {foretold:9.3f}  {measured:8.3f}  {foretold / measured:6.3f}", flush=True)
     if arguments.json:
-        arguments.json.write_text(json.dumps({"slow": arguments.slow, "turns": turns, "rows": rows}, indent=2) + "\n")
+        write_whole(arguments.json, json.dumps({"slow": arguments.slow, "turns": turns, "rows": rows}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

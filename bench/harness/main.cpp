@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
+#include <tier/core/detail/json_text.hpp>
+#include <tier/core/output_file.hpp>
 #include <tier/core/standard_streams.hpp>
 
 namespace {
@@ -37,11 +38,8 @@ int write_rows(const char* path, std::span<char*> ids) {
       rows.push_back(to_json(row));
     }
   }
-  std::ofstream file{path};
-  file << rows.dump(2) << '\n';
-  file.close();
-  if (!file) std::fprintf(stderr, "cannot write %s\n", path);
-  return file ? 0 : 1;
+  tier::write_file(path, tier::detail::json_text(rows) + '\n');
+  return 0;
 }
 
 }  // namespace

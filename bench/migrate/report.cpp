@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <tier/core/config.hpp>
+#include <tier/core/detail/json_text.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -125,7 +126,7 @@ std::string to_json(const Report& report) {
             {"repeats", report.repeats}};
   json["objects"] = Json::array();
   for (const auto& object : report.objects) json["objects"].push_back(json_of(object));
-  return json.dump(2) + "\n";
+  return tier::detail::json_text(json) + "\n";
 }
 
 }  // namespace migrate

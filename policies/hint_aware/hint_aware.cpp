@@ -2,6 +2,7 @@
 #include "hint_aware.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -23,8 +24,12 @@ struct Options {
   double free = 0.5;  ///< share of the fastest tier that archived blocks make free before it is wanted
 };
 
+constexpr std::string_view option_names = "mode, local, early_free, prefetch, keep, free";
+
 bool switched(const std::string& name, const std::string& value) {
-  if (value != "on" && value != "off") throw ConfigError{"unknown value of " + name, value, 0, "on, off"};
+  if (value != "on" && value != "off")
+    throw ConfigError{"unknown value of " + name + detail::did_you_mean(value, "on, off"), value, 0,
+                      "on, off"};
   return value == "on";
 }
 
@@ -40,7 +45,7 @@ void set_mode(Options& options, const std::string& value) {
   if (value == "L") return set(true, false, false);
   if (value == "LM") return set(true, true, false);
   if (value == "LMP") return set(true, true, true);
-  throw ConfigError{"unknown mode", value, 0, "0, L, LM, LMP"};
+  throw ConfigError{"unknown mode" + detail::did_you_mean(value, "L, LM, LMP"), value, 0, "0, L, LM, LMP"};
 }
 
 double share(const std::string& name, const std::string& value) {
@@ -207,7 +212,7 @@ std::unique_ptr<Policy> make_hint_aware(PolicyOptions options) {
     else if (name == "free")
       chosen.free = share(name, value);
     else
-      throw ConfigError{"unknown option", name, 0, "mode, local, early_free, prefetch, keep, free"};
+      throw ConfigError{"unknown option" + detail::did_you_mean(name, option_names), name, 0, option_names};
   }
   return std::make_unique<HintAware>(chosen);
 }

@@ -2,6 +2,7 @@
 #include "page_migration.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -20,6 +21,8 @@ struct Options {
   double touches = 2;
   double share = 0.25;
 };
+
+constexpr std::string_view option_names = "period_ms, touches, share";
 
 double number(const std::string& name, const std::string& value, double least, double most) {
   double number = std::numeric_limits<double>::quiet_NaN();
@@ -111,7 +114,7 @@ std::unique_ptr<Policy> make_page_migration(PolicyOptions options) {
     else if (name == "share")
       chosen.share = number(name, value, 0, 1);
     else
-      throw ConfigError{"unknown option", name, 0, "period_ms, touches, share"};
+      throw ConfigError{"unknown option" + detail::did_you_mean(name, option_names), name, 0, option_names};
   }
   return std::make_unique<PageMigration>(chosen);
 }

@@ -2,6 +2,7 @@
 #include "common/access_skew.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -16,7 +17,8 @@ double parse_exponent(std::string_view text) {
   double exponent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
   if (error != std::errc{} || end != text.data() + text.size() || !(exponent > 0 && exponent <= 10)) {
-    throw tier::ConfigError{"unknown skew", text, 0, "production, uniform, or a Zipf exponent in (0, 10]"};
+    throw tier::ConfigError{"unknown skew" + tier::detail::did_you_mean(text, "production, uniform"), text, 0,
+                            "production, uniform, or a Zipf exponent in (0, 10]"};
   }
   return exponent;
 }

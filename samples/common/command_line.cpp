@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <new>
 #include <ostream>
 #include <utility>
 
@@ -24,6 +26,19 @@ bool parse(CLI::App& app, std::vector<std::string> arguments, std::ostream& out)
   return true;
 }
 
+bool reads_once(const std::string& path) {
+  std::error_code unknown;
+  const auto kind = std::filesystem::status(path, unknown).type();
+  return path == "-" || kind == std::filesystem::file_type::fifo ||
+         kind == std::filesystem::file_type::socket || kind == std::filesystem::file_type::character;
+}
+
+std::unique_ptr<tier::OutputFile> open_results(const std::string& path) {
+  std::unique_ptr<tier::OutputFile> file;
+  if (!path.empty() && path != "-") file = std::make_unique<tier::OutputFile>(path);
+  return file;
+}
+
 int end_with(int status) {
   if (std::fflush(stdout) != 0)
     throw tier::TierError{tier::last_system_error(), "writing to standard output"};
@@ -31,7 +46,10 @@ int end_with(int status) {
 }
 
 int fail(const char* program, const std::exception& error, int status) {
-  std::fprintf(stderr, "%s: %s\n", program, error.what());
+  const bool says_nothing = dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
+                            dynamic_cast<const tier::OutOfTierMemory*>(&error) == nullptr;  // of plain memory
+  std::fprintf(stderr, "%s: %s\n", program,
+               says_nothing ? "the system has not enough memory for what the options ask for" : error.what());
   return status;
 }
 

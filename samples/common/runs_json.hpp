@@ -2,6 +2,7 @@
 #pragma once
 /// \file  The results of a sample's runs as JSON: {"runs": [...]}.
 #include <fmt/format.h>
+#include <tier/core/detail/json_text.hpp>
 #include <tier/core/error.hpp>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,7 @@ template <class Run>
 [[nodiscard]] std::string runs_to_text(std::span<const Run> runs, auto to_json) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& run : runs) list.push_back(to_json(run));
-  return nlohmann::ordered_json{{"runs", std::move(list)}}.dump(2) + '\n';
+  return tier::detail::json_text(nlohmann::ordered_json{{"runs", std::move(list)}}) + '\n';
 }
 
 /// \param from_json  one run   \throws  `tier::TierError` if the text is none of runs

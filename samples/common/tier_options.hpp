@@ -15,7 +15,7 @@ namespace sample {
 
 /// What a program's help says of `--slow`.
 inline constexpr const char* slow_help =
-    "Slow tier: file:PATH, mapped:PATH, emulated:MODEL, or one of this machine's as cxl or node:2 "
+    "Slow tier: file:FOLDER, mapped:FOLDER, emulated:MODEL, or one of this machine's as cxl or node:2 "
     "(docs/specs.md), and "
     ":SIZE [emulated:cxl, as large as needed]";
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "batch.hpp"
 
+#include <tier/core/error.hpp>
+
 #include <algorithm>
+#include <limits>
 
 namespace dlrm {
 BatchReader::BatchReader(Log& log, Stretch stretch, std::size_t samples, std::vector<RowId> rows,
@@ -48,6 +51,9 @@ void BatchReader::add(Batch& batch, std::size_t sample, const Record& record) co
   for (std::size_t table = 0; table < rows_.size(); ++table) {
     auto& lookup = batch.lookups[table];
     for (const auto id : record.ids[table]) lookup.ids.push_back(static_cast<RowId>(id % rows_[table]));
+    if (lookup.ids.size() > std::numeric_limits<std::uint32_t>::max())
+      throw tier::ConfigError{
+          "a batch has more than 4294967295 ids of one table: a smaller --batch is needed"};
     lookup.starts.push_back(static_cast<std::uint32_t>(lookup.ids.size()));
   }
 }

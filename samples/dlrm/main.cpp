@@ -8,6 +8,7 @@
 #include <tier/core/standard_streams.hpp>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -31,12 +32,31 @@ void on_interrupt(int signal) {
 void warn_of_bad_lines(const dlrm::BadLines& bad) {
   for (const auto& message : bad.messages) fmt::print(stderr, "tier-dlrm: {}\n", message);
   if (bad.count > 0) fmt::print(stderr, "tier-dlrm: {} bad lines were skipped\n", bad.count);
+  if (bad.unused > 0)
+    fmt::print(stderr, "tier-dlrm: {} lines hold no record and were skipped, the first: {}\n", bad.unused,
+               bad.first_unused);
+}
+
+void warn_of_diverged_runs(const std::vector<dlrm::RunResult>& results) {
+  for (const auto& run : results)
+    if (run.samples > 0 && !std::isfinite(run.train_loss))
+      fmt::print(
+          stderr,
+          "tier-dlrm: {} has learned nothing: its loss is no finite number; a smaller --rate may help\n",
+          run.name);
 }
 
 /// None, said aloud, where the system limits no memory.
 std::unique_ptr<dlrm::Allowance> make_allowance(const dlrm::Experiment& experiment) try {
   const auto& options = experiment.options;
   if (!options.run.empty() || !(options.compare || options.sweep || options.limited)) return {};
+  if (sample::reads_once(options.data)) {
+    const auto why = fmt::format(
+        "the log \"{}\" can be read only once, and such a run is a process of its own", options.data);
+    if (options.limited) throw tier::ConfigError{"--limited: " + why};
+    fmt::print(stderr, "tier-dlrm: os_paging is left out: {}\n", why);
+    return {};
+  }
   return std::make_unique<dlrm::Allowance>(experiment, interrupted);
 } catch (const tier::bench::NoMemoryGroup& error) {
   if (experiment.options.limited) throw;
@@ -62,12 +82,14 @@ void print_allowance(const dlrm::Options& options, const dlrm::Allowance& allowa
 }
 
 void report(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options,
-            const dlrm::Allowance* allowance) {
+            const dlrm::Allowance* allowance, tier::OutputFile* file) {
   if (options.json == "-") return fmt::print("{}", dlrm::to_json(results));
   fmt::print("{}{}", dlrm::to_table(results), dlrm::to_shares(results));
   if (allowance != nullptr && (options.limited || (!results.empty() && results.back().name == "os_paging")))
     print_allowance(options, *allowance);
-  if (!options.json.empty()) tier::write_file(options.json, dlrm::to_json(results));
+  if (file == nullptr) return;
+  file->write(dlrm::to_json(results));
+  file->finish();
 }
 
 void report_sweep(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options) {
@@ -82,8 +104,9 @@ int run(const dlrm::Options& options) {
   omp_set_num_threads(static_cast<int>(dlrm::threads_of(options)));
   const auto log = dlrm::make_log(options);
   const auto experiment = dlrm::make_experiment(options, *log);
-  warn_of_bad_lines(log->bad_lines());
+  warn_of_bad_lines(experiment.bad_lines);
 
+  auto file = sample::open_results(options.json);
   dlrm::Progress progress{stderr};
   dlrm::warm_up(experiment);
   const auto allowance = make_allowance(experiment);
@@ -99,7 +122,8 @@ int run(const dlrm::Options& options) {
     }
   }
   if (failure && results.empty()) std::rethrow_exception(failure);
-  report(results, options, allowance.get());
+  warn_of_diverged_runs(results);
+  report(results, options, allowance.get(), file.get());
   if (failure) std::rethrow_exception(failure);
   if (options.sweep && options.run.empty()) report_sweep(results, options);
   return interrupted ? 128 + SIGINT : 0;

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/checked_sizes.hpp"
 #include "common/command_line.hpp"
 #include "common/tier_options.hpp"
 #include "logs/log.hpp"
@@ -25,8 +26,12 @@ constexpr float adagrad_rate = 0.02F;
 
 constexpr const char* default_row_policy = "hint_aware";
 
+constexpr std::uint64_t most_rows = std::numeric_limits<std::int32_t>::max();
+
 void add_log_options(CLI::App& app, Options& o) {
-  app.add_option("--data", o.data, "Click log to learn from; without it a log is generated");
+  app.add_option(
+      "--data", o.data,
+      "Click log to learn from, also packed by gzip or zstd, - for stdin; without it a log is generated");
   app.add_option("--format", o.format, fmt::format("Format of --data: {}", log_formats));
   app.add_option("--table-bytes", o.table_bytes, "Size of all embeddings")->capture_default_str();
   app.add_option("--rows", o.rows,
@@ -112,6 +117,28 @@ void check(bool holds, const std::string& message) {
   if (!holds) throw tier::ConfigError{message};
 }
 
+// Far above what anybody has: so that no product of two or three of these, in bytes, wraps.
+constexpr std::uint64_t most_width = 1 << 24;
+constexpr std::uint64_t most_tables = 1 << 16;
+constexpr std::uint64_t most_samples = std::uint64_t{1} << 62;
+
+void check_numbers(const Options& o) {
+  struct Range {
+    const char* option;
+    std::uint64_t value, least, most;
+  };
+  for (const auto& [option, value, least, most] :
+       {Range{"--batch", o.batch, 1, 1 << 24}, Range{"--epochs", o.epochs, 1, most_samples},
+        Range{"--dim", o.dim, 1, 1 << 20}, Range{"--tables", o.tables, 1, most_tables},
+        Range{"--pooling", o.pooling, 1, 1 << 20}, Range{"--lookahead", o.lookahead, 0, 1 << 20},
+        Range{"--slots", o.slots, 0, most_rows}, Range{"--threads", o.threads, 0, 4096}})
+    sample::check_range(option, value, least, most);
+  constexpr std::uint64_t most_ids = std::numeric_limits<std::uint32_t>::max();
+  std::ignore = sample::checked_product({o.batch, o.pooling},
+                                        "--batch and --pooling: ids of a table in a batch", most_ids);
+  std::ignore = sample::checked_product({o.samples, o.epochs}, "--samples and --epochs", most_samples);
+}
+
 void check_options(const CLI::App& app, const Options& o) {
   check(o.data.empty() == o.format.empty(),
         fmt::format("--data and --format go together; formats: {}", log_formats));
@@ -121,16 +148,15 @@ void check_options(const CLI::App& app, const Options& o) {
   }
   check(app.count("--rows") == 0 || app.count("--table-bytes") == 0,
         "give --rows or --table-bytes, not both");
-  const std::pair<const char*, std::size_t> positive[] = {{"--batch", o.batch},
-                                                          {"--epochs", o.epochs},
-                                                          {"--dim", o.dim},
-                                                          {"--tables", o.tables},
-                                                          {"--pooling", o.pooling}};
-  for (const auto& [name, value] : positive) check(value > 0, fmt::format("{} must be at least 1", name));
-  check(!o.rate || (*o.rate > 0 && std::isfinite(*o.rate)), "--rate must be positive and finite");
+  check_numbers(o);
+  check(!o.rate || (*o.rate > 0 && *o.rate <= std::numeric_limits<float>::max()),
+        "--rate must be positive and finite");
   for (const auto width : o.bottom) check(width > 0, "--bottom: a layer must have a width of at least 1");
   for (const auto width : o.top) check(width > 0, "--top: a layer must have a width of at least 1");
+  for (const auto& widths : {o.bottom, o.top})
+    for (const auto width : widths) sample::check_range("the width of a layer", width, 1, most_width);
   check(o.samples >= 10, "--samples must be at least 10, of which one tenth is held out");
+  check(std::isfinite(o.paging_seconds) && o.paging_seconds < 1e9, "--paging-seconds must be below 1e9");
   std::ignore = sample::parse_fast(o.fast, tier::Bytes{1 << 20});
   std::ignore = tier::parse_bytes(o.reserve);
   check(!o.sweep || o.slots == 0, "--sweep is over sizes of fast memory: --slots has no place in it");
@@ -181,16 +207,19 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
 
 std::vector<RowId> rows_of_tables(const Options& options, std::size_t tables) {
   auto rows = options.rows;
-  if (rows.empty()) {
-    const auto values_bytes = options.dim * tier::value_bytes(options.row_storage());
-    rows = {tier::parse_bytes(options.table_bytes).count / (tables * values_bytes)};
-  }
+  const auto row_bytes = options.dim * tier::value_bytes(options.row_storage());
+  if (rows.empty())
+    rows = {tier::parse_bytes(options.table_bytes).count /
+            sample::checked_product({tables, row_bytes}, "a row of each table")};
   if (rows.size() == 1) rows.resize(tables, rows.front());
   check(rows.size() == tables, fmt::format("--rows has {} numbers for {} tables", rows.size(), tables));
   std::vector<RowId> result;
+  std::uint64_t bytes = 0;
   for (const auto count : rows) {
-    check(count > 0 && count <= std::numeric_limits<std::int32_t>::max(),
-          fmt::format("a table of {} rows: allowed are 1 to 2147483647", count));
+    check(count > 0 && count <= most_rows,
+          fmt::format("a table of {} rows: allowed are 1 to {}", count, most_rows));
+    bytes += sample::checked_product({count, row_bytes}, "the bytes of a table");
+    check(bytes <= sample::most_bytes, fmt::format("the tables take more than {} bytes", sample::most_bytes));
     result.push_back(static_cast<RowId>(count));
   }
   return result;

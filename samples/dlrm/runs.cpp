@@ -104,7 +104,8 @@ std::unique_ptr<Log> make_log(const Options& options) {
 Experiment make_experiment(const Options& options, Log& log) {
   check_tiers(options);
   const bool generated = options.data.empty();
-  const auto records = generated ? options.samples : count_records(log, options.data, held_out_one_in);
+  auto [records, bad_lines] = generated ? LogContents{.records = options.samples, .bad_lines = {}}
+                                        : read_through(log, options.data, held_out_one_in);
   const auto learned = records - records / held_out_one_in;
   auto rows = rows_of_tables(options, log.shape().features.size());
   if (options.one_row) rows.assign(rows.size(), 1);
@@ -122,7 +123,8 @@ Experiment make_experiment(const Options& options, Log& log) {
           .train = {.learn_from = {.first = 0, .last = learned},
                     .test_on = {.first = learned, .last = records},
                     .epochs = options.epochs,
-                    .lookahead = options.lookahead}};
+                    .lookahead = options.lookahead},
+          .bad_lines = std::move(bad_lines)};
 }
 
 std::vector<PlannedRun> plan_runs(const Options& options) {
@@ -141,7 +143,8 @@ Experiment with_fast(Experiment experiment, const std::string& fast) {
 }
 
 tier::Bytes fast_bytes(const Experiment& experiment) {
-  const auto& [options, log, model, train] = experiment;
+  const auto& options = experiment.options;
+  const auto& model = experiment.model;
   if (options.slots == 0) return parse_fast(options.fast, bytes_of_tables(model));
   auto cached = model;
   for (auto& rows : cached.rows) rows = static_cast<RowId>(std::min<std::size_t>(rows, options.slots));

@@ -16,6 +16,7 @@ struct Experiment {
   Log& log;
   ModelOptions model;
   TrainOptions train;
+  BadLines bad_lines{};  ///< of the log
 };
 
 /// Counts the log's records, holds out its last tenth, and sizes the model.

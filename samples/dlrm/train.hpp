@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  One run: learning from the first nine tenths of a log, and being tested on the last.
+#include <fmt/format.h>
+#include <tier/core/error.hpp>
+
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <system_error>
 
 #include "common/checksum.hpp"
 #include "metrics.hpp"
@@ -100,6 +104,12 @@ void Trainer<Memory>::learn(RunResult& result, Progress& progress) {
   for (const auto& batch : window_) model_.cancel(batch);
   window_.clear();
   result.complete = result.samples == total && !result.out_of_time;
+  if (!result.complete && !result.out_of_time && !stop_)
+    throw tier::TierError{
+        std::make_error_code(std::errc::io_error),
+        fmt::format("the log gave {} of the {} records that it had when it was read through: it "
+                    "has changed meanwhile",
+                    result.samples, total)};
   result.train_loss = smooth_loss;
   result.learning_s = seconds(Clock::now() - start);
   result.samples_per_s = static_cast<double>(result.samples) / result.learning_s;

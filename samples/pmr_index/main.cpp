@@ -10,6 +10,7 @@
 #include <exception>
 #include <iostream>
 
+#include "common/command_line.hpp"
 #include "comparison.hpp"
 #include "runs.hpp"
 
@@ -23,30 +24,29 @@ void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-void report(const std::vector<pmr_index::RunResult>& results, const pmr_index::Options& options) {
+void report(const std::vector<pmr_index::RunResult>& results, const pmr_index::Options& options,
+            tier::OutputFile* file) {
   if (options.json == "-") return fmt::print("{}", pmr_index::to_json(results));
   fmt::print("{}", pmr_index::to_table(results));
-  if (!options.json.empty()) tier::write_file(options.json, pmr_index::to_json(results));
+  if (file == nullptr) return;
+  file->write(pmr_index::to_json(results));
+  file->finish();
 }
 
 int run(const pmr_index::Options& options) {
+  auto file = sample::open_results(options.json);
   if (!options.run.empty()) {  // Ctrl-C ends it
-    report({pmr_index::make_run(options)}, options);
+    report({pmr_index::make_run(options)}, options, file.get());
     return 0;
   }
   std::signal(SIGINT, on_interrupt);
   pmr_index::Comparison comparison{options, interrupted};
   const auto results = comparison.run();
-  if (!results.empty()) report(results, options);
+  if (!results.empty()) report(results, options, file.get());
   fmt::print(stderr, "{}", comparison.remarks());
   comparison.rethrow_failure();
   if (interrupted) return 128 + SIGINT;
   return pmr_index::found_the_same(results) ? 0 : 1;
-}
-
-int fail(const std::exception& error, int status) {
-  fmt::print(stderr, "tier-index: {}\n", error.what());
-  return status;
 }
 
 }  // namespace
@@ -54,9 +54,9 @@ int fail(const std::exception& error, int status) {
 int main(int argc, char** argv) try {
   tier::hold_standard_streams();
   const auto options = pmr_index::parse_options({argv + 1, argv + argc}, std::cout);
-  return options ? run(*options) : 0;
+  return sample::end_with(options ? run(*options) : 0);
 } catch (const tier::ConfigError& error) {
-  return fail(error, 2);
+  return sample::fail("tier-index", error, 2);
 } catch (const std::exception& error) {
-  return fail(error, 1);
+  return sample::fail("tier-index", error, 1);
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "common/access_skew.hpp"
+#include "common/checked_sizes.hpp"
 #include "common/command_line.hpp"
 #include "common/tier_options.hpp"
 
@@ -17,7 +18,9 @@ namespace {
 
 void add_work_options(CLI::App& app, Options& o) {
   app.add_option("--text", o.text,
-                 "File, or folder of files *.txt, to index; without it text is generated from --seed");
+                 "File, or folder of files *.txt, to index, each also packed by gzip or zstd; - is stdin; "
+                 "without it text is generated "
+                 "from --seed");
   app.add_option("--documents", o.documents,
                  "Of about 200 words each: the text's own, then sentences of it in new combinations")
       ->capture_default_str();
@@ -73,18 +76,23 @@ void check_options(const Options& o) {
   constexpr std::size_t most_documents = 100'000'000;
   check(o.documents >= 100 && o.documents <= most_documents,
         fmt::format("--documents must be from 100 to {}", most_documents));
-  check(o.queries > 0, "--queries must be at least 1");
-  check(o.batch > 0, "--batch must be at least 1");
-  check(o.repeat > 0, "--repeat must be at least 1");
+  sample::check_range("--queries", o.queries, 1, most_documents);
+  sample::check_range("--batch", o.batch, 1, most_documents);
+  sample::check_range("--repeat", o.repeat, 1, 1000);
   check(o.skew != "production", "--skew takes a Zipf exponent, or uniform");
   std::ignore = sample::AccessSkew{o.skew, 1, o.seed};
   std::ignore = sample::parse_fast(o.fast, tier::Bytes{1 << 20});
   std::ignore = sample::parse_slow(o.slow, tier::Bytes{1 << 20});
   std::ignore = tier::make_policy(o.policy);
-  std::ignore = tier::parse_bytes(o.peak);
   check(o.run.empty() || o.run == "std" || !o.fast.ends_with('%'),
         fmt::format("--run {}: --fast {} is a share of what the run std takes; give a size", o.run, o.fast));
-  check(o.text.empty() || std::filesystem::exists(o.text),
+  check(tier::parse_bytes(o.peak).count <= sample::most_bytes, "--peak is too large: 1 PiB is the most");
+  check(!o.run.empty() || !sample::reads_once(o.text),
+        fmt::format("--text {} can be read only once, and each run is a process that reads it: give a file, "
+                    "or make one "
+                    "run by --run NAME",
+                    o.text));
+  check(o.text.empty() || o.text == "-" || std::filesystem::exists(o.text),
         fmt::format("--text {}: there is no such file or folder", o.text));
 }
 

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/checked_sizes.hpp"
 #include "common/command_line.hpp"
 #include "common/hashing.hpp"
 #include "common/text_table.hpp"
@@ -112,6 +113,8 @@ double time_rebuilding(tier::Runtime& runtime, const Table& table, tier::TierInd
 
 int run(const Options& options) {
   const auto size = tier::parse_bytes(options.size);
+  if (size < 4_KiB || size.count > sample::most_bytes)
+    throw tier::ConfigError{fmt::format("--size {}: allowed are 4KiB to 1024TiB", options.size)};
   const auto room = size / 8 * 10 + 64_MiB;
   // Room for the table and a copy that is made of it.
   tier::Runtime runtime{{.tiers = {tier::tiers::dram(room * 2), sample::parse_slow(options.slow, room * 2)}}};
@@ -155,11 +158,6 @@ int run(const Options& options) {
   return 0;
 }
 
-int fail(const std::exception& error, int status) {
-  fmt::print(stderr, "tier-relocate: {}\n", error.what());
-  return status;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -168,10 +166,10 @@ int main(int argc, char** argv) try {
                "tier-relocate"};
   app.add_option("--size", options.size, "Of the table")->capture_default_str();
   app.add_option("--slow", options.slow, sample::slow_help);
-  if (!sample::parse(app, {argv + 1, argv + argc}, std::cout)) return 0;
-  return run(options);
+  if (!sample::parse(app, {argv + 1, argv + argc}, std::cout)) return sample::end_with(0);
+  return sample::end_with(run(options));
 } catch (const tier::ConfigError& error) {
-  return fail(error, 2);
+  return sample::fail("tier-relocate", error, 2);
 } catch (const std::exception& error) {
-  return fail(error, 1);
+  return sample::fail("tier-relocate", error, 1);
 }

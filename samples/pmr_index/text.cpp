@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 #include <tier/core/error.hpp>
+#include <tier/core/input_file.hpp>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "common/access_skew.hpp"
 
@@ -28,12 +27,10 @@ constexpr const char* generated_skew = "1.0";
 bool is_of_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-std::string slurp(const fs::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::string text{std::istreambuf_iterator<char>{file}, {}};
-  if (!file.is_open() || file.bad())
-    throw tier::TierError{tier::last_system_error(), fmt::format("reading \"{}\"", path.string())};
-  return text;
+bool is_text(const fs::path& path) {
+  const auto extension = path.extension();
+  const bool packed = extension == ".gz" || extension == ".zst";
+  return (packed ? path.stem().extension() : extension) == ".txt";
 }
 
 /// In an order that does not depend on the file system.
@@ -41,7 +38,7 @@ std::vector<fs::path> files_at(const fs::path& path) {
   if (!fs::is_directory(path)) return {path};
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator{path})
-    if (entry.path().extension() == ".txt") files.push_back(entry.path());
+    if (is_text(entry.path())) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -85,7 +82,7 @@ Text Text::generate(std::uint64_t seed) {
 
 void Text::add_file(const fs::path& path) {
   std::string word;
-  for (const char c : slurp(path)) {
+  for (const char c : tier::read_text_file(path.string())) {
     if (is_of_word(c)) {
       word += lower(c);
       continue;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -44,11 +45,30 @@ void print_step(const training::Experiment& experiment) {
              experiment.train.iterations);
 }
 
-void report(const std::vector<training::RunResult>& results, const training::Options& options) {
+void warn_of_no_test(const training::Experiment& experiment) {
+  const auto& options = experiment.options;
+  if (!options.brief && experiment.data->test_batches(experiment.train.shape) == 0)
+    fmt::print(stderr, "tier-train: runs are not tested: what is held out has less than one batch of {}\n",
+               options.batch);
+}
+
+void warn_of_diverged_runs(const std::vector<training::RunResult>& results) {
+  for (const auto& run : results)
+    if (run.iterations > 0 && !std::isfinite(run.loss))
+      fmt::print(
+          stderr,
+          "tier-train: {} has learned nothing: its loss is no finite number; a smaller --rate may help\n",
+          run.name);
+}
+
+void report(const std::vector<training::RunResult>& results, const training::Options& options,
+            tier::OutputFile* file) {
   if (options.json == "-") return fmt::print("{}", training::to_json(results));
   fmt::print("{}{}", training::to_table(results), training::to_inspections(results));
   if (options.compare) fmt::print("\n{}", training::to_locality(results));
-  if (!options.json.empty()) tier::write_file(options.json, training::to_json(results));
+  if (file == nullptr) return;
+  file->write(training::to_json(results));
+  file->finish();
 }
 
 /// JSON stays alone.
@@ -67,7 +87,13 @@ void report_sweep(const std::vector<training::RunResult>& results, const trainin
 std::unique_ptr<training::Paging> make_paging(const training::Experiment& experiment,
                                               const std::vector<training::PlannedRun>& runs) try {
   if (std::ranges::find(runs, "os_paging", &training::PlannedRun::name) == runs.end()) return {};
-  return std::make_unique<training::Paging>(experiment, interrupted);
+  const auto& data = experiment.options.data;
+  if (!sample::reads_once(data)) return std::make_unique<training::Paging>(experiment, interrupted);
+  fmt::print(stderr,
+             "tier-train: os_paging is left out: \"{}\" can be read only once, and such a run is a process "
+             "of its own\n",
+             data);
+  return {};
 } catch (const tier::bench::NoMemoryGroup& error) {
   fmt::print(stderr, "tier-train: os_paging is left out: {}\n", error.what());
   return {};
@@ -94,6 +120,8 @@ int run(const training::Options& options) {
   omp_set_dynamic(0);
   omp_set_num_threads(static_cast<int>(training::threads_of(options)));
   const auto experiment = training::make_experiment(options);
+  warn_of_no_test(experiment);
+  auto file = sample::open_results(options.json);
   if (options.json != "-") print_step(experiment);
   tier::tool::TerminalLine progress{stderr};
   const auto runs = training::plan_runs(options);
@@ -114,7 +142,8 @@ int run(const training::Options& options) {
       failures.push_back(std::current_exception());
     }
   }
-  report(results, options);
+  warn_of_diverged_runs(results);
+  report(results, options, file.get());
   if (options.compare && options.run.empty())
     fmt::print(notes(options), "{}", training::raised_sizes(experiment));
   if (paging && options.json != "-") print_limit(*paging);

@@ -9,10 +9,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <tuple>
 #include <utility>
 
+#include "common/checked_sizes.hpp"
 #include "common/command_line.hpp"
 #include "common/tier_options.hpp"
 #include "networks/networks.hpp"
@@ -24,7 +26,9 @@ void add_network_options(CLI::App& app, Options& o) {
   std::string names;
   for (const auto& known : known_networks()) names += (names.empty() ? "" : ", ") + std::string{known.name};
   app.add_option("network", o.network, names);
-  app.add_option("--data", o.data, "Folder of CIFAR-10, MNIST or text; without it data is generated");
+  app.add_option(
+      "--data", o.data,
+      "Folder of CIFAR-10, MNIST or text, or a file of text, - for stdin; without it data is generated");
   app.add_option("--batch", o.batch, "Images or sequences in a batch")->capture_default_str();
   app.add_option("--image", o.image, "Pixels in height and width that images are enlarged to; 0: as they are")
       ->capture_default_str();
@@ -115,6 +119,22 @@ void name_network(Options& o) {
   o.network = std::exchange(o.record_only, fmt::format("{}_b{}.trace", o.record_only, o.batch));
 }
 
+void check_numbers(const Options& o) {
+  check(o.steps_at_once >= 0, "--steps-at-once must not be negative");
+  check(o.image >= 0, "--image must not be negative");
+  const std::pair<const char*, std::int64_t> positive[] = {{"--batch", o.batch},
+                                                           {"--growth", o.growth},
+                                                           {"--steps", o.steps.value_or(1)},
+                                                           {"--width", o.width.value_or(1)}};
+  for (const auto& [name, value] : positive) check(value > 0, fmt::format("{} must be at least 1", name));
+  constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();  // so that no product of two wraps
+  for (const auto& [name, value] : positive)
+    sample::check_range(name, static_cast<std::uint64_t>(value), 1, most);
+  sample::check_range("--image", static_cast<std::uint64_t>(o.image), 0, most);
+  sample::check_range("--steps-at-once", static_cast<std::uint64_t>(o.steps_at_once), 0, most);
+  sample::check_range("--threads", o.threads, 0, 4096);
+}
+
 void check_options(const CLI::App& app, const Options& o) {
   const bool text = find_network(o.network).input == InputKind::Text;
   for (const auto* name : {"--image", "--growth"})
@@ -123,25 +143,20 @@ void check_options(const CLI::App& app, const Options& o) {
     check(text || app.count(name) == 0, fmt::format("{} is for text, not for {}", name, o.network));
   check(o.network == "lstm" || app.count("--steps-at-once") == 0,
         fmt::format("--steps-at-once is for an LSTM, not for {}", o.network));
-  check(o.steps_at_once >= 0, "--steps-at-once must not be negative");
-  const std::pair<const char*, std::int64_t> positive[] = {{"--batch", o.batch},
-                                                           {"--growth", o.growth},
-                                                           {"--steps", o.steps.value_or(1)},
-                                                           {"--width", o.width.value_or(1)}};
-  for (const auto& [name, value] : positive) check(value > 0, fmt::format("{} must be at least 1", name));
+  check_numbers(o);
   check(!o.sweep || !o.compare, "give --sweep or --compare, not both");
   check(!o.sweep || app.count("--fast") == 0,
         "--sweep is over sizes of fast memory: --fast has no place in it");
   for (const auto* name : {"--compare", "--sweep", "--run", "--json"})
     check(o.record_only.empty() || app.count(name) == 0,
           fmt::format("--record-only runs nothing: {} has no place beside it", name));
-  check(o.image >= 0, "--image must not be negative");
   check(o.epochs > 0, "--epochs must be at least 1");
   check(app.count("--iterations") == 0 || o.iterations > 0, "--iterations must be at least 1");
   check(app.count("--iterations") == 0 || app.count("--epochs") == 0,
         "give --iterations or --epochs, not both");
-  check(!o.rate || (*o.rate > 0 && std::isfinite(*o.rate)), "--rate must be positive and finite");
-  check(o.decay >= 0 && std::isfinite(o.decay), "--decay must be finite and not negative");
+  constexpr double most_float = std::numeric_limits<float>::max();
+  check(!o.rate || (*o.rate > 0 && *o.rate <= most_float), "--rate must be positive and finite");
+  check(o.decay >= 0 && o.decay <= most_float, "--decay must be finite and not negative");
   std::ignore = sample::parse_fast(o.fast, tier::Bytes{1 << 20});
   if (!o.prefetch_budget.empty()) std::ignore = sample::parse_fast(o.prefetch_budget, tier::Bytes{1 << 20});
   std::ignore = sample::parse_slow(o.slow, tier::Bytes{1 << 20});

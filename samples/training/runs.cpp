@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "common/checked_sizes.hpp"
 #include "common/tier_options.hpp"
 #include "networks/networks.hpp"
 #include "run/page_migration_memory.hpp"
@@ -60,7 +61,11 @@ TrainOptions train_options(const Options& options, const KnownNetwork& network, 
   const auto epoch = data.training_batches(train.shape);
   if (epoch == 0)
     throw tier::ConfigError{fmt::format("the data has less than one batch of {}", options.batch)};
-  train.iterations = options.iterations > 0 ? options.iterations : options.brief ? 1 : options.epochs * epoch;
+  train.iterations =
+      options.iterations > 0 ? options.iterations
+      : options.brief        ? 1
+                      : sample::checked_product({options.epochs, epoch}, "--epochs and batches of the data",
+                                                std::uint64_t{1} << 62);
   train.inspection = {.layers = options.layers, .values = options.check_values};
   train.test_batches = options.brief ? 0 : train.iterations;  // a short run is not tested for long
   return train;

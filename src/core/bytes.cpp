@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 
 #include <array>
 #include <charconv>
@@ -25,6 +26,7 @@ constexpr std::array<Unit, 10> units{{{"TiB", 1ULL << 40},
                                       {"kB", 1'000},
                                       {"B", 1},
                                       {"", 1}}};
+constexpr std::string_view unit_names = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
 constexpr std::string_view allowed_sizes =
     "a number and B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024)";
 
@@ -51,7 +53,8 @@ Bytes parse_bytes(std::string_view text) {
     if (!(size < static_cast<double>(bound))) throw ConfigError{"size too large", text, 0, "less than 8 EiB"};
     return {static_cast<std::size_t>(std::llround(size))};
   }
-  throw ConfigError{"unknown unit \"" + std::string{suffix} + "\"", text, digits, allowed_sizes};
+  throw ConfigError{"unknown unit \"" + std::string{suffix} + "\"" + detail::did_you_mean(suffix, unit_names),
+                    text, digits, allowed_sizes};
 }
 
 std::string to_string(Bytes size) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Counters as text for people and as JSON for programs.
+#include <tier/core/detail/json_text.hpp>
 #include <tier/manager/statistics.hpp>
 
 #include <algorithm>
@@ -152,7 +153,7 @@ std::string Statistics::to_json() const {
   json["tables"] = nlohmann::ordered_json::array();
   for (const auto& table : tables) json["tables"].push_back(json_of(table));
   json["all_tables"] = json_of(all_tables());
-  return json.dump(2);
+  return detail::json_text(json);
 }
 
 std::string to_text(std::span<const ObjectStatistics> objects, const Statistics& runtime) {
@@ -179,7 +180,7 @@ std::string as_json(std::span<const ObjectStatistics> objects, const Statistics&
                     {"fetches", o.fetches},
                     {"evictions", o.evictions},
                     {"bytes_moved", o.bytes_moved}});
-  return json.dump(2);
+  return detail::json_text(json);
 }
 
 }  // namespace tier

@@ -3,6 +3,7 @@
 #include <tier/core/error.hpp>
 #include <tier/core/mutex.hpp>
 #include <tier/core/request_size.hpp>
+#include <tier/core/suggestion.hpp>
 #include <tier/manager/manager.hpp>
 #include <tier/pmr/placed_resource.hpp>
 
@@ -51,7 +52,8 @@ TierIndex find_tier(Manager& manager, std::string_view name) {
       if (manager.tier(t).base() != nullptr) return t;
       throw ConfigError{"the CPU cannot address this tier", name, 0, names_of_tiers(manager)};
     }
-  throw ConfigError{"no such tier", name, 0, names_of_tiers(manager)};
+  const auto names = names_of_tiers(manager);
+  throw ConfigError{"no such tier" + detail::did_you_mean(name, names), name, 0, names};
 }
 
 }  // namespace

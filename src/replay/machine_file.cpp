@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/detail/json_text.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/input_file.hpp>
 #include <tier/core/output_file.hpp>
 #include <tier/replay/machine_file.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "core/descriptor.hpp"
 #include "memory/numa_discovery.hpp"
 
 namespace tier::replay {
@@ -152,7 +152,7 @@ std::string as_json(const Machine& m) {
   for (const auto& s : m.slow_downs)
     json["slow_downs"].push_back(
         {{"device", s.device}, {"op", s.op}, {"inputs", s.inputs}, {"outputs", s.outputs}, {"both", s.both}});
-  return json.dump(2);
+  return detail::json_text(json);
 }
 
 Machine parse_machine(const std::string& text, const std::string& name) {
@@ -201,9 +201,8 @@ Machine parse_machine(const std::string& text, const std::string& name) {
 }
 
 Machine read_machine(const std::string& path) {
-  const auto text = tier::detail::read_file(path);
-  if (!text) throw TierError{last_system_error(), "reading " + path};
-  return parse_machine(*text, path);
+  constexpr Bytes most = 64_MiB;
+  return parse_machine(read_text_file(path, most), path);
 }
 
 void write_machine(const Machine& machine, const std::string& path) {

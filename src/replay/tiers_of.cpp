@@ -2,6 +2,7 @@
 #include "replay/tiers_of.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 
 #include <algorithm>
 #include <string>
@@ -16,7 +17,9 @@ std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Mach
     if (machine.find(t.device) == nullptr) {
       std::string known;
       for (const auto& d : machine.devices) known += (known.empty() ? "" : ", ") + d.name;
-      throw ConfigError{"machine " + machine.name + " has no such device", t.device, 0, known};
+      throw ConfigError{
+          "machine " + machine.name + " has no such device" + detail::did_you_mean(t.device, known), t.device,
+          0, known};
     }
     if (std::ranges::count(tiers, t.device, &SimulatedTier::device) > 1)
       throw ConfigError{"a device is one tier of a replay, and " + t.device + " is several"};

@@ -4,6 +4,7 @@
 #include <tier/core/error.hpp>
 #include <tier/core/mutex.hpp>
 #include <tier/core/policy_spec.hpp>
+#include <tier/core/suggestion.hpp>
 #include <tier/runtime/policies.hpp>
 
 #include <map>
@@ -36,7 +37,8 @@ class Registry {
     if (it != entries_.end()) return it->second;
     std::string allowed;
     for (const auto& [name, factory] : entries_) allowed.append(allowed.empty() ? "" : ", ").append(name);
-    throw ConfigError{"unknown policy \"" + spec.name + "\"", text, 0, allowed};
+    throw ConfigError{"unknown policy \"" + spec.name + "\"" + detail::did_you_mean(spec.name, allowed), text,
+                      0, allowed};
   }
 
  private:

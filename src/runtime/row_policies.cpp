@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 #include <tier/runtime/row_policies.hpp>
 
 #include <string>
@@ -19,7 +20,7 @@ std::unique_ptr<RowPolicy> make_row_policy(std::string_view name) {
         "row policy \"belady\" must know all ids that will be asked for: "
         "a program makes it from a recording by make_belady_rows(ids); by name there are " +
         allowed};
-  throw ConfigError{"unknown row policy", name, 0, allowed};
+  throw ConfigError{"unknown row policy" + detail::did_you_mean(name, allowed), name, 0, allowed};
 }
 
 std::vector<std::string_view> row_policy_names() {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/broken_rule.hpp"
-#include "trace/byte_sink.hpp"
-#include "trace/byte_source.hpp"
+#include "core/broken_rule.hpp"
+#include "core/byte_sink.hpp"
+#include "core/byte_source.hpp"
 
 namespace tier::trace {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "trace/broken_rule.hpp"
+#include "core/broken_rule.hpp"
 #include "trace/characters.hpp"
 
 namespace tier::trace {

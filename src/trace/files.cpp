@@ -1,54 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fcntl.h>
-#include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
 #include <tier/trace/files.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 #include <optional>
 
-#include "core/descriptor.hpp"
+#include "core/byte_sink.hpp"
+#include "core/file_source.hpp"
+#include "core/raw_input.hpp"
 #include "trace/binary_form.hpp"
-#include "trace/byte_sink.hpp"
-#include "trace/raw_input.hpp"
 #include "trace/text_form.hpp"
 
 namespace tier::trace {
 namespace {
-
-class InputFile final : public ByteSource {
- public:
-  InputFile(const std::string& path, const ReadProgress& progress)
-      : path_{path}, progress_{progress}, descriptor_{tier::detail::open_file(path, O_RDONLY)} {
-    if (!descriptor_) fail("open");
-  }
-
-  std::size_t read(std::span<char> to) override {
-    for (;;) {
-      const auto n = ::read(descriptor_.get(), to.data(), to.size());
-      if (n >= 0) return took(static_cast<std::size_t>(n));
-      if (errno != EINTR) fail("read");
-    }
-  }
-
- private:
-  std::size_t took(std::size_t n) {
-    taken_ += n;
-    if (progress_) progress_(taken_);
-    return n;
-  }
-  [[noreturn]] void fail(const char* call) const {
-    throw TierError{last_system_error(), std::string{call} + " of \"" + path_ + "\""};
-  }
-
-  std::string path_;
-  const ReadProgress& progress_;
-  std::uint64_t taken_ = 0;
-  tier::detail::Descriptor descriptor_;
-};
 
 /// A source whose first bytes are known.
 class Begun final : public ByteSource {
@@ -99,7 +65,7 @@ Form form_of(std::string_view path) noexcept {
 }
 
 Trace read_file(const std::string& path, const ReadLimits& limits, const ReadProgress& progress) {
-  InputFile file{path, progress};
+  FileSource file{path, progress};
   std::unique_ptr<ByteSource> bytes;
   std::optional<Begun> begun;
   try {

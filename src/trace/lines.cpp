@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "trace/broken_rule.hpp"
+#include "core/broken_rule.hpp"
 
 namespace tier::trace {
 

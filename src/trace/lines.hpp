@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/byte_source.hpp"
+#include "core/byte_source.hpp"
 #include "trace/text_form.hpp"
 
 namespace tier::trace {

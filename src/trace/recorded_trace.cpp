@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "trace/broken_rule.hpp"
+#include "core/broken_rule.hpp"
 #include "trace/characters.hpp"
 #include "trace/recorded_events.hpp"
 

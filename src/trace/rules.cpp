@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "trace/broken_rule.hpp"
+#include "core/broken_rule.hpp"
 
 namespace tier::trace {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "trace/byte_sink.hpp"
-#include "trace/byte_source.hpp"
+#include "core/byte_sink.hpp"
+#include "core/byte_source.hpp"
 
 namespace tier::trace {
 

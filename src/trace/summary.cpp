@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "trace/broken_rule.hpp"
+#include "core/broken_rule.hpp"
 #include "trace/rules.hpp"
 
 namespace tier::trace {

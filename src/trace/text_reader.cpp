@@ -6,10 +6,11 @@
 #include <stdexcept>
 #include <vector>
 
-#include "trace/broken_rule.hpp"
+#include "core/broken_rule.hpp"
 #include "trace/characters.hpp"
 #include "trace/fields.hpp"
 #include "trace/lines.hpp"
+#include "trace/plain_text.hpp"
 #include "trace/rules.hpp"
 #include "trace/stream_bytes.hpp"
 #include "trace/text_form.hpp"
@@ -406,7 +407,8 @@ void read_lines(Lines& lines, TextReader& reader, const ReadLimits& limits, std:
 }  // namespace
 
 Trace read_text(ByteSource& source, std::string_view name, const ReadLimits& limits) {
-  Lines lines{source, limits};
+  PlainText text{source};
+  Lines lines{text, limits};
   TextReader reader{lines};
   std::string_view line;
   try {

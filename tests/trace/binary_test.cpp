@@ -11,9 +11,9 @@
 #include <tuple>
 
 #include "binaries.hpp"
-#include "packed.hpp"
 #include "random_trace.hpp"
 #include "support/message_of.hpp"
+#include "support/packed.hpp"
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
 #include "texts.hpp"

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "packed.hpp"
 #include "support/message_of.hpp"
+#include "support/packed.hpp"
 #include "support/temporary_directory.hpp"
 #include "texts.hpp"
 
@@ -203,4 +203,18 @@ TEST_CASE("without zstd its files are refused by the name of what is missing") {
   CHECK(test::message_of<ConfigError>([&] { write_file(test::read(text), path); }).find("libzstd-dev") !=
         std::string::npos);
   CHECK(files_in(folder.path()) == 0);
+}
+
+TEST_CASE("a text that a program of another system wrote is the same trace") {
+  const auto as_it_is = test::read(test::written(test::read(long_text()), Ending::Checked));
+  auto text_of_windows = test::written(as_it_is, Ending::Checked);
+  for (std::size_t at = 0; (at = text_of_windows.find('\n', at)) != std::string::npos; at += 2)
+    text_of_windows.insert(at, 1, '\r');
+  CHECK(test::read("\xef\xbb\xbf" + text_of_windows) == as_it_is);
+  SUBCASE("a carriage return elsewhere is a control character as before") {
+    CHECK(message_of(text + "c a=\rb\n").find("t:4: a control character") == 0);
+  }
+  SUBCASE("a mark is no beginning of a later line") {
+    CHECK(message_of(text + "\xef\xbb\xbf" + "c a=b\n").find("t:4: unknown type of line") == 0);
+  }
 }

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "binaries.hpp"
-#include "packed.hpp"
 #include "random_trace.hpp"
 #include "support/fuzz.hpp"
+#include "support/packed.hpp"
 #include "support/temporary_directory.hpp"
 #include "texts.hpp"
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "packed.hpp"
 #include "support/message_of.hpp"
+#include "support/packed.hpp"
 #include "support/sanitized.hpp"
 #include "texts.hpp"
 

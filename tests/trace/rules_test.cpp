@@ -74,7 +74,7 @@ TEST_CASE("the first line is the header, of a version that is known") {
       {"", "t:1: an empty file: expected H, the header, as the first line"},
       {"T 1 1 p w\n", "t:1: expected H, the header, as the first line, in \"T 1 1 p w\""},
       {"\nH tmtrace=1\n", "t:1: expected a line type"},
-      {"\xef\xbb\xbfH tmtrace=1\n", "t:1: expected H, the header, as the first line"},
+      {"\xef\xbb\xbf\xef\xbb\xbfH tmtrace=1\n", "t:1: expected H, the header, as the first line"},
       {"H\n", "t:1: the header lacks tmtrace=1"},
       {"H net=a\n", "t:1: the header lacks tmtrace=1"},
       {"H tmtrace=2\n", "t:1: a format that is not known: tmtrace=2, known is tmtrace=1"},
@@ -107,8 +107,8 @@ TEST_CASE("text is UTF-8 without control characters, in lines that nobody knows,
                  {"q \xed\xa0\x80", "text that is not UTF-8"},  // a surrogate
                  {"q \xf4\x90\x80\x80", "text that is not UTF-8"},
                  {"q \xe2\x98", "text that is not UTF-8"},
-                 {"c a=b\r", "a control character"},
-                 {"I\r", "a control character"},
+                 {"c a=\rb", "a control character"},
+                 {"I\r ", "a control character"},
                  {std::string_view{"q \0", 3}, "a NUL"}});
   check_read({"T 9 1 i \xf0\x9f\x92\xbe \xe2\x98\x83 \xc3\xb6"});
 }

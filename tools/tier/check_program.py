@@ -190,6 +190,10 @@ def check_manual(folder):
 
 
 def check_errors():
+    check_refused('tier: tier has no command "inf" (did you mean "info"?); there are info, trace, ', "inf")
+    check_refused('tier: tier trace has no command "checks" (did you mean "check"?); there are check, convert\n', "trace", "checks")
+    check_refused('tier: tier has no option "--bogus" (tier --help lists them)\n', "--bogus=1", "info")
+    assert run("inf").returncode > 1 and run("inf").stdout == ""
     """By what a shell asks: nothing, 1 for what could not be done, more for what was not understood."""
     assert run("--version").returncode == 0 and run("info", "--help").returncode == 0
     refused = run("info", "--tiers", "tape:1MiB")

@@ -402,6 +402,9 @@ def check_plan(folder):
     check_refused("not a budget", "plan", step, "--tiers", "dram;optane", "--budget", "cheap")
     check_refused("not a price", "plan", step, "--tiers", "dram;optane", "--price", "dram=free")
     check_refused("has no such device", "plan", step, "--tiers", "dram;optane", "--price", "gold=1")
+    unprobed = "without --machine FILE, which `tier probe` writes of this machine, only devices that libtier knows have rates"
+    check_refused(unprobed, "plan", step, "--tiers", "dram;optane", "--price", "file=0.1")
+    check_refused("others are those of a machine that `tier probe` has measured: --machine FILE", "plan", step, "--tiers", "dram;file")
     check_refused("is several", "replay", step, "--tiers", "dram:1GiB;dram:1GiB")
     huge = folder / "huge.trace"
     huge.write_text(f"H tmtrace=1\nT 1 {2**63 - 1} p w\nK op f 0 R 1 W - U -\n")

@@ -2,6 +2,7 @@
 #include "info.hpp"
 
 #include <tier/core/config.hpp>
+#include <tier/core/detail/json_text.hpp>
 #include <tier/replay/machine_file.hpp>
 
 #include <nlohmann/json.hpp>
@@ -83,7 +84,7 @@ std::string to_json(const Info& info) {
   json["missing"] = Json::array();
   for (const auto& [what, why] : info.missing) json["missing"].push_back({{"what", what}, {"why", why}});
   json["warnings"] = info.warnings;
-  return json.dump(2);
+  return detail::json_text(json);
 }
 
 }  // namespace tier::tool

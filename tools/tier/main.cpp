@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  The program `tier`.
 #include "colours.hpp"
+#include "command_tree.hpp"
 #include "completion.hpp"
 #include "info.hpp"
 #include "man.hpp"
@@ -22,6 +23,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -94,6 +96,11 @@ int run(int argc, char** argv) {
       "  tier info\n"
       "  TIER_TRACE=run.tt ./program && tier report run.tt -o report.html\n"
       "  tier plan run.tt --tiers \"ddr5;cxl\" --budget 10%");
+  const std::span<char* const> arguments{argv, static_cast<std::size_t>(argc)};
+  if (const auto message = tier::tool::unknown_command(app, arguments.subspan(1)); !message.empty()) {
+    complain(message);
+    return static_cast<int>(CLI::ExitCodes::ExtrasError);
+  }
   int status = 0;
   try {
     app.parse(argc, argv);  // runs the command

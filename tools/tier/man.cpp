@@ -4,6 +4,7 @@
 #include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
+#include <tier/core/suggestion.hpp>
 
 #include <fmt/format.h>
 
@@ -160,7 +161,7 @@ const CLI::App& find(const CLI::App& app, const std::string& name) {
     if (c->get_name() == name) return *c;
     known += (known.empty() ? "" : ", ") + c->get_name();
   }
-  throw ConfigError{"no such command", name, 0, known};
+  throw ConfigError{"no such command" + detail::did_you_mean(name, known), name, 0, known};
 }
 
 void run(const CLI::App& app, const Arguments& arguments) {

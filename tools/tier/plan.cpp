@@ -66,9 +66,15 @@ Bytes parse_size(const std::string& text, Bytes peak) {
   return Bytes{static_cast<std::uint64_t>(parse_budget(text) * static_cast<double>(peak.count))};
 }
 
+std::string names_of(const replay::Machine& machine) {
+  std::string names;
+  for (const auto& device : machine.devices) names += (names.empty() ? "" : ", ") + device.name;
+  return names;
+}
+
 /// What a GB of each device costs, of `NAME=PRICE`.
 std::map<std::string, double> parse_prices(const std::vector<std::string>& texts,
-                                           const replay::Machine& machine) {
+                                           const replay::Machine& machine, bool named) {
   std::map<std::string, double> prices;
   for (const auto& text : texts) {
     const auto equals = text.rfind('=');
@@ -82,7 +88,11 @@ std::map<std::string, double> parse_prices(const std::vector<std::string>& texts
       throw ConfigError{"not a price", text, 0, "DEVICE=PRICE for a GB, as dram=16.61"};
     const auto device = text.substr(0, equals);
     if (machine.find(device) == nullptr)
-      throw ConfigError{"machine " + machine.name + " has no such device", text, 0};
+      throw ConfigError{
+          "machine " + machine.name + " has no such device", text, 0,
+          names_of(machine) + (named ? ""
+                                     : "; without --machine FILE, which `tier probe` writes of this "
+                                       "machine, only devices that libtier knows have rates")};
     prices[device] = price;
   }
   return prices;
@@ -105,7 +115,7 @@ class Planner {
         chosen_{arguments.tiers.empty() ? two_devices(trace_, arguments.machine) : ChosenDevices{}},
         devices_{arguments.tiers.empty() ? chosen_.names : parse_devices(arguments.tiers)},
         machine_{machine_for(arguments.machine, devices_)},
-        prices_{parse_prices(arguments.prices, machine_)} {
+        prices_{parse_prices(arguments.prices, machine_, !arguments.machine.empty())} {
     for (const auto& size : arguments.sizes) sizes_.push_back(parse_size(size, peak_));
     if (devices_.size() != 2)
       throw ConfigError{"a plan is for two tiers, as \"dram;optane\"", arguments.tiers, 0};

@@ -2,6 +2,7 @@
 #include "replay.hpp"
 
 #include <tier/core/bytes.hpp>
+#include <tier/core/detail/json_text.hpp>
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
 #include <tier/core/policy_spec.hpp>
@@ -143,7 +144,7 @@ nlohmann::ordered_json to_json(const Run& run, std::optional<double> belady) {
 void write(const std::vector<Run>& runs, std::optional<double> belady, const std::string& path) {
   auto json = nlohmann::ordered_json{{"runs", nlohmann::ordered_json::array()}};
   for (const auto& run : runs) json["runs"].push_back(to_json(run, belady));
-  write_file(path, json.dump(2) + '\n');
+  write_file(path, detail::json_text(json) + '\n');
 }
 
 bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }

@@ -2,6 +2,7 @@
 #include "simulated_tiers.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 #include <tier/memory/tiers.hpp>
 #include <tier/replay/machine_file.hpp>
 
@@ -87,7 +88,10 @@ replay::Machine composed(const std::vector<std::string>& devices) {
   std::vector<KnownDevice> known;
   for (const auto& name : devices) {
     auto device = find_device(name);
-    if (!device) throw ConfigError{"unknown device", name, 0, every_device()};
+    if (!device)
+      throw ConfigError{
+          "unknown device" + detail::did_you_mean(name, every_device()), name, 0,
+          every_device() + "; others are those of a machine that `tier probe` has measured: --machine FILE"};
     known.push_back(std::move(*device));
   }
   std::ranges::stable_sort(known, is_faster, [](const KnownDevice& k) { return k.device.tier_model(); });
@@ -171,10 +175,12 @@ ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine)
 }
 
 replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices) {
-  if (name.find('/') != std::string::npos || name.ends_with(".json")) return replay::read_machine(name);
+  if (name == "-" || name.find('/') != std::string::npos || name.ends_with(".json"))
+    return replay::read_machine(name);
   if (!name.empty()) {
     if (const auto* const machine = replay::find_machine(name)) return *machine;
-    throw ConfigError{"unknown machine", name, 0, joined(replay::machine_names()) + ", or a file"};
+    const auto known = joined(replay::machine_names());
+    throw ConfigError{"unknown machine" + detail::did_you_mean(name, known), name, 0, known + ", or a file"};
   }
   return composed(devices);
 }

@@ -29,7 +29,7 @@ struct ChosenDevices {
 ///                 dram and optane
 [[nodiscard]] ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine);
 
-/// \param name  of a built-in machine, or of a file, with a slash or ending in .json; empty: the first built-in one that has all
+/// \param name  of a built-in machine, or of a file, with a slash or ending in .json, or - for the standard input; empty: the first built-in one that has all
 ///               of the devices, or else that of the fastest of them with devices of others, and of the models of tiers, beside it
 /// \throws      `ConfigError` naming what there is, and as `read_machine`
 [[nodiscard]] replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices);

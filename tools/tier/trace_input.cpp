@@ -24,8 +24,9 @@ void add_limit(CLI::App& command, const std::string& name, Bytes& limit, const s
 
 void add_trace_input(CLI::App& command, TraceInput& input, const std::string& name) {
   command
-      .add_option(name, input.path,
-                  "A trace, as text or binary, as a recording too; as it is or packed by gzip or zstd")
+      .add_option(
+          name, input.path,
+          "A trace, as text or binary, as a recording too; as it is or packed by gzip or zstd; - is stdin")
       ->required()
       ->type_name("FILE");
   add_limit(command, "--max-line", input.limits.line, "a line or block longer");

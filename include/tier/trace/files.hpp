@@ -2,6 +2,7 @@
 #pragma once
 /// \file  Traces in files, packed or not.
 #include <tier/core/export.hpp>
+#include <tier/core/packing.hpp>
 #include <tier/trace/text.hpp>
 #include <tier/trace/trace.hpp>
 
@@ -12,7 +13,7 @@
 
 namespace tier::trace {
 
-enum class Packing : std::uint8_t { None, Gzip, Zstd };
+using tier::Packing;
 
 /// By the end of a file's name: .gz and .zst are packed.
 [[nodiscard]] TIER_EXPORT Packing packing_of(std::string_view path) noexcept;
@@ -25,7 +26,7 @@ enum class Form : std::uint8_t { Text, Binary };
 /// Called while a file is read, with the bytes that have been taken from it.
 using ReadProgress = std::function<void(std::uint64_t taken)>;
 
-/// `read_text` or `read_binary` of a file, by its first bytes.
+/// `read_text` or `read_binary` of a file, by its first bytes. The path - is the standard input.
 /// \throws  also `TierError`, naming the call and the path, if the file cannot be opened or read
 [[nodiscard]] TIER_EXPORT Trace read_file(const std::string& path, const ReadLimits& limits = {},
                                           const ReadProgress& progress = {});

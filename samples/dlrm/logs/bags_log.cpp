@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "common/hashing.hpp"
+#include "common/shown_text.hpp"
 
 namespace dlrm {
 
@@ -40,7 +41,7 @@ void BagsLog::parse(std::string_view line) {
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc{} || stop != text.data() + text.size()) {
       throw_bad_field(field + 1, field == 0 ? "user" : "item",
-                      fmt::format("\"{:.40}\" is not a number", text));
+                      fmt::format("\"{}\" is not a number", sample::shown(text)));
     }
     if (field++ > 0) bag_.push_back(number);
   }
@@ -55,7 +56,9 @@ bool BagsLog::next(Record& record) {
   }
   const bool found = lines_.next([this](std::string_view line) {
     parse(line);
-    return bag_.size() >= 2;
+    if (bag_.size() >= 2) return true;
+    lines_.note_unused("fewer than two items in the bag");
+    return false;
   });
   if (!found) return false;
   const auto other = draw_other_item();

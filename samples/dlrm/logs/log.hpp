@@ -29,6 +29,8 @@ struct BadLines {
   static constexpr std::size_t kept = 10;
   std::uint64_t count = 0;
   std::vector<std::string> messages;
+  std::uint64_t unused = 0;    ///< well-formed lines beside these that hold no record
+  std::string first_unused{};  ///< the first of them, and why
 };
 
 /// A stream of records that can be read again from its start. What it holds in memory does not grow with its length.
@@ -46,11 +48,17 @@ class Log {
 
 inline constexpr std::string_view log_formats = "criteo, avazu, movielens, bags";
 
+/// \param path    - is the standard input; in a folder the file counts that has the data set's usual name
 /// \param format  one of `log_formats`   \param seed  for what a format samples itself: the negatives of `bags`
 /// \throws  `ConfigError` for an unknown format, a file that cannot be read and one with a wrong header.
 std::unique_ptr<Log> open_log(const std::filesystem::path& path, std::string_view format, std::uint64_t seed);
 
-/// The records in `log`, which is then at its start again.   \throws  `ConfigError` if there are fewer than `least`.
-std::uint64_t count_records(Log& log, std::string_view name, std::uint64_t least);
+struct LogContents {
+  std::uint64_t records = 0;
+  BadLines bad_lines;
+};
+/// What is in `log`, which is then at its start again.
+/// \throws  `ConfigError` if there are fewer records than `least`
+LogContents read_through(Log& log, std::string_view name, std::uint64_t least);
 
 }  // namespace dlrm

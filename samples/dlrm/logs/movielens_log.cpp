@@ -6,6 +6,7 @@
 #include <boost/tokenizer.hpp>
 
 #include "common/hashing.hpp"
+#include "common/shown_text.hpp"
 
 namespace dlrm {
 
@@ -21,7 +22,7 @@ std::uint32_t parse_movie(const std::string& text) {
   std::uint32_t movie = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), movie);
   if (error != std::errc{} || end != text.data() + text.size()) {
-    throw_bad_field(1, "movieId", fmt::format("\"{:.40}\" is not a number", text));
+    throw_bad_field(1, "movieId", fmt::format("\"{}\" is not a number", sample::shown(text)));
   }
   return movie;
 }
@@ -38,10 +39,13 @@ std::vector<std::uint64_t> parse_genres(const std::string& text) {
 
 MovieLensLog::MovieLensLog(const std::filesystem::path& ratings, std::size_t sort_capacity)
     : shape_{.dense = 1, .features = {"user", "movie"}}, ratings_{sort_ratings(ratings, sort_capacity)} {
-  const auto movies = ratings.parent_path() / "movies.csv";
-  if (std::filesystem::exists(movies)) {
+  if (!std::filesystem::is_regular_file(ratings)) return;  // nothing lies beside the standard input
+  for (const auto* name : {"movies.csv", "movies.csv.gz", "movies.csv.zst"}) {
+    const auto movies = ratings.parent_path() / name;
+    if (!std::filesystem::exists(movies)) continue;
     shape_.features.push_back("genres");
     read_genres(movies);
+    return;
   }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 #include "logs/avazu_log.hpp"
 #include "logs/bags_log.hpp"
 #include "logs/criteo_log.hpp"
@@ -9,28 +11,60 @@
 
 namespace dlrm {
 
-std::unique_ptr<Log> open_log(const std::filesystem::path& path, std::string_view format,
+namespace {
+
+/// What the log's file is called where a data set lies in a folder as it is distributed.
+std::vector<std::string_view> usual_names(std::string_view format) {
+  if (format == "criteo") return {"train.txt", "train.tsv", "day_0"};
+  if (format == "avazu") return {"train.csv", "train"};
+  if (format == "movielens") return {"ratings.csv"};
+  return {"train.txt"};
+}
+
+/// The log itself: `path`, or in a folder the file of a usual name, packed or not.
+std::filesystem::path log_at(const std::filesystem::path& path, std::string_view format) {
+  if (!std::filesystem::is_directory(path)) return path;
+  const auto names = usual_names(format);
+  for (const auto name : names)
+    for (const auto* packing : {"", ".gz", ".zst"})
+      if (auto file = path / fmt::format("{}{}", name, packing); std::filesystem::is_regular_file(file))
+        return file;
+  throw tier::ConfigError{
+      fmt::format("log \"{}\" is a directory, and {} is not in it, nor packed (.gz, .zst)", path.string(),
+                  fmt::join(names, " or "))};
+}
+
+}  // namespace
+
+std::unique_ptr<Log> open_log(const std::filesystem::path& given, std::string_view format,
                               std::uint64_t seed) {
+  if (format != "criteo" && format != "avazu" && format != "movielens" && format != "bags")
+    throw tier::ConfigError{"unknown log format" + tier::detail::did_you_mean(format, log_formats), format, 0,
+                            log_formats};
+  const auto path = log_at(given, format);
   if (format == "criteo") return std::make_unique<CriteoLog>(path);
   if (format == "avazu") return std::make_unique<AvazuLog>(path);
   if (format == "movielens") return std::make_unique<MovieLensLog>(path);
-  if (format == "bags") return std::make_unique<BagsLog>(path, seed);
-  throw tier::ConfigError{"unknown log format", format, 0, log_formats};
+  return std::make_unique<BagsLog>(path, seed);
 }
 
-std::uint64_t count_records(Log& log, std::string_view name, std::uint64_t least) {
+LogContents read_through(Log& log, std::string_view name, std::uint64_t least) {
   Record record;
-  std::uint64_t count = 0;
-  while (log.next(record)) ++count;
-  if (count < least) {
-    const auto& bad = log.bad_lines();
-    throw tier::ConfigError{
-        fmt::format("log \"{}\" is {}: {} records and {} bad lines; at least {} records are needed{}", name,
-                    count == 0 ? "empty" : "too short", count, bad.count, least,
-                    bad.messages.empty() ? "" : "; first: " + bad.messages.front())};
+  LogContents found;
+  while (log.next(record)) ++found.records;
+  found.bad_lines = log.bad_lines();  // a rewound log has none
+  if (found.records < least) {
+    const auto& bad = found.bad_lines;
+    throw tier::ConfigError{fmt::format(
+        "log \"{}\" is {}: {} records and {} bad lines; at least {} records are needed{}{}", name,
+        found.records == 0 ? "empty" : "too short", found.records, bad.count, least,
+        bad.messages.empty() ? "" : "; first: " + bad.messages.front(),
+        bad.unused == 0
+            ? ""
+            : fmt::format("; {} lines hold no record, the first: {}", bad.unused, bad.first_unused))};
   }
   log.rewind();
-  return count;
+  return found;
 }
 
 }  // namespace dlrm

@@ -5,18 +5,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <tier/core/function_ref.hpp>
+#include <tier/core/input_file.hpp>
 #include "logs/log.hpp"
 
 namespace dlrm {
 
-/// Lines of a file. A line that cannot be parsed is counted and skipped; too many of them end the reading.
+/// Lines of a file, which may be packed, be read only once, have a byte order mark and lines that end as on Windows. A line
+/// that cannot be parsed is counted and skipped; too many of them end the reading.
 class TextLines {
  public:
   /// \param header  the first line, exactly; empty if the file has none.
@@ -27,19 +28,25 @@ class TextLines {
   /// \throws  `ConfigError` once over 10 lines and over 1 % of those read were bad.
   bool next(tier::FunctionRef<bool(std::string_view)> parse);
   void rewind();
+  /// Says of the line that `parse` has now that it is well-formed, but holds no record.
+  void note_unused(std::string_view why);
   [[nodiscard]] const BadLines& bad_lines() const { return bad_; }
   /// Of the line that was read last, from 1.
   [[nodiscard]] std::uint64_t line_number() const { return number_; }
 
  private:
-  void open();
+  void begin();
   void check_header();
   bool read_line();
+  bool refill();
   void note_bad(const std::string& problem);
+  [[nodiscard]] std::string place() const;
 
   std::filesystem::path path_;
   std::string header_;
-  std::ifstream file_;
+  tier::InputFile file_;
+  std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 16);
+  std::string_view unread_;  // of the buffer
   std::string line_;
   std::uint64_t number_ = 0;
   bool cut_off_ = false;  // the last line has no end: the file may have been truncated

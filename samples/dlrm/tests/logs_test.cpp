@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <tier/core/error.hpp>
 
+#include <zlib.h>
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "common/hashing.hpp"
 #include "logs/bags_log.hpp"
@@ -142,10 +145,106 @@ TEST_CASE("ten bad lines are tolerated, more only below one in a hundred") {
   CHECK(contains(message, "11 of 12 lines were bad, which is too many"));
 }
 
+TEST_CASE(
+    "whatever the format, lines that were skipped are told after the log was read through and is at its "
+    "start") {
+  const TemporaryFolder folder;
+  const auto skipped = [&](std::string_view format, const std::string& header, const std::string& good) {
+    std::string text = header + "\x01 bad\n";
+    for (int i = 0; i < 12; ++i) text += good;
+    const auto log = open_log(folder.write("ratings.csv", text), format, 1);
+    const auto found = read_through(*log, "log", 10);
+    CHECK(found.records == (format == "bags" ? 24 : 12));
+    CHECK(found.bad_lines.count == 1);
+    return found.bad_lines.messages.at(0);
+  };
+  CHECK(contains(skipped("criteo", "", criteo_line()),
+                 "line 1, field 2 (I1): missing, the line has 1 of 40 fields"));
+  CHECK(contains(skipped("avazu", avazu_header, avazu_line), "line 2, field 2 (click): missing"));
+  CHECK(contains(skipped("movielens", "userId,movieId,rating,timestamp\n", "1,2,3.5,4\n"),
+                 "line 2, field 2 (movieId): missing"));
+  CHECK(contains(skipped("bags", "", "1 2 3\n"), "line 1, field 1 (user): \"\\x01\" is not a number"));
+}
+
+TEST_CASE("bags that hold no record are counted, with the first of them") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 10; ++i) text += "1 2 3\n";
+  const auto log = open_log(folder.write("log", text + "4\n5 6\n"), "bags", 1);
+  const auto found = read_through(*log, "log", 10);
+  CHECK(found.bad_lines.count == 0);
+  CHECK(found.bad_lines.unused == 2);
+  CHECK(contains(found.bad_lines.first_unused, "line 11: fewer than two items in the bag"));
+}
+
+TEST_CASE("a log with a byte order mark, lines of Windows, or packed is read as the log that it is") {
+  const TemporaryFolder folder;
+  const std::pair<std::string, std::string> logs[] = {
+      {"criteo", criteo_line() + criteo_line(3, "")},
+      {"avazu", avazu_header + avazu_line + avazu_line},
+      {"movielens", "userId,movieId,rating,timestamp\n1,2,3.5,4\n7,1,4.0,300\n"},
+      {"bags", "0 5 6 7\n1 3 9\n"}};
+  for (const auto& [format, text] : logs) {
+    CAPTURE(format);
+    std::string of_windows = "\xef\xbb\xbf";
+    for (const char c : text) of_windows += c == '\n' ? std::string{"\r\n"} : std::string{c};
+    const auto packed = folder.path() / "log.gz";
+    const auto file = ::gzopen(packed.c_str(), "wb");
+    ::gzwrite(file, of_windows.data(), static_cast<unsigned>(of_windows.size()));
+    ::gzclose(file);
+    const auto expected = read_all(*open_log(folder.write("log", text), format, 1));
+    for (const auto& path : {folder.write("windows", of_windows), packed}) {
+      const auto log = open_log(path, format, 1);
+      const auto found = read_all(*log);
+      CHECK(log->bad_lines().count == 0);
+      REQUIRE(found.size() == expected.size());
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        CHECK(found[i].ids == expected[i].ids);
+        CHECK(found[i].dense == expected[i].dense);
+      }
+    }
+  }
+}
+
+TEST_CASE("a data set's folder as it is distributed is read by its usual file") {
+  const TemporaryFolder folder;
+  folder.write("train.txt", criteo_line());
+  folder.write("train", avazu_header + avazu_line);
+  folder.write("ratings.csv", "userId,movieId,rating,timestamp\n1,2,3.5,4\n");
+  folder.write("movies.csv", "movieId,title,genres\n2,Two,Drama\n");
+  for (const auto* format : {"criteo", "avazu", "movielens"}) {
+    CAPTURE(format);
+    CHECK(read_all(*open_log(folder.path(), format, 1)).size() == 1);
+  }
+  CHECK(open_log(folder.path(), "movielens", 1)->shape().features.size() == 3);
+  const TemporaryFolder empty;
+  CHECK(contains(message_of([&] { open_log(empty.path(), "criteo", 1); }),
+                 "is a directory, and train.txt or train.tsv or day_0 is not in it, nor packed (.gz, .zst)"));
+}
+
+TEST_CASE("a log that can be read only once is read as often as is needed") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += criteo_line();
+  const std::jthread writer{[&] { std::ofstream{path} << text; }};
+  const auto log = open_log(path, "criteo", 1);
+  CHECK(read_through(*log, "pipe", 10).records == 2000);
+  CHECK(read_all(*log).size() == 2000);
+}
+
+TEST_CASE("a file without lines is refused before it fills memory") {
+  const TemporaryFolder folder;
+  const auto path = folder.write("log", std::string(17U << 20, '7'));
+  const auto message = message_of([&] { read_through(*open_log(path, "criteo", 1), "log", 10); });
+  CHECK(contains(message, "line 1 is longer than 16777216 bytes: this is no log of this format"));
+}
+
 TEST_CASE("a log that cannot be used is refused by name") {
   const TemporaryFolder folder;
   const auto open = [&](const std::filesystem::path& path, std::string_view format) {
-    return message_of([&] { count_records(*open_log(path, format, 1), path.string(), 10); });
+    return message_of([&] { read_through(*open_log(path, format, 1), path.string(), 10); });
   };
   CHECK(contains(open(folder.path() / "none", "criteo"), "none\": No such file or directory"));
   CHECK(contains(open(folder.path(), "criteo"), "is a directory"));

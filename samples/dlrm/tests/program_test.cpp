@@ -12,6 +12,7 @@
 
 #include "common/tier_options.hpp"
 #include "runs.hpp"
+#include "support/odd_options.hpp"
 #include "tests/temporary_folder.hpp"
 
 using namespace dlrm;
@@ -80,6 +81,49 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--slow", "tape:/x:1GiB"}), "\"tape"));
   CHECK(refusal({"--fast", "64MiB", "--samples", "10", "--rows", "10"}) == "accepted");
   CHECK(refusal({"--row-policy", "lfu", "--samples", "10", "--rows", "10"}) == "accepted");
+}
+
+TEST_CASE("a number that is too large, alone or with another, is refused with what is allowed") {
+  CHECK(refusal({"--dim", "4611686018427387904"}) ==
+        "--dim 4611686018427387904 is too large: allowed are 1 to 1048576");
+  CHECK(refusal({"--tables", "2305843009213693952"}) ==
+        "--tables 2305843009213693952 is too large: allowed are 1 to 65536");
+  CHECK(refusal({"--batch", "4294967296"}) == "--batch 4294967296 is too large: allowed are 1 to 16777216");
+  CHECK(refusal({"--threads", "4294967296"}) == "--threads 4294967296 is too large: allowed are 0 to 4096");
+  CHECK(
+      refusal({"--batch", "65536", "--pooling", "65536"}) ==
+      "--batch and --pooling: ids of a table in a batch: 65536 x 65536 is too large: 4294967295 is the most");
+  CHECK(refusal({"--epochs", "4611686018427387904"}) ==
+        "--samples and --epochs: 200000 x 4611686018427387904 is too large: 4611686018427387904 is the most");
+  CHECK(refusal({"--rows", "2147483647", "--dim", "1048576"}) ==
+        "the bytes of a table: 2147483647 x 4194304 is too large: 1125899906842624 is the most");
+  CHECK(refusal({"--rows", "2147483647", "--dim", "65536", "--tables", "65536"}) ==
+        "the tables take more than 1125899906842624 bytes");
+  CHECK(refusal({"--top", "18446744073709551615"}) ==
+        "the width of a layer 18446744073709551615 is too large: allowed are 1 to 16777216");
+  CHECK(refusal({"--rate", "1e300"}) == "--rate must be positive and finite");
+  CHECK(refusal({"--paging-seconds", "nan"}) == "--paging-seconds must be below 1e9");
+}
+
+TEST_CASE("whatever numbers options have, they make an experiment or are refused in words" *
+          doctest::test_suite("fuzz")) {
+  tier::test::fuzz_options(
+      {}, {"--batch",     "--epochs", "--dim",     "--tables",         "--pooling", "--samples", "--rows",
+           "--lookahead", "--slots",  "--threads", "--table-bytes",    "--bottom",  "--top",     "--rate",
+           "--skew",      "--fast",   "--reserve", "--paging-seconds", "--seed",    "--storage"},
+      [](const std::vector<std::string>& line) { CHECK(refusal(line) != ""); });
+}
+
+TEST_CASE("a log that changes after it was read through ends the run with an error, not as if interrupted") {
+  auto options = parse(small_run);
+  const auto log = make_log(options);
+  auto experiment = make_experiment(options, *log);
+  experiment.train.learn_from.last = 20'000;  // of the 10,000 that the log has
+  Progress progress{stderr};
+  std::atomic<bool> stop = false;
+  CHECK_THROWS_WITH_AS(std::ignore = make_run("plain", experiment, progress, stop),
+                       doctest::Contains("the log gave 10000 of the 20000 records that it had"),
+                       tier::TierError);
 }
 
 TEST_CASE("the help lists every option and is not an error") {

@@ -166,6 +166,8 @@ def names_what_is_wrong(folder):
         (["--text", str(folder / "none"), "--run", "std"], "no files *.txt"),
         (["--documents", "5"], "--documents must be from 100"),
         (["--queries", "0"], "--queries must be at least 1"),
+        (["--queries", str(2**64 - 1)], "--queries 18446744073709551615 is too large: allowed are 1 to 100000000"),
+        (["--text", "-"], "--text - can be read only once, and each run is a process that reads it"),
         (["--repeat", "0"], "--repeat must be at least 1"),
         (["--batch", "0"], "--batch must be at least 1"),
         (["--skew", "steep"], "unknown skew"),
@@ -206,6 +208,9 @@ def relocates(folder, relocate):
         assert ("skipped: rebuilding" in ended.stdout) == bool(slow), ended.stdout
     ended = run("--size", "much", program=relocate)
     assert ended.returncode == 2 and ended.stderr.startswith("tier-relocate: "), ended
+    for size in ("0", "8388607TiB"):  # of no element; of more than can be, twice over
+        ended = run("--size", size, program=relocate)
+        assert ended.returncode == 2 and "allowed are 4KiB to 1024TiB" in ended.stderr, ended
 
 
 def why_no_windows(tier):

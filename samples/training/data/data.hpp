@@ -38,9 +38,10 @@ class Data {
                           std::span<float> labels) const = 0;
 };
 
-/// The data set in a folder, told by its files: `data_batch_*.bin` and `test_batch.bin` of CIFAR-10, or `train.bin`
-/// and `test.bin`, `*-ubyte.gz` of MNIST, or text
-/// (`*.txt`, of which the last tenth is held out); also one such file of text.
+/// The data set in a folder, told by its files, each as it is or packed (.gz, .zst): `data_batch_*.bin` and
+/// `test_batch.bin` of CIFAR-10, or `train.bin` and `test.bin`; of MNIST `train-images-idx3-ubyte`,
+/// `train-labels-idx1-ubyte` and those of `t10k-`, or one such pair, of which the last tenth is held out; or text (`*.txt`,
+/// of which the last tenth is held out), also one such file, or - for the standard input.
 /// \throws  `tier::ConfigError` if there is none, or not of this kind; `tier::TierError` if it cannot be read
 [[nodiscard]] std::unique_ptr<Data> open_data(const std::filesystem::path& path, InputKind kind,
                                               std::uint64_t seed);

@@ -2,13 +2,13 @@
 #include "data/images.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/input_file.hpp>
 
-#include <zlib.h>
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include "common/access_skew.hpp"
 #include "common/hashing.hpp"
@@ -19,24 +19,15 @@ namespace {
 using Bytes = std::vector<std::uint8_t>;
 
 [[noreturn]] void fail(const std::filesystem::path& file, const std::string& what) {
-  throw tier::TierError{std::make_error_code(std::errc::invalid_argument),
-                        fmt::format("\"{}\": {}", file.string(), what)};
+  throw tier::ConfigError{fmt::format("\"{}\": {}", file.string(), what)};
 }
 
-/// Plain or gzipped.
 Bytes read_file(const std::filesystem::path& file) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> in{::gzopen(file.c_str(), "rb"), ::gzclose};
-  if (!in) throw tier::TierError{tier::last_system_error(), fmt::format("opening \"{}\"", file.string())};
+  tier::InputFile in{file.string()};
   Bytes bytes;
-  constexpr std::size_t piece = std::size_t{1} << 20;
-  for (;;) {
-    const auto before = bytes.size();
-    bytes.resize(before + piece);
-    const int count = ::gzread(in.get(), bytes.data() + before, piece);
-    if (count < 0) fail(file, "damaged");
-    bytes.resize(before + static_cast<std::size_t>(count));
-    if (count == 0) return bytes;
-  }
+  std::vector<char> piece(std::size_t{1} << 20);
+  while (const auto count = in.read(piece)) bytes.insert(bytes.end(), piece.data(), piece.data() + count);
+  return bytes;
 }
 
 std::uint32_t big_endian(std::span<const std::uint8_t> bytes, std::size_t at) {
@@ -52,10 +43,23 @@ Bytes read_idx(const std::filesystem::path& file, std::span<std::uint32_t> exten
   if (bytes.size() < header || big_endian(bytes, 0) != (0x0800U | extents.size()))
     fail(file, fmt::format("not an IDX file of bytes in {} dimensions", extents.size()));
   std::size_t count = 1;
-  for (std::size_t i = 0; i < extents.size(); ++i) count *= extents[i] = big_endian(bytes, 4 + 4 * i);
-  if (bytes.size() != header + count) fail(file, "not as long as its header says");
+  bool fits = true;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    extents[i] = big_endian(bytes, 4 + 4 * i);
+    fits = fits && !__builtin_mul_overflow(count, std::size_t{extents[i]}, &count);
+  }
+  if (!fits || bytes.size() - header != count)
+    fail(file, fmt::format("its header says {} bytes, but {} follow it", fmt::join(extents, " x "),
+                           bytes.size() - header));
   bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header));
   return bytes;
+}
+
+void check_labels(const std::filesystem::path& file, const ImageSet& set) {
+  const auto wrong = std::ranges::find_if(set.labels, [&](auto label) { return label >= set.classes; });
+  if (wrong != set.labels.end())
+    fail(file, fmt::format("label {} of image {} is no class: allowed are 0 to {}", *wrong,
+                           wrong - set.labels.begin(), set.classes - 1));
 }
 
 }  // namespace
@@ -67,9 +71,13 @@ ImageSet read_cifar10(std::span<const std::filesystem::path> files) {
   ImageSet set{.side = side, .channels = 3, .pixels = {}, .labels = {}};
   for (const auto& file : files) {
     const auto bytes = read_file(file);
-    if (bytes.empty() || bytes.size() % record != 0) fail(file, "not records of CIFAR-10");
+    if (bytes.empty() || bytes.size() % record != 0)
+      fail(file,
+           fmt::format("not records of CIFAR-10, which have {} bytes: it has {}", record, bytes.size()));
     for (std::size_t at = 0; at < bytes.size(); at += record) {
-      if (bytes[at] >= set.classes) fail(file, "a label that is no class");
+      if (bytes[at] >= set.classes)
+        fail(file, fmt::format("label {} of record {} is no class: allowed are 0 to {}", bytes[at],
+                               at / record, set.classes - 1));
       set.labels.push_back(bytes[at]);
       for (std::size_t p = 0; p < pixels; ++p)
         for (std::size_t c = 0; c < 3; ++c) set.pixels.push_back(bytes[at + 1 + c * pixels + p]);
@@ -82,9 +90,13 @@ ImageSet read_mnist(const std::filesystem::path& images, const std::filesystem::
   std::uint32_t extents[3];
   std::uint32_t count[1];
   ImageSet set{.channels = 1, .pixels = read_idx(images, extents), .labels = read_idx(labels, count)};
-  if (extents[0] != count[0] || extents[1] != extents[2]) fail(images, "not as many square images as labels");
-  if (std::ranges::any_of(set.labels, [&](auto label) { return label >= set.classes; }))
-    fail(labels, "a label that is no class");
+  if (set.pixels.empty())
+    fail(images, fmt::format("there is nothing in it: its header says {}", fmt::join(extents, " x ")));
+  if (extents[1] != extents[2])
+    fail(images, fmt::format("its images have {} x {} pixels; square ones are read", extents[1], extents[2]));
+  if (extents[0] != count[0])
+    fail(images, fmt::format("{} images, but \"{}\" has {} labels", extents[0], labels.string(), count[0]));
+  check_labels(labels, set);
   set.side = extents[1];
   return set;
 }

@@ -53,9 +53,10 @@ class ImageData final : public Data {
   std::array<float, 4> mean_{}, scale_{};  // of each channel
 };
 
-/// Of all files together.   \throws  `tier::TierError` for what cannot be read or is none
+/// Of all files together, each as it is or packed.
+/// \throws  `tier::TierError` for what cannot be read, `tier::ConfigError` naming the file for what is none
 [[nodiscard]] ImageSet read_cifar10(std::span<const std::filesystem::path> files);
-/// \param images, labels  gzipped IDX files
+/// \param images, labels  IDX files, as they are or packed   \throws  as `read_cifar10`
 [[nodiscard]] ImageSet read_mnist(const std::filesystem::path& images, const std::filesystem::path& labels);
 /// The last `count` images as a set of their own.
 [[nodiscard]] ImageSet split_off(ImageSet& set, std::size_t count);

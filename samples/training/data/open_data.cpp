@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 #include <tier/core/error.hpp>
+#include <tier/core/input_file.hpp>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,59 +18,123 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In order.
-std::vector<fs::path> files_named(const fs::path& folder, std::string_view begin, std::string_view end) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator{folder}) {
-    const auto name = entry.path().filename().string();
-    if (name.starts_with(begin) && name.ends_with(end)) files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  return files;
+/// Of a name, what is before the suffix of its packing.
+std::string_view unpacked_name(std::string_view name) {
+  for (const auto* suffix : {".gz", ".zst"})
+    if (name.ends_with(suffix)) return name.substr(0, name.size() - std::string_view{suffix}.size());
+  return name;
 }
 
-std::string read_text(const fs::path& file) {
-  std::ifstream in{file, std::ios::binary};
-  std::string text{std::istreambuf_iterator<char>{in}, {}};
-  if (!in) throw tier::TierError{tier::last_system_error(), fmt::format("reading \"{}\"", file.string())};
-  return text;
+/// In order; of a file that is there packed and unpacked, only the latter.
+std::vector<fs::path> files_named(const fs::path& folder, std::string_view begin, std::string_view end) {
+  std::map<std::string, fs::path> files;
+  if (!fs::is_directory(folder)) return {};
+  for (const auto& entry : fs::directory_iterator{folder}) {
+    const auto name = entry.path().filename().string();
+    const auto plain = unpacked_name(name);
+    if (!plain.starts_with(begin) || !plain.ends_with(end)) continue;
+    auto& known = files[std::string{plain}];
+    if (known.empty() || name == plain) known = entry.path();
+  }
+  std::vector<fs::path> paths;
+  for (auto& [name, path] : files) paths.push_back(std::move(path));
+  return paths;
 }
 
 std::unique_ptr<Data> open_text(const fs::path& path, std::uint64_t seed) {
   std::string text;
   const auto files = fs::is_directory(path) ? files_named(path, "", ".txt") : std::vector{path};
-  for (const auto& file : files) text += read_text(file);
+  for (const auto& file : files) text += tier::read_text_file(file.string());
   if (text.size() < 1000)
-    throw tier::ConfigError{"too little text (*.txt)", path.string(), 0, "1000 characters"};
+    throw tier::ConfigError{
+        fmt::format("too little text in \"{}\" (of a folder its files *.txt count): {} characters, "
+                    "at least 1000 are needed",
+                    path.string(), text.size())};
+  if (text.find_first_not_of(text.front()) == std::string::npos)
+    throw tier::ConfigError{
+        fmt::format("nothing can be learned from \"{}\": it repeats one character", path.string())};
   return std::make_unique<TextData>(text, seed);
 }
 
-std::unique_ptr<Data> open_mnist(const fs::path& images, const fs::path& labels, std::uint64_t seed) {
-  auto training = read_mnist(images, labels);
-  auto test = split_off(training, training.count() / 10);
+std::unique_ptr<Data> open_cifar10(const fs::path& folder, std::uint64_t seed) {
+  for (const auto& [training_name, test_name] :
+       {std::pair{"train.bin", "test.bin"}, std::pair{"data_batch_", "test_batch"}}) {
+    const auto training = files_named(folder, training_name, ".bin"),
+               test = files_named(folder, test_name, ".bin");
+    if (!training.empty() && test.size() == 1)
+      return std::make_unique<ImageData>(read_cifar10(training), read_cifar10(test), seed, true);
+  }
+  return {};
+}
+
+/// Images and their labels, by what is before both words in their names: `train-`, `t10k-`.
+struct MnistFiles {
+  fs::path images, labels;
+};
+std::map<std::string, MnistFiles> mnist_files(const fs::path& folder) {
+  std::map<std::string, MnistFiles> pairs;
+  for (const auto* end : {"-idx3-ubyte", ".idx3-ubyte"})  // the second is what some unpackers make of it
+    for (const auto& file : files_named(folder, "", std::string{"images"} + end)) {
+      const auto name = file.filename().string();
+      pairs[name.substr(0, name.rfind("images"))].images = file;
+    }
+  for (const auto* end : {"-idx1-ubyte", ".idx1-ubyte"})
+    for (const auto& file : files_named(folder, "", std::string{"labels"} + end)) {
+      const auto name = file.filename().string();
+      pairs[name.substr(0, name.rfind("labels"))].labels = file;
+    }
+  for (const auto& [name, pair] : pairs)
+    if (pair.images.empty() || pair.labels.empty())
+      throw tier::ConfigError{fmt::format("\"{}\" has {}{} without {}{} beside it", folder.string(), name,
+                                          pair.images.empty() ? "labels" : "images", name,
+                                          pair.images.empty() ? "images-idx3-ubyte" : "labels-idx1-ubyte")};
+  return pairs;
+}
+
+/// One set, of which the last tenth is held out, or one to learn from and one to test with.
+std::unique_ptr<Data> open_mnist(const fs::path& folder, std::uint64_t seed) {
+  const auto pairs = mnist_files(folder);
+  const auto find = [&](std::string_view word) {
+    return std::ranges::find_if(pairs,
+                                [&](const auto& pair) { return pair.first.find(word) != std::string::npos; });
+  };
+  if (pairs.empty()) return {};
+  if (pairs.size() == 1) {
+    auto training = read_mnist(pairs.begin()->second.images, pairs.begin()->second.labels);
+    auto test = split_off(training, training.count() / 10);
+    return std::make_unique<ImageData>(std::move(training), std::move(test), seed, true);
+  }
+  const auto learned = find("train");
+  const auto tested = find("t10k") != pairs.end() ? find("t10k") : find("test");
+  if (pairs.size() > 2 || learned == pairs.end() || tested == pairs.end())
+    throw tier::ConfigError{
+        fmt::format("\"{}\" has {} sets of images; a folder has one, or train-* to learn from and t10k-* "
+                    "to test with",
+                    folder.string(), pairs.size())};
+  auto training = read_mnist(learned->second.images, learned->second.labels);
+  auto test = read_mnist(tested->second.images, tested->second.labels);
+  if (training.side != test.side)
+    throw tier::ConfigError{
+        fmt::format("\"{}\": images to learn from have {} pixels in height and width, those to test with "
+                    "{}",
+                    folder.string(), training.side, test.side)};
   return std::make_unique<ImageData>(std::move(training), std::move(test), seed, true);
 }
 
 }  // namespace
 
 std::unique_ptr<Data> open_data(const fs::path& path, InputKind kind, std::uint64_t seed) {
-  if (!fs::exists(path))
+  const bool standard_input = path == "-" && kind == InputKind::Text;
+  if (!standard_input && !fs::exists(path))
     throw tier::ConfigError{"no such data", path.string(), 0, "a folder with a data set"};
   if (kind == InputKind::Text) return open_text(path, seed);
-  const auto with = [&](std::string_view begin, std::string_view end) {
-    return fs::is_directory(path) ? files_named(path, begin, end) : std::vector<fs::path>{};
-  };
-  for (const auto& [training_name, test_name] :
-       {std::pair{"train.bin", "test.bin"}, std::pair{"data_batch_", "test_batch"}}) {
-    const auto training = with(training_name, ".bin"), test = with(test_name, ".bin");
-    if (!training.empty() && test.size() == 1)
-      return std::make_unique<ImageData>(read_cifar10(training), read_cifar10(test), seed, true);
-  }
-  const auto images = with("", "images-idx3-ubyte.gz"), labels = with("", "labels-idx1-ubyte.gz");
-  if (images.size() == 1 && labels.size() == 1) return open_mnist(images.front(), labels.front(), seed);
-  throw tier::ConfigError{"no images", path.string(), 0,
-                          "CIFAR-10 in binary form (data_batch_*.bin and test_batch.bin, or train.bin and "
-                          "test.bin), or MNIST (*-images-idx3-ubyte.gz and *-labels-idx1-ubyte.gz)"};
+  if (auto cifar10 = open_cifar10(path, seed)) return cifar10;
+  if (auto mnist = open_mnist(path, seed)) return mnist;
+  throw tier::ConfigError{
+      "no images", path.string(), 0,
+      "a folder of CIFAR-10 in binary form (data_batch_*.bin and test_batch.bin, or train.bin and "
+      "test.bin), or of MNIST (train-images-idx3-ubyte, train-labels-idx1-ubyte and t10k-*, or one such "
+      "pair), as they are or packed (.gz, .zst)"};
 }
 
 std::unique_ptr<Data> generated_data(InputKind kind, std::uint64_t seed) {

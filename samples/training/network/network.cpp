@@ -6,8 +6,7 @@
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
 
-#include <functional>
-#include <numeric>
+#include <limits>
 #include <utility>
 
 namespace training {
@@ -37,10 +36,31 @@ Dims after(const Dims& x, std::int64_t channels, const Pair& kernel, const Pair&
 }  // namespace
 
 std::int64_t count_of(const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>{});
+  constexpr std::int64_t most = std::int64_t{1} << 48;  // 1 PiB of floats
+  std::int64_t count = 1;
+  bool fits = true;
+  for (const auto extent : dims) fits = !__builtin_mul_overflow(count, extent, &count) && fits;
+  if (fits && count >= 0 && count <= most) return count;
+  throw tier::ConfigError{fmt::format(
+      "a tensor of {} values is too large, {} are the most: options such as --batch and --image ask for that",
+      fmt::join(dims, " x "), most)};
 }
 
+namespace {
+
+/// oneDNN counts the values of one image in 32 bits.
+void check_shape(const Dims& shape) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (count_of(shape) == 0 || shape.size() != 4 || count_of(shape) / shape[0] <= most) return;
+  throw tier::ConfigError{fmt::format(
+      "an image of {} x {} x {} values in a layer is too large, {} are the most: a smaller --image is needed",
+      shape[1], shape[2], shape[3], most)};
+}
+
+}  // namespace
+
 Value Network::add(Attributes attributes, std::vector<Value> inputs, Dims shape) {
+  check_shape(shape);
   const auto kind = kinds[attributes.index()];
   auto name = fmt::format("{}{}", kind, ++count_of_kind_[kind]);
   layers_.push_back({std::move(name), std::move(attributes), std::move(inputs), std::move(shape)});

@@ -15,6 +15,7 @@ namespace training {
 
 /// Images are [batch, channels, height, width], sequences [steps, batch, width], rows [batch, width].
 using Dims = std::vector<std::int64_t>;
+/// Values of these extents.   \throws  `tier::ConfigError` naming them if they are more than 1 PiB of floats, or wrap
 [[nodiscard]] std::int64_t count_of(const Dims& dims);
 
 /// Vertical, horizontal.

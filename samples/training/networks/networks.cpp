@@ -2,6 +2,7 @@
 #include "networks/networks.hpp"
 
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 
 #include <algorithm>
 
@@ -65,7 +66,7 @@ const KnownNetwork& find_network(std::string_view name) {
   if (found != all.end()) return *found;
   std::string names;
   for (const auto& each : all) names += (names.empty() ? "" : ", ") + std::string{each.name};
-  throw tier::ConfigError{"unknown network", name, 0, names};
+  throw tier::ConfigError{"unknown network" + tier::detail::did_you_mean(name, names), name, 0, names};
 }
 
 std::vector<Network> make_networks(const KnownNetwork& known, NetworkOptions options) {

@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 #include <tier/core/assert.hpp>
+#include <tier/core/bytes.hpp>
+#include <tier/core/error.hpp>
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
+#include "common/checked_sizes.hpp"
 #include "step/functions.hpp"
 
 namespace training {
@@ -31,12 +35,16 @@ const dnnl::engine& cpu() {
 }
 
 dnnl::memory::desc dense(const Dims& dims) {
+  std::ignore = count_of(dims);
   constexpr Tag tags[] = {Tag::a, Tag::ab, Tag::abc, Tag::nhwc};
   TIER_VERIFY(!dims.empty() && dims.size() <= std::size(tags), "values have one to four dimensions");
   return {dims, dnnl::memory::data_type::f32, tags[dims.size() - 1]};
 }
 
-dnnl::memory::desc any_layout(const Dims& dims) { return {dims, dnnl::memory::data_type::f32, Tag::any}; }
+dnnl::memory::desc any_layout(const Dims& dims) {
+  std::ignore = count_of(dims);
+  return {dims, dnnl::memory::data_type::f32, Tag::any};
+}
 
 Step Lowering::lower() {
   find_consumers();
@@ -84,6 +92,11 @@ dnnl::primitive_attr Lowering::attributes() const {
 }
 
 TensorId Lowering::tensor(std::string name, Kind kind, const dnnl::memory::desc& desc) {
+  bytes_ += static_cast<std::uint64_t>(count_of(desc.dims())) * sizeof(float);
+  if (bytes_ > sample::most_bytes)
+    throw tier::ConfigError{fmt::format(
+        "the tensors of a step of {} take more than {}: options such as --batch and --image ask for that",
+        step_.network, tier::to_human(tier::Bytes{sample::most_bytes}))};
   step_.tensors.push_back({std::move(name), kind, desc, desc.get_size()});
   return step_.tensors.size() - 1;
 }

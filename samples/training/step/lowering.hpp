@@ -133,6 +133,7 @@ class Lowering {
   Mode mode_;
   Learning learning_;
   Step step_;
+  std::uint64_t bytes_ = 0;  // of its tensors
   std::vector<TensorId> values_;
   std::vector<std::size_t> consumers_;
   std::vector<bool> needs_gradient_;

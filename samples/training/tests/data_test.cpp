@@ -10,6 +10,7 @@
 #include "common/testing/data_folder.hpp"
 #include "data/images.hpp"
 #include "data/text.hpp"
+#include "support/fuzz.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace training;
@@ -51,11 +52,15 @@ TEST_CASE("CIFAR-10's planes of colours become pixels") {
         std::vector<std::uint8_t>{255, 0, 0, 0, 255, 0});
   SUBCASE("a file that ends early is refused") {
     write(path, cifar_record(3).substr(1));
-    CHECK_THROWS_AS(std::ignore = read_cifar10({&path, 1}), tier::TierError);
+    CHECK_THROWS_WITH_AS(std::ignore = read_cifar10({&path, 1}),
+                         doctest::Contains("not records of CIFAR-10, which have 3073 bytes: it has 3072"),
+                         tier::ConfigError);
   }
   SUBCASE("a label that is no class is refused") {
-    write(path, cifar_record(10));
-    CHECK_THROWS_AS(std::ignore = read_cifar10({&path, 1}), tier::TierError);
+    write(path, cifar_record(3) + cifar_record(10));
+    CHECK_THROWS_WITH_AS(std::ignore = read_cifar10({&path, 1}),
+                         doctest::Contains("label 10 of record 1 is no class: allowed are 0 to 9"),
+                         tier::ConfigError);
   }
 }
 
@@ -79,23 +84,173 @@ TEST_CASE("CIFAR-10 is found as it is distributed, and where each set is one fil
   }
 }
 
-TEST_CASE("MNIST is read from gzipped IDX files") {
+namespace {
+
+/// An IDX file of bytes.
+std::string idx(const std::vector<std::uint32_t>& extents, const std::string& bytes) {
+  std::string file{'\0', '\0', '\x08', static_cast<char>(extents.size())};
+  for (const auto extent : extents)
+    for (const int shift : {24, 16, 8, 0}) file += static_cast<char>(extent >> shift & 0xff);
+  return file + bytes;
+}
+
+/// Images of 2x2 pixels, all of one brightness, and labels.
+void write_mnist(const std::filesystem::path& folder, const std::string& prefix, std::uint32_t count,
+                 char brightness, bool packed, char separator = '-') {
+  const auto images = idx({count, 2, 2}, std::string(std::size_t{4} * count, brightness));
+  const auto labels = idx({count}, std::string(count, '\3'));
+  const auto name = [&](const char* what, const char* kind) {
+    return folder / (prefix + what + separator + kind + "-ubyte");
+  };
+  if (!packed) {
+    write(name("images", "idx3"), images);
+    write(name("labels", "idx1"), labels);
+  } else {
+    write_gzipped(name("images", "idx3").string() + ".gz", images);
+    write_gzipped(name("labels", "idx1").string() + ".gz", labels);
+  }
+}
+
+std::string refusal_of(const std::filesystem::path& folder, InputKind kind = InputKind::Images) {
+  try {
+    std::ignore = open_data(folder, kind, 1);
+  } catch (const tier::ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("MNIST is read from IDX files, packed or not") {
   const tier::test::TemporaryDirectory folder;
-  const auto images = std::filesystem::path{folder.path()} / "t10k-images-idx3-ubyte.gz";
-  const auto labels = std::filesystem::path{folder.path()} / "t10k-labels-idx1-ubyte.gz";
-  using namespace std::string_literals;
-  write_gzipped(images, "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x01\x07\x09"s);
-  write_gzipped(labels, "\0\0\x08\x01\0\0\0\x02\x04\x05"s);
-  const auto set = read_mnist(images, labels);
-  CHECK(set.pixels == std::vector<std::uint8_t>{7, 9});
-  CHECK(set.labels == std::vector<std::uint8_t>{4, 5});
-  SUBCASE("images are no labels") {
-    CHECK_THROWS_AS(std::ignore = read_mnist(labels, images), tier::TierError);
+  const auto images = std::filesystem::path{folder.path()} / "images";
+  const auto labels = std::filesystem::path{folder.path()} / "labels";
+  for (const bool packed : {true, false}) {
+    const auto put = [&](const std::filesystem::path& path, const std::string& bytes) {
+      packed ? write_gzipped(path, bytes) : write(path, bytes);
+    };
+    put(images, idx({2, 1, 1}, "\7\11"));
+    put(labels, idx({2}, "\4\5"));
+    const auto set = read_mnist(images, labels);
+    CHECK(set.pixels == std::vector<std::uint8_t>{7, 9});
+    CHECK(set.labels == std::vector<std::uint8_t>{4, 5});
   }
-  SUBCASE("a count that is not the file's is refused") {
-    write_gzipped(labels, "\0\0\x08\x01\0\0\0\x03\x04\x05"s);
-    CHECK_THROWS_AS(std::ignore = read_mnist(images, labels), tier::TierError);
+  const auto refused = [&](const std::string& image_file, const std::string& label_file) {
+    write(images, image_file);
+    write(labels, label_file);
+    try {
+      std::ignore = read_mnist(images, labels);
+    } catch (const tier::ConfigError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{"accepted"};
+  };
+  const auto good = idx({2, 1, 1}, "\7\11"), two = idx({2}, "\4\5");
+  CHECK(contains(refused(two, good), "images\": not an IDX file of bytes in 3 dimensions"));
+  CHECK(contains(refused(good, idx({3}, "\4\5")), "labels\": its header says 3 bytes, but 2 follow it"));
+  CHECK(contains(refused(good, idx({3}, "\4\5\6")),
+                 "images\": 2 images, but \"" + labels.string() + "\" has 3 labels"));
+  CHECK(contains(refused(good, idx({2}, "\4\12")),
+                 "labels\": label 10 of image 1 is no class: allowed are 0 to 9"));
+  CHECK(contains(refused(idx({2, 1, 2}, "\1\2\3\4"), two),
+                 "its images have 1 x 2 pixels; square ones are read"));
+  CHECK(contains(refused(idx({2, 0, 0}, ""), two), "there is nothing in it: its header says 2 x 0 x 0"));
+  CHECK(contains(refused(idx({0, 28, 28}, ""), idx({0}, "")),
+                 "there is nothing in it: its header says 0 x 28 x 28"));
+  SUBCASE("products that wrap to what is there are refused") {
+    CHECK(contains(refused(idx({64, 1U << 29, 1U << 29}, ""), idx({64}, std::string(64, '\1'))),
+                   "its header says 64 x 536870912 x 536870912 bytes, but 0 follow it"));
+    CHECK(contains(refused(idx({1U << 31, 1U << 31, 4}, ""), two),
+                   "its header says 2147483648 x 2147483648 x 4 bytes"));
+    CHECK(contains(refused(idx({0xffffffff, 0xffffffff, 0xffffffff}, "\1"), two), "bytes, but 1 follow it"));
   }
+}
+
+TEST_CASE("a folder with MNIST's four files is learned from by train-* and tested by t10k-*") {
+  const tier::test::TemporaryDirectory temporary;
+  const std::filesystem::path folder{temporary.path()};
+  SUBCASE("packed") {
+    write_mnist(folder, "train-", 30, '\1', true);
+    write_mnist(folder, "t10k-", 7, '\2', true);
+  }
+  SUBCASE("unpacked, by an unpacker that writes a dot") {
+    write_mnist(folder, "train-", 30, '\1', false, '.');
+    write_mnist(folder, "t10k-", 7, '\2', false, '.');
+  }
+  SUBCASE("both ways") {
+    for (const bool packed : {true, false}) {
+      write_mnist(folder, "train-", 30, '\1', packed);
+      write_mnist(folder, "t10k-", 7, '\2', packed);
+    }
+  }
+  const auto data = open_data(folder, InputKind::Images, 1);
+  CHECK(data->training_batches({.batch = 1}) == 30);
+  CHECK(data->test_batches({.batch = 1}) == 7);
+  CHECK(data->channels() == 1);
+  CHECK(data->image() == 2);
+}
+
+TEST_CASE(
+    "a folder with one pair of MNIST's files holds a tenth out, and one with half a pair says what is "
+    "missing") {
+  const tier::test::TemporaryDirectory temporary;
+  const std::filesystem::path folder{temporary.path()};
+  write_mnist(folder, "t10k-", 20, '\1', true);
+  CHECK(open_data(folder, InputKind::Images, 1)->test_batches({.batch = 1}) == 2);
+  write(folder / "train-images-idx3-ubyte", idx({1, 2, 2}, "\1\1\1\1"));
+  CHECK(refusal_of(folder) ==
+        "\"" + folder.string() + "\" has train-images without train-labels-idx1-ubyte beside it");
+  write(folder / "train-labels-idx1-ubyte", idx({1}, "\1"));
+  CHECK(open_data(folder, InputKind::Images, 1)->training_batches({.batch = 1}) == 1);
+  write_mnist(folder, "more-", 20, '\1', true);
+  CHECK(contains(refusal_of(folder),
+                 "has 3 sets of images; a folder has one, or train-* to learn from and t10k-*"));
+}
+
+TEST_CASE("text is a file or a folder's *.txt, packed or not, without a byte order mark") {
+  const tier::test::TemporaryDirectory temporary;
+  const std::filesystem::path folder{temporary.path()};
+  std::string text = "\xef\xbb\xbf";
+  for (int i = 0; i < 2000; ++i) text += static_cast<char>('a' + i % 10);
+  write_gzipped(folder / "a.txt.gz", text);
+  CHECK(open_data(folder, InputKind::Text, 1)->classes() == 10);
+  CHECK(open_data(folder / "a.txt.gz", InputKind::Text, 1)->classes() == 10);
+  write(folder / "a.txt", std::string(2000, 'a'));  // the same file unpacked, as far as names tell
+  CHECK(contains(refusal_of(folder, InputKind::Text), "it repeats one character"));
+  CHECK(contains(refusal_of(folder / "none", InputKind::Text), "no such data at position 0"));
+  write(folder / "a.txt", "hello");
+  CHECK(contains(refusal_of(folder, InputKind::Text), ": 5 characters, at least 1000 are needed"));
+  CHECK(contains(refusal_of(folder), "no images at position 0"));
+}
+
+TEST_CASE("damaged files of images are read as what their headers say, or refused" *
+          doctest::test_suite("fuzz")) {
+  const tier::test::TemporaryDirectory temporary;
+  const auto images = std::filesystem::path{temporary.path()} / "images";
+  const auto labels = std::filesystem::path{temporary.path()} / "labels";
+  const std::vector<std::string> examples{
+      idx({2, 3, 3}, std::string(18, '\5')), idx({2}, "\1\2"), idx({1U << 31, 1U << 31, 4}, "\1"),
+      idx({64, 1U << 29, 1U << 29}, ""), cifar_record(3) + cifar_record(4)};
+  write(labels, idx({2}, "\1\2"));
+  tier::test::fuzz(examples, [&](const std::string& bytes) {
+    write(images, bytes);
+    try {
+      const auto set = read_mnist(images, labels);
+      CHECK(set.count() == 2);
+      CHECK(set.pixels.size() == set.count() * set.bytes_of_one());
+    } catch (const tier::ConfigError& error) {
+      CHECK(contains(error.what(), temporary.path()));
+    }
+    try {
+      const auto set = read_cifar10({&images, 1});
+      CHECK(set.pixels.size() == set.count() * 3072);
+    } catch (const tier::ConfigError& error) {
+      CHECK(contains(error.what(), temporary.path()));
+    }
+  });
 }
 
 TEST_CASE("images are enlarged by repeating their pixels, and scaled to a mean of 0") {

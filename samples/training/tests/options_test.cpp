@@ -14,6 +14,7 @@
 #include "cases.hpp"
 #include "run/tiered_memory.hpp"
 #include "runs.hpp"
+#include "support/odd_options.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace training;
@@ -125,5 +126,58 @@ TEST_CASE("--prefetch-budget is of the fast memory, and more where bytes do not 
     CHECK(of(all, 2 * all.peak, ahead) == Bytes{all.peak, all.peak});
     CHECK(of(all, all.peak - 1000, ahead) == Bytes{all.peak - 2500, all.peak - 1500});
     CHECK(of(experiment({"--prefetch-budget", "1"}), all.peak, ahead).second == 1);
+  }
+}
+
+namespace {
+
+/// What is said of options from which no step can be made.
+std::string refusal(std::vector<std::string> arguments) {
+  try {
+    std::ignore = make_step(parsed(std::move(arguments)));
+  } catch (const tier::ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a step that nobody has memory for, or whose sizes wrap, is refused in words") {
+  for (const auto* network : {"resnet32", "transformer", "vgg16", "lstm"}) {
+    CAPTURE(network);
+    for (const auto bits : {31, 59, 60, 61, 62}) {
+      const auto batch = std::to_string(std::int64_t{1} << bits);
+      CHECK(refusal({network, "--batch", batch}) ==
+            "--batch " + batch + " is too large: allowed are 1 to 2147483647");
+    }
+  }
+  CHECK(refusal({"resnet32", "--batch", "2147483647"}) ==
+        "the tensors of a step of resnet32 take more than 1024.00 TiB: options such as --batch and --image "
+        "ask for that");
+  CHECK(refusal({"vgg16", "--batch", "2147483647", "--image", "2147483647"})
+            .find("a tensor of 2147483647 x 3 x 2147483647 x 2147483647 values is too large, 281474976710656 "
+                  "are the most") == 0);
+  CHECK(refusal({"resnet32", "--batch", "1", "--image", "65536"}) ==
+        "an image of 3 x 65536 x 65536 values in a layer is too large, 2147483647 are the most: a smaller "
+        "--image is needed");
+  CHECK(refusal({"lstm", "--width", "2147483647"}).find("is too large") != std::string::npos);
+  CHECK(refusal({"transformer", "--steps", "2147483647"}).find("is too large") != std::string::npos);
+  CHECK(refusal({"densenet121", "--growth", "2147483647"}).find("is too large") != std::string::npos);
+  CHECK(refusal({"resnet32", "--threads", "4294967296"}) ==
+        "--threads 4294967296 is too large: allowed are 0 to 4096");
+  CHECK(refusal({"resnet32", "--rate", "1e300"}) == "--rate must be positive and finite");
+  CHECK(refusal({"resnet32", "--decay", "nan"}) == "--decay must be finite and not negative");
+}
+
+TEST_CASE("whatever numbers options have, they make a step or are refused in words" *
+          doctest::test_suite("fuzz")) {
+  for (const auto* network : {"resnet32", "lstm", "transformer"}) {
+    CAPTURE(network);
+    tier::test::fuzz_options(
+        {network},
+        {"--batch", "--image", "--growth", "--steps", "--width", "--steps-at-once", "--rate", "--decay",
+         "--iterations", "--epochs", "--seed", "--threads", "--fast", "--movers", "--prefetch-budget"},
+        [](const std::vector<std::string>& line) { CHECK(refusal(line) != ""); });
   }
 }

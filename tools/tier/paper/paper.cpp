@@ -3,6 +3,7 @@
 #include "../colours.hpp"
 #include "../progress.hpp"
 
+#include <tier/core/detail/json_text.hpp>
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>
 
@@ -110,7 +111,7 @@ void run(const Arguments& arguments) {
   const bool has_tables = arguments.json != "-";
   if (has_tables)
     for (const auto& report : reports) print(report);
-  if (!arguments.json.empty()) write_file(arguments.json, to_json(reports).dump(2) + '\n');
+  if (!arguments.json.empty()) write_file(arguments.json, detail::json_text(to_json(reports)) + '\n');
   if (arguments.figures.empty()) return;
   draw_all(reports, arguments.figures);
   if (has_tables) fmt::print("The figures are in {}\n", arguments.figures);

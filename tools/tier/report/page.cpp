@@ -2,6 +2,7 @@
 #include "page.hpp"
 
 #include <algorithm>
+#include <tier/core/detail/json_text.hpp>
 
 #include "embedded.hpp"
 #include "format.hpp"
@@ -12,7 +13,7 @@ namespace {
 /// JSON that no text in it can lead out of its element.
 std::string in_script(const nlohmann::json& json) {
   std::string out;
-  for (const char c : json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) switch (c) {
+  for (const char c : detail::json_text(json, -1)) switch (c) {
       case '<':
         out += "\\u003c";
         break;

@@ -2,6 +2,7 @@
 #include "perfetto.hpp"
 
 #include <nlohmann/json.hpp>
+#include <tier/core/detail/json_text.hpp>
 
 #include <map>
 #include <string>
@@ -60,7 +61,7 @@ class Writer {
 
   /// \param times  "ts" and what else is a time
   void event(json fields, const std::string& times) {
-    auto text = fields.dump(-1, ' ', false, json::error_handler_t::replace);
+    auto text = detail::json_text(fields, -1);
     text.insert(1, times + ",");
     buffer_ += first_ ? "\n" : ",\n";
     buffer_ += text;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cmath>
+#include <tuple>
 
 #include "step/functions.hpp"
 #include "step/layers/layers.hpp"
@@ -26,8 +27,9 @@ class LoweredAttention final : public LoweredLayer {
 
   void forward(Lowering& step) override {
     const auto x = step.of(input());
-    const memory::desc scores{
-        {batch(), heads(), steps(), steps()}, memory::data_type::f32, memory::format_tag::abcd};
+    const Dims dims{batch(), heads(), steps(), steps()};
+    std::ignore = count_of(dims);
+    const memory::desc scores{dims, memory::data_type::f32, memory::format_tag::abcd};
     probabilities_ = {step.tensor(named("p"), Kind::Activation, scores), scores};
     multiply(step, "scores", Phase::Forward, part(x, query), part(x, key).transposed(),
              {probabilities_, Role::Overwrites, scale()});

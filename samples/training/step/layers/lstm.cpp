@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,10 @@ using Backward = dnnl::lstm_backward;
 constexpr auto direction = dnnl::rnn_direction::unidirectional_left2right;
 constexpr std::int64_t gates = 4;
 
-memory::desc desc_of(const Dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
+memory::desc desc_of(const Dims& dims, Tag tag) {
+  std::ignore = count_of(dims);
+  return {dims, memory::data_type::f32, tag};
+}
 
 /// A sequence as one tensor for the steps of each kernel, which so needs no others in fast memory.
 using Pieces = std::vector<TensorId>;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "trace/zstd.hpp"
+#include "core/zstd.hpp"
 
 #include <tier/core/error.hpp>
 
-#include "trace/broken_rule.hpp"
+#include "core/broken_rule.hpp"
 
 #if defined(TIER_WITH_ZSTD)
 #include <zstd.h>
@@ -11,7 +11,7 @@
 #include <array>
 #include <new>
 
-namespace tier::trace {
+namespace tier {
 namespace {
 
 /// Frames that want more memory than this are refused: zstd's own bound where nobody asks for more.
@@ -90,11 +90,11 @@ std::unique_ptr<ByteSource> unpacked_zstd(RawInput input) {
 }
 std::unique_ptr<ByteSink> packing_zstd(ByteSink& sink) { return std::make_unique<Packed>(sink); }
 
-}  // namespace tier::trace
+}  // namespace tier
 
 #else
 
-namespace tier::trace {
+namespace tier {
 namespace {
 constexpr const char* missing =
     "zstd, without which this libtier was built: TIER_WITH_ZSTD=ON needs libzstd (on Debian the package "
@@ -104,6 +104,6 @@ constexpr const char* missing =
 std::unique_ptr<ByteSource> unpacked_zstd(RawInput) { throw BrokenRule{missing}; }
 std::unique_ptr<ByteSink> packing_zstd(ByteSink&) { throw ConfigError{missing}; }
 
-}  // namespace tier::trace
+}  // namespace tier
 
 #endif

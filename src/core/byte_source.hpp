@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tier::trace {
+namespace tier {
 
 class ByteSource {
  public:
@@ -25,4 +25,4 @@ class ByteSource {
 /// \param packed  outlives what is returned
 [[nodiscard]] std::unique_ptr<ByteSource> unpacked(ByteSource& packed);
 
-}  // namespace tier::trace
+}  // namespace tier

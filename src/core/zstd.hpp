@@ -3,15 +3,15 @@
 /// \file  zstd, where the library was built with it (TIER_WITH_ZSTD).
 #include <memory>
 
-#include "trace/byte_sink.hpp"
-#include "trace/byte_source.hpp"
-#include "trace/raw_input.hpp"
+#include "core/byte_sink.hpp"
+#include "core/byte_source.hpp"
+#include "core/raw_input.hpp"
 
-namespace tier::trace {
+namespace tier {
 
 /// \throws  `BrokenRule` where there is none
 [[nodiscard]] std::unique_ptr<ByteSource> unpacked_zstd(RawInput input);
 /// \throws  `ConfigError` where there is none
 [[nodiscard]] std::unique_ptr<ByteSink> packing_zstd(ByteSink& sink);
 
-}  // namespace tier::trace
+}  // namespace tier

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "trace/byte_source.hpp"
+#include "core/byte_source.hpp"
 
-namespace tier::trace {
+namespace tier {
 
 class RawInput {
  public:
@@ -37,4 +37,4 @@ class RawInput {
   bool ended_ = false;
 };
 
-}  // namespace tier::trace
+}  // namespace tier

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "trace/byte_sink.hpp"
+#include "core/byte_sink.hpp"
 
 namespace tier::test {
 using namespace tier::trace;  // what is tested

@@ -3,12 +3,12 @@
 
 #include <new>
 
-#include "trace/broken_rule.hpp"
-#include "trace/byte_source.hpp"
-#include "trace/raw_input.hpp"
-#include "trace/zstd.hpp"
+#include "core/broken_rule.hpp"
+#include "core/byte_source.hpp"
+#include "core/raw_input.hpp"
+#include "core/zstd.hpp"
 
-namespace tier::trace {
+namespace tier {
 namespace {
 
 class Plain final : public ByteSource {
@@ -99,4 +99,4 @@ std::unique_ptr<ByteSource> unpacked(ByteSource& packed) {
   return std::make_unique<Plain>(std::move(input));
 }
 
-}  // namespace tier::trace
+}  // namespace tier

@@ -5,10 +5,10 @@
 #include <array>
 #include <new>
 
-#include "trace/byte_sink.hpp"
-#include "trace/zstd.hpp"
+#include "core/byte_sink.hpp"
+#include "core/zstd.hpp"
 
-namespace tier::trace {
+namespace tier {
 namespace {
 
 class Plain final : public ByteSink {
@@ -71,4 +71,4 @@ std::unique_ptr<ByteSink> packing(Packing packing, ByteSink& sink) {
   return std::make_unique<Plain>(sink);
 }
 
-}  // namespace tier::trace
+}  // namespace tier

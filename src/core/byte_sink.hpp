@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Where bytes go to: a stream, a file, or another sink that gets them packed.
-#include <tier/trace/files.hpp>
+#include <tier/core/packing.hpp>
 
 #include <memory>
 #include <string_view>
 
-namespace tier::trace {
+namespace tier {
 
 class ByteSink {
  public:
@@ -25,4 +25,4 @@ class ByteSink {
 /// \throws      `ConfigError` for zstd, where the library was built without
 [[nodiscard]] std::unique_ptr<ByteSink> packing(Packing packing, ByteSink& sink);
 
-}  // namespace tier::trace
+}  // namespace tier

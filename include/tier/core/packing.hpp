@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  How files are packed.
+#include <cstdint>
+
+namespace tier {
+
+enum class Packing : std::uint8_t { None, Gzip, Zstd };
+
+}  // namespace tier
