@@ -17,6 +17,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "memory/scratch_path.hpp"
+
 namespace tier {
 namespace {
 
@@ -34,11 +36,6 @@ class Failure {
  private:
   std::string path_, tier_;
 };
-
-bool is_directory(const std::string& path) noexcept {
-  struct ::stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 int open_named(const std::string& path, const Failure& fail) {
   const int descriptor = ::open(path.c_str(), flags | O_CREAT | O_EXCL, 0600);
@@ -118,11 +115,12 @@ std::uint64_t ScratchFile::largest_file() noexcept {
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
-ScratchFile::ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier)
+ScratchFile::ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier, Place place)
     : ScratchFile{} {
   const Failure fail{path, tier};
+  place == Place::Folder ? expect_folder(path, tier) : expect_folder_of(path, tier);
   if (size.count > largest_file()) fail("ftruncate (RLIMIT_FSIZE)", EFBIG);
-  descriptor_ = is_directory(path) ? open_in(path, fail) : open_named(path, fail);
+  descriptor_ = place == Place::Folder ? open_in(path, fail) : open_named(path, fail);
   if (::ftruncate(descriptor_, static_cast<::off_t>(size.count)) != 0) fail("ftruncate");
   struct ::statfs status {};
   if (::fstatfs(descriptor_, &status) == 0) file_system_ = file_system_name(status.f_type);
