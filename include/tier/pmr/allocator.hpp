@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Resources for containers that are not of `std::pmr`.
+#include <tier/core/standard.hpp>
+
 #include <cstddef>
 #include <limits>
 #include <memory>
