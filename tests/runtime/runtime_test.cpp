@@ -598,6 +598,35 @@ TEST_CASE("what lies in a mapped file is the parent's alone: in the child of a f
 }
 
 TEST_CASE(
+    "the child of a fork says what it has touched that is absent from a window, and gets the signal all the "
+    "same") {
+  if (!test::has_windows()) return;
+  const auto ended = run_in_child("fork", [] {
+    Runtime runtime{
+        {.tiers = {tiers::dram(16_MiB), tiers::emulated("cxl", 16_MiB)}, .windows = WindowMode::Full}};
+    Tensor<float> x{runtime, Shape{1 << 14}, windowed, "absent"};
+    fill(x, 1);
+    const float* const at = ReadScope{x}[x].data();
+    migrate(x.rows(0, 1 << 14), TierIndex{1});
+    ::signal(SIGSEGV, SIG_DFL);
+    const auto child = ::fork();
+    if (child == 0) std::_Exit(*const_cast<const volatile float*>(at + 1) == 1 ? 1 : 2);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    std::fprintf(stderr, "%p signal %d", static_cast<const void*>(at + 1),
+                 WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+  });
+  const auto address = ended.errors.substr(ended.errors.rfind("0x"));
+  const auto place = address.substr(0, address.find(' '));
+  CHECK(ended.errors == "libtier: the child of a fork has touched " + place +
+                            ", in \"absent\" (object 1), which is absent from its window "
+                            "and cannot be fetched there: bring it to memory before the fork, by "
+                            "tier::migrate, or open a scope on it, which "
+                            "throws\n" +
+                            place + " signal " + std::to_string(SIGSEGV));
+}
+
+TEST_CASE(
     "what is absent from a window faults in the child of a fork, also where there are no mappings left") {
   if (!test::has_windows()) return;
   if (test::sanitized) {
