@@ -432,6 +432,92 @@ TEST_CASE("in every build a scope aborts that is opened on objects of two runtim
 }
 
 #if defined(TIER_CHECKED)
+
+namespace {
+/// What a checked build says of `x`.
+constexpr const char* changed =
+    "libtier: \"x\" (object 1) has changed while no scope had it open for writing: it was written through a "
+    "view that was "
+    "given for reading, or whose scope had ended\n";
+
+/// A pointer that outlives the scope whose view has it.
+float* left_over(FloatTensor& x) {
+  const WriteScope out{x};
+  return out[x].data();
+}
+}  // namespace
+
+TEST_CASE("checked builds find what was written after the scope of a view, and AddressSanitizer where") {
+  for (const std::size_t count :
+       {std::size_t{7}, std::size_t{1} << 16}) {  // all of it is compared, or pieces
+    const auto ended = run_in_child("written " + std::to_string(count), [count] {
+      const auto manager = test::make_manager({tiers::dram(1_MiB)});
+      FloatTensor x{manager, {count}, "x"};
+      fill(x, 1);
+      *const_cast<volatile float*>(left_over(x)) = 2;
+      const ReadScope in{x};
+    });
+    if (test::address_sanitized) {
+      CHECK(ended.errors.find("use-after-poison") != std::string::npos);
+      CHECK(ended.code != 0);
+    } else {
+      CHECK(ended.errors == changed);
+      CHECK(ended.signal == SIGABRT);
+    }
+  }
+  if (!test::address_sanitized) return;
+  const auto read = run_in_child("read", [] {
+    const auto manager = test::make_manager({tiers::dram(1_MiB)});
+    FloatTensor x{manager, {16}, "x"};
+    fill(x, 1);
+    const volatile float* const left = left_over(x);
+    [[maybe_unused]] const float value = *left;
+  });
+  CHECK(read.errors.find("use-after-poison") != std::string::npos);
+}
+
+TEST_CASE("checked builds find what was written through a view that is for reading, when its scope ends") {
+  const auto ended = run_in_child("written", [] {
+    const auto manager = test::make_manager({tiers::dram(1_MiB)});
+    FloatTensor x{manager, {16}, "x"};
+    fill(x, 1);
+    {
+      const ReadScope in{x};
+      *const_cast<float*>(in[x].data()) = 2;
+    }
+    std::fputs("went on", stderr);
+  });
+  CHECK(ended.errors == changed);
+  CHECK(ended.signal == SIGABRT);
+}
+
+TEST_CASE("checked builds find nothing in what scopes write, whatever moves in between") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB), tiers::file("/var/tmp", 8_MiB)});
+  std::vector<FloatTensor> t;
+  for (int i = 0; i < 4; ++i)
+    t.emplace_back(manager, Shape{96, 1024}, "t");  // 384 KiB each: not all are fast
+  for (std::size_t i = 0; i < 4; ++i) fill(t[i], static_cast<float>(i));
+  for (int round = 0; round < 3; ++round) {
+    for (auto& x : t) {
+      const ReadScope outer{x};
+      const WriteScope inner{x};  // of the same chain
+      inner[x](95, 1023) += 1;
+    }
+    for (auto& x : t) std::ignore = prefetch(x);
+    for (std::size_t i = 0; i < 4; ++i) {
+      CHECK(ReadScope{t[i]}[t[i]](95, 1023) == static_cast<float>(i) + static_cast<float>(round) + 1);
+      const WriteScope both{t[i], updates(t[i])};
+      both[t[i]](0, 0) = 1;
+    }
+  }
+  retire(t[0]);
+  fill(t[0], 9);
+  CHECK(ReadScope{t[0]}[t[0]](3, 3) == 9);
+  FloatTensor never{manager, {96, 1024}, "never written"};
+  { const ReadScope in{never}; }
+  for (auto& x : t) CHECK(ReadScope{x}[x].count() == 96 * 1024);
+  { const ReadScope in{never}; }
+}
 TEST_CASE("a checked build fills what will be overwritten with NaNs") {
   const auto manager = test::make_manager({tiers::dram(1_MiB)});
   FloatTensor x{manager, {4}}, y{manager, {4}};
