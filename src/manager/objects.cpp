@@ -91,7 +91,6 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   auto& state = tiers_[region->tier];
   const auto offset = state.heap.offset(region->slot);
   const auto size = state.heap.size(region->slot);
-  allow_access(*region);
   if (region->reserved) state.tier->release(offset, size);
   if (region->reserved && !region->cached) {
     RegionEvent event{{}, 0, region->tier, {size}, true};
@@ -99,6 +98,7 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   }
   if (region->cached) uncache(*region);
   give_back_bare(*region);
+  allow_access(*region);
   const auto slot = state.heap.free(region->slot);
   regions_.put(region);
   return slot;

@@ -14,7 +14,7 @@
 namespace tier::detail {
 namespace {
 
-/// Of a large object only pieces are compared, its ends among them: a scope takes 0.2 us more for 64 B, 1 us for 1 MiB.
+/// Of a large object only pieces are compared, its ends among them: a scope then takes 0.05 us more on 64 B, 0.4 us on 1 MiB.
 constexpr std::size_t piece = 64, pieces = 16;
 
 std::uint64_t hash_of(const std::byte* bytes, std::size_t size) noexcept {
