@@ -64,17 +64,22 @@ Outcome ManagerCore::copy(BlockId id, TierIndex t, When when) noexcept {
   return Outcome::Done;
 }
 
+Outcome ManagerCore::note_brought(BlockId id, Outcome outcome) noexcept {
+  if (id == hinted_.block) hinted_.brought = outcome;
+  return outcome;
+}
+
 Outcome ManagerCore::fetch(BlockId id, TierIndex t, bool force) noexcept {
   if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
   if (b == nullptr || t >= tiers_.size() || b->record->placed) return Outcome::Gone;
-  return begin_fetch(*b, t, force, Cause::Plan);
+  return note_brought(id, begin_fetch(*b, t, force, Cause::Plan));
 }
 
 Outcome ManagerCore::make_primary(BlockId id, TierIndex t) noexcept {
   if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
-  return b == nullptr ? Outcome::Gone : change_primary(*b, t, Cause::Plan);
+  return b == nullptr ? Outcome::Gone : note_brought(id, change_primary(*b, t, Cause::Plan));
 }
 
 Outcome ManagerCore::change_primary(Block& b, TierIndex t, Cause cause) noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  What is left of a manager in the child of a fork: a way to the bytes that are there.
+#include "fork_faults.hpp"
 #include "manager_core.hpp"
 
 #include <tier/core/error.hpp>
@@ -18,6 +19,7 @@ void ManagerCore::after_fork(bool in_child) noexcept {
     in_fork_child_ = true;
     for (auto& [id, b] : by_id_)
       if (b->record->place != nullptr) leave_to_child(*b);
+    if (windows_ != nullptr) explain_faults_in_child();
     for (auto& [id, b] : by_id_) refresh(*b);
   }
   mutex_.unlock();

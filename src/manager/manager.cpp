@@ -402,8 +402,26 @@ void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId 
   record.archived = hint == Hint::Archive;
   if (record.archived) record.prefetched = 0;
   refresh(b);
+  const auto* const transfer = record.transfer;
+  const bool comes = transfer != nullptr && transfer->kind == TransferKind::Fetch;
+  const bool present = comes || (record.primary() != nullptr && record.primary()->tier == 0);
+  hinted_ = {b.id, std::nullopt};
   ask([&](Policy& p) { p.on_hint(event, *this); });
+  if (hint != Hint::Archive) count_hint(present, hinted_.brought);
+  hinted_ = {};
   rerank(b.id);
+}
+
+void ManagerCore::count_hint(bool present, std::optional<Outcome> brought) noexcept {
+  auto& counts = counts_.hints;
+  if (present)
+    ++counts.present;
+  else if (!brought)
+    ++counts.passed_over;
+  else if (*brought == Outcome::Done)
+    ++counts.begun;
+  else
+    ++(*brought == Outcome::Full ? counts.full : counts.busy);
 }
 
 /// Those of the blocks that have gone are left out.

@@ -170,6 +170,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool take_space(Region*& region, std::error_code& cause, MutexLock& lock) TIER_REQUIRES(mutex_);
   void free_region(Region* region) noexcept TIER_REQUIRES(mutex_);
   void stop_reading(Region* region) noexcept TIER_REQUIRES(mutex_);
+  void allow_access(const Region& region) noexcept TIER_REQUIRES(mutex_);
   RegionHeap::Slot give_back(Region* region) noexcept TIER_REQUIRES(mutex_);
   Region* unread_copy(Block& b, TierIndex t) noexcept TIER_REQUIRES(mutex_);
   void condemn_region(Region* region) noexcept TIER_REQUIRES(mutex_);
@@ -400,6 +401,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool slide_out_of(const Window& window, TierIndex t, RegionHeap::Slot first, std::size_t slots)
       TIER_REQUIRES(mutex_);
   bool stop_sliding(TierIndex t, const Range& range, MutexLock& lock) TIER_REQUIRES(mutex_);
+  const TierState& largest_addressable() const noexcept TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what,
                                         std::error_code cause) const TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_unreadable(const Block& b, std::error_code error) const TIER_REQUIRES(mutex_);
@@ -441,6 +443,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId object) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
+  Outcome note_brought(BlockId id, Outcome outcome) noexcept TIER_REQUIRES(mutex_);
+  void count_hint(bool present, std::optional<Outcome> brought) noexcept TIER_REQUIRES(mutex_);
   void hint_later(const Note& note) noexcept;
   Block* find(BlockId id) const noexcept TIER_REQUIRES(mutex_);
   std::uint64_t now_ns() const noexcept;
@@ -564,6 +568,12 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::uint64_t told_ns_ TIER_GUARDED_BY(mutex_) = 0;  // time of the last event
   std::unordered_map<std::uint64_t, OpenKernel> kernels_ TIER_GUARDED_BY(mutex_);
   Statistics counts_ TIER_GUARDED_BY(mutex_);
+  /// The block that the policy is told a hint on, and what it was told when it wanted that elsewhere.
+  struct Hinted {
+    BlockId block = 0;
+    std::optional<Outcome> brought;
+  };
+  Hinted hinted_ TIER_GUARDED_BY(mutex_){};
   std::array<std::array<std::array<std::pair<std::uint64_t, std::uint64_t>, cause_count>, max_tiers>,
              max_tiers>
       moved_ TIER_GUARDED_BY(mutex_){};

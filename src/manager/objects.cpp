@@ -11,6 +11,8 @@
 #include <bit>
 #include <utility>
 
+#include "core/address_sanitizer.hpp"
+
 namespace tier {
 
 // --- regions ---------------------------------------------------------------------------------------------
@@ -113,6 +115,14 @@ std::size_t ManagerCore::preferred_alignment(TierIndex t, std::uint64_t size,
 }
 
 /// \return  the free slot it has become part of
+/// To AddressSanitizer its bytes are as any: ours, to be copied, or those of an object to come.
+void ManagerCore::allow_access(const Region& region) noexcept {
+  if constexpr (!detail::finds_accesses) return;
+  const auto& state = tiers_[region.tier];
+  if (auto* const base = state.tier->base())
+    detail::allow_access(base + state.heap.offset(region.slot), state.heap.size(region.slot));
+}
+
 RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   auto& state = tiers_[region->tier];
   const auto offset = state.heap.offset(region->slot);
@@ -124,6 +134,7 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   }
   if (region->cached) uncache(*region);
   give_back_bare(*region);
+  allow_access(*region);
   const auto slot = state.heap.free(region->slot);
   regions_.put(region);
   return slot;

@@ -2,6 +2,7 @@
 #pragma once
 /// \file  The cold parts: what the manager keeps of blocks, regions, transfers and rooms. All under its lock.
 #include <tier/copy/copy_engine.hpp>
+#include <tier/core/config.hpp>
 #include <tier/manager/block.hpp>
 #include <tier/manager/object.hpp>
 #include <tier/memory/region_heap.hpp>
@@ -93,6 +94,10 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   unsigned spared = 0;      ///< those of them that look for room: it does not leave to make some
   std::uint64_t prefetched = 0;  ///< the stamp of the last prefetch, while that is wanted
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
+#if defined(TIER_CHECKED)
+  std::uint64_t sealed = 0,
+                sealed_version = 0;  ///< of its contents, where scopes see them last: `scope/seals.hpp`
+#endif
 
   [[nodiscard]] Region* primary() const noexcept { return regions; }
   [[nodiscard]] Region* in(TierIndex tier) const noexcept {

@@ -610,6 +610,13 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
 
 // --- saying so -------------------------------------------------------------------------------------------
 
+const ManagerCore::TierState& ManagerCore::largest_addressable() const noexcept {
+  const TierState* largest = &tiers_.front();  // which always is
+  for (const auto& t : tiers_)
+    if (t.tier->model().addressable && t.heap.capacity() > largest->heap.capacity()) largest = &t;
+  return *largest;
+}
+
 void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
                                       std::error_code cause) const {
   // Written into a fixed buffer: this is the moment not to allocate.
@@ -637,6 +644,11 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
         bytes(t.heap.capacity() - t.used()), bytes(t.heap.largest_free()),
         static_cast<unsigned long long>(pinned));
   }
+  if (const auto& largest = largest_addressable(); size > largest.heap.capacity().count)
+    say(" what is in use needs a tier that the CPU can address, and the largest, %.*s, has less: use it in "
+        "parts "
+        "(tier::windowed), or give that tier more;",
+        static_cast<int>(largest.tier->name().size()), largest.tier->name().data());
   std::array<char, 100> words{};
   const bool is_errno =
       cause.category() == std::generic_category() || cause.category() == std::system_category();

@@ -42,6 +42,21 @@ std::string milliseconds(std::uint64_t ns) {
   return text.data();
 }
 
+/// The hints that started nothing have their reasons.
+std::string text_of(const HintCounts& hints) {
+  return line("hints: fetch begun", hints.begun) + line("hints: fast already", hints.present) +
+         line("hints: no room", hints.full) + line("hints: in use", hints.busy) +
+         line("hints: not followed", hints.passed_over);
+}
+
+nlohmann::ordered_json json_of(const HintCounts& hints) {
+  return {{"begun", hints.begun},
+          {"present", hints.present},
+          {"full", hints.full},
+          {"busy", hints.busy},
+          {"passed_over", hints.passed_over}};
+}
+
 nlohmann::ordered_json json_of(const TierStatistics& tier) {
   return {{"name", tier.name},
           {"capacity", tier.capacity.count},
@@ -100,6 +115,7 @@ std::string Statistics::to_text() const {
       "\n" + line("objects", objects) + line("blocks", blocks) + line("hits", hits) + line("misses", misses);
   text +=
       line("evictions", evictions) + line("dropped without a copy", dropped_clean) + line("forced", forced);
+  text += text_of(hints);
   text += line("prefetches begun", prefetches_begun) + line("prefetches refused", prefetches_refused) +
           line("compactions begun", compactions_begun);
   text += line("transfers cancelled", transfers_cancelled);
@@ -135,6 +151,7 @@ std::string Statistics::to_json() const {
   json["evictions"] = evictions;
   json["dropped_clean"] = dropped_clean;
   json["forced"] = forced;
+  json["hints"] = json_of(hints);
   json["prefetches_begun"] = prefetches_begun;
   json["prefetches_refused"] = prefetches_refused;
   json["compactions_begun"] = compactions_begun;

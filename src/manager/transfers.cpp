@@ -36,6 +36,7 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   Region* from = b.record->primary();
   TIER_ASSERT(kind == TransferKind::Compact ? to->tier == from->tier : b.record->in(to->tier) == nullptr,
               "a block moves to where it is not");
+  allow_access(*from);
   t->from_tier = from->tier;
   t->from_region = from;
   ++from->readers;

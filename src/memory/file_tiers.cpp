@@ -25,7 +25,8 @@ ScratchTier::ScratchTier(const TierSpec& spec, std::string name, const TierModel
                          ScratchFile::Mode mode)
     : Tier{std::move(name), model, spec.size},
       path_{spec.path},
-      file_{spec.path, whole_pages(spec.size), mode, name_},
+      file_{spec.path, whole_pages(spec.size), mode, name_,
+            spec.new_file ? ScratchFile::Place::NewFile : ScratchFile::Place::Folder},
       extents_{whole_pages(spec.size), extent_size(spec.size), idle_limit(spec.size)},
       returner_{extents_, file_} {
   reserves_ = true;

@@ -3,6 +3,7 @@
 
 #include <tier/core/assert.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 #include <tier/memory/spec.hpp>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "core/descriptor.hpp"
 #include "memory/mapping.hpp"
 #include "memory/numa_nodes.hpp"
+#include "memory/scratch_path.hpp"
 #endif
 
 namespace tier {
@@ -215,7 +217,9 @@ bool has_memkind() noexcept { return true; }
 std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& model, const TierModel& mapped,
                                         std::shared_ptr<const NumaSystem> system) {
   if (!is_memkind(spec.model))
-    throw ConfigError{"unknown kind", spec.model, 0, memkind_names() + ", or a directory"};
+    throw ConfigError{"unknown kind" + detail::did_you_mean(spec.model, memkind_names()), spec.model, 0,
+                      memkind_names() + ", or a directory"};
+  if (is_path(spec.model)) expect_folder(spec.model, "memkind");
   const auto bound = spec.prefault && !is_path(spec.model) ? memory_bound() : 0_B;
   if (bound != 0_B && spec.size > bound)
     refuse(spec.size, "memkind:" + spec.model, "there is " + to_human(bound));

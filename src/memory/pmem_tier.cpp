@@ -220,8 +220,8 @@ std::unique_ptr<Tier> make_pmem_device_tier(const TierSpec& spec, const TierMode
 
 std::unique_ptr<Tier> make_pmem_tier(const TierSpec& spec, const TierModel& persistent,
                                      const TierModel& mapped) {
-  if (is_device(spec.path)) return make_pmem_device_tier(spec, persistent);
-  if (file_type(spec.path) == S_IFBLK)
+  if (!spec.new_file && is_device(spec.path)) return make_pmem_device_tier(spec, persistent);
+  if (!spec.new_file && file_type(spec.path) == S_IFBLK)
     fail(spec.path, "it is a block device; a directory on its file system, mounted with -o dax, would do",
          EINVAL);
   return std::make_unique<PmemFileTier>(spec, persistent, mapped);

@@ -20,6 +20,7 @@
 #include "core/descriptor.hpp"
 #include "core/refusal.hpp"
 #include "memory/memory_need.hpp"
+#include "memory/scratch_path.hpp"
 
 namespace tier {
 namespace {
@@ -66,11 +67,6 @@ class Failure {
   Bytes size_;
   std::string tier_;
 };
-
-bool is_directory(const std::string& path) noexcept {
-  struct ::stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 detail::Descriptor open_named(const std::string& path, const Failure& fail) {
   auto descriptor = detail::open_file(path, flags | O_CREAT | O_EXCL, 0600);
@@ -150,11 +146,12 @@ std::uint64_t ScratchFile::largest_file() noexcept {
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
-ScratchFile::ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier)
+ScratchFile::ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier, Place place)
     : ScratchFile{} {
   const Failure fail{path, size, tier};
+  place == Place::Folder ? expect_folder(path, tier) : expect_folder_of(path, tier);
   if (size.count > largest_file()) fail("ftruncate", EFBIG);
-  descriptor_ = (is_directory(path) ? open_in(path, fail) : open_named(path, fail)).release();
+  descriptor_ = (place == Place::Folder ? open_in(path, fail) : open_named(path, fail)).release();
   if (::ftruncate(descriptor_, static_cast<::off_t>(size.count)) != 0) fail("ftruncate");
   struct ::statfs status {};
   if (::fstatfs(descriptor_, &status) == 0) file_system_ = file_system_name(status.f_type);

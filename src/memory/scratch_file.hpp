@@ -15,10 +15,15 @@ namespace tier {
 class ScratchFile {
  public:
   enum class Mode : std::uint8_t { Direct, Buffered };
+  enum class Place : std::uint8_t {
+    Folder,  ///< the path is an existing folder
+    NewFile  ///< the path is a file that does not exist, in an existing folder
+  };
 
-  /// \param path  an existing directory, or a new file in one   \param tier  for errors
+  /// \param tier  for errors
   /// \throws      `TierError` naming the call, the path and the tier
-  ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier);
+  ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier,
+              Place place = Place::Folder);
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;

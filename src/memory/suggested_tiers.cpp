@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 #include <tier/memory/tier_graph.hpp>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 
 namespace tier {
 namespace {
+
+constexpr std::string_view roles = "fastest, largest, hbm, cxl";
 
 constexpr const char* scratch_directory = "/var/tmp";  // on a disk, unlike /tmp on many systems
 constexpr Bytes unit = 1_MiB;
@@ -79,7 +82,7 @@ TierSpec resolve_role(const TierSpec& spec, const Machine& machine) {
   const auto groups = graph.groups();
   const bool by_rank = spec.model == "fastest" || spec.model == "largest";
   if (!by_rank && spec.model != "hbm" && spec.model != "cxl")
-    throw ConfigError{"unknown role", spec.model, 0, "fastest, largest, hbm, cxl"};
+    throw ConfigError{"unknown role" + detail::did_you_mean(spec.model, roles), spec.model, 0, roles};
   auto found = spec;
   found.model.clear();
   found.kind = TierKind::Dram;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/error.hpp>
 #include <tier/core/request_size.hpp>
+#include <tier/core/suggestion.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tiers.hpp>
 
@@ -58,7 +59,8 @@ std::string joined_model_names() {
 
 TierModel device_model(const TierSpec& spec) {
   if (const auto model = find_model(spec.model)) return *model;
-  throw ConfigError{"unknown model", spec.model, 0, joined_model_names()};
+  const auto known = joined_model_names();
+  throw ConfigError{"unknown model" + detail::did_you_mean(spec.model, known), spec.model, 0, known};
 }
 
 [[noreturn]] void throw_built_without(const std::string& tier, const char* option, const char* library,
@@ -147,6 +149,19 @@ std::unique_ptr<Tier> make(const TierSpec& spec, const Machine* machine) {
 }  // namespace
 
 namespace tiers {
+namespace {
+
+TierSpec on_path(TierKind kind, std::string folder, Bytes size) {
+  return {.kind = kind, .model = {}, .path = std::move(folder), .size = size, .faults = {}};
+}
+TierSpec on_path(TierKind kind, NewFile file, Bytes size) {
+  auto spec = on_path(kind, std::move(file.path), size);
+  spec.new_file = true;
+  return spec;
+}
+
+}  // namespace
+
 TierSpec dram(Bytes size) {
   return {.kind = TierKind::Dram, .model = {}, .path = {}, .size = size, .faults = {}};
 }
@@ -156,21 +171,18 @@ TierSpec numa(std::string nodes, Bytes size) {
   spec.nodes = std::move(nodes);
   return spec;
 }
-TierSpec pmem(std::string path, Bytes size) {
-  return {.kind = TierKind::Pmem, .model = {}, .path = std::move(path), .size = size, .faults = {}};
-}
+TierSpec pmem(std::string path, Bytes size) { return on_path(TierKind::Pmem, std::move(path), size); }
+TierSpec pmem(NewFile path, Bytes size) { return on_path(TierKind::Pmem, std::move(path), size); }
 TierSpec memkind(std::string kind, Bytes size) {
   return {.kind = TierKind::Memkind, .model = std::move(kind), .path = {}, .size = size, .faults = {}};
 }
 TierSpec role(std::string role, Bytes size) {
   return {.kind = TierKind::Role, .model = std::move(role), .path = {}, .size = size, .faults = {}};
 }
-TierSpec file(std::string path, Bytes size) {
-  return {.kind = TierKind::File, .model = {}, .path = std::move(path), .size = size, .faults = {}};
-}
-TierSpec mapped(std::string path, Bytes size) {
-  return {.kind = TierKind::Mapped, .model = {}, .path = std::move(path), .size = size, .faults = {}};
-}
+TierSpec file(std::string folder, Bytes size) { return on_path(TierKind::File, std::move(folder), size); }
+TierSpec file(NewFile path, Bytes size) { return on_path(TierKind::File, std::move(path), size); }
+TierSpec mapped(std::string folder, Bytes size) { return on_path(TierKind::Mapped, std::move(folder), size); }
+TierSpec mapped(NewFile path, Bytes size) { return on_path(TierKind::Mapped, std::move(path), size); }
 TierSpec emulated(std::string model, Bytes size) {
   return {.kind = TierKind::Emulated, .model = std::move(model), .path = {}, .size = size, .faults = {}};
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/environment.hpp"
 #include "runtime/forks.hpp"
 
 #include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/spec.hpp>
 #include <tier/replay/machine_file.hpp>
@@ -18,17 +20,13 @@
 namespace tier {
 namespace {
 
-constexpr const char* tiers_variable = "TIER_TIERS";
-constexpr const char* policy_variable = "TIER_POLICY";
-constexpr const char* windows_variable = "TIER_WINDOWS";
-constexpr const char* trace_variable = "TIER_TRACE";
-constexpr const char* trace_rows_variable = "TIER_TRACE_ROWS";
-constexpr const char* measured_variable = "TIER_MEASURED";
-
-std::optional<std::string> variable(const char* name) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::optional<std::string>{text} : std::nullopt;
-}
+using detail::measured_variable;
+using detail::policy_variable;
+using detail::tiers_variable;
+using detail::trace_rows_variable;
+using detail::trace_variable;
+using detail::variable;
+using detail::windows_variable;
 
 /// What a message says before its code does.
 std::string without_code(const TierError& error) {
@@ -100,7 +98,8 @@ void abort_if_checked() {
 
 WindowMode window_mode(const std::string& name) {
   if (const auto mode = window_mode_of(name)) return *mode;
-  throw ConfigError{std::string{windows_variable} + ": \"" + name + "\" is neither full nor restricted"};
+  throw ConfigError{std::string{windows_variable} + ": \"" + name + "\" is neither full nor restricted" +
+                    detail::did_you_mean(name, "full, restricted")};
 }
 
 bool trace_rows(const RuntimeOptions& options) {
@@ -145,6 +144,7 @@ void read_environment(RuntimeOptions& options) {
 }
 
 RuntimeOptions options_of_environment() {
+  detail::warn_of_variables(detail::Composed::FromEnvironment);
   RuntimeOptions options;
   const auto tiers = variable(tiers_variable);
   if (!tiers)
@@ -163,6 +163,7 @@ Runtime made(F&& make) {
 
 RuntimeOptions default_options() {
   if (variable(tiers_variable)) return options_of_environment();
+  detail::warn_of_variables(detail::Composed::FromEnvironment);
   constexpr std::size_t unit = std::size_t{2} << 20;
   auto memory = tiers::dram({std::max(available_memory(discover()).count / 2 / unit, std::size_t{1}) * unit});
   memory.prefault = false;
@@ -175,6 +176,7 @@ RuntimeOptions default_options() {
 }  // namespace
 
 Runtime::Runtime(RuntimeOptions options) : options_{std::move(options)}, manager_{make_manager(options_)} {
+  detail::warn_of_variables(detail::Composed::InCode);
   detail::watch_forks(manager_);
   if (!options_.trace.empty())
     record(options_.trace);

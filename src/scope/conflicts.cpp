@@ -11,8 +11,10 @@
 #include <cstring>
 #include <map>
 #include <new>
-#include <string>
 #include <vector>
+
+#include "scope/names.hpp"
+#include "scope/seals.hpp"
 
 namespace tier::detail {
 namespace {
@@ -22,18 +24,6 @@ struct Access {
   std::uint64_t chain = 0;
   unsigned readers = 0, writers = 0;
 };
-
-std::string name_of(const Operand& operand) {
-  const auto id = std::to_string(operand.object);
-  if (operand.whole)
-    if (const auto& name = object_of(operand.address).object->name; !name.empty())
-      return "\"" + name + "\" (object " + id + ")";
-  if (operand.block == nullptr) return operand.whole ? "object " + id : "memory of the program";
-  for (const auto& object : operand.block->manager->object_statistics())
-    if (object.id == operand.object && !object.name.empty())
-      return "\"" + object.name + "\" (object " + id + ")";
-  return "object " + id;
-}
 
 [[noreturn]] void report(const Operand& operand, const Access& theirs, Chain ours) {
   std::fprintf(
@@ -63,6 +53,7 @@ class Accesses {
       if (theirs.chain != chain.id() && (theirs.writers > 0 || operand.use != Use::Read))
         report(operand, theirs, chain);
     auto ours = find(list, chain);
+    if (list.empty()) unseal(operand);
     if (ours == list.end()) ours = list.insert(ours, Access{.chain = chain.id()});
     ++(operand.use == Use::Read ? ours->readers : ours->writers);
   }
@@ -76,7 +67,9 @@ class Accesses {
       if (count > 0) --count;
       if (ours->readers + ours->writers == 0) list.erase(ours);
     }
-    if (list.empty()) by_object_.erase(object);
+    if (!list.empty()) return;
+    by_object_.erase(object);
+    seal(operand);
   }
 
  private:
@@ -96,12 +89,6 @@ class Accesses {
   Mutex mutex_;
   std::map<Key, std::vector<Access>> by_object_ TIER_GUARDED_BY(mutex_);
 };
-
-bool has_bytes(Manager& manager) noexcept {
-  for (std::size_t t = 0; t < manager.tier_count(); ++t)
-    if (!manager.tier(static_cast<TierIndex>(t)).has_bytes()) return false;
-  return true;
-}
 
 }  // namespace
 

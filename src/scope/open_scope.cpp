@@ -16,8 +16,8 @@ std::uint64_t now_ns() noexcept {
 
 void Scope::enter_slowly(Manager& manager, std::string_view kernel) {
   for (const auto& operand : operands_.all())
-    TIER_VERIFY(operand.block == nullptr || operand.block->manager == &manager,
-                "the objects of a scope belong to one runtime");
+    if (operand.block != nullptr && operand.block->manager != &manager)
+      detail::of_two_runtimes(operands_.all(), kernel);
   manager.enter(operands_.all(), {.scope = nesting_.id(), .root = nesting_.is_root(), .kernel = kernel});
 }
 

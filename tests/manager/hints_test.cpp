@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <string>
+
 namespace tier {
 namespace {
 
@@ -173,6 +176,52 @@ TEST_CASE("a prefetch is refused, and waits for nothing, where there is no room"
   rig.settle();
   CHECK(rig.holds(object, 'a'));
   CHECK(rig.holds(large, 'l'));
+}
+
+TEST_CASE("what becomes of a hint is counted, and why it has started nothing") {
+  Rig rig{1_MiB, 4_MiB, true};
+  auto object = rig.make(512_KiB, 'a');
+  const auto fetch = [](PolicyContext& context, BlockId block) { context.fetch(block, 0, false); };
+  const auto counts = [&](auto&& action) {
+    rig.policy->action = action;
+    const auto before = rig.manager->statistics().hints;
+    rig.manager->hint(Hint::WillRead, object.ref(), 0);
+    rig.policy->action = nullptr;
+    const auto after = rig.manager->statistics().hints;
+    return std::array{after.begun - before.begun, after.present - before.present, after.full - before.full,
+                      after.busy - before.busy, after.passed_over - before.passed_over};
+  };
+  using Counts = std::array<std::uint64_t, 5>;
+  const auto nothing = [](PolicyContext&, BlockId) {};
+  CHECK(counts(fetch) == Counts{0, 1, 0, 0, 0});  // fast already
+  rig.evict(object);
+  rig.settle();
+  CHECK(counts(nothing) == Counts{0, 0, 0, 0, 1});
+  CHECK(counts([&](PolicyContext& context, BlockId block) { context.fetch(block + 1, 0, false); }) ==
+        Counts{0, 0, 0, 0, 1});  // another one
+  {
+    auto large = rig.make(768_KiB, 'l');
+    CHECK(counts(fetch) == Counts{0, 0, 1, 0, 0});
+  }
+  {
+    rig.policy->miss = {no_tier, false};
+    const Entered scope{rig, object, Use::Read};
+    CHECK(rig.where(object) == 1);
+    CHECK(counts(fetch) == Counts{0, 0, 0, 1, 0});
+  }
+  CHECK(counts(fetch) == Counts{1, 0, 0, 0, 0});
+  rig.settle();
+  rig.manager->hint(Hint::Archive, object.ref(), 0);  // asks for nothing
+  const auto all = rig.manager->statistics();
+  const auto& hints = all.hints;  // the rig gives some of its own
+  CHECK(hints.full == 1);
+  CHECK(all.to_text().find("hints: no room              1\n") != std::string::npos);
+  CHECK(all.to_text().find("hints: not followed         " + std::to_string(hints.passed_over) + "\n") !=
+        std::string::npos);
+  CHECK(all.to_json().find(
+            "\"hints\": {\n    \"begun\": 1,\n    \"present\": " + std::to_string(hints.present) +
+            ",\n    \"full\": 1,\n    \"busy\": 1,\n    \"passed_over\": " +
+            std::to_string(hints.passed_over) + "\n  }") != std::string::npos);
 }
 
 TEST_CASE("a prefetch never pins") {

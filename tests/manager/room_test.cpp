@@ -92,6 +92,11 @@ struct Batch {
   ObjectHandle first, second;
 };
 
+/// Said of more than fits at once in any tier that can hold what is in use.
+constexpr std::string_view in_parts =
+    "what is in use needs a tier that the CPU can address, and the largest, fast, has less: use it in parts "
+    "(tier::windowed), or give that tier more;";
+
 }  // namespace
 
 TEST_CASE("roots wait for room in order of arrival, even where a later one would fit at once") {
@@ -238,6 +243,7 @@ TEST_CASE("a root larger than fast memory throws at once, or works where the dat
     } else {
       const auto message = message_of([&] { crowd.rig.write(huge, 'x'); });
       CHECK(contains(message, "no room for 9437184 bytes (huge)"));
+      CHECK(contains(message, in_parts));
     }
   }
 }
@@ -295,6 +301,7 @@ TEST_CASE("an object larger than every tier is refused when it is made") {
   Crowd crowd{false};
   const auto message = message_of([&] { std::ignore = crowd.rig.manager->create(65_MiB, 64, "giant"); });
   CHECK(contains(message, "no room for 68157440 bytes (giant)"));
+  CHECK(contains(message, in_parts));
   CHECK(crowd.rig.manager->statistics().objects == 0);
   CHECK(crowd.rig.manager->statistics().blocks == 0);
 }
@@ -308,6 +315,7 @@ TEST_CASE("lack of room names for each tier what it has, what is free, the large
   std::error_code cause;
   const auto message = message_of([&] { Entered{crowd.rig, wanted, Use::Overwrite, false}; }, &cause);
   CHECK(contains(message, "no room for 4194304 bytes (wanted)"));
+  CHECK_FALSE(contains(message, in_parts));
   CHECK(contains(message, "fast: 8388608 bytes, 4194304 free, largest run 2097152, 4194304 pinned"));
   CHECK(contains(message, "slow: 67108864 bytes, 67108864 free, largest run 67108864, 0 pinned"));
   CHECK_FALSE(cause);

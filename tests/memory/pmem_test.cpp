@@ -109,15 +109,18 @@ TEST_CASE("without libpmem its tiers are refused by the name of what is missing"
 TEST_CASE("a path that is no persistent memory is used as a mapped file, and the tier says so") {
   if (!has_library()) return;
   const test::TemporaryDirectory directory;
-  for (const auto& path : {directory.path(), directory.path() + "/new"}) {
-    const auto tier = make_tier(tiers::pmem(path, 3_MiB));
+  for (const bool new_file : {false, true}) {
+    const auto path = directory.path() + (new_file ? "/new" : "");
+    const tiers::NewFile file{path};
+    const auto tier = make_tier(new_file ? tiers::pmem(file, 3_MiB) : tiers::pmem(path, 3_MiB));
     CAPTURE(tier->description());
-    const auto mapped = make_tier(tiers::mapped(path, 3_MiB))->description();
+    const auto as_mapped = new_file ? tiers::mapped(file, 3_MiB) : tiers::mapped(path, 3_MiB);
+    const auto mapped = make_tier(as_mapped)->description();
     CHECK(mapped.starts_with("mapped scratch file in " + path + " ("));
     CHECK(tier->description() == mapped + ", which is no persistent memory");
     CHECK(!tier->model().persistent);
     CHECK(tier->model().addressable);
-    CHECK(tier->model().latency == make_tier(tiers::mapped(path, 3_MiB))->model().latency);
+    CHECK(tier->model().latency == make_tier(as_mapped)->model().latency);
     CHECK(!tier->has_private_pages());
     CHECK(!tier->copies_itself());
     CHECK(tier->directory() == path);
@@ -236,14 +239,17 @@ TEST_CASE("a path that is no file system or DAX device is refused with call, tie
   const test::TemporaryDirectory directory;
   const auto existing = directory.path() + "/existing";
   std::ofstream{existing} << "keep me";
-  CHECK(refusal(existing, 1_MiB) ==
-        "open(O_CREAT | O_EXCL) of \"" + existing +
-            "\" for tier pmem (a tier makes a file of its own: name a directory, or a file that "
-            "does not exist): File exists");
+  CHECK(refusal(existing, 1_MiB) == "tier pmem needs a folder, and \"" + existing +
+                                        "\" is none; scratch space is never made of what exists: name a "
+                                        "folder, or write pmem:new=PATH:SIZE for a "
+                                        "new file: Not a directory");
+  CHECK(message_of<TierError>([&] {
+          std::ignore = make_tier(tiers::pmem(tiers::NewFile{existing}, 1_MiB));
+        }).find("File exists") != std::string::npos);
   CHECK(refusal(directory.path() + "/no/such", 1_MiB) ==
-        "open(O_CREAT | O_EXCL) of \"" + directory.path() +
-            "/no/such\" for tier pmem (the directory of a scratch file has to exist): No such file or "
-            "directory");
+        "tier pmem needs a folder that exists, and \"" + directory.path() + "/no/such\" does not (\"" +
+            directory.path() + "\" does): make or mount the folder, name a DAX device, or write pmem:new=" +
+            directory.path() + "/no/such:SIZE for a new file of that name: No such file or directory");
   CHECK(refusal("/dev/null", 1_MiB) ==
         "pmem_map_file of \"/dev/null\" for tier pmem (it is no DAX device): Invalid argument");
 }

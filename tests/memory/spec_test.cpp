@@ -56,7 +56,7 @@ TierSpec random_spec(std::mt19937_64& random) {
     case 7:
       return tiers::memkind(random() % 2 == 0 ? "/" + path : "HIGHEST_CAPACITY", size);
     case 1:
-      return tiers::file(path, size);
+      return random() % 2 == 0 ? tiers::file("new=" + path, size) : tiers::file(tiers::NewFile{path}, size);
     case 2:
       return tiers::mapped(path, size);
     case 3:
@@ -125,13 +125,13 @@ TEST_CASE("the text of tiers reads back as the same tiers, whatever bytes a path
 TEST_CASE("a spec that is not one is refused with its position and what is allowed") {
   const std::string forms =
       "; allowed: dram:SIZE, numa:NODES:SIZE, pmem:PATH:SIZE, memkind:KIND:SIZE, file:PATH:SIZE, "
-      "mapped:PATH:SIZE, "
+      "mapped:PATH:SIZE (PATH a folder, or new=FILE), "
       "emulated:MODEL:SIZE, simulated:MODEL:SIZE, node:NODES:SIZE, fastest:SIZE, largest:SIZE, hbm:SIZE, "
       "cxl:SIZE";
   CHECK(message_of("") == "expected a tier at position 0 of \"\"" + forms);
   CHECK(message_of("dram:1GiB;") == "expected a tier at position 10 of \"dram:1GiB;\"" + forms);
   CHECK(message_of("dram:1GiB;ram:2GiB") ==
-        "unknown tier \"ram\" at position 10 of \"dram:1GiB;ram:2GiB\"" + forms);
+        "unknown tier \"ram\" (did you mean \"dram\"?) at position 10 of \"dram:1GiB;ram:2GiB\"" + forms);
   CHECK(message_of("dram") == "expected : and a size at position 4 of \"dram\"" + forms);
   CHECK(message_of("file:/path") == "expected : and a size at position 10 of \"file:/path\"" + forms);
   CHECK(
@@ -143,7 +143,15 @@ TEST_CASE("a spec that is not one is refused with its position and what is allow
       "expected a size at position 5 of \"dram:\"; allowed: a number and B, kB"));
   CHECK(message_of("dram:12Q")
             .starts_with("unknown unit \"Q\" at position 7 of \"dram:12Q\"; allowed: a number and"));
-  CHECK(message_of("dram:1GiB ").starts_with("unknown unit \"GiB \" at position 6"));
+  CHECK(message_of("dram:1GB;file:/x:1kib")
+            .starts_with("unknown unit \"kib\" (did you mean \"KiB\"?) at position 18 of "));
+  CHECK(message_of("dram:1GiB:page=small")
+            .starts_with(
+                "unknown option \"page=small\" of memory (did you mean \"pages=small\"?) at position 10"));
+  CHECK(message_of("emulated:clx:1GiB")
+            .starts_with("unknown model \"clx\" (did you mean \"cxl\"?) at position 9"));
+  CHECK(message_of("memkind:hbw:1GiB")
+            .starts_with("unknown kind \"hbw\" (did you mean \"HBW\"?) at position 8"));
   CHECK(message_of("dram:-1GiB").starts_with("expected a size at position 5"));
   CHECK(message_of("dram:1..2GiB").starts_with("no size that is possible at position 5"));
   CHECK(message_of("dram:99999999TiB").starts_with("no size that is possible at position 5"));
@@ -185,6 +193,45 @@ TEST_CASE("a spec that is not one is refused with its position and what is allow
   CHECK(message_of(std::string_view{"file:/a\0b:1GiB", 14}).starts_with("a NUL at position 7"));
 }
 
+TEST_CASE(
+    "a path with new= before it is that of a new file, and a folder of such a name is written with a "
+    "backslash") {
+  const auto specs = parse_tiers(
+      R"(file:new=/mnt/a\:b=c:1GiB;mapped:new=x:2GiB;pmem:new=/p:3GiB;file:new\=x:1GiB;file:/a=b/new=c:1GiB;file:newer=:1B)");
+  REQUIRE(specs.size() == 6);
+  CHECK(specs[0] == tiers::file(tiers::NewFile{"/mnt/a:b=c"}, 1_GiB));
+  CHECK(specs[1] == tiers::mapped(tiers::NewFile{"x"}, 2_GiB));
+  CHECK(specs[2] == tiers::pmem(tiers::NewFile{"/p"}, 3_GiB));
+  CHECK(specs[3] == tiers::file("new=x", 1_GiB));
+  CHECK(specs[4] == tiers::file("/a=b/new=c", 1_GiB));
+  CHECK(specs[5] == tiers::file("newer=", 1_B));
+  CHECK(
+      to_string(specs) ==
+      R"(file:new=/mnt/a\:b=c:1GiB;mapped:new=x:2GiB;pmem:new=/p:3GiB;file:new\=x:1GiB;file:/a=b/new=c:1GiB;file:newer=:1)");
+  CHECK(parse_tiers(to_string(specs)) == specs);
+  CHECK(message_of("file:new=:1GiB") ==
+        "expected a path at position 9 of \"file:new=:1GiB\"; allowed: an existing folder, or new= and a "
+        "file in one");
+}
+
+TEST_CASE("a comma for a semicolon, and a blank, are called that, where they stand") {
+  CHECK(message_of("dram:1GiB,file:/x:1GiB") ==
+        "a comma at position 9 of \"dram:1GiB,file:/x:1GiB\"; allowed: a semicolon between tiers");
+  CHECK(message_of("dram:1GiB; file:/x:1GiB") ==
+        "a blank at position 10 of \"dram:1GiB; file:/x:1GiB\"; allowed: none around : and ;");
+  CHECK(message_of("dram:1GiB ").starts_with("a blank at position 9 of "));
+  CHECK(message_of("dram: 1GiB").starts_with("a blank at position 5 of "));
+  CHECK(message_of("dram:1 GiB").starts_with("a blank at position 6 of "));
+  CHECK(message_of(" dram:1GiB").starts_with("a blank at position 0 of "));
+  CHECK(message_of("dram:1GiB;\nfile:/x:1GiB").starts_with("a blank at position 10 of "));
+  CHECK(message_of("emulated: cxl:1GiB").starts_with("a blank at position 9 of "));
+  CHECK(message_of("numa:0, 1:1GiB").starts_with("a blank at position 7 of "));
+  CHECK(message_of("dram:1GiB:pages=small,file:/x:1GiB").starts_with("a comma at position 21 of "));
+  CHECK(message_of("drum:1GiB")
+            .starts_with("unknown tier \"drum\" (did you mean \"dram\"?) at position 0 of "));
+  CHECK(message_of("file:/a folder, of mine:1GiB") == "no error");
+}
+
 TEST_CASE("damaged text is read as what its own text says, or refused with a message" *
           doctest::test_suite("fuzz")) {
   const std::vector<std::string> examples{"dram:512MiB;file:/path:8GiB;emulated:cxl:8GiB",
@@ -192,6 +239,7 @@ TEST_CASE("damaged text is read as what its own text says, or refused with a mes
                                           "dram:1.5GiB:pages=hugetlb",
                                           "numa:0-1,3:8GiB;memkind:HBW:1GiB;pmem:/mnt/pmem:1GiB",
                                           "file:/a\\:b\\;c\\\\d:18446744073709551615",
+                                          "file:new=/a=b:1GiB;pmem:new\\=a:1GiB",
                                           "hint_aware:mode=LM,prefetch=off",
                                           "lru",
                                           "1e3KiB",

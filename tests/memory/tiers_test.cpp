@@ -10,6 +10,7 @@
 #include <tier/memory/tiers.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -260,8 +261,11 @@ TEST_CASE("memory is resident at once, or with its regions where it grows in ext
 
 TEST_CASE("a scratch file has no name and is private, whether the path is a directory or a new file") {
   const test::TemporaryDirectory directory;
-  for (const auto& path : {directory.path(), directory.path() + "/new file"}) {
-    for (const auto& spec : {tiers::file(path, 1_MiB), tiers::mapped(path, 1_MiB)}) {
+  const tiers::NewFile file{directory.path() + "/new file"};
+  for (const auto& specs :
+       {std::array{tiers::file(directory.path(), 1_MiB), tiers::mapped(directory.path(), 1_MiB)},
+        std::array{tiers::file(file, 1_MiB), tiers::mapped(file, 1_MiB)}}) {
+    for (const auto& spec : specs) {
       const auto tier = make_tier(spec);
       CHECK(std::filesystem::is_empty(directory.path()));
       bool found = false;  // among our descriptors
@@ -366,23 +370,50 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a file tier on a missing or unsuitable path is refused with call, tier and path") {
+TEST_CASE(
+    "a path that is no existing folder is refused, with the nearest one and what to do, and nothing is "
+    "made") {
   const test::TemporaryDirectory directory;
-  const auto missing = directory.path() + "/no/such";
+  const auto missing = directory.path() + "/not mounted/scra:tch";
+  const auto escaped = directory.path() + "/not mounted/scra\\:tch";
+  for (const auto* const text : {"file", "mapped"}) {
+    const std::string kind{text};
+    const auto of_folder = kind == "file" ? tiers::file(missing, 1_MiB) : tiers::mapped(missing, 1_MiB);
+    CHECK(message_of(of_folder) ==
+          "tier " + kind + " needs a folder that exists, and \"" + missing + "\" does not (\"" +
+              directory.path() + "\" does): make or mount the folder, or write " + kind + ":new=" + escaped +
+              ":SIZE for a new file of that name: No such file or directory");
+    const tiers::NewFile file{missing};
+    const auto of_file = kind == "file" ? tiers::file(file, 1_MiB) : tiers::mapped(file, 1_MiB);
+    CHECK(message_of(of_file) == "tier " + kind + " cannot make \"" + missing + "\", for the folder \"" +
+                                     directory.path() + "/not mounted\" does not exist (\"" +
+                                     directory.path() +
+                                     "\" does): make or mount it: No such file or directory");
+  }
+  CHECK(
+      message_of(tiers::file("no such folder", 1_MiB))
+          .starts_with("tier file needs a folder that exists, and \"no such folder\" does not (\".\" does)"));
+  CHECK(message_of(tiers::file("/no such folder", 1_MiB))
+            .starts_with(
+                "tier file needs a folder that exists, and \"/no such folder\" does not (\"/\" does)"));
+  CHECK(std::filesystem::is_empty(directory.path()));
+}
+
+TEST_CASE("a file that exists is never used, whether it is named as a folder or as a new file") {
+  const test::TemporaryDirectory directory;
   const auto existing = directory.path() + "/existing";
   std::ofstream{existing} << "keep me";
-  for (const auto& make : {tiers::file, tiers::mapped}) {
-    const auto gone = message_of(make(missing, 1_MiB));
-    CAPTURE(gone);
-    CHECK(contains(gone, "open(O_CREAT | O_EXCL) of \"" + missing + "\" for tier " +
-                             (make == tiers::file ? "file" : "mapped")));
-    CHECK(contains(gone, "No such file or directory"));
-    CHECK_THROWS_AS(std::ignore = make_tier(make(missing, 1_MiB)), TierError);
-    for (const auto size : {Bytes{7}, 1_MiB, 2_MiB}) {  // less than is asked, as much, more
-      std::filesystem::resize_file(existing, size.count);
-      CHECK(contains(message_of(make(existing, 1_MiB)), "File exists"));
-      CHECK(std::filesystem::file_size(existing) == size.count);
-    }
+  for (const auto size : {Bytes{7}, 1_MiB, 2_MiB}) {  // less than is asked, as much, more
+    std::filesystem::resize_file(existing, size.count);
+    for (const auto& spec : {tiers::file(existing, 1_MiB), tiers::mapped(existing, 1_MiB)})
+      CHECK(contains(message_of(spec),
+                     " needs a folder, and \"" + existing +
+                         "\" is none; scratch space is never made of what exists: name a folder, "
+                         "or write "));
+    for (const auto& spec :
+         {tiers::file(tiers::NewFile{existing}, 1_MiB), tiers::mapped(tiers::NewFile{existing}, 1_MiB)})
+      CHECK(contains(message_of(spec), "File exists"));
+    CHECK(std::filesystem::file_size(existing) == size.count);
   }
   std::string kept(7, ' ');
   std::ifstream{existing}.read(kept.data(), 7);
@@ -392,11 +423,12 @@ TEST_CASE("a file tier on a missing or unsuitable path is refused with call, tie
 TEST_CASE("a file tier on a read-only directory is refused with call, tier and path") {
   test::SmallDisk disk{"1m"};
   if (!disk.mounted() || !disk.make_read_only()) return skip();
-  for (const auto& path : {disk.path(), disk.path() + "/new"}) {
-    const auto message = message_of(tiers::file(path, 64_KiB));
+  for (const auto& spec :
+       {tiers::file(disk.path(), 64_KiB), tiers::file(tiers::NewFile{disk.path() + "/new"}, 64_KiB)}) {
+    const auto message = message_of(spec);
     CAPTURE(message);
     CHECK(contains(message, "open("));
-    CHECK(contains(message, "of \"" + path +
+    CHECK(contains(message, "of \"" + spec.path +
                                 "\" for tier file (name a directory on a file system that can be written): "
                                 "Read-only file system"));
   }

@@ -40,16 +40,9 @@ namespace {
 using namespace literals;
 
 template <class T>
-concept CanBePutAside = requires(T&& object) {
-  ArchiveScope{std::forward<T>(object)};
-  archive(std::forward<T>(object));
-  will_use(std::forward<T>(object));
-  will_read(std::forward<T>(object));
-};
+concept CanBePutAside = HintOperand<T, Use::Read>;
 template <class T>
-concept CanSayItWillWrite = requires(T&& object) {
-  will_write(std::forward<T>(object));
-};
+concept CanSayItWillWrite = HintOperand<T, Use::Update>;
 static_assert(CanBePutAside<std::pmr::list<int>&> && CanBePutAside<const std::pmr::vector<int>&>);
 static_assert(CanBePutAside<MigratingResource&> && CanBePutAside<const GroupResource&>);
 static_assert(CanBePutAside<PoolResource&> && CanBePutAside<ArenaResource&>);

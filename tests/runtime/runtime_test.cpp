@@ -81,6 +81,8 @@ TEST_CASE("a runtime works under each built-in policy, composed in code or from 
 TEST_CASE("an unknown policy is refused with the names of those that are known, the program's own included") {
   const auto message = test::message_of<ConfigError>([] { Runtime{small("clock:hands=2")}; });
   CHECK(contains(message, "unknown policy \"clock\""));
+  CHECK(contains(test::message_of<ConfigError>([] { Runtime{small("hint-aware")}; }),
+                 "unknown policy \"hint-aware\" (did you mean \"hint_aware\"?) at position 0"));
   CHECK(contains(message, "first_touch, hint_aware, lru"));
 }
 
@@ -90,6 +92,13 @@ TEST_CASE("unknown tiers, options and units are refused with what is allowed") {
   CHECK(contains(test::message_of<ConfigError>(
                      [] { std::ignore = Runtime::from_spec("dram:1MiB", "hint_aware:mood=LM"); }),
                  "mood"));
+  CHECK(
+      contains(test::message_of<ConfigError>(
+                   [] { std::ignore = Runtime::from_spec("dram:1MiB", "hint_aware:prefech=on"); }),
+               "unknown option (did you mean \"prefetch\"?) at position 0 of \"prefech\"; allowed: mode, "));
+  CHECK(contains(test::message_of<ConfigError>(
+                     [] { std::ignore = Runtime::from_spec("dram:1MiB", "hint_aware:mode=lm"); }),
+                 "unknown mode (did you mean \"LM\"?) at position 0 of \"lm\""));
   CHECK(contains(
       test::message_of<ConfigError>([] { std::ignore = Runtime::from_spec("dram:1MiB", "lru:size=3"); }),
       "size"));
@@ -226,6 +235,43 @@ TEST_CASE("the environment composes a runtime, and its mistakes name the variabl
   if (std::getenv("TIER_TIERS") == nullptr) {
     CHECK(contains(in_environment({}, "unset").errors, "TIER_TIERS is not set"));
   }
+}
+
+TEST_CASE("variables of the environment that have no effect are named once, with the names that were meant") {
+  const auto in_code = [] {
+    for (int i = 0; i < 2; ++i) std::ignore = Runtime::from_spec("dram:1MiB");
+  };
+  const auto told = run_in_child("misspelt", in_code,
+                                 {{"TIER_TIER", "dram:1MiB"}, {"TIER_POLICIES", "lru"}, {"TIERS", "3"}})
+                        .errors;
+  const auto line = [](const std::string& name, const std::string& meant) {
+    return "libtier: the environment variable " + name + " has no effect (did you mean \"" + meant +
+           "\"?); there are TIER_TIERS, TIER_POLICY, TIER_WINDOWS, TIER_TRACE, TIER_TRACE_ROWS, "
+           "TIER_MEASURED\n";
+  };
+  CHECK(contains(told, line("TIER_TIER", "TIER_TIERS")));
+  CHECK(contains(told, line("TIER_POLICIES", "TIER_POLICY")));
+  CHECK(told.size() == line("TIER_TIER", "TIER_TIERS").size() + line("TIER_POLICIES", "TIER_POLICY").size());
+  CHECK(run_in_child("ours", in_code, {{"TIER_SEED", "1"}, {"TIER_TEST_ANY", "1"}, {"TIER_BUILD_DIR", "/x"}})
+            .errors == "");
+}
+
+TEST_CASE("variables that a runtime composed in code does not follow are named once") {
+  const auto in_code = [] {
+    for (int i = 0; i < 2; ++i) std::ignore = Runtime::from_spec("dram:1MiB");
+  };
+  CHECK(run_in_child("one", in_code, {{"TIER_TIERS", "dram:1MiB"}}).errors ==
+        "libtier: TIER_TIERS is set, but the program composes this runtime in code; only "
+        "Runtime::from_environment() and "
+        "default_runtime() follow the environment\n");
+  CHECK(run_in_child("two", in_code, {{"TIER_POLICY", "lru"}, {"TIER_WINDOWS", "full"}}).errors ==
+        "libtier: TIER_POLICY, TIER_WINDOWS are set, but the program composes this runtime in code; only "
+        "Runtime::from_environment() and default_runtime() follow the environment\n");
+  const auto both = [] {
+    std::ignore = Runtime::from_environment();
+    std::ignore = Runtime::from_spec("dram:1MiB");
+  };
+  CHECK(run_in_child("followed", both, {{"TIER_TIERS", "dram:1MiB"}}).errors == "");
 }
 
 TEST_CASE("the environment says what windows are to be like") {
@@ -550,6 +596,35 @@ TEST_CASE("what lies in a mapped file is the parent's alone: in the child of a f
   });
   CHECK(contains(ended.errors, "good good "));
   CHECK(ended.code == 0);
+}
+
+TEST_CASE(
+    "the child of a fork says what it has touched that is absent from a window, and gets the signal all the "
+    "same") {
+  if (!test::has_windows()) return;
+  const auto ended = run_in_child("fork", [] {
+    Runtime runtime{
+        {.tiers = {tiers::dram(16_MiB), tiers::emulated("cxl", 16_MiB)}, .windows = WindowMode::Full}};
+    Tensor<float> x{runtime, Shape{1 << 14}, windowed, "absent"};
+    fill(x, 1);
+    const float* const at = ReadScope{x}[x].data();
+    migrate(x.rows(0, 1 << 14), TierIndex{1});
+    ::signal(SIGSEGV, SIG_DFL);
+    const auto child = ::fork();
+    if (child == 0) std::_Exit(*const_cast<const volatile float*>(at + 1) == 1 ? 1 : 2);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    std::fprintf(stderr, "%p signal %d", static_cast<const void*>(at + 1),
+                 WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+  });
+  const auto address = ended.errors.substr(ended.errors.rfind("0x"));
+  const auto place = address.substr(0, address.find(' '));
+  CHECK(ended.errors == "libtier: the child of a fork has touched " + place +
+                            ", in \"absent\" (object 1), which is absent from its window "
+                            "and cannot be fetched there: bring it to memory before the fork, by "
+                            "tier::migrate, or open a scope on it, which "
+                            "throws\n" +
+                            place + " signal " + std::to_string(SIGSEGV));
 }
 
 TEST_CASE(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/child.hpp"
+#include "support/sanitized.hpp"
 #include "support/test_manager.hpp"
 
 #include <doctest/doctest.h>
@@ -38,19 +39,11 @@ void fill(FloatTensor& tensor, float value) {
   std::ranges::fill(out[tensor].elements(), value);
 }
 
-// What does not compile is a fact about types.
+// What does not compile is a fact about types; tests/habits/check_refusals.py looks for the sentence that it gets.
 template <class T>
-concept CanRead = requires(T&& object) {
-  ReadScope{std::forward<T>(object)};
-  reads(std::forward<T>(object));
-  ArchiveScope{std::forward<T>(object)};
-};
+concept CanRead = detail::OperandsFor<Use::Read, T> && HintOperand<T, Use::Read>;
 template <class T>
-concept CanWrite = requires(T&& object) {
-  WriteScope{std::forward<T>(object)};
-}
-|| requires(T&& object) { updates(std::forward<T>(object)); }
-|| requires(T&& object) { overwrites(std::forward<T>(object)); };
+concept CanWrite = detail::OperandsFor<Use::Update, T> || detail::OperandsFor<Use::Overwrite, T>;
 static_assert(CanRead<FloatTensor&> && CanRead<const FloatTensor&>);
 static_assert(!CanRead<FloatTensor> && !CanRead<const FloatTensor>, "a temporary would dangle");
 static_assert(CanWrite<FloatTensor&>);
@@ -58,28 +51,18 @@ static_assert(!CanWrite<const FloatTensor&>, "a const object is not written");
 static_assert(!CanWrite<FloatTensor> && !CanWrite<const FloatTensor>);
 static_assert(!CanRead<int&> && !CanWrite<int&>);
 template <class T>
-concept CanSayItWillRead = requires(T&& object) {
-  will_use(std::forward<T>(object));
-  will_read(std::forward<T>(object));
-  archive(std::forward<T>(object));
-};
+concept CanSayItWillRead = HintOperand<T, Use::Read>;
 template <class T>
-concept CanSayItWillWrite = requires(T&& object) {
-  will_write(std::forward<T>(object));
-};
+concept CanSayItWillWrite = HintOperand<T, Use::Update>;
 static_assert(CanSayItWillRead<FloatTensor&> && CanSayItWillRead<const FloatTensor&>);
 static_assert(!CanSayItWillRead<FloatTensor> && !CanSayItWillRead<int&>, "there would be nothing to use");
 static_assert(CanSayItWillWrite<FloatTensor&>);
 static_assert(!CanSayItWillWrite<const FloatTensor&> && !CanSayItWillWrite<FloatTensor>);
 static_assert(CanWrite<std::vector<FloatTensor*>&> && !CanWrite<std::vector<const FloatTensor*>&>);
 template <class List>
-concept IsForReadScope = requires(List list) {
-  ReadScope{list};
-};
+concept IsForReadScope = detail::ListFor<List, Use::Read>;
 template <class List>
-concept IsForWriteScope = requires(List list) {
-  WriteScope{list};
-};
+concept IsForWriteScope = detail::ListFor<List, Use::Update>;
 static_assert(IsForReadScope<Reads<FloatTensor>> && !IsForReadScope<Updates<FloatTensor>>);
 static_assert(IsForWriteScope<Updates<FloatTensor>> && IsForWriteScope<Overwrites<FloatTensor>>);
 static_assert(!IsForWriteScope<Reads<FloatTensor>>);
@@ -382,23 +365,159 @@ TEST_CASE("a retired object can be overwritten, and no scope can read it before"
   CHECK(ReadScope{x}[x](3) == 2);
 }
 
-TEST_CASE("in every build a scope aborts for an object that is not in it or only read there") {
+TEST_CASE(
+    "in every build a scope aborts for what is not in it or only read there, with names and the caller's "
+    "line") {
   const auto manager = test::make_manager({tiers::dram(1_MiB)});
-  auto t = tensors(manager, 2);
-  const auto only_read = run_in_child("only read", [&] {
-    std::ignore = KernelScope{"k", reads(t[0])}.out(t[0]);
-  });
-  CHECK(only_read.signal == SIGABRT);
-  CHECK(only_read.errors.find("not in this scope for writing") != std::string::npos);
-  const auto absent = run_in_child("absent", [&] { std::ignore = ReadScope{t[0]}[t[1]]; });
-  CHECK(absent.signal == SIGABRT);
-  CHECK(absent.errors.find("not in this scope") != std::string::npos);
+  auto t = tensors(manager, 3);
+  const auto aborted = [](const std::string& label, auto&& part) {
+    const auto ended = run_in_child(label, part);
+    CHECK(ended.signal == SIGABRT);
+    return ended.errors;
+  };
+  const auto here = [](int line) {
+    return "libtier: " + std::string{__FILE__} + ":" + std::to_string(line) + ": ";
+  };
+  const auto write = [&] { std::ignore = KernelScope{"k", reads(t[0]), updates(t[2])}.out(t[0]); };
+  const auto only_read_here = here(__LINE__ - 1);
+  CHECK(aborted("only read", write) ==
+        only_read_here +
+            "\"t0\" (object 1) is not in this scope for writing, which has \"t0\" (object 1) for reading, "
+            "\"t2\" (object 3) for writing: name it in updates() or overwrites() when the scope is opened\n");
+  const auto read = [&] { std::ignore = ReadScope{t[0], t[0]}.in(t[1]); };
+  const auto absent_here = here(__LINE__ - 1);
+  CHECK(aborted("absent", read) ==
+        absent_here +
+            "\"t1\" (object 2) is not in this scope, which has \"t0\" (object 1) for reading: name it in "
+            "reads(), updates() or overwrites() when the scope is opened\n");
+  CHECK(aborted("absent by []", [&] { std::ignore = ReadScope{t[0]}[t[1]]; }) ==
+        "libtier: \"t1\" (object 2) is not in this scope, which has \"t0\" (object 1) for reading: name it "
+        "in reads(), "
+        "updates() or overwrites() when the scope is opened; in() and out() instead of [] tell the line\n");
+  std::vector<float> mine(4);
+  const auto wrapped = FloatTensor::wrap(mine.data(), {4});
+  CHECK(aborted("memory", [&] {
+          std::ignore = ReadScope{t[0]}[wrapped];
+        }).starts_with("libtier: memory of the program is not in this scope, which has "));
+  const FloatTensor unnamed{manager, {4}};
+  CHECK(aborted("unnamed", [&] {
+          std::ignore = ReadScope{t[0]}[unnamed];
+        }).starts_with("libtier: object 4 is not in"));
   const auto allowed = run_in_child("allowed", [&] { std::ignore = WriteScope{t[0]}[t[0]]; });
   CHECK(allowed.signal == 0);
   CHECK(allowed.code == 0);
 }
 
+TEST_CASE("in every build a scope aborts that is opened on objects of two runtimes, with a name of each") {
+  const auto one = test::make_manager({tiers::dram(1_MiB)}), other = test::make_manager({tiers::dram(1_MiB)});
+  FloatTensor x{one, {4}, "x"}, y{other, {4}, "y"}, z{other, {4}, "z"};
+  const auto kernel = run_in_child("kernel", [&] { const KernelScope k{"conv", reads(x), overwrites(y)}; });
+  CHECK(kernel.signal == SIGABRT);
+  CHECK(kernel.errors ==
+        "libtier: kernel \"conv\" on objects of two runtimes: \"x\" (object 1) is of one, \"y\" (object 1) "
+        "of another. A "
+        "scope is for objects of one: open one for each\n");
+  const auto scope = run_in_child("scope", [&] { const ReadScope in{z, x}; });
+  CHECK(scope.signal == SIGABRT);
+  CHECK(
+      scope.errors.starts_with("libtier: a scope on objects of two runtimes: \"z\" (object 2) is of one, "));
+  const auto foreign =
+      run_in_child("foreign", [&] { std::ignore = ReadScope{x}[y]; });  // whose ids are the same
+  CHECK(foreign.signal == SIGABRT);
+  CHECK(foreign.errors.starts_with(
+      "libtier: \"y\" (object 1) is not in this scope, which has \"x\" (object 1) for reading"));
+  const ReadScope in{x};
+  const WriteScope out{y};
+  CHECK(out[y].count() == in[x].count());
+}
+
 #if defined(TIER_CHECKED)
+
+namespace {
+/// What a checked build says of `x`.
+constexpr const char* changed =
+    "libtier: \"x\" (object 1) has changed while no scope had it open for writing: it was written through a "
+    "view that was "
+    "given for reading, or whose scope had ended\n";
+
+/// A pointer that outlives the scope whose view has it.
+float* left_over(FloatTensor& x) {
+  const WriteScope out{x};
+  return out[x].data();
+}
+}  // namespace
+
+TEST_CASE("checked builds find what was written after the scope of a view, and AddressSanitizer where") {
+  for (const std::size_t count :
+       {std::size_t{7}, std::size_t{1} << 16}) {  // all of it is compared, or pieces
+    const auto ended = run_in_child("written " + std::to_string(count), [count] {
+      const auto manager = test::make_manager({tiers::dram(1_MiB)});
+      FloatTensor x{manager, {count}, "x"};
+      fill(x, 1);
+      *const_cast<volatile float*>(left_over(x)) = 2;
+      const ReadScope in{x};
+    });
+    if (test::address_sanitized) {
+      CHECK(ended.errors.find("use-after-poison") != std::string::npos);
+      CHECK(ended.code != 0);
+    } else {
+      CHECK(ended.errors == changed);
+      CHECK(ended.signal == SIGABRT);
+    }
+  }
+  if (!test::address_sanitized) return;
+  const auto read = run_in_child("read", [] {
+    const auto manager = test::make_manager({tiers::dram(1_MiB)});
+    FloatTensor x{manager, {16}, "x"};
+    fill(x, 1);
+    const volatile float* const left = left_over(x);
+    [[maybe_unused]] const float value = *left;
+  });
+  CHECK(read.errors.find("use-after-poison") != std::string::npos);
+}
+
+TEST_CASE("checked builds find what was written through a view that is for reading, when its scope ends") {
+  const auto ended = run_in_child("written", [] {
+    const auto manager = test::make_manager({tiers::dram(1_MiB)});
+    FloatTensor x{manager, {16}, "x"};
+    fill(x, 1);
+    {
+      const ReadScope in{x};
+      *const_cast<float*>(in[x].data()) = 2;
+    }
+    std::fputs("went on", stderr);
+  });
+  CHECK(ended.errors == changed);
+  CHECK(ended.signal == SIGABRT);
+}
+
+TEST_CASE("checked builds find nothing in what scopes write, whatever moves in between") {
+  const auto manager = test::make_manager({tiers::dram(1_MiB), tiers::file("/var/tmp", 8_MiB)});
+  std::vector<FloatTensor> t;
+  for (int i = 0; i < 4; ++i)
+    t.emplace_back(manager, Shape{96, 1024}, "t");  // 384 KiB each: not all are fast
+  for (std::size_t i = 0; i < 4; ++i) fill(t[i], static_cast<float>(i));
+  for (int round = 0; round < 3; ++round) {
+    for (auto& x : t) {
+      const ReadScope outer{x};
+      const WriteScope inner{x};  // of the same chain
+      inner[x](95, 1023) += 1;
+    }
+    for (auto& x : t) std::ignore = prefetch(x);
+    for (std::size_t i = 0; i < 4; ++i) {
+      CHECK(ReadScope{t[i]}[t[i]](95, 1023) == static_cast<float>(i) + static_cast<float>(round) + 1);
+      const WriteScope both{t[i], updates(t[i])};
+      both[t[i]](0, 0) = 1;
+    }
+  }
+  retire(t[0]);
+  fill(t[0], 9);
+  CHECK(ReadScope{t[0]}[t[0]](3, 3) == 9);
+  FloatTensor never{manager, {96, 1024}, "never written"};
+  { const ReadScope in{never}; }
+  for (auto& x : t) CHECK(ReadScope{x}[x].count() == 96 * 1024);
+  { const ReadScope in{never}; }
+}
 TEST_CASE("a checked build fills what will be overwritten with NaNs") {
   const auto manager = test::make_manager({tiers::dram(1_MiB)});
   FloatTensor x{manager, {4}}, y{manager, {4}};

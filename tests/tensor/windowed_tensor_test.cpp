@@ -38,19 +38,15 @@ constexpr std::size_t columns = 1024;                                           
 constexpr std::size_t rows_of_block = (2_MiB).count / (columns * sizeof(float));  // 512
 
 template <class T>
-concept CanUpdate = requires(T& tensor) {
-  updates(tensor.rows(0, 1));
-};
+using RowsOf = decltype(std::declval<T&>().rows(0, 1));
+template <class T>
+concept CanUpdate = detail::OperandsFor<Use::Update, RowsOf<T>>;
 static_assert(CanUpdate<Tensor<float>> && !CanUpdate<const Tensor<float>>);
 template <class T>
-concept CanOverwrite = requires(T& tensor) {
-  overwrites(tensor.rows(0, 1));
-};
+concept CanOverwrite = detail::OperandsFor<Use::Overwrite, RowsOf<T>>;
 static_assert(CanOverwrite<Tensor<float>> && !CanOverwrite<const Tensor<float>>);
 template <class T>
-concept CanSayItWillWrite = requires(T& tensor) {
-  will_write(tensor.rows(0, 1));
-};
+concept CanSayItWillWrite = HintOperand<RowsOf<T>, Use::Update>;
 static_assert(CanSayItWillWrite<Tensor<float>> && !CanSayItWillWrite<const Tensor<float>>);
 
 /// Of some megabytes each: in the long form minutes, not hours.
@@ -554,7 +550,9 @@ TEST_CASE("all of a tensor of which some rows alone are in a scope is not in it"
       std::ignore = in[x];
     });
     CHECK(ended.signal == SIGABRT);
-    CHECK(ended.errors.find("the object is not in this scope") != std::string::npos);
+    CHECK(
+        ended.errors.starts_with("libtier: \"x\" (object 1) is not in this scope, which has a part of \"x\" "
+                                 "(object 1) for reading: name it in "));
   }
 }
 

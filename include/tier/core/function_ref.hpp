@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  A reference to a callable (C++26's `std::function_ref`): two words, no allocation.
+#include <tier/core/standard.hpp>
+
 #include <memory>
 #include <type_traits>
 #include <utility>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Descriptors from slabs: stable addresses, reused, never handed back before the pool goes.
+#include <tier/core/standard.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <memory>

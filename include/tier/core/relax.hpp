@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  What a loop does that waits for another thread.
+#include <tier/core/standard.hpp>
 
 namespace tier::detail {
 

@@ -34,6 +34,16 @@ struct TableCounts {
   std::vector<NamedCount> counts;
 };
 
+/// What came at once of `will_use`, `will_read`, `will_write`, and of the ends of archive scopes, block by block. A program
+/// whose hints start nothing sees here why.
+struct HintCounts {
+  std::uint64_t begun = 0;        ///< the policy has begun to bring it to a faster tier
+  std::uint64_t present = 0;      ///< nothing to do: in the fastest tier, or on its way there
+  std::uint64_t full = 0;         ///< refused to the policy: no free room in the faster tier
+  std::uint64_t busy = 0;         ///< refused to the policy: in use, or it moves elsewhere, or cannot move
+  std::uint64_t passed_over = 0;  ///< the policy has asked for nothing
+};
+
 /// A snapshot of a runtime's counters; all counts are since it began.
 struct TIER_EXPORT Statistics {
   /// Bytes copied from one tier to another for one reason.
@@ -50,6 +60,7 @@ struct TIER_EXPORT Statistics {
   std::uint64_t fetched_operands = 0, fetched_operand_bytes = 0;
   std::uint64_t in_place_operands = 0, in_place_bytes = 0;  ///< used in a slower tier
   std::uint64_t evictions = 0, dropped_clean = 0, forced = 0;
+  HintCounts hints;
   std::uint64_t prefetches_begun = 0, prefetches_refused = 0, transfers_cancelled = 0;
   std::uint64_t compactions_begun = 0;  ///< blocks that began to move within a tier in the background
   std::uint64_t hints_dropped = 0, uses_dropped = 0;  ///< not told, for want of room in a thread's ring

@@ -38,9 +38,11 @@ struct TierSpec {
   TierKind kind = TierKind::Dram;
   std::string
       model;  ///< of an emulated or simulated device: one of `model_names()`; of `memkind` its kind; or a role
-  /// Of a file: an existing directory, or a new file in one; one that exists is refused. Of `pmem` also a DAX device.
+  /// Of a file: an existing folder, in which an unnamed file is made, or with `new_file` a file that does not exist, in an
+  /// existing folder. Of `pmem` also a DAX device.
   std::string path;
   Bytes size;
+  bool new_file = false;            ///< `path` is no folder but a file to be made
   std::string nodes{};              ///< of memory on NUMA nodes: `1`, `0-1`, `0,2`
   PageKind pages = PageKind::Huge;  ///< of memory
   bool prefault = true;  ///< memory is faulted in at once, or else in extents as regions are reserved
@@ -51,27 +53,37 @@ struct TierSpec {
 };
 
 namespace tiers {
+/// A file that a tier makes, and whose name it removes at once: `tiers::file(tiers::NewFile{"/mnt/nvme/scratch"}, 8_GiB)`.
+/// The folder exists, the file does not. A path alone is a folder, so that a disk that is not mounted is an error.
+struct NewFile {
+  std::string path;
+};
+
 /// Anonymous memory on huge pages.
 [[nodiscard]] TIER_EXPORT TierSpec dram(Bytes size);
 /// The same on NUMA nodes, as CXL expanders and HBM are: from one node, or interleaved over several. Needs a library
 /// that was built with `TIER_WITH_NUMA`.
 /// \param nodes  numbers and ranges: `1`, `0-1`, `0,2`
 [[nodiscard]] TIER_EXPORT TierSpec numa(std::string nodes, Bytes size);
-/// Persistent memory as scratch space: a file on a DAX file system, or a DAX device. Elsewhere it is a mapped file, as its
+/// Persistent memory as scratch space: a file on a DAX file system, in a folder or by name, or a DAX device. Elsewhere it is a mapped file, as its
 /// description says. Installs a handler of SIGBUS in the process, once, for bad blocks that copies meet (docs/errors.md). Needs
 /// a library that was built with `TIER_WITH_PMEM`.
 [[nodiscard]] TIER_EXPORT TierSpec pmem(std::string path, Bytes size);
+[[nodiscard]] TIER_EXPORT TierSpec pmem(NewFile path, Bytes size);
 /// Memory that the library memkind finds. Needs a library that was built with `TIER_WITH_MEMKIND`.
 /// \param kind  as memkind names it: `HBW`, `HBW_PREFERRED`, `DAX_KMEM`, `HIGHEST_CAPACITY`; docs/specs.md has all of them.
-///              Or a directory, in which it makes a file
+///              Or an existing folder, in which it makes a file
 [[nodiscard]] TIER_EXPORT TierSpec memkind(std::string kind, Bytes size);
 /// Memory of this machine by what it is, looked for when the tier is made.
 /// \param role  `fastest`, `largest`, `hbm` or `cxl`
 [[nodiscard]] TIER_EXPORT TierSpec role(std::string role, Bytes size);
 /// A scratch file, read and written past the page cache; the CPU cannot address it.
-[[nodiscard]] TIER_EXPORT TierSpec file(std::string path, Bytes size);
+/// \param folder  that exists: one that is not there is an error of `make_tier`, as all of this page
+[[nodiscard]] TIER_EXPORT TierSpec file(std::string folder, Bytes size);
+[[nodiscard]] TIER_EXPORT TierSpec file(NewFile path, Bytes size);
 /// A scratch file mapped into memory; its space is reserved with its regions, so that no store finds the disk full.
-[[nodiscard]] TIER_EXPORT TierSpec mapped(std::string path, Bytes size);
+[[nodiscard]] TIER_EXPORT TierSpec mapped(std::string folder, Bytes size);
+[[nodiscard]] TIER_EXPORT TierSpec mapped(NewFile path, Bytes size);
 /// DRAM that takes as long as the named device: `optane`, `cxl`, `nvme`, `redl`.
 [[nodiscard]] TIER_EXPORT TierSpec emulated(std::string model, Bytes size);
 /// Addresses without memory behind them, of any size.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The two ways in which memory at addresses that never change gets its bytes.
+#include <tier/core/standard.hpp>
+
 #include <cstdint>
 #include <initializer_list>
 #include <optional>

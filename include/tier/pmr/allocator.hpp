@@ -2,6 +2,7 @@
 #pragma once
 /// \file  Resources for containers that are not of `std::pmr`.
 #include <tier/core/export.hpp>
+#include <tier/core/standard.hpp>
 
 #include <cstddef>
 #include <limits>

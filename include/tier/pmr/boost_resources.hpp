@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Between the memory resources of the standard and those of Boost.Container, which are two types.
+#include <tier/core/standard.hpp>
+
 #include <boost/container/pmr/memory_resource.hpp>
 #include <cstddef>
 #include <memory_resource>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The options that a policy is made with.
+#include <tier/core/standard.hpp>
+
 #include <span>
 #include <string>
 #include <utility>

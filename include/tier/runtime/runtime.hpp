@@ -57,7 +57,8 @@ class TIER_EXPORT Runtime {
   /// `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`
   /// \throws  as the constructor
   [[nodiscard]] static Runtime from_spec(std::string_view tiers, std::string_view policy = "hint_aware");
-  /// From `TIER_TIERS`, and `TIER_POLICY` and `TIER_WINDOWS` where they are set.
+  /// From `TIER_TIERS`, and `TIER_POLICY` and `TIER_WINDOWS` where they are set. The first runtime of a process tells stderr of
+  /// variables named `TIER_...` that have no effect: unknown names, and those three if it was composed in code.
   /// \throws  `ConfigError` naming the variable that is missing or wrong, `TierError` naming the one whose tier or file cannot
   ///          be had; else as the constructor
   [[nodiscard]] static Runtime from_environment();

@@ -10,6 +10,15 @@
 
 namespace tier {
 
+class ArchiveScope;
+
+namespace detail {
+/// No other scope to be moved, and no set of objects.
+template <class... Ts>
+concept RefusedByArchive = (!std::same_as<std::remove_cvref_t<Ts>, ArchiveScope> && ...) &&
+                           (!std::convertible_to<Ts, std::span<const ObjectRef>> && ...);
+}  // namespace detail
+
 /// Archives on entry, as `archive` does, and says `will_use` on exit: of objects, of containers and groups in windows, of
 /// `x.rows(a, b)`. Neither pins nor gives views; touching inside works, and ends the archiving of what is touched.
 /// \pre          What it is given outlives the scope; of containers their resources are enough.
@@ -20,6 +29,11 @@ class [[nodiscard]] TIER_EXPORT ArchiveScope {
   explicit ArchiveScope(Ts&&... objects) {
     (add(objects), ...);
     archive_all();
+  }
+  template <class... Ts>
+  requires(detail::RefusedByArchive<Ts...> &&
+           !(HintOperand<Ts, Use::Read> && ...)) explicit ArchiveScope(Ts&&...) {
+    (detail::refuse_unless<HintOperand<Ts, Use::Read>, Use::Read, Ts>(), ...);
   }
   explicit ArchiveScope(std::span<const ObjectRef> objects);
   ArchiveScope(ArchiveScope&& other) noexcept;

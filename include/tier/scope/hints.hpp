@@ -3,6 +3,7 @@
 /// \file  Hints and promises as functions, for code that has no scope at hand.
 #include <tier/core/export.hpp>
 #include <tier/scope/chain.hpp>
+#include <tier/scope/refusals.hpp>
 #include <tier/scope/traits.hpp>
 
 #include <concepts>
@@ -49,26 +50,44 @@ void hint_on(Hint hint, const T& object) {
 }
 }  // namespace detail
 
-/// The objects will be used soon. Advice: may start nothing. As for scopes, an object is named (or a part of one that is,
+/// The objects will be used soon. Advice: may start nothing, as where fast memory has no free room; docs/policies.md says which
+/// hint starts what, `Statistics::hints` what came of them. As for scopes, an object is named (or a part of one that is,
 /// `x.rows(a, b)`), and a container or a group stands for the blocks of windows that it is in.
 /// \threadsafety  Any thread, as all of this page, while nobody moves, changes or destroys the objects.
 template <HintOperand<Use::Read>... Ts>
 void will_use(Ts&&... objects) {
   (detail::hint_on(Hint::WillUse, objects), ...);
 }
+template <class... Ts>
+requires(!(HintOperand<Ts, Use::Read> && ...)) void will_use(Ts&&...) {
+  (detail::refuse_unless<HintOperand<Ts, Use::Read>, Use::Read, Ts>(), ...);
+}
 template <HintOperand<Use::Read>... Ts>
 void will_read(Ts&&... objects) {
   (detail::hint_on(Hint::WillRead, objects), ...);
 }
+template <class... Ts>
+requires(!(HintOperand<Ts, Use::Read> && ...)) void will_read(Ts&&...) {
+  (detail::refuse_unless<HintOperand<Ts, Use::Read>, Use::Read, Ts>(), ...);
+}
 template <HintOperand<Use::Update>... Ts>
 void will_write(Ts&&... objects) {
   (detail::hint_on(Hint::WillWrite, objects), ...);
+}
+template <class... Ts>
+requires(!(HintOperand<Ts, Use::Update> && ...)) void will_write(Ts&&...) {
+  (detail::refuse_unless<HintOperand<Ts, Use::Update>, Use::Update, Ts>(), ...);
 }
 /// The objects are not expected to be used for a while; the next use ends it. In windows whole blocks are meant, with what
 /// else lies in them, and a use is a scope or a fetch: what is present is loaded and stored unseen.
 template <HintOperand<Use::Read>... Ts>
 void archive(Ts&&... objects) {
   (detail::hint_on(Hint::Archive, objects), ...);
+}
+
+template <class... Ts>
+requires(!(HintOperand<Ts, Use::Read> && ...)) void archive(Ts&&...) {
+  (detail::refuse_unless<HintOperand<Ts, Use::Read>, Use::Read, Ts>(), ...);
 }
 
 /// Asks for a fetch to begin now. Returns at once, whatever the size; a scope waits for what is in flight.
@@ -89,6 +108,12 @@ Outcome prefetch(const T& object) {
   return outcome;
 }
 
+template <class T>
+requires(!Scoped<T> && !ScopedInWindows<T>) Outcome prefetch(const T&) {
+  detail::refuse<Use::Read, const T&>();
+  return Outcome::Gone;
+}
+
 /// Moves what is in windows to a tier, now, and returns when it is there. What a scope has open, and what is freed
 /// meanwhile, stays where it is.
 /// \pre     It is of one runtime.
@@ -102,6 +127,15 @@ std::size_t migrate(const T& object, TierIndex tier) {
     if (blocks.empty() && ScopeTraits<T>::is_plain(object)) detail::refuse_plain_memory();
   detail::migrate(blocks, tier);
   return blocks.size();
+}
+
+template <class T>
+requires(!ScopedInWindows<T>) void migrate(const T&, TierIndex) {
+  static_assert(
+      ScopedInWindows<T>,
+      "libtier: only what is in windows is moved by its name: a container or rows of a tensor with a window, "
+      "with "
+      "#include <tier/pmr/container_scopes.hpp> for containers; a tensor moves by scopes and prefetch()");
 }
 
 /// Not a hint but a promise: the contents are not needed any more. Where the object is in use, from the end of that

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  What all pinning scopes are: an entered batch of operands at its place in a chain.
-#include <tier/core/assert.hpp>
 #include <tier/core/config.hpp>
 #include <tier/core/export.hpp>
 #include <tier/scope/chain.hpp>
+#include <tier/scope/misuse.hpp>
 #include <tier/scope/operand_buffer.hpp>
 #include <tier/scope/operands.hpp>
 
@@ -53,37 +53,55 @@ class [[nodiscard]] TIER_EXPORT Scope {
   /// For a `ChainGuard` on another thread that works for this scope.
   [[nodiscard]] Chain chain() const noexcept { return nesting_.chain(); }
 
-  /// The object's view for reading. Aborts, in every build, if the object is not in this scope.
+  /// The object's view for reading. Aborts, in every build, if the object is not in this scope, and names it.
+  /// \param caller  for that: where the call stands
   template <Scoped T>
-  [[nodiscard]] auto in(const T& object) const noexcept {
-    const auto* operand = find(id_of(object), Use::Read);
-    TIER_VERIFY(operand != nullptr, "the object is not in this scope");
-    return detail::view_of(object, *operand);
+  [[nodiscard]] auto in(const T& object,
+                        detail::Caller caller = {__builtin_FILE(), __builtin_LINE()}) const noexcept {
+    return detail::view_of(object, found(object, Use::Read, caller));
   }
   /// The object's view for writing. Aborts, in every build, if the object is not in this scope or only read there.
   template <Scoped T>
-  [[nodiscard]] auto out(T& object) const noexcept {
-    const auto* operand = find(id_of(object), Use::Update);
-    TIER_VERIFY(operand != nullptr, "the object is not in this scope for writing");
-    return detail::view_of(object, *operand);
+  [[nodiscard]] auto out(T& object,
+                         detail::Caller caller = {__builtin_FILE(), __builtin_LINE()}) const noexcept {
+    return detail::view_of(object, found(object, Use::Update, caller));
+  }
+
+  template <class T>
+  requires(!Scoped<T> && !PartReference<T>) void in(const T&) const noexcept { refuse_view<T>(); }
+  template <class T>
+  requires(!Scoped<std::remove_const_t<T>> &&
+           !PartReference<std::remove_const_t<T>>) void out(T&) const noexcept {
+    refuse_view<T>();
   }
 
   /// The same of a part of an object. Aborts if nothing of the object is in this scope, unless the part is empty.
   template <PartReference T>
-  [[nodiscard]] auto in(const T& part) const noexcept {
+  [[nodiscard]] auto in(const T& part,
+                        detail::Caller caller = {__builtin_FILE(), __builtin_LINE()}) const noexcept {
     const auto object = ScopeTraits<T>::object(part);
-    TIER_VERIFY(is_empty(part) || has_of(object.id(), Use::Read), "the object is not in this scope");
+    if (!is_empty(part) && !has_of(object.id(), Use::Read)) [[unlikely]]
+      detail::not_in_scope(object, Use::Read, operands_.all(), caller);
     return ScopeTraits<T>::view(part);
   }
   template <PartReference T>
-  requires(ScopeTraits<T>::is_writable) [[nodiscard]] auto out(const T& part) const noexcept {
+  requires(ScopeTraits<T>::is_writable)
+      [[nodiscard]] auto out(const T& part,
+                             detail::Caller caller = {__builtin_FILE(), __builtin_LINE()}) const noexcept {
     const auto object = ScopeTraits<T>::object(part);
-    TIER_VERIFY(is_empty(part) || has_of(object.id(), Use::Update),
-                "the object is not in this scope for writing");
+    if (!is_empty(part) && !has_of(object.id(), Use::Update)) [[unlikely]]
+      detail::not_in_scope(object, Use::Update, operands_.all(), caller);
     return ScopeTraits<T>::view(part);
   }
 
  protected:
+  template <class T>
+  static constexpr void refuse_view() noexcept {
+    static_assert(Scoped<std::remove_const_t<T>>,
+                  "libtier: a scope gives views of tensors and of rows; a container is used as it is while "
+                  "the scope is "
+                  "open");
+  }
   /// It lies in no block.
   template <PartReference T>
   static bool is_empty(const T& part) noexcept {
@@ -112,7 +130,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
   /// \pre  The object is in this scope.
   template <class T>
   [[nodiscard]] const Operand& operand_of(const T& object) const noexcept {
-    return *find(id_of(object), Use::Read);
+    return found(object, Use::Read, {});
   }
 
  private:
@@ -121,13 +139,26 @@ class [[nodiscard]] TIER_EXPORT Scope {
     const ObjectRef managed = ScopeTraits<T>::object(object);
     return managed.object != nullptr ? managed.id() : ScopeTraits<T>::operand(object, Use::Read).object;
   }
-  /// What stands for all of the object, and permits `use`.
+  /// What stands for all of the object, and permits `use`. Aborts if there is nothing of the kind.
+  template <class T>
+  [[nodiscard]] const Operand& found(const T& object, Use use, detail::Caller caller) const noexcept {
+    const ObjectRef managed = ScopeTraits<T>::object(object);
+    const auto* const operand = find(id_of(object), use);
+    if (operand == nullptr || !is_of_runtime(*operand, managed)) [[unlikely]]
+      detail::not_in_scope(managed, use, operands_.all(), caller);
+    return *operand;
+  }
   [[nodiscard]] const Operand* find(ObjectId id, Use use) const noexcept {
     for (const auto& operand : operands_.all())
       if (operand.object == id && (use == Use::Read || operand.use != Use::Read) &&
           (!operand.advice || operand.whole))
         return &operand;
     return nullptr;
+  }
+  /// Runtimes count their objects each from 1: an id is not enough.
+  [[nodiscard]] static bool is_of_runtime(const Operand& operand, ObjectRef object) noexcept {
+    return operand.block == nullptr || object.object == nullptr ||
+           operand.block->manager == object.object->block->manager;
   }
   /// Whether some part of the object is here, and permits `use`.
   [[nodiscard]] bool has_of(ObjectId id, Use use) const noexcept {
@@ -275,8 +306,8 @@ class [[nodiscard]] TIER_EXPORT Scope {
         manager = operand.block->manager;
         stamp = manager->clock().stamp();
       }
-      TIER_ASSERT(operand.block->manager == manager, "the objects of a scope belong to one runtime");
-      if (operand.advice) {  // it has tried before
+      slow |= operand.block->manager != manager;  // which is refused there
+      if (operand.advice) {                       // it has tried before
         slow |= !operand.entered;
         continue;
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The operands of a scope by role: `reads(x, w)`, `updates(y)`, `overwrites(z)`.
+#include <tier/scope/refusals.hpp>
 #include <tier/scope/traits.hpp>
 
 #include <concepts>
@@ -93,6 +94,27 @@ concept ReadList = OperandList<T> && std::remove_cvref_t<T>::role == Use::Read;
 template <class T>
 concept WriteList = OperandList<T> && !ReadList<T>;
 
+namespace detail {
+/// What `reads`, `updates` and `overwrites` take: named objects, or one thing in windows, or one set of objects.
+template <class T, Use role>
+concept NamedOperand = ReadOperand<T> &&(role == Use::Read || WriteOperand<T>);
+template <class T, Use role>
+concept LoneOperand = (WindowOperand<T, role> &&
+                       (role != Use::Overwrite || PartReference<std::remove_cvref_t<T>>)) ||
+                      (role == Use::Read ? ReadSet<std::remove_cvref_t<T>>
+                                         : WriteSet<std::remove_cvref_t<T>>);
+template <Use role, class... Ts>
+concept OperandsFor = (NamedOperand<Ts, role> && ...) ||
+                      (sizeof...(Ts) == 1 && (LoneOperand<Ts, role> && ...));
+
+/// What the compiler says of operands that cannot be; the group that it goes on with has none.
+template <Use role, class... Ts>
+[[nodiscard]] constexpr OperandGroup<role> refused() noexcept {
+  (refuse_unless<NamedOperand<Ts, role>, role, Ts>(), ...);
+  return {};
+}
+}  // namespace detail
+
 /// Fetched; gives views of const.
 template <ReadOperand... Ts>
 [[nodiscard]] Reads<std::remove_cvref_t<Ts>...> reads(Ts&&... objects) noexcept {
@@ -106,6 +128,12 @@ template <detail::ReadSet R>
 template <WindowOperand<Use::Read> T>
 [[nodiscard]] auto reads(T&& object) noexcept {
   return detail::all_of<Use::Read>(object);
+}
+
+template <class... Ts>
+requires(!detail::OperandsFor<Use::Read, Ts...>)
+    [[nodiscard]] OperandGroup<Use::Read> reads(Ts&&...) noexcept {
+  return detail::refused<Use::Read, Ts...>();
 }
 
 /// Fetched, read and written.
@@ -123,6 +151,12 @@ template <WindowOperand<Use::Update> T>
   return detail::all_of<Use::Update>(object);
 }
 
+template <class... Ts>
+requires(!detail::OperandsFor<Use::Update, Ts...>)
+    [[nodiscard]] OperandGroup<Use::Update> updates(Ts&&...) noexcept {
+  return detail::refused<Use::Update, Ts...>();
+}
+
 /// Not fetched: the old contents are gone, also if the scope ends by an exception. Checked builds fill them with
 /// a NaN pattern.
 template <WriteOperand... Ts>
@@ -138,5 +172,11 @@ template <detail::WriteSet R>
 template <WindowOperand<Use::Overwrite> T>
 requires PartReference<std::remove_cvref_t<T>>
 [[nodiscard]] auto overwrites(T&& part) noexcept { return detail::all_of<Use::Overwrite>(part); }
+
+template <class... Ts>
+requires(!detail::OperandsFor<Use::Overwrite, Ts...>)
+    [[nodiscard]] OperandGroup<Use::Overwrite> overwrites(Ts&&...) noexcept {
+  return detail::refused<Use::Overwrite, Ts...>();
+}
 
 }  // namespace tier

@@ -7,6 +7,7 @@
 #include <tier/scope/open_scope.hpp>
 #include <tier/scope/operands.hpp>
 
+#include <concepts>
 #include <tuple>
 
 namespace tier {
@@ -14,24 +15,36 @@ namespace tier {
 namespace detail {
 
 template <class T, Use role>
-concept OperandFor = WriteOperand<T&> ||(role == Use::Read && ReadOperand<T&>);
+concept ListFor = OperandList<T> &&(std::remove_cvref_t<T>::role == Use::Read) == (role == Use::Read);
 
+/// The list of operands that an argument of a Read- or WriteScope is: itself, or one of what it names. `T` is as a
+/// forwarding reference deduces it. Anything else is refused in words, once the scope is made.
 template <Use role, class T>
-requires WindowOperand<T&, role>
-[[nodiscard]] auto as_list(T& object) noexcept { return all_of<role>(object); }
-/// A named object as a group of its own; a list of operands as it is.
-template <Use role, OperandFor<role> T>
-[[nodiscard]] OperandGroup<role, std::remove_cv_t<T>> as_list(T& object) noexcept {
-  return {{&object}};
-}
-template <Use role, OperandList T>
-[[nodiscard]] std::remove_cvref_t<T> as_list(T&& list) noexcept {
-  return list;
-}
+struct ArgumentList {
+  using Type = OperandGroup<role>;
+  [[nodiscard]] static Type of(const auto&) noexcept { return refused<role, T>(); }
+};
+template <Use role, ListFor<role> T>
+struct ArgumentList<role, T> {
+  using Type = std::remove_cvref_t<T>;
+  [[nodiscard]] static Type of(const Type& list) noexcept { return list; }
+};
+template <Use role, NamedOperand<role> T>
+struct ArgumentList<role, T> {
+  using Type = OperandGroup<role, std::remove_cvref_t<T>>;
+  [[nodiscard]] static Type of(T object) noexcept { return {{&object}}; }
+};
+template <Use role, WindowOperand<role> T>
+struct ArgumentList<role, T> {
+  using Type = OperandsOf<role, std::remove_cvref_t<T>>;
+  [[nodiscard]] static Type of(const std::remove_reference_t<T>& object) noexcept {
+    return all_of<role>(object);
+  }
+};
+template <Use role, class T>
+using ListOf = typename ArgumentList<role, T>::Type;
 template <class T>
-concept NamedOrList = std::is_lvalue_reference_v<T> || OperandList<T> || PartReference<T>;
-template <Use role, NamedOrList T>
-using ListOf = decltype(as_list<role>(std::declval<std::remove_reference_t<T>&>()));
+concept NoScope = !std::derived_from<std::remove_cvref_t<T>, Scope>;
 
 /// Remembers the named objects, for structured bindings.
 template <class... Lists>
@@ -68,13 +81,13 @@ class [[nodiscard]] ReadScope : public detail::TypedScope<Lists...> {
   template <class... Args>
   requires std::same_as<ReadScope, ReadScope<detail::ListOf<Use::Read, Args>...>>
   explicit ReadScope(Args&&... operands)
-      : detail::TypedScope<Lists...>{{}, detail::as_list<Use::Read>(operands)...} {}
+      : detail::TypedScope<Lists...>{{}, detail::ArgumentList<Use::Read, Args>::of(operands)...} {}
 
   template <class T>
   requires Scoped<T> || PartReference<T>
-  [[nodiscard]] auto operator[](const T& object) const noexcept { return this->in(object); }
+  [[nodiscard]] auto operator[](const T& object) const noexcept { return this->in(object, {}); }
 };
-template <class First, class... Rest>
+template <detail::NoScope First, class... Rest>
 ReadScope(First&&, Rest&&...)
     -> ReadScope<detail::ListOf<Use::Read, First>, detail::ListOf<Use::Read, Rest>...>;
 
@@ -87,18 +100,18 @@ class [[nodiscard]] WriteScope : public detail::TypedScope<Lists...> {
   template <class... Args>
   requires std::same_as<WriteScope, WriteScope<detail::ListOf<Use::Update, Args>...>>
   explicit WriteScope(Args&&... operands)
-      : detail::TypedScope<Lists...>{{}, detail::as_list<Use::Update>(operands)...} {}
+      : detail::TypedScope<Lists...>{{}, detail::ArgumentList<Use::Update, Args>::of(operands)...} {}
 
   template <Scoped T>
   [[nodiscard]] auto operator[](T& object) const noexcept {
-    return this->out(object);
+    return this->out(object, {});
   }
   template <PartReference T>
   [[nodiscard]] auto operator[](const T& part) const noexcept {
-    return this->out(part);
+    return this->out(part, {});
   }
 };
-template <class First, class... Rest>
+template <detail::NoScope First, class... Rest>
 WriteScope(First&&, Rest&&...)
     -> WriteScope<detail::ListOf<Use::Update, First>, detail::ListOf<Use::Update, Rest>...>;
 

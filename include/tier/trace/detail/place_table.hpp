@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Finds by hash what lies in an array elsewhere.
+#include <tier/core/standard.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -137,7 +137,7 @@ class OneLstm {
                          {DNNL_ARG_DST_LAYER, y[i], Role::Reads},
                          {DNNL_ARG_DST_ITER, part.after.hidden, Role::Reads},
                          {DNNL_ARG_DST_ITER_C, part.after.cell, Role::Reads},
-                         {DNNL_ARG_WORKSPACE, part.workspace, Role::Reads},
+                         {DNNL_ARG_WORKSPACE, part.workspace, Role::Updates},  // oneDNN writes there, too
                          {DNNL_ARG_DIFF_DST_LAYER, dy[i], Role::Reads},
                          {DNNL_ARG_DIFF_DST_ITER, after.hidden, Role::Reads},
                          {DNNL_ARG_DIFF_DST_ITER_C, after.cell, Role::Reads},

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The environment variables that libtier knows, and a word on those that do nothing.
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tier::detail {
+
+inline constexpr const char* tiers_variable = "TIER_TIERS";
+inline constexpr const char* policy_variable = "TIER_POLICY";
+inline constexpr const char* windows_variable = "TIER_WINDOWS";
+inline constexpr const char* trace_variable = "TIER_TRACE";
+inline constexpr const char* trace_rows_variable = "TIER_TRACE_ROWS";
+inline constexpr const char* measured_variable = "TIER_MEASURED";
+
+[[nodiscard]] std::optional<std::string> variable(const char* name);
+
+/// What is to be said of the variables named `TIER_...` that nothing reads: a line for each, with the name that was probably
+/// meant. Empty if there are none.
+/// \param environment  `NAME=value`, up to a null, as `environ`
+[[nodiscard]] std::string words_on_unknown(const char* const* environment);
+
+/// How a runtime is made.
+enum class Composed { InCode, FromEnvironment };
+
+/// Tells stderr, once in a process, of variables that nothing reads, and of `TIER_TIERS`, `TIER_POLICY` and `TIER_WINDOWS` if
+/// they are set and the first runtime is made without them.
+void warn_of_variables(Composed composed) noexcept;
+
+}  // namespace tier::detail
