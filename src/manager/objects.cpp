@@ -114,7 +114,6 @@ std::size_t ManagerCore::preferred_alignment(TierIndex t, std::uint64_t size,
   return size == huge_page && moves_pages(t) ? std::max(alignment, huge_page) : alignment;
 }
 
-/// \return  the free slot it has become part of
 /// To AddressSanitizer its bytes are as any: ours, to be copied, or those of an object to come.
 void ManagerCore::allow_access(const Region& region) noexcept {
   if constexpr (!detail::finds_accesses) return;
@@ -123,6 +122,7 @@ void ManagerCore::allow_access(const Region& region) noexcept {
     detail::allow_access(base + state.heap.offset(region.slot), state.heap.size(region.slot));
 }
 
+/// \return  the free slot it has become part of
 RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   auto& state = tiers_[region->tier];
   const auto offset = state.heap.offset(region->slot);
