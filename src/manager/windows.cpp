@@ -361,11 +361,11 @@ void ManagerCore::refuse(const WindowFault& fault, const char* why) noexcept {
 /// An access to what is no object any more ends the program: there is nobody to throw to. Unless the thread may have gone
 /// on long ago: if it waits after all, it comes again.
 void ManagerCore::die_of(const WindowFault& fault, const Block* b) const noexcept {
-  if (windows_->is_passed_by(fault)) return windows_->wake(page_of(fault.address), page_size());
   if (fault.since != now()) {
     const auto into = reinterpret_cast<std::uintptr_t>(fault.address) % WindowSpace::unit;
     return windows_->wake(fault.address - into, WindowSpace::unit);
   }
+  if (windows_->is_passed_by(fault)) return windows_->wake(page_of(fault.address), page_size());
   const auto name = b != nullptr && b->record != nullptr ? name_of(*b) : std::string_view{"freed memory"};
   const char* const where = b == nullptr ? "in a window of"
                             : is_dead(b) ? "in the retired object"
