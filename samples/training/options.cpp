@@ -133,6 +133,10 @@ void check_numbers(const Options& o) {
   sample::check_range("--image", static_cast<std::uint64_t>(o.image), 0, most);
   sample::check_range("--steps-at-once", static_cast<std::uint64_t>(o.steps_at_once), 0, most);
   sample::check_range("--threads", o.threads, 0, 4096);
+  constexpr std::int64_t most_pieces = 4096;  // each makes kernels of its own
+  check(o.steps_at_once == 0 || o.steps.value_or(1) / o.steps_at_once < most_pieces,
+        fmt::format("--steps {} in pieces of --steps-at-once {} are too many: {} pieces are the most",
+                    o.steps.value_or(1), o.steps_at_once, most_pieces));
 }
 
 void check_options(const CLI::App& app, const Options& o) {

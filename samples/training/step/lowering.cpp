@@ -97,6 +97,11 @@ TensorId Lowering::tensor(std::string name, Kind kind, const dnnl::memory::desc&
     throw tier::ConfigError{fmt::format(
         "the tensors of a step of {} take more than {}: options such as --batch and --image ask for that",
         step_.network, tier::to_human(tier::Bytes{sample::most_bytes}))};
+  constexpr std::size_t most_tensors = 100'000;  // their descriptions take memory, too
+  if (step_.tensors.size() == most_tensors)
+    throw tier::ConfigError{
+        fmt::format("a step of {} has more than {} tensors: options such as --width and --steps ask for that",
+                    step_.network, most_tensors)};
   step_.tensors.push_back({std::move(name), kind, desc, desc.get_size()});
   return step_.tensors.size() - 1;
 }
