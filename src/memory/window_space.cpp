@@ -184,6 +184,7 @@ struct WindowSpace::Area {
   std::unique_ptr<ScratchFile> file;   // null: memory
   std::atomic<void*>* tags = nullptr;  // one a unit
   OpenRanges open;                     // for windows, so far
+  std::size_t opened = 0;              // all before it is open, or was
 };
 
 /// The descriptor and the threads that read it. They hold it alive: the last to let go of the space may be one of them.
@@ -476,18 +477,25 @@ void WindowSpace::prepare(const Area& area) const {
     throw OutOfTierMemory{"userfaultfd cannot register address space for windows", last_system_error()};
 }
 
-/// Addresses are reserved unlocked and stay so: in a program that locks its memory a locked page could not leave.
+/// Addresses are reserved unlocked and stay so: in a program that locks its memory a locked page could not leave. They are
+/// opened from the beginning on, without gaps: ranges that are opened apart, and used, stay mappings of their own when what
+/// is between them is opened, too, and the system fills no block that lies in two of them.
 void WindowSpace::open(std::byte* begin, std::size_t size) {
   const MutexLock lock{mutex_};
   Area& area = *area_of(begin);
   const auto at = static_cast<std::size_t>(begin - area.base);
   // Large windows begin at huge pages: with what is between them they take one mapping together.
-  const auto first = at / unit * unit;
+  const auto first = std::min(at / unit * unit, area.opened);
   const auto last = std::min(round_up(at + size, size < huge_page ? unit : huge_page), area.size);
   if (area.open.contain(first, last)) return;
   const bool few = area.open.count() < OpenRanges::most;
-  if (few && open_reserved(area.base + first, last - first)) return area.open.add(first, last);
-  if (open_reserved(area.base, area.size)) return area.open.add(0, area.size);
+  const auto open = [&](std::size_t begin, std::size_t end) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    if (!open_reserved(area.base + begin, end - begin)) return false;
+    area.open.add(begin, end);
+    area.opened = std::max(area.opened, end);
+    return true;
+  };
+  if ((few && open(first, last)) || open(0, area.size)) return;
   throw OutOfTierMemory{
       std::string{"the system makes the addresses of a window not accessible"} + if_mappings_are_used_up(),
       last_system_error()};
@@ -620,12 +628,16 @@ void WindowSpace::tell(const FileTask& task) noexcept {
 bool WindowSpace::fill(std::byte* to, const std::byte* from, std::size_t size, bool protect,
                        const PagePolicy* policy) noexcept {
   const ThreadPolicy whence{policy};  // windows themselves have none: that of the thread counts
-  for (std::size_t done = 0; done < size;) {
-    ::uffdio_copy copy{address_of(to + done), address_of(from + done), size - done,
+  for (std::size_t done = 0, step = size; done < size;) {
+    const auto part = std::min(step, size - done);
+    ::uffdio_copy copy{address_of(to + done), address_of(from + done), part,
                        UFFDIO_COPY_MODE_DONTWAKE | (protect ? UFFDIO_COPY_MODE_WP : 0), 0};
-    if (server_->request(UFFDIO_COPY, copy)) return true;
-    if (copy.copy > 0)
+    if (server_->request(UFFDIO_COPY, copy))
+      done += part;
+    else if (copy.copy > 0)
       done += static_cast<std::size_t>(copy.copy);
+    else if (errno == ENOENT && part > page_size())  // it lies in two mappings
+      step = std::max(page_size(), part / 2 / page_size() * page_size());
     else if (errno != EAGAIN && errno != EINTR)
       return false;
   }
