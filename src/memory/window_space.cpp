@@ -489,10 +489,10 @@ void WindowSpace::open(std::byte* begin, std::size_t size) {
   const auto last = std::min(round_up(at + size, size < huge_page ? unit : huge_page), area.size);
   if (area.open.contain(first, last)) return;
   const bool few = area.open.count() < OpenRanges::most;
-  const auto open = [&](std::size_t begin, std::size_t end) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    if (!open_reserved(area.base + begin, end - begin)) return false;
-    area.open.add(begin, end);
-    area.opened = std::max(area.opened, end);
+  const auto open = [&](std::size_t from, std::size_t to) TIER_NO_THREAD_SAFETY_ANALYSIS {
+    if (!open_reserved(area.base + from, to - from)) return false;
+    area.open.add(from, to);
+    area.opened = std::max(area.opened, to);
     return true;
   };
   if ((few && open(first, last)) || open(0, area.size)) return;
