@@ -131,6 +131,7 @@ TEST_CASE(
 TEST_CASE("space that no thread can be had to return stays idle") {
   const TemporaryDirectory directory;
   const auto tier = make_tier(tiers::file(directory.path(), 80_MiB));
+  tier->claim(0, (80_MiB).count);
   REQUIRE(!tier->reserve(0, (80_MiB).count));
   {
     const FailingAllocation failing{0};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  How files are packed.
+#include <tier/core/standard.hpp>
+
 #include <cstdint>
 
 namespace tier {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  JSON as text, whatever bytes its strings have.
+#include <tier/core/standard.hpp>
+
 #include <string>
 
 namespace tier::detail {
