@@ -101,7 +101,7 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     const Bytes capacity{t->capacity().count / granule_ * granule_};
     RegionHeap heap{capacity, Bytes{granule_}};
     models_.push_back(t->model());
-    tiers_.push_back(TierState{std::move(t), std::move(heap), {}, {}, {}, nullptr, 0, false, 0, 0});
+    tiers_.push_back(TierState{.tier = std::move(t), .heap = std::move(heap)});
   }
   window_block_ = largest_block(options_.window_blocks, tiers_.front().heap.capacity());
   advice_limit_ = tiers_.front().heap.capacity().count / 2;

@@ -129,8 +129,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   struct TierState {
     std::unique_ptr<Tier> tier;
     RegionHeap heap;
-    RankedBlocks ranked;       // blocks whose primary is here and may move; in the slowest tier garbage alone
-    RegionList secondaries;    // further copies, droppable
+    RankedBlocks ranked{};     // blocks whose primary is here and may move; in the slowest tier garbage alone
+    RegionList secondaries{};  // further copies, droppable
     std::vector<bool> bare{};  // by page: free, and absent
     Region* spare = nullptr;   // kept free, for blocks to go aside
     Bytes to_back{};           // so much space on disk is to be there, by the last look at what lives

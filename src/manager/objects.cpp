@@ -520,10 +520,12 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
     return nullptr;
   };
   const auto allocate = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    return usable([&] { return allocate_region_in(t, range_for(b, t), behind, report.cause); });
+    return usable([&]() TIER_NO_THREAD_SAFETY_ANALYSIS {
+      return allocate_region_in(t, range_for(b, t), behind, report.cause);
+    });
   };
   const auto make = [&](TierIndex t) TIER_NO_THREAD_SAFETY_ANALYSIS {
-    return usable([&] { return make_room_for(b, t, report, lock); });
+    return usable([&]() TIER_NO_THREAD_SAFETY_ANALYSIS { return make_room_for(b, t, report, lock); });
   };
   do {
     if (Region* r = allocate(placement.tier)) return r;
