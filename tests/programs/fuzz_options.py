@@ -71,6 +71,8 @@ def check(command, folder, environment):
     errors = ended.stderr.decode(errors="replace")
     if "hard rss limit exhausted" in errors or "AddressSanitizer: requested allocation size" in errors:
         return  # where the library itself gets an error
+    if "pthread_create has failed" in errors:
+        return  # TBB ends a program that has no address space left for a thread, which our limit alone brings about
     for sign in ("AddressSanitizer", "runtime error:", "LeakSanitizer", "terminate called", "Assertion"):
         assert sign not in errors, (command, errors[-3000:])
     assert ended.returncode >= 0, (command, ended.returncode, errors[-1000:])
