@@ -18,7 +18,7 @@ enum class Maker { Scope, Create };
 /// the first moves `middle` down for `top`.
 struct Cascade {
   explicit Cascade(bool addressable)
-      : rig{RigOptions{{fast_tier(1_MiB), slow_tier(1_MiB, addressable), slowest_tier(3_MiB, false)},
+      : rig{RigOptions{{fast_tier(1_MiB), slow_tier(1_MiB, addressable), slowest_tier(4_MiB, false)},
                        {.threads = 1, .yields = false}}} {
     filler = rig.manager->place(1_MiB, 64, 2, "filler");
     wanted = rig.manager->create(1_MiB, 64, "wanted");
@@ -170,7 +170,7 @@ TEST_CASE("both blocks that are to leave are destroyed meanwhile") {
 
 TEST_CASE("room in one piece is made of many blocks where each needs room further down") {
   constexpr int parts = 4;
-  Rig rig{RigOptions{{fast_tier(1_MiB), slow_tier(1_MiB, false), slowest_tier(1_MiB, false)},
+  Rig rig{RigOptions{{fast_tier(1_MiB), slow_tier(1_MiB, false), slowest_tier(3_MiB, false)},
                      {.threads = 1, .yields = false}}};
   auto wanted = rig.manager->create(1_MiB, 64, "wanted");
   rig.manager->retire(wanted.ref());
