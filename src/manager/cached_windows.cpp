@@ -82,7 +82,7 @@ Region* ManagerCore::cached_region(const Block& b, TierIndex t) noexcept {
   uncache(*pages.region);
   RegionEvent event{{}, 0, 0, {tiers_[0].heap.size(pages.region->slot)}, false};
   tell(event, &Observer::on_region);
-  tiers_[0].high_water = std::max(tiers_[0].high_water, std::uint64_t{tiers_[0].used().count});
+  note_high_water(tiers_[0]);
   return pages.region;
 }
 

@@ -407,7 +407,8 @@ bool Entry::take_space() {
   bool asked = false;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     Region*& room = plans_[i].room;
-    if (room == nullptr || room->has_space || core_.stays_put(*batch_[i].block)) continue;
+    if (room != nullptr && core_.stays_put(*batch_[i].block)) core_.note_space(*room);
+    if (room == nullptr || room->has_space) continue;
     core_.take_space(room, report_.cause, lock_);
     asked = true;
   }

@@ -144,7 +144,7 @@ void ManagerCore::back_spare(TierIndex t, MutexLock& lock) {
   without_lock(lock, [&] { error = state.tier->reserve(offset, size); });
   if (error) return refusals_[t].note(error);
   const bool same = state.spare != nullptr && state.heap.offset(state.spare->slot) == offset;
-  if (same) state.spare->has_space = true;  // else it was given up meanwhile, and another one taken
+  if (same) note_space(*state.spare);  // else it was given up meanwhile, and another one taken
 }
 
 /// Asks the system, without the lock, for the space on disk that the last look at what lives found missing.

@@ -135,6 +135,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     Region* spare = nullptr;   // kept free, for blocks to go aside
     Bytes to_back{};           // so much space on disk is to be there, by the last look at what lives
     std::uint64_t high_water = 0;
+    std::uint64_t spaceless = 0;  // bytes of regions whose space is still to be asked for
     bool below_watermark = false;
     std::uint64_t cached = 0, cached_regions = 0;  // bytes of those of free windows
     std::optional<Range> scattered{};  // was asked for last in vain although as much was free, in pieces
@@ -167,6 +168,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Region* region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept
       TIER_REQUIRES(mutex_);
   std::error_code claim(Region& region) noexcept TIER_REQUIRES(mutex_);
+  void note_space(Region& region) noexcept TIER_REQUIRES(mutex_);
+  void note_high_water(TierState& state) noexcept TIER_REQUIRES(mutex_);
   bool take_space(Region*& region, std::error_code& cause, MutexLock& lock) TIER_REQUIRES(mutex_);
   void free_region(Region* region) noexcept TIER_REQUIRES(mutex_);
   void stop_reading(Region* region) noexcept TIER_REQUIRES(mutex_);

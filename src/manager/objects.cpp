@@ -34,7 +34,7 @@ Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_co
     give_back(region);
     return nullptr;
   }
-  state.high_water = std::max(state.high_water, std::uint64_t{state.used().count});
+  note_high_water(state);
   RegionEvent event{{}, 0, t, {state.heap.size(slot)}, false};
   tell(event, &Observer::on_region);
   return region;
@@ -52,7 +52,21 @@ std::error_code ManagerCore::claim(Region& region) noexcept {
   if (asks && !region.has_space) error = refusals_[region.tier].last();
   region.claimed = !error;
   if (error) state.tier->release(offset, size);
+  if (!error && !region.has_space) state.spaceless += size;
   return error;
+}
+
+/// What was asked for has been given, or the system pages the block's window and nothing need be asked for.
+void ManagerCore::note_space(Region& region) noexcept {
+  if (region.has_space) return;
+  auto& state = tiers_[region.tier];
+  region.has_space = true;
+  state.spaceless -= state.heap.size(region.slot);
+  note_high_water(state);
+}
+
+void ManagerCore::note_high_water(TierState& state) noexcept {
+  state.high_water = std::max(state.high_water, state.used().count - state.spaceless);
 }
 
 /// Asks the system for the region's space, without the lock.
@@ -69,7 +83,7 @@ bool ManagerCore::take_space(Region*& region, std::error_code& cause, MutexLock&
     if (error && windows != nullptr && windows->settle()) error = tier.reserve(offset, size);
   });
   changed();  // others may have waited for a region that nobody owned
-  region->has_space = !error;
+  if (!error) note_space(*region);
   if (!error) return true;
   cause = error;
   refusals_[region->tier].note(error);
@@ -128,6 +142,7 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   const auto offset = state.heap.offset(region->slot);
   const auto size = state.heap.size(region->slot);
   if (region->claimed) state.tier->release(offset, size);
+  if (region->claimed && !region->has_space) state.spaceless -= size;
   if (region->claimed && !region->cached) {
     RegionEvent event{{}, 0, region->tier, {size}, true};
     tell(event, &Observer::on_region);
@@ -203,6 +218,9 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
   region->next = old;
   b.record->regions = region;
   b.record->remembered = false;
+#if defined(TIER_CHECKED)
+  b.record->sealed_version = 0;  // a device that gives other bytes back is no mistake of the program's
+#endif
   if (old == nullptr) living_ += round_up(b.size, granule_);
   if (old == nullptr) note_size(b);
   if (old != nullptr) {
@@ -515,7 +533,8 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const auto usable = [&](auto&& find) TIER_NO_THREAD_SAFETY_ANALYSIS -> Region* {
     for (unsigned asked = 0; asked <= SpaceRefusals::most; ++asked) {  // the last time for what has space
       Region* r = find();
-      if (r == nullptr || stays_put(b) || take_space(r, report.cause, lock)) return r;
+      if (r != nullptr && stays_put(b)) note_space(*r);
+      if (r == nullptr || take_space(r, report.cause, lock)) return r;
     }
     return nullptr;
   };

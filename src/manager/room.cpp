@@ -337,7 +337,8 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
     const bool stays = m.to->tier == room.tier;
     const Cause why = stays ? Cause::Compact : room.forced ? Cause::Forced : Cause::Evict;
     if (m.to->block == &b) detach(b, m.to);
-    if (!m.copied && (m.to->has_space || stays_put(b))) {
+    if (stays_put(b)) note_space(*m.to);
+    if (!m.copied && m.to->has_space) {
       Region* old = b.record->primary();
       set_primary(b, m.to);
       detach(b, old);

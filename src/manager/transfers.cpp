@@ -80,6 +80,7 @@ void ManagerCore::unreference(Transfer& t) noexcept {
 
 /// The target of a transfer that is not published: free again, or out of use if the device failed to write it.
 void ManagerCore::discard_target(Transfer& t, std::error_code error) noexcept {
+  if (t.space > 0 && !t.unprepared.load(std::memory_order_relaxed)) note_space(*t.to_region);
   if (error && t.failed == Direction::Write && !t.unprepared.load(std::memory_order_relaxed))
     condemn_region(t.to_region);
   else
@@ -108,7 +109,7 @@ void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
 /// \param as_primary  see `takes_over`
 void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
   Region* to = std::exchange(t.to_region, nullptr);
-  to->has_space |= t.space > 0;
+  if (t.space > 0 || stays_put(b)) note_space(*to);
   Region* old = b.record->primary();
   if (!as_primary) {
     if (t.room != nullptr) t.room->broken = true;
