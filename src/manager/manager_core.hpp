@@ -167,6 +167,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
                              std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   Region* region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept
       TIER_REQUIRES(mutex_);
+  Region& describe(TierIndex t, RegionHeap::Slot slot) noexcept TIER_REQUIRES(mutex_);
+  void tell_given_out(const Region& region) noexcept TIER_REQUIRES(mutex_);
   std::error_code claim(Region& region) noexcept TIER_REQUIRES(mutex_);
   void note_space(Region& region) noexcept TIER_REQUIRES(mutex_);
   void note_high_water(TierState& state) noexcept TIER_REQUIRES(mutex_);

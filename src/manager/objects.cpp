@@ -17,27 +17,38 @@ namespace tier {
 
 // --- regions ---------------------------------------------------------------------------------------------
 
+/// A region for a slot that has just been taken, of which its tier does not know yet.
+Region& ManagerCore::describe(TierIndex t, RegionHeap::Slot slot) noexcept {
+  auto& heap = tiers_[t].heap;
+  auto& region = *static_cast<Region*>(heap.owner(slot));
+  region.slot = slot;
+  region.tier = t;
+  region.block = nullptr;
+  region.next = nullptr;
+  region.version = 0;
+  region.given_up = region.cached = region.claimed = region.has_space = false;
+  region.pages = Pages::AtHome;
+  region.bare = take_bare(t, heap.offset(slot), heap.size(slot));
+  region.readers = 0;
+  return region;
+}
+
+void ManagerCore::tell_given_out(const Region& region) noexcept {
+  auto& state = tiers_[region.tier];
+  note_high_water(state);
+  RegionEvent event{{}, 0, region.tier, {state.heap.size(region.slot)}, false};
+  tell(event, &Observer::on_region);
+}
+
 Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept {
-  auto& state = tiers_[t];
-  auto* region = static_cast<Region*>(state.heap.owner(slot));
-  region->slot = slot;
-  region->tier = t;
-  region->block = nullptr;
-  region->next = nullptr;
-  region->version = 0;
-  region->given_up = region->cached = false;
-  region->pages = Pages::AtHome;
-  region->bare = take_bare(t, state.heap.offset(slot), state.heap.size(slot));
-  region->readers = 0;
-  if (const auto error = claim(*region)) {
+  Region& region = describe(t, slot);
+  if (const auto error = claim(region)) {
     cause = error;
-    give_back(region);
+    give_back(&region);
     return nullptr;
   }
-  note_high_water(state);
-  RegionEvent event{{}, 0, t, {state.heap.size(slot)}, false};
-  tell(event, &Observer::on_region);
-  return region;
+  tell_given_out(region);
+  return &region;
 }
 
 /// Has the tier count the region. Space that has to be asked for is asked for later, without the lock: by `take_space`, or

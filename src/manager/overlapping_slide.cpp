@@ -120,13 +120,12 @@ void ManagerCore::take_place(Block& b, Region* held, std::size_t alignment) noex
   const auto slot = state.heap.allocate_in(merged, Bytes{b.size}, alignment, described);
   TIER_VERIFY(slot != RegionHeap::none && state.heap.offset(slot) == target,
               "what was free and the block's own make room for it");
-  std::error_code none;
-  Region* const region = region_at(t, slot, none);
-  TIER_VERIFY(region != nullptr, "what has space keeps it");
-  state.tier->release(target, size);
-  region->block = &b;
-  region->next = copies;
-  b.record->regions = region;
+  Region& region = describe(t, slot);
+  region.claimed = region.has_space = true;
+  region.block = &b;
+  region.next = copies;
+  b.record->regions = &region;
+  tell_given_out(region);
   rank(b);
   refresh(b);
 }
