@@ -62,7 +62,7 @@ Descriptor open_file(const std::string& path, int flags, ::mode_t mode) noexcept
   return open_descriptor([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); });
 }
 
-std::optional<std::string> read_file(const std::string& path) {
+std::optional<std::string> whole_file(const std::string& path) {
   const auto file = open_file(path, O_RDONLY);
   if (!file) return std::nullopt;
   std::string text;

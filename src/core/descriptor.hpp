@@ -56,7 +56,7 @@ template <class Open>
 [[nodiscard]] Descriptor open_file(const std::string& path, int flags, ::mode_t mode = 0) noexcept;
 
 /// All of a file, such as those that the kernel shows in /proc; nothing where it cannot be read, with `errno`.
-[[nodiscard]] std::optional<std::string> read_file(const std::string& path);
+[[nodiscard]] std::optional<std::string> whole_file(const std::string& path);
 
 /// Words to add to the error of an opening call: how many descriptors the process or the system may have, or nothing.
 [[nodiscard]] std::string if_descriptors_are_used_up(int error);

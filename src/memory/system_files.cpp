@@ -31,7 +31,7 @@ std::string unescaped(std::string_view text) {
 }  // namespace
 
 std::istringstream open_text(const std::string& path) {
-  return std::istringstream{detail::read_file(path).value_or(std::string{})};
+  return std::istringstream{detail::whole_file(path).value_or(std::string{})};
 }
 
 std::string read_line(const std::string& path) {

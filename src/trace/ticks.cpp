@@ -14,7 +14,7 @@ namespace {
 bool system_uses_counter() {
 #if defined(__x86_64__) || defined(__aarch64__)
   const auto source =
-      tier::detail::read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+      tier::detail::whole_file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   return source == "tsc\n" || source == "arch_sys_counter\n";
 #else
   return false;

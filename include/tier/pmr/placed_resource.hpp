@@ -39,7 +39,7 @@ class TIER_EXPORT PlacedResource final : public std::pmr::memory_resource {
   [[nodiscard]] TierIndex tier() const noexcept;
 
  private:
-  class Placements;
+  class TIER_INTERNAL Placements;
 
   /// \throws  `OutOfTierMemory`, also for an alignment above 2 MiB, or `TierError` in the child of a fork; nothing has
   ///          changed
