@@ -4,6 +4,7 @@
 #include "manager_core.hpp"
 
 #include <tier/core/assert.hpp>
+#include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
 #include <tier/core/request_size.hpp>
 

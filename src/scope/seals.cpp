@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "scope/seals.hpp"
 
+#include <tier/core/config.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
