@@ -170,9 +170,10 @@ TEST_CASE("with announced batches hint-aware fetches less than lru, and not less
 TEST_CASE("row policies are made by name, and an unknown name lists them") {
   for (const auto name : row_policy_names()) CHECK(make_row_policy(name)->name() == name);
   CHECK(row_policy_names() == std::vector<std::string_view>{"first_touch", "hint_aware", "lfu", "lru"});
-  CHECK_THROWS_WITH_AS(
-      std::ignore = make_row_policy("lur"),
-      "unknown row policy at position 0 of \"lur\"; allowed: first_touch, hint_aware, lfu, lru", ConfigError);
+  CHECK_THROWS_WITH_AS(std::ignore = make_row_policy("lur"),
+                       "unknown row policy (did you mean \"lru\"?) at position 0 of \"lur\"; allowed: "
+                       "first_touch, hint_aware, lfu, lru",
+                       ConfigError);
   CHECK_THROWS_WITH_AS(
       std::ignore = make_row_policy("belady"),
       "row policy \"belady\" must know all ids that will be asked for: a program makes it from a "

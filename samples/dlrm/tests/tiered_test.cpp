@@ -344,7 +344,7 @@ TEST_CASE("memory that cannot be had is refused by name") {
   CHECK(contains(with([](Options& o) { o.policy = "psychic"; }), "unknown policy \"psychic\""));
   CHECK(contains(with([](Options& o) { o.policy = "lru:colour=red"; }), "colour"));
   CHECK(contains(with([](Options& o) { o.row_policy = "lur"; }),
-                 "unknown row policy at position 0 of \"lur\""));
+                 "unknown row policy (did you mean \"lru\"?) at position 0 of \"lur\""));
   CHECK(contains(with([](Options& o) { o.row_policy = "belady"; }), "make_belady_rows"));
   CHECK(contains(with([](Options& o) { o.slow = "tape:/x:1GiB"; }), "\"tape"));
   CHECK(contains(with([](Options& o) { o.slow = "emulated:abacus:1GiB"; }), "abacus"));
