@@ -114,12 +114,18 @@ void ManagerCore::take_place(Block& b, Region* held, std::size_t alignment) noex
   state.tier->claim(target, size);  // else its space might go back to the system in between
   unrank(b);
   --from->readers;
+  // What has come free in front of it meanwhile must not become one with it.
+  const auto before = state.heap.previous(held->slot);
+  const bool free_before = before != RegionHeap::none && state.heap.is_free(before);
+  const auto guard = free_before ? state.heap.allocate_in(before, Bytes{state.heap.size(before)}, 1, held)
+                                 : RegionHeap::none;
   give_back(held);
   const auto merged = give_back(from);
   Region* const described = regions_.get();  // one of those that have just come back
   const auto slot = state.heap.allocate_in(merged, Bytes{b.size}, alignment, described);
   TIER_VERIFY(slot != RegionHeap::none && state.heap.offset(slot) == target,
               "what was free and the block's own make room for it");
+  if (guard != RegionHeap::none) state.heap.free(guard);
   Region& region = describe(t, slot);
   region.claimed = region.has_space = true;
   region.block = &b;
