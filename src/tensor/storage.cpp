@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tier/core/request_size.hpp>
 #include <tier/tensor/storage.hpp>
 
 #include <atomic>
@@ -21,9 +22,19 @@ TensorStorage::TensorStorage(const RuntimeRef& runtime, Bytes size, std::size_t 
       size_{size},
       alignment_{alignment} {}
 
+namespace {
+
+/// Resources of others may round what is larger up to nothing.
+std::byte* allocate(std::pmr::memory_resource& resource, Bytes size, std::size_t alignment) {
+  check_request(size.count, alignment);
+  return static_cast<std::byte*>(resource.allocate(size.count, alignment));
+}
+
+}  // namespace
+
 TensorStorage::TensorStorage(std::pmr::memory_resource& resource, Bytes size, std::size_t alignment)
     : resource_{&resource},
-      address_{static_cast<std::byte*>(resource.allocate(size.count, alignment))},
+      address_{allocate(resource, size, alignment)},
       size_{size},
       alignment_{alignment},
       id_{next_unmanaged_id()} {}
