@@ -113,7 +113,7 @@ class TIER_EXPORT Tier {
   /// \param[out] cause  The system's error where there is less than that; else untouched.
   /// \return  Bytes that have space, used or not: at least `total` without an error.
   virtual Bytes back(Bytes total, std::error_code& cause) noexcept;
-  /// Of the space that there is, `total` bytes are not to go back to the system.   \return  Bytes that have space.
+  /// Keeps `total` bytes of the space that there is from going back to the system.   \return  Bytes that have space.
   virtual Bytes keep(Bytes total) noexcept;
 
   /// Moves a batch with as many requests in flight as the device likes, and returns when all have ended.

@@ -38,7 +38,7 @@ struct TierSpec {
   TierKind kind = TierKind::Dram;
   std::string
       model;  ///< of an emulated or simulated device: one of `model_names()`; of `memkind` its kind; or a role
-  /// Of a file: an existing folder, in which an unnamed file is made, or with `new_file` a file that does not exist, in an
+  /// The place of a file: an existing folder, in which an unnamed file is made, or with `new_file` a file that does not exist, in an
   /// existing folder. Of `pmem` also a DAX device.
   std::string path;
   Bytes size;

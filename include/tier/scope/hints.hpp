@@ -97,7 +97,7 @@ Outcome prefetch(const T& object) noexcept {
   return detail::begin_prefetch(ScopeTraits<T>::object(object));
 }
 
-/// What is in windows, block by block; what is in none needs no fetch.   \return  the last refusal, if there was one
+/// Prefetches each block that is in a window; memory outside windows needs no fetch.   \return  the last refusal, if there was one
 template <ScopedInWindows T>
 Outcome prefetch(const T& object) {
   Outcome outcome = Outcome::Done;

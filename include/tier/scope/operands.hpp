@@ -107,7 +107,7 @@ template <Use role, class... Ts>
 concept OperandsFor = (NamedOperand<Ts, role> && ...) ||
                       (sizeof...(Ts) == 1 && (LoneOperand<Ts, role> && ...));
 
-/// What the compiler says of operands that cannot be; the group that it goes on with has none.
+/// The compiler says a sentence for operands that cannot be, and goes on with a group that has none.
 template <Use role, class... Ts>
 [[nodiscard]] constexpr OperandGroup<role> refused() noexcept {
   (refuse_unless<NamedOperand<Ts, role>, role, Ts>(), ...);

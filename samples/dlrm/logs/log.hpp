@@ -57,7 +57,7 @@ struct LogContents {
   std::uint64_t records = 0;
   BadLines bad_lines;
 };
-/// What is in `log`, which is then at its start again.
+/// Reads all of `log`, which is then at its start again.
 /// \throws  `ConfigError` if there are fewer records than `least`
 LogContents read_through(Log& log, std::string_view name, std::uint64_t least);
 

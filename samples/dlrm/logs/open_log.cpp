@@ -13,7 +13,7 @@ namespace dlrm {
 
 namespace {
 
-/// What the log's file is called where a data set lies in a folder as it is distributed.
+/// The usual name of the log's file in a folder of the data set.
 std::vector<std::string_view> usual_names(std::string_view format) {
   if (format == "criteo") return {"train.txt", "train.tsv", "day_0"};
   if (format == "avazu") return {"train.csv", "train"};

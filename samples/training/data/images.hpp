@@ -53,7 +53,7 @@ class ImageData final : public Data {
   std::array<float, 4> mean_{}, scale_{};  // of each channel
 };
 
-/// Of all files together, each as it is or packed.
+/// The images of all files together, each as it is or packed.
 /// \throws  `tier::TierError` for what cannot be read, `tier::ConfigError` naming the file for what is none
 [[nodiscard]] ImageSet read_cifar10(std::span<const std::filesystem::path> files);
 /// \param images, labels  IDX files, as they are or packed   \throws  as `read_cifar10`

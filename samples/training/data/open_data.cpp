@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a name, what is before the suffix of its packing.
+/// The part of a name before the suffix of its packing.
 std::string_view unpacked_name(std::string_view name) {
   for (const auto* suffix : {".gz", ".zst"})
     if (name.ends_with(suffix)) return name.substr(0, name.size() - std::string_view{suffix}.size());
