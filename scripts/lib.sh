@@ -40,6 +40,9 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
+# As precompiled headers want it.
+export CCACHE_SLOPPINESS=pch_defines,time_macros
+
 # configure PRESET [CMAKE-OPTION...]
 configure() {
   local preset=$1 launcher=()

@@ -43,6 +43,10 @@ class PageMigration final : public Policy {
 
   std::string_view name() const noexcept override { return "page_migration"; }
   WantedUses wanted_uses() const noexcept override { return WantedUses::Misses; }
+  Bytes memory() const noexcept override {
+    return {touches_.size() * 3 * sizeof(std::uint64_t) + touches_.bucket_count() * sizeof(void*) +
+            wanted_.capacity() * sizeof(BlockId)};
+  }
 
   Placement place(const AllocationEvent&, PolicyContext&) override { return {0, false}; }
   MissDecision on_miss(const MissEvent& event, PolicyContext& context) override {

@@ -31,7 +31,7 @@ tier::Bytes Paging::limit() const {
 
 tier::Bytes Paging::measure_overhead() const {
   std::vector<std::string> once{"--short"};
-  if (experiment_.options.iterations > 0) once.insert(once.end(), {"--iterations", "1"});
+  if (experiment_.options.iterations > 0) once.insert(once.end(), {"--iterations", "1", "--warm-up", "0"});
   const auto ended = program_.run({.name = "plain", .more = std::move(once)});
   const auto results = from_json(ended.output);
   if (results.empty()) return {};  // interrupted before it began

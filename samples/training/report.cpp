@@ -47,6 +47,11 @@ double slowdown(const RunResult& run, std::span<const RunResult> runs) {
   return slowdown_of(run, runs.front().name == "plain" ? &runs.front() : nullptr);
 }
 
+/// What the slow-down is against.
+double compared_with(const RunResult& run, std::span<const RunResult> runs) {
+  return run.seconds_per_iteration / slowdown(run, runs);
+}
+
 std::string on_time(const Operands& operands) {
   return number("{:.1f}", 100 * operands.on_time_share()) +
          number(", {:.1f} %", 100 * operands.on_time_share_of_bytes());
@@ -57,6 +62,8 @@ sample::TextRow to_row(const RunResult& run, std::span<const RunResult> runs) {
   return {run.name + (run.complete ? "" : " (interrupted)"),
           run.fast,
           number("{:.4g} s", run.seconds_per_iteration),
+          number("{:.4g}", run.low_seconds) + number(" to {:.4g} s", run.high_seconds),
+          number("{:.4g} s", compared_with(run, runs)),
           number("{:.3f}", slowdown(run, runs)),
           number("{:.4f}", run.loss),
           number("{:.4f}", run.accuracy),
@@ -92,6 +99,8 @@ nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResu
                               {"fast", run.fast},
                               {"fast_bytes", run.fast_bytes},
                               {"seconds_per_iteration", run.seconds_per_iteration},
+                              {"low_seconds", run.low_seconds},
+                              {"high_seconds", run.high_seconds},
                               {"plain_seconds_per_iteration", run.plain_seconds_per_iteration},
                               {"slowdown", slowdown(run, runs)},
                               {"fast_share", traffic.operands.fast_share()},
@@ -158,6 +167,8 @@ RunResult run_from(const nlohmann::ordered_json& json) {
   run.fast = json.at("fast");
   run.fast_bytes = json.at("fast_bytes");
   run.seconds_per_iteration = number(json.at("seconds_per_iteration"));
+  run.low_seconds = number(json.at("low_seconds"));
+  run.high_seconds = number(json.at("high_seconds"));
   run.plain_seconds_per_iteration = number(json.at("plain_seconds_per_iteration"));
   run.traffic.operands = operands_from(json.at("on_time_share_by_object"), json.at("on_time_share"));
   run.traffic.operands.bytes_brought = count_without(number(json.at("fast_share")));
@@ -191,7 +202,8 @@ RunResult run_from(const nlohmann::ordered_json& json) {
 }  // namespace
 
 std::string to_table(std::span<const RunResult> runs) {
-  std::vector<sample::TextRow> rows{{"run", "fast", "an iteration", "slow-down", "loss", "accuracy",
+  std::vector<sample::TextRow> rows{{"run", "fast", "an iteration", "half of them", "plain beside it",
+                                     "slow-down", "loss", "accuracy",
                                      "fast bytes", "bytes on time", "objects on time", "moved", "stalled",
                                      "computed", "moving", "bound", "peak (overhead)", "checksum"}};
   for (const auto& run : runs) {

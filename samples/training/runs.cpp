@@ -56,6 +56,7 @@ TrainOptions train_options(const Options& options, const KnownNetwork& network, 
   TrainOptions train{.shape = {.batch = options.batch,
                                .image = options.image > 0 ? options.image : data.image(),
                                .steps = steps_of(options, network)},
+                     .warm_up = options.warm_up.value_or(options.brief ? 0 : 2),
                      .rate = static_cast<float>(options.rate.value_or(usual_of(network).rate)),
                      .seed = options.seed};
   const auto epoch = data.training_batches(train.shape);

@@ -51,6 +51,7 @@ class Staging {
   explicit Staging(std::size_t buffers);
   [[nodiscard]] std::byte* take() noexcept;
   void give_back(std::byte* buffer) noexcept;
+  [[nodiscard]] Bytes memory() const noexcept { return {buffers_.size() * buffer_size}; }
 
  private:
   struct Delete {

@@ -587,6 +587,8 @@ bool CopyEngine::is_crowded() const noexcept {
   return until != 0 && Impl::Clock::now().time_since_epoch().count() < until;
 }
 
+Bytes CopyEngine::memory() const noexcept { return impl_->staging_.memory(); }
+
 CopyEngine::Counters CopyEngine::counters() const noexcept {
   const MutexLock lock{impl_->mutex_};
   return impl_->counters_;

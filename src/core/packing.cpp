@@ -11,9 +11,9 @@
 namespace tier {
 namespace {
 
-class Plain final : public ByteSink {
+class PlainSink final : public ByteSink {
  public:
-  explicit Plain(ByteSink& sink) : sink_{sink} {}
+  explicit PlainSink(ByteSink& sink) : sink_{sink} {}
   void write(std::string_view bytes) override { sink_.write(bytes); }
   void finish() override { sink_.finish(); }
 
@@ -22,18 +22,18 @@ class Plain final : public ByteSink {
 };
 
 /// The same bytes give the same file: no name and no time is in it.
-class Gzip final : public ByteSink {
+class GzipSink final : public ByteSink {
  public:
-  explicit Gzip(ByteSink& sink) : sink_{sink} {
+  explicit GzipSink(ByteSink& sink) : sink_{sink} {
     constexpr int window_of_gzip = 15 + 16;
     constexpr int usual_memory = 8;
     if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window_of_gzip, usual_memory,
                      Z_DEFAULT_STRATEGY) != Z_OK)
       throw std::bad_alloc{};
   }
-  ~Gzip() override { deflateEnd(&stream_); }
-  Gzip(const Gzip&) = delete;
-  Gzip& operator=(const Gzip&) = delete;
+  ~GzipSink() override { deflateEnd(&stream_); }
+  GzipSink(const GzipSink&) = delete;
+  GzipSink& operator=(const GzipSink&) = delete;
 
   void write(std::string_view bytes) override {
     constexpr std::size_t at_once = 1U << 30;
@@ -66,9 +66,9 @@ class Gzip final : public ByteSink {
 }  // namespace
 
 std::unique_ptr<ByteSink> packing(Packing packing, ByteSink& sink) {
-  if (packing == Packing::Gzip) return std::make_unique<Gzip>(sink);
+  if (packing == Packing::Gzip) return std::make_unique<GzipSink>(sink);
   if (packing == Packing::Zstd) return packing_zstd(sink);
-  return std::make_unique<Plain>(sink);
+  return std::make_unique<PlainSink>(sink);
 }
 
 }  // namespace tier

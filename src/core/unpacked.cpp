@@ -11,9 +11,9 @@
 namespace tier {
 namespace {
 
-class Plain final : public ByteSource {
+class PlainSource final : public ByteSource {
  public:
-  explicit Plain(RawInput input) : input_{std::move(input)} {}
+  explicit PlainSource(RawInput input) : input_{std::move(input)} {}
 
   std::size_t read(std::span<char> to) override {
     const auto next = input_.next();
@@ -32,15 +32,15 @@ bool begins_gzip(std::span<const char> bytes) noexcept {
 }
 
 /// One gzip stream after another, as the program gzip takes them.
-class Gzip final : public ByteSource {
+class GzipSource final : public ByteSource {
  public:
-  explicit Gzip(RawInput input) : input_{std::move(input)} {
+  explicit GzipSource(RawInput input) : input_{std::move(input)} {
     constexpr int window_of_gzip = 15 + 16;
     if (inflateInit2(&stream_, window_of_gzip) != Z_OK) throw std::bad_alloc{};
   }
-  ~Gzip() override { inflateEnd(&stream_); }
-  Gzip(const Gzip&) = delete;
-  Gzip& operator=(const Gzip&) = delete;
+  ~GzipSource() override { inflateEnd(&stream_); }
+  GzipSource(const GzipSource&) = delete;
+  GzipSource& operator=(const GzipSource&) = delete;
 
   std::size_t read(std::span<char> to) override {
     stream_.next_out = reinterpret_cast<Bytef*>(to.data());
@@ -94,9 +94,9 @@ bool begins_zstd(std::span<const char> bytes) noexcept {
 std::unique_ptr<ByteSource> unpacked(ByteSource& packed) {
   RawInput input{packed};
   const auto next = input.next(4);
-  if (begins_gzip(next)) return std::make_unique<Gzip>(std::move(input));
+  if (begins_gzip(next)) return std::make_unique<GzipSource>(std::move(input));
   if (begins_zstd(next)) return unpacked_zstd(std::move(input));
-  return std::make_unique<Plain>(std::move(input));
+  return std::make_unique<PlainSource>(std::move(input));
 }
 
 }  // namespace tier

@@ -111,6 +111,7 @@ Outcome ManagerCore::drop(BlockId id, TierIndex t) noexcept {
   if (b->record->primary() == region) return Outcome::Pinned;
   detach(*b, region);
   free_region(region);
+  ++counts_.copies_dropped;
   return Outcome::Done;
 }
 
@@ -138,6 +139,7 @@ Outcome ManagerCore::evict(BlockId id, TierIndex t) noexcept {
     if (outcome != Outcome::Done) return outcome;
     detach(*b, old);
     free_region(old);
+    count_clean_eviction(*b);
     return Outcome::Done;
   }
   std::error_code cause;

@@ -51,7 +51,7 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Pack
   if (b.record->primary() != region) {
     detach(b, region);
     free_region(region);
-    ++counts_.dropped_clean;
+    ++counts_.copies_dropped;
     return true;
   }
   auto alignment = preferred_alignment(t, b.size, b.record->alignment);

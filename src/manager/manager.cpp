@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "core/metadata_bytes.hpp"
 #include "core/say.hpp"
 
 namespace tier {
@@ -581,7 +582,6 @@ Statistics ManagerCore::statistics() const {
                        t.heap.largest_free(),
                        t.heap.condemned(),
                        t.regions()});
-    s.metadata += t.heap.metadata();
   }
   const auto tiers = static_cast<TierIndex>(tiers_.size());
   for (TierIndex from = 0; from < tiers; ++from)
@@ -594,9 +594,21 @@ Statistics ManagerCore::statistics() const {
   if (windows_ != nullptr) s.windows = windows_->mode();
   s.hints_dropped = hints_dropped_.load(std::memory_order_relaxed);
   s.uses_dropped = uses_dropped_.load(std::memory_order_relaxed);
-  s.metadata += Bytes{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes()};
-  s.metadata += Bytes{notes_->bytes()};
+  s.metadata = tables.metadata + metadata();
   return s;
+}
+
+/// Ordinary memory, but for companions' and tables'.
+Bytes ManagerCore::metadata() const noexcept {
+  Bytes sum{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes() + beside_objects_ +
+            group_count_ * sizeof(Group) + window_count_ * sizeof(ObjectWindow) + notes_->bytes()};
+  constexpr std::size_t node = sizeof(decltype(by_id_)::value_type) + sizeof(void*);
+  sum += Bytes{by_id_.size() * node + by_id_.bucket_count() * sizeof(void*)};
+  for (const auto& t : tiers_) sum += t.heap.metadata() + t.tier->metadata() + Bytes{t.bare.capacity() / 8};
+  if (landings_ != nullptr) sum += Bytes{sizeof(Landings)};
+  if (windows_ != nullptr) sum += windows_->metadata();
+  if (policy_ != nullptr) sum += policy_->memory();
+  return sum + engine_.memory() + Bytes{detail::metadata_bytes()};
 }
 
 std::vector<ObjectStatistics> ManagerCore::object_statistics() const {

@@ -365,6 +365,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   [[nodiscard]] Range range_for(const Block& b, TierIndex t) const noexcept TIER_REQUIRES(mutex_);
   [[nodiscard]] bool is_passing(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   bool drop_a_secondary(TierIndex t) noexcept TIER_REQUIRES(mutex_);
+  void note_memory(Object& object) noexcept TIER_REQUIRES(mutex_);
+  [[nodiscard]] Bytes metadata() const noexcept TIER_REQUIRES(mutex_);
+  void count_clean_eviction(Block& b) noexcept TIER_REQUIRES(mutex_);
   std::optional<Window> propose(TierIndex t, const Range& range, BlockId for_block, bool background,
                                 std::vector<TierIndex>& to, bool& forced) TIER_REQUIRES(mutex_);
   bool grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const TIER_REQUIRES(mutex_);
@@ -582,6 +585,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::array<std::array<std::array<std::pair<std::uint64_t, std::uint64_t>, cause_count>, max_tiers>,
              max_tiers>
       moved_ TIER_GUARDED_BY(mutex_){};
+  std::size_t beside_objects_ TIER_GUARDED_BY(mutex_) = 0;  // bytes: `Object::memory`, of all
+  std::size_t group_count_ TIER_GUARDED_BY(mutex_) = 0;
+  std::size_t window_count_ TIER_GUARDED_BY(mutex_) = 0;
   const std::shared_ptr<Notes> notes_ = Notes::make();
   std::atomic<std::uint64_t> uses_dropped_{0}, hints_dropped_{0};
   WantedUses policy_uses_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;

@@ -399,6 +399,7 @@ void ManagerCore::recycle(Block& b) noexcept {
   if (b.record->group != nullptr) {
     if (b.record->group->listed) groups_.erase(GroupList::s_iterator_to(*b.record->group));
     delete b.record->group;
+    --group_count_;
   }
   if (b.record->window != nullptr) leave_window(b);
   records_.put(b.record);
@@ -510,6 +511,7 @@ Object& ManagerCore::new_object(Block& b, std::size_t offset, std::size_t size, 
   object->grouped = object->cut = object->retired = false;
   object->window = nullptr;
   objects_.push_back(*object);
+  note_memory(*object);
   if (b.record->group == nullptr) b.record->object = object;
   return *object;
 }
@@ -519,7 +521,14 @@ void ManagerCore::forget(Object& object) noexcept {
   object.id = 0;  // whoever waits to bring it back is told by that
   object.name.clear();
   object.blocks.clear();
-  objects_pool_.put(&object);
+  objects_pool_.put(&object);  // with what its name and its list of blocks have taken: the next one may use that
+}
+
+/// What an object has taken beside its descriptor, which nobody gives back.
+void ManagerCore::note_memory(Object& object) noexcept {
+  const auto of_name = object.name.capacity() > std::string{}.capacity() ? object.name.capacity() + 1 : 0;
+  const auto all = of_name + object.blocks.capacity() * sizeof(Block*);
+  beside_objects_ += all - std::exchange(object.memory, all);
 }
 
 /// Where the policy has a block begin.
@@ -620,6 +629,7 @@ Group& ManagerCore::group_with_room(std::size_t size, std::size_t alignment, std
   b.record->group = group.get();
   group->block = &b;
   Group& g = *group.release();
+  ++group_count_;
   groups_.push_front(g);
   g.listed = true;
   at = 0;

@@ -206,10 +206,16 @@ bool ManagerCore::drop_a_secondary(TierIndex t) noexcept {
     Block& b = *region.block;
     detach(b, &region);
     free_region(&region);
-    ++counts_.dropped_clean;
+    ++counts_.copies_dropped;
     return true;
   }
   return false;
+}
+
+void ManagerCore::count_clean_eviction(Block& b) noexcept {
+  ++b.record->evictions;
+  ++counts_.evictions;
+  ++counts_.dropped_clean;
 }
 
 /// True if room is to be made in a tier for what comes from above: something in it may be dropped, or may go on and is no
@@ -316,6 +322,7 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
                region->block != nullptr && region->block->record->primary() != region) {
       detach(*region->block, region);
       room.held.push_back(region);
+      ++counts_.copies_dropped;
     }
   }
   for (std::size_t i = 0; i < window.blocks.size(); ++i) {
@@ -344,8 +351,7 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
       detach(b, old);
       b.state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
       room.held.push_back(old);
-      if (!stays) ++b.record->evictions;
-      if (!stays) ++counts_.evictions;
+      if (!stays) count_clean_eviction(b);
       MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, why, now_ns(), 0, true};
       tell(event, &Observer::on_migration);
       continue;

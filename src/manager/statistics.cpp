@@ -114,7 +114,8 @@ std::string Statistics::to_text() const {
   text +=
       "\n" + line("objects", objects) + line("blocks", blocks) + line("hits", hits) + line("misses", misses);
   text +=
-      line("evictions", evictions) + line("dropped without a copy", dropped_clean) + line("forced", forced);
+      line("evictions", evictions) + line("  without a copy", dropped_clean) +
+      line("further copies dropped", copies_dropped) + line("forced", forced);
   text += text_of(hints);
   text += line("prefetches begun", prefetches_begun) + line("prefetches refused", prefetches_refused) +
           line("compactions begun", compactions_begun);
@@ -150,6 +151,7 @@ std::string Statistics::to_json() const {
   json["in_place_bytes"] = in_place_bytes;
   json["evictions"] = evictions;
   json["dropped_clean"] = dropped_clean;
+  json["copies_dropped"] = copies_dropped;
   json["forced"] = forced;
   json["hints"] = json_of(hints);
   json["prefetches_begun"] = prefetches_begun;

@@ -619,6 +619,7 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
   std::unique_ptr<ObjectWindow, decltype(let_go_of)> window{cached_window(whole, end, alignment), let_go_of};
   if (window == nullptr) {
     window.reset(new ObjectWindow{{}, {}, 1, {}});
+    ++window_count_;
     auto& space = windows();
     without_lock(lock, [&] {
       window->range =
@@ -636,6 +637,7 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
   for (auto* b : blocks) b->record->object = object;
   object->window = window->range.address;
   object->blocks = std::move(blocks);
+  note_memory(*object);
   object->cut = object->blocks.size() > 1;
   tell_object(*object, ObjectChange::Made, alignment);
   clock_.advance();
@@ -656,6 +658,7 @@ void ManagerCore::grow(ObjectRef ref, Bytes size) {
   const auto blocks = new_blocks(window, object.size, end, object.name, lock);
   try {
     object.blocks.insert(object.blocks.end(), blocks.begin(), blocks.end());
+    note_memory(object);
   } catch (...) {
     discard(blocks, lock);
     throw;
@@ -738,6 +741,7 @@ void ManagerCore::let_go(ObjectWindow& window) noexcept {
   if (--window.blocks > 0 || cache(window)) return;
   drop_cached_pages(window);
   if (window.range.address != nullptr) windows_->release(window.range);
+  --window_count_;
   delete &window;
 }
 

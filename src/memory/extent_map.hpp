@@ -51,6 +51,11 @@ class ExtentMap {
   std::optional<Run> begin_return() noexcept TIER_EXCLUDES(mutex_);
   void end_return(Run run) noexcept TIER_EXCLUDES(mutex_);
 
+  [[nodiscard]] Bytes metadata() const noexcept TIER_EXCLUDES(mutex_) {
+    const MutexLock lock{mutex_};
+    return {extents_.capacity() * sizeof(Extent)};
+  }
+
  private:
   enum class State : std::uint8_t { Bare, Taking, Backed, Returning };
   struct Extent {

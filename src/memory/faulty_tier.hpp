@@ -21,6 +21,7 @@ class FaultyTier final : public Tier {
   void release(std::uint64_t offset, std::uint64_t size) noexcept override;
   Bytes back(Bytes total, std::error_code& cause) noexcept override { return upstream_->back(total, cause); }
   Bytes keep(Bytes total) noexcept override { return upstream_->keep(total); }
+  [[nodiscard]] Bytes metadata() const noexcept override { return upstream_->metadata(); }
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override;
   void charge(Direction direction, std::uint64_t bytes, unsigned requests,
               std::chrono::steady_clock::time_point since) noexcept override;

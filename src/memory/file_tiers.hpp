@@ -21,6 +21,7 @@ class ScratchTier : public Tier {
   void release(std::uint64_t offset, std::uint64_t size) noexcept override;
   Bytes back(Bytes total, std::error_code& cause) noexcept override;
   Bytes keep(Bytes total) noexcept override;
+  [[nodiscard]] Bytes metadata() const noexcept override { return extents_.metadata(); }
 
  protected:
   ScratchTier(const TierSpec& spec, std::string name, const TierModel& model, ScratchFile::Mode mode);

@@ -581,6 +581,14 @@ void WindowSpace::free(const AddressWindow& window) noexcept {
   area_of(window.address)->heap.free(window.slot);
 }
 
+Bytes WindowSpace::metadata() {
+  const MutexLock lock{mutex_};
+  Bytes sum;
+  for (const auto& area : areas_)
+    sum += Bytes{sizeof(Area) + area->opened / unit * sizeof(*area->tags)} + area->heap.metadata();
+  return sum;
+}
+
 void WindowSpace::tag(std::byte* begin, std::size_t size, void* tag) noexcept {
   auto* const first = tag_of(begin);
   for (std::size_t i = 0; i * unit < size; ++i) first[i].store(tag, std::memory_order_release);

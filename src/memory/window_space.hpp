@@ -141,6 +141,9 @@ class WindowSpace {
   /// `move` may take pages there. Not for memory in windows, where it always may.
   bool accept(std::byte* begin, std::size_t size) noexcept;
 
+  /// Ordinary memory for what is known of windows.
+  [[nodiscard]] Bytes metadata() TIER_EXCLUDES(mutex_);
+
  private:
   struct Area;
   struct Server;

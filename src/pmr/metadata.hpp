@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "core/metadata_bytes.hpp"
+
 namespace tier::detail {
 
 /// For the standard's containers.
@@ -23,14 +25,19 @@ struct MetadataAllocator {
     constexpr auto size = sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers, too
     if (n > std::size_t(-1) / size) throw std::bad_array_new_length{};
     void* p = nullptr;
+    // What is counted is what is asked for: the heap below adds its own.
     if constexpr (alignof(T) > alignof(std::max_align_t))
       p = std::aligned_alloc(alignof(T), n * size);
     else
       p = std::malloc(n * size);  // NOLINT: a class template, sized above
-    if (p != nullptr) return static_cast<T*>(p);
-    throw std::bad_alloc{};
+    if (p == nullptr) throw std::bad_alloc{};
+    count_metadata(n * size);
+    return static_cast<T*>(p);
   }
-  void deallocate(T* p, std::size_t) noexcept { std::free(p); }
+  void deallocate(T* p, std::size_t n) noexcept {
+    std::free(p);
+    count_metadata(std::size_t{0} - n * sizeof(T));  // NOLINT(bugprone-sizeof-expression)
+  }
 
   friend bool operator==(MetadataAllocator, MetadataAllocator) noexcept { return true; }
 };
@@ -40,6 +47,7 @@ struct MetadataDelete {
   void operator()(T* p) const noexcept {
     std::destroy_at(p);
     std::free(p);
+    count_metadata(std::size_t{0} - sizeof(T));
   }
 };
 template <class T>
@@ -53,6 +61,7 @@ template <class T, class... Args>
   std::unique_ptr<void, decltype(&std::free)> memory{p, &std::free};
   MetadataPtr<T> made{::new (p) T(std::forward<Args>(args)...)};
   (void)memory.release();
+  count_metadata(sizeof(T));
   return made;
 }
 

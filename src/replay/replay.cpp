@@ -147,7 +147,8 @@ void Replay::make_tables(const Machine& machine) {
     if (of_tables_[t]) others -= std::min(others, trace_.tensors()[t].size);
   exclude_from_bound(peak() - others);
   const auto fast = tiers_.front().size;
-  const auto memory = options_.row_memory.value_or(fast - std::min(fast, others));
+  const auto memory = options_.row_memory.value_or(
+      std::max(fast - std::min(fast, others), usual_memory(trace_, tables, fast)));
   tables_.emplace(trace_, tables, machine, devices_, options_, memory, *manager_);
 }
 

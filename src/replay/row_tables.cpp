@@ -3,6 +3,7 @@
 
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
+#include <tier/memory/spec.hpp>
 #include <tier/table/cache_advisor.hpp>
 #include <tier/table/miss_ratio_curve.hpp>
 #include <tier/table/table_options.hpp>
@@ -21,6 +22,7 @@ namespace {
 constexpr std::size_t alignment = 4096;
 constexpr std::size_t rows_followed = 8192;
 constexpr double ns = 1e9;  // a second's
+constexpr std::string_view slots = ".slots";  // ends the name of the tensor that has a table's cached rows
 
 TableOptions options_of(const trace::Trace& trace, const trace::Table& table) {
   TableOptions options;
@@ -84,13 +86,36 @@ void check_memory(const trace::Trace& trace, const std::vector<trace::Table>& ta
   }
 }
 
+/// None where the trace does not say its tiers.
+std::optional<Bytes> recorded_fast_memory(const trace::Trace& trace) try {
+  for (const auto event : trace.events()) {
+    if (event.kind != trace::EventKind::Setting || trace.name(trace.setting(event).key) != "tiers") continue;
+    const auto tiers = parse_tiers(trace.name(trace.setting(event).value));
+    if (!tiers.empty() && tiers.front().size.count > 0) return tiers.front().size;
+  }
+  return {};
+} catch (const ConfigError&) {  // of another version, or by hand
+  return {};
+}
+
 std::uint64_t whole_ns(double time) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, time))); }
 
 }  // namespace
 
+Bytes usual_memory(const trace::Trace& trace, const std::vector<trace::Table>& tables, Bytes fast) {
+  const auto capacity = recorded_fast_memory(trace);
+  if (!capacity) return {fast.count / 2};
+  const auto of_tables = tensors_of_tables(trace, tables);
+  std::uint64_t bytes = 0;
+  for (std::size_t t = 0; t < of_tables.size(); ++t)
+    if (of_tables[t] && trace.name(trace.tensors()[t].name).ends_with(slots))
+      bytes += trace.tensors()[t].size.count;
+  const double share = static_cast<double>(bytes) / static_cast<double>(capacity->count);
+  return {static_cast<std::uint64_t>(std::min(1.0, share) * static_cast<double>(fast.count))};
+}
+
 std::vector<bool> tensors_of_tables(const trace::Trace& trace, const std::vector<trace::Table>& tables) {
   std::vector<bool> found(trace.tensors().size());
-  constexpr std::string_view slots = ".slots";
   for (std::size_t t = 0; t < found.size(); ++t) {
     auto name = trace.name(trace.tensors()[t].name);
     if (name.ends_with(slots)) name.remove_suffix(slots.size());

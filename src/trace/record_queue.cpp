@@ -22,6 +22,7 @@ Chunk* ChunkPool::make(std::size_t size, const Chunk* full) noexcept try {
     chunk = std::make_unique<Chunk>();
     chunk->bytes = std::make_unique_for_overwrite<std::byte[]>(size);
     chunk->size = size;
+    bytes_.fetch_add(size, std::memory_order_relaxed);
   }
   if (full != nullptr) full_ += full->size;
   if (full_ > most_ / 2) work_.notify_one();
@@ -45,7 +46,10 @@ void ChunkPool::give(Chunk* chunk) noexcept {
   std::unique_ptr<Chunk> owned{chunk};
   const MutexLock lock{mutex_};
   full_ -= chunk->size;
-  if (chunk->size == usual && free_.size() < free_.capacity()) free_.push_back(std::move(owned));
+  if (chunk->size == usual && free_.size() < free_.capacity())
+    free_.push_back(std::move(owned));
+  else
+    bytes_.fetch_sub(chunk->size, std::memory_order_relaxed);
   room_.notify_all();
 }
 

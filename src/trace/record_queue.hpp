@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Records on their way from those who note them to the one thread that writes them.
+#include <tier/core/bytes.hpp>
 #include <tier/core/mutex.hpp>
 
 #include <atomic>
@@ -48,6 +49,9 @@ class ChunkPool {
   void wait_for_work(std::chrono::steady_clock::time_point until) noexcept;
   void wake() noexcept;
 
+  /// Of all chunks.
+  [[nodiscard]] Bytes memory() const noexcept { return {bytes_.load(std::memory_order_relaxed)}; }
+
  private:
   [[nodiscard]] Chunk* make(std::size_t size, const Chunk* full) noexcept TIER_REQUIRES(mutex_);
 
@@ -56,6 +60,7 @@ class ChunkPool {
   CondVar room_, work_;
   std::vector<std::unique_ptr<Chunk>> free_ TIER_GUARDED_BY(mutex_);  // of the usual size
   std::size_t full_ TIER_GUARDED_BY(mutex_) = 0;                      // bytes
+  std::atomic<std::size_t> bytes_{0};
   bool ended_ TIER_GUARDED_BY(mutex_) = false;
   bool woken_ TIER_GUARDED_BY(mutex_) = false;
 };

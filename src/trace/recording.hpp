@@ -75,7 +75,7 @@ class Recording final : public Observer,
   void before_fork() noexcept override {}
   void after_fork(bool in_child) noexcept override;
   void stop() noexcept override {}  // what the end of the runtime brings is recorded
-  void add_statistics(Statistics&) const override {}
+  void add_statistics(Statistics& statistics) const override { statistics.metadata += pool_.memory(); }
 
  private:
   friend class ThreadLogs;

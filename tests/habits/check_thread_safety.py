@@ -5,7 +5,6 @@
 Takes each file's flags from compile_commands.json, whichever compiler that was written for. A planted breach must be
 found first, or the analysis is not looking.
 """
-import json
 import os
 import shlex
 import subprocess
@@ -70,9 +69,8 @@ def is_library(path):
 
 
 clang = sources.tool("clang++")
-entries = json.loads(Path(sys.argv[1], "compile_commands.json").read_text())
 groups = defaultdict(list)  # of files, by their flags
-for entry in entries:
+for entry in sources.commands(sys.argv[1]):
     if is_library(entry["file"]):
         groups[tuple(flags(entry))].append(entry["file"])
 with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,16 +16,16 @@ if not sources.is_long():
     sys.exit(sources.SKIPPED)
 
 clang_tidy = sources.tool("clang-tidy")
-folder = sys.argv[1]
-listed = [Path(entry["file"]) for entry in json.loads(Path(folder, "compile_commands.json").read_text())]
-names = [path for path in listed if path.is_relative_to(sources.ROOT / "src")]
+entries = [entry for entry in sources.commands(sys.argv[1]) if Path(entry["file"]).is_relative_to(sources.ROOT / "src")]
+names = [entry["file"] for entry in entries]
 
 
-def complaints(path):
-    run = subprocess.run([clang_tidy, "-p", folder, "--quiet", str(path)], capture_output=True, text=True)
+def complaints(folder, path):
+    run = subprocess.run([clang_tidy, "-p", folder, "--quiet", path], capture_output=True, text=True)
     return run.stdout if run.returncode or run.stdout.strip() else ""
 
 
-with ThreadPoolExecutor(os.cpu_count()) as pool:
-    problems = [text for text in pool.map(complaints, names) if text]
+with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+    Path(folder, "compile_commands.json").write_text(json.dumps(entries))
+    problems = [text for text in pool.map(lambda name: complaints(folder, name), names) if text]
 sources.report(problems, f"clang-tidy of {len(names)} files")

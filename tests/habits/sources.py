@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the habit checks share: the files of the tree, and how a check ends."""
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +23,17 @@ def files(root=ROOT):
     else:
         names = [path.relative_to(root) for path in Path(root).rglob("*") if "build" not in path.relative_to(root).parts]
     return sorted(name for name in names if (Path(root) / name).is_file())
+
+
+def commands(folder):
+    """The compile commands of a build folder, one for each source, also where several are compiled together."""
+    for entry in json.loads(Path(folder, "compile_commands.json").read_text()):
+        file = Path(entry["file"])
+        if "Unity" not in file.parts:
+            yield entry
+            continue
+        for source in re.findall(r'^#include "(.*)"', file.read_text(), re.MULTILINE):
+            yield {**entry, "file": source, "command": entry["command"].replace(str(file), source)}
 
 
 def cpp_files(root=ROOT):

@@ -185,6 +185,7 @@ def check_rows(folder):
     assert ahead["waiting_s"] < hints["waiting_s"], (ahead, hints)
     plan = works("plan", trace, "--tiers", "dram;optane", "--policy", "lru", "--lookahead", "0", "--points", "4")
     assert "lru" in plan, plan
+    check_usual_memory(trace)
     check_refused("--row-policy", "replay", trace, *tiers, "--row-policy", "clairvoyant")
     check_refused("expected a size", "replay", trace, *tiers, "--tables", "much")
     check_refused("--lookahead", "replay", trace, *tiers, "--lookahead", "256")
@@ -193,6 +194,23 @@ def check_rows(folder):
     ended = run("replay", trace, *tiers, "--json", out)
     assert ended.returncode == 0 and "TIER_TRACE_ROWS=1" in ended.stderr, ended
     assert "rows" not in json.loads(out.read_text())["runs"][0]
+
+
+def check_usual_memory(trace):
+    """Tables have the share of fast memory that they had in the recording, or half, where other objects would leave less."""
+    lines = trace.read_text().splitlines()
+    large = [f"T {i} 1048576 p w" for i in range(10, 30)]  # more than there is, though never at once in a kernel
+    kernels = [f"K fc_f f 1e6 R {i} W - U -" for i in range(10, 30)]
+
+    def hits(*more):
+        trace.write_text("\n".join([lines[0], *more, *large, *lines[1:-1], *kernels, "I"]) + "\n")
+        text = works("replay", trace, "--tiers", "dram:8MiB;optane:1GiB", "--policy", "lru", "--json", "-")
+        return json.loads(text)["runs"][0]["rows"]["hits"]
+
+    half = hits()
+    slots = ("T 4 524288 p items.slots", "T 5 524288 p users.slots")
+    assert half > hits("c tiers=dram:16MiB;emulated:cxl:1GiB", *slots) > 0, half
+    assert "does not fit" not in works("plan", trace, "--tiers", "dram;optane", "--at", "8MiB")
 
 
 def check_slow_recording(folder):
@@ -267,6 +285,40 @@ def check_machine_files(folder):
     check_refused("No such file", "replay", step, "--tiers", "near:64MiB", "--machine", folder / "none.json")
 
 
+def gb(shown):
+    number, unit = re.fullmatch(r"([\d.]+)([kMGT]?B)", shown).groups()
+    return float(number) * {"B": 1e-9, "kB": 1e-6, "MB": 1e-3, "GB": 1, "TB": 1e3}[unit]
+
+
+def check_one_number(step):
+    """What is told of a size is the same in the first table, in the curve, and where it is asked for."""
+    plan = ("plan", step, "--tiers", "dram;optane", "--policy", "first_touch", "--policy", "lru", "--iterations", 3)
+    for budget in ("0%", "5%", "30%"):
+        first, curve = works(*plan, "--points", 6, "--budget", budget).split("\n\n")[1:]
+        numbers = {words[0]: words[1:] for words in map(str.split, curve.splitlines()[1:])}
+        assert len(numbers) >= 6 and "all" in numbers, curve
+        for i, (policy, needed, _, slow_down) in enumerate(map(str.split, first.splitlines()[1:])):
+            assert policy == ("first_touch", "lru")[i] and numbers[needed][i] == slow_down, (first, curve)
+        sizes = [size for size in numbers if size != "all"]
+        table = works(*plan, *(f"--at={size}" for size in sizes)).split("\n\n")[1]
+        again = {words[0]: words[1:] for words in map(str.split, table.splitlines()[1:])}
+        assert again == numbers, (numbers, again)
+
+
+def check_without_kernels(folder):
+    """Where nothing takes time with all in fast memory, seconds take the place of ratios."""
+    trace = folder / "hints.trace"
+    tensors = "".join(f"T {i} 1048576 a x\n" for i in range(1, 9))
+    places = "".join(f"a {i} {i} dram 64 {i}\n" for i in range(1, 9))
+    head = "H tmtrace=1 recorded=1\nc tiers=dram:1GiB;emulated:cxl:4GiB\n"
+    trace.write_text(f"{head}{tensors}{places}h 9 will_read 1,2 9\nI\n")
+    planned = run("plan", trace, "--tiers", "dram;optane", "--points", 4)
+    assert planned.returncode == 0 and "the recording has no kernels" in planned.stderr, planned
+    assert "seconds of an iteration, of which none pass with all in dram" in planned.stdout and " 0 s" in planned.stdout, planned
+    rows = list(csv.DictReader(run("plan", trace, "--tiers", "dram;optane", "--points", 4, "--csv", "-").stdout.splitlines()))
+    assert rows and all(row["slow_down"] == "" and float(row["seconds"]) == 0 for row in rows), rows
+
+
 def check_cheapest(step):
     """By price, all in fast memory among the rest; without a price of each there is none."""
 
@@ -274,13 +326,14 @@ def check_cheapest(step):
         text = works("plan", step, "--tiers", "dram;optane", "--budget", "20%", "--points", 8, "--policy", "first_touch",
                      "--policy", "lru", *(option for p in prices for option in ("--price", p)))  # fmt: skip
         found = re.search(r"^cheapest: (.*), for (.*)$", text, re.MULTILINE)
-        needed = {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if re.match(r"(first_touch|lru) +\d", line)}
-        return found and found[1], found and float(found[2]), needed, float(re.search(r": ([\d.]+) GB alive", text)[1])
+        needed = {line.split()[0]: line.split()[1] for line in text.splitlines() if re.match(r"(first_touch|lru) +\d", line)}
+        return found and found[1], found and float(found[2]), needed, gb(re.search(r": (\S+) alive", text)[1])
 
     what, price, needed, peak = cheapest("dram=16.61", "optane=7.85")
-    best = min(needed, key=needed.get)
-    assert what == f"{needed[best]:.2f} GB of dram and the rest in optane, by {best}", (what, needed)
-    assert abs(price - (needed[best] * 16.61 + (peak - needed[best]) * 7.85)) < 0.1, (price, needed, peak)
+    best = min(needed, key=lambda policy: gb(needed[policy]))
+    assert what == f"{needed[best]} of dram and the rest in optane, by {best}", (what, needed)
+    least = gb(needed[best])
+    assert abs(price - (least * 16.61 + (peak - least) * 7.85)) < 0.01, (price, needed, peak)
     what, price, _, _ = cheapest("dram=1", "optane=5")
     assert what == "all in dram" and abs(price - peak) < 0.01, (what, price, peak)
     assert cheapest("dram=2", "optane=2")[0] == "all in dram"  # which is faster
@@ -299,7 +352,10 @@ def check_default_devices(folder, step):
     recorded = folder / "recorded.trace"
     for tiers, expected in {
         "dram:1GiB;emulated:cxl:4GiB;file:/var/tmp:8GiB": "dram;cxl, which the recording has",
-        "dram:1GiB;file:/var/tmp:8GiB": f"dram;optane, {why.split(':')[0]}",
+        "dram:1GiB;numa:0.2:8GiB": f"dram;optane, {why.split(':')[0]}",
+        "dram:1GiB;file:/var/tmp:8GiB\nc model.file=3e9,1e9,80000,64": "dram;file, which the recording has",
+        "dram:1GiB;dram:8GiB\nc model.dram=1e9,1e9,80,16\nc model.dram#2=1e8,1e8,80,16": "dram;dram#2, which the recording has",
+        "dram:1GiB;file:/var/tmp:8GiB\nc model.file=0,1e9,80000,64": f"dram;optane, {why.split(':')[0]}",
         "dram:1GiB": f"dram;optane, {why.split(':')[0]}",
         "fast": f"dram;optane, {why.split(':')[0]}",
     }.items():
@@ -374,23 +430,25 @@ def check_plan(folder):
     for line in text.splitlines():
         words = line.split()
         if len(words) == 6 and words[0] in ("hint_aware", "lru"):
-            needed[words[0]] = (float(words[1]), float(words[3]))
-    for policy, (gb, slow_down) in needed.items():
+            needed[words[0]] = (gb(words[1]), float(words[3]))
+    for policy, (least, slow_down) in needed.items():
         assert slow_down <= 1.2, needed
         curve = [(float(r["fast_bytes"]), float(r["slow_down"])) for r in rows if r["policy"] == policy]
         assert len(curve) >= 4 and curve == sorted(curve, reverse=True), curve
-        assert any(s > 1.2 and b < gb * 1e9 for b, s in curve), (needed, curve)
+        assert any(s > 1.2 and b < least * 1e9 for b, s in curve), (needed, curve)
     assert len(needed) == 2, text
 
     # What a plan promises a replay keeps.
-    def seconds(gb):
-        works("replay", step, "--tiers", f"dram:{int(gb * 1e9)}B;optane:4GiB", "--async", "--policy", "lru", "--json", out)
+    def seconds(size):
+        works("replay", step, "--tiers", f"dram:{int(size * 1e9)}B;optane:4GiB", "--async", "--policy", "lru", "--json", out)
         return json.loads(out.read_text())["runs"][0]["seconds"]
 
     assert seconds(needed["lru"][0] + 0.001) / seconds(2) < 1.25, needed
 
     assert float(rows[0]["price"]) > 0
     check_cheapest(step)
+    check_one_number(step)
+    check_without_kernels(folder)
     check_default_devices(folder, step)
     several = "hint_aware:mode=LM,prefetch=off"
     works("plan", step, "--tiers", "dram;optane", "--points", 2, "--policy", several, "--csv", table)
@@ -483,6 +541,14 @@ def check_probe(folder):
     assert all(0 <= d["row_read_ns"] < 1e8 and 0 <= d["row_write_ns"] < 1e8 for d in machine["devices"]), machine
     tiers = "dram:64MiB;emulated:cxl:4GiB;file:8GiB"
     assert "on machine here" in works("replay", step, "--tiers", tiers, "--machine", file)
+    assert re.match(r"measuring takes about \d+ s\n", text), text
+    cached = f"dram:32MiB;mapped:{folder}:32MiB"
+    measured = json.loads(works("probe", "--tiers", cached, "-o", "-"))["devices"][1]
+    if "by direct I/O" in measured["source"]:
+        direct = json.loads(works("probe", "--tiers", f"dram:32MiB;file:{folder}:32MiB", "-o", "-"))["devices"][1]
+        assert measured["store"] < 4 * direct["copy_write"], (measured, direct)  # the cache is far above any disk
+    else:
+        print("SKIPPED: the rates of a disk below the page cache: no direct I/O here")
     check_refused("too small to measure", "probe", "--tiers", "dram:1MiB")
     check_refused("that the CPU can reach", "probe", "--tiers", f"file:{folder}:64MiB")
     check_whole(file, "probe", "--tiers", "dram:32MiB", "-o")

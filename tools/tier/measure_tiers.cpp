@@ -4,6 +4,7 @@
 #include <tier/copy/copy_engine.hpp>
 #include <tier/copy/parallel_for.hpp>
 #include <tier/core/error.hpp>
+#include <tier/memory/tiers.hpp>
 #include <tier/runtime/policies.hpp>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 
 #include "computation.hpp"
 #include "copy_rate.hpp"
@@ -24,6 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int runs = 5;
 constexpr std::uint64_t piece = 16 << 20;  // an object of the size of an activation
+constexpr double seconds_of_cores_and_rows = 8;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -51,15 +54,29 @@ void reserve(Tier& tier, std::uint64_t bytes) {
     throw TierError{error, "reserving " + to_string(Bytes{bytes}) + " of " + std::string{tier.name()}};
 }
 
+std::uint64_t bytes_of_both(const Tier& tier, const Tier& fastest) {
+  return std::min(measured_bytes(tier), measured_bytes(fastest));
+}
+
 /// Writes everything that is read below: a device may answer sooner for what was never written.
-void fill(const std::vector<std::unique_ptr<Tier>>& tiers) {
-  Tier& fastest = *tiers.front();
-  std::memset(fastest.base(), 1, measured_bytes(fastest));
-  const auto bytes = [&](const Tier& tier) {
-    return std::min(measured_bytes(tier), measured_bytes(fastest));
-  };
-  for (std::size_t i = 1; i < tiers.size(); ++i)
-    (void)copy_rate({&fastest, tiers[i].get(), 0, bytes(*tiers[i]), piece}, By::Waiter);
+/// \return  the seconds that measuring a tier will take
+double fill(Tier& tier, Tier& fastest) {
+  constexpr double passes = runs * 6;  // each way by all cores and by a mover, loads and stores
+  const auto start = Clock::now();
+  if (&tier == &fastest)
+    std::memset(tier.base(), 1, measured_bytes(tier));
+  else
+    (void)copy_rate({&fastest, &tier, 0, bytes_of_both(tier, fastest), piece}, By::Waiter);
+  return seconds_since(start) * passes / (&tier == &fastest ? 1 : runs);
+}
+
+/// For a tier in files that the page cache stands before: the disk below, without it. None where there is no direct I/O.
+std::unique_ptr<Tier> disk_below(const Tier& tier) try {
+  if (tier.directory().empty() || tier.direct_io() || tier.model().persistent) return {};
+  auto disk = make_tier(tiers::file(std::string{tier.directory()}, {2 * measured_bytes(tier)}));
+  return disk->direct_io() ? std::move(disk) : nullptr;
+} catch (const std::runtime_error&) {  // no room for a second file
+  return {};
 }
 
 /// As a kernel would that streams through objects in place, and pays what an emulated device takes.
@@ -161,6 +178,29 @@ std::chrono::nanoseconds copy_start_of(const std::vector<std::unique_ptr<Tier>>&
   return std::chrono::nanoseconds{std::llround(std::max(0.0, start) * 1e9)};
 }
 
+void measure_copies(Tier& tier, Tier& fastest, Computation& kernels, replay::Device& d) {
+  const auto both = bytes_of_both(tier, fastest);
+  const Way from{&tier, &fastest, measured_bytes(fastest), both, piece};
+  const Way to{&fastest, &tier, measured_bytes(tier), both, piece};
+  d.copy_read = copy_rate(from, By::Waiter);
+  d.copy_write = copy_rate(to, By::Waiter);
+  d.mover_read = kernels.beside([&] { return copy_rate(from, By::Mover); });
+  d.mover_write = kernels.beside([&] { return copy_rate(to, By::Mover); });
+}
+
+/// Nothing is faster than the disk that has it.
+void slow_to(Tier& disk, Tier& fastest, Computation& kernels, replay::Device& d) {
+  replay::Device below;
+  measure_copies(disk, fastest, kernels, below);
+  for (const auto rate : {&replay::Device::copy_read, &replay::Device::copy_write, &replay::Device::mover_read,
+                          &replay::Device::mover_write})
+    d.*rate = std::min(d.*rate, below.*rate);
+  d.read = std::min(d.read, below.copy_read);
+  d.store = std::min(d.store, below.copy_write);
+  d.latency = std::max(d.latency, std::chrono::nanoseconds{std::llround(latency_ns(disk))});
+  d.source += "; at the rates of its disk, by direct I/O: the page cache is faster";
+}
+
 /// Managers order tiers by what reading takes, and noise is not to change the order.
 void keep_order(replay::Device& device, const replay::Device& faster) {
   const auto model = device.tier_model();
@@ -172,7 +212,8 @@ void keep_order(replay::Device& device, const replay::Device& faster) {
 }  // namespace
 
 replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::string& name,
-                        const std::function<void(const std::string& what, double share)>& told) {
+                        const std::function<void(const std::string& what, double share)>& told,
+                        const std::function<void(double seconds)>& expected) {
   std::ranges::stable_sort(tiers, is_faster, [](const auto& t) { return t->model(); });
   if (tiers.empty() || !tiers.front()->model().addressable)
     throw ConfigError{"one of the tiers must be one that the CPU can reach, such as dram:1GiB"};
@@ -186,8 +227,17 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
   const auto measurements = static_cast<double>(tiers.size() + 3);  // filling, each tier, cores, rows
   told("filling", 0);
   for (auto& tier : tiers) reserve(*tier, 2 * measured_bytes(*tier));
-  fill(tiers);
+  std::vector<std::unique_ptr<Tier>> disks;  // by tier, or none
+  double seconds = seconds_of_cores_and_rows;
   for (auto& tier : tiers) {
+    seconds += fill(*tier, fastest);
+    disks.push_back(disk_below(*tier));
+    if (disks.back()) reserve(*disks.back(), 2 * measured_bytes(*disks.back()));
+    if (disks.back()) seconds += fill(*disks.back(), fastest);
+  }
+  expected(seconds);
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    const auto& tier = tiers[i];
     told(std::string{tier->name()}, static_cast<double>(1 + machine.devices.size()) / measurements);
     replay::Device d;
     d.name = tier->name();
@@ -195,23 +245,19 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
     d.addressable = tier->base() != nullptr;
     d.persistent = tier->model().persistent;
     d.parallelism = tier->model().parallelism;
-    const auto both = std::min(measured_bytes(*tier), measured_bytes(fastest));
-    const Way from{tier.get(), &fastest, measured_bytes(fastest), both, piece};
-    const Way to{&fastest, tier.get(), measured_bytes(*tier), both, piece};
-    d.copy_read = copy_rate(from, By::Waiter);
-    d.copy_write = copy_rate(to, By::Waiter);
-    d.mover_read = kernels.beside([&] { return copy_rate(from, By::Mover); });
-    d.mover_write = kernels.beside([&] { return copy_rate(to, By::Mover); });
+    measure_copies(*tier, fastest, kernels, d);
     d.read = d.addressable ? Streams{*tier, arena}.rate(Direction::Read) : d.copy_read;
     d.store = d.addressable ? Streams{*tier, arena}.rate(Direction::Write) : d.copy_write;
     d.latency = std::chrono::nanoseconds{std::llround(latency_ns(*tier))};
+    if (disks[i]) slow_to(*disks[i], fastest, kernels, d);
+    disks[i].reset();
     if (!machine.devices.empty()) keep_order(d, machine.devices.back());
     machine.devices.push_back(std::move(d));
   }
   told("cores", 1 - 2 / measurements);
   machine.operations = Computation{arena, Over::Little}.operations();
   const double alone = kernels.seconds();
-  const auto both = std::min(measured_bytes(*tiers.back()), measured_bytes(fastest));
+  const auto both = bytes_of_both(*tiers.back(), fastest);
   const double beside = while_copying({tiers.back().get(), &fastest, measured_bytes(fastest), both, piece},
                                       [&] { return kernels.seconds(); });
   machine.lost_to_mover = std::clamp(1 - alone / beside, 0.0, 0.99);

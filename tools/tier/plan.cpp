@@ -40,10 +40,13 @@ struct Arguments {
   RowOptions rows;
 };
 
+/// Of one policy.
 struct Plan {
   std::string policy;
-  std::vector<CurvePoint> curve;
-  std::optional<CurvePoint> least;
+  double all_fast = 0;                                        // seconds with all in fast memory
+  std::map<std::uint64_t, std::optional<double>> replayed{};  // slow-downs, by bytes of fast memory
+  std::vector<CurvePoint> curve{};                            // the most memory first
+  std::optional<CurvePoint> least{};
 };
 
 /// `10%` or `0.1`.
@@ -63,8 +66,11 @@ double parse_budget(const std::string& text) {
 /// `20%` of the peak, or `1GiB`.
 Bytes parse_size(const std::string& text, Bytes peak) {
   if (!text.ends_with('%')) return parse_bytes(text);
-  return Bytes{static_cast<std::uint64_t>(parse_budget(text) * static_cast<double>(peak.count))};
+  return round_to_shown({static_cast<std::uint64_t>(parse_budget(text) * static_cast<double>(peak.count))});
 }
+
+/// As `--at` takes it.
+std::string text_of(Bytes size) { return round_to_shown(size) == size ? shown_size(size) : to_string(size); }
 
 std::string names_of(const replay::Machine& machine) {
   std::string names;
@@ -114,7 +120,7 @@ class Planner {
         peak_{trace::summarise(trace_, arguments.in.path).peak},
         chosen_{arguments.tiers.empty() ? two_devices(trace_, arguments.machine) : ChosenDevices{}},
         devices_{arguments.tiers.empty() ? chosen_.names : parse_devices(arguments.tiers)},
-        machine_{machine_for(arguments.machine, devices_)},
+        machine_{machine_for(arguments.machine, devices_, chosen_.recorded)},
         prices_{parse_prices(arguments.prices, machine_, !arguments.machine.empty())} {
     for (const auto& size : arguments.sizes) sizes_.push_back(parse_size(size, peak_));
     if (devices_.size() != 2)
@@ -132,6 +138,7 @@ class Planner {
       throw ConfigError{"--csv and --svg cannot both be the standard output", arguments_.csv, 0};
     if (!arguments_.svg.empty()) require_gnuplot(arguments_.svg);
     for (const auto& policy : arguments_.policies) plans_.push_back(plan(policy));
+    if (sizes_.empty()) find_needed();
     progress_.clear();
     if (!csv_out && !svg_out) print();
     warn_of_missing_rows(trace_);
@@ -150,13 +157,13 @@ class Planner {
     const auto replays = 1 + (sizes_.empty() ? arguments_.points + bisection : sizes_.size());
     progress_.show(policy, std::min(1.0, (replays_ + of_replay) / static_cast<double>(replays)));
   }
-  /// \param tables  none: what other objects leave at the peak
+  /// \param tables  none: as `replay::Options::row_memory` has it
   [[nodiscard]] double seconds(const std::string& policy, Bytes fast, std::optional<Bytes> tables) {
     const auto make = [&](const FutureUses& future) {
       return policy == "belady" ? make_belady(future) : make_policy(policy);
     };
     const std::vector<replay::SimulatedTier> tiers{{devices_[0], fast},
-                                                   {devices_[1], Bytes{4 * peak_.count}}};
+                                                   {devices_[1], Bytes{4 * peak_.count + (1 << 20)}}};
     replay::Options options{.passes = arguments_.iterations, .asynchronous = !arguments_.synchronous};
     options.row_memory = tables;
     set_rows(arguments_.rows, policy, options);
@@ -167,31 +174,53 @@ class Planner {
     ++replays_;
     return taken;
   }
-  [[nodiscard]] Plan plan(const std::string& policy) {
-    replays_ = 0;
-    const double all_fast = seconds(policy, Bytes{2 * peak_.count + (1 << 20)}, std::nullopt);
-    if (!(all_fast > 0))
-      throw ConfigError{arguments_.in.path +
-                        ": nothing in it takes time, so that nothing can be said of slow-downs: it has " +
-                        std::to_string(trace_.kernels().size()) +
-                        " kernels, which are a program's scopes and KernelScopes"};
+  /// Each size is replayed once: what one table says of it, others say.
+  [[nodiscard]] std::optional<double> slow_down(Plan& plan, Bytes fast) {
+    if (fast.count == 0) return std::nullopt;
+    const auto [found, is_new] = plan.replayed.try_emplace(fast.count);
+    if (!is_new) return found->second;
     const auto tables =
         arguments_.tables.empty() ? std::nullopt : std::optional{parse_bytes(arguments_.tables)};
-    const SlowDownOf slow_down = [&](Bytes fast) -> std::optional<double> {
-      if (fast.count == 0) return std::nullopt;
-      try {
-        return seconds(policy, fast, tables) / all_fast;
-      } catch (const OutOfTierMemory&) {
-        return std::nullopt;
-      }
-    };
-    auto curve = sizes_.empty() ? slow_down_curve(peak_, arguments_.points, slow_down)
-                                : slow_down_at(sizes_, slow_down);
-    curve.insert(curve.begin(), {peak_ + peak_, 1});
-    if (!sizes_.empty()) return {policy, std::move(curve), std::nullopt};
-    const auto least = least_memory(curve, arguments_.budget, slow_down);
-    return {policy, std::move(curve), least};
+    try {
+      const double taken = seconds(plan.policy, fast, tables);
+      found->second = in_seconds() ? taken : taken / plan.all_fast;
+    } catch (const OutOfTierMemory&) {
+    }
+    return found->second;
   }
+  [[nodiscard]] Plan plan(const std::string& policy) {
+    replays_ = 0;
+    Plan plan{policy, seconds(policy, all_fast(), std::nullopt)};
+    if (!takes_time_) takes_time_ = plan.all_fast > 0;
+    const SlowDownOf of = [&](Bytes fast) { return slow_down(plan, fast); };
+    plan.curve =
+        sizes_.empty() ? slow_down_curve(peak_, arguments_.points, of) : slow_down_at(sizes_, of);
+    plan.curve.insert(plan.curve.begin(), {all_fast(), in_seconds() ? plan.all_fast : 1});
+    plan.replayed[all_fast().count] = plan.curve.front().slow_down;
+    return plan;
+  }
+  /// What each policy needs, which then is a size of all curves.
+  void find_needed() {
+    for (auto& plan : plans_) {
+      const SlowDownOf of = [&](Bytes fast) { return slow_down(plan, fast); };
+      plan.least = least_memory(plan.curve, limit(), of);
+    }
+    for (const auto& needs : plans_)
+      for (auto& plan : plans_) {
+        if (!needs.least || has(plan.curve, needs.least->fast)) continue;
+        if (const auto ratio = slow_down(plan, needs.least->fast))
+          plan.curve.push_back({needs.least->fast, *ratio});
+      }
+    for (auto& plan : plans_)
+      std::ranges::sort(plan.curve, std::ranges::greater{}, [](const CurvePoint& p) { return p.fast.count; });
+  }
+  [[nodiscard]] static bool has(const std::vector<CurvePoint>& curve, Bytes fast) {
+    return std::ranges::any_of(curve, [&](const CurvePoint& point) { return point.fast == fast; });
+  }
+  [[nodiscard]] Bytes all_fast() const noexcept { return {2 * peak_.count + (1 << 20)}; }
+  /// Where nothing takes time with all in fast memory there is no ratio to it.
+  [[nodiscard]] bool in_seconds() const noexcept { return !takes_time_.value_or(true); }
+  [[nodiscard]] double limit() const noexcept { return in_seconds() ? 0 : 1 + arguments_.budget; }
   /// Of fast memory, and of slow memory for what does not fit it.
   [[nodiscard]] std::optional<double> price(Bytes fast) const {
     const auto a = prices_.find(devices_[0]), b = prices_.find(devices_[1]);
@@ -203,34 +232,44 @@ class Planner {
   void print() const {
     if (!chosen_.why.empty())
       fmt::print("for {};{}, {}: --tiers names others\n", devices_[0], devices_[1], chosen_.why);
-    const auto within = fmt::format(" within {:.3g} % of the time with all in", 100 * arguments_.budget);
-    fmt::print("{}: {:.2f} GB alive at the peak; on machine {}, {}{} {}\n\n", arguments_.in.path,
-               static_cast<double>(peak_.count) / 1e9, machine_.name, devices_[0],
-               sizes_.empty() ? within : ": slow-down against all in", devices_[0]);
+    const auto what = in_seconds() ? fmt::format(": seconds of an iteration, of which none pass with all in {}",
+                                                 devices_[0])
+                      : sizes_.empty()
+                          ? fmt::format(" within {:.3g} % of the time with all in {}", 100 * arguments_.budget,
+                                        devices_[0])
+                          : fmt::format(": slow-down against all in {}", devices_[0]);
+    fmt::print("{}: {} alive at the peak; on machine {}, {}{}\n\n", arguments_.in.path, shown_size(peak_),
+               machine_.name, devices_[0], what);
     if (sizes_.empty()) print_needed();
-    fmt::print("{:>12}", "GB");
+    fmt::print("{:>12}", devices_[0]);
     for (const auto& p : plans_) fmt::print("{:>24}", p.policy);
     fmt::print("\n");
     for (const auto& [fast, slow_downs] : rows()) {
-      fmt::print("{:>12.3f}", static_cast<double>(fast) / 1e9);
-      for (const auto& s : slow_downs) fmt::print("{:>24}", s ? fmt::format("{:.3f}", *s) : "does not fit");
+      fmt::print("{:>12}", fast == all_fast().count ? "all" : text_of({fast}));
+      for (const auto& s : slow_downs) fmt::print("{:>24}", s ? value(*s) : "does not fit");
       fmt::print("\n");
     }
     print_cheapest();
   }
+  [[nodiscard]] std::string value(double slow_down) const {
+    return in_seconds() ? fmt::format("{:.4g} s", slow_down) : fmt::format("{:.3f}", slow_down);
+  }
   void print_needed() const {
-    fmt::print("{:<28}{:>12}{:>10}{:>12}", "policy", "GB needed", "% of peak", "slow-down");
+    fmt::print("{:<28}{:>12}{:>11}{:>12}", "policy", "needed", "% of peak", in_seconds() ? "time" : "slow-down");
     fmt::print("{}\n", prices_.empty() ? "" : fmt::format("{:>12}{:>14}", "price", "of all fast"));
     for (const auto& p : plans_) {
       if (!p.least) continue;
-      const auto fast = std::min(p.least->fast, peak_);
-      fmt::print("{:<28}{:>12.3f}{:>10.1f}{:>12.3f}", p.policy, static_cast<double>(fast.count) / 1e9,
-                 100 * static_cast<double>(fast.count) / static_cast<double>(peak_.count),
-                 p.least->slow_down);
+      const auto fast = p.least->fast;
+      fmt::print("{:<28}{:>12}{:>11.1f}{:>12}", p.policy, needed(fast), 100 * share_of_peak(fast),
+                 value(p.least->slow_down));
       if (const auto cost = price(fast)) fmt::print("{:>12.2f}{:>14.2f}", *cost, *cost / *price(peak_));
       fmt::print("\n");
     }
     fmt::print("\n");
+  }
+  [[nodiscard]] std::string needed(Bytes fast) const { return fast == all_fast() ? "all" : text_of(fast); }
+  [[nodiscard]] double share_of_peak(Bytes fast) const {
+    return peak_ == 0_B ? 1 : static_cast<double>(fast.count) / static_cast<double>(peak_.count);
   }
   /// Of what keeps within the budget: the price goes straight from the least fast memory to all.
   void print_cheapest() const {
@@ -246,46 +285,50 @@ class Planner {
     const auto what =
         cheapest == nullptr
             ? fmt::format("all in {}", devices_[0])
-            : fmt::format("{:.2f} GB of {} and the rest in {}, by {}",
-                          static_cast<double>(std::min(cheapest->least->fast, peak_).count) / 1e9,
-                          devices_[0], devices_[1], cheapest->policy);
+            : fmt::format("{} of {} and the rest in {}, by {}", needed(cheapest->least->fast), devices_[0],
+                          devices_[1], cheapest->policy);
     fmt::print("\ncheapest: {}, for {:.2f}\n", what, least);
   }
   /// Of all curves, by fast memory, the most first.
   [[nodiscard]] std::map<std::uint64_t, std::vector<std::optional<double>>, std::greater<>> rows() const {
     std::map<std::uint64_t, std::vector<std::optional<double>>, std::greater<>> rows;
-    for (const auto size : sizes_) rows[std::min(size, peak_).count].resize(plans_.size());
+    for (const auto size : sizes_) rows[size.count].resize(plans_.size());
     for (std::size_t i = 0; i < plans_.size(); ++i)
       for (const auto& point : plans_[i].curve) {
-        auto& row = rows[std::min(point.fast, peak_).count];
+        auto& row = rows[point.fast.count];
         row.resize(plans_.size());
-        if (!row[i] || point.fast <= peak_) row[i] = point.slow_down;
+        row[i] = point.slow_down;
       }
     return rows;
   }
   void write_csv() const {
-    std::string table = "policy,fast_bytes,share_of_peak,slow_down,price\n";
+    std::string table = "policy,fast_bytes,share_of_peak,slow_down,seconds,price\n";
     for (const auto& p : plans_)
       for (const auto& point : p.curve) {
-        const auto fast = std::min(point.fast, peak_);
-        const auto cost = price(fast);
-        table += fmt::format("{},{},{:.6g},{:.6g},{}\n", csv_text(p.policy), point.fast.count,
-                             static_cast<double>(point.fast.count) / static_cast<double>(peak_.count),
-                             point.slow_down, cost ? fmt::format("{:.6g}", *cost) : "");
+        const auto cost = price(point.fast);
+        const auto seconds = in_seconds() ? point.slow_down : point.slow_down * p.all_fast;
+        table += fmt::format("{},{},{:.6g},{},{:.6g},{}\n", csv_text(p.policy), point.fast.count,
+                             share_of_peak(point.fast),
+                             in_seconds() ? "" : fmt::format("{:.6g}", point.slow_down), seconds,
+                             cost ? fmt::format("{:.6g}", *cost) : "");
       }
     write_file(arguments_.csv, table);
   }
   [[nodiscard]] Plot plot() const {
     const bool small = peak_.count < 1'000'000'000;
     Plot plot{.x = fmt::format("fast memory: {}, {}", devices_[0], small ? "MB" : "GB"),
-              .y = fmt::format("slow-down: time, as a multiple of that with all in {}", devices_[0]),
+              .y = in_seconds() ? "seconds of an iteration"
+                                : fmt::format("slow-down: time, as a multiple of that with all in {}",
+                                              devices_[0]),
               .axes = "set logscale x 2\nset format x '%.4g'\n",
               .lines = {},
-              .level = {{fmt::format("budget, {:.3g} %", 100 * arguments_.budget), 1 + arguments_.budget}}};
+              .level = {}};
+    if (!in_seconds())
+      plot.level = {{fmt::format("budget, {:.3g} %", 100 * arguments_.budget), 1 + arguments_.budget}};
     for (const auto& p : plans_) plot.lines.push_back({p.policy, {}});
     for (const auto& [fast, slow_downs] : rows())
       for (std::size_t i = 0; i < slow_downs.size(); ++i)
-        if (slow_downs[i])
+        if (slow_downs[i] && (fast != all_fast().count || plans_[i].curve.size() == 1))
           plot.lines[i].points.emplace_back(static_cast<double>(fast) / (small ? 1e6 : 1e9), *slow_downs[i]);
     return plot;
   }
@@ -300,6 +343,7 @@ class Planner {
   std::map<std::string, double> prices_;
   std::vector<Bytes> sizes_;  // of `--at`
   unsigned replays_ = 0;      // of the policy at hand
+  std::optional<bool> takes_time_;  // something does, with all in fast memory; known after the first replay
   std::vector<Plan> plans_;
 };
 
@@ -312,8 +356,8 @@ void add_plan(CLI::App& app) {
   add_trace_input(*command, arguments->in, "TRACE");
   command->add_option(
       "--tiers", arguments->tiers,
-      "Two devices of the machine, as dram;optane [the recording's first two, if they are known; else "
-      "those of --machine, or dram;optane]");
+      "Two devices of the machine, as dram;optane [the recording's first two; else those of --machine, or "
+      "dram;optane]");
   command
       ->add_option_function<std::string>(
           "--budget", [arguments](const std::string& text) { arguments->budget = parse_budget(text); },
@@ -335,7 +379,8 @@ void add_plan(CLI::App& app) {
   add_row_options(*command, arguments->rows);
   command
       ->add_option("--tables", arguments->tables,
-                   "Fast memory for all tables [what other objects leave at the peak]")
+                   "Fast memory for all tables [what other objects leave at the peak, and at least their share when the "
+      "trace was recorded]")
       ->type_name("SIZE");
   command
       ->add_option("--iterations", arguments->iterations,

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +47,14 @@ void print(const replay::Machine& machine) {
   fmt::print("\n");
 }
 
+/// The table's place is that of the machine where that goes to the standard output.
+void say_duration(double seconds, const Arguments& arguments, Progress& progress) {
+  if (arguments.out == "-") return;
+  progress.clear();
+  fmt::print("measuring takes about {:.0f} s\n", std::ceil(seconds));
+  std::fflush(stdout);
+}
+
 void probe(const Arguments& arguments) {
   std::optional<OutputFile> out;  // what cannot be written is said before anything is measured
   if (!arguments.out.empty()) out.emplace(arguments.out);
@@ -52,7 +62,8 @@ void probe(const Arguments& arguments) {
   for (const auto& spec : parse_tiers(arguments.tiers)) tiers.push_back(make_tier(spec));
   Progress progress;
   const auto machine = measure(std::move(tiers), arguments.name,
-                               [&](const std::string& what, double share) { progress.show(what, share); });
+                               [&](const std::string& what, double share) { progress.show(what, share); },
+                               [&](double seconds) { say_duration(seconds, arguments, progress); });
   machine.check();
   progress.clear();
   if (arguments.out != "-") print(machine);
@@ -77,7 +88,8 @@ void add_probe(CLI::App& app) {
       ->type_name("FILE");
   command->add_option("--name", arguments->name, "Of the machine")->capture_default_str();
   command->footer(
-      "Takes some seconds for each tier, on a machine that does nothing else. Example:\n"
+      "Says how long it will take, some seconds for each tier; the machine is to do nothing else. Files behind the page "
+      "cache have their disk's rates. Example:\n"
       "  tier probe --tiers \"dram:1GiB;emulated:cxl:1GiB\" -o this.json\n"
       "  tier replay step.trace --tiers \"dram:1GiB;emulated:cxl:8GiB\" --machine this.json");
   command->callback([arguments] { probe(*arguments); });

@@ -25,10 +25,10 @@ std::string joined(const std::vector<std::string_view>& names) {
 }
 
 /// As a tier of that model has it; kernels, copies and movers are not told apart.
-replay::Device device_of(std::string_view name, const TierModel& model) {
+replay::Device device_of(std::string_view name, const TierModel& model, std::string source) {
   const double read = model.read_bytes_per_second, write = model.write_bytes_per_second;
   return {.name = std::string{name},
-          .source = std::string{model_source(name)},
+          .source = std::move(source),
           .read = read,
           .store = write,
           .copy_read = read,
@@ -48,12 +48,15 @@ struct KnownDevice {
   replay::Device device;
 };
 
-std::optional<KnownDevice> find_device(const std::string& name) {
+std::optional<KnownDevice> find_device(const std::string& name,
+                                       const std::vector<replay::Device>& recorded = {}) {
+  const auto found = std::ranges::find(recorded, name, &replay::Device::name);
+  if (found != recorded.end()) return KnownDevice{nullptr, *found};
   for (const auto each : replay::machine_names()) {
     const auto* const machine = replay::find_machine(each);
     if (const auto* const device = machine->find(name)) return KnownDevice{machine, *device};
   }
-  if (const auto model = find_model(name)) return KnownDevice{nullptr, device_of(name, *model)};
+  if (const auto model = find_model(name)) return KnownDevice{nullptr, device_of(name, *model, std::string{model_source(name)})};
   return {};
 }
 
@@ -84,10 +87,11 @@ const replay::Machine& best_machine(const std::vector<std::string>& devices, aut
 }
 
 /// The machine of the fastest of the devices that a machine has, and beside its own devices those of others.
-replay::Machine composed(const std::vector<std::string>& devices) {
+replay::Machine composed(const std::vector<std::string>& devices,
+                         const std::vector<replay::Device>& recorded) {
   std::vector<KnownDevice> known;
   for (const auto& name : devices) {
-    auto device = find_device(name);
+    auto device = find_device(name, recorded);
     if (!device)
       throw ConfigError{
           "unknown device" + detail::did_you_mean(name, every_device()), name, 0,
@@ -110,6 +114,14 @@ replay::Machine composed(const std::vector<std::string>& devices) {
   }
   machine.name += others;
   return machine;
+}
+
+/// By the rates that the tier had when the trace was recorded, if it says them.
+std::optional<replay::Device> recorded_device(const report::TierOfTrace& tier) {
+  if (!tier.model) return {};
+  auto device = device_of(tier.name, *tier.model, "the recording");
+  device.addressable = !tier.spec.starts_with("file");
+  return device;
 }
 
 }  // namespace
@@ -159,14 +171,21 @@ ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine)
     return named ? named->find(device) != nullptr : find_device(device).has_value();
   };
   const report::Tiers recorded{trace};
-  std::vector<std::string> names;
+  ChosenDevices chosen{{}, "which the recording has"};
+  auto& names = chosen.names;
   for (std::size_t i = 0; i < 2 && i < recorded.count() && recorded.ranked(); ++i) {
-    const auto& full = recorded.all()[i].name;
+    const auto& tier = recorded.all()[i];
     // Of `emulated:cxl` a machine that was probed has that name; others know `cxl`.
-    for (const auto& name : {full, full.substr(full.find(':') + 1)})
-      if (names.size() == i && is_known(name)) names.push_back(name);
+    for (const auto& name : {tier.name, tier.name.substr(tier.name.find(':') + 1)})
+      if (names.size() == i && is_known(name) && std::ranges::find(names, name) == names.end())
+        names.push_back(name);
+    if (named || names.size() != i) continue;
+    if (auto device = recorded_device(tier)) {
+      chosen.recorded.push_back(std::move(*device));
+      names.push_back(tier.name);
+    }
   }
-  if (names.size() == 2 && names[0] != names[1]) return {names, "which the recording has"};
+  if (names.size() == 2) return chosen;
   if (named && named->devices.size() >= 2)
     return {{named->devices[0].name, named->devices[1].name}, "which machine " + named->name + " has"};
   if (named)
@@ -174,7 +193,8 @@ ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine)
   return {{"dram", "optane"}, "since the trace names no two that are known"};
 }
 
-replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices) {
+replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices,
+                            const std::vector<replay::Device>& recorded) {
   if (name == "-" || name.find('/') != std::string::npos || name.ends_with(".json"))
     return replay::read_machine(name);
   if (!name.empty()) {
@@ -182,7 +202,7 @@ replay::Machine machine_for(const std::string& name, const std::vector<std::stri
     const auto known = joined(replay::machine_names());
     throw ConfigError{"unknown machine" + detail::did_you_mean(name, known), name, 0, known + ", or a file"};
   }
-  return composed(devices);
+  return composed(devices, recorded);
 }
 
 replay::Machine machine_for(const std::string& name, const std::vector<replay::SimulatedTier>& tiers) {

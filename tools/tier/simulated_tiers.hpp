@@ -21,18 +21,21 @@ namespace tier::tool {
 struct ChosenDevices {
   std::vector<std::string> names;
   std::string why;
+  std::vector<replay::Device> recorded{};  ///< of these, what the recording alone knows
 };
 
 /// Two devices, where nobody names any.
 /// \param machine  as `machine_for` has it; empty: none is asked for
-/// \return         the fastest two tiers of a recording, if they are known (of that machine); else the machine's first two, or
-///                 dram and optane
+/// \return         the fastest two tiers of a recording, by the models that it has of what is not known here; with a machine,
+///                 if that has them, and else its first two. Of a trace that names no tiers dram and optane
 [[nodiscard]] ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine);
 
 /// \param name  of a built-in machine, or of a file, with a slash or ending in .json, or - for the standard input; empty: the first built-in one that has all
 ///               of the devices, or else that of the fastest of them with devices of others, and of the models of tiers, beside it
+/// \param recorded  beside what is known
 /// \throws      `ConfigError` naming what there is, and as `read_machine`
-[[nodiscard]] replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices);
+[[nodiscard]] replay::Machine machine_for(const std::string& name, const std::vector<std::string>& devices,
+                                          const std::vector<replay::Device>& recorded = {});
 [[nodiscard]] replay::Machine machine_for(const std::string& name,
                                           const std::vector<replay::SimulatedTier>& tiers);
 

@@ -134,7 +134,7 @@ class TIER_EXPORT Companion {
   virtual void after_fork(bool in_child) noexcept = 0;
   /// When this returns it does nothing on its own, nor will it.
   virtual void stop() noexcept = 0;
-  /// Adds the tables that it knows.
+  /// Adds the tables that it knows, and ordinary memory that it keeps.
   virtual void add_statistics(Statistics& statistics) const = 0;
 };
 

@@ -28,6 +28,7 @@ struct Object : boost::intrusive::list_base_hook<> {
   bool cut = false;              ///< its window has several blocks
   bool retired = false;          ///< grouped: its part of the block is gone, or goes with the last pin
   std::uint32_t alignment = 1;   ///< grouped: of its part
+  std::size_t memory = 0;        ///< of its name and its list of blocks
   std::uint64_t retired_at = 0;  ///< grouped: the group's `frees` then
   std::string name;
   std::byte* window = nullptr;  ///< where its bytes are for ever; null: wherever they are now

@@ -59,7 +59,10 @@ struct TIER_EXPORT Statistics {
   /// That scopes fetched, or whose prefetch they waited for. What came before it was asked for does not count here.
   std::uint64_t fetched_operands = 0, fetched_operand_bytes = 0;
   std::uint64_t in_place_operands = 0, in_place_bytes = 0;  ///< used in a slower tier
-  std::uint64_t evictions = 0, dropped_clean = 0, forced = 0;
+  std::uint64_t evictions = 0;      ///< blocks that left a tier for a slower one, with a copy or without
+  std::uint64_t dropped_clean = 0;  ///< of these, without: what is below was current, or nothing had been written
+  std::uint64_t copies_dropped = 0;  ///< further copies of blocks that are used elsewhere, given up
+  std::uint64_t forced = 0;
   HintCounts hints;
   std::uint64_t prefetches_begun = 0, prefetches_refused = 0, transfers_cancelled = 0;
   std::uint64_t compactions_begun = 0;  ///< blocks that began to move within a tier in the background
@@ -71,7 +74,10 @@ struct TIER_EXPORT Statistics {
   std::uint64_t window_writes_held =
       0;  ///< stores to windows that waited for a copy, or that were the first since one
   std::uint64_t objects = 0, blocks = 0;
-  Bytes metadata;                   ///< descriptors and heaps
+  /// Ordinary memory that the runtime keeps beside its tiers: for objects, heaps, hints, windows, copies under way, its policy,
+  /// its recording; and what resources know of their allocations, of all runtimes of the process together. Tables tell theirs
+  /// in `TableBytes`.
+  Bytes metadata;
   std::vector<TableCounts> tables;  ///< those that there are, each with the same counters
 
   /// Bytes copied from one tier to another, for whatever reason.

@@ -211,6 +211,8 @@ class TIER_EXPORT Policy {
 
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual WantedUses wanted_uses() const noexcept { return WantedUses::Stamps; }
+  /// What it keeps in ordinary memory, for `Statistics::metadata`.
+  [[nodiscard]] virtual Bytes memory() const noexcept { return {}; }
   /// True: kernel begin and end are told.
   [[nodiscard]] virtual bool wants_kernels() const noexcept { return false; }
   /// False: `retire` marks garbage, which is reclaimed at a step mark or at 80 % of the slowest tier.

@@ -41,14 +41,21 @@ bool is_repeated(const Kernel& kernel, const Argument& argument) {
 
 }  // namespace
 
-Parameters::Parameters(const Step& step, Memory& memory, std::uint64_t seed) : memory_{memory} {
+Parameters::Parameters(const Step& step, Memory& memory, std::uint64_t seed) : memory_{memory}, seed_{seed} {
   for (const auto& parameter : step.parameters) {
     const auto& tensor = tensors_.emplace_back(step.tensors[parameter.tensor]);
     slots_.push_back(memory.add(tensor.name, tensor.bytes));
-    const SlotUse use{slots_.back(), Role::Overwrites};
-    memory.run("initialise", {&use, 1}, [&](std::span<std::byte* const> data) {
-      initialise(parameter.initial, sample::mix(seed, std::uint64_t{parameter.tensor}),
-                 {reinterpret_cast<float*>(data[0]), tensor.bytes / sizeof(float)});
+    initial_.push_back(parameter);
+  }
+  begin_anew();
+}
+
+void Parameters::begin_anew() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const SlotUse use{slots_[i], Role::Overwrites};
+    memory_.run("initialise", {&use, 1}, [&](std::span<std::byte* const> data) {
+      initialise(initial_[i].initial, sample::mix(seed_, std::uint64_t{initial_[i].tensor}),
+                 {reinterpret_cast<float*>(data[0]), tensors_[i].bytes / sizeof(float)});
     });
   }
 }
@@ -124,6 +131,12 @@ void Executor::run_and_measure(std::size_t index, Iteration& iteration) {
   cost.stalled_s += after.stalled_s - before.stalled_s;
   cost.bytes_in += after.bytes_in - before.bytes_in;
   cost.bytes_out += after.bytes_out - before.bytes_out;
+}
+
+void Executor::forget_costs() {
+  compute_seconds_ = 0;
+  subnormals_ = 0;
+  for (auto& cost : costs_) cost = {.layer = std::move(cost.layer)};
 }
 
 void Executor::add_layer_costs(std::vector<LayerCost>& layers) const {

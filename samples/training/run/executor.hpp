@@ -18,6 +18,8 @@ class Parameters {
   /// \param step  any of the network's: of all, they are the first tensors
   Parameters(const Step& step, Memory& memory, std::uint64_t seed);
 
+  /// Each has its initial value again.
+  void begin_anew();
   [[nodiscard]] std::size_t count() const { return slots_.size(); }
   [[nodiscard]] Slot slot(TensorId tensor) const { return slots_[tensor]; }
   /// Calls `f(name, values)` for each.
@@ -26,6 +28,8 @@ class Parameters {
 
  private:
   Memory& memory_;
+  std::uint64_t seed_;
+  std::vector<Parameter> initial_;
   std::vector<StepTensor> tensors_;
   std::vector<Slot> slots_;
 };
@@ -63,6 +67,8 @@ class Executor {
   ///          far as it came
   void run(Iteration& iteration);
 
+  /// What it took so far counts no more.
+  void forget_costs();
   /// What kernels took so far, without what they waited for.
   [[nodiscard]] double compute_seconds() const { return compute_seconds_; }
   /// Adds each to that of the same name, or behind all; if they are inspected.

@@ -74,6 +74,20 @@ struct Traffic {
   double moving_s = 0;  ///< during which something was on its way
   std::vector<TierPeak> peaks{};
 
+  /// What came after a moment at which it was so much. Peaks are of all the time.
+  [[nodiscard]] Traffic since(const Traffic& begin) const {
+    auto traffic = *this;
+    traffic.operands = operands - begin.operands;
+    for (auto& [tiers, moved] : traffic.bytes_moved)
+      if (const auto before = begin.bytes_moved.find(tiers); before != begin.bytes_moved.end())
+        moved -= before->second;
+    traffic.bytes_in -= begin.bytes_in;
+    traffic.bytes_out -= begin.bytes_out;
+    traffic.in_place_bytes -= begin.in_place_bytes;
+    traffic.stalled_s -= begin.stalled_s;
+    traffic.moving_s -= begin.moving_s;
+    return traffic;
+  }
   /// Of all tiers together, at most: theirs may be of different moments.
   [[nodiscard]] std::uint64_t peak_bytes() const {
     return std::accumulate(peaks.begin(), peaks.end(), std::uint64_t{0},

@@ -16,11 +16,12 @@
 namespace training {
 namespace {
 
-double median(std::vector<double> values) {
+/// \param share  0.5 for the median
+double quantile(std::vector<double> values, double share) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  const auto place = values.begin() + std::lround(share * static_cast<double>(values.size() - 1));
+  std::ranges::nth_element(values, place);
+  return *place;
 }
 
 double share(std::uint64_t part, std::uint64_t all) {
@@ -41,7 +42,18 @@ class Run {
     for (const auto& step : steps_.training)
       executors_.emplace_back(step, parameters_, memory_,
                               Executor::Options{options_.budget, options_.recompute, options_.inspection});
-    operands_ = memory_.traffic().operands;  // without what parameters were initialised with
+    begin();
+  }
+
+  void warm_up(std::uint64_t number) {
+    auto iteration = iteration_of(number);
+    executors_[step_of(executors_.size(), options_.seed, number)].run(iteration);
+  }
+  /// What came before counts no more.
+  void begin_anew() {
+    parameters_.begin_anew();
+    for (auto& executor : executors_) executor.forget_costs();
+    begin();
   }
 
   [[nodiscard]] bool has_learned_all() const { return result_.iterations == options_.iterations; }
@@ -55,10 +67,7 @@ class Run {
     return {result_.iterations, options_.iterations, iteration.loss, result_.learning_s};
   }
 
-  /// The median, but for the first iteration, which took its memory, too.
-  [[nodiscard]] double seconds_per_iteration() const {
-    return median({times_.begin() + (times_.size() > 1 ? 1 : 0), times_.end()});
-  }
+  [[nodiscard]] double seconds_per_iteration() const { return quantile(times_, 0.5); }
 
   RunResult result(std::string name, const std::atomic<bool>& stop) {
     result_.name = std::move(name);
@@ -67,7 +76,9 @@ class Run {
     result_.complete = has_learned_all();
     result_.training_accuracy = share(correct_, rows_);
     result_.seconds_per_iteration = seconds_per_iteration();
-    result_.traffic = memory_.traffic();  // before the test and the checksum move anything
+    result_.low_seconds = quantile(times_, 0.25);
+    result_.high_seconds = quantile(times_, 0.75);
+    result_.traffic = memory_.traffic().since(begin_);  // before the test and the checksum move anything
     if (result_.complete) test(stop);
     parameters_.add_to(checksum_);
     result_.checksum = checksum_.value();
@@ -82,11 +93,22 @@ class Run {
       result_.subnormals = result_.subnormals.value_or(0) + executor.subnormals();
   }
 
-  Iteration learn_batch(Executor& executor, std::uint64_t number) {
+  /// From here on counts what memory does, without what parameters were initialised with.
+  void begin() {
+    begin_ = memory_.traffic();
+    operands_ = begin_.operands;
+  }
+
+  [[nodiscard]] Iteration iteration_of(std::uint64_t number) const {
     Iteration iteration{.number = number, .seed = options_.seed, .rate = rate_of(options_, number)};
-    iteration.fill = [&](std::span<float> inputs, std::span<float> labels) {
+    iteration.fill = [this, number](std::span<float> inputs, std::span<float> labels) {
       data_.training_batch(options_.shape, number, inputs, labels);
     };
+    return iteration;
+  }
+
+  Iteration learn_batch(Executor& executor, std::uint64_t number) {
+    auto iteration = iteration_of(number);
     const Stopwatch watch;
     executor.run(iteration);
     times_.push_back(watch.seconds());
@@ -133,6 +155,7 @@ class Run {
   std::uint64_t correct_ = 0, rows_ = 0;  // in this epoch
   std::vector<double> times_;
   sample::Checksum checksum_;
+  Traffic begin_;
   Operands operands_;  // so far
   RunResult result_;
 };
@@ -202,6 +225,14 @@ RunResult train(std::string name, const Steps& steps, const Data& data, Memory& 
     auto plainly = options;
     plainly.recompute = false;
     other.emplace(steps, data, *in_turns, plainly);
+  }
+  for (std::uint64_t i = 0; i < options.warm_up && !stop; ++i) {
+    if (other) other->warm_up(i);
+    run.warm_up(i);
+  }
+  if (options.warm_up > 0) {
+    if (other) other->begin_anew();
+    run.begin_anew();
   }
   while (!run.has_learned_all() && !stop) {
     if (other) other->learn();

@@ -35,6 +35,7 @@ struct WorkingSet {
 
 struct TrainOptions {
   BatchShape shape;
+  std::uint64_t warm_up = 0;  ///< iterations before the first: what is learned in them, and what they take, is forgotten
   std::uint64_t iterations = 0;
   float rate = 0.1F;  ///< at its highest: it rises for a tenth of the iterations, then falls to 0 as a cosine
   std::uint64_t seed = 1;
@@ -55,7 +56,10 @@ struct RunResult {
   std::uint64_t fast_bytes = 0;  ///< of the tier, which may be raised to what a kernel uses at once
   bool complete = true;          ///< not interrupted
   std::uint64_t iterations = 0;
-  double seconds_per_iteration = std::numeric_limits<double>::quiet_NaN();  ///< the median, but for the first
+  double seconds_per_iteration = std::numeric_limits<double>::quiet_NaN();  ///< the median
+  /// The quartiles of iterations' times.
+  double low_seconds = std::numeric_limits<double>::quiet_NaN();
+  double high_seconds = std::numeric_limits<double>::quiet_NaN();
   /// The same of plain memory, whose iterations were in turns with these; NaN if none were. Of a run on plain memory its own.
   double plain_seconds_per_iteration = std::numeric_limits<double>::quiet_NaN();
   double learning_s = 0;

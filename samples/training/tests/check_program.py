@@ -16,6 +16,8 @@ PROGRAM = sys.argv[1]
 FIELDS = {
     "name": str,
     "seconds_per_iteration": float,
+    "low_seconds": float,
+    "high_seconds": float,
     "slowdown": float,
     "fast_share": float,
     "on_time_share": float,

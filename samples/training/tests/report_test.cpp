@@ -50,7 +50,7 @@ TEST_CASE("a run is compared with plain memory in turns with it, or else with th
   CHECK(contains(to_json(std::vector{plain, run}), "\"slowdown\": 1.25"));
   run.plain_seconds_per_iteration = 0.25;
   CHECK(contains(to_json(std::vector{plain, run}), "\"slowdown\": 2.0"));
-  CHECK(contains(to_table(std::vector{run}), "2.000"));
+  CHECK(contains(to_table(std::vector{run}), "0.25 s           2.000"));
   CHECK(from_json(to_json(std::vector{run})).front().plain_seconds_per_iteration == 0.25);
 }
 

@@ -74,6 +74,32 @@ TEST_CASE("what learns in turns with a run learns the same, and leaves the run a
   CHECK(std::isnan(none.plain_seconds_per_iteration));
 }
 
+TEST_CASE("what a run warms up with is forgotten, and is not counted") {
+  auto learned = small_resnet(5);
+  const auto cold = learned.run_plain();
+  learned.options.warm_up = 3;
+  const auto warm = learned.run_plain();
+  CHECK(warm.checksum == cold.checksum);
+  CHECK(warm.loss == cold.loss);
+  CHECK(warm.iterations == 5);
+  CHECK(warm.traffic.operands.count == cold.traffic.operands.count);
+  CHECK(warm.operands.size() == 5);
+  CHECK(warm.low_seconds <= warm.seconds_per_iteration);
+  CHECK(warm.seconds_per_iteration <= warm.high_seconds);
+  SUBCASE("in tiers, too") {
+    const auto peak = peak_bytes(learned.steps);
+    const auto in_tiers = [&](std::uint64_t warm_up) {
+      learned.options.warm_up = warm_up;
+      TieredMemory memory{{.fast = {peak / 2}, .slow = tier::tiers::emulated("cxl", {2 * peak}), .threads = 1, .movers = 0}};
+      return train("tiered", learned.steps, *learned.data, memory, learned.options, never);
+    };
+    const auto once = in_tiers(0), later = in_tiers(2);
+    CHECK(later.checksum == cold.checksum);
+    CHECK(later.traffic.bytes_out > 0);
+    CHECK(later.traffic.bytes_out < 2 * once.traffic.bytes_out);
+  }
+}
+
 TEST_CASE("an iteration takes its step by the seed and its number alone") {
   std::set<std::size_t> taken;
   bool seed_matters = false;

@@ -147,15 +147,11 @@ std::string words(const Report& r) {
   return html + "</dl></details>\n";
 }
 
-/// As a line `c model.TIER=` has it.
-std::string speed_of(const Report& r, const std::string& tier) {
-  const auto found =
-      std::ranges::find(r.settings, "model." + tier, &std::pair<std::string, std::string>::first);
-  double read = 0, write = 0, latency = 0;
-  if (found == r.settings.end() ||
-      std::sscanf(found->second.c_str(), "%lf,%lf,%lf", &read, &write, &latency) != 3)
-    return "–";
-  return human_rate(read) + " read, " + human_rate(write) + " written, " + human_time(latency) + " latency";
+std::string speed_of(const TierOfTrace& tier) {
+  if (!tier.model) return "–";
+  return human_rate(tier.model->read_bytes_per_second) + " read, " +
+         human_rate(tier.model->write_bytes_per_second) + " written, " +
+         human_time(static_cast<double>(tier.model->latency.count())) + " latency";
 }
 
 std::string tier_table(const Report& r) {
@@ -170,7 +166,7 @@ std::string tier_table(const Report& r) {
     const auto peak = used == r.occupancy.end() ? 0.0 : static_cast<double>(used->peak);
     const auto capacity = tier.capacity ? static_cast<double>(tier.capacity->count) : 0.0;
     table.add({tier.name, tier.capacity ? human_bytes(capacity) : "–", human_bytes(peak),
-               human_share(peak, capacity), speed_of(r, tier.name)},
+               human_share(peak, capacity), speed_of(tier)},
               capacity > 0 ? std::min(1.0, peak / capacity) : 0, 3);
   }
   return "<h3>Tiers" + std::string{r.ranked ? ", the fastest first" : ""} + "</h3>\n" + table.html();

@@ -5,6 +5,10 @@
 #include <tier/memory/spec.hpp>
 #include <tier/trace/names.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
 #include <ranges>
 
 namespace tier::tool::report {
@@ -27,6 +31,21 @@ void for_each_part(std::string_view text, char delimiter, Function function) {
     function(std::string_view{part.begin(), part.end()});
 }
 
+/// `READ,WRITE,LATENCY,PARALLELISM`, in B/s and ns.
+std::optional<TierModel> parse_model(const std::string& text) {
+  TierModel model;
+  long long latency = 0;
+  int end = 0;
+  const int found = std::sscanf(text.c_str(), "%lf,%lf,%lld,%u%n", &model.read_bytes_per_second,
+                                &model.write_bytes_per_second, &latency, &model.parallelism, &end);
+  const bool usable = model.read_bytes_per_second > 0 && model.write_bytes_per_second > 0 &&
+                      std::isfinite(model.read_bytes_per_second + model.write_bytes_per_second) &&
+                      latency >= 0 && model.parallelism > 0;
+  if (found != 4 || static_cast<std::size_t>(end) != text.size() || !usable) return {};
+  model.latency = std::chrono::nanoseconds{latency};
+  return model;
+}
+
 }  // namespace
 
 Tiers::Tiers(const trace::Trace& trace) : trace_{trace} {
@@ -36,6 +55,7 @@ Tiers::Tiers(const trace::Trace& trace) : trace_{trace} {
     configure(trace.name(trace.setting(event).value));
     break;
   }
+  read_models();
   const auto name = [&](trace::NameIndex tier) {
     if (!by_name_.contains(tier)) by_name_.emplace(tier, add(trace.name(tier)));
   };
@@ -73,6 +93,18 @@ void Tiers::configure(std::string_view specs) {
     all_[number].capacity = spec.size;
   }
   configured_ = all_.size();
+}
+
+void Tiers::read_models() {
+  constexpr std::string_view key = "model.";
+  for (const auto event : trace_.events()) {
+    if (event.kind != trace::EventKind::Setting) continue;
+    const auto& setting = trace_.setting(event);
+    const auto name = trace_.name(setting.key);
+    if (!name.starts_with(key)) continue;
+    const auto tier = std::ranges::find(all_, name.substr(key.size()), &TierOfTrace::name);
+    if (tier != all_.end()) tier->model = parse_model(std::string{trace_.name(setting.value)});
+  }
 }
 
 TierNumber Tiers::add(std::string_view name) {

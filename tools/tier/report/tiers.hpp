@@ -2,6 +2,7 @@
 #pragma once
 /// \file  The tiers that a trace names.
 #include <tier/core/bytes.hpp>
+#include <tier/memory/tier.hpp>
 #include <tier/trace/trace.hpp>
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct TierOfTrace {
   std::string name;  ///< as lines of the trace have it
   std::string spec;  ///< of the configuration; empty for one that it does not have
   std::optional<Bytes> capacity;
+  std::optional<TierModel> model{};  ///< that it was taken to have
 };
 
 /// Numbers them: first those of the configuration, fastest first, then as lines name them.
@@ -46,6 +48,7 @@ class Tiers {
 
  private:
   void configure(std::string_view specs);
+  void read_models();
   TierNumber add(std::string_view name);
   [[nodiscard]] std::vector<TierNumber> read_placement(std::string_view text) const;
 
