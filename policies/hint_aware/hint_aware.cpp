@@ -65,9 +65,11 @@ class HintAware final : public Policy {
   bool frees_early() const noexcept override { return options_.early_free; }
   double watermark() const noexcept override { return options_.free; }
   Bytes memory() const noexcept override {
-    constexpr std::size_t word = sizeof(void*);  // nodes of lists have two beside a value, those of tables one
+    constexpr std::size_t word =
+        sizeof(void*);  // nodes of lists have two beside a value, those of tables one
     return {archived_.size() * 3 * word + places_.size() * 3 * word + unused_.size() * 2 * word +
-            (places_.bucket_count() + unused_.bucket_count() + leaving_.capacity() + order_.capacity()) * word};
+            (places_.bucket_count() + unused_.bucket_count() + leaving_.capacity() + order_.capacity()) *
+                word};
   }
 
   Placement place(const AllocationEvent& event, PolicyContext& context) override {

@@ -81,9 +81,10 @@ void add_memory_options(CLI::App& app, Options& o) {
          "--recompute", [&o](const std::string& value) { o.recompute = value == "on"; },
          "off: runs async and sync, too, keep outputs of batch norms that they could make again [on]")
       ->check(CLI::IsMember({"on", "off"}));
-  app.add_option("--warm-up", o.warm_up,
-                 "Iterations of each run before the first, so that none pays what only a first run does; what they "
-                 "learn and take is forgotten [2, and none with --short]")
+  app.add_option(
+         "--warm-up", o.warm_up,
+         "Iterations of each run before the first, so that none pays what only a first run does; what they "
+         "learn and take is forgotten [2, and none with --short]")
       ->check(CLI::Range(0U, 1000U));
   app.add_flag("--short", o.brief, "No test, and one iteration without --iterations");
   app.add_flag("--compare", o.compare, "All runs, in one table");

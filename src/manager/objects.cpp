@@ -521,7 +521,8 @@ void ManagerCore::forget(Object& object) noexcept {
   object.id = 0;  // whoever waits to bring it back is told by that
   object.name.clear();
   object.blocks.clear();
-  objects_pool_.put(&object);  // with what its name and its list of blocks have taken: the next one may use that
+  objects_pool_.put(
+      &object);  // with what its name and its list of blocks have taken: the next one may use that
 }
 
 /// What an object has taken beside its descriptor, which nobody gives back.

@@ -113,9 +113,8 @@ std::string Statistics::to_text() const {
   text += line("used in place", in_place_operands, in_place_bytes);
   text +=
       "\n" + line("objects", objects) + line("blocks", blocks) + line("hits", hits) + line("misses", misses);
-  text +=
-      line("evictions", evictions) + line("  without a copy", dropped_clean) +
-      line("further copies dropped", copies_dropped) + line("forced", forced);
+  text += line("evictions", evictions) + line("  without a copy", dropped_clean) +
+          line("further copies dropped", copies_dropped) + line("forced", forced);
   text += text_of(hints);
   text += line("prefetches begun", prefetches_begun) + line("prefetches refused", prefetches_refused) +
           line("compactions begun", compactions_begun);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t alignment = 4096;
 constexpr std::size_t rows_followed = 8192;
-constexpr double ns = 1e9;  // a second's
+constexpr double ns = 1e9;                    // a second's
 constexpr std::string_view slots = ".slots";  // ends the name of the tensor that has a table's cached rows
 
 TableOptions options_of(const trace::Trace& trace, const trace::Table& table) {

@@ -21,7 +21,8 @@ namespace tier::replay {
 
 /// Of so much fast memory the share that the tables' slots had of the fastest tier when the trace was recorded; where it does
 /// not say that, half.
-[[nodiscard]] Bytes usual_memory(const trace::Trace& trace, const std::vector<trace::Table>& tables, Bytes fast);
+[[nodiscard]] Bytes usual_memory(const trace::Trace& trace, const std::vector<trace::Table>& tables,
+                                 Bytes fast);
 
 /// The caches of all tables, beside a thread of their own that carries out prefetches and promotions, as `TableContext` has
 /// one. Tables share their memory by need, as `share_by_need` tells from all gathers of the trace.

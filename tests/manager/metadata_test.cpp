@@ -48,7 +48,8 @@ TEST_CASE("metadata is what a runtime takes of the heap beside its tiers") {
   tensors.reserve(count);
   const auto handles = allocated() - empty.second;
   for (std::size_t i = 0; i < count; ++i)
-    tensors.emplace_back(runtime, Shape{64 << 10}, "a name that a small string has no room for " + std::to_string(i));
+    tensors.emplace_back(runtime, Shape{64 << 10},
+                         "a name that a small string has no room for " + std::to_string(i));
   check("objects", runtime.statistics().metadata.count - empty.first, allocated() - empty.second - handles);
 }
 

@@ -192,8 +192,8 @@ void measure_copies(Tier& tier, Tier& fastest, Computation& kernels, replay::Dev
 void slow_to(Tier& disk, Tier& fastest, Computation& kernels, replay::Device& d) {
   replay::Device below;
   measure_copies(disk, fastest, kernels, below);
-  for (const auto rate : {&replay::Device::copy_read, &replay::Device::copy_write, &replay::Device::mover_read,
-                          &replay::Device::mover_write})
+  for (const auto rate : {&replay::Device::copy_read, &replay::Device::copy_write,
+                          &replay::Device::mover_read, &replay::Device::mover_write})
     d.*rate = std::min(d.*rate, below.*rate);
   d.read = std::min(d.read, below.copy_read);
   d.store = std::min(d.store, below.copy_write);

@@ -193,8 +193,7 @@ class Planner {
     Plan plan{policy, seconds(policy, all_fast(), std::nullopt)};
     if (!takes_time_) takes_time_ = plan.all_fast > 0;
     const SlowDownOf of = [&](Bytes fast) { return slow_down(plan, fast); };
-    plan.curve =
-        sizes_.empty() ? slow_down_curve(peak_, arguments_.points, of) : slow_down_at(sizes_, of);
+    plan.curve = sizes_.empty() ? slow_down_curve(peak_, arguments_.points, of) : slow_down_at(sizes_, of);
     plan.curve.insert(plan.curve.begin(), {all_fast(), in_seconds() ? plan.all_fast : 1});
     plan.replayed[all_fast().count] = plan.curve.front().slow_down;
     return plan;
@@ -232,12 +231,12 @@ class Planner {
   void print() const {
     if (!chosen_.why.empty())
       fmt::print("for {};{}, {}: --tiers names others\n", devices_[0], devices_[1], chosen_.why);
-    const auto what = in_seconds() ? fmt::format(": seconds of an iteration, of which none pass with all in {}",
-                                                 devices_[0])
-                      : sizes_.empty()
-                          ? fmt::format(" within {:.3g} % of the time with all in {}", 100 * arguments_.budget,
-                                        devices_[0])
-                          : fmt::format(": slow-down against all in {}", devices_[0]);
+    const auto what =
+        in_seconds()
+            ? fmt::format(": seconds of an iteration, of which none pass with all in {}", devices_[0])
+        : sizes_.empty()
+            ? fmt::format(" within {:.3g} % of the time with all in {}", 100 * arguments_.budget, devices_[0])
+            : fmt::format(": slow-down against all in {}", devices_[0]);
     fmt::print("{}: {} alive at the peak; on machine {}, {}{}\n\n", arguments_.in.path, shown_size(peak_),
                machine_.name, devices_[0], what);
     if (sizes_.empty()) print_needed();
@@ -255,7 +254,8 @@ class Planner {
     return in_seconds() ? fmt::format("{:.4g} s", slow_down) : fmt::format("{:.3f}", slow_down);
   }
   void print_needed() const {
-    fmt::print("{:<28}{:>12}{:>11}{:>12}", "policy", "needed", "% of peak", in_seconds() ? "time" : "slow-down");
+    fmt::print("{:<28}{:>12}{:>11}{:>12}", "policy", "needed", "% of peak",
+               in_seconds() ? "time" : "slow-down");
     fmt::print("{}\n", prices_.empty() ? "" : fmt::format("{:>12}{:>14}", "price", "of all fast"));
     for (const auto& p : plans_) {
       if (!p.least) continue;
@@ -282,11 +282,10 @@ class Planner {
         cheapest = &p;
         least = *price(p.least->fast);
       }
-    const auto what =
-        cheapest == nullptr
-            ? fmt::format("all in {}", devices_[0])
-            : fmt::format("{} of {} and the rest in {}, by {}", needed(cheapest->least->fast), devices_[0],
-                          devices_[1], cheapest->policy);
+    const auto what = cheapest == nullptr
+                          ? fmt::format("all in {}", devices_[0])
+                          : fmt::format("{} of {} and the rest in {}, by {}", needed(cheapest->least->fast),
+                                        devices_[0], devices_[1], cheapest->policy);
     fmt::print("\ncheapest: {}, for {:.2f}\n", what, least);
   }
   /// Of all curves, by fast memory, the most first.
@@ -307,19 +306,19 @@ class Planner {
       for (const auto& point : p.curve) {
         const auto cost = price(point.fast);
         const auto seconds = in_seconds() ? point.slow_down : point.slow_down * p.all_fast;
-        table += fmt::format("{},{},{:.6g},{},{:.6g},{}\n", csv_text(p.policy), point.fast.count,
-                             share_of_peak(point.fast),
-                             in_seconds() ? "" : fmt::format("{:.6g}", point.slow_down), seconds,
-                             cost ? fmt::format("{:.6g}", *cost) : "");
+        table +=
+            fmt::format("{},{},{:.6g},{},{:.6g},{}\n", csv_text(p.policy), point.fast.count,
+                        share_of_peak(point.fast), in_seconds() ? "" : fmt::format("{:.6g}", point.slow_down),
+                        seconds, cost ? fmt::format("{:.6g}", *cost) : "");
       }
     write_file(arguments_.csv, table);
   }
   [[nodiscard]] Plot plot() const {
     const bool small = peak_.count < 1'000'000'000;
     Plot plot{.x = fmt::format("fast memory: {}, {}", devices_[0], small ? "MB" : "GB"),
-              .y = in_seconds() ? "seconds of an iteration"
-                                : fmt::format("slow-down: time, as a multiple of that with all in {}",
-                                              devices_[0]),
+              .y = in_seconds()
+                       ? "seconds of an iteration"
+                       : fmt::format("slow-down: time, as a multiple of that with all in {}", devices_[0]),
               .axes = "set logscale x 2\nset format x '%.4g'\n",
               .lines = {},
               .level = {}};
@@ -341,8 +340,8 @@ class Planner {
   std::vector<std::string> devices_;
   replay::Machine machine_;
   std::map<std::string, double> prices_;
-  std::vector<Bytes> sizes_;  // of `--at`
-  unsigned replays_ = 0;      // of the policy at hand
+  std::vector<Bytes> sizes_;        // of `--at`
+  unsigned replays_ = 0;            // of the policy at hand
   std::optional<bool> takes_time_;  // something does, with all in fast memory; known after the first replay
   std::vector<Plan> plans_;
 };
@@ -379,8 +378,9 @@ void add_plan(CLI::App& app) {
   add_row_options(*command, arguments->rows);
   command
       ->add_option("--tables", arguments->tables,
-                   "Fast memory for all tables [what other objects leave at the peak, and at least their share when the "
-      "trace was recorded]")
+                   "Fast memory for all tables [what other objects leave at the peak, and at least their "
+                   "share when the "
+                   "trace was recorded]")
       ->type_name("SIZE");
   command
       ->add_option("--iterations", arguments->iterations,

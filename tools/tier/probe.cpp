@@ -61,9 +61,10 @@ void probe(const Arguments& arguments) {
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& spec : parse_tiers(arguments.tiers)) tiers.push_back(make_tier(spec));
   Progress progress;
-  const auto machine = measure(std::move(tiers), arguments.name,
-                               [&](const std::string& what, double share) { progress.show(what, share); },
-                               [&](double seconds) { say_duration(seconds, arguments, progress); });
+  const auto machine = measure(
+      std::move(tiers), arguments.name,
+      [&](const std::string& what, double share) { progress.show(what, share); },
+      [&](double seconds) { say_duration(seconds, arguments, progress); });
   machine.check();
   progress.clear();
   if (arguments.out != "-") print(machine);
@@ -88,7 +89,8 @@ void add_probe(CLI::App& app) {
       ->type_name("FILE");
   command->add_option("--name", arguments->name, "Of the machine")->capture_default_str();
   command->footer(
-      "Says how long it will take, some seconds for each tier; the machine is to do nothing else. Files behind the page "
+      "Says how long it will take, some seconds for each tier; the machine is to do nothing else. Files "
+      "behind the page "
       "cache have their disk's rates. Example:\n"
       "  tier probe --tiers \"dram:1GiB;emulated:cxl:1GiB\" -o this.json\n"
       "  tier replay step.trace --tiers \"dram:1GiB;emulated:cxl:8GiB\" --machine this.json");

@@ -56,7 +56,8 @@ std::optional<KnownDevice> find_device(const std::string& name,
     const auto* const machine = replay::find_machine(each);
     if (const auto* const device = machine->find(name)) return KnownDevice{machine, *device};
   }
-  if (const auto model = find_model(name)) return KnownDevice{nullptr, device_of(name, *model, std::string{model_source(name)})};
+  if (const auto model = find_model(name))
+    return KnownDevice{nullptr, device_of(name, *model, std::string{model_source(name)})};
   return {};
 }
 

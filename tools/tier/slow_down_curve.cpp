@@ -56,8 +56,7 @@ std::vector<CurvePoint> slow_down_curve(Bytes peak, unsigned count, const SlowDo
   std::vector<CurvePoint> curve;
   for (unsigned i = 0; i < count; ++i) {
     const double share = count > 1 ? std::pow(smallest, static_cast<double>(i) / (count - 1)) : 1;
-    const auto fast =
-        round_to_shown({static_cast<std::uint64_t>(share * static_cast<double>(peak.count))});
+    const auto fast = round_to_shown({static_cast<std::uint64_t>(share * static_cast<double>(peak.count))});
     if (!curve.empty() && curve.back().fast == fast) continue;
     if (const auto ratio = slow_down(fast)) curve.push_back({fast, *ratio});
   }

@@ -59,8 +59,9 @@ struct TIER_EXPORT Statistics {
   /// That scopes fetched, or whose prefetch they waited for. What came before it was asked for does not count here.
   std::uint64_t fetched_operands = 0, fetched_operand_bytes = 0;
   std::uint64_t in_place_operands = 0, in_place_bytes = 0;  ///< used in a slower tier
-  std::uint64_t evictions = 0;      ///< blocks that left a tier for a slower one, with a copy or without
-  std::uint64_t dropped_clean = 0;  ///< of these, without: what is below was current, or nothing had been written
+  std::uint64_t evictions = 0;  ///< blocks that left a tier for a slower one, with a copy or without
+  std::uint64_t dropped_clean =
+      0;  ///< of these, without: what is below was current, or nothing had been written
   std::uint64_t copies_dropped = 0;  ///< further copies of blocks that are used elsewhere, given up
   std::uint64_t forced = 0;
   HintCounts hints;

@@ -35,7 +35,8 @@ struct WorkingSet {
 
 struct TrainOptions {
   BatchShape shape;
-  std::uint64_t warm_up = 0;  ///< iterations before the first: what is learned in them, and what they take, is forgotten
+  std::uint64_t warm_up =
+      0;  ///< iterations before the first: what is learned in them, and what they take, is forgotten
   std::uint64_t iterations = 0;
   float rate = 0.1F;  ///< at its highest: it rises for a tenth of the iterations, then falls to 0 as a cosine
   std::uint64_t seed = 1;

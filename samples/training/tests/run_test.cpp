@@ -90,7 +90,8 @@ TEST_CASE("what a run warms up with is forgotten, and is not counted") {
     const auto peak = peak_bytes(learned.steps);
     const auto in_tiers = [&](std::uint64_t warm_up) {
       learned.options.warm_up = warm_up;
-      TieredMemory memory{{.fast = {peak / 2}, .slow = tier::tiers::emulated("cxl", {2 * peak}), .threads = 1, .movers = 0}};
+      TieredMemory memory{
+          {.fast = {peak / 2}, .slow = tier::tiers::emulated("cxl", {2 * peak}), .threads = 1, .movers = 0}};
       return train("tiered", learned.steps, *learned.data, memory, learned.options, never);
     };
     const auto once = in_tiers(0), later = in_tiers(2);
