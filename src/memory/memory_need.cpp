@@ -10,6 +10,7 @@
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "memory/memory_limit.hpp"
@@ -103,6 +104,8 @@ std::string names_of(std::span<const TierSpec> specs) {
 }  // namespace
 
 bool lies_in_memory(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_character_file(path, unknown)) return false;  // a device, whatever has its name
   struct ::statfs status {};
   const auto parent = std::filesystem::path{path}.parent_path().string();
   if (::statfs(path.c_str(), &status) != 0 && ::statfs(parent.empty() ? "." : parent.c_str(), &status) != 0)

@@ -149,6 +149,7 @@ TEST_CASE("make_primary and drop: only a current copy, never the primary, never 
   a.rig.write(a.object, 'b');
   CHECK(a.on(make(1)) == Outcome::Gone);  // stale
   CHECK(a.on(drop(1)) == Outcome::Done);
+  CHECK(a.rig.manager->statistics().copies_dropped == 1);
   CHECK(a.rig.used(1) == 0_B);
   CHECK(a.rig.holds(a.object, 'b'));
 }

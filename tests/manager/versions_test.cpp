@@ -129,6 +129,8 @@ TEST_CASE("a stale copy is the place to write back to, and is no longer there wh
     auto filler = rig.manager->create(8_MiB, 64, "filler");  // all of the slow tier
     CHECK(rig.where(filler) == 1);
     CHECK(rig.holds(object, 'c'));
+    CHECK(rig.manager->statistics().copies_dropped == 1);
+    CHECK(rig.manager->statistics().dropped_clean == 0);
   });
 }
 

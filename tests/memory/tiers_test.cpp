@@ -483,6 +483,7 @@ TEST_CASE("a file that lies in memory is called so") {
   CHECK(lies_in_memory(disk.path()));
   CHECK(lies_in_memory(disk.path() + "/new"));
   CHECK(!lies_in_memory("/proc"));
+  CHECK(!lies_in_memory("/dev/null"));  // as a DAX device, whose name lies in memory
   const auto in_memory = "scratch file in " + disk.path() + " (tmpfs), which is memory";
   CHECK(make_tier(tiers::file(disk.path(), 1_MiB))->description().ends_with(in_memory));
   CHECK(make_tier(tiers::mapped(disk.path(), 1_MiB))->description() == "mapped " + in_memory);
