@@ -37,6 +37,7 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   TIER_ASSERT(kind == TransferKind::Compact ? to->tier == from->tier : b.record->in(to->tier) == nullptr,
               "a block moves to where it is not");
   allow_access(*from);
+  allow_access(*to);  // a copy that was the primary once, and was used then
   t->from_tier = from->tier;
   t->from_region = from;
   ++from->readers;

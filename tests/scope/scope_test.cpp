@@ -518,6 +518,45 @@ TEST_CASE("checked builds find nothing in what scopes write, whatever moves in b
   for (auto& x : t) CHECK(ReadScope{x}[x].count() == 96 * 1024);
   { const ReadScope in{never}; }
 }
+
+namespace {
+/// Does with a block what hints say: leaves a copy in slow memory, uses that, and goes back.
+class Switching final : public Policy {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "switching"; }
+  [[nodiscard]] Placement place(const AllocationEvent&, PolicyContext&) override { return {0, true}; }
+  [[nodiscard]] MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {no_tier, false}; }
+  void on_hint(const HintEvent& event, PolicyContext& context) override {
+    if (event.hint == Hint::Archive) outcomes.push_back(context.copy(event.block, 1));
+    if (event.hint == Hint::WillRead) outcomes.push_back(context.make_primary(event.block, 1));
+    if (event.hint == Hint::WillWrite) outcomes.push_back(context.make_primary(event.block, 0));
+  }
+  std::vector<Outcome> outcomes;
+};
+}  // namespace
+
+TEST_CASE("a copy that scopes have used, and that is used no more, may be written back to") {
+  auto owned = std::make_unique<Switching>();
+  const auto& outcomes = owned->outcomes;
+  const auto manager =
+      test::make_manager({tiers::dram(1_MiB), tiers::emulated("cxl", 8_MiB)}, {}, {}, std::move(owned));
+  FloatTensor x{manager, {96, 1024}, "x"};
+  fill(x, 1);
+  const auto copied = [&](std::uint64_t times) {
+    archive(x);
+    while (manager->statistics().bytes_moved(0, 1) < times * x.size_bytes().count) std::this_thread::yield();
+  };
+  copied(1);
+  will_read(x);
+  CHECK(ReadScope{x}[x](95, 1023) == 1);  // in slow memory
+  will_write(x);
+  fill(x, 2);
+  copied(2);
+  will_read(x);
+  CHECK(ReadScope{x}[x](95, 1023) == 2);
+  CHECK(outcomes == std::vector<Outcome>(5, Outcome::Done));
+}
+
 TEST_CASE("a checked build fills what will be overwritten with NaNs") {
   const auto manager = test::make_manager({tiers::dram(1_MiB)});
   FloatTensor x{manager, {4}}, y{manager, {4}};
