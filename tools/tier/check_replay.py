@@ -483,7 +483,7 @@ def check_at(folder, step):
     plan = ("plan", step, "--tiers", "dram;optane", "--policy", "lru", "--iterations", 3, "--at", "60%", "--at", "40MiB")
     all_fast, *points = csv.DictReader(works(*plan, "--csv", "-").splitlines())
     assert float(all_fast["slow_down"]) == 1 and len(points) == 2, points
-    assert abs(float(points[0]["share_of_peak"]) - 0.6) < 1e-6 and int(points[1]["fast_bytes"]) == 40 << 20, points
+    assert abs(float(points[0]["share_of_peak"]) - 0.6) < 1e-3 and int(points[1]["fast_bytes"]) == 40 << 20, points
     for point in points:
         assert abs(float(point["slow_down"]) - seconds(point["fast_bytes"] + "B") / seconds("1GiB")) < 1e-4, point
     table = works("plan", step, "--tiers", "ddr5;nvme4", "--at", "100%", "--at", "4KiB")
@@ -518,7 +518,7 @@ def check_plot(folder):
     points = list(csv.DictReader((folder / "curve.csv").open()))
     for i, policy in enumerate(("hint_aware:mode=LM", "lru")):
         mine = [p for p in points if p["policy"] == policy]
-        assert [float(p["share_of_peak"]) for p in mine[:2]] == [2, 1], mine
+        assert [round(float(p["share_of_peak"]), 1) for p in mine[:2]] == [2, 1], mine
         assert svg.count(f"xlink:href='#gpPt{i}'") == len(mine), (policy, svg)
     check_elsewhere(plot, *plan)
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -69,6 +70,15 @@ Bytes parse_size(const std::string& text, Bytes peak) {
   return round_to_shown({static_cast<std::uint64_t>(parse_budget(text) * static_cast<double>(peak.count))});
 }
 
+/// Of live bytes. Without kernels it is not known what lives when: all there is.
+Bytes peak_of(const trace::Trace& trace, const std::string& name) {
+  auto peak = trace::summarise(trace, name).peak;
+  if (trace.kernels().empty())
+    for (const auto& tensor : trace.tensors())
+      peak += std::min(tensor.size, Bytes{std::numeric_limits<std::uint64_t>::max() / 8 - peak.count});
+  return peak;
+}
+
 /// As `--at` takes it.
 std::string text_of(Bytes size) { return round_to_shown(size) == size ? shown_size(size) : to_string(size); }
 
@@ -117,7 +127,7 @@ class Planner {
   explicit Planner(const Arguments& arguments)
       : arguments_{arguments},
         trace_{read(arguments.in, progress_)},
-        peak_{trace::summarise(trace_, arguments.in.path).peak},
+        peak_{peak_of(trace_, arguments.in.path)},
         chosen_{arguments.tiers.empty() ? two_devices(trace_, arguments.machine) : ChosenDevices{}},
         devices_{arguments.tiers.empty() ? chosen_.names : parse_devices(arguments.tiers)},
         machine_{machine_for(arguments.machine, devices_, chosen_.recorded)},
