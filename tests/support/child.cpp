@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "sanitized.hpp"
 #include "temporary_directory.hpp"
 
 extern char** environ;
@@ -67,6 +68,10 @@ Ended run_in_child(const std::string& label, FunctionRef<void()> part, const Env
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
   const TemporaryDirectory left;  // what it has made so far outlives it
   variables.push_back("TMPDIR=" + left.path());
+  if (thread_sanitized) {  // doctest's handler of a signal allocates, which is no concern of a child that aborts
+    const char* const own = std::getenv("TSAN_OPTIONS");
+    variables.push_back(std::string{"TSAN_OPTIONS=report_signal_unsafe=0 "} + (own != nullptr ? own : ""));
+  }
   for (char** text = environ; *text != nullptr; ++text) variables.emplace_back(*text);
 
   std::array<int, 2> pipe{};
