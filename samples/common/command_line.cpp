@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <new>
 #include <ostream>
+#include <system_error>
 #include <utility>
 
 namespace sample {
@@ -18,7 +19,10 @@ bool parse(CLI::App& app, std::vector<std::string> arguments, std::ostream& out)
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    out << app.help();
+    const auto text = app.help();
+    // Of a text that is longer than a buffer the end may find room where the beginning did not.
+    if (!out.write(text.data(), static_cast<std::streamsize>(text.size())).flush())
+      throw tier::TierError{tier::last_system_error(), "writing to standard output"};
     return false;
   } catch (const CLI::ParseError& error) {
     throw tier::ConfigError{fmt::format("{} ({} --help lists the options)", error.what(), app.get_name())};
@@ -40,8 +44,10 @@ std::unique_ptr<tier::OutputFile> open_results(const std::string& path) {
 }
 
 int end_with(int status) {
+  const bool failed = std::ferror(stdout) != 0;  // before, of which no reason is left
   if (std::fflush(stdout) != 0)
     throw tier::TierError{tier::last_system_error(), "writing to standard output"};
+  if (failed) throw tier::TierError{std::make_error_code(std::errc::io_error), "writing to standard output"};
   return status;
 }
 
