@@ -20,7 +20,7 @@ bool parse(CLI::App& app, std::vector<std::string> arguments, std::ostream& out)
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     const auto text = app.help();
-    // Of a text that is longer than a buffer the end may find room where the beginning did not.
+    // A flush at the end of the program succeeds although an earlier one has failed: texts may be longer than a buffer.
     if (!out.write(text.data(), static_cast<std::streamsize>(text.size())).flush())
       throw tier::TierError{tier::last_system_error(), "writing to standard output"};
     return false;

@@ -47,7 +47,7 @@ double slowdown(const RunResult& run, std::span<const RunResult> runs) {
   return slowdown_of(run, runs.front().name == "plain" ? &runs.front() : nullptr);
 }
 
-/// What the slow-down is against.
+/// The time of an iteration that the slow-down is a ratio to.
 double compared_with(const RunResult& run, std::span<const RunResult> runs) {
   return run.seconds_per_iteration / slowdown(run, runs);
 }

@@ -25,7 +25,7 @@ struct MetadataAllocator {
     constexpr auto size = sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers, too
     if (n > std::size_t(-1) / size) throw std::bad_array_new_length{};
     void* p = nullptr;
-    // What is counted is what is asked for: the heap below adds its own.
+    // The count is of requested bytes: what malloc adds to each is not known.
     if constexpr (alignof(T) > alignof(std::max_align_t))
       p = std::aligned_alloc(alignof(T), n * size);
     else

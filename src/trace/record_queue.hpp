@@ -49,7 +49,7 @@ class ChunkPool {
   void wait_for_work(std::chrono::steady_clock::time_point until) noexcept;
   void wake() noexcept;
 
-  /// Of all chunks.
+  /// Bytes of all chunks.
   [[nodiscard]] Bytes memory() const noexcept { return {bytes_.load(std::memory_order_relaxed)}; }
 
  private:

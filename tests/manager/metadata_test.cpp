@@ -19,7 +19,7 @@ using namespace tier::literals;
 
 namespace {
 
-/// What the program has of the heap.
+/// Bytes that the program has of the heap.
 std::size_t allocated() {
   const auto all = ::mallinfo2();
   return all.uordblks + all.hblkhd;

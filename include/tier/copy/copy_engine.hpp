@@ -136,7 +136,7 @@ class TIER_EXPORT CopyEngine {
   [[nodiscard]] bool is_crowded() const noexcept;
 
   [[nodiscard]] Counters counters() const noexcept;
-  /// Of its buffers, through which copies pass where neither side can be addressed.
+  /// Bytes of the buffers through which copies pass where neither side can be addressed.
   [[nodiscard]] Bytes memory() const noexcept;
 
  private:

@@ -115,7 +115,7 @@ class TIER_EXPORT Tier {
   virtual Bytes back(Bytes total, std::error_code& cause) noexcept;
   /// Keeps `total` bytes of the space that there is from going back to the system.   \return  Bytes that have space.
   virtual Bytes keep(Bytes total) noexcept;
-  /// Ordinary memory for what it knows of its space.
+  /// Bytes of ordinary memory that the tier takes for what it knows of its space.
   [[nodiscard]] virtual Bytes metadata() const noexcept { return {}; }
 
   /// Moves a batch with as many requests in flight as the device likes, and returns when all have ended.

@@ -211,7 +211,7 @@ class TIER_EXPORT Policy {
 
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual WantedUses wanted_uses() const noexcept { return WantedUses::Stamps; }
-  /// What it keeps in ordinary memory, for `Statistics::metadata`.
+  /// Bytes of ordinary memory that the policy keeps; `Statistics::metadata` counts them.
   [[nodiscard]] virtual Bytes memory() const noexcept { return {}; }
   /// True: kernel begin and end are told.
   [[nodiscard]] virtual bool wants_kernels() const noexcept { return false; }

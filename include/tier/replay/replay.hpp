@@ -43,7 +43,7 @@ struct Options {
   RowPolicyFactory row_policy{};
   unsigned row_lookahead =
       0;  ///< gathers of a table that are announced, and whose rows are prefetched; below 256
-  /// Of the fastest tier, for all tables; none: what other objects leave at the peak, and at least the share that the tables'
+  /// Bytes of the fastest tier for all tables; none: what other objects leave at the peak, and at least the share that the tables'
   /// slots had of it when the trace was recorded, or half where that is not known.
   std::optional<Bytes> row_memory{};
   Observer* observer = nullptr;  ///< told of all that happens but to rows, in virtual time

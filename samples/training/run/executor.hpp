@@ -67,7 +67,7 @@ class Executor {
   ///          far as it came
   void run(Iteration& iteration);
 
-  /// What it took so far counts no more.
+  /// Sets what kernels, layers and inspections have cost so far back to nothing.
   void forget_costs();
   /// What kernels took so far, without what they waited for.
   [[nodiscard]] double compute_seconds() const { return compute_seconds_; }
