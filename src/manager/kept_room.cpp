@@ -176,7 +176,7 @@ bool ManagerCore::leave_room_for_faults(std::uint64_t sum, std::uint64_t largest
       continue;
     }
     if (reclaim_garbage() > 0) continue;
-    if (std::exchange(compacted, true)) throw_out_of_memory(sum, name, cause);
+    if (std::exchange(compacted, true)) throw_out_of_memory(sum, name, cause, Free::IsKept);
     const auto n = static_cast<TierIndex>(tiers_.size());
     for (TierIndex t = 0; t < n; ++t)
       if (lacks_spare(tiers_[t])) compact_tier(t, Packing::Preferred, lock);

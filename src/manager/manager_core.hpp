@@ -410,8 +410,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       TIER_REQUIRES(mutex_);
   bool stop_sliding(TierIndex t, const Range& range, MutexLock& lock) TIER_REQUIRES(mutex_);
   const TierState& largest_addressable() const noexcept TIER_REQUIRES(mutex_);
-  [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what,
-                                        std::error_code cause) const TIER_REQUIRES(mutex_);
+  enum class Free : bool { IsLacking, IsKept };
+  [[noreturn]] void throw_out_of_memory(std::uint64_t size, std::string_view what, std::error_code cause,
+                                        Free free = Free::IsLacking) const TIER_REQUIRES(mutex_);
   [[noreturn]] void throw_unreadable(const Block& b, std::error_code error) const TIER_REQUIRES(mutex_);
   void check_watermarks() noexcept TIER_REQUIRES(mutex_);
 

@@ -624,8 +624,8 @@ const ManagerCore::TierState& ManagerCore::largest_addressable() const noexcept 
   return *largest;
 }
 
-void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
-                                      std::error_code cause) const {
+void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what, std::error_code cause,
+                                      Free free) const {
   // Written into a fixed buffer: this is the moment not to allocate.
   std::array<char, 1000> text{};
   std::size_t used = 0;
@@ -635,8 +635,9 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
     if (n > 0) used = std::min(text.size() - 1, used + static_cast<std::size_t>(n));
   };
   const auto bytes = [](Bytes b) { return static_cast<unsigned long long>(b.count); };
-  say("no room for %llu bytes (%.*s):", static_cast<unsigned long long>(size), static_cast<int>(what.size()),
-      what.data());
+  say("no room for %llu bytes", static_cast<unsigned long long>(size));
+  if (!what.empty()) say(" (%.*s)", static_cast<int>(what.size()), what.data());
+  say(":");
   for (const auto& t : tiers_) {
     std::uint64_t pinned = 0;
     for (auto s = t.heap.first(); s != RegionHeap::none; s = t.heap.next(s)) {
@@ -651,6 +652,8 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
         bytes(t.heap.capacity() - t.used()), bytes(t.heap.largest_free()),
         static_cast<unsigned long long>(pinned));
   }
+  if (free == Free::IsKept)
+    say(" some is kept free, so that what is there can be exchanged between the tiers;");
   if (const auto& largest = largest_addressable(); size > largest.heap.capacity().count)
     say(" what is in use needs a tier that the CPU can address, and the largest, %.*s, has less: use it in "
         "parts "

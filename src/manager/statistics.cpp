@@ -186,7 +186,8 @@ std::string to_text(std::span<const ObjectStatistics> objects, const Statistics&
   return text;
 }
 
-std::string as_json(std::span<const ObjectStatistics> objects, const Statistics& runtime) {
+std::string ObjectsToJson::operator()(std::span<const ObjectStatistics> objects,
+                                      const Statistics& runtime) const {
   auto json = nlohmann::ordered_json::array();
   for (const auto& o : objects)
     json.push_back({{"id", o.id},

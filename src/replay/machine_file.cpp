@@ -132,7 +132,7 @@ Device device_of(Members members) {
 
 }  // namespace
 
-std::string as_json(const Machine& m) {
+std::string MachineToJson::operator()(const Machine& m) const {
   Json json{{"name", m.name},
             {"source", m.source},
             {"cores", m.cores},
@@ -206,7 +206,7 @@ Machine read_machine(const std::string& path) {
 }
 
 void write_machine(const Machine& machine, const std::string& path) {
-  write_file(path, as_json(machine) + '\n');
+  write_file(path, to_json(machine) + '\n');
 }
 
 void read_measured(const std::string& path, tier::Machine& machine) {

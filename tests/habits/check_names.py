@@ -30,7 +30,7 @@ def problems(header, text):
 def self_test():
     caught = "[[nodiscard]] TIER_EXPORT std::string to_json(std::span<const int> objects);"
     assert list(problems("a.hpp", caught)), caught
-    for passed in ("  void swap(int& other);", "std::string as_json(int n);", "inline constexpr int most = max(1, size(2));"):
+    for passed in ("  void swap(int& other);", "inline constexpr ObjectsToJson to_json{};", "inline constexpr int most = max(1, size(2));"):
         assert not list(problems("a.hpp", passed)), passed
 
 

@@ -85,6 +85,9 @@ TEST_CASE(
       while (crowd.add(1_MiB)) {
       }
       CHECK(crowd.living() == 15_MiB);  // the last one has the room that is kept
+      CHECK_THROWS_WITH_AS(std::ignore = crowd.rig.manager->create(1_MiB, 64, "more"),
+                           doctest::Contains("some is kept free, so that what is there can be exchanged"),
+                           OutOfTierMemory);
     }
     SUBCASE("of many sizes") { crowd.fill(4_KiB, 1_MiB); }
     SUBCASE("in groups") {

@@ -19,6 +19,7 @@
 #include <mutex>
 #include <page_migration/page_migration.hpp>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -39,7 +40,8 @@ inline void require(bool holds, const char* what) {
 struct Modelled {
   ObjectHandle handle;
   std::vector<std::byte> bytes;
-  bool defined = false;  // written since it was made or retired
+  std::size_t from = 0,
+              to = 0;    // the bytes that have been written since it was made or retired: some, all or none
   bool retired = false;  // may only be overwritten
   unsigned open = 0;     // scopes of ours
 };
@@ -53,14 +55,16 @@ struct OpenScope {
 
 /// \throws  `Broken` saying which bytes differ
 inline void compare(const Operand& op, const Modelled& object) {
-  if (!object.defined || object.bytes.empty()) return;
+  const auto written = std::span{object.bytes}.subspan(object.from, object.to - object.from);
+  if (written.empty()) return;
   require(op.address != nullptr, "an entered operand has an address");
-  const auto n = object.bytes.size();
-  if (std::memcmp(op.address, object.bytes.data(), n) == 0) return;
-  const auto at =
-      std::mismatch(object.bytes.begin(), object.bytes.end(), op.address).first - object.bytes.begin();
-  throw Broken{"object " + std::to_string(op.object) + " of " + std::to_string(n) +
-               " bytes differs from byte " + std::to_string(at) + " on"};
+  const auto* const now = op.address + object.from;
+  if (std::memcmp(now, written.data(), written.size()) == 0) return;
+  const auto at = std::mismatch(written.begin(), written.end(), now).first - written.begin();
+  throw Broken{"object " + std::to_string(op.object) + " of " + std::to_string(object.bytes.size()) +
+               " bytes differs from byte " + std::to_string(object.from + static_cast<std::size_t>(at)) +
+               " on; bytes " + std::to_string(object.from) + " to " + std::to_string(object.to) +
+               " have been written"};
 }
 
 /// Ends the scopes that others have opened, and then their objects. It enters nothing, so nobody waits for it long.
@@ -103,12 +107,11 @@ class Closer {
     }
   }
   void close(OpenScope& scope) {
-    for (std::size_t i = 0; i < scope.batch.size(); ++i) {
-      const Modelled& object = *scope.objects[i];
-      const auto n = object.bytes.size();
-      if (object.defined && n > 0 && std::memcmp(scope.batch[i].address, object.bytes.data(), n) != 0)
+    for (std::size_t i = 0; i < scope.batch.size(); ++i) try {
+        compare(scope.batch[i], *scope.objects[i]);
+      } catch (const Broken&) {
         ++wrong_;
-    }
+      }
     if (scopes_closed_++ % 2 == 0) scope.objects.clear();  // their bytes go at the last unpin
     Manager::leave(scope.batch);
   }
@@ -243,7 +246,7 @@ class Program {
     if (objects_.empty()) return;
     Modelled& object = *any();
     manager_->retire(object.handle.ref());
-    object.defined = false;
+    object.from = object.to = 0;
     object.retired = true;
   }
   void hint() {
@@ -322,7 +325,7 @@ class Program {
     for (std::size_t i = 0; i < scope.batch.size(); ++i) {
       Modelled& object = *scope.objects[i];
       compare(scope.batch[i], object);
-      if (object.defined && scope.batch[i].use != Use::Read) write(scope.batch[i], object, false);
+      if (object.to > 0 && scope.batch[i].use != Use::Read) write(scope.batch[i], object, false);
     }
   }
   /// No other scope of ours has one of its objects.
@@ -367,20 +370,25 @@ class Program {
       if (use != Use::Read) write(scope.batch[i], object, use == Use::Overwrite);
     }
   }
-  void write(const Operand& op, Modelled& object, bool all) {
-    auto& bytes = object.bytes;
+  /// \param anew  nothing need stay of what was written before: all is written, or some, as by who reserves more than he uses
+  void write(const Operand& op, Modelled& object, bool anew) {
+    const auto size = object.bytes.size();
     object.retired = false;
-    all = all || !object.defined;
-    object.defined = true;
-    if (bytes.empty()) return;
-    const std::size_t from = all ? 0 : below(bytes.size());
-    const std::size_t n = all ? bytes.size() : 1 + below(std::min<std::size_t>(bytes.size() - from, 64));
+    if (size == 0) return;
+    anew = anew || object.to == 0;
+    const bool all = anew && below(2) == 0;
+    const std::size_t from = all ? 0 : below(size);
+    const std::size_t n = all ? size : 1 + below(std::min<std::size_t>(size - from, anew ? size : 64));
     std::uint64_t word = random_();
     for (std::size_t i = 0; i < n; i += sizeof word) {
       word = word * 0x9e3779b97f4a7c15 + 1;
-      std::memcpy(bytes.data() + from + i, &word, std::min(sizeof word, n - i));
+      std::memcpy(object.bytes.data() + from + i, &word, std::min(sizeof word, n - i));
     }
-    std::memcpy(op.address + from, bytes.data() + from, n);
+    std::memcpy(op.address + from, object.bytes.data() + from, n);
+    const bool meets = !anew && from <= object.to && object.from <= from + n;
+    if (!anew && !meets) return;  // bytes between the two are not known: this stretch is looked at no more
+    object.from = anew ? from : std::min(object.from, from);
+    object.to = anew ? from + n : std::max(object.to, from + n);
   }
 
   std::shared_ptr<Manager> manager_;
@@ -430,6 +438,12 @@ inline const std::vector<ProgramTiers>& program_tiers() {
     const MemoryTierOptions slow{"slow", 768_KiB, nanoseconds{3000}, true};
     const MemoryTierOptions device{"device", 768_KiB, nanoseconds{5000}, false};
     const MemoryTierOptions second_device{"second device", 512_KiB, nanoseconds{9000}, false};
+    const MemoryTierOptions filling_device{.name = "filling device",
+                                           .capacity = 768_KiB,
+                                           .latency = nanoseconds{5000},
+                                           .addressable = false,
+                                           .reserves = true,
+                                           .reserving = std::chrono::microseconds{100}};
     const ProgramOptions large{.objects = 16, .largest = 400'000, .largest_shift = 16};
     return std::vector<ProgramTiers>{
         {"two", {fast, slow}},
@@ -437,6 +451,7 @@ inline const std::vector<ProgramTiers>& program_tiers() {
         {"three", {fast, middle, slow}},
         {"three, a device", {fast, middle, device}},
         {"three, two devices", {fast, device, second_device}},
+        {"two, a device whose space comes slowly", {fast, filling_device}},
         {"three, larger, with alignments up to 2 MiB",
          {{"fast", 4_MiB, nanoseconds{100}, true},
           {"middle", 6_MiB, nanoseconds{300}, true},

@@ -30,6 +30,6 @@ TEST_CASE("JSON has a name's bytes that are not UTF-8 as replacement characters,
     const RowTable<float> table{runtime.manager(), std::move(of_table)};
     const auto statistics = runtime.statistics();
     CHECK(nlohmann::json::parse(statistics.to_json())["tables"][0]["name"] == shown);
-    CHECK(nlohmann::json::parse(as_json(runtime.object_statistics(), statistics))[0]["name"] == shown);
+    CHECK(nlohmann::json::parse(to_json(runtime.object_statistics(), statistics))[0]["name"] == shown);
   }
 }

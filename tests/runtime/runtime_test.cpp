@@ -806,7 +806,7 @@ TEST_CASE("statistics tell what has moved, as numbers, as text and as JSON") {
   const auto text = s.to_text();
   for (const auto* part : {"dram", "file > dram, miss", "evictions", "stalls"}) CHECK(contains(text, part));
 
-  const auto objects = nlohmann::json::parse(as_json(runtime.object_statistics(), s));
+  const auto objects = nlohmann::json::parse(to_json(runtime.object_statistics(), s));
   REQUIRE(objects.size() == 3);
   CHECK(objects.at(2).at("name") == "t2");
   CHECK(objects.at(2).at("tier") == "dram");

@@ -6,11 +6,13 @@
 #include <tier/memory/tier.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 
 namespace tier::test {
 
@@ -35,8 +37,9 @@ struct MemoryTierOptions {
   std::chrono::nanoseconds latency{100};
   bool addressable = true;  ///< false: behind `transfer()` with 512-byte sectors
   bool reserves = false;
-  bool checks = true;    ///< `fails` is asked before each access; false: of transfers alone
-  bool charges = false;  ///< says that its users must wait for it, and lets them off
+  bool checks = true;                      ///< `fails` is asked before each access; false: of transfers alone
+  bool charges = false;                    ///< says that its users must wait for it, and lets them off
+  std::chrono::microseconds reserving{0};  ///< how long the system takes to give space
 };
 
 /// \threadsafety  as Tier; `fails` is set before the tier is used
@@ -55,6 +58,7 @@ class MemoryTier : public Tier {
     reserves_ = options.reserves;
     checks_accesses_ = options.checks;
     charges_ = options.charges;
+    reserving_ = options.reserving;
   }
 
   /// The error of an access or a reservation (`size` bytes at `offset`); none if empty.
@@ -64,6 +68,7 @@ class MemoryTier : public Tier {
 
   std::string description() const override { return "plain memory of a test"; }
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override {
+    if (reserving_.count() > 0) std::this_thread::sleep_for(reserving_);
     return reserve_fails ? reserve_fails(offset, size) : std::error_code{};
   }
   /// Where the system is asked for space, each region asks.
@@ -92,6 +97,7 @@ class MemoryTier : public Tier {
     void operator()(std::byte* p) const noexcept { ::operator delete(p, alignment); }
   };
   std::unique_ptr<std::byte, Delete> bytes_;
+  std::chrono::microseconds reserving_{0};
 };
 
 }  // namespace tier::test

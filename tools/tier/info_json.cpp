@@ -79,7 +79,7 @@ std::string to_json(const Info& info) {
   json["models"] = models();
   json["machines"] = Json::array();
   for (const auto name : replay::machine_names())
-    json["machines"].push_back(Json::parse(as_json(*replay::find_machine(name))));
+    json["machines"].push_back(Json::parse(replay::to_json(*replay::find_machine(name))));
   json["policies"] = info.policies;
   json["missing"] = Json::array();
   for (const auto& [what, why] : info.missing) json["missing"].push_back({{"what", what}, {"why", why}});

@@ -69,7 +69,7 @@ void probe(const Arguments& arguments) {
   progress.clear();
   if (arguments.out != "-") print(machine);
   if (!out) return;
-  out->write(as_json(machine) + '\n');
+  out->write(replay::to_json(machine) + '\n');
   out->finish();
 }
 

@@ -101,8 +101,14 @@ struct ObjectStatistics {
 /// \param runtime  of the same runtime: it has the tiers' names
 [[nodiscard]] TIER_EXPORT std::string to_text(std::span<const ObjectStatistics> objects,
                                               const Statistics& runtime);
-/// Not `to_json`: JSON libraries would find that by its arguments and take it for theirs.
-[[nodiscard]] TIER_EXPORT std::string as_json(std::span<const ObjectStatistics> objects,
-                                              const Statistics& runtime);
+
+/// The type of `to_json`.
+struct ObjectsToJson {
+  [[nodiscard]] TIER_EXPORT std::string operator()(std::span<const ObjectStatistics> objects,
+                                                   const Statistics& runtime) const;
+};
+/// The same as a JSON array. A function object: a JSON library that looks `to_json` up by its arguments would find a
+/// function, and take it for its own.
+inline constexpr ObjectsToJson to_json{};
 
 }  // namespace tier

@@ -15,8 +15,12 @@ namespace tier::replay {
 /// \throws  `TierError` naming the path
 TIER_EXPORT void write_machine(const Machine& machine, const std::string& path);
 
-/// \return  what `parse_machine` reads as an equal machine
-[[nodiscard]] TIER_EXPORT std::string as_json(const Machine& machine);
+/// The type of `to_json`.
+struct MachineToJson {
+  [[nodiscard]] TIER_EXPORT std::string operator()(const Machine& machine) const;
+};
+/// What `parse_machine` reads as an equal machine. A function object, as `tier::to_json` is.
+inline constexpr MachineToJson to_json{};
 /// \param name  of the text, for errors
 [[nodiscard]] TIER_EXPORT Machine parse_machine(const std::string& text, const std::string& name);
 
