@@ -818,6 +818,7 @@ void ManagerCore::enter_all(std::span<Operand> batch, const BatchContext& contex
   if (std::ranges::all_of(batch, &Operand::entered)) return;
   if (in_fork_child_) return enter_in_child(batch);
   const auto self = shared_from_this();  // its objects may all go while a scope waits
+  const TellsFailure tells{*this};
   boost::container::small_vector<Operand, 8> managed;
   boost::container::small_vector<std::size_t, 8> places;
   boost::container::small_vector<TierIndex, 8> used;

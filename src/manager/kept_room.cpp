@@ -42,6 +42,14 @@ void ManagerCore::note_size(const Block& b) noexcept {
   largest_ = std::max(largest_, size);
 }
 
+/// Looks which of the blocks that live is the largest.
+void ManagerCore::forget_largest() noexcept {
+  largest_ = 0;
+  mixed_ = false;
+  for (const auto& [id, b] : by_id_)
+    if (b->record->primary() != nullptr) note_size(*b);
+}
+
 /// Whoever touches what is absent from a window has nobody to throw to: for it there is always room to bring it, if not
 /// without moving others, the largest among them. A scope on what is in a tier that the CPU cannot use needs that room, too,
 /// once not everything fits the fastest tier.
@@ -55,10 +63,7 @@ bool ManagerCore::leaves_room_for_faults(std::uint64_t sum, std::uint64_t larges
   if (kept_for_faults_ > 0 && largest_ <= window_block_) return false;
   const auto before = largest_;
   const bool were_mixed = mixed_;
-  largest_ = 0;  // it may be gone
-  mixed_ = false;
-  for (const auto& [id, b] : by_id_)
-    if (b->record->primary() != nullptr) note_size(*b);
+  forget_largest();  // it may be gone
   return (largest_ < before || mixed_ != were_mixed) && leaves_room(sum, largest, cause);
 }
 
@@ -189,6 +194,17 @@ void ManagerCore::leave_fast_room_for_faults(const Block& b, std::string_view na
   if (kept_for_faults_ == 0) return;
   const auto capacity = tiers_[0].heap.capacity().count;
   if (placed_[0] + b.size > capacity) throw_out_of_memory(b.size, name, {});
+}
+
+/// What is placed in the fastest tier stays there: true if the largest block that is out of the CPU's reach could come
+/// still, beside `size` bytes more of that.
+bool ManagerCore::fits_beside_placed(std::uint64_t size) noexcept {
+  if (!out_of_reach_) return true;
+  const auto& heap = tiers_[0].heap;
+  const auto taken = placed_[0] + heap.condemned().count + size;
+  if (taken + largest_ <= heap.capacity().count) return true;
+  forget_largest();  // it may be gone
+  return taken + largest_ <= heap.capacity().count;
 }
 
 /// The end of a tier is for blocks that can leave it at any time: nothing is placed there, advice pins nothing there, and

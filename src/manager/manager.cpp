@@ -177,6 +177,7 @@ void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size, M
 
 void ManagerCore::quiesce() noexcept {
   if (in_fork_child_) return;
+  const TellsFailure tells{*this};
   MutexLock lock{mutex_};
   while (!in_flight_.empty() || pending_rooms_ > 0) hurry(true, lock);
 }
@@ -184,6 +185,7 @@ void ManagerCore::quiesce() noexcept {
 std::vector<std::string> ManagerCore::close() noexcept {
   if (in_fork_child_) return {};
   companions_.stop();
+  const TellsFailure tells{*this};
   MutexLock lock{mutex_};
   drain_notes();
   closed_ = true;
@@ -220,10 +222,18 @@ Block* ManagerCore::find(BlockId id) const noexcept {
 
 void ManagerCore::replace_policy() noexcept {
   if (fallback_ == nullptr) return;
-  detail::say("policy %.*s threw an exception; going on with first touch",
-              static_cast<int>(policy_->name().size()), policy_->name().data());
   failed_policy_ = std::exchange(policy_, std::move(fallback_));
+  failure_is_untold_.store(true, std::memory_order_release);  // (1) -> (2)
   refresh_wants();
+}
+
+/// Says that the policy failed. Without the lock: whoever reads stderr may wait for it.
+void ManagerCore::tell_failure() const noexcept {
+  if (!failure_is_untold_.load(std::memory_order_relaxed)) return;
+  if (!failure_is_untold_.exchange(false, std::memory_order_acquire)) return;  // (2) <- (1)
+  const auto name = failed_policy_->name();
+  detail::say("policy %.*s threw an exception; going on with first touch", static_cast<int>(name.size()),
+              name.data());
 }
 
 /// What the policy and the observers want to be told, where scopes can see it.
@@ -339,10 +349,15 @@ void ManagerCore::carry_out(const Note& note) noexcept {
   }
 }
 
+void ManagerCore::check_tier(TierIndex t) const {
+  if (t < tiers_.size()) return;
+  throw ConfigError{"no such tier", std::to_string(t), 0, "0 to " + std::to_string(tiers_.size() - 1)};
+}
+
 void ManagerCore::locate(std::span<const Operand> batch, std::span<TierIndex> tiers) const noexcept {
   TIER_ASSERT(batch.size() == tiers.size(), "one tier for each operand");
   const MutexLock lock{mutex_};
-  for (std::size_t i = 0; i < batch.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(batch.size(), tiers.size()); ++i) {
     const Region* const primary = batch[i].entered ? batch[i].block->record->primary() : nullptr;
     tiers[i] = primary != nullptr ? primary->tier : no_tier;
   }
@@ -518,6 +533,7 @@ Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
 
 void ManagerCore::end_of_step() {
   if (in_fork_child_) return;
+  const TellsFailure tells{*this};
   MutexLock lock{mutex_};
   drain_notes();
   StepEvent event;

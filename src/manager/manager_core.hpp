@@ -205,6 +205,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool back_what_lives(MutexLock& lock) TIER_REQUIRES(mutex_);
   void back_spare(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
   void leave_fast_room_for_faults(const Block& b, std::string_view name) const TIER_REQUIRES(mutex_);
+  bool fits_beside_placed(std::uint64_t size) noexcept TIER_REQUIRES(mutex_);
+  void forget_largest() noexcept TIER_REQUIRES(mutex_);
   /// Counts as living what a block will take, until it does.
   struct Promise {
     Promise(ManagerCore& c, std::uint64_t size) TIER_NO_THREAD_SAFETY_ANALYSIS
@@ -303,6 +305,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   static bool is_dead(const Block* b) noexcept;
   static bool is_ours(const Block* b) noexcept;
   void refuse(const WindowFault& fault, const char* why) noexcept;
+  bool has_come(const WindowFault& fault) noexcept TIER_REQUIRES(mutex_);
   void die_of(const WindowFault& fault, const Block* b) const noexcept TIER_REQUIRES(mutex_);
   WindowSpace& windows() TIER_REQUIRES(mutex_);
   [[nodiscard]] static std::size_t largest_block(Bytes asked, Bytes fastest);
@@ -421,6 +424,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool copied_by_fork(const Block& b) const noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
   void leave_to_child(const Block& b) noexcept;
   void refuse_in_child(std::string_view what) const;
+  void check_tier(TierIndex t) const;
 
   // Waiting and telling (manager.cpp).
   void wait(MutexLock& lock) TIER_REQUIRES(mutex_);
@@ -487,6 +491,16 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       TIER_REQUIRES(mutex_);
   static ObjectEvent event_of(const Object& object, ObjectChange change, std::size_t alignment) noexcept;
   void replace_policy() noexcept TIER_REQUIRES(mutex_);
+  void tell_failure() const noexcept;
+  /// Says that the policy has failed, if it has, once the lock is released: it is made before that is taken.
+  struct TellsFailure {
+    explicit TellsFailure(const ManagerCore& c) noexcept : core{c} {}
+    ~TellsFailure() { core.tell_failure(); }
+    TellsFailure(const TellsFailure&) = delete;
+    TellsFailure& operator=(const TellsFailure&) = delete;
+
+    const ManagerCore& core;
+  };
   void refresh_wants() noexcept TIER_REQUIRES(mutex_);
 
   /// Tells notes. Uses that are told together share a time: to read the clock costs more than to tell one.
@@ -528,7 +542,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::array<SpaceRefusals, max_tiers> refusals_;  // by tier
   std::vector<TierModel> models_;
   std::unique_ptr<Policy> policy_ TIER_GUARDED_BY(mutex_);
-  std::unique_ptr<Policy> failed_policy_ TIER_GUARDED_BY(mutex_);  // kept: it may be running
+  std::unique_ptr<Policy> failed_policy_;  // kept: it may be running. Written once, under the lock
+  mutable std::atomic<bool> failure_is_untold_{false};
   std::unique_ptr<Policy> fallback_ TIER_GUARDED_BY(mutex_);
   ManagerOptions options_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -89,15 +89,18 @@ bool ManagerCore::take_space(Region*& region, std::error_code& cause, MutexLock&
   const auto& heap = tiers_[region->tier].heap;
   const auto offset = heap.offset(region->slot), size = heap.size(region->slot);
   std::error_code error;
+  bool again = false;
   WindowSpace* const windows = windows_.get();
   without_lock(lock, [&] {
     error = tier.reserve(offset, size);
-    if (error && windows != nullptr && windows->settle()) error = tier.reserve(offset, size);
+    again = error && windows != nullptr && windows->settle();
+    if (again) error = tier.reserve(offset, size);
   });
   changed();  // others may have waited for a region that nobody owned
   if (!error) note_space(*region);
   if (!error) return true;
   cause = error;
+  if (again) refusals_[region->tier].note(error);
   refusals_[region->tier].note(error);
   free_region(std::exchange(region, nullptr));
   return false;
@@ -670,6 +673,7 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
   const std::string name{asked_name};  // it may lie in a window: not to be read under the lock
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= (std::size_t{2} << 20),
               "alignment is a power of two up to 2 MiB");
+  const TellsFailure tells{*this};
   MutexLock lock{mutex_};
   drain_notes();
   const Inside inside{*this};
@@ -725,7 +729,7 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
                                  std::string_view asked_name) {
   refuse_in_child("an allocation");
   const std::string name{asked_name};  // as in create()
-  TIER_VERIFY(t < tiers_.size(), "no such tier");
+  check_tier(t);
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= (std::size_t{2} << 20),
               "alignment is a power of two up to 2 MiB");
   MutexLock lock{mutex_};
@@ -741,11 +745,17 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
     const Promise promise{*this, b.size};
     RoomReport report;
     while (region == nullptr) {
+      if (t == 0 && !fits_beside_placed(b.size))
+        throw_out_of_memory(size.count, name, report.cause, Free::IsKept);
       region = make_room(t, {b.size, b.record->alignment, room_for_faults(t)}, b.id, report, lock);
       if (region != nullptr)
         take_space(region, report.cause, lock);  // if there is none the next look says so
       else if (!room_may_come(lock))
         throw_out_of_memory(size.count, name, report.cause);
+    }
+    if (t == 0 && !fits_beside_placed(b.size)) {  // another thread was faster
+      free_region(region);
+      throw_out_of_memory(size.count, name, {}, Free::IsKept);
     }
     set_primary(b, region);
     object = &new_object(b, 0, size.count, name);

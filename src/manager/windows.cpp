@@ -92,7 +92,10 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
     const std::byte* const bytes = fresh ? WindowSpace::zeros() : landed != nullptr ? landed : from;
     if (!in_place && !windows_->fill(record.place, bytes, b.size, clean, policy)) {
       WindowSpace::drop(record.place, b.size);
-      if (landed != nullptr) std::memcpy(from, landed, b.size);
+      if (landed != nullptr) {
+        std::memcpy(from, landed, b.size);
+        region.bare = false;
+      }
       return;
     }
     make_bare(region);
@@ -101,8 +104,9 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
     const auto moved = windows_->move(record.place, from, b.size);
     if (moved < b.size &&
         !windows_->fill(record.place + moved, from + moved, b.size - moved, false, policy)) {
-      TIER_VERIFY(moved == 0, "there is memory for the pages of a window");
-      return WindowSpace::drop(record.place, b.size);  // all bytes are at home still
+      TIER_VERIFY(moved == 0 || windows_->move(from, record.place, moved) == moved,
+                  "there is memory for the pages of a window");
+      return WindowSpace::drop(record.place, b.size);  // all bytes are at home
     }
     make_bare(region);
     region.pages = Pages::Moved;
@@ -174,8 +178,14 @@ bool ManagerCore::hide(Block& b, Region& region) noexcept {
 /// \return  false if the bytes are gone
 bool ManagerCore::take_home(Region& region, std::byte* place, std::size_t size) noexcept {
   const bool kept = region.pages == Pages::Moved && windows_->move(home(region), place, size) == size;
-  if (kept) region.bare = false;
-  if (!kept) WindowSpace::drop(place, size);
+  if (kept) {
+    region.bare = false;
+    // A page that was swapped out moves with its protection. A device that later writes to the region would wait for it to
+    // be lifted, with a file locked.
+    windows_->unprotect(home(region), size);
+  } else {
+    WindowSpace::drop(place, size);
+  }
   region.pages = Pages::AtHome;
   return kept;
 }
@@ -346,16 +356,26 @@ bool ManagerCore::is_ours(const Block* b) noexcept {
 
 /// What cannot be read: the access ends with SIGBUS, as one to a mapped file on a broken disk.
 void ManagerCore::refuse(const WindowFault& fault, const char* why) noexcept {
-  MutexLock lock{mutex_};
-  const auto* const b = static_cast<const Block*>(WindowSpace::find(fault.address));
-  if (is_dead(b)) return die_of(fault, b);
-  auto* const place = b->record->place;
-  const bool changing = b->record->transfer != nullptr;  // it may be on its way to its place
-  if (changing || b->address.load(std::memory_order_relaxed) != nullptr)
-    return windows_->wake(place, b->size);
+  // Whoever reads stderr may need the lock to do so: nothing is written there under it.
+  if (const MutexLock lock{mutex_}; has_come(fault)) return;
   detail::say("an access to %p cannot be served: %s", static_cast<void*>(fault.address), why);
-  WindowSpace::drop(place, b->size);  // what another access has poisoned already cannot be poisoned again
-  if (!windows_->poison(place, b->size)) std::abort();
+  const MutexLock lock{mutex_};
+  if (has_come(fault)) return;
+  const auto& b = *static_cast<const Block*>(WindowSpace::find(fault.address));
+  WindowSpace::drop(b.record->place, b.size);  // what another access has poisoned cannot be poisoned again
+  if (!windows_->poison(b.record->place, b.size)) std::abort();
+}
+
+/// Wakes whoever waits for what is there meanwhile, or may be on its way to its place.   \return  whether it is
+bool ManagerCore::has_come(const WindowFault& fault) noexcept {
+  const auto* const b = static_cast<const Block*>(WindowSpace::find(fault.address));
+  if (is_dead(b)) {
+    die_of(fault, b);
+    return true;
+  }
+  if (b->record->transfer == nullptr && b->address.load(std::memory_order_relaxed) == nullptr) return false;
+  windows_->wake(b->record->place, b->size);
+  return true;
 }
 
 /// An access to what is no object any more ends the program: there is nobody to throw to. Unless the thread may have gone
@@ -766,7 +786,7 @@ ObjectRef object_of(const void* address) noexcept {
 
 /// Room for as many of these blocks as one look finds, which then move together.
 void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
-  TIER_VERIFY(t < tiers_.size(), "no such tier");
+  check_tier(t);
   if (in_fork_child_) return;
   MutexLock lock{mutex_};
   drain_own_notes();

@@ -23,11 +23,13 @@
 #include <new>
 #include <optional>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "core/descriptor.hpp"
 #include "core/own_thread.hpp"
 #include "core/refusal.hpp"
+#include "core/say.hpp"
 #include "memory/mapping.hpp"
 #include "memory/open_ranges.hpp"
 #include "memory/page_policy.hpp"
@@ -260,13 +262,13 @@ void WindowSpace::Server::tell_of_refusal() noexcept {
   if (is_told.exchange(true)) return;
   const int error = errno;
   std::array<char, 100> words{};
-  std::fprintf(stderr,
-               "libtier: the system refuses what it allowed when the runtime was made, ioctl of userfaultfd: "
-               "%s. Accesses to "
-               "what is absent from windows wait for ever, and nothing moves into windows; a sandbox has to "
-               "allow ioctl, or "
-               "be entered before the runtime is made\n",
-               ::strerror_r(error, words.data(), words.size()));
+  detail::say(
+      "the system refuses what it allowed when the runtime was made, ioctl of userfaultfd: %s. Accesses to "
+      "what "
+      "is absent from windows wait for ever, and nothing moves into windows; a sandbox has to allow ioctl, "
+      "or be "
+      "entered before the runtime is made",
+      ::strerror_r(error, words.data(), words.size()));
   errno = error;
 }
 
@@ -419,7 +421,13 @@ struct WindowSpace::FileWorker {
 };
 
 WindowSpace::WindowSpace(std::string directory, Bytes most) : directory_{std::move(directory)}, most_{most} {
-  if (!directory_.empty()) worker_ = std::make_unique<FileWorker>(*this);
+  if (directory_.empty()) return;
+  try {
+    worker_ = std::make_unique<FileWorker>(*this);
+  } catch (const std::system_error& error) {
+    throw TierError{error.code(),
+                    std::string{"a thread for the file of windows"} + if_mappings_are_used_up()};
+  }
 }
 
 WindowSpace::~WindowSpace() {
@@ -546,8 +554,12 @@ AddressWindow WindowSpace::reserve(std::size_t size, std::size_t alignment) {
 void WindowSpace::release(const AddressWindow& window) noexcept {
   if (detail::checked && mode() == WindowMode::Restricted)
     ::mprotect(window.address, window.size, PROT_NONE);  // from now on, whoever uses it is found out
-  if (worker_ != nullptr && worker_->add({.window = window})) return;
-  if (mode() == WindowMode::Restricted) give_space_back(window.address, window.size);
+  if (worker_ !=
+      nullptr) {  // without memory to remember it, it rests for ever: the caller's locks are no place for the file
+    std::ignore = worker_->add({.window = window});
+    return;
+  }
+  if (mode() == WindowMode::Restricted) drop(window.address, window.size);
   const MutexLock lock{mutex_};
   release_now(window);
 }
@@ -607,7 +619,10 @@ WindowSpace::Area& WindowSpace::area_at(const std::byte* address) noexcept {
 
 std::error_code WindowSpace::take_space(std::byte* begin, std::size_t size) noexcept {
   const Area& area = area_at(begin);
-  if (area.file == nullptr) return {};
+  if (area.file == nullptr) {  // memory: of full windows that of the tiers, which ask for it themselves
+    const bool lacks = mode() == WindowMode::Restricted && growing_.lacks(Bytes{size});
+    return lacks ? std::make_error_code(std::errc::not_enough_memory) : std::error_code{};
+  }
   const auto offset = static_cast<std::uint64_t>(begin - area.base);
   auto error = area.file->allocate(offset, size);
   if (error && settle()) error = area.file->allocate(offset, size);  // what was on its way back may do
@@ -665,7 +680,10 @@ std::error_code WindowSpace::fill_holes(std::byte* begin, std::size_t size,
   std::array<unsigned char, 512> is_there{};
   for (std::size_t at = 0; at < size; at += is_there.size() * page) {
     const auto pages = std::min(is_there.size(), (size - at + page - 1) / page);
-    if (::mincore(begin + at, pages * page, is_there.data()) != 0) return last_system_error();
+    if (::mincore(begin + at, pages * page, is_there.data()) != 0) {
+      if (!detail::is_refusal(errno)) return last_system_error();
+      is_there.fill(0);  // the system tells nobody: whatever is there cannot be filled again
+    }
     for (std::size_t i = 0; i < pages; ++i) {
       if ((is_there[i] & 1U) != 0) continue;
       ::uffdio_copy copy{address_of(begin + at + i * page), address_of(zeros()), page,

@@ -16,6 +16,8 @@
 #include <system_error>
 #include <vector>
 
+#include "memory/memory_need.hpp"
+
 namespace tier {
 
 class PagePolicy;
@@ -174,6 +176,7 @@ class WindowSpace {
   std::shared_ptr<Server> server_;  // null: restricted
   std::string directory_;
   Bytes most_;
+  GrowingMemory growing_;  // where the system pages windows that lie in no file
   Mutex mutex_;
   std::vector<std::unique_ptr<Area>> areas_ TIER_GUARDED_BY(mutex_);
   std::array<AddressWindow, detail::checked ? most_resting : 0> resting_ TIER_GUARDED_BY(mutex_);

@@ -48,6 +48,9 @@ void check_ids(std::span<const RowId> ids, RowId rows, const std::string& table)
 
 void check_bags(std::span<const std::uint32_t> offsets, std::size_t ids, const std::string& table) {
   if (offsets.empty() && ids == 0) return;
+  if (offsets.size() > most_ids)
+    refuse(table, std::to_string(offsets.size() - 1) + " bags in one call; at most " +
+                      std::to_string(most_ids - 1) + " are possible");
   const bool tile = !offsets.empty() && offsets.front() == 0 && offsets.back() == ids &&
                     is_ascending(offsets.data(), offsets.size());
   if (!tile) refuse_bags(offsets, ids, table);

@@ -364,16 +364,18 @@ void Table::gather_direct(std::span<const RowId> ids, std::span<const std::uint3
   if (cache_->log_is_full() && context_->is_rested()) wake();
 }
 
-// Parts tile the ids, or the bags: a thread's misses go where its own targets are, and are then moved together.
+// Parts tile the ids, or the bags: a thread's misses go where its own ids are, and are then moved together. A bag that is
+// missed has an id, so that there is room for each, however many bags are empty.
 template <class Rows>
 std::size_t Table::pull(const Rows& rows, std::size_t ids, std::span<const std::uint32_t> offsets,
                         const Output& out, std::uint32_t* missed) {
   const auto targets = offsets.empty() ? ids : offsets.size() - 1;
   const auto parts = parts_for(ids);
   std::array<std::size_t, most_parts> misses{};
+  const auto first_id = [&](std::size_t target) { return offsets.empty() ? target : offsets[target]; };
   const auto body = [&](std::size_t part) {
     const auto range = part_of(targets, parts, part);
-    auto* const own = missed + (missed == nullptr ? 0 : range.begin);
+    auto* const own = missed + (missed == nullptr ? 0 : first_id(range.begin));
     misses[part] = values_.visit([&](const auto& values) {
       return offsets.empty() ? copy_rows(values, rows, range, out, own)
                              : sum_bags(values, rows, offsets, range, out, own);
@@ -386,7 +388,7 @@ std::size_t Table::pull(const Rows& rows, std::size_t ids, std::span<const std::
   std::size_t total = 0;
   for (std::size_t part = 0; part < parts; ++part) {
     if (missed != nullptr)
-      std::copy_n(missed + part_of(targets, parts, part).begin, misses[part], missed + total);
+      std::copy_n(missed + first_id(part_of(targets, parts, part).begin), misses[part], missed + total);
     total += misses[part];
   }
   return total;

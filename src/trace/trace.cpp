@@ -55,7 +55,7 @@ void Trace::add_kernel(std::string_view op, Phase phase, double flops, std::span
 }
 
 void Trace::add_list(EventKind kind, std::span<const TensorIndex> tensors) {
-  for (const auto tensor : tensors) check_declared(tensor, tensors_.size());
+  check_tensors(tensors);
   append(kind, list_ranges_, append_range(lists_, tensors));
 }
 
@@ -64,8 +64,47 @@ void Trace::add_end_of_iteration() {
   ++iterations_;
 }
 
-void Trace::add(Hint hint, std::span<const TensorIndex> tensors) {
+void Trace::check_tensors(std::span<const TensorIndex> tensors) const {
   for (const auto tensor : tensors) check_declared(tensor, tensors_.size());
+}
+
+void Trace::check_names(std::initializer_list<NameIndex> names) const {
+  for (const auto name : names)
+    if (name >= name_count())
+      throw std::out_of_range{"name number " + std::to_string(name) + " of a trace that has " +
+                              std::to_string(name_count())};
+}
+
+void Trace::add(const Measurement& m) {
+  check_names({m.placement});
+  append(EventKind::Measurement, measurements_, m);
+}
+
+void Trace::add(const Migration& m) {
+  check_tensors({&m.tensor, 1});
+  check_names({m.from, m.to});
+  append(EventKind::Migration, migrations_, m);
+}
+
+void Trace::add(const Stall& s) {
+  check_names({s.scope, s.cause});
+  append(EventKind::Stall, stalls_, s);
+}
+
+void Trace::add(const Fault& f) {
+  check_tensors({&f.tensor, 1});
+  append(EventKind::Fault, faults_, f);
+}
+
+void Trace::add(const Placement& p) {
+  check_tensors({&p.tensor, 1});
+  check_names({p.tier});
+  append(EventKind::Placement, placements_, p);
+}
+
+void Trace::add(Hint hint, std::span<const TensorIndex> tensors) {
+  check_tensors(tensors);
+  check_names({hint.hint});
   hint.tensors = append_range(lists_, tensors);
   append(EventKind::Hint, hints_, hint);
 }
@@ -74,6 +113,7 @@ void Trace::add(RowAccess access, std::span<const std::uint64_t> rows) {
   if (!rows.empty() && rows.size() != access.count)
     throw std::invalid_argument{std::to_string(rows.size()) + " rows are listed, not " +
                                 std::to_string(access.count)};
+  check_names({access.table});
   access.rows = append_range(rows_, rows);
   append(EventKind::RowAccess, row_accesses_, access);
 }

@@ -4,7 +4,13 @@
 #include "support/child.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <future>
 #include <stdexcept>
 
 namespace tier {
@@ -300,6 +306,31 @@ TEST_CASE("a policy that throws is replaced by first touch, said once, and the p
   std::string expected;
   for (std::size_t i = 0; i < all.size(); ++i) expected += words;
   CHECK(ended.errors == expected);
+}
+
+TEST_CASE("who reads stderr may wait for the manager while it says that a policy has failed") {
+  const auto ended = run_in_child("full pipe", [] {
+    ::alarm(60);
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0 || ::dup2(ends[1], STDERR_FILENO) < 0) std::_Exit(3);
+    ::fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK);
+    while (::write(STDERR_FILENO, "x", 1) == 1) {
+    }
+    ::fcntl(STDERR_FILENO, F_SETFL, 0);
+    auto manager = manager_with(std::make_unique<Thrower>(Thrower::Where::Step));
+    auto failing = in_thread([&] { manager->end_of_step(); });
+    const auto waits = [&] {
+      return failing.wait_for(std::chrono::milliseconds{100}) == std::future_status::timeout;
+    };
+    if (!waits()) std::_Exit(4);
+    auto object = manager->create(64_KiB, 64, "needed by the reader");
+    use(*manager, object, Use::Overwrite, 1);
+    std::array<char, 4096> text{};
+    while (waits()) std::ignore = ::read(ends[0], text.data(), text.size());
+    std::_Exit(0);
+  });
+  CHECK(ended.signal == 0);
+  CHECK(ended.code == 0);
 }
 
 TEST_CASE("after a failed policy objects are placed as first touch does, and nothing is lost") {

@@ -159,6 +159,20 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("what an allocation costs beside its tier is what the header says") {
+  const Runtime runtime{{.tiers = {tiers::dram(2_MiB), tiers::emulated("cxl", 4_MiB)}}};
+  PlacedResource placed{runtime, TierIndex{0}};
+  constexpr std::size_t count = 4000, size = 64;
+  const auto before = runtime.statistics().metadata;
+  std::vector<void*> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(placed.allocate(size));
+  const auto each = (runtime.statistics().metadata - before).count / count;
+  MESSAGE(each << " B for each allocation");
+  CHECK(each > 100);
+  CHECK(each < 600);
+  for (auto* p : all) placed.deallocate(p, size);
+}
+
 TEST_CASE("a tier without room for a segment still has room for a small allocation") {
   const Runtime runtime{{.tiers = {tiers::dram(64_KiB), tiers::file("/var/tmp", 1_MiB)}}};
   PlacedResource placed{runtime, 0};

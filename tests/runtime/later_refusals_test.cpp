@@ -41,7 +41,7 @@ struct Call {
 /// Those that libtier makes once a runtime is there, and can do without. `madvise` and `poll` are among what other code needs.
 const std::vector<Call> calls {
   {"io_uring_enter", SYS_io_uring_enter}, {"io_uring_setup", SYS_io_uring_setup},
-      {"fallocate", SYS_fallocate}, {"madvise", SYS_madvise}, {"mbind", SYS_mbind},
+      {"fallocate", SYS_fallocate}, {"madvise", SYS_madvise}, {"mbind", SYS_mbind}, {"mincore", SYS_mincore},
       {"move_pages", SYS_move_pages},
 #if defined(SYS_poll)
       {"poll", SYS_poll},

@@ -10,6 +10,7 @@
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/spec.hpp>
+#include <tier/pmr/migrating_resource.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
 #include <tier/tensor/tensor.hpp>
@@ -117,6 +118,33 @@ TEST_CASE("what others have taken meanwhile is missing to a tier that grows, and
     }
     std::_Exit(5);
   });
+  CHECK(ended.signal == 0);
+  CHECK(ended.code == 0);
+}
+
+TEST_CASE("windows that the system pages take no more memory than is left where no tier has a file") {
+  if (test::sanitized) return;
+  const test::MemoryGroup group{300_MiB};
+  if (!group.made()) return;
+  const auto ended = test::run_in_child("windows", [&] {
+    group.enter();
+    auto memory = tiers::dram(200_MiB);
+    memory.prefault = false;
+    Runtime runtime{{.tiers = {memory}, .windows = WindowMode::Restricted}};
+    void* const others = ::mmap(nullptr, (150_MiB).count, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (others == MAP_FAILED) std::_Exit(3);
+    MigratingResource resource{runtime};
+    std::vector<std::pmr::vector<unsigned char>> vectors;
+    try {
+      for (std::size_t i = 0; i < 20; ++i) vectors.emplace_back((10_MiB).count, i, &resource);
+    } catch (const OutOfTierMemory& error) {
+      const bool says = error.cause() == std::errc::not_enough_memory;
+      std::_Exit(vectors.size() >= 5 && says ? 0 : 4);
+    }
+    std::_Exit(5);
+  });
+  CAPTURE(ended.errors);
   CHECK(ended.signal == 0);
   CHECK(ended.code == 0);
 }

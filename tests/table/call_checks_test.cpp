@@ -161,6 +161,13 @@ TEST_CASE("more ids than 32 bits can number are refused unread") {
         "table 'clicks': 4294967296 ids in one call; at most 4294967295 are possible");
 }
 
+TEST_CASE("more bags than 32 bits can number are refused unread") {
+  const std::uint32_t none = 0;
+  const std::span<const std::uint32_t> offsets{&none, (std::size_t{1} << 32) + 1};
+  CHECK(refusal([&] { detail::check_bags(offsets, 0, "clicks"); }) ==
+        "table 'clicks': 4294967296 bags in one call; at most 4294967294 are possible");
+}
+
 TEST_CASE("an advisor refuses the ids that its table would refuse") {
   Rig rig{Kind::Rows};
   auto options = rig.options(100, 3, 10);

@@ -157,6 +157,25 @@ TEST_CASE("results are the same bits for every kind of table and every number of
   for (const auto& end : ends) CHECK(same_bits(end, ends.front()));
 }
 
+TEST_CASE("bags may be far more than ids, most of them empty, where several threads gather") {
+  constexpr std::uint32_t rows = 4096, bags = 100'000, empty = 60'000;
+  for (const auto kind : {Kind::Whole, Kind::Rows, Kind::Blocks, Kind::Direct}) {
+    Rig rig{kind, 3};
+    auto table = rig.table(rows, 4, 64, "lfu");
+    std::vector<RowId> ids(rows);
+    std::iota(ids.begin(), ids.end(), RowId{0});
+    std::vector<float> values(std::size_t{rows} * 4);
+    std::iota(values.begin(), values.end(), 1.0F);
+    table.scatter(ids, values);
+    std::vector<std::uint32_t> offsets(bags + 1);
+    for (std::uint32_t i = 0; i <= bags; ++i) offsets[i] = i < empty ? 0 : std::min(i - empty, rows);
+    std::vector<float> sums(std::size_t{bags} * 4, -1), expected(std::size_t{bags} * 4);
+    std::ranges::copy(values, expected.begin() + std::ptrdiff_t{empty} * 4);
+    table.gather_pooled(ids, offsets, sums);
+    CHECK(same_bits(sums, expected));
+  }
+}
+
 TEST_CASE("a row corrupted in the slow tier is noticed: results do come from there") {
   for (const auto kind : {Kind::Rows, Kind::Blocks}) {
     Rig rig{kind};

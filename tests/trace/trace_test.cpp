@@ -75,5 +75,17 @@ TEST_CASE("a trace refuses tensors that it does not declare, and ids that it doe
   CHECK(test::message_of<std::invalid_argument>([&] {
           trace.add(access, std::vector<std::uint64_t>{1, 2});
         }) == "2 rows are listed, not 3");
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Migration{.tensor = 1}); }) == message);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Fault{.tensor = 1}); }) == message);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Placement{.tensor = 1}); }) == message);
+  constexpr auto no_name = "name number 2 of a trace that has 2";
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Migration{.from = 2}); }) == no_name);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Migration{.to = 2}); }) == no_name);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Placement{.tier = 2}); }) == no_name);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Measurement{.placement = 2}); }) == no_name);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Stall{.scope = 2}); }) == no_name);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Stall{.cause = 2}); }) == no_name);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(Hint{.hint = 2}, {}); }) == no_name);
+  CHECK(test::message_of<std::out_of_range>([&] { trace.add(RowAccess{.table = 2}, {}); }) == no_name);
   CHECK(trace == before);
 }

@@ -163,11 +163,13 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// Like `create`, without contents or a place: as if it had been retired, it gets one when it is overwritten.
   [[nodiscard]] virtual ObjectHandle create_empty(Bytes size, std::size_t alignment,
                                                   std::string_view name) = 0;
-  /// Like `create`, in this tier and for ever.
+  /// Like `create`, in this tier and for ever. In the fastest tier it leaves room for the largest block that the CPU would
+  /// have to be brought from another one.
+  /// \throws  also `ConfigError` for a tier that is not there
   [[nodiscard]] virtual PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier,
                                             std::string_view name) = 0;
   /// Like `create`, at an address that never changes while the bytes behind it move, in blocks of up to 2 MiB. The
-  /// program may load and store there at any time, in scopes or not.
+  /// program may load and store there at any time, in scopes or not. Contents are undefined after `madvise(MADV_DONTNEED)`.
   /// \throws  also `TierError` where the system refuses what windows need: with `WindowMode::Full` to let the process serve its
   ///          own page faults
   [[nodiscard]] virtual ObjectHandle create_window(Bytes size, std::size_t alignment,

@@ -16,7 +16,8 @@ class Pool;
 
 /// Keeps what is allocated through it apart from what else comes from upstream, in slabs of 64 KiB and large allocations of
 /// its own, so that it moves together and a scope can be opened on it. Over an upstream without windows scopes on it do
-/// nothing. One that ends before its allocations says so on stderr, in every build.
+/// nothing. One that ends before its allocations says so on stderr, in every build. Over windows, contents are undefined after
+/// `madvise(MADV_DONTNEED)`, not zeros.
 /// \threadsafety  Internally synchronised, but for construction and destruction. Upstream is called by one thread at a
 ///                time.
 class TIER_EXPORT GroupResource final : public std::pmr::memory_resource, public AllocationGroup {

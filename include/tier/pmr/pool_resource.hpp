@@ -23,7 +23,8 @@ class Pool;
 /// What is known of allocations lies outside them: upstream may be slow memory, and deallocating touches none of it. A
 /// checked build aborts when what is deallocated was not allocated here, or in another size or alignment, and tells on
 /// stderr what was not deallocated when it releases. Where upstream has windows, scopes and hints on it cover all that it
-/// has. One that ends before its allocations says so on stderr, in every build.
+/// has; contents are then undefined after `madvise(MADV_DONTNEED)`, not zeros. One that ends before its allocations says so
+/// on stderr, in every build.
 /// \threadsafety  Internally synchronised, but for construction and destruction. Upstream is called by one thread at a
 ///                time. In the child of a fork it goes on, if upstream does.
 class TIER_EXPORT PoolResource : public std::pmr::memory_resource, public AllocationGroup {

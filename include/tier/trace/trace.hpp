@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -173,8 +174,8 @@ class TIER_EXPORT Trace {
  public:
   // Each `add` and `declare` appends. Where an array of the trace has no room for more, 2^32 of a kind, they throw
   // `std::length_error` and may leave texts and numbers that no event refers to. They throw `std::out_of_range` for tensors
-  // that are not declared, and `std::invalid_argument` for an id that is declared already and for rows that are not
-  // `access.count`; nothing has changed then.
+  // that are not declared and names that the trace does not have, and `std::invalid_argument` for an id that is declared
+  // already and for rows that are not `access.count`; nothing has changed then.
 
   NameIndex add_name(std::string_view text) { return names_.add(text); }
   void add_header(std::string_view key, std::string_view value);
@@ -185,11 +186,11 @@ class TIER_EXPORT Trace {
   void add_archive(std::span<const TensorIndex> tensors) { add_list(EventKind::Archive, tensors); }
   void add_retire(std::span<const TensorIndex> tensors) { add_list(EventKind::Retire, tensors); }
   void add_end_of_iteration();
-  void add(const Measurement& m) { append(EventKind::Measurement, measurements_, m); }
-  void add(const Migration& m) { append(EventKind::Migration, migrations_, m); }
-  void add(const Stall& s) { append(EventKind::Stall, stalls_, s); }
-  void add(const Fault& f) { append(EventKind::Fault, faults_, f); }
-  void add(const Placement& p) { append(EventKind::Placement, placements_, p); }
+  void add(const Measurement& m);
+  void add(const Migration& m);
+  void add(const Stall& s);
+  void add(const Fault& f);
+  void add(const Placement& p);
   /// \param hint  of which `tensors` is set here
   void add(Hint hint, std::span<const TensorIndex> tensors);
   /// \param access  of which `rows` is set here   \param rows  `access.count` of them, or none
@@ -278,6 +279,8 @@ class TIER_EXPORT Trace {
   template <class T>
   static Range append_range(std::vector<T>& all, std::span<const T> some);
   void add_list(EventKind kind, std::span<const TensorIndex> tensors);
+  void check_tensors(std::span<const TensorIndex> tensors) const;
+  void check_names(std::initializer_list<NameIndex> names) const;
 
   NamePool names_;
   std::vector<Setting> headers_;
