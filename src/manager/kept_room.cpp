@@ -100,7 +100,9 @@ bool ManagerCore::fits_beside_what_lives(std::uint64_t sum, std::uint64_t larges
   largest = std::max(largest, largest_);
   std::uint64_t lacking = living_ + promised_ + sum + kept_for_faults_;
   if (kept_for_faults_ == 0 || largest > window_block_) lacking += largest;
-  if (mixed) lacking += largest;  // what makes room for one may be larger than it
+  // What is free in a tier may be too little for it where blocks differ in size, or some stay where they are.
+  for (std::size_t t = 0; kept_for_faults_ == 0 && t + 1 < tiers_.size(); ++t)
+    if (mixed || placed_[t] > 0) lacking += largest;
   for (TierIndex t = 0; t < tiers_.size(); ++t) {
     auto& state = tiers_[t];
     const auto lost = state.heap.condemned();
@@ -197,11 +199,11 @@ void ManagerCore::leave_fast_room_for_faults(const Block& b, std::string_view na
 }
 
 /// What is placed in the fastest tier stays there: true if the largest block that is out of the CPU's reach could come
-/// still, beside `size` bytes more of that.
-bool ManagerCore::fits_beside_placed(std::uint64_t size) noexcept {
+/// still.
+bool ManagerCore::fits_beside_placed() noexcept {
   if (!out_of_reach_) return true;
   const auto& heap = tiers_[0].heap;
-  const auto taken = placed_[0] + heap.condemned().count + size;
+  const auto taken = placed_[0] + heap.condemned().count;
   if (taken + largest_ <= heap.capacity().count) return true;
   forget_largest();  // it may be gone
   return taken + largest_ <= heap.capacity().count;

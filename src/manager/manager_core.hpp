@@ -205,7 +205,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool back_what_lives(MutexLock& lock) TIER_REQUIRES(mutex_);
   void back_spare(TierIndex t, MutexLock& lock) TIER_REQUIRES(mutex_);
   void leave_fast_room_for_faults(const Block& b, std::string_view name) const TIER_REQUIRES(mutex_);
-  bool fits_beside_placed(std::uint64_t size) noexcept TIER_REQUIRES(mutex_);
+  bool fits_beside_placed() noexcept TIER_REQUIRES(mutex_);
   void forget_largest() noexcept TIER_REQUIRES(mutex_);
   /// Counts as living what a block will take, until it does.
   struct Promise {
@@ -219,6 +219,22 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     Promise& operator=(const Promise&) = delete;
 
     ManagerCore& core;
+    std::uint64_t bytes;
+  };
+  /// Counts what will be placed in a tier, until it is.
+  struct PromiseToStay {
+    PromiseToStay(ManagerCore& c, TierIndex t, std::uint64_t size) TIER_NO_THREAD_SAFETY_ANALYSIS
+        : core{c},
+          tier{t},
+          bytes{round_up(size, c.granule_)} {
+      core.placed_[tier] += bytes;
+    }
+    ~PromiseToStay() TIER_NO_THREAD_SAFETY_ANALYSIS { core.placed_[tier] -= bytes; }
+    PromiseToStay(const PromiseToStay&) = delete;
+    PromiseToStay& operator=(const PromiseToStay&) = delete;
+
+    ManagerCore& core;
+    TierIndex tier;
     std::uint64_t bytes;
   };
   Placement ask_where(const Block& b, std::string_view name) TIER_REQUIRES(mutex_);

@@ -741,21 +741,17 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   Object* object = nullptr;
   Region* region = nullptr;
   try {
+    const PromiseToStay stays{*this, t, b.size};
     leave_room_for_faults(round_up(b.size, granule_), 0, name, lock);
     const Promise promise{*this, b.size};
     RoomReport report;
     while (region == nullptr) {
-      if (t == 0 && !fits_beside_placed(b.size))
-        throw_out_of_memory(size.count, name, report.cause, Free::IsKept);
+      if (t == 0 && !fits_beside_placed()) throw_out_of_memory(size.count, name, report.cause, Free::IsKept);
       region = make_room(t, {b.size, b.record->alignment, room_for_faults(t)}, b.id, report, lock);
       if (region != nullptr)
         take_space(region, report.cause, lock);  // if there is none the next look says so
       else if (!room_may_come(lock))
         throw_out_of_memory(size.count, name, report.cause);
-    }
-    if (t == 0 && !fits_beside_placed(b.size)) {  // another thread was faster
-      free_region(region);
-      throw_out_of_memory(size.count, name, {}, Free::IsKept);
     }
     set_primary(b, region);
     object = &new_object(b, 0, size.count, name);

@@ -24,7 +24,7 @@ struct Act {
     REQUIRE(rig.evict(object) == Outcome::Done);
     rig.settle();
   }
-  /// Nothing fits into this tier any more, and nothing there can move.
+  /// Nothing that stays fits into this tier any more, and nothing there can move.
   std::vector<PlacedStorage> fill(TierIndex tier) {
     std::vector<PlacedStorage> placed;
     for (auto part = Bytes{size}; part.count >= 512; part.count /= 2) try {
@@ -90,7 +90,9 @@ TEST_CASE("fetch: done, done already, pinned, gone, full unless forced") {
     CHECK(a.rig.holds(filler, 'f'));
   }
   SUBCASE("full, though forced, if nothing can leave") {
-    const auto placed = a.fill(0);
+    const auto placed = a.fill(0);  // all but the room that the object needs
+    const auto in_use = a.rig.make(Bytes{size}, 'u');
+    const Entered scope{a.rig, in_use, Use::Read};
     CHECK(a.on(fetch(true)) == Outcome::Full);
   }
   SUBCASE("gone: unknown, retired, or the runtime's end") {

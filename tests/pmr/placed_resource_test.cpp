@@ -169,7 +169,7 @@ TEST_CASE("what an allocation costs beside its tier is what the header says") {
   const auto each = (runtime.statistics().metadata - before).count / count;
   MESSAGE(each << " B for each allocation");
   CHECK(each > 100);
-  CHECK(each < 600);
+  CHECK(each < 700);  // checked builds know more of each
   for (auto* p : all) placed.deallocate(p, size);
 }
 

@@ -161,7 +161,7 @@ TEST_CASE("bags may be far more than ids, most of them empty, where several thre
   constexpr std::uint32_t rows = 4096, bags = 100'000, empty = 60'000;
   for (const auto kind : {Kind::Whole, Kind::Rows, Kind::Blocks, Kind::Direct}) {
     Rig rig{kind, 3};
-    auto table = rig.table(rows, 4, 64, "lfu");
+    auto table = rig.table(rows, 4, 64, kind == Kind::Direct ? "lfu" : "hint_aware");
     std::vector<RowId> ids(rows);
     std::iota(ids.begin(), ids.end(), RowId{0});
     std::vector<float> values(std::size_t{rows} * 4);

@@ -14,7 +14,7 @@ namespace tier {
 
 /// Each allocation is memory in one tier, and never moves. It counts against the tier's capacity, rounded up to 64 B or to
 /// what the next paragraph says; making room for it may move others' objects. In the fastest tier an allocation is refused
-/// that would leave no room for what has to be brought there to be used. It costs about a microsecond and 600 B of ordinary
+/// that would leave no room for what has to be brought there to be used. It costs about a microsecond and some 600 B of ordinary
 /// memory: put a `PoolResource` over it for small ones.
 ///
 /// Where a tier of the runtime has direct I/O, regions are whole blocks of its device, 4 KiB as a rule. What is smaller
