@@ -63,8 +63,10 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Pack
   if (heap.offset(hole) + heap.size(hole) < target + b.size) {
     // The two overlap. A device's bytes are moved piece by piece: it needs no room, and half as many copies.
     if (!addressable(t) && options_.clock == nullptr) return slide_over(b, hole, target, alignment, lock);
-    // Others go by way of another place.
+    // Others go by way of another place, if there is one: their bytes are then never between two places.
     Region* aside = room_aside(b, t);
+    const bool by_itself = aside == nullptr && b.record->place == nullptr && options_.clock == nullptr;
+    if (by_itself) return slide_over(b, hole, target, alignment, lock);
     if (aside == nullptr || !relocate(b, aside, Cause::Compact, lock)) return false;
     Block* now = find(id);
     if (now == nullptr) return true;

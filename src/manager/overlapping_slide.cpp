@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  A block of a device slides by less than its size, where no place is free for it to go aside.
+/// \file  A block slides by less than its size: one of a device, and of memory where no place is free for it to go aside.
 #include <tier/core/assert.hpp>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tier {
 namespace {
 
-/// Moves bytes of a device towards its beginning, to where they overlap what they were: each piece is read before anything
+/// Moves bytes of a tier towards its beginning, to where they overlap what they were: each piece is read before anything
 /// is written over it. What has been moved when a request fails is moved back, the last piece first.
 class Slide {
  public:
@@ -82,6 +82,8 @@ bool ManagerCore::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t targ
   b.record->sliding = true;
   ++b.record->entering;  // the descriptor stays
   ++from->readers;       // and the region
+  allow_access(*from);
+  allow_access(*held);
   bool moved = false;
   const auto began = now_ns();
   without_lock(lock, [&] { moved = slide.run(); });
@@ -131,6 +133,9 @@ void ManagerCore::take_place(Block& b, Region* held, std::size_t alignment) noex
   region.block = &b;
   region.next = copies;
   b.record->regions = &region;
+  if (b.address.load(std::memory_order_relaxed) != nullptr)  // in memory
+    b.address.store(home(region), std::memory_order_release);
+  region.bare = false;
   tell_given_out(region);
   rank(b);
   refresh(b);

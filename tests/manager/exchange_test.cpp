@@ -95,6 +95,12 @@ TEST_CASE(
       }
     }
     SUBCASE("some of them large") { crowd.fill(100_KiB, 3_MiB); }
+    std::vector<PlacedStorage> stay;
+    SUBCASE("of one size, beside what stays in the fast tier") {
+      stay.push_back(crowd.rig.manager->place(300_KiB, 64, 0, "stays"));
+      while (crowd.add(1_MiB)) {
+      }
+    }
     for (int again = 0; again < 3; ++again) {
       CHECK(crowd.use_all() == 0);
       crowd.rig.settle();
@@ -166,6 +172,20 @@ TEST_CASE(
       CHECK(s.rig.holds(other, 'o'));
     }
   }
+}
+
+TEST_CASE("a block of memory slides over its own place where no other place is free") {
+  Rig rig{4_MiB, 2_MiB, true};
+  auto first = rig.make(512_KiB, 'f');
+  const auto large = rig.make(3_MiB, 'l');
+  first.reset();
+  CHECK(rig.manager->statistics().tiers[0].largest_free == 512_KiB);
+  rig.manager->compact();
+  rig.settle();
+  CHECK(rig.manager->statistics().tiers[0].largest_free == 1_MiB);
+  CHECK(rig.holds(large, 'l'));
+  rig.write(large, 'm');
+  CHECK(rig.holds(large, 'm'));
 }
 
 TEST_CASE("what is placed in the fastest tier leaves room for what must be brought there") {
