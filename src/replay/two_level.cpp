@@ -197,12 +197,19 @@ Result run_two_level(const Trace& trace, const Machine& machine, const std::vect
   if (tiers.size() != 2)
     throw ConfigError{"a hardware cache takes two tiers, the cache and what is behind it, not " +
                       std::to_string(tiers.size())};
-  for (const auto& t : in_order(tiers, machine))
+  const auto ordered = in_order(tiers, machine);
+  for (const auto& t : ordered)
     if (t.size < options.sector || !machine.find(t.device)->addressable)
       throw ConfigError{"tier " + t.device + " cannot be a part of a hardware cache: it needs " +
                         to_string(options.sector) + " at least, and the CPU to reach it"};
   if (options.sector < Bytes{line} || !std::has_single_bit(options.sector.count))
     throw ConfigError{"a sector of " + to_string(options.sector) + " is no power of two from 64 B on"};
+  const auto most = TwoLevelCache::most_behind(ordered[0].size, options.sector);
+  if (ordered[1].size > most)
+    throw ConfigError{"tier " + ordered[1].device + " of " + to_string(ordered[1].size) +
+                      " is too large behind a hardware cache of " + to_string(ordered[0].size) +
+                      ", which tells so many sectors of a place apart that " + to_string(most) +
+                      " are allowed; give a larger cache or less behind it"};
   return TwoLevelReplay{trace, machine, tiers, options}.run();
 }
 

@@ -109,6 +109,8 @@ def check_replay(folder):
     check_refused("unknown policy", "replay", step, "--tiers", TIERS, "--policy", "clairvoyant")
     check_refused("--mode", "replay", step, "--tiers", TIERS, "--mode", "Q")
     check_refused("no room for", "replay", step, "--tiers", "dram:2MiB")
+    check_refused("tier optane of 256TiB is too large behind a hardware cache of 64KiB",
+                  "replay", step, "--mode", "2LM_0", "--tiers", "dram:64KiB;optane:256TiB")  # fmt: skip
     check_refused("No such file", "replay", folder / "none", "--tiers", TIERS)
     check_whole(out, "replay", step, "--tiers", TIERS, "--json")
     assert json.loads(works("replay", step, "--tiers", TIERS, "--json", "-"))["runs"], "no table before it"
