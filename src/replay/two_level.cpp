@@ -131,6 +131,7 @@ void TwoLevelReplay::kernel(const trace::Kernel& kernel) {
     if (o.role != Role::Reads) access(o.tensor, o.touched, true, cost, demand);
   counts_.ns += std::round(costs_.roofline_ns(kernel, demand, recorded_.measured(in_pass_))) +
                 std::round(recorded_.gap(in_pass_));
+  check_time(counts_.ns);
   add(demand, counts_);
   if (options_.after_kernel) options_.after_kernel(kernel_, counts_.ns * 1e-9, heap_.used());
   ++in_pass_;
@@ -165,9 +166,7 @@ Result TwoLevelReplay::result(const Counts& from) const {
   r.traffic[0].high_water = std::min(tiers_[0].size, high_water_).count;
   r.traffic[1].high_water = high_water_.count;
   const auto lines = static_cast<double>(cache_.sector().count) / line;
-  const auto accesses = [&](auto after, auto before) {
-    return static_cast<std::uint64_t>(std::llround(lines * mean(after, before)));
-  };
+  const auto accesses = [&](auto after, auto before) { return whole(lines * mean(after, before)); };
   r.cache = CacheCounts{accesses(static_cast<double>(to.sectors.hits) + to.extra_hits,
                                  static_cast<double>(from.sectors.hits) + from.extra_hits),
                         accesses(to.sectors.clean_misses, from.sectors.clean_misses),

@@ -266,8 +266,10 @@ def check_machine_files(folder):
     refused("machine.devices[0] lacks latency_ns", lambda m: m["devices"][0].pop("latency_ns"))
     refused("machine.devices[0] read is no number", lambda m: m["devices"][0].update(read="fast"))
     refused("every rate must be above zero", lambda m: m["devices"][0].update(copy_write=-1))
-    refused("the latency is negative", lambda m: m["devices"][0].update(latency_ns=-1))
+    refused("the latency is negative or too long; allowed: 0 to 10^15 ns", lambda m: m["devices"][0].update(latency_ns=-1))
+    refused("the latency is negative or too long; allowed: 0 to 10^15 ns", lambda m: m["devices"][0].update(latency_ns=1e300))
     refused("what a row takes is negative", lambda m: m["devices"][0].update(row_read_ns=-1))
+    refused("the name of a device of machine mine has control characters", lambda m: m["devices"][1].update(name="far\nset print 'x'"))
     refused("row_write_ns is no number", lambda m: m["devices"][0].update(row_write_ns="none"))
     refused("what a row of a cache takes is negative", lambda m: m.update(row_announce_ns=-1))
     refused("there are two of that name", lambda m: m["devices"][1].update(name="near"))
@@ -282,6 +284,11 @@ def check_machine_files(folder):
     refused("has no device moon", lambda m: m["slow_downs"][0].update(device="moon"))
     refused("addressable is neither true nor false", lambda m: m["devices"][0].update(addressable=1))
     refused("name is no text", lambda m: m.update(name=1))
+    # Copies so slow that no clock can tell their time.
+    for options in ([], ["--async"]):
+        file.write_text(json.dumps({**MACHINE, "devices": [{**d, "copy_write": 1e-4, "mover_write": 1e-4} for d in MACHINE["devices"]]}))
+        check_refused("takes longer than a replay can tell, which is 146 years",
+                      "replay", step, "--tiers", "near:64MiB;far:4GiB", "--machine", file, *options)  # fmt: skip
     file.write_text("{")
     check_refused("is no JSON", "replay", step, "--tiers", "near:64MiB", "--machine", file)
     check_refused("No such file", "replay", step, "--tiers", "near:64MiB", "--machine", folder / "none.json")
@@ -357,12 +364,20 @@ def check_default_devices(folder, step):
         "dram:1GiB;numa:0.2:8GiB": f"dram;optane, {why.split(':')[0]}",
         "dram:1GiB;file:/var/tmp:8GiB\nc model.file=3e9,1e9,80000,64": "dram;file, which the recording has",
         "dram:1GiB;dram:8GiB\nc model.dram=1e9,1e9,80,16\nc model.dram#2=1e8,1e8,80,16": "dram;dram#2, which the recording has",
-        "dram:1GiB;file:/var/tmp:8GiB\nc model.file=0,1e9,80000,64": f"dram;optane, {why.split(':')[0]}",
         "dram:1GiB": f"dram;optane, {why.split(':')[0]}",
         "fast": f"dram;optane, {why.split(':')[0]}",
     }.items():
         recorded.write_text("\n".join([lines[0], f"c tiers={tiers}", *lines[1:]]) + "\n")
         assert told(trace=recorded)[0] == f"for {expected}: --tiers names others", (tiers, told(trace=recorded))
+    # A model that no tier can have; one whose tier is known needs none.
+    for model in ("0,1e9,80000,64", "1e9,1e9,9223372036854775807,16", "1e9,1e9,-1,16", "1e9,1e9,80", "fast"):
+        for tiers in ("dram:1GiB;file:/var/tmp:8GiB\nc model.file", "numa:0:1GiB;numa:1:4GiB\nc model.numa:0"):
+            recorded.write_text("\n".join([lines[0], f"c tiers={tiers}={model}", *lines[1:]]) + "\n")
+            check_refused(f'cannot be one at position 0 of "{model}"; allowed: READ,WRITE,LATENCY,PARALLELISM: bytes a second above 0, '
+                          "0 to 10^15 ns, and at least 1 request at once; or other devices, by --tiers", "plan", recorded)  # fmt: skip
+            assert "on machine" in works("plan", recorded, "--points", 2, "--tiers", "dram;optane")
+    recorded.write_text("\n".join([lines[0], "c tiers=dram:1GiB;emulated:cxl:4GiB\nc model.dram=nothing", *lines[1:]]) + "\n")
+    assert told(trace=recorded)[0] == "for dram;cxl, which the recording has: --tiers names others"
     probed = folder / "probed.json"
     devices = [{**device, "name": name} for device, name in zip(MACHINE["devices"], ("dram", "emulated:cxl"))]
     probed.write_text(json.dumps({**MACHINE, "devices": devices, "slow_downs": []}))
