@@ -87,6 +87,18 @@ void check_memory(const trace::Trace& trace, const std::vector<trace::Table>& ta
   }
 }
 
+/// Batches of all passes are numbered by 32 bits, and a policy may want to know the ids of all of them.
+void check_passes(std::string_view name, const std::vector<std::vector<RowId>>& gathers, unsigned passes) {
+  std::uint64_t ids = 0;
+  for (const auto& batch : gathers) ids += batch.size();
+  const auto most = std::numeric_limits<std::uint32_t>::max() /
+                    std::max<std::uint64_t>({1, ids, std::uint64_t{gathers.size()}});
+  if (passes > most)
+    throw ConfigError{std::to_string(passes) + " iterations of a trace that asks table " + std::string{name} +
+                      " for " + std::to_string(ids) + " rows, in " + std::to_string(gathers.size()) +
+                      " gathers, are too many: allowed are up to " + std::to_string(most)};
+}
+
 /// None where the trace does not say its tiers.
 std::optional<Bytes> recorded_fast_memory(const trace::Trace& trace) try {
   for (const auto event : trace.events()) {
@@ -139,6 +151,8 @@ RowTables::RowTables(const trace::Trace& trace, const std::vector<trace::Table>&
   check_memory(trace, tables);
   for (std::size_t t = 0; t < tables.size(); ++t) by_name_.emplace(tables[t].name, t);
   read_trace(trace, tables);
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    check_passes(trace.name(tables[t].name), tables_[t].gathers, options.passes);
   for (auto& table : tables_) table.all = static_cast<BatchNumber>(table.gathers.size() * options.passes);
   share(tables, options, memory, manager);
 }

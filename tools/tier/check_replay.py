@@ -181,6 +181,8 @@ def check_rows(folder):
     assert only("--policy", "lru")[1]["rows"]["read"] == 0  # all that is left of 16 MiB
     named = only("--tables", "1MiB", "--policy", "first_touch", "--row-policy", "lru")[1]
     assert named["rows"] == some["rows"], (named, some)
+    check_refused("4294967295 iterations of a trace that asks table items for 10240 rows, in 40 gathers, are too many: allowed are up to "
+                  "419430", "replay", trace, *tiers, "--tables", "1MiB", "--iterations", 2**32 - 1)  # fmt: skip
     best = only("--tables", "1MiB", "--policy", "belady")[1]["rows"]
     assert best["read"] < some["rows"]["read"], (best, some)
     ahead, hints = only("--tables", "1MiB", "--lookahead", "2")[1]["rows"], only("--tables", "1MiB")[1]["rows"]
