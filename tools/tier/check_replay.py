@@ -508,6 +508,10 @@ def check_at(folder, step):
     table = works("plan", step, "--tiers", "ddr5;nvme4", "--at", "100%", "--at", "4KiB")
     assert "needed" not in table and "does not fit" in table.splitlines()[-1], table
     check_refused("4 pounds", *plan, "--at", "4 pounds")
+    large = folder / "large.trace"
+    large.write_text(f"H tmtrace=1\nT 1 {4 << 50} p w\nK op f 0 R 1 W - U -\n")
+    check_refused('this share of the peak, which is 4096TiB, is too large at position 0 of "999999%"; allowed: less than 8 EiB',
+                  "plan", large, "--tiers", "dram;optane", "--at", "999999%")  # fmt: skip
 
 
 def check_plot(folder):

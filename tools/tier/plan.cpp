@@ -67,7 +67,11 @@ double parse_budget(const std::string& text) {
 /// `20%` of the peak, or `1GiB`.
 Bytes parse_size(const std::string& text, Bytes peak) {
   if (!text.ends_with('%')) return parse_bytes(text);
-  return round_to_shown({static_cast<std::uint64_t>(parse_budget(text) * static_cast<double>(peak.count))});
+  const double size = parse_budget(text) * static_cast<double>(peak.count);
+  if (!(size < static_cast<double>(std::numeric_limits<std::ptrdiff_t>::max())))
+    throw ConfigError{"this share of the peak, which is " + to_string(peak) + ", is too large", text, 0,
+                      "less than 8 EiB"};
+  return round_to_shown({static_cast<std::uint64_t>(size)});
 }
 
 /// Of live bytes. Without kernels it is not known what lives when: all there is.
