@@ -490,7 +490,10 @@ def check_plan(folder):
     works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", table)
     assert works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", "-") == table.read_text()
     check_at(folder, step)
-    check_refused("cannot both be the standard output", "plan", step, "--tiers", "dram;optane", "--csv", "-", "--svg", "-")
+    both = ("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv")
+    check_refused("cannot both be the standard output", *both, "-", "--svg", "-")
+    for other in (table, folder / "." / table.name, f"{folder}/none/../{table.name}"):
+        check_refused(f'--csv and --svg cannot both be "{other}"; give one of them another file', *both, table, "--svg", other)
 
 
 def check_at(folder, step):

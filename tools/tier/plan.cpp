@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "output_option.hpp"
 #include "plot/plot.hpp"
 #include "progress.hpp"
 #include "recording_warnings.hpp"
@@ -148,8 +149,6 @@ class Planner {
 
   void run() {
     const bool csv_out = arguments_.csv == "-", svg_out = arguments_.svg == "-";
-    if (csv_out && svg_out)
-      throw ConfigError{"--csv and --svg cannot both be the standard output", arguments_.csv, 0};
     if (!arguments_.svg.empty()) require_gnuplot(arguments_.svg);
     for (const auto& policy : arguments_.policies) plans_.push_back(plan(policy));
     if (sizes_.empty()) find_needed();
@@ -427,7 +426,10 @@ void add_plan(CLI::App& app) {
       "  tier plan step.trace --tiers \"dram;optane\" --price dram=16.61 --price optane=7.85\n"
       "  tier plan step.trace --tiers \"ddr5;cxl\" --budget 5% --policy hint_aware --policy lru --csv "
       "curve.csv --svg curve.svg");
-  command->callback([arguments] { Planner{*arguments}.run(); });
+  command->callback([arguments] {
+    check_apart({"--csv", arguments->csv}, {"--svg", arguments->svg});
+    Planner{*arguments}.run();
+  });
 }
 
 }  // namespace tier::tool

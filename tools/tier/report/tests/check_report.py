@@ -207,6 +207,11 @@ def check_errors(folder):
     for arguments in ((), ("-o", page), (trace, "-o"), (trace, "-o", page, "--nonsense"), (trace, trace, "-o", page)):
         ended = run(*arguments)
         assert ended.returncode != 0 and ended.stdout == "" and ended.stderr != "", ended
+    for one, other, what in (("-", "-", "the standard output"), (page, page, f'"{page}"'), (page, f"{folder}/./page.html", '"')):
+        ended = run(trace, "-o", one, "--perfetto", other)
+        assert ended.returncode == 1 and f"--output and --perfetto cannot both be {what}" in ended.stderr, ended
+        assert ended.stdout == "" and not page.exists(), ended
+    assert run(trace, "-o", "/dev/null", "--perfetto", "/dev/null").returncode == 0
     ended = run(folder / "none", "-o", page)
     assert ended.returncode == 1 and ended.stderr == f'tier: open of "{folder}/none": No such file or directory\n', ended
     trace.write_text(UNTIMED.replace("X 1", "X 7"))
