@@ -130,6 +130,11 @@ def check_hostile(folder):
     page = check_structure(report(trace))
     assert page.tags["script"] == 2 and page.tags["style"] == 1 and page.tags["img"] == 0
     assert "<img/src=x/onerror=document.title='hacked'>" in page.text and "</script><script>" in page.text
+    named = os.fsencode(folder) + b"/gr\xfc\xdf <i>.trace"  # which is no UTF-8, as a page is
+    trace.rename(os.fsdecode(named))
+    ended = subprocess.run([TOOL, "report", named, "-o", trace.with_suffix(".html")], capture_output=True)
+    assert ended.returncode == 0, ended
+    assert "gr\ufffd\ufffd <i>.trace" in check_structure(trace.with_suffix(".html").read_text(encoding="utf-8")).text
 
 
 def check_untimed(folder):
