@@ -124,7 +124,7 @@ def limits_what_runs_apart(folder):
 
 
 def sweeps(folder):
-    plot = folder / "it's"
+    plot = folder / "it's\nset print 'of a second line'"
     arguments = ["--sweep", "--plot", str(plot), "--json", str(folder / "sweep.json"), "--samples", "300"]
     arguments += ["--table-bytes", "16MB", "--dim", "32", *SMALL_LOG[:2], *SMALL_LOG[6:]]
     ended = run(*arguments)
@@ -141,7 +141,8 @@ def sweeps(folder):
         assert drawn[0].read_bytes().startswith(b"<?xml") and drawn[1].read_bytes().startswith(b"\x89PNG"), ended
     without = run(*arguments, path="/nowhere")
     assert without.returncode == 0 and "gnuplot is missing" in without.stderr, without
-    assert plot.with_name(plot.name + ".gnuplot").exists()
+    script = plot.with_name(plot.name + ".gnuplot").read_text()
+    assert "it''s set print ''of a second line''.svg'\n" in script and "\nset print" not in script, script
 
 
 def has_terminals():
