@@ -12,6 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "terminal/standard_output.hpp"
+
 namespace sample {
 
 bool parse(CLI::App& app, std::vector<std::string> arguments, std::ostream& out) {
@@ -44,10 +46,7 @@ std::unique_ptr<tier::OutputFile> open_results(const std::string& path) {
 }
 
 int end_with(int status) {
-  const bool failed = std::ferror(stdout) != 0;  // before, of which no reason is left
-  if (std::fflush(stdout) != 0)
-    throw tier::TierError{tier::last_system_error(), "writing to standard output"};
-  if (failed) throw tier::TierError{std::make_error_code(std::errc::io_error), "writing to standard output"};
+  tier::tool::flush_standard_output();
   return status;
 }
 
