@@ -222,6 +222,38 @@ TEST_CASE("a data set's folder as it is distributed is read by its usual file") 
                  "is a directory, and train.txt or train.tsv or day_0 is not in it, nor packed (.gz, .zst)"));
 }
 
+TEST_CASE("of a data set that has a file for each day all are read, in the order of the days") {
+  const TemporaryFolder folder;
+  const auto labelled = [](int day) { return criteo_line(1, fmt::format("{}", day)); };
+  folder.write("day_10", labelled(10));
+  folder.write("day_2", "bad\n" + labelled(2));
+  folder.write("day_0", labelled(0) + labelled(0));
+  folder.write("day_x", labelled(77));
+  folder.write("day_2.md5", "no log\n");
+  const auto packed = [&](const char* name, const std::string& text) {
+    const auto file = ::gzopen((folder.path() / name).c_str(), "wb");
+    ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+    ::gzclose(file);
+  };
+  packed("day_9.gz", labelled(9) + "bad too\n");
+  packed("day_0.gz", labelled(0) + labelled(0));  // which is there unpacked
+  const auto log = open_log(folder.path(), "criteo", 1);
+  CHECK(log->shape().features.size() == 26);
+  for (int pass = 0; pass < 2; ++pass) {
+    std::vector<int> days;
+    for (Record record; log->next(record);)
+      days.push_back(static_cast<int>(std::lround(std::expm1(record.dense[0]))));
+    CHECK(days == std::vector{0, 0, 2, 9, 10});
+    CHECK(log->bad_lines().count == 2);
+    REQUIRE(log->bad_lines().messages.size() == 2);
+    CHECK(contains(log->bad_lines().messages[0], "day_2\": line 1, field 2"));
+    CHECK(contains(log->bad_lines().messages[1], "day_9.gz\": line 2, field 2"));
+    log->rewind();
+    CHECK(log->bad_lines().count == 0);
+  }
+  CHECK(read_through(*log, "days", 5).bad_lines.count == 2);
+}
+
 TEST_CASE("a log that can be read only once is read as often as is needed") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "pipe";
