@@ -326,6 +326,38 @@ TEST_CASE("ratings come in order of time with their movies' genres, a click bein
   CHECK(records[3].ids[2] == std::vector{hash_text("Children"), hash_text("Comedy")});
 }
 
+TEST_CASE("a NUL in a movie's title is a character as any") {
+  const TemporaryFolder folder;
+  folder.write("movies.csv",
+               std::string{"movieId,title,genres\n1,Toy\0Story,Comedy\n2,\"a\0\",Drama\n3,c\n", 57});
+  const auto log = open_log(
+      folder.write("ratings.csv", "userId,movieId,rating,timestamp\n7,1,4.0,1\n7,2,3.5,2\n"), "movielens", 1);
+  REQUIRE(log->bad_lines().count == 1);
+  CHECK(contains(log->bad_lines().messages[0], "movies.csv\": line 4, field 3 (of movieId, title, genres)"));
+  const auto records = read_all(*log);
+  REQUIRE(records.size() == 2);
+  CHECK(records[0].ids[2] == std::vector{hash_text("Comedy")});
+  CHECK(records[1].ids[2] == std::vector{hash_text("Drama")});
+}
+
+TEST_CASE("damaged names of movies are read as far as they are whole" * doctest::test_suite("fuzz")) {
+  const TemporaryFolder folder;
+  const auto ratings =
+      folder.write("ratings.csv", "userId,movieId,rating,timestamp\n1,2,3.5,4\n7,1,4.0,300\n");
+  const std::string movies =
+      "movieId,title,genres\n1,Toy Story (1995),Children|Comedy\n2,\"American President, The (1995)\",Drama\n"
+      "3,\"A \"\"quoted\"\" one\\\",(no genres listed)\n";
+  tier::test::fuzz({movies}, [&](const std::string& text) {
+    folder.write("movies.csv", text);
+    try {
+      const auto log = open_log(ratings, "movielens", 1);
+      CHECK(read_all(*log).size() == 2);
+    } catch (const tier::ConfigError& error) {
+      CHECK(contains(error.what(), "movies.csv"));
+    }
+  });
+}
+
 TEST_CASE("an external sort orders any number of values, whatever fits in memory") {
   for (const std::size_t count : {0U, 1U, 9U, 10U, 11U, 1000U}) {
     CAPTURE(count);
