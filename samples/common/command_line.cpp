@@ -50,11 +50,14 @@ int end_with(int status) {
   return status;
 }
 
-int fail(const char* program, const std::exception& error, int status) {
+const char* reason(const std::exception& error) {
   const bool says_nothing = dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
                             dynamic_cast<const tier::OutOfTierMemory*>(&error) == nullptr;  // of plain memory
-  std::fprintf(stderr, "%s: %s\n", program,
-               says_nothing ? "the system has not enough memory for what the options ask for" : error.what());
+  return says_nothing ? "the system has not enough memory for what the options ask for" : error.what();
+}
+
+int fail(const char* program, const std::exception& error, int status) {
+  std::fprintf(stderr, "%s: %s\n", program, reason(error));
   return status;
 }
 
