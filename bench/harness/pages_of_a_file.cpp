@@ -2,6 +2,8 @@
 /// \file  For a test: writes and reads back every page of a file in a shared mapping.
 ///
 ///     tier_harness_pages FOLDER BYTES VARIANT    (0, 1, 2: as in `Paging`)
+#include <tier/core/standard_streams.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +31,7 @@ int wrong_pages(tier::bench::PagedFile& file, std::size_t size) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  tier::hold_standard_streams();
   if (argc != 4) return 2;
   const auto size = tier::parse_bytes(argv[2]);
   tier::bench::PagedFile file{argv[1], size, static_cast<tier::bench::Paging>(std::atoi(argv[3]))};

@@ -53,11 +53,15 @@ void add_options(CLI::App& app, Options& o) {
 
 std::vector<Bytes> sizes_of(const Options& options) {
   constexpr std::size_t page = 4096;
+  constexpr Bytes most{std::size_t{1} << 60};  // of which the ways need several
   std::vector<Bytes> sizes;
   for (const auto& text : options.sizes) {
     sizes.push_back(tier::parse_bytes(text));
     if (sizes.back().count == 0 || sizes.back().count % page != 0)
       throw tier::ConfigError{fmt::format("--sizes: {} is no number of whole pages of 4 KiB", text)};
+    if (sizes.back() > most)
+      throw tier::ConfigError{
+          fmt::format("--sizes: {} is too large: at most {} are allowed", text, to_string(most))};
   }
   return sizes;
 }

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "terminal/standard_output.hpp"
+
 namespace sample {
 
 bool parse(CLI::App& app, std::vector<std::string> arguments, std::ostream& out) {
@@ -44,18 +46,18 @@ std::unique_ptr<tier::OutputFile> open_results(const std::string& path) {
 }
 
 int end_with(int status) {
-  const bool failed = std::ferror(stdout) != 0;  // before, of which no reason is left
-  if (std::fflush(stdout) != 0)
-    throw tier::TierError{tier::last_system_error(), "writing to standard output"};
-  if (failed) throw tier::TierError{std::make_error_code(std::errc::io_error), "writing to standard output"};
+  tier::tool::flush_standard_output();
   return status;
 }
 
-int fail(const char* program, const std::exception& error, int status) {
+const char* reason(const std::exception& error) {
   const bool says_nothing = dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
                             dynamic_cast<const tier::OutOfTierMemory*>(&error) == nullptr;  // of plain memory
-  std::fprintf(stderr, "%s: %s\n", program,
-               says_nothing ? "the system has not enough memory for what the options ask for" : error.what());
+  return says_nothing ? "the system has not enough memory for what the options ask for" : error.what();
+}
+
+int fail(const char* program, const std::exception& error, int status) {
+  std::fprintf(stderr, "%s: %s\n", program, reason(error));
   return status;
 }
 

@@ -3,17 +3,20 @@
 
 #include <csignal>
 
+#include "common/command_line.hpp"
+
 namespace sample {
 
 tier::bench::Ended LimitedProgram::run(const Run& run) const {
-  constexpr int interrupted = 128 + SIGINT;  // the program's exit status
+  constexpr int interrupted =
+      128 + SIGINT;  // the program's exit status, of which there are then results, too
   auto arguments = arguments_;
   arguments.insert(arguments.begin(), program_);
   arguments.insert(arguments.end(), {"--run", run.name, "--json", "-"});
   arguments.insert(arguments.end(), run.more.begin(), run.more.end());
   tier::bench::MemoryGroup group{run.limit};
   auto ended = group.run(std::move(arguments), stop_);
-  if (ended.code == 0 || ended.code == interrupted) return ended;
+  if (ended.code == 0 || ended.code == interrupted || ended.code == learned_nothing) return ended;
   const auto error = std::make_error_code(std::errc::no_child_process);
   const auto what = "the run " + run.name + (run.what.empty() ? "" : " " + run.what);
   if (run.limit && ended.signal == SIGKILL)

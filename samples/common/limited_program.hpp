@@ -37,7 +37,7 @@ class LimitedProgram {
     std::string what{};                  ///< of it, for messages: "with tables of one row"
     std::string advice{};                ///< to whom it is killed: "--reserve leaves more"
   };
-  /// One that has ended well, or was interrupted.
+  /// One that has ended well, was interrupted, or has learned nothing.
   /// \throws  `Killed`; `tier::TierError` if it failed, which has said why on stderr; `tier::bench::NoMemoryGroup`
   [[nodiscard]] tier::bench::Ended run(const Run& run) const;
 

@@ -37,13 +37,17 @@ void warn_of_bad_lines(const dlrm::BadLines& bad) {
                bad.first_unused);
 }
 
-void warn_of_diverged_runs(const std::vector<dlrm::RunResult>& results) {
-  for (const auto& run : results)
-    if (run.samples > 0 && !std::isfinite(run.train_loss))
-      fmt::print(
-          stderr,
-          "tier-dlrm: {} has learned nothing: its loss is no finite number; a smaller --rate may help\n",
-          run.name);
+/// \return  whether there are any
+bool warn_of_diverged_runs(const std::vector<dlrm::RunResult>& results) {
+  bool any = false;
+  for (const auto& run : results) {
+    if (run.samples == 0 || std::isfinite(run.train_loss)) continue;
+    any = true;
+    fmt::print(stderr,
+               "tier-dlrm: {} has learned nothing: its loss is no finite number; a smaller --rate may help\n",
+               run.name);
+  }
+  return any;
 }
 
 /// None, said aloud, where the system limits no memory.
@@ -122,11 +126,12 @@ int run(const dlrm::Options& options) {
     }
   }
   if (failure && results.empty()) std::rethrow_exception(failure);
-  warn_of_diverged_runs(results);
+  const bool diverged = warn_of_diverged_runs(results);
   report(results, options, allowance.get(), file.get());
   if (failure) std::rethrow_exception(failure);
   if (options.sweep && options.run.empty()) report_sweep(results, options);
-  return interrupted ? 128 + SIGINT : 0;
+  if (interrupted) return 128 + SIGINT;
+  return diverged ? sample::learned_nothing : 0;
 }
 
 }  // namespace

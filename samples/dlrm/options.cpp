@@ -195,6 +195,7 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
   CLI::App app{
       "Trains a deep learning recommendation model whose embedding tables lie in two tiers of memory.",
       "tier-dlrm"};
+  app.footer(sample::exit_statuses);
   add_log_options(app, options);
   add_model_options(app, options);
   add_memory_options(app, options);

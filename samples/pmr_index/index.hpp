@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory_resource>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -53,6 +55,7 @@ class Index {
   /// \param word_of      the word behind an `Occurrence::word`
   /// \param occurrences  sorted; all words of some documents, which follow those that were added before
   /// \param lengths      of these documents, in words
+  /// \throws  `std::length_error` for a word in 2^32 places or more
   template <class WordOf>
   void add(std::span<const Occurrence> occurrences, std::span<const std::uint32_t> lengths, WordOf word_of);
 
@@ -105,6 +108,10 @@ void Index::add(std::span<const Occurrence> occurrences, std::span<const std::ui
 }
 
 inline void Index::append(PostingList& list, std::span<const Occurrence> occurrences) {
+  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+  if (occurrences.size() > most - std::min(most, list.positions.size()))
+    throw std::length_error{
+        "a word is in more than 4294967295 places, which is the most; index fewer --documents"};
   for (const auto& [word, document, position] : occurrences) {
     if (list.postings.empty() || list.postings.back().document != document)
       list.postings.push_back({document, static_cast<std::uint32_t>(list.positions.size())});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <harness/node_pages.hpp>
 #include <tier/core/error.hpp>
+#include <tier/core/standard_streams.hpp>
 #include <tier/pmr/container_scopes.hpp>
 #include <tier/pmr/copy_in.hpp>
 #include <tier/pmr/migrating_resource.hpp>
@@ -161,6 +162,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  tier::hold_standard_streams();
   Options options;
   CLI::App app{"Relocates a hash table (std::pmr::unordered_map) to the slow tier and back.",
                "tier-relocate"};

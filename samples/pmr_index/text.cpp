@@ -5,9 +5,8 @@
 #include <tier/core/error.hpp>
 #include <tier/core/input_file.hpp>
 
-#include <algorithm>
-
 #include "common/access_skew.hpp"
+#include "common/data_files.hpp"
 
 namespace pmr_index {
 namespace {
@@ -27,20 +26,8 @@ constexpr const char* generated_skew = "1.0";
 bool is_of_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool is_text(const fs::path& path) {
-  const auto extension = path.extension();
-  const bool packed = extension == ".gz" || extension == ".zst";
-  return (packed ? path.stem().extension() : extension) == ".txt";
-}
-
-/// In an order that does not depend on the file system.
 std::vector<fs::path> files_at(const fs::path& path) {
-  if (!fs::is_directory(path)) return {path};
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator{path})
-    if (is_text(entry.path())) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
+  return fs::is_directory(path) ? sample::files_named(path, "", ".txt") : std::vector{path};
 }
 
 /// A word that can be spoken.

@@ -19,7 +19,8 @@ using WordId = std::uint32_t;
 /// \threadsafety  Immutable.
 class Text {
  public:
-  /// Reads a file, - for the standard input, or all files `*.txt` of a folder, each as it is or packed: words are runs of ASCII letters and digits, in lower case.
+  /// Reads a file, - for the standard input, or all files `*.txt` of a folder, each as it is or packed, and once if it is both:
+  /// words are runs of ASCII letters and digits, in lower case.
   /// \throws  `tier::TierError` for what cannot be read; `tier::ConfigError` where there are no words
   static Text read(const std::filesystem::path& path, std::uint64_t seed);
   /// A million words drawn from a vocabulary by Zipf's law, in sentences of 8 to 23.

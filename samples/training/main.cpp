@@ -52,13 +52,23 @@ void warn_of_no_test(const training::Experiment& experiment) {
                options.batch);
 }
 
-void warn_of_diverged_runs(const std::vector<training::RunResult>& results) {
-  for (const auto& run : results)
-    if (run.iterations > 0 && !std::isfinite(run.loss))
-      fmt::print(
-          stderr,
-          "tier-train: {} has learned nothing: its loss is no finite number; a smaller --rate may help\n",
-          run.name);
+/// \return  whether there are any
+bool warn_of_diverged_runs(const std::vector<training::RunResult>& results) {
+  bool any = false;
+  for (const auto& run : results) {
+    if (run.iterations == 0 || std::isfinite(run.loss)) continue;
+    any = true;
+    fmt::print(
+        stderr,
+        "tier-train: {} has learned nothing: its loss is no finite number; a smaller --rate may help\n",
+        run.name);
+  }
+  return any;
+}
+
+/// The exit status for an error that ends the program or a run.
+int status_of(const std::exception& error) {
+  return dynamic_cast<const tier::ConfigError*>(&error) != nullptr ? 2 : 1;
 }
 
 void report(const std::vector<training::RunResult>& results, const training::Options& options,
@@ -127,7 +137,7 @@ int run(const training::Options& options) {
   const auto runs = training::plan_runs(options);
   const auto paging = make_paging(experiment, runs);
   std::vector<training::RunResult> results;
-  std::vector<std::exception_ptr> failures;  // of runs: the others are worth their table
+  int failure = 0;  // the status for a run that has failed: the others are worth their table
   for (const auto& planned : runs) {
     const bool pages = planned.name == "os_paging";
     if (interrupted) break;
@@ -135,21 +145,23 @@ int run(const training::Options& options) {
     try {
       results.push_back(pages ? paging->run()
                               : training::make_run(planned, experiment, progress, interrupted));
-    } catch (...) {
+    } catch (const std::exception& error) {
       progress.clear();
       if (results.empty()) throw;
-      fmt::print(stderr, "tier-train: {} with {} fast memory has failed\n", planned.name, planned.fast);
-      failures.push_back(std::current_exception());
+      fmt::print(stderr, "tier-train: {} with {} fast memory has failed: {}\n", planned.name, planned.fast,
+                 sample::reason(error));
+      if (failure == 0) failure = status_of(error);
     }
   }
-  warn_of_diverged_runs(results);
+  const bool diverged = warn_of_diverged_runs(results);
   report(results, options, file.get());
   if (options.compare && options.run.empty())
     fmt::print(notes(options), "{}", training::raised_sizes(experiment));
   if (paging && options.json != "-") print_limit(*paging);
   if (options.sweep && options.run.empty()) report_sweep(results, experiment);
-  if (!failures.empty()) std::rethrow_exception(failures.front());
-  return interrupted ? 128 + SIGINT : 0;
+  if (failure != 0) return failure;
+  if (interrupted) return 128 + SIGINT;
+  return diverged ? sample::learned_nothing : 0;
 }
 
 }  // namespace
@@ -162,8 +174,6 @@ int main(int argc, char** argv) try {
   if (!options->record_only.empty()) return sample::end_with(record(*options));
   std::signal(SIGINT, on_interrupt);
   return sample::end_with(run(*options));
-} catch (const tier::ConfigError& error) {
-  return sample::fail("tier-train", error, 2);
 } catch (const std::exception& error) {
-  return sample::fail("tier-train", error, 1);
+  return sample::fail("tier-train", error, status_of(error));
 }

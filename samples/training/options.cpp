@@ -200,6 +200,7 @@ std::optional<Options> parse_options(std::vector<std::string> arguments, std::os
   CLI::App app{
       "Trains a neural network whose tensors lie in two tiers of memory, beside the same on plain memory.",
       "tier-train"};
+  app.footer(sample::exit_statuses);
   add_network_options(app, options);
   add_learning_options(app, options);
   add_memory_options(app, options);

@@ -48,6 +48,16 @@ CopyTask::~CopyTask() {
 
 std::error_code CopyTask::prepare(std::uint64_t, std::uint64_t) noexcept { return {}; }
 
+namespace {
+
+/// The latest time where it would be beyond that: a model's rates and latencies may be any.
+std::uint64_t later(std::uint64_t time, std::uint64_t ns) noexcept {
+  constexpr auto latest = VirtualClock::latest;
+  return time < latest ? time + std::min(ns, latest - time) : time;
+}
+
+}  // namespace
+
 struct CopyEngine::Impl {
   using Clock = std::chrono::steady_clock;
 
@@ -261,8 +271,8 @@ bool CopyEngine::Impl::move_chunk(FunctionRef<TaskState*()> next_open, std::uint
   if (chunk.pieces().empty()) return false;
   if (clock_ != nullptr) {
     const auto taken = duration(chunk, Carrier::Waiter);
-    clock_->set(clock_->now() + taken);
-    if (flight_.under_way) flight_.ends += taken;  // it shares the way
+    clock_->set(later(clock_->now(), taken));
+    if (flight_.under_way) flight_.ends = later(flight_.ends, taken);  // it shares the way
   }
   if (queue_.front() != nullptr) work_.notify_one();  // another mover may help
   bool has_let_go = false;
@@ -484,7 +494,8 @@ std::uint64_t CopyEngine::Impl::duration(Chunk& chunk, Carrier carrier) const no
   std::uint64_t sum = 0;
   for (const Piece& piece : chunk.pieces()) {
     const CopyTask& task = *piece.task->task;
-    if (piece.size > 0) sum += clock_->copy_ns(*task.from.tier, *task.to.tier, piece.size, carrier);
+    if (piece.size > 0)
+      sum = later(sum, clock_->copy_ns(*task.from.tier, *task.to.tier, piece.size, carrier));
   }
   return sum;
 }
@@ -495,7 +506,7 @@ bool CopyEngine::Impl::take_off() noexcept {
   flight_.chunk.clear();
   take(flight_.chunk, [&]() TIER_NO_THREAD_SAFETY_ANALYSIS { return queue_.front(); });
   for (const Piece& piece : flight_.chunk.pieces()) let_go(piece);  // no CPU touches anything
-  flight_.ends = clock_->now() + duration(flight_.chunk, Carrier::Mover);
+  flight_.ends = later(clock_->now(), duration(flight_.chunk, Carrier::Mover));
   flight_.under_way = true;
   return true;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "replay/whole.hpp"
+
 namespace tier::replay {
 namespace {
 
@@ -134,9 +136,9 @@ std::uint64_t Costs::copy_ns(TierIndex from, TierIndex to, std::uint64_t bytes,
   // Copies come in pieces of 4 MiB, of which none says that it is the first: of larger ones this is up to a seventh too much.
   if (carrier != Carrier::Mover && source.addressable && target.addressable)
     taken = std::max(taken, std::min(alone, taken + static_cast<double>(machine_.copy_start.count())));
-  const auto latency =
-      static_cast<double>((source.latency + target.latency).count());  // behind the bytes of large ones
-  return static_cast<std::uint64_t>(std::ceil(std::max(taken, latency)));
+  const double latency = static_cast<double>(source.latency.count()) +
+                         static_cast<double>(target.latency.count());  // behind the bytes of large ones
+  return whole(std::ceil(std::max(taken, latency)));
 }
 
 TierIndex Clock::index(const Tier& tier) const noexcept {

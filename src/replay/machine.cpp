@@ -24,6 +24,19 @@ void require(bool holds, const std::string& what) {
 
 bool is_rate(double number) { return std::isfinite(number) && number > 0; }
 
+/// Sums of a few of these stay numbers.
+bool is_time(std::chrono::nanoseconds time) {
+  constexpr std::chrono::nanoseconds most{1'000'000'000'000'000};
+  return time.count() >= 0 && time <= most;
+}
+
+constexpr const char* no_time = " is negative or too long; allowed: 0 to 10^15 ns";
+
+bool has_control_characters(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+constexpr const char* no_text = " has control characters, such as line breaks; allowed: all others";
+
 }  // namespace
 
 TierModel Device::tier_model() const {
@@ -48,21 +61,23 @@ const SlowDown* Machine::slow_down_of(std::string_view device, std::string_view 
 void Machine::check() const {
   const auto about = [&](const Device& d) { return "device " + d.name + " of machine " + name + ": "; };
   require(!name.empty(), "a machine needs a name");
+  require(!has_control_characters(name), std::string{"the name of the machine"} + no_text);
   require(!devices.empty(), "machine " + name + " has no devices");
   require(is_rate(operations), "machine " + name + ": operations a second must be above zero");
   require(cores > 0, "machine " + name + " has no cores");
   require(lost_to_mover >= 0 && lost_to_mover < 1,
           "machine " + name + ": the share lost to a mover is from 0 to less than 1");
-  require(copy_start.count() >= 0, "machine " + name + ": what a copy takes to begin is negative");
+  require(is_time(copy_start), "machine " + name + ": what a copy takes to begin" + no_time);
   for (const auto row : {row_lookup, row_update, row_announce})
-    require(row.count() >= 0, "machine " + name + ": what a row of a cache takes is negative");
+    require(is_time(row), "machine " + name + ": what a row of a cache takes" + no_time);
   for (const auto& d : devices) {
     require(!d.name.empty(), "a device of machine " + name + " has no name");
+    require(!has_control_characters(d.name), "the name of a device of machine " + name + no_text);
     require(&d == find(d.name), about(d) + "there are two of that name");
     for (const double rate : {d.read, d.store, d.copy_read, d.copy_write, d.mover_read, d.mover_write})
       require(is_rate(rate), about(d) + "every rate must be above zero");
-    require(d.latency.count() >= 0, about(d) + "the latency is negative");
-    require(d.row_read.count() >= 0 && d.row_write.count() >= 0, about(d) + "what a row takes is negative");
+    require(is_time(d.latency), about(d) + "the latency" + no_time);
+    require(is_time(d.row_read) && is_time(d.row_write), about(d) + "what a row takes" + no_time);
     require(d.parallelism > 0, about(d) + "it serves no requests at once");
   }
   for (const auto& c : ops)

@@ -19,8 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// What is out of range stays so, since `Machine::check` refuses it.
 std::chrono::nanoseconds whole_ns(double time) {
-  return std::chrono::nanoseconds{std::llround(std::clamp(time, -1.0, 1e15))};
+  return std::chrono::nanoseconds{std::llround(std::clamp(time, -1.0, 1e15 + 1))};
 }
 
 /// The members of one JSON object, each of which must be known, and of the right kind.

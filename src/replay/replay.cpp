@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -101,7 +100,7 @@ class Replay : ReplayFrame {
   void play(Event event);
   void kernel(const trace::Kernel& kernel);
   void enter(const trace::Kernel& kernel);
-  [[nodiscard]] std::uint64_t from_now(double ns) const;
+  [[nodiscard]] std::uint64_t from_now(std::uint64_t ns) const;
   void archive(std::span<const TensorIndex> tensors);
   void retire(std::span<const TensorIndex> tensors);
   void end_iteration();
@@ -157,15 +156,15 @@ void Replay::rows(const trace::RowAccess& access) {
   if (!tables_) return;
   const auto began = clock_.now();
   const auto crowded = tables_->counts().crowded;
-  const auto taken = tables_->use(access, began);
-  auto beside = static_cast<std::uint64_t>(std::llround(tables_->counts().crowded - crowded));
+  const auto taken = from_now(tables_->use(access, began));
+  auto beside = whole(tables_->counts().crowded - crowded);
   beside = std::min(taken, beside + manager_->copies().pass(began + taken));
   counts_.compute += static_cast<double>(slowed_by(beside));  // as a kernel is
 }
 
 /// Goes on for what is lost to a mover that was at work beside a kernel for so long.   \return  ns
 std::uint64_t Replay::slowed_by(std::uint64_t beside) {
-  const auto slowed = static_cast<std::uint64_t>(std::llround(static_cast<double>(beside) * lost_to_mover_));
+  const auto slowed = whole(static_cast<double>(beside) * lost_to_mover_);
   if (slowed > 0) (void)manager_->copies().pass(clock_.now() + slowed);
   return slowed;
 }
@@ -232,12 +231,10 @@ void Replay::enter(const trace::Kernel& kernel) {
   if (manager_->tells_kernels()) manager_->kernel_begin(context, batch_);
 }
 
-/// \return  whole ns, with which the clock goes on
-std::uint64_t Replay::from_now(double ns) const {
-  constexpr double most = std::uint64_t{1} << 62;
-  if (static_cast<double>(clock_.now()) + ns > most)
-    throw ConfigError{"the trace takes longer than a replay can tell, which is 146 years"};
-  return static_cast<std::uint64_t>(std::llround(ns));
+/// \return  `ns`, with which the clock goes on   \throws  where that is too late, or copies have made it so already
+std::uint64_t Replay::from_now(std::uint64_t ns) const {
+  check_time(static_cast<double>(clock_.now()) + static_cast<double>(ns));
+  return ns;
 }
 
 void Replay::kernel(const trace::Kernel& kernel) {
@@ -248,14 +245,14 @@ void Replay::kernel(const trace::Kernel& kernel) {
 
   const Demand demand = costs_.demand(kernel, places_);
   const auto began = clock_.now();
-  const auto taken = from_now(costs_.kernel_ns(kernel, places_, demand, recorded_.measured(in_pass_)));
+  const auto taken = from_now(whole(costs_.kernel_ns(kernel, places_, demand, recorded_.measured(in_pass_))));
   auto beside = manager_->copies().pass(began + taken);
   if (tables_) beside = std::min(taken, beside + tables_->busy(began, began + taken));
   const auto slowed = slowed_by(beside);
 
   if (manager_->tells_kernels()) manager_->kernel_end(scope_, clock_.now() - began);
   Manager::leave(batch_);
-  const auto gap = from_now(recorded_.gap(in_pass_));
+  const auto gap = from_now(whole(recorded_.gap(in_pass_)));
   (void)manager_->copies().pass(clock_.now() + gap);
 
   counts_.compute += static_cast<double>(taken + slowed + gap);
@@ -456,9 +453,11 @@ Result Replay::run() {
                                 [&] {
                                   for (const auto event : trace_.events()) {
                                     play(event);
+                                    check_time(static_cast<double>(clock_.now()));
                                     if (options_.after_event) options_.after_event(*manager_);
                                   }
                                   if (ends_open()) end_iteration();
+                                  check_time(static_cast<double>(clock_.now()));
                                 });
   return result(from, counts());
 }

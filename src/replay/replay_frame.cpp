@@ -44,6 +44,11 @@ ReplayFrame::ReplayFrame(const trace::Trace& trace, const Machine& machine,
       steps_{static_cast<double>(std::max<std::uint64_t>(1, summary_.iterations))},
       iterations_{std::max(1U, passes - 1) * steps_} {}
 
+void ReplayFrame::check_time(double ns) {
+  if (!(ns < static_cast<double>(VirtualClock::latest)))
+    throw ConfigError{"the trace takes longer than a replay can tell, which is 146 years"};
+}
+
 void ReplayFrame::add(const Demand& demand, KernelCounts& counts) const noexcept {
   for (std::size_t t = 0; t < tiers_.size(); ++t) {
     counts.demand.read[t] += demand.read[t];

@@ -5,12 +5,12 @@
 #include <tier/trace/summary.hpp>
 #include <tier/trace/trace.hpp>
 
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "replay/costs.hpp"
 #include "replay/recorded.hpp"
+#include "replay/whole.hpp"
 
 namespace tier::replay {
 
@@ -44,11 +44,12 @@ class ReplayFrame {
   [[nodiscard]] double mean(auto after, auto before) const {
     return (static_cast<double>(after) - static_cast<double>(before)) / iterations_;
   }
-  [[nodiscard]] std::uint64_t whole_mean(auto after, auto before) const {
-    return static_cast<std::uint64_t>(std::llround(mean(after, before)));
-  }
+  [[nodiscard]] std::uint64_t whole_mean(auto after, auto before) const { return whole(mean(after, before)); }
   /// What follows from the trace, and from what its kernels did.
   [[nodiscard]] Result result(const KernelCounts& from, const KernelCounts& to) const;
+
+  /// \param ns  since the beginning   \throws  `ConfigError` where that is later than a replay can tell
+  static void check_time(double ns);
 
   /// Of live bytes, in the trace itself.
   [[nodiscard]] Bytes peak() const noexcept { return summary_.peak; }

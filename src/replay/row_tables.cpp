@@ -9,11 +9,12 @@
 #include <tier/table/table_options.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
 
+#include "replay/whole.hpp"
 #include "table/table_plan.hpp"
 
 namespace tier::replay {
@@ -86,6 +87,18 @@ void check_memory(const trace::Trace& trace, const std::vector<trace::Table>& ta
   }
 }
 
+/// Batches of all passes are numbered by 32 bits, and a policy may want to know the ids of all of them.
+void check_passes(std::string_view name, const std::vector<std::vector<RowId>>& gathers, unsigned passes) {
+  std::uint64_t ids = 0;
+  for (const auto& batch : gathers) ids += batch.size();
+  const auto most = std::numeric_limits<std::uint32_t>::max() /
+                    std::max<std::uint64_t>({1, ids, std::uint64_t{gathers.size()}});
+  if (passes > most)
+    throw ConfigError{std::to_string(passes) + " iterations of a trace that asks table " + std::string{name} +
+                      " for " + std::to_string(ids) + " rows, in " + std::to_string(gathers.size()) +
+                      " gathers, are too many: allowed are up to " + std::to_string(most)};
+}
+
 /// None where the trace does not say its tiers.
 std::optional<Bytes> recorded_fast_memory(const trace::Trace& trace) try {
   for (const auto event : trace.events()) {
@@ -97,8 +110,6 @@ std::optional<Bytes> recorded_fast_memory(const trace::Trace& trace) try {
 } catch (const ConfigError&) {  // of another version, or by hand
   return {};
 }
-
-std::uint64_t whole_ns(double time) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, time))); }
 
 }  // namespace
 
@@ -140,6 +151,8 @@ RowTables::RowTables(const trace::Trace& trace, const std::vector<trace::Table>&
   check_memory(trace, tables);
   for (std::size_t t = 0; t < tables.size(); ++t) by_name_.emplace(tables[t].name, t);
   read_trace(trace, tables);
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    check_passes(trace.name(tables[t].name), tables_[t].gathers, options.passes);
   for (auto& table : tables_) table.all = static_cast<BatchNumber>(table.gathers.size() * options.passes);
   share(tables, options, memory, manager);
 }
@@ -205,12 +218,13 @@ double RowTables::lookup_in_misses(std::size_t row_bytes) const noexcept {
   };
   const double moved = way(std::min(slow.mover_read, fast.mover_write), slow.row_read) +
                        (updates_ ? way(std::min(slow.mover_write, fast.mover_read), slow.row_write) : 0);
-  return static_cast<double>(cached.count()) / moved;
+  constexpr double most = 1e18;  // of bytes that take no time to move
+  return std::min(static_cast<double>(cached.count()) / moved, most);
 }
 
 void RowTables::work(double taken, std::uint64_t now) noexcept {
   counts_.working += taken;
-  counts_.crowded += static_cast<double>(busy(now, now + whole_ns(taken)));
+  counts_.crowded += static_cast<double>(busy(now, now + whole(taken)));
 }
 
 std::uint64_t RowTables::use(const trace::RowAccess& access, std::uint64_t now) {
@@ -237,7 +251,7 @@ std::uint64_t RowTables::gather(Table& table, std::uint64_t now) {
   const auto looking_up =
       of_rows(ids.size(), machine_.row_lookup) + of_rows(announced, machine_.row_announce);
   work(looking_up, now);
-  const auto taken = whole_ns(looking_up) + carried_out(table, table.rows->gather(batch, ids), now);
+  const auto taken = whole(looking_up) + carried_out(table, table.rows->gather(batch, ids), now);
   prefetch(table, now + taken);
   return taken;
 }
@@ -248,7 +262,7 @@ std::uint64_t RowTables::update(Table& table, const trace::RowAccess& access, st
   const auto moves = table.rows->update(ids_);
   const auto updating = of_rows(moves.updated_rows, machine_.row_update);
   work(updating, now);
-  const auto taken = whole_ns(updating) + carried_out(table, moves, now);
+  const auto taken = whole(updating) + carried_out(table, moves, now);
   prefetch(table, now + taken);
   return taken;
 }
@@ -260,19 +274,19 @@ std::uint64_t RowTables::carried_out(const Table& table, const RowMoves& moves, 
   counts_.working += in_place;
   if (table.rows->uses_in_place()) {  // what is promoted moves beside the program
     move_beside(table, moves, now);
-    return whole_ns(in_place);
+    return whole(in_place);
   }
   const double late = moves.ready_at > now ? static_cast<double>(moves.ready_at - now) : 0;
   const double waited = late + moving_ns(table, moves);
   counts_.waiting += waited;
-  return whole_ns(in_place + waited);
+  return whole(in_place + waited);
 }
 
 void RowTables::prefetch(Table& table, std::uint64_t now) {
   table.rows->prefetch([&](const RowMoves& moves) {
     count(table, moves);
     move_beside(table, moves, now);
-    return whole_ns(thread_free_);
+    return whole(thread_free_);
   });
 }
 
@@ -310,7 +324,7 @@ double RowTables::in_place_ns(const Table& table) const noexcept {
 }
 
 std::uint64_t RowTables::busy(std::uint64_t begin, std::uint64_t end) const noexcept {
-  return whole_ns(std::min(thread_free_, static_cast<double>(end)) - static_cast<double>(begin));
+  return whole(std::min(thread_free_, static_cast<double>(end)) - static_cast<double>(begin));
 }
 
 }  // namespace tier::replay

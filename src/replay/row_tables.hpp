@@ -38,7 +38,8 @@ class RowTables {
 
   /// Takes the tables' memory of the manager's tiers.
   /// \param memory  of the fastest tier, for all of them
-  /// \throws        `ConfigError` for rows that a table lacks, or a look-ahead that is too far; `OutOfTierMemory`
+  /// \throws        `ConfigError` for rows that a table lacks, a look-ahead that is too far, or so many passes that a table is
+  ///                asked for 2^32 rows or more; `OutOfTierMemory`
   RowTables(const trace::Trace& trace, const std::vector<trace::Table>& tables, const Machine& machine,
             const std::vector<const Device*>& devices, const Options& options, Bytes memory,
             Manager& manager);

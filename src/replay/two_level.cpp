@@ -131,6 +131,7 @@ void TwoLevelReplay::kernel(const trace::Kernel& kernel) {
     if (o.role != Role::Reads) access(o.tensor, o.touched, true, cost, demand);
   counts_.ns += std::round(costs_.roofline_ns(kernel, demand, recorded_.measured(in_pass_))) +
                 std::round(recorded_.gap(in_pass_));
+  check_time(counts_.ns);
   add(demand, counts_);
   if (options_.after_kernel) options_.after_kernel(kernel_, counts_.ns * 1e-9, heap_.used());
   ++in_pass_;
@@ -165,9 +166,7 @@ Result TwoLevelReplay::result(const Counts& from) const {
   r.traffic[0].high_water = std::min(tiers_[0].size, high_water_).count;
   r.traffic[1].high_water = high_water_.count;
   const auto lines = static_cast<double>(cache_.sector().count) / line;
-  const auto accesses = [&](auto after, auto before) {
-    return static_cast<std::uint64_t>(std::llround(lines * mean(after, before)));
-  };
+  const auto accesses = [&](auto after, auto before) { return whole(lines * mean(after, before)); };
   r.cache = CacheCounts{accesses(static_cast<double>(to.sectors.hits) + to.extra_hits,
                                  static_cast<double>(from.sectors.hits) + from.extra_hits),
                         accesses(to.sectors.clean_misses, from.sectors.clean_misses),
@@ -197,12 +196,19 @@ Result run_two_level(const Trace& trace, const Machine& machine, const std::vect
   if (tiers.size() != 2)
     throw ConfigError{"a hardware cache takes two tiers, the cache and what is behind it, not " +
                       std::to_string(tiers.size())};
-  for (const auto& t : in_order(tiers, machine))
+  const auto ordered = in_order(tiers, machine);
+  for (const auto& t : ordered)
     if (t.size < options.sector || !machine.find(t.device)->addressable)
       throw ConfigError{"tier " + t.device + " cannot be a part of a hardware cache: it needs " +
                         to_string(options.sector) + " at least, and the CPU to reach it"};
   if (options.sector < Bytes{line} || !std::has_single_bit(options.sector.count))
     throw ConfigError{"a sector of " + to_string(options.sector) + " is no power of two from 64 B on"};
+  const auto most = TwoLevelCache::most_behind(ordered[0].size, options.sector);
+  if (ordered[1].size > most)
+    throw ConfigError{"tier " + ordered[1].device + " of " + to_string(ordered[1].size) +
+                      " is too large behind a hardware cache of " + to_string(ordered[0].size) +
+                      ", which tells so many sectors of a place apart that " + to_string(most) +
+                      " are allowed; give a larger cache or less behind it"};
   return TwoLevelReplay{trace, machine, tiers, options}.run();
 }
 

@@ -4,12 +4,21 @@
 #include <tier/core/assert.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace tier::replay {
 
 TwoLevelCache::TwoLevelCache(Bytes capacity, Bytes sector)
     : sector_{sector}, places_(std::max<std::size_t>(1, capacity.count / sector.count)) {
   TIER_ASSERT(sector.count > 0, "a sector has bytes");
+}
+
+Bytes TwoLevelCache::most_behind(Bytes capacity, Bytes sector) noexcept {
+  constexpr std::size_t tags = (std::size_t{1} << 31) - 1;
+  constexpr auto most = std::numeric_limits<std::size_t>::max();
+  const auto places = std::max<std::size_t>(1, capacity.count / sector.count);
+  const auto cached = places * sector.count;
+  return {cached > most / tags ? most : cached * tags};
 }
 
 /// Neighbours in memory are neighbours in the cache, so that it is walked in order.

@@ -28,8 +28,11 @@ class TwoLevelCache {
   };
 
   /// \param capacity  as many whole sectors as it has; one at least
-  /// \pre             Slow memory has at most 2^31 times the capacity.
+  /// \pre             Slow memory is no larger than `most_behind`.
   TwoLevelCache(Bytes capacity, Bytes sector);
+
+  /// So large may the slow memory be: a place tells 2^31 - 1 sectors apart.
+  [[nodiscard]] static Bytes most_behind(Bytes capacity, Bytes sector) noexcept;
 
   /// \param offset  in slow memory
   Outcome read(std::uint64_t offset, Bytes size) noexcept { return access<false>(offset, size); }

@@ -21,6 +21,7 @@ OPENS = re.compile(
 ABOVE = re.compile(r"\bopen_descriptor\(|\bStandardPlaces\b|STDERR_FILENO \+ 1")
 NEAR = 4  # lines, as the formatter breaks them
 HELPER = "src/core/descriptor.cpp"
+SHOWN = [("samples", "readme"), ("samples", "custom_policy")]  # programs to be read, which open nothing themselves
 PLANTED = [
     "  const int file = ::open(path, O_RDONLY | O_CLOEXEC);", "  std::ifstream file{path};", "#include <fstream>",
     "  error = -::io_uring_queue_init(depth, &ring_, 0);", "  ::syscall(SYS_userfaultfd, flags)",
@@ -45,7 +46,6 @@ for name in sources.cpp_files():
     if name.parts[0] in ("include", "src", "policies") and not re.search(r"_(test|bench)\.cpp$", name.name):
         if str(name) != HELPER:
             problems += [f"{name}:{number}: opens a descriptor that may be 0, 1 or 2" for number in breaches(lines)]
-    if name.parts[0] in ("tools", "samples", "bench") and name.name == "main.cpp":
-        if "hold_standard_streams();" not in "\n".join(lines):
-            problems.append(f"{name}: its main does not call hold_standard_streams first")
+    if name.parts[0] in ("tools", "samples", "bench") and name.parts[:2] not in SHOWN and "hold_standard_streams();" not in "\n".join(lines):
+        problems += [f"{name}: its main does not call hold_standard_streams first" for line in lines if line.startswith("int main(")]
 sources.report(problems, "descriptors that are opened")

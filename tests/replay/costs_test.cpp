@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -90,6 +91,22 @@ TEST_CASE("a copy takes both latencies at least; a mover has rates of its own") 
   CHECK(c.copy_ns(0, 1, 401) == 401);
   CHECK(c.copy_ns(0, 1, 200, Carrier::Mover) == 400);
   CHECK(c.copy_ns(0, 1, 1'000'000, Carrier::Mover) == 2'000'000);
+}
+
+TEST_CASE("a copy at any rate above zero and of any latency takes a time that a clock can tell") {
+  Case c;
+  c.machine.devices.at(1).copy_write = c.machine.devices.at(1).mover_write = 1e-4;  // 4 MiB: 4.2e19 ns
+  CHECK(c.copy_ns(0, 1, 4 << 20) == VirtualClock::latest);
+  CHECK(c.copy_ns(0, 1, 4 << 20, Carrier::Mover) == VirtualClock::latest);
+  CHECK(c.copy_ns(0, 1, 1) == 10'000'000'000'000);
+  for (const double rate : {5e-324, 1e-300, 1e300}) {
+    for (auto& d : c.machine.devices)
+      for (double* r : {&d.copy_read, &d.copy_write, &d.mover_read, &d.mover_write}) *r = rate;
+    CHECK(c.copy_ns(1, 0, 4 << 20) == (rate < 1 ? VirtualClock::latest : 400));
+    CHECK(c.copy_ns(0, 0, 0) == 200);
+  }
+  for (auto& d : c.machine.devices) d.latency = std::chrono::nanoseconds::max();
+  CHECK(c.copy_ns(0, 1, 1) == VirtualClock::latest);
 }
 
 TEST_CASE("a copy between memories that is waited for takes time to begin, and no more than a mover") {

@@ -3,6 +3,7 @@
 ///        in this order.
 #include "machines.hpp"
 #include "policies.hpp"
+#include "support/message_of.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 #include "trace/texts.hpp"
@@ -10,6 +11,7 @@
 #include <tier/core/error.hpp>
 #include <tier/replay/replay.hpp>
 #include <tier/replay/two_level.hpp>
+#include <tier/runtime/row_policies.hpp>
 #include <tier/trace/error.hpp>
 
 #include <doctest/doctest.h>
@@ -169,6 +171,97 @@ TEST_CASE("an odd trace is replayed, no faster than its bound, or refused" * doc
   CHECK(kernels > traces);
   CHECK(results > traces / 2);
   MESSAGE("seed " << seed << ", " << traces << " traces, " << results << " replays");
+}
+
+TEST_CASE("a machine of odd rates and times replays a trace, or it is refused: no time runs backwards" *
+          doctest::test_suite("fuzz")) {
+  const auto seed = test::seed();
+  std::mt19937_64 random{seed};
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  const auto odd_rate = [&](double usual) {
+    constexpr std::array<double, 8> rates{5e-324, 1e-300, 1e-4, 1, 1e3, 1e18, 1e300, 1.7e308};
+    return below(3) == 0 ? rates.at(below(rates.size())) : usual;
+  };
+  const auto odd_time = [&](std::chrono::nanoseconds usual) {
+    constexpr std::array<std::int64_t, 5> times{0, 1, 1'000'000'000, 999'999'999'999'999,
+                                                1'000'000'000'000'000};
+    return below(3) == 0 ? std::chrono::nanoseconds{times.at(below(times.size()))} : usual;
+  };
+  const auto end = std::chrono::steady_clock::now() + test::seconds("TIER_FUZZ_SECONDS");
+  std::uint64_t machines = 0, results = 0;
+  for (; machines % 16 != 0 || std::chrono::steady_clock::now() < end; ++machines) {
+    auto machine = small_machine();
+    machine.operations = odd_rate(machine.operations);
+    machine.lost_to_mover = below(2) == 0 ? 0 : 0.999999999999;
+    machine.cores = below(2) == 0 ? 1 : 64;
+    machine.copy_start = odd_time(machine.copy_start);
+    for (auto* time : {&machine.row_lookup, &machine.row_update, &machine.row_announce})
+      *time = odd_time(*time);
+    for (auto& d : machine.devices) {
+      for (auto* rate : {&d.read, &d.store, &d.copy_read, &d.copy_write, &d.mover_read, &d.mover_write})
+        *rate = odd_rate(*rate);
+      for (auto* time : {&d.latency, &d.row_read, &d.row_write}) *time = odd_time(*time);
+      d.link = below(3) == 0 ? "bus" : "";
+    }
+    for (auto& op : machine.ops) {
+      op.reads = odd_rate(op.reads);
+      op.writes = odd_rate(op.writes);
+      op.efficiency = std::min(1.0, odd_rate(op.efficiency));
+    }
+    auto text = OddTrace{random}.make();
+    text.insert(text.find('\n') + 1, "c rows.1=20000,128,items\n");
+    for (std::size_t i = 1; i < 1 + below(4); ++i) {
+      const auto n = std::to_string(i);
+      text += "g " + n + " items 3 1 " + n + ",7," + n + "000\n" + "u " + n + " items 2 1 " + n + ",7\n";
+    }
+    CAPTURE(seed);
+    CAPTURE(text);
+    const auto trace = read(text);
+    const auto& policy = policies[random() % policies.size()];
+    CAPTURE(policy);
+    replay::Options options{.passes = 1 + static_cast<unsigned>(below(3)), .asynchronous = below(2) == 0};
+    options.row_lookahead = static_cast<unsigned>(below(3));
+    if (below(2) == 0) {
+      options.row_policy = [](std::vector<RowId>) { return make_row_policy("lru"); };
+      options.row_memory = 100_KiB;
+    }
+    const auto* const slower = below(2) == 0 ? "slow" : "disk";
+    results +=
+        replayed([&] {
+          return replay::run(trace, machine, {{"fast", 300_KiB}, {slower, 64_MiB}}, named(policy), options);
+        }).has_value();
+    results += replayed([&] {
+                 return replay::run_two_level(trace, machine, {{"fast", 300_KiB}, {"slow", 64_MiB}}, {});
+               }).has_value();
+  }
+  CHECK(results > machines / 8);
+  MESSAGE("seed " << seed << ", " << machines << " machines, " << results << " replays");
+}
+
+TEST_CASE("copies that take longer than a replay can tell are refused, as kernels are") {
+  const auto trace = read(
+      "H tmtrace=1\nT 1 786432 p a\nT 2 786432 p b\n"
+      "K op f 0 R 1 W - U -\nK op f 0 R 2 W - U -\nK op f 0 R 1 W - U -\nI\n");
+  const auto outcome = [&](const replay::Machine& machine, bool asynchronous, unsigned passes) {
+    return test::message_of([&] {
+      (void)replay::run(trace, machine, {{"fast", 1_MiB}, {"slow", 1_GiB}}, named("lru"),
+                        {.passes = passes, .asynchronous = asynchronous});
+    });
+  };
+  for (const bool asynchronous : {false, true})
+    for (const unsigned passes : {1U, 2U}) {
+      CAPTURE(asynchronous);
+      CAPTURE(passes);
+      auto machine = small_machine();
+      for (auto& d : machine.devices) d.copy_write = d.mover_write = 1e-4;  // 7.9e18 ns
+      CHECK(outcome(machine, asynchronous, passes) ==
+            "the trace takes longer than a replay can tell, which is 146 years");
+      machine = small_machine();
+      for (auto& d : machine.devices) d.latency = std::chrono::hours{24 * 11};
+      CHECK(outcome(machine, asynchronous, passes) == "nothing thrown");
+      for (auto& d : machine.devices) d.latency = std::chrono::nanoseconds::max();
+      CHECK(outcome(machine, asynchronous, passes).find("allowed: 0 to 10^15 ns") != std::string::npos);
+    }
 }
 
 TEST_CASE("times and sizes beyond what a replay can tell are refused") {

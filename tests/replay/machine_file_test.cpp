@@ -4,6 +4,7 @@
 #include <tier/replay/machine_file.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "support/fuzz.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace tier;
@@ -41,6 +43,33 @@ TEST_CASE("a machine file may have a byte order mark and lines of Windows") {
   }
   std::ofstream{path} << text;
   CHECK(replay::read_machine(path).devices.size() == known().devices.size());
+}
+
+TEST_CASE(
+    "a machine file with times beyond what sums of them can tell, or names of several lines, is refused") {
+  const auto message = [](auto&& change) {
+    auto machine = known();
+    change(machine);
+    return test::message_of<ConfigError>(
+        [&] { (void)replay::parse_machine(replay::to_json(machine), "the text"); });
+  };
+  using ns = std::chrono::nanoseconds;
+  const auto says = [](const std::string& text, const char* what) {
+    return text.find(what) != std::string::npos;
+  };
+  const auto* const allowed = " is negative or too long; allowed: 0 to 10^15 ns";
+  for (const auto time : {ns{-1}, ns{1'000'000'000'000'001}, ns::max()}) {
+    CHECK(says(message([&](auto& m) { m.devices[1].latency = time; }), allowed));
+    CHECK(says(message([&](auto& m) { m.devices[0].row_read = time; }), allowed));
+    CHECK(says(message([&](auto& m) { m.copy_start = time; }), allowed));
+    CHECK(says(message([&](auto& m) { m.row_update = time; }), allowed));
+  }
+  CHECK(message([](auto& m) { m.devices[1].latency = ns{1'000'000'000'000'000}; }) == "nothing thrown");
+  const auto* const lines = "has control characters, such as line breaks; allowed: all others";
+  CHECK(says(message([](auto& m) { m.devices[0].name += "\nset print 'x'"; }), lines));
+  CHECK(says(message([](auto& m) { m.devices[0].name += '\x7f'; }), lines));
+  CHECK(says(message([](auto& m) { m.name += "\x1b[31m"; }), lines));
+  CHECK(message([](auto& m) { m.devices[1].name = "langsam \u00e4"; }).find(lines) == std::string::npos);
 }
 
 TEST_CASE("a damaged machine file is read as a machine that makes sense, or refused by name" *

@@ -340,6 +340,26 @@ TEST_CASE("tables whose maps memory has no room for are refused") {
                          ", of 2147483648 rows, takes "));
 }
 
+TEST_CASE("so many iterations that a table is asked for 2^32 rows are refused, with how many are allowed") {
+  Batches batches(10);
+  for (RowId row = 0; row < 1000; ++row) batches[row % 10].push_back(row);
+  auto options = options_of("belady", 1_MiB);
+  const auto refused = [&](const trace::Trace& trace, unsigned passes) {
+    options.passes = passes;
+    return message_of<ConfigError>([&] { (void)run(trace, options); });
+  };
+  CHECK(refused(trace_of(text_of(batches, 20'000)), 4'294'967'295) ==
+        "4294967295 iterations of a trace that asks table items for 1000 rows, in 10 gathers, are too many: "
+        "allowed are up to 4294967");
+  CHECK(refused(trace_of(text_of(batches, 20'000)), 4'294'968).ends_with("allowed are up to 4294967"));
+  CHECK(refused(trace_of(text_of(batches, 20'000)), 3) == "nothing thrown");
+  // Gathers of no row are counted, too.
+  const auto empty =
+      trace_of("H tmtrace=1\nc rows.1=20000,128,items\nT 1 4096 p w\ng 1 items 0 1 -\ng 2 items 0 1 -\nI\n");
+  CHECK(refused(empty, 4'294'967'295)
+            .ends_with("for 0 rows, in 2 gathers, are too many: allowed are up to 2147483647"));
+}
+
 TEST_CASE("a recording with its rows replays with less fast memory than it had") {
   const auto seed = test::seed();
   CAPTURE(seed);

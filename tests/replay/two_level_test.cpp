@@ -112,6 +112,20 @@ TEST_CASE("a hardware cache has the hits and misses of a model that knows each s
     }
 }
 
+TEST_CASE("sectors that share a place are told apart up to the largest slow memory that is allowed") {
+  for (const std::size_t places : {1, 3}) {
+    const Bytes sector = 64_B, capacity = sector * places + 10_B;
+    const auto most = TwoLevelCache::most_behind(capacity, sector);
+    CHECK(most.count == sector.count * places * ((std::size_t{1} << 31) - 1));
+    TwoLevelCache cache{capacity, sector};
+    const auto last = most.count - sector.count;  // in the last place, as the last of the first sectors is
+    CHECK(cache.read(last, 1_B) == TwoLevelCache::Outcome{0, 1, 0});  // not taken for one that is empty
+    CHECK(cache.write(last, 1_B) == TwoLevelCache::Outcome{1, 0, 0});
+    CHECK(cache.read(sector.count * (places - 1), 1_B) == TwoLevelCache::Outcome{0, 0, 1});
+    CHECK(cache.read(last, 1_B) == TwoLevelCache::Outcome{0, 1, 0});
+  }
+}
+
 TEST_CASE(
     "what a hardware cache moves follows from its hits and misses, and from what kernels read and write") {
   const auto seed = test::seed();
@@ -234,6 +248,10 @@ TEST_CASE("what cannot be a hardware cache is named") {
         std::string::npos);
   CHECK(message({{"fast", 32_KiB}, {"slow", 1_MiB}}).find("tier fast cannot be a part of a hardware cache") !=
         std::string::npos);
+  const auto large = message({{"fast", 64_KiB}, {"slow", Bytes{std::size_t{1} << 48}}});
+  CHECK(large.starts_with("tier slow of 256TiB is too large behind a hardware cache of 64KiB, "));
+  CHECK(large.find("that 137438953408KiB are allowed; ") != std::string::npos);
+  CHECK(message({{"fast", 64_KiB}, {"slow", 140'737'488'289'792_B}}) == "nothing thrown");
   CHECK(message(tiers, {.passes = 0}) == "a replay goes over its trace once at least");
   CHECK(message(tiers, with_sectors(Bytes{32})).find("is no power of two from 64 B on") != std::string::npos);
   CHECK(message(tiers, with_sectors(Bytes{96})).find("is no power of two from 64 B on") != std::string::npos);

@@ -20,10 +20,14 @@ struct Terminal {
 constexpr Terminal svg{".svg", "svg size 720,420 background 'white'"};
 constexpr Terminal png{".png", "pngcairo size 1080,630 fontscale 1.3"};
 
+/// Quoted. gnuplot reads commands line by line, and quotes end with the line: what is no text stands as blanks.
 std::string gnuplot_text(const std::string& text) {
-  std::string quoted;
-  for (const char c : text) quoted += c == '\'' ? std::string{"''"} : std::string{c};
-  return "'" + quoted + "'";
+  std::string quoted = "'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    quoted.append(c == '\'' ? 2 : 1, byte < 0x20 || byte == 0x7f ? ' ' : c);
+  }
+  return quoted + "'";
 }
 
 /// Titles need not be names of gnuplot's.

@@ -189,7 +189,7 @@ def check_manual(folder):
     check_refused(f'open of "{folder}/none/tier.1": No such file or directory', "man", "--into", folder / "none")
 
 
-def check_errors():
+def check_errors(folder):
     check_refused('tier: tier has no command "inf" (did you mean "info"?); there are info, trace, ', "inf")
     check_refused('tier: tier trace has no command "checks" (did you mean "check"?); there are check, convert\n', "trace", "checks")
     check_refused('tier: tier has no option "--bogus" (tier --help lists them)\n', "--bogus=1", "info")
@@ -202,6 +202,11 @@ def check_errors():
     assert unknown.returncode > 1 and unknown.stderr.startswith("tier: ") and "--help" in unknown.stderr, unknown
     assert run().returncode > 1 and run("sing").returncode > 1
     with open("/dev/full", "w") as full:
+        trace = folder / "lost.trace"  # of which a text is said that is longer than a buffer
+        trace.write_text(f"H tmtrace=1 recorded=1 lost={'9' * 100_000}\n")
+        assert "9" * 100_000 in works("trace", "check", trace)
+        ended = subprocess.run([TOOL, "trace", "check", trace], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert ended.returncode == 1 and ended.stderr.startswith("tier: writing to standard output: "), ended
         for arguments in (("info",), ("--help",), ("completion", "bash")):
             ended = subprocess.run([TOOL, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
             assert ended.returncode == 1, ended
@@ -222,8 +227,7 @@ def check_colours():
 
 
 check_help()
-check_errors()
 check_colours()
-for check in (check_completion, check_completion_in_zsh, check_manual):
+for check in (check_errors, check_completion, check_completion_in_zsh, check_manual):
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         check(Path(name))

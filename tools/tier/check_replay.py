@@ -109,6 +109,8 @@ def check_replay(folder):
     check_refused("unknown policy", "replay", step, "--tiers", TIERS, "--policy", "clairvoyant")
     check_refused("--mode", "replay", step, "--tiers", TIERS, "--mode", "Q")
     check_refused("no room for", "replay", step, "--tiers", "dram:2MiB")
+    check_refused("tier optane of 256TiB is too large behind a hardware cache of 64KiB",
+                  "replay", step, "--mode", "2LM_0", "--tiers", "dram:64KiB;optane:256TiB")  # fmt: skip
     check_refused("No such file", "replay", folder / "none", "--tiers", TIERS)
     check_whole(out, "replay", step, "--tiers", TIERS, "--json")
     assert json.loads(works("replay", step, "--tiers", TIERS, "--json", "-"))["runs"], "no table before it"
@@ -179,6 +181,8 @@ def check_rows(folder):
     assert only("--policy", "lru")[1]["rows"]["read"] == 0  # all that is left of 16 MiB
     named = only("--tables", "1MiB", "--policy", "first_touch", "--row-policy", "lru")[1]
     assert named["rows"] == some["rows"], (named, some)
+    check_refused("4294967295 iterations of a trace that asks table items for 10240 rows, in 40 gathers, are too many: allowed are up to "
+                  "419430", "replay", trace, *tiers, "--tables", "1MiB", "--iterations", 2**32 - 1)  # fmt: skip
     best = only("--tables", "1MiB", "--policy", "belady")[1]["rows"]
     assert best["read"] < some["rows"]["read"], (best, some)
     ahead, hints = only("--tables", "1MiB", "--lookahead", "2")[1]["rows"], only("--tables", "1MiB")[1]["rows"]
@@ -264,8 +268,10 @@ def check_machine_files(folder):
     refused("machine.devices[0] lacks latency_ns", lambda m: m["devices"][0].pop("latency_ns"))
     refused("machine.devices[0] read is no number", lambda m: m["devices"][0].update(read="fast"))
     refused("every rate must be above zero", lambda m: m["devices"][0].update(copy_write=-1))
-    refused("the latency is negative", lambda m: m["devices"][0].update(latency_ns=-1))
+    refused("the latency is negative or too long; allowed: 0 to 10^15 ns", lambda m: m["devices"][0].update(latency_ns=-1))
+    refused("the latency is negative or too long; allowed: 0 to 10^15 ns", lambda m: m["devices"][0].update(latency_ns=1e300))
     refused("what a row takes is negative", lambda m: m["devices"][0].update(row_read_ns=-1))
+    refused("the name of a device of machine mine has control characters", lambda m: m["devices"][1].update(name="far\nset print 'x'"))
     refused("row_write_ns is no number", lambda m: m["devices"][0].update(row_write_ns="none"))
     refused("what a row of a cache takes is negative", lambda m: m.update(row_announce_ns=-1))
     refused("there are two of that name", lambda m: m["devices"][1].update(name="near"))
@@ -280,6 +286,11 @@ def check_machine_files(folder):
     refused("has no device moon", lambda m: m["slow_downs"][0].update(device="moon"))
     refused("addressable is neither true nor false", lambda m: m["devices"][0].update(addressable=1))
     refused("name is no text", lambda m: m.update(name=1))
+    # Copies so slow that no clock can tell their time.
+    for options in ([], ["--async"]):
+        file.write_text(json.dumps({**MACHINE, "devices": [{**d, "copy_write": 1e-4, "mover_write": 1e-4} for d in MACHINE["devices"]]}))
+        check_refused("takes longer than a replay can tell, which is 146 years",
+                      "replay", step, "--tiers", "near:64MiB;far:4GiB", "--machine", file, *options)  # fmt: skip
     file.write_text("{")
     check_refused("is no JSON", "replay", step, "--tiers", "near:64MiB", "--machine", file)
     check_refused("No such file", "replay", step, "--tiers", "near:64MiB", "--machine", folder / "none.json")
@@ -355,12 +366,20 @@ def check_default_devices(folder, step):
         "dram:1GiB;numa:0.2:8GiB": f"dram;optane, {why.split(':')[0]}",
         "dram:1GiB;file:/var/tmp:8GiB\nc model.file=3e9,1e9,80000,64": "dram;file, which the recording has",
         "dram:1GiB;dram:8GiB\nc model.dram=1e9,1e9,80,16\nc model.dram#2=1e8,1e8,80,16": "dram;dram#2, which the recording has",
-        "dram:1GiB;file:/var/tmp:8GiB\nc model.file=0,1e9,80000,64": f"dram;optane, {why.split(':')[0]}",
         "dram:1GiB": f"dram;optane, {why.split(':')[0]}",
         "fast": f"dram;optane, {why.split(':')[0]}",
     }.items():
         recorded.write_text("\n".join([lines[0], f"c tiers={tiers}", *lines[1:]]) + "\n")
         assert told(trace=recorded)[0] == f"for {expected}: --tiers names others", (tiers, told(trace=recorded))
+    # A model that no tier can have; one whose tier is known needs none.
+    for model in ("0,1e9,80000,64", "1e9,1e9,9223372036854775807,16", "1e9,1e9,-1,16", "1e9,1e9,80", "fast"):
+        for tiers in ("dram:1GiB;file:/var/tmp:8GiB\nc model.file", "numa:0:1GiB;numa:1:4GiB\nc model.numa:0"):
+            recorded.write_text("\n".join([lines[0], f"c tiers={tiers}={model}", *lines[1:]]) + "\n")
+            check_refused(f'cannot be one at position 0 of "{model}"; allowed: READ,WRITE,LATENCY,PARALLELISM: bytes a second above 0, '
+                          "0 to 10^15 ns, and at least 1 request at once; or other devices, by --tiers", "plan", recorded)  # fmt: skip
+            assert "on machine" in works("plan", recorded, "--points", 2, "--tiers", "dram;optane")
+    recorded.write_text("\n".join([lines[0], "c tiers=dram:1GiB;emulated:cxl:4GiB\nc model.dram=nothing", *lines[1:]]) + "\n")
+    assert told(trace=recorded)[0] == "for dram;cxl, which the recording has: --tiers names others"
     probed = folder / "probed.json"
     devices = [{**device, "name": name} for device, name in zip(MACHINE["devices"], ("dram", "emulated:cxl"))]
     probed.write_text(json.dumps({**MACHINE, "devices": devices, "slow_downs": []}))
@@ -471,7 +490,10 @@ def check_plan(folder):
     works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", table)
     assert works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", "-") == table.read_text()
     check_at(folder, step)
-    check_refused("cannot both be the standard output", "plan", step, "--tiers", "dram;optane", "--csv", "-", "--svg", "-")
+    both = ("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv")
+    check_refused("cannot both be the standard output", *both, "-", "--svg", "-")
+    for other in (table, folder / "." / table.name, f"{folder}/none/../{table.name}"):
+        check_refused(f'--csv and --svg cannot both be "{other}"; give one of them another file', *both, table, "--svg", other)
 
 
 def check_at(folder, step):
@@ -489,6 +511,10 @@ def check_at(folder, step):
     table = works("plan", step, "--tiers", "ddr5;nvme4", "--at", "100%", "--at", "4KiB")
     assert "needed" not in table and "does not fit" in table.splitlines()[-1], table
     check_refused("4 pounds", *plan, "--at", "4 pounds")
+    large = folder / "large.trace"
+    large.write_text(f"H tmtrace=1\nT 1 {4 << 50} p w\nK op f 0 R 1 W - U -\n")
+    check_refused('this share of the peak, which is 4096TiB, is too large at position 0 of "999999%"; allowed: less than 8 EiB',
+                  "plan", large, "--tiers", "dram;optane", "--at", "999999%")  # fmt: skip
 
 
 def check_plot(folder):

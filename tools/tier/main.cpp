@@ -10,10 +10,10 @@
 #include "probe.hpp"
 #include "replay.hpp"
 #include "report.hpp"
+#include "terminal/standard_output.hpp"
 #include "trace.hpp"
 
 #include <tier/core/config.hpp>
-#include <tier/core/error.hpp>
 #include <tier/core/standard_streams.hpp>
 
 #include <fmt/format.h>
@@ -70,12 +70,6 @@ int end_with(const CLI::App& app, const CLI::ParseError& error) {
   return status;
 }
 
-/// \throws  `TierError` if what was printed does not go out
-void flush_output() {
-  if (std::fflush(stdout) != 0)
-    throw tier::TierError{tier::last_system_error(), "writing to standard output"};
-}
-
 int run(int argc, char** argv) {
   CLI::App app{"Looks at tiers of memory, and at traces of what uses them", "tier"};
   app.set_version_flag("--version", TIER_VERSION);
@@ -107,7 +101,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     status = end_with(app, error);
   }
-  flush_output();
+  tier::tool::flush_standard_output();
   return status;
 }
 

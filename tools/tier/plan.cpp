@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "output_option.hpp"
 #include "plot/plot.hpp"
 #include "progress.hpp"
 #include "recording_warnings.hpp"
@@ -67,7 +68,11 @@ double parse_budget(const std::string& text) {
 /// `20%` of the peak, or `1GiB`.
 Bytes parse_size(const std::string& text, Bytes peak) {
   if (!text.ends_with('%')) return parse_bytes(text);
-  return round_to_shown({static_cast<std::uint64_t>(parse_budget(text) * static_cast<double>(peak.count))});
+  const double size = parse_budget(text) * static_cast<double>(peak.count);
+  if (!(size < static_cast<double>(std::numeric_limits<std::ptrdiff_t>::max())))
+    throw ConfigError{"this share of the peak, which is " + to_string(peak) + ", is too large", text, 0,
+                      "less than 8 EiB"};
+  return round_to_shown({static_cast<std::uint64_t>(size)});
 }
 
 /// Of live bytes. Without kernels it is not known what lives when: all there is.
@@ -144,8 +149,6 @@ class Planner {
 
   void run() {
     const bool csv_out = arguments_.csv == "-", svg_out = arguments_.svg == "-";
-    if (csv_out && svg_out)
-      throw ConfigError{"--csv and --svg cannot both be the standard output", arguments_.csv, 0};
     if (!arguments_.svg.empty()) require_gnuplot(arguments_.svg);
     for (const auto& policy : arguments_.policies) plans_.push_back(plan(policy));
     if (sizes_.empty()) find_needed();
@@ -423,7 +426,10 @@ void add_plan(CLI::App& app) {
       "  tier plan step.trace --tiers \"dram;optane\" --price dram=16.61 --price optane=7.85\n"
       "  tier plan step.trace --tiers \"ddr5;cxl\" --budget 5% --policy hint_aware --policy lru --csv "
       "curve.csv --svg curve.svg");
-  command->callback([arguments] { Planner{*arguments}.run(); });
+  command->callback([arguments] {
+    check_apart({"--csv", arguments->csv}, {"--svg", arguments->svg});
+    Planner{*arguments}.run();
+  });
 }
 
 }  // namespace tier::tool

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "output_option.hpp"
 #include "progress.hpp"
 #include "report/analysis.hpp"
 #include "report/page.hpp"
@@ -70,7 +71,10 @@ void add_report(CLI::App& app) {
       "all.\nExamples:\n"
       "  tier report run.trace -o report.html\n"
       "  tier report run.trace.gz -o report.html --perfetto run.json");
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] {
+    check_apart({"--output", arguments->page}, {"--perfetto", arguments->perfetto});
+    run(*arguments);
+  });
 }
 
 }  // namespace tier::tool

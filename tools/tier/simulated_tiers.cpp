@@ -118,7 +118,13 @@ replay::Machine composed(const std::vector<std::string>& devices,
 }
 
 /// By the rates that the tier had when the trace was recorded, if it says them.
+/// \throws  `ConfigError` if what it says can be no tier's
 std::optional<replay::Device> recorded_device(const report::TierOfTrace& tier) {
+  if (!tier.no_model.empty())
+    throw ConfigError{
+        "the recording's model of tier " + tier.name + " cannot be one", tier.no_model, 0,
+        "READ,WRITE,LATENCY,PARALLELISM: bytes a second above 0, 0 to 10^15 ns, and at least 1 request "
+        "at once; or other devices, by --tiers"};
   if (!tier.model) return {};
   auto device = device_of(tier.name, *tier.model, "the recording");
   device.addressable = !tier.spec.starts_with("file");

@@ -24,6 +24,7 @@ refused("--repeats: Value 2 not in range", "--repeats", "2")
 refused("--pages: large not in {small,huge}", "--pages", "small,large")
 refused("tier-migrate: --sizes: 5kB is no number of whole pages of 4 KiB", "--sizes", "4KiB,5kB", status=1)
 refused("expected a size", "--sizes", "", status=1)
+refused("tier-migrate: --sizes: 3689348814741913600 is too large: at most 1048576TiB are allowed", "--sizes", "3689348814741913600", status=1)
 refused('of "many"', "--sizes", "many", status=1)
 refused("tier-migrate: no object is left: huge pages are for --sizes from 2MiB up", "--sizes", "4KiB", "--pages", "huge", status=1)
 

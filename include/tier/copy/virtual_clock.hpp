@@ -21,6 +21,9 @@ class TIER_EXPORT VirtualClock {
   VirtualClock& operator=(const VirtualClock&) = delete;
   virtual ~VirtualClock();
 
+  /// ns, 146 years: what copies would take beyond that they do not take.
+  static constexpr std::uint64_t latest = std::uint64_t{1} << 62;
+
   /// ns since it began.
   [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
   /// \pre  `time` is not in the past.

@@ -82,7 +82,8 @@ struct Machine {
   [[nodiscard]] TIER_EXPORT const SlowDown* slow_down_of(std::string_view device,
                                                          std::string_view op) const noexcept;
 
-  /// \throws  `ConfigError` naming what makes no sense: a rate that is not above zero, two devices of one name
+  /// \throws  `ConfigError` naming what makes no sense: a rate that is not above zero, a time that is negative or above 10^15 ns,
+  ///          two devices of one name, control characters in names
   TIER_EXPORT void check() const;
 };
 

@@ -101,8 +101,8 @@ struct Result {
 using PolicyFactory = std::function<std::unique_ptr<Policy>(const FutureUses& future)>;
 
 /// \throws  `ConfigError` for tiers that the machine lacks, that are given twice, none or more than `max_tiers`, for a row
-///          that its table lacks, or for a trace of more than 64 PiB or 146 years; `OutOfTierMemory` where a kernel's operands
-///          do not fit, naming the kernel, or the tables' least caches
+///          that its table lacks, for 2^32 of them or more in all passes, or for a trace of more than 64 PiB or 146 years;
+///          `OutOfTierMemory` where a kernel's operands do not fit, naming the kernel, or the tables' least caches
 /// \threadsafety  Safe at once; a trace may be shared.
 [[nodiscard]] TIER_EXPORT Result run(const trace::Trace& trace, const Machine& machine,
                                      const std::vector<SimulatedTier>& tiers, const PolicyFactory& policy,

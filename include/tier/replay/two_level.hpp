@@ -33,7 +33,8 @@ struct TwoLevelOptions {
 /// first. Kernels are bound by operations or by one of the devices, where slow memory is read and written at the rates of
 /// kernels. `Result::traffic` counts all of it as by kernels; inputs and outputs are fast where they hit.
 /// \param tiers  two of the machine's devices with their sizes
-/// \throws       `ConfigError` if it is not two, or of another machine; `OutOfTierMemory` naming the kernel
+/// \throws       `ConfigError` if it is not two, or of another machine, or if the slow one has 2^31 times the cache or more, and
+///               for a trace of more than 64 PiB or 146 years; `OutOfTierMemory` naming the kernel
 /// \threadsafety  Safe at once; a trace may be shared.
 [[nodiscard]] TIER_EXPORT Result run_two_level(const trace::Trace& trace, const Machine& machine,
                                                const std::vector<SimulatedTier>& tiers,

@@ -48,7 +48,7 @@ class Log {
 
 inline constexpr std::string_view log_formats = "criteo, avazu, movielens, bags";
 
-/// \param path    - is the standard input; in a folder the file counts that has the data set's usual name
+/// \param path    - is the standard input; in a folder the file counts that has the data set's usual name, or all of its days
 /// \param format  one of `log_formats`   \param seed  for what a format samples itself: the negatives of `bags`
 /// \throws  `ConfigError` for an unknown format, a file that cannot be read and one with a wrong header.
 std::unique_ptr<Log> open_log(const std::filesystem::path& path, std::string_view format, std::uint64_t seed);

@@ -75,8 +75,8 @@ void MovieLensLog::read_genres(const std::filesystem::path& path) {
   TextLines lines{path, "movieId,title,genres"};
   const auto parse = [&](std::string_view view) {
     const std::string line{view};
-    const boost::tokenizer<Quoted> tokens{line,
-                                          Quoted{'\0', ',', '"'}};  // titles hold commas and backslashes
+    // Titles hold commas and backslashes: nothing escapes anything, not even a NUL, for which the tokenizer would throw.
+    const boost::tokenizer<Quoted> tokens{line, Quoted{std::string{}, ",", "\""}};
     const std::vector<std::string> fields{tokens.begin(), tokens.end()};
     if (fields.size() != 3) {
       throw_bad_field(std::min<std::size_t>(fields.size() + 1, 4), "of movieId, title, genres",

@@ -124,7 +124,7 @@ def limits_what_runs_apart(folder):
 
 
 def sweeps(folder):
-    plot = folder / "it's"
+    plot = folder / "it's\nset print 'of a second line'"
     arguments = ["--sweep", "--plot", str(plot), "--json", str(folder / "sweep.json"), "--samples", "300"]
     arguments += ["--table-bytes", "16MB", "--dim", "32", *SMALL_LOG[:2], *SMALL_LOG[6:]]
     ended = run(*arguments)
@@ -141,7 +141,8 @@ def sweeps(folder):
         assert drawn[0].read_bytes().startswith(b"<?xml") and drawn[1].read_bytes().startswith(b"\x89PNG"), ended
     without = run(*arguments, path="/nowhere")
     assert without.returncode == 0 and "gnuplot is missing" in without.stderr, without
-    assert plot.with_name(plot.name + ".gnuplot").exists()
+    script = plot.with_name(plot.name + ".gnuplot").read_text()
+    assert "it''s set print ''of a second line''.svg'\n" in script and "\nset print" not in script, script
 
 
 def has_terminals():
@@ -225,6 +226,20 @@ def keeps_what_ran_before_a_run_fails(folder):
     assert [each["name"] for each in runs_in(file)] == ["plain", "all_fast"]
 
 
+def ends_with_3_where_nothing_was_learned(folder):
+    """After all results; a run in a process of its own that has learned nothing has not failed."""
+    diverging = ["--samples", "300", "--rate", "1e30", *SMALL_LOG]
+    told = "tier-dlrm: {} has learned nothing: its loss is no finite number; a smaller --rate may help\n"
+    alone = run("--run", "plain", "--json", "-", *diverging)
+    assert alone.returncode == 3 and alone.stderr == told.format("plain"), alone
+    assert [each["train_loss"] for each in json.loads(alone.stdout)["runs"]] == [None], alone
+    file = folder / "diverged.json"
+    ended = run("--compare", "--json", str(file), *diverging)
+    names = [*IN_PROCESS] if LEFT_OUT in ended.stderr else [*IN_PROCESS, "os_paging"]
+    assert ended.returncode == 3 and [each["name"] for each in runs_in(file)] == names, ended
+    assert all(told.format(name) in ended.stderr and f"\n{name} " in ended.stdout for name in names), ended
+
+
 CRITEO = "1" + "\t5" * 13 + "\t0000abcd" * 26 + "\n" + "0" + "\t" * 39 + "\n"
 
 
@@ -241,6 +256,29 @@ def reads_what_comes_once(folder):
     file.write_bytes(log)
     kept = run(*options[:1], str(file), *options[2:], "--run", "plain", "--json", "-")
     assert json.loads(kept.stdout)["runs"][0]["checksum"] == run_of_it["checksum"], (kept, run_of_it)
+    bags = "".join(f"{user} {user} {user + 1}\n" for user in range(40)) + "41\n42 7\n"
+    options = ["--data", "-", "--format", "bags", "--rows", "100", "--dim", "8", "--batch", "16", "--run", "plain"]
+    ended = subprocess.run([PROGRAM, *options], input=bags, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0 and ended.stderr == (
+        'tier-dlrm: 2 lines hold no record and were skipped, the first: log "-": line 41: fewer than two items in the bag\n'
+    ), ended  # fmt: skip
+
+
+def reads_a_folder_of_days(folder):
+    days = folder / "days"
+    days.mkdir()
+    options = ["--format", "criteo", "--rows", "100", "--dim", "8", "--batch", "16", "--run", "plain", "--json", "-"]
+    texts = [CRITEO * 20, CRITEO.replace("\t5", "\t77") * 20, CRITEO * 10]
+    for number, text in zip((1, 2, 10), texts):
+        (days / f"day_{number}").write_text(text)
+    (folder / "all").write_text("".join(texts))
+    found = [json.loads(run("--data", str(folder / name), *options).stdout)["runs"][0] for name in ("days", "all")]
+    assert found[0]["checksum"] == found[1]["checksum"] and found[0]["samples"] == 90, found
+
+
+def refuses_what_can_be_read_only_once():
+    log = (CRITEO * 50).encode()
+    options = ["--data", "-", "--format", "criteo", "--rows", "100", "--dim", "8", "--batch", "16"]
     once = 'the log "-" can be read only once, and such a run is a process of its own'
     limited = [*options, "--limited", "--slow", "file:/var/tmp:64MiB"]
     ended = subprocess.run([PROGRAM, *limited], input=log, capture_output=True, timeout=120)
@@ -272,7 +310,8 @@ def names_what_is_wrong(folder):
     ended = run("--samples", "100", "--json", str(folder / "missing" / "x.json"), *SMALL_LOG)
     assert ended.returncode == 1 and "x.json" in ended.stderr, ended
     assert ended.stdout == "", ended.stdout  # before anything is measured
-    assert run("--help").returncode == 0
+    help_text = run("--help")
+    assert help_text.returncode == 0 and "with 3 where a run has learned nothing" in help_text.stdout, help_text
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -283,5 +322,8 @@ with tempfile.TemporaryDirectory() as name:
         ends_with_the_table_so_far(Path(name))
         ends_at_once_at_the_second_interrupt()
     keeps_what_ran_before_a_run_fails(Path(name))
+    ends_with_3_where_nothing_was_learned(Path(name))
     reads_what_comes_once(Path(name))
+    reads_a_folder_of_days(Path(name))
+    refuses_what_can_be_read_only_once()
     names_what_is_wrong(Path(name))

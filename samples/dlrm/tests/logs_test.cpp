@@ -222,6 +222,38 @@ TEST_CASE("a data set's folder as it is distributed is read by its usual file") 
                  "is a directory, and train.txt or train.tsv or day_0 is not in it, nor packed (.gz, .zst)"));
 }
 
+TEST_CASE("of a data set that has a file for each day all are read, in the order of the days") {
+  const TemporaryFolder folder;
+  const auto labelled = [](int day) { return criteo_line(1, fmt::format("{}", day)); };
+  folder.write("day_10", labelled(10));
+  folder.write("day_2", "bad\n" + labelled(2));
+  folder.write("day_0", labelled(0) + labelled(0));
+  folder.write("day_x", labelled(77));
+  folder.write("day_2.md5", "no log\n");
+  const auto packed = [&](const char* name, const std::string& text) {
+    const auto file = ::gzopen((folder.path() / name).c_str(), "wb");
+    ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+    ::gzclose(file);
+  };
+  packed("day_9.gz", labelled(9) + "bad too\n");
+  packed("day_0.gz", labelled(0) + labelled(0));  // which is there unpacked
+  const auto log = open_log(folder.path(), "criteo", 1);
+  CHECK(log->shape().features.size() == 26);
+  for (int pass = 0; pass < 2; ++pass) {
+    std::vector<int> days;
+    for (Record record; log->next(record);)
+      days.push_back(static_cast<int>(std::lround(std::expm1(record.dense[0]))));
+    CHECK(days == std::vector{0, 0, 2, 9, 10});
+    CHECK(log->bad_lines().count == 2);
+    REQUIRE(log->bad_lines().messages.size() == 2);
+    CHECK(contains(log->bad_lines().messages[0], "day_2\": line 1, field 2"));
+    CHECK(contains(log->bad_lines().messages[1], "day_9.gz\": line 2, field 2"));
+    log->rewind();
+    CHECK(log->bad_lines().count == 0);
+  }
+  CHECK(read_through(*log, "days", 5).bad_lines.count == 2);
+}
+
 TEST_CASE("a log that can be read only once is read as often as is needed") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "pipe";
@@ -292,6 +324,38 @@ TEST_CASE("ratings come in order of time with their movies' genres, a click bein
   CHECK(records[2].ids[1] == std::vector{mix(9)});  // a movie that movies.csv does not have
   CHECK(records[2].ids[2].empty());
   CHECK(records[3].ids[2] == std::vector{hash_text("Children"), hash_text("Comedy")});
+}
+
+TEST_CASE("a NUL in a movie's title is a character as any") {
+  const TemporaryFolder folder;
+  folder.write("movies.csv",
+               std::string{"movieId,title,genres\n1,Toy\0Story,Comedy\n2,\"a\0\",Drama\n3,c\n", 57});
+  const auto log = open_log(
+      folder.write("ratings.csv", "userId,movieId,rating,timestamp\n7,1,4.0,1\n7,2,3.5,2\n"), "movielens", 1);
+  REQUIRE(log->bad_lines().count == 1);
+  CHECK(contains(log->bad_lines().messages[0], "movies.csv\": line 4, field 3 (of movieId, title, genres)"));
+  const auto records = read_all(*log);
+  REQUIRE(records.size() == 2);
+  CHECK(records[0].ids[2] == std::vector{hash_text("Comedy")});
+  CHECK(records[1].ids[2] == std::vector{hash_text("Drama")});
+}
+
+TEST_CASE("damaged names of movies are read as far as they are whole" * doctest::test_suite("fuzz")) {
+  const TemporaryFolder folder;
+  const auto ratings =
+      folder.write("ratings.csv", "userId,movieId,rating,timestamp\n1,2,3.5,4\n7,1,4.0,300\n");
+  const std::string movies =
+      "movieId,title,genres\n1,Toy Story (1995),Children|Comedy\n2,\"American President, The (1995)\",Drama\n"
+      "3,\"A \"\"quoted\"\" one\\\",(no genres listed)\n";
+  tier::test::fuzz({movies}, [&](const std::string& text) {
+    folder.write("movies.csv", text);
+    try {
+      const auto log = open_log(ratings, "movielens", 1);
+      CHECK(read_all(*log).size() == 2);
+    } catch (const tier::ConfigError& error) {
+      CHECK(contains(error.what(), "movies.csv"));
+    }
+  });
 }
 
 TEST_CASE("an external sort orders any number of values, whatever fits in memory") {

@@ -5,9 +5,11 @@ tier-relocate keeps pointers good.
     check_program.py TIER_INDEX TIER_RELOCATE TIER
     check_program.py TIER_INDEX  # of real text, that of the data sets which TIER_DATA names
 """
+import gzip
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -146,6 +148,37 @@ def indexes_text(folder):
     (whole,) = json.loads(run("--text", str(texts), *small).stdout)["runs"]
     (part,) = json.loads(run("--text", str(texts / "a.txt"), *small).stdout)["runs"]
     assert whole["words"] > 0 and whole["checksum"] != part["checksum"], (whole, part)
+    indexes_text_of_any_form(texts, small, whole, part)
+
+
+def zstd(data):
+    """A frame of one block as it is, of which the standard library has no writer."""
+    assert len(data) < 1 << 17
+    return struct.pack("<IBI", 0xFD2FB528, 0xA0, len(data)) + (len(data) << 3 | 1).to_bytes(3, "little") + data
+
+
+def indexes_text_of_any_form(texts, small, whole, part):
+    """Packed, with a byte order mark and lines of Windows, or from the standard input: what is indexed is the same."""
+    plain = (texts / "a.txt").read_bytes()
+    forms = {"a.gz": gzip.compress(plain), "a.zst": zstd(plain), "bom": b"\xef\xbb\xbf" + plain.replace(b". ", b".\r\n")}
+    for name, data in forms.items():
+        (texts / name).write_bytes(data)
+        for source, given in ((str(texts / name), None), ("-", data)):
+            ended = subprocess.run([INDEX, "--text", source, *small], input=given, capture_output=True, timeout=250, env=ENVIRONMENT)
+            if name == "a.zst" and b"libzstd" in ended.stderr:
+                print("SKIPPED: text packed by zstd: " + ended.stderr.decode())
+                continue
+            (each,) = json.loads(ended.stdout)["runs"]
+            assert ended.returncode == 0 and each["checksum"] == part["checksum"], (name, source, ended)
+    # A file that is there packed, too, is indexed once.
+    for name in ("a.txt.gz", "b.txt.zst"):
+        (texts / name).write_bytes(b"this is not looked at")
+    (again,) = json.loads(run("--text", str(texts), *small).stdout)["runs"]
+    assert again["checksum"] == whole["checksum"] and again["words"] == whole["words"], (again, whole)
+    (texts / "a.txt").unlink()
+    (texts / "a.txt.gz").write_bytes(forms["a.gz"])
+    (again,) = json.loads(run("--text", str(texts), *small).stdout)["runs"]
+    assert again["checksum"] == whole["checksum"], (again, whole)
 
 
 def indexes_real_text(folder, text):

@@ -200,10 +200,9 @@ void ImageData::draw(const ImageSet& set, const View& view, std::size_t side, st
       int x = static_cast<int>(column * set.side / side) - view.right;
       if (view.mirrored) x = stored - 1 - x;
       const bool seen = inside(x) && inside(y);
-      for (std::size_t c = 0; c < set.channels; ++c, ++at) {
-        const auto place = (static_cast<std::size_t>(y * stored + x)) * set.channels + c;
-        out[at] = seen ? (static_cast<float>(pixels[place]) - mean_[c]) * scale_[c] : 0;
-      }
+      const auto place = seen ? set.offset(static_cast<std::size_t>(y), static_cast<std::size_t>(x)) : 0;
+      for (std::size_t c = 0; c < set.channels; ++c, ++at)
+        out[at] = seen ? (static_cast<float>(pixels[place + c]) - mean_[c]) * scale_[c] : 0;
     }
   }
 }

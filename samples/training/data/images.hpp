@@ -18,6 +18,10 @@ struct ImageSet {
 
   [[nodiscard]] std::size_t count() const { return labels.size(); }
   [[nodiscard]] std::size_t bytes_of_one() const { return side * side * channels; }
+  /// Of a pixel's first channel, from the beginning of its image.
+  [[nodiscard]] std::size_t offset(std::size_t row, std::size_t column) const {
+    return (row * side + column) * channels;
+  }
 };
 
 class ImageData final : public Data {

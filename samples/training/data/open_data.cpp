@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/data_files.hpp"
 #include "data/images.hpp"
 #include "data/text.hpp"
 
@@ -17,29 +18,7 @@ namespace training {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The part of a name before the suffix of its packing.
-std::string_view unpacked_name(std::string_view name) {
-  for (const auto* suffix : {".gz", ".zst"})
-    if (name.ends_with(suffix)) return name.substr(0, name.size() - std::string_view{suffix}.size());
-  return name;
-}
-
-/// In order; of a file that is there packed and unpacked, only the latter.
-std::vector<fs::path> files_named(const fs::path& folder, std::string_view begin, std::string_view end) {
-  std::map<std::string, fs::path> files;
-  if (!fs::is_directory(folder)) return {};
-  for (const auto& entry : fs::directory_iterator{folder}) {
-    const auto name = entry.path().filename().string();
-    const auto plain = unpacked_name(name);
-    if (!plain.starts_with(begin) || !plain.ends_with(end)) continue;
-    auto& known = files[std::string{plain}];
-    if (known.empty() || name == plain) known = entry.path();
-  }
-  std::vector<fs::path> paths;
-  for (auto& [name, path] : files) paths.push_back(std::move(path));
-  return paths;
-}
+using sample::files_named;
 
 std::unique_ptr<Data> open_text(const fs::path& path, std::uint64_t seed) {
   std::string text;

@@ -64,6 +64,13 @@ TEST_CASE("CIFAR-10's planes of colours become pixels") {
   }
 }
 
+TEST_CASE("a pixel has its place in images of more bytes than an int counts") {
+  const ImageSet set{.side = 50'000, .channels = 3, .pixels = {}, .labels = {}};
+  CHECK(set.offset(0, 0) == 0);
+  CHECK(set.offset(48'437, 7) == (std::size_t{48'437} * 50'000 + 7) * 3);
+  CHECK(set.offset(49'999, 49'999) == set.bytes_of_one() - 3);
+}
+
 TEST_CASE("CIFAR-10 is found as it is distributed, and where each set is one file") {
   const tier::test::TemporaryDirectory folder;
   const std::filesystem::path path{folder.path()};

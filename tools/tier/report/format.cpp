@@ -2,11 +2,13 @@
 #include "format.hpp"
 
 #include <tier/core/bytes.hpp>
+#include <tier/core/detail/json_text.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace tier::tool::report {
 namespace {
@@ -24,12 +26,19 @@ std::string in_units(double amount, const std::array<Unit, n>& units) {
   return *taken.name == '\0' ? number : number + " " + taken.name;
 }
 
+/// As any JSON of ours has it: what is no UTF-8, as names of files may be, becomes U+FFFD.
+std::string as_utf8(std::string_view text) {
+  if (std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; })) return std::string{text};
+  return nlohmann::json::parse(detail::json_text(nlohmann::json(text), -1)).get<std::string>();
+}
+
 }  // namespace
 
 std::string escape(std::string_view text) {
+  const auto characters = as_utf8(text);
   std::string out;
-  out.reserve(text.size());
-  for (const char c : text) switch (c) {
+  out.reserve(characters.size());
+  for (const char c : characters) switch (c) {
       case '&':
         out += "&amp;";
         break;

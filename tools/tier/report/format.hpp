@@ -9,7 +9,7 @@
 
 namespace tier::tool::report {
 
-/// Text as HTML and XML have it, in an element or in quotes.
+/// Text as HTML and XML have it, in an element or in quotes: UTF-8, with U+FFFD for what is none.
 [[nodiscard]] std::string escape(std::string_view text);
 /// Escaped, and cut where it is longer than names of people's making: a file may hold names of megabytes.
 [[nodiscard]] std::string escape_name(std::string_view name);

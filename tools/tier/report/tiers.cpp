@@ -31,16 +31,17 @@ void for_each_part(std::string_view text, char delimiter, Function function) {
     function(std::string_view{part.begin(), part.end()});
 }
 
-/// `READ,WRITE,LATENCY,PARALLELISM`, in B/s and ns.
+/// `READ,WRITE,LATENCY,PARALLELISM`, in B/s and ns; none for what no tier can have.
 std::optional<TierModel> parse_model(const std::string& text) {
   TierModel model;
+  constexpr long long longest = 1'000'000'000'000'000;  // as of a machine's devices
   long long latency = 0;
   int end = 0;
   const int found = std::sscanf(text.c_str(), "%lf,%lf,%lld,%u%n", &model.read_bytes_per_second,
                                 &model.write_bytes_per_second, &latency, &model.parallelism, &end);
   const bool usable = model.read_bytes_per_second > 0 && model.write_bytes_per_second > 0 &&
                       std::isfinite(model.read_bytes_per_second + model.write_bytes_per_second) &&
-                      latency >= 0 && model.parallelism > 0;
+                      latency >= 0 && latency <= longest && model.parallelism > 0;
   if (found != 4 || static_cast<std::size_t>(end) != text.size() || !usable) return {};
   model.latency = std::chrono::nanoseconds{latency};
   return model;
@@ -103,7 +104,10 @@ void Tiers::read_models() {
     const auto name = trace_.name(setting.key);
     if (!name.starts_with(key)) continue;
     const auto tier = std::ranges::find(all_, name.substr(key.size()), &TierOfTrace::name);
-    if (tier != all_.end()) tier->model = parse_model(std::string{trace_.name(setting.value)});
+    if (tier == all_.end()) continue;
+    const std::string text{trace_.name(setting.value)};
+    tier->model = parse_model(text);
+    tier->no_model = tier->model ? "" : text;
   }
 }
 

@@ -22,6 +22,7 @@ struct TierOfTrace {
   std::string spec;  ///< of the configuration; empty for one that it does not have
   std::optional<Bytes> capacity;
   std::optional<TierModel> model{};  ///< that it was taken to have
+  std::string no_model{};            ///< what the trace has in its place, if that cannot be read
 };
 
 /// Numbers them: first those of the configuration, fastest first, then as lines name them.

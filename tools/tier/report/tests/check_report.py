@@ -130,6 +130,11 @@ def check_hostile(folder):
     page = check_structure(report(trace))
     assert page.tags["script"] == 2 and page.tags["style"] == 1 and page.tags["img"] == 0
     assert "<img/src=x/onerror=document.title='hacked'>" in page.text and "</script><script>" in page.text
+    named = os.fsencode(folder) + b"/gr\xfc\xdf <i>.trace"  # which is no UTF-8, as a page is
+    trace.rename(os.fsdecode(named))
+    ended = subprocess.run([TOOL, "report", named, "-o", trace.with_suffix(".html")], capture_output=True)
+    assert ended.returncode == 0, ended
+    assert "gr\ufffd\ufffd <i>.trace" in check_structure(trace.with_suffix(".html").read_text(encoding="utf-8")).text
 
 
 def check_untimed(folder):
@@ -207,6 +212,11 @@ def check_errors(folder):
     for arguments in ((), ("-o", page), (trace, "-o"), (trace, "-o", page, "--nonsense"), (trace, trace, "-o", page)):
         ended = run(*arguments)
         assert ended.returncode != 0 and ended.stdout == "" and ended.stderr != "", ended
+    for one, other, what in (("-", "-", "the standard output"), (page, page, f'"{page}"'), (page, f"{folder}/./page.html", '"')):
+        ended = run(trace, "-o", one, "--perfetto", other)
+        assert ended.returncode == 1 and f"--output and --perfetto cannot both be {what}" in ended.stderr, ended
+        assert ended.stdout == "" and not page.exists(), ended
+    assert run(trace, "-o", "/dev/null", "--perfetto", "/dev/null").returncode == 0
     ended = run(folder / "none", "-o", page)
     assert ended.returncode == 1 and ended.stderr == f'tier: open of "{folder}/none": No such file or directory\n', ended
     trace.write_text(UNTIMED.replace("X 1", "X 7"))

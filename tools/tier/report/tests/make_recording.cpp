@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Writes a recording for the test of the program: make_recording FILE SEED LAYERS ITERATIONS [hostile]
+#include <tier/core/standard_streams.hpp>
 #include <tier/trace/files.hpp>
 
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include "recording.hpp"
 
 int main(int argc, char** argv) try {
+  tier::hold_standard_streams();
   if (argc < 5) return 2;
   const auto number = [&](int i) { return std::strtoull(argv[i], nullptr, 10); };
   const tier::test::RecordingOptions options{.seed = number(2),

@@ -43,6 +43,13 @@ TEST_CASE("no text of a trace becomes a part of the page's own language") {
   CHECK(count(page, std::string(150, 'w')) == 0);                                       // names are shortened
 }
 
+TEST_CASE("bytes that are no UTF-8 become characters that say so, and others stay") {
+  CHECK(escape("a < \xf6 & \"\xc3\xb6\"") == "a &lt; \xef\xbf\xbd &amp; &quot;\xc3\xb6&quot;");
+  CHECK(escape("\xe2\x98") == "\xef\xbf\xbd");
+  CHECK(escape("\xe2\x98\x83\n\t\x01") == "\xe2\x98\x83\n\t\x01");
+  CHECK(escape("") == "");
+}
+
 TEST_CASE("names are cut between characters") {
   CHECK(shorten("abc", 3) == "abc");
   CHECK(shorten("abcd", 3) == "abc…");
