@@ -92,14 +92,14 @@ Outcome ManagerCore::change_primary(Block& b, TierIndex t, Cause cause) noexcept
   if (b.record->placed || is_read(b) || !start_moving(b)) return Outcome::Pinned;
   // A scope that comes in from here on sees the block as moving and waits for our lock; one may have come and gone.
   if (stale()) {
-    b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+    b.state.end_move();
     return Outcome::Gone;
   }
   detach(b, region);
   set_primary(b, region);
   tell_observers(MigrationEvent{{}, b.id, old->tier, t, {0}, cause, now_ns(), 0, true},
                  &Observer::on_migration);
-  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+  b.state.end_move();
   return Outcome::Done;
 }
 

@@ -34,7 +34,7 @@ class Entry {
       if (op.block->record == nullptr) throw_retired("destroyed before a scope's entry");
     for (std::size_t i = 0; i < batch.size(); ++i) {
       ++batch[i].block->record->entering;
-      const bool outside = (batch[i].block->state.load(std::memory_order_relaxed) & word::outside) != 0;
+      const bool outside = batch[i].block->state.glance().is_outside();
       plans_[i].told = batch[i].entered && core_.wants_use(outside);
     }
   }
@@ -170,7 +170,7 @@ void Entry::stop_and_take_over(std::size_t i, Transfer& t) {
   Block& b = *batch_[i].block;
   // First the version: nothing older is published from here on.
   if (!mutated(Mutant::VersionNotRaised)) b.version.fetch_add(1, std::memory_order_relaxed);
-  b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+  b.state.pin();
   ++t.references;
   plans_[i].transfer = &t;
   core_.engine_.cancel(t);
@@ -206,19 +206,19 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     // Between tiers that we cannot use: let it end, and look again.
     if (t->kind != TransferKind::Fetch) core_.engine_.cancel(*t);
     t->awaited = true;
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    b.state.pin();
     ++t->references;
     plans_[i].transfer = t;
     plans_[i].joined = true;
     return Way::Joined;
   }
   if (op.use == Use::Read) {  // its source stays valid: what was to leave stays
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    b.state.pin();
     enter(i);
     return Way::Entered;
   }
   stop_and_take_over(i, *t);
-  if ((b.state.load(std::memory_order_acquire) & (word::retired | word::failed)) != 0) {
+  if (const auto state = b.state.now(); state.is_retired() || state.has_failed()) {
     leave(i);
     return Way::Again;
   }
@@ -290,14 +290,14 @@ Entry::Way Entry::admit_settled(std::size_t i) {
   Block& b = *op.block;
   auto& record = *b.record;
   Plan& plan = plans_[i];
-  const auto state = b.state.load(std::memory_order_acquire);
+  const auto state = b.state.now();
   const bool overwrite = op.use == Use::Overwrite;
   // Retired, and pinned by somebody, so that its bytes are there still: it lives again, for him too.
-  if (record.primary() != nullptr) b.state.fetch_and(~word::retired, std::memory_order_acq_rel);
-  if ((state & word::failed) != 0) {
+  if (record.primary() != nullptr) b.state.revive();
+  if (state.has_failed()) {
     if (!overwrite && plan.retried) throw_unreadable(i);
     plan.retried = !overwrite;
-    b.state.fetch_and(~word::failed, std::memory_order_acq_rel);
+    b.state.recover();
   }
   Region* primary = record.primary();
   const bool reachable = primary != nullptr && core_.reachable(b, primary->tier);
@@ -305,7 +305,7 @@ Entry::Way Entry::admit_settled(std::size_t i) {
   if (!stays && decide(i)) return Way::Again;
   const bool pinned = b.pins() > 0;
   if (reachable && (stays || pinned || primary->tier <= plan.target)) {
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    b.state.pin();
     count_in_place(i);
     enter(i);
     return Way::Entered;
@@ -322,10 +322,10 @@ Entry::Way Entry::admit_settled(std::size_t i) {
 
 Entry::Way Entry::admit(std::size_t i) {
   const Block& b = *batch_[i].block;
-  const auto state = b.state.load(std::memory_order_acquire);
+  const auto state = b.state.now();
   if (b.record->dying) throw_retired("destroyed during a scope's entry");
-  if ((state & word::retired) != 0 && batch_[i].use != Use::Overwrite) throw_retired(core_.name_of(b));
-  return (state & word::moving) != 0 ? admit_moving(i) : admit_settled(i);
+  if (state.is_retired() && batch_[i].use != Use::Overwrite) throw_retired(core_.name_of(b));
+  return state.is_moving() ? admit_moving(i) : admit_settled(i);
 }
 
 void Entry::lacks(std::size_t i) {
@@ -439,16 +439,16 @@ bool Entry::mark(std::size_t i) {
   Block& b = *batch_[i].block;
   const bool reachable = b.record->primary() != nullptr && core_.reachable(b, b.record->primary()->tier);
   const bool pins_hold_addresses = batch_[i].use != Use::Overwrite || reachable;
-  plans_[i].retired = (b.state.fetch_and(~word::retired, std::memory_order_acq_rel) & word::retired) != 0;
-  if (ManagerCore::start_moving(b, pins_hold_addresses ? 0 : word::pins)) return true;
-  if (plans_[i].retired) b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+  plans_[i].retired = b.state.revive();
+  if (ManagerCore::start_moving(b, pins_hold_addresses ? 0 : BlockState::any_pins)) return true;
+  if (plans_[i].retired) b.state.retire();
   return false;
 }
 
 void Entry::unmark(std::size_t i) {
   Block& b = *batch_[i].block;
-  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
-  if (plans_[i].retired) b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+  b.state.end_move();
+  if (plans_[i].retired) b.state.retire();
   core_.changed();
 }
 
@@ -464,7 +464,7 @@ bool Entry::begin(std::size_t i) {
   Block& b = *batch_[i].block;
   Transfer* t = core_.begin_transfer(b, TransferKind::Fetch, std::exchange(plan.room, nullptr), Cause::Miss);
   if (t == nullptr) throw std::bad_alloc{};
-  b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+  b.state.pin();
   t->awaited = true;
   ++t->references;
   plan.transfer = t;
@@ -495,8 +495,9 @@ bool Entry::install() {
           MigrationEvent{
               {}, b.id, old->tier, b.record->primary()->tier, {0}, Cause::Miss, core_.now_ns(), 0, true},
           &Observer::on_migration);
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
-    b.state.fetch_and(~(word::moving | word::failed), std::memory_order_acq_rel);
+    b.state.pin();
+    b.state.recover();
+    b.state.end_move();
     count_in_place(i);
     enter(i);
   }
@@ -530,16 +531,16 @@ Entry::Step Entry::finish_transfers() {
     plans_[i].own = false;
     Block& b = *batch_[i].block;
     const Region* primary = b.record->primary();
-    const auto state = b.state.load(std::memory_order_acquire);
-    const bool usable = (state & (word::failed | word::retired)) == 0 && primary != nullptr &&
-                        core_.reachable(b, primary->tier);
+    const auto state = b.state.now();
+    const bool usable =
+        !state.has_failed() && !state.is_retired() && primary != nullptr && core_.reachable(b, primary->tier);
     if (usable) {
       ++core_.counts_.fetched_operands;
       core_.counts_.fetched_operand_bytes += batch_[i].size;
       enter(i);
       continue;
     }
-    if ((state & word::failed) != 0) unreadable = i;
+    if (state.has_failed()) unreadable = i;
     if (b.record->dying) gone = true;
     leave(i);
     result = Step::Again;

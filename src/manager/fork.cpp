@@ -44,10 +44,10 @@ void ManagerCore::enter_in_child(std::span<Operand> batch) {
   for (auto& op : batch) {
     if (op.entered) continue;
     Block& b = *op.block;
-    const auto state = b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    const auto state = b.state.pin();
     op.entered = true;
     op.address = b.address.load(std::memory_order_acquire);
-    if (op.address != nullptr && copied_by_fork(b) && (state & (word::retired | word::failed)) == 0) {
+    if (op.address != nullptr && copied_by_fork(b) && !state.is_retired() && !state.has_failed()) {
       op.address += op.offset;
       b.note_use(op.use, clock_.stamp());
       continue;

@@ -148,9 +148,8 @@ void ManagerCore::changed() noexcept {
 }
 
 void ManagerCore::leave_locked(Block& b) noexcept {
-  const auto old = b.state.fetch_sub(word::pin, std::memory_order_acq_rel);
-  if ((old & word::slow_exit) == 0 || (old & word::pins) != word::pin) return;
-  b.state.fetch_and(~word::waiters, std::memory_order_acq_rel);
+  if (!b.state.unpin().was_last_awaited()) return;
+  b.state.stop_awaiting();
   if (b.record->kept) {
     b.record->kept = false;
     --kept_;
@@ -313,13 +312,13 @@ void ManagerCore::used(const Block& b, Use use, bool outside, bool locked) noexc
   if (!locked) mutex_.unlock();
 }
 
-bool Block::enter_watched(std::uint64_t old, Use use, std::uint64_t stamp) noexcept {
-  if ((old & word::slow_entry) != 0) {
+bool Block::enter_watched(BlockState::Value before, Use use, std::uint64_t stamp) noexcept {
+  if (before.needs_manager()) {
     leave();
     return false;
   }
   note_use(use, stamp);
-  static_cast<ManagerCore*>(manager)->used(*this, use, (old & word::outside) != 0, false);
+  static_cast<ManagerCore*>(manager)->used(*this, use, before.is_outside(), false);
   return true;
 }
 
@@ -651,8 +650,8 @@ std::string ManagerCore::described(const Block& b) const {
   const auto& record = *b.record;
   std::ostringstream text;
   text << ": block " << b.id << " of " << b.size << " bytes, version "
-       << b.version.load(std::memory_order_relaxed) << ", state " << std::hex
-       << b.state.load(std::memory_order_relaxed) << std::dec << ", regions (tier, version, readers)";
+       << b.version.load(std::memory_order_relaxed) << ", state " << std::hex << b.state.glance().word()
+       << std::dec << ", regions (tier, version, readers)";
   for (const Region* r = record.regions; r != nullptr; r = r->next)
     text << " (" << int{r->tier} << ", " << r->version << ", " << r->readers << ")";
   if (const Transfer* t = record.transfer)
@@ -673,8 +672,8 @@ void ManagerCore::check_invariants() const {
     checked = b;
     const auto& record = *b->record;
     if (record.primary() != nullptr) living += round_up(b->size, granule_);
-    const auto state = b->state.load(std::memory_order_acquire);
-    const bool retired = (state & word::retired) != 0;
+    const auto state = b->state.now();
+    const bool retired = state.is_retired();
     require(retired || record.primary() != nullptr || inside_ > 0,
             "(I1) a live block has one primary region");
     require(record.primary() != nullptr || !record.writable, "what has no bytes cannot be written");
@@ -687,10 +686,8 @@ void ManagerCore::check_invariants() const {
       require(r == record.primary() || r->is_linked(), "(I6) a secondary is listed in its tier");
       require(tiers_[r->tier].heap.size(r->slot) >= b->size, "a region holds its block");
     }
-    require(((state & word::passing) != 0) == is_passing(*b),
-            "a block knows whether it is in room for faults");
-    require(((state & word::moving) != 0) == (record.transfer != nullptr),
-            "(I4) moving exactly while it has a transfer");
+    require(state.is_passing() == is_passing(*b), "a block knows whether it is in room for faults");
+    require(state.is_moving() == (record.transfer != nullptr), "(I4) moving exactly while it has a transfer");
     if (record.primary() != nullptr && record.transfer == nullptr) {
       const Region& primary = *record.primary();
       const auto* const address = b->address.load(std::memory_order_acquire);

@@ -269,7 +269,7 @@ bool ManagerCore::dirty(const Block& b) const noexcept {
 
 BlockFacts ManagerCore::facts(const Block& b) const noexcept {
   const auto& record = *b.record;
-  const auto state = b.state.load(std::memory_order_relaxed);
+  const auto state = b.state.glance();
   const auto version = b.version.load(std::memory_order_relaxed);
   BlockFacts f;
   f.id = b.id;
@@ -281,8 +281,8 @@ BlockFacts ManagerCore::facts(const Block& b) const noexcept {
       if (r->version == version) f.current_copies |= 1U << r->tier;
   }
   f.dirty = dirty(b);
-  f.pinned = (state & word::pins) != 0;
-  f.moving = (state & word::moving) != 0;
+  f.pinned = state.is_pinned();
+  f.moving = state.is_moving();
   f.archived = record.archived;
   f.garbage = record.garbage;
   f.last_use = b.last_use.load(std::memory_order_relaxed);
@@ -304,14 +304,7 @@ void ManagerCore::refresh(Block& b) noexcept {
                     !addressable(primary->tier) || tiers_[primary->tier].tier->charges() ||
                     (primary->tier != 0 && !record.remembered) || (in_fork_child_ && !copied_by_fork(b));
   const bool outside = primary == nullptr || primary->tier != 0;
-  std::uint64_t flags = 0;
-  if (asks) flags |= word::asks;
-  if (wants_use(outside)) flags |= word::watched;
-  if (outside) flags |= word::outside;
-  if (is_passing(b)) flags |= word::passing;
-  constexpr auto all = word::asks | word::watched | word::outside | word::passing;
-  b.state.fetch_or(flags, std::memory_order_release);
-  b.state.fetch_and(~(all & ~flags), std::memory_order_release);
+  b.state.set_hints({asks, wants_use(outside), outside, is_passing(b)});
 }
 
 /// Scopes whose operands are resident take no lock and stand in no line. Where they never leave the first of the line
@@ -349,12 +342,7 @@ void ManagerCore::unrank(Block& b) noexcept {
 
 /// From settled to moving, if nobody has it pinned (beyond `own_pins`).
 bool ManagerCore::start_moving(Block& b, std::uint32_t own_pins) noexcept {
-  auto state = b.state.load(std::memory_order_acquire);
-  do {
-    if ((state & word::pins) > own_pins && !mutated(Mutant::PinIgnored)) return false;
-    if ((state & (word::moving | word::retired)) != 0) return false;
-  } while (!b.state.compare_exchange_weak(state, state | word::moving, std::memory_order_acq_rel));
-  return true;
+  return b.state.try_begin_move(mutated(Mutant::PinIgnored) ? BlockState::any_pins : own_pins);
 }
 
 // --- blocks ----------------------------------------------------------------------------------------------
@@ -391,7 +379,7 @@ Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
   b->id = next_block_++;
   if (b->manager == nullptr) b->manager = this;  // for good: who left last asks it late
   b->record = record;
-  b->state.store(0, std::memory_order_relaxed);
+  b->state.reset();
   refresh(*b);
   return *b;
 }
@@ -407,7 +395,7 @@ void ManagerCore::recycle(Block& b) noexcept {
   if (b.record->window != nullptr) leave_window(b);
   records_.put(b.record);
   b.record = nullptr;
-  b.state.store(0, std::memory_order_release);
+  b.state.reset();
   blocks_.put(&b);
 }
 
@@ -445,8 +433,8 @@ void ManagerCore::free_contents(Block& b) noexcept {
 void ManagerCore::free_parts(Block& b) noexcept {
   Group* g = b.record->group;
   if (g == nullptr || g->leaving.none()) return;
-  const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
-  if ((old & word::pins) != 0) return;  // the last of them comes here
+  const auto old = b.state.await_last_pin();
+  if (old.is_pinned()) return;  // the last of them comes here
   g->used &= ~g->leaving;
   g->leaving.reset();
   ++g->frees;
@@ -459,9 +447,8 @@ void ManagerCore::free_parts(Block& b) noexcept {
 void ManagerCore::release_if_dead(Block& b) noexcept {
   free_parts(b);
   auto& record = *b.record;
-  const auto state = b.state.load(std::memory_order_acquire);
-  if ((state & word::retired) == 0 || (state & word::pins) != 0 || record.transfer != nullptr || record.kept)
-    return;
+  const auto state = b.state.now();
+  if (!state.is_retired() || state.is_pinned() || record.transfer != nullptr || record.kept) return;
   // A device that reads from a window does so at its addresses.
   if (record.place != nullptr && record.primary() != nullptr && record.primary()->readers > 0) return;
   free_contents(b);
@@ -472,7 +459,7 @@ void ManagerCore::mark_dead(Block& b) noexcept {
   b.version.fetch_add(1, std::memory_order_relaxed);  // what is in flight is not published
   if (b.record->transfer != nullptr) engine_.cancel(*b.record->transfer);
   ended_.fetch_add(1, std::memory_order_release);
-  b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+  b.state.retire();
   release_if_dead(b);
 }
 
@@ -487,7 +474,7 @@ std::size_t ManagerCore::reclaim_garbage() noexcept {
   for (auto& tier : tiers_) {
     for (auto it = tier.ranked.begin(); it != tier.ranked.end();) {
       Block& b = *(it++)->block;
-      const bool going = (b.state.load(std::memory_order_acquire) & word::retired) != 0;
+      const bool going = b.state.now().is_retired();
       if (!b.record->garbage || going) continue;
       mark_dead(b);
       ++reclaimed;
@@ -716,7 +703,7 @@ ObjectHandle ManagerCore::create_empty(Bytes size, std::size_t alignment, std::s
   Block& b = new_block(std::max<std::size_t>(size.count, 1), alignment);
   try {
     Object* const object = &new_object(b, 0, size.count, name);
-    b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+    b.state.retire();
     refresh(b);
     return {std::move(self), object};
   } catch (...) {
@@ -801,8 +788,8 @@ void ManagerCore::forget_part(Group& g) noexcept {
 void ManagerCore::keep_while_pinned(Block& b) noexcept {
   if (b.record->kept) return;
   // From here on the last pin to go tells us; until it has, the block stays.
-  const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
-  if ((old & word::pins) == 0) return;
+  const auto old = b.state.await_last_pin();
+  if (!old.is_pinned()) return;
   b.record->kept = true;
   if (kept_++ == 0) keeper_ = shared_from_this();
 }
@@ -832,7 +819,7 @@ void ManagerCore::abandon(Block& b) noexcept {
   tell(event, &Observer::on_retire);
   ask([&](Policy& p) { p.on_retire(event, *this); });
   keep_while_pinned(b);
-  if (freed || (b.state.load(std::memory_order_relaxed) & word::retired) != 0) {
+  if (freed || b.state.glance().is_retired()) {
     mark_dead(b);
   } else if (!record.garbage) {
     become_garbage(b);
@@ -898,7 +885,7 @@ void ManagerCore::revive(BlockId id, bool whole) {
   Block& b = *find(id);
   auto& record = *b.record;
   if (record.dying) throw_retired("destroyed during a scope's entry");
-  const bool retired = (b.state.load(std::memory_order_relaxed) & word::retired) != 0;
+  const bool retired = b.state.glance().is_retired();
   if (!whole && !retired && !record.garbage) return;
   if (record.primary() == nullptr) {
     const std::string name{name_of(b)};  // the object may go while the lock is released
@@ -913,7 +900,8 @@ void ManagerCore::revive(BlockId id, bool whole) {
     if (record.dying) throw_retired("destroyed during a scope's entry");
   }
   if (record.garbage) be_no_garbage(b);  // early freeing is off
-  b.state.fetch_and(~(word::retired | word::failed), std::memory_order_acq_rel);
+  b.state.recover();
+  b.state.revive();
   refresh(b);
   check_watermarks();
 }
@@ -943,8 +931,7 @@ void ManagerCore::retire(BlockId id) noexcept {
 
 void ManagerCore::retire_block(Block& b) noexcept {
   auto& record = *b.record;
-  if ((b.state.load(std::memory_order_relaxed) & word::retired) != 0 || record.placed || record.garbage)
-    return;
+  if (b.state.glance().is_retired() || record.placed || record.garbage) return;
   const bool freed = policy_->frees_early() || closed_;
   RetireEvent event{{}, b.id, freed};
   tell(event, &Observer::on_retire);
@@ -960,7 +947,7 @@ void ManagerCore::last_unpinned(BlockId id) noexcept {
   MutexLock lock{mutex_};
   Block* const b = find(id);
   if (b == nullptr || b->pins() != 0) return;
-  b->state.fetch_and(~word::waiters, std::memory_order_acq_rel);
+  b->state.stop_awaiting();
   if (std::exchange(b->record->kept, false)) --kept_;
   release_if_dead(*b);
   changed();

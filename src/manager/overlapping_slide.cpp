@@ -87,7 +87,7 @@ bool ManagerCore::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t targ
   without_lock(lock, [&] { moved = slide.run(); });
   b.record->sliding = false;
   --b.record->entering;
-  if (slide.is_lost()) b.state.fetch_or(word::failed, std::memory_order_acq_rel);
+  if (slide.is_lost()) b.state.fail();
   const bool lives = b.record->primary() == from;
   if (moved && lives) {
     take_place(b, held, alignment);
@@ -98,7 +98,7 @@ bool ManagerCore::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t targ
     free_region(held);
     stop_reading(from);  // it goes if the block was retired meanwhile
   }
-  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+  b.state.end_move();
   release_if_dead(b);
   changed();
   return moved || !lives;

@@ -32,9 +32,9 @@ bool ManagerCore::may_leave(const Region* region) const noexcept {
   if (region == nullptr || region->block == nullptr || region->readers > 0) return false;
   const auto& record = *region->block->record;
   if (record.primary() != region) return true;
-  const auto state = region->block->state.load(std::memory_order_acquire);
-  const bool pinned = (state & word::pins) != 0 && !mutated(Mutant::PinIgnored);
-  return !pinned && (state & (word::moving | word::retired | word::failed)) == 0 && !record.placed &&
+  const auto state = region->block->state.now();
+  const bool pinned = state.is_pinned() && !mutated(Mutant::PinIgnored);
+  return !pinned && !state.is_moving() && !state.is_retired() && !state.has_failed() && !record.placed &&
          record.spared == 0;
 }
 
@@ -290,7 +290,7 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
 
   const auto give_up = [&](Emptied why) TIER_NO_THREAD_SAFETY_ANALYSIS {
     for (auto& m : moves) {
-      m.block->state.fetch_and(~word::moving, std::memory_order_acq_rel);
+      m.block->state.end_move();
       if (m.to != nullptr && m.to->block == nullptr) free_region(m.to);
     }
     for (auto* region : room.held) give_back(region);
@@ -349,7 +349,7 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
       Region* old = b.record->primary();
       set_primary(b, m.to);
       detach(b, old);
-      b.state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
+      b.state.end_move();  // last: from here on scopes may enter
       room.held.push_back(old);
       if (!stays) count_clean_eviction(b);
       MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, why, now_ns(), 0, true};
@@ -438,11 +438,11 @@ RoomReport ManagerCore::survey() noexcept {
       }
       Block& b = *region->block;
       if (b.record->primary() != region || b.record->placed) continue;
-      const auto state = b.state.load(std::memory_order_acquire);
-      if ((state & word::moving) != 0 || b.record->spared > 0) report.transient = true;
-      if ((state & word::pins) == 0) continue;
-      const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
-      ((old & word::pins) != 0 ? report.foreign : report.again) = true;
+      const auto state = b.state.now();
+      if (state.is_moving() || b.record->spared > 0) report.transient = true;
+      if (!state.is_pinned()) continue;
+      const auto old = b.state.await_last_pin();
+      (old.is_pinned() ? report.foreign : report.again) = true;
     }
   }
   return report;

@@ -29,7 +29,7 @@ std::error_code Transfer::prepare(std::uint64_t offset, std::uint64_t bytes) noe
 Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept {
   auto* t = hold_writes(b) ? new (std::nothrow) Transfer{*this, b, kind, cause} : nullptr;
   if (t == nullptr) {
-    b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+    b.state.end_move();
     free_region(to);
     return nullptr;
   }
@@ -70,7 +70,7 @@ void ManagerCore::orphan(Transfer& t) noexcept {
   Block& b = *t.block;
   b.record->transfer = nullptr;
   t.block = nullptr;
-  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+  b.state.end_move();
   if (t.room != nullptr) t.room->broken = true;
   changed();
 }
@@ -133,7 +133,7 @@ void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
 /// Whether what has been copied becomes the primary: what scopes have pinned stays where it is.
 bool ManagerCore::takes_over(const Transfer& t, const Block& b) noexcept {
   if (t.kind == TransferKind::Fetch) return true;
-  return t.kind != TransferKind::Clean && (b.state.load(std::memory_order_acquire) & word::pins) == 0;
+  return t.kind != TransferKind::Clean && !b.state.now().is_pinned();
 }
 
 void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancelled) noexcept {
@@ -172,7 +172,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
     const auto version = b->version.load(std::memory_order_acquire);
     if (mutated(Mutant::MoverWithoutVersionCheck)) t.version = version;
     const bool same = t.version == version;
-    const bool dead = (b->state.load(std::memory_order_acquire) & word::retired) != 0;
+    const bool dead = b->state.now().is_retired();
     if (error || cancelled || dead || !same) {
       if (t.room != nullptr) {
         t.room->broken = true;
@@ -180,8 +180,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
         if (error) t.room->cause = error;
       }
       if (t.delivered) WindowSpace::drop(record.place, b->size);
-      if (error && t.failed == Direction::Read && !dead)
-        b->state.fetch_or(word::failed, std::memory_order_acq_rel);
+      if (error && t.failed == Direction::Read && !dead) b->state.fail();
       discard_target(t, error);
       tell_copied(false);
     } else {
@@ -193,7 +192,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
       tell_copied(primary);
       publish(t, *b, primary);
     }
-    b->state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
+    b->state.end_move();  // last: from here on scopes may enter
     release_if_dead(*b);
   }
   if (&t == sliding_) {
@@ -274,7 +273,8 @@ std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) 
   if (record.primary()->tier <= to) return Outcome::Done;
   if (record.transfer != nullptr)
     return record.transfer->kind == TransferKind::Fetch ? Outcome::Done : Outcome::Pinned;
-  if ((b.state.load(std::memory_order_acquire) & (word::pins | word::failed)) != 0) return Outcome::Pinned;
+  const auto state = b.state.now();
+  if (state.is_pinned() || state.has_failed()) return Outcome::Pinned;
   return std::nullopt;
 }
 
@@ -282,7 +282,7 @@ std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) 
 /// its end is told.
 void ManagerCore::end_slide_of(const Block& b) noexcept {
   if (sliding_ == nullptr || b.record->transfer != sliding_) return;
-  if ((b.state.load(std::memory_order_acquire) & word::retired) != 0) return;
+  if (b.state.now().is_retired()) return;
   engine_.cancel(*sliding_);
   orphan(*sliding_);
 }

@@ -33,7 +33,7 @@ bool is_shortage(const std::error_code& error) noexcept {
 }
 
 bool is_retired(const Block& b) noexcept {
-  return (b.state.load(std::memory_order_acquire) & word::retired) != 0;
+  return b.state.now().is_retired();
 }
 
 }  // namespace
@@ -344,7 +344,7 @@ bool ManagerCore::in_a_tier(const std::byte* address) const noexcept {
 
 bool ManagerCore::is_dead(const Block* b) noexcept {
   return b == nullptr || b->record == nullptr ||
-         (b->state.load(std::memory_order_acquire) & word::retired) != 0;
+         b->state.now().is_retired();
 }
 
 /// True if a copy of ours may be what touches the retired block: it reads the window until it ends, and the program may
@@ -422,7 +422,7 @@ Operand Operand::advice_at(const void* address, Use use, std::span<const std::by
 
 /// What has to be brought is not stamped as used before it is known which of it comes first.
 bool Manager::advise(Operand& op) noexcept {
-  if ((op.block->state.load(std::memory_order_relaxed) & word::slow_entry) != 0) return false;
+  if (op.block->state.glance().needs_manager()) return false;
   if (advised_.fetch_add(op.size, std::memory_order_relaxed) + op.size > advice_limit_ ||
       !op.block->try_enter(op.use, clock_.stamp())) {
     advised_.fetch_sub(op.size, std::memory_order_relaxed);
@@ -434,7 +434,7 @@ bool Manager::advise(Operand& op) noexcept {
 }
 
 bool Manager::leave_if_passing(Operand& op) noexcept {
-  if ((op.block->state.load(std::memory_order_relaxed) & word::passing) == 0) return false;
+  if (!op.block->state.glance().is_passing()) return false;
   leave(op);
   op.entered = false;
   return true;
@@ -742,7 +742,7 @@ Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::
 /// Of blocks that no object has yet. They may have been moved already, to make room for the next.
 void ManagerCore::discard(std::span<Block* const> blocks, MutexLock& lock) noexcept {
   // Pinned, nothing begins to move; retired, a mover that touches one of them would end the program.
-  for (auto* b : blocks) b->state.fetch_add(word::pin, std::memory_order_acq_rel);
+  for (auto* b : blocks) b->state.pin();
   for (auto* b : blocks) {
     if (auto* const transfer = b->record->transfer) revoke(*transfer, lock);
     free_contents(*b);
