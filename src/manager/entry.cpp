@@ -70,7 +70,7 @@ class Entry {
     bool joined = false;       // somebody else had begun to fetch it
     bool retried = false;      // a failed block is read once more
     bool retired = false;      // it was when it was marked moving
-    bool spared = false;       // by us
+    bool shielded = false;     // by us
     bool stopped = false;      // we have ended a fetch of it
   };
 
@@ -84,8 +84,8 @@ class Entry {
   Step find_rooms(bool& repeated) TIER_REQUIRES(core_.mutex_);
   bool find_room(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool take_space() TIER_REQUIRES(core_.mutex_);
-  void spare() TIER_REQUIRES(core_.mutex_);
-  void unspare() noexcept TIER_REQUIRES(core_.mutex_);
+  void shield() TIER_REQUIRES(core_.mutex_);
+  void unshield() noexcept TIER_REQUIRES(core_.mutex_);
   void lacks(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool mark(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void unmark(std::size_t i) TIER_REQUIRES(core_.mutex_);
@@ -97,7 +97,7 @@ class Entry {
     return std::ranges::any_of(plans_, [](const Plan& plan) { return plan.transfer != nullptr; });
   }
   Step finish_transfers() TIER_REQUIRES(core_.mutex_);
-  void enter(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  void admitted(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void count_in_place(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void stop_and_take_over(std::size_t i, Transfer& t) TIER_REQUIRES(core_.mutex_);
   void tell_uses() TIER_REQUIRES(core_.mutex_);
@@ -135,7 +135,7 @@ class Entry {
   int gathered_ =
       0;  // times that room for the whole set was made in one piece, without a wait for pins in between
   bool in_place_ = false;  // operands stay where the CPU can reach them
-  bool spares_ = true;     // no operand leaves to make room for another, if that can be helped
+  bool shields_ = true;    // no operand leaves to make room for another, if that can be helped
   std::uint64_t lacking_ = 0;
   std::uint64_t promised_ = 0;
   std::size_t lacking_operand_ = 0;
@@ -143,19 +143,19 @@ class Entry {
 };
 
 /// \pre  the operand has our pin, is settled, and its primary can be used in place.
-void Entry::enter(std::size_t i) {
+void Entry::admitted(std::size_t i) {
   Operand& op = batch_[i];
   Block& b = *op.block;
   auto& record = *b.record;
   op.entered = true;
-  if (record.place != nullptr && b.address.load(std::memory_order_relaxed) == nullptr) core_.show(b);
-  if (record.place != nullptr && op.use != Use::Read && !record.writable) core_.let_write(b);
+  if (record.window_address != nullptr && b.address.load(std::memory_order_relaxed) == nullptr) core_.show(b);
+  if (record.window_address != nullptr && op.use != Use::Read && !record.writable) core_.let_write(b);
   op.address = b.address.load(std::memory_order_acquire);
   if (op.address != nullptr) op.address += op.offset;
   b.note_use(mutated(Mutant::VersionNotRaised) ? Use::Read : op.use, core_.clock_.stamp());
   plans_[i].tier = record.primary()->tier;
   record.archived = false;
-  if (record.garbage && op.use != Use::Read && !record.dying) core_.be_no_garbage(b);
+  if (record.garbage && op.use != Use::Read && !record.dying) core_.clear_garbage(b);
   core_.refresh(b);
 }
 
@@ -214,7 +214,7 @@ Entry::Way Entry::admit_moving(std::size_t i) {
   }
   if (op.use == Use::Read) {  // its source stays valid: what was to leave stays
     b.state.pin();
-    enter(i);
+    admitted(i);
     return Way::Entered;
   }
   stop_and_take_over(i, *t);
@@ -222,7 +222,7 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     leave(i);
     return Way::Again;
   }
-  enter(i);
+  admitted(i);
   core_.unreference(*std::exchange(plans_[i].transfer, nullptr));
   return Way::Again;  // the lock was released: what was found of the operands before is not so any more
 }
@@ -307,7 +307,7 @@ Entry::Way Entry::admit_settled(std::size_t i) {
   if (reachable && (stays || pinned || primary->tier <= plan.target)) {
     b.state.pin();
     count_in_place(i);
-    enter(i);
+    admitted(i);
     return Way::Entered;
   }
   // Pins on what cannot be used in place hold no address: they are of scopes that look again. An overwrite brings
@@ -378,18 +378,18 @@ bool Entry::find_room(std::size_t i) {
 /// Finds room for each operand that needs some. None of them leaves where it is to make room for another, unless there
 /// is no other way.
 Entry::Step Entry::find_rooms(bool& repeated) {
-  struct Sparing {
-    explicit Sparing(Entry& e) TIER_NO_THREAD_SAFETY_ANALYSIS : entry{e} {
-      if (entry.spares_) entry.spare();
+  struct Shielding {
+    explicit Shielding(Entry& e) TIER_NO_THREAD_SAFETY_ANALYSIS : entry{e} {
+      if (entry.shields_) entry.shield();
     }
-    ~Sparing() TIER_NO_THREAD_SAFETY_ANALYSIS { entry.unspare(); }
-    Sparing(const Sparing&) = delete;
-    Sparing& operator=(const Sparing&) = delete;
+    ~Shielding() TIER_NO_THREAD_SAFETY_ANALYSIS { entry.unshield(); }
+    Shielding(const Shielding&) = delete;
+    Shielding& operator=(const Shielding&) = delete;
     Entry& entry;
   };
   leave_room_for_faults();
   if (report_.unlocked) return Step::Again;
-  const Sparing sparing{*this};
+  const Shielding sparing{*this};
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr || plans_[i].room != nullptr) continue;
     if (again(i)) {  // it has the room of its block's first place, and is looked at again once that is in use
@@ -415,20 +415,20 @@ bool Entry::take_space() {
   return !asked;
 }
 
-void Entry::spare() {
+void Entry::shield() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr) continue;
     Block& b = *batch_[i].block;
-    ++b.record->spared;
-    plans_[i].spared = true;
+    ++b.record->shielded;
+    plans_[i].shielded = true;
   }
 }
 
-void Entry::unspare() noexcept {
+void Entry::unshield() noexcept {
   bool any = false;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
-    if (!std::exchange(plans_[i].spared, false)) continue;
-    --batch_[i].block->record->spared;
+    if (!std::exchange(plans_[i].shielded, false)) continue;
+    --batch_[i].block->record->shielded;
     any = true;
   }
   if (any) core_.changed();
@@ -499,7 +499,7 @@ bool Entry::install() {
     b.state.recover();
     b.state.end_move();
     count_in_place(i);
-    enter(i);
+    admitted(i);
   }
   return true;
 }
@@ -537,7 +537,7 @@ Entry::Step Entry::finish_transfers() {
     if (usable) {
       ++core_.counts_.fetched_operands;
       core_.counts_.fetched_operand_bytes += batch_[i].size;
-      enter(i);
+      admitted(i);
       continue;
     }
     if (state.has_failed()) unreadable = i;
@@ -651,7 +651,7 @@ void Entry::blocked() {
     gathered_ = 0;
     return core_.close_door();
   }
-  if (!cause && std::exchange(spares_, false)) return;
+  if (!cause && std::exchange(shields_, false)) return;
   if (fall_back()) return;
   throw_out_of_memory(cause);
 }
@@ -696,7 +696,7 @@ bool Entry::gather_room() {
       const Block& b = *batch_[i].block;
       range.alignment = std::max(range.alignment, alignment_of(b));
       range.size = round_up(range.size, alignment_of(b)) + round_up(b.size, core_.granule_);
-      range.in_window |= b.record->place != nullptr;
+      range.in_window |= b.record->window_address != nullptr;
     }
     Region* all = core_.make_room(0, range, 0, report_, lock_);
     if (all == nullptr) continue;

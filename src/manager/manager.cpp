@@ -163,7 +163,7 @@ void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size, M
   std::string text{waiting};
   text += "); pinned:";
   for (const auto& [id, b] : by_id_) {
-    if (b->pins() == 0 || b->record->placed) continue;
+    if (b->pins() == 0 || b->record->immovable) continue;
     text += " \"" + std::string{name_of(*b)} + "\" (" + std::to_string(b->size) + " bytes, " +
             std::to_string(b->pins()) + " pins)";
   }
@@ -285,7 +285,7 @@ void ManagerCore::set_thread_observer(std::shared_ptr<ThreadObserver> observer) 
 }
 
 ObjectEvent ManagerCore::event_of(const Object& object, ObjectChange change, std::size_t alignment) noexcept {
-  return {{}, change, {&object}, alignment, object.block->record->placed};
+  return {{}, change, {&object}, alignment, object.block->record->immovable};
 }
 
 void ManagerCore::tell_object(const Object& object, ObjectChange change, std::size_t alignment) noexcept {
@@ -409,7 +409,7 @@ void ManagerCore::tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns
 /// \param object  whose block it is; 0 where that is not known and several share it
 void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId object) noexcept {
   auto& record = *b.record;
-  if (record.placed || record.dying) return;
+  if (record.immovable || record.dying) return;
   HintEvent event{{}, hint, b.id, scope, object};
   tell(event, &Observer::on_hint);
   // A group is archived only with all of it, which nobody can say.
@@ -518,7 +518,7 @@ Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
   b.record->archived = false;
   const auto stamp = clock_.stamp();
   b.last_use.store(stamp, std::memory_order_relaxed);  // else, as the one used longest ago, it left first
-  if (b.record->place == nullptr)
+  if (b.record->window_address == nullptr)
     b.record->prefetched = stamp;  // uses of what is in its window are not stamped
   ask([&](Policy& p) { p.on_hint(event, *this); });
   auto outcome = begin_fetch(b, 0, false, Cause::Hint);
@@ -692,11 +692,11 @@ void ManagerCore::check_invariants() const {
       const Region& primary = *record.primary();
       const auto* const address = b->address.load(std::memory_order_acquire);
       const bool has_base = tiers_[primary.tier].tier->base() != nullptr;
-      if (record.place == nullptr)
+      if (record.window_address == nullptr)
         require(address == (has_base ? home(primary) : nullptr),
                 "(I5) a settled block's address is its primary's");
       else
-        require(address == (primary.pages == Pages::AtHome ? nullptr : record.place),
+        require(address == (primary.pages == Pages::AtHome ? nullptr : record.window_address),
                 "(I5) a block in a window is at its place or absent");
     }
   }

@@ -52,7 +52,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   // Manager.
   ObjectHandle create(Bytes size, std::size_t alignment, std::string_view name) override;
   ObjectHandle create_empty(Bytes size, std::size_t alignment, std::string_view name) override;
-  PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier, std::string_view name) override;
+  PlacedStorage allocate_fixed(Bytes size, std::size_t alignment, TierIndex tier,
+                               std::string_view name) override;
   ObjectHandle create_window(Bytes size, std::size_t alignment, std::string_view name) override;
   ObjectHandle reserve_window(Bytes most, std::size_t alignment, std::string_view name) override;
   void grow(ObjectRef object, Bytes size) override;
@@ -116,10 +117,10 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::error_code fill_holes(std::byte* begin, std::size_t size, const PagePolicy* policy) const noexcept {
     return windows_->fill_holes(begin, size, policy);
   }
-  static const std::byte* place_of(const Block& b) noexcept { return b.record->place; }
+  static const std::byte* window_address_of(const Block& b) noexcept { return b.record->window_address; }
   /// Whether an address with its tag is in no block: the last of a window need not fill it.
   static bool is_behind(const Block& b, const std::byte* address) noexcept {
-    return address >= b.record->place + b.size;
+    return address >= b.record->window_address + b.size;
   }
   static const Object* object_in(const Block& b) noexcept { return b.record->object; }
 
@@ -250,7 +251,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void rank(Block& b) noexcept TIER_REQUIRES(mutex_);
   void unrank(Block& b) noexcept TIER_REQUIRES(mutex_);
   void become_garbage(Block& b) noexcept TIER_REQUIRES(mutex_);
-  void be_no_garbage(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void clear_garbage(Block& b) noexcept TIER_REQUIRES(mutex_);
   bool dirty(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   BlockFacts facts(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   std::string_view name_of(const Block& b) const noexcept TIER_REQUIRES(mutex_);
@@ -300,7 +301,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void let_through(std::byte* address) noexcept;
   void fill_hole(const Block& b, std::byte* address) noexcept;
   void wait_for_room(WindowFault& fault, std::uint64_t began, const char* why) noexcept;
-  std::uint64_t now() const noexcept override { return ended_.load(std::memory_order_acquire); }
+  std::uint64_t ended_blocks() const noexcept override { return ended_.load(std::memory_order_acquire); }
   bool in_a_tier(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
   static bool is_dead(const Block* b) noexcept;
   static bool is_ours(const Block* b) noexcept;
@@ -371,24 +372,25 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void note_memory(Object& object) noexcept TIER_REQUIRES(mutex_);
   [[nodiscard]] Bytes metadata() const noexcept TIER_REQUIRES(mutex_);
   void count_clean_eviction(Block& b) noexcept TIER_REQUIRES(mutex_);
-  std::optional<Window> propose(TierIndex t, const Range& range, BlockId for_block, bool background,
-                                std::vector<TierIndex>& to, bool& forced) TIER_REQUIRES(mutex_);
-  bool grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const TIER_REQUIRES(mutex_);
-  std::optional<Window> scan(TierIndex t, const Range& range) const TIER_REQUIRES(mutex_);
-  std::optional<Window> scan(TierIndex t, const Range& range, RegionHeap::Slot first, std::size_t slots,
-                             bool background) const TIER_REQUIRES(mutex_);
-  void describe(Window& w, TierIndex t) const TIER_REQUIRES(mutex_);
+  std::optional<EvictionRun> propose(TierIndex t, const Range& range, BlockId for_block, bool background,
+                                     std::vector<TierIndex>& to, bool& forced) TIER_REQUIRES(mutex_);
+  bool grow(EvictionRun& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const
+      TIER_REQUIRES(mutex_);
+  std::optional<EvictionRun> scan(TierIndex t, const Range& range) const TIER_REQUIRES(mutex_);
+  std::optional<EvictionRun> scan(TierIndex t, const Range& range, RegionHeap::Slot first, std::size_t slots,
+                                  bool background) const TIER_REQUIRES(mutex_);
+  void describe(EvictionRun& w, TierIndex t) const TIER_REQUIRES(mutex_);
   bool may_leave(const Region* region) const noexcept TIER_REQUIRES(mutex_);
   bool may_slide(const Region* region) const noexcept TIER_REQUIRES(mutex_);
   enum class Emptied { Begun, NoRoomBelow, Changed };
-  Emptied begin_emptying(Room& room, const Window& window, std::span<const TierIndex> to, bool inside,
+  Emptied begin_emptying(Room& room, const EvictionRun& run, std::span<const TierIndex> to, bool inside,
                          const RoomBelow& below, std::vector<CopyTask*>& transfers, TierIndex& lacking,
                          std::error_code& cause) TIER_REQUIRES(mutex_);
   bool gives_way(TierIndex t, const Block& b) noexcept TIER_REQUIRES(mutex_);
   TierOrder order_below(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   Region* destination(Block& b, TierIndex wanted, TierIndex source, bool inside, const RoomBelow& below,
                       TierIndex& lacking, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
-  std::size_t room_below(const Window& window, TierIndex t, std::size_t count, BlockId for_block,
+  std::size_t room_below(const EvictionRun& run, TierIndex t, std::size_t count, BlockId for_block,
                          RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
   Region* finish_room(Room& room, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   void background_room_ended(Room& room) noexcept TIER_REQUIRES(mutex_);
@@ -409,7 +411,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void take_place(Block& b, Region* held, std::size_t alignment) noexcept TIER_REQUIRES(mutex_);
   void compact_in_background() noexcept TIER_REQUIRES(mutex_);
   bool begin_sliding(TierIndex t, const Range& range) noexcept TIER_REQUIRES(mutex_);
-  bool slide_out_of(const Window& window, TierIndex t, RegionHeap::Slot first, std::size_t slots)
+  bool slide_out_of(const EvictionRun& run, TierIndex t, RegionHeap::Slot first, std::size_t slots)
       TIER_REQUIRES(mutex_);
   bool stop_sliding(TierIndex t, const Range& range, MutexLock& lock) TIER_REQUIRES(mutex_);
   const TierState& largest_addressable() const noexcept TIER_REQUIRES(mutex_);

@@ -185,7 +185,7 @@ void ManagerCore::stop_reading(Region* region) noexcept {
   if (--region->readers > 0) return;
   if (region->given_up)
     free_region(region);
-  else if (region->block != nullptr && region->block->record->place != nullptr)
+  else if (region->block != nullptr && region->block->record->window_address != nullptr)
     release_if_dead(*region->block);
 }
 
@@ -242,7 +242,7 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
     old->version = kept ? b.version.load(std::memory_order_relaxed) : 0;
     tiers_[old->tier].secondaries.push_back(*old);
   }
-  if (b.record->place == nullptr) {
+  if (b.record->window_address == nullptr) {
     const bool has_base = tiers_[region->tier].tier->base() != nullptr;
     b.address.store(has_base ? home(*region) : nullptr, std::memory_order_release);
     region->bare = false;
@@ -299,7 +299,8 @@ std::string_view ManagerCore::name_of(const Block& b) const noexcept {
 void ManagerCore::refresh(Block& b) noexcept {
   const auto& record = *b.record;
   const Region* primary = record.primary();
-  const bool unmapped = record.place != nullptr && b.address.load(std::memory_order_relaxed) == nullptr;
+  const bool unmapped =
+      record.window_address != nullptr && b.address.load(std::memory_order_relaxed) == nullptr;
   const bool asks = door_closed_ || primary == nullptr || record.archived || record.garbage || unmapped ||
                     !addressable(primary->tier) || tiers_[primary->tier].tier->charges() ||
                     (primary->tier != 0 && !record.remembered) || (in_fork_child_ && !copied_by_fork(b));
@@ -327,7 +328,7 @@ std::uint64_t ManagerCore::rank_now(const BlockRecord& record) const noexcept {
 /// In the slowest tier, from which nothing is proposed, only garbage is looked for.
 void ManagerCore::rank(Block& b) noexcept {
   auto& record = *b.record;
-  if (record.is_linked() || record.placed || record.primary() == nullptr) return;
+  if (record.is_linked() || record.immovable || record.primary() == nullptr) return;
   const auto tier = record.primary()->tier;
   if (tier + 1u == tiers_.size() && !record.garbage) return;
   record.rank = rank_now(record);
@@ -402,14 +403,14 @@ void ManagerCore::recycle(Block& b) noexcept {
 void ManagerCore::free_contents(Block& b) noexcept {
   auto& record = *b.record;
   unrank(b);
-  if (record.placed && record.counted) {
+  if (record.immovable && record.counted) {
     placed_[record.primary()->tier] -= tiers_[record.primary()->tier].heap.size(record.primary()->slot);
     record.counted = false;
   }
   if (record.primary() != nullptr) living_ -= round_up(b.size, granule_);
   const bool cached = record.dying && cache_pages(b);
   if (!cached && record.primary() != nullptr) std::ignore = hide(b, *record.primary());
-  if (!cached && stays_put(b)) WindowSpace::drop(record.place, b.size);
+  if (!cached && stays_put(b)) WindowSpace::drop(record.window_address, b.size);
   while (Region* region = record.regions) {
     if (region->next != nullptr) {
       Region* secondary = region->next;
@@ -450,7 +451,8 @@ void ManagerCore::release_if_dead(Block& b) noexcept {
   const auto state = b.state.now();
   if (!state.is_retired() || state.is_pinned() || record.transfer != nullptr || record.kept) return;
   // A device that reads from a window does so at its addresses.
-  if (record.place != nullptr && record.primary() != nullptr && record.primary()->readers > 0) return;
+  if (record.window_address != nullptr && record.primary() != nullptr && record.primary()->readers > 0)
+    return;
   free_contents(b);
   if (record.dying && record.entering == 0) recycle(b);
 }
@@ -535,7 +537,7 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const Placement placement = ask_where(b, name);
   RoomReport report;
   reclaim_if_full();
-  if (b.record->place != nullptr) leave_fast_room_for_faults(b, name);
+  if (b.record->window_address != nullptr) leave_fast_room_for_faults(b, name);
   leave_room_for_faults(round_up(b.size, granule_), b.size, name, lock);
   if (Region* const cached = cached_region(b, placement.tier)) return cached;
   const Promise promise{*this, b.size};
@@ -712,8 +714,8 @@ ObjectHandle ManagerCore::create_empty(Bytes size, std::size_t alignment, std::s
   }
 }
 
-PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
-                                 std::string_view asked_name) {
+PlacedStorage ManagerCore::allocate_fixed(Bytes size, std::size_t alignment, TierIndex t,
+                                          std::string_view asked_name) {
   refuse_in_child("an allocation");
   const std::string name{asked_name};  // as in create()
   check_tier(t);
@@ -724,7 +726,7 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   auto self = shared_from_this();
   Block& b =
       new_block(std::max<std::size_t>(size.count, 1), std::max(alignment, tiers_[t].tier->io_alignment()));
-  b.record->placed = true;
+  b.record->immovable = true;
   Object* object = nullptr;
   Region* region = nullptr;
   try {
@@ -814,7 +816,7 @@ void ManagerCore::abandon(Block& b) noexcept {
   auto& record = *b.record;
   record.object = nullptr;
   record.dying = true;
-  const bool freed = policy_->frees_early() || record.placed || closed_ || record.primary() == nullptr;
+  const bool freed = policy_->frees_early() || record.immovable || closed_ || record.primary() == nullptr;
   RetireEvent event{{}, b.id, freed};
   tell(event, &Observer::on_retire);
   ask([&](Policy& p) { p.on_retire(event, *this); });
@@ -832,7 +834,7 @@ void ManagerCore::become_garbage(Block& b) noexcept {
   rank(b);
 }
 
-void ManagerCore::be_no_garbage(Block& b) noexcept {
+void ManagerCore::clear_garbage(Block& b) noexcept {
   b.record->garbage = false;
   --garbage_;
   unrank(b);
@@ -899,7 +901,7 @@ void ManagerCore::revive(BlockId id, bool whole) {
     }
     if (record.dying) throw_retired("destroyed during a scope's entry");
   }
-  if (record.garbage) be_no_garbage(b);  // early freeing is off
+  if (record.garbage) clear_garbage(b);  // early freeing is off
   b.state.recover();
   b.state.revive();
   refresh(b);
@@ -931,7 +933,7 @@ void ManagerCore::retire(BlockId id) noexcept {
 
 void ManagerCore::retire_block(Block& b) noexcept {
   auto& record = *b.record;
-  if (b.state.glance().is_retired() || record.placed || record.garbage) return;
+  if (b.state.glance().is_retired() || record.immovable || record.garbage) return;
   const bool freed = policy_->frees_early() || closed_;
   RetireEvent event{{}, b.id, freed};
   tell(event, &Observer::on_retire);

@@ -47,12 +47,12 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   t->from = {tiers_[from->tier].tier.get(), tiers_[from->tier].heap.offset(from->slot)};
   t->to = {tiers_[to->tier].tier.get(), tiers_[to->tier].heap.offset(to->slot)};
   if (from->pages != Pages::AtHome && !stays_put(b)) {
-    t->from.memory = b.record->place;
+    t->from.memory = b.record->window_address;
     t->window_pages = tiers_[from->tier].tier->page_policy();
   }
   if (!to->has_space && !stays_put(b)) t->space = tiers_[to->tier].heap.size(to->slot);
   t->refusals = &refusals_[to->tier];
-  t->unannounced = b.record->place != nullptr;
+  t->unannounced = b.record->window_address != nullptr;
   t->to.memory = t->landing = take_landing(b, *to, kind);
   if (t->landing == nullptr) to->bare = false;
   // A block that was never written has no bytes worth copying; where the system pages there is nothing to copy.
@@ -94,14 +94,14 @@ void ManagerCore::discard_target(Transfer& t, std::error_code error) noexcept {
 void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
   if (t.block == nullptr || t.kind != TransferKind::Fetch || t.version == 0) return;
   const Block& b = *t.block;
-  if (b.record->place == nullptr || stays_put(b) || !shows_in(b, t.to_region->tier)) return;
+  if (b.record->window_address == nullptr || stays_put(b) || !shows_in(b, t.to_region->tier)) return;
   if (t.from_region->pages != Pages::AtHome || tiers_[t.from_tier].tier->has_private_pages()) return;
   const auto* const bytes = t.landing != nullptr ? t.landing : home(*t.to_region);
   const auto* const policy = tiers_[t.to_region->tier].tier->page_policy();
   t.delivering = true;
   without_lock(lock, [&] {
-    t.delivered = windows_->fill(b.record->place, bytes, b.size, true, policy);
-    if (!t.delivered) WindowSpace::drop(b.record->place, b.size);
+    t.delivered = windows_->fill(b.record->window_address, bytes, b.size, true, policy);
+    if (!t.delivered) WindowSpace::drop(b.record->window_address, b.size);
   });
   t.delivering = false;
 }
@@ -121,7 +121,7 @@ void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
     return;
   }
   // Pins of a fetch are of those who wait for it; they have no address yet.
-  set_primary(b, to, t.delivered ? b.record->place : t.landing);
+  set_primary(b, to, t.delivered ? b.record->window_address : t.landing);
   if (t.kind == TransferKind::Fetch) return;
   detach(b, old);
   if (t.room != nullptr)
@@ -179,7 +179,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
         if (error) t.room->fetch = 0;
         if (error) t.room->cause = error;
       }
-      if (t.delivered) WindowSpace::drop(record.place, b->size);
+      if (t.delivered) WindowSpace::drop(record.window_address, b->size);
       if (error && t.failed == Direction::Read && !dead) b->state.fail();
       discard_target(t, error);
       tell_copied(false);
