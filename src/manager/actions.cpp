@@ -97,8 +97,8 @@ Outcome ManagerCore::change_primary(Block& b, TierIndex t, Cause cause) noexcept
   }
   detach(b, region);
   set_primary(b, region);
-  tell_observers(MigrationEvent{{}, b.id, old->tier, t, {0}, cause, now_ns(), 0, true},
-                 &Observer::on_migration);
+  announcer_.tell_observers(MigrationEvent{{}, b.id, old->tier, t, {0}, cause, timeline_.now_ns(), 0, true},
+                            &Observer::on_migration);
   b.state.end_move();
   return Outcome::Done;
 }

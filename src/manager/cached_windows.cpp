@@ -31,7 +31,7 @@ bool ManagerCore::cache_pages(Block& b) noexcept {
   auto& state = tiers_[0];
   const auto size = state.heap.size(primary->slot);
   RegionEvent event{{}, 0, 0, {size}, true};
-  tell(event, &Observer::on_region);
+  announcer_.tell(event, &Observer::on_region);
   primary->block = nullptr;
   primary->cached = true;
   state.cached += size;
@@ -81,7 +81,7 @@ Region* ManagerCore::cached_region(const Block& b, TierIndex t) noexcept {
   cached.pop_back();
   uncache(*pages.region);
   RegionEvent event{{}, 0, 0, {tiers_[0].heap.size(pages.region->slot)}, false};
-  tell(event, &Observer::on_region);
+  announcer_.tell(event, &Observer::on_region);
   note_high_water(tiers_[0]);
   return pages.region;
 }

@@ -35,7 +35,7 @@ class Entry {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       ++batch[i].block->record->entering;
       const bool outside = batch[i].block->state.glance().is_outside();
-      plans_[i].told = batch[i].entered && core_.wants_use(outside);
+      plans_[i].told = batch[i].entered && core_.announcer_.wants_use(outside);
     }
   }
   Entry(const Entry&) = delete;
@@ -271,8 +271,8 @@ bool Entry::decide(std::size_t i) {
       ++core_.counts_.misses;
       MissEvent event{{}, core_.facts(*op.block), op.use, context_.scope, operands()};
       event.block.tier = here;
-      core_.tell(event, &Observer::on_miss);
-      const MissDecision decision = core_.ask([&](Policy& p) { return p.on_miss(event, core_); });
+      core_.announcer_.tell(event, &Observer::on_miss);
+      const MissDecision decision = core_.announcer_.ask([&](Policy& p) { return p.on_miss(event, core_); });
       plan.target = decision.tier < core_.tiers_.size() ? decision.tier : here;
       record.remembered = decision.remember && plan.target == here;
     }
@@ -491,10 +491,16 @@ bool Entry::install() {
     core_.set_primary(b, std::exchange(plans_[i].room, nullptr));
     if (old != nullptr) old->version = 0;
     if (old != nullptr && old->tier != b.record->primary()->tier)
-      core_.tell_observers(
-          MigrationEvent{
-              {}, b.id, old->tier, b.record->primary()->tier, {0}, Cause::Miss, core_.now_ns(), 0, true},
-          &Observer::on_migration);
+      core_.announcer_.tell_observers(MigrationEvent{{},
+                                                     b.id,
+                                                     old->tier,
+                                                     b.record->primary()->tier,
+                                                     {0},
+                                                     Cause::Miss,
+                                                     core_.timeline_.now_ns(),
+                                                     0,
+                                                     true},
+                                      &Observer::on_migration);
     b.state.pin();
     b.state.recover();
     b.state.end_move();
@@ -507,7 +513,7 @@ bool Entry::install() {
 /// Carries out the fetches that this batch has begun, and waits for those it has joined.
 /// \return  Again if a block has changed hands meanwhile
 Entry::Step Entry::finish_transfers() {
-  const auto began = core_.now_ns();
+  const auto began = core_.timeline_.now_ns();
   tasks_.clear();
   for (auto& plan : plans_)
     if (plan.own && plan.transfer != nullptr) tasks_.push_back(plan.transfer);
@@ -618,7 +624,7 @@ void Entry::tell_uses() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const Plan& plan = plans_[i];
     const bool outside = plan.joined || plan.tier != 0;
-    if (!plan.told && !plan.missed && core_.wants_use(outside))
+    if (!plan.told && !plan.missed && core_.announcer_.wants_use(outside))
       core_.used(*batch_[i].block, batch_[i].use, outside, true);
   }
 }
@@ -629,7 +635,7 @@ void Entry::blocked() {
   if (roll_back()) return;                   // the lock was released: look again
   const RoomReport report = core_.survey();  // now nothing is pinned by us
   if (report.again) return;
-  const auto began = core_.now_ns();
+  const auto began = core_.timeline_.now_ns();
   if (report.transient) {  // transfers end by themselves
     core_.hurry(false, lock_);
     return core_.count_wait(context_, began, StallCause::Room);
@@ -715,7 +721,7 @@ bool Entry::gather_room() {
 void Entry::stand_in_line() {
   if (in_line_) return;
   in_line_ = true;
-  waiting_since_ = core_.now_ns();
+  waiting_since_ = core_.timeline_.now_ns();
   core_.line_.push_back(waiter_);
 }
 
@@ -728,8 +734,8 @@ void Entry::stand_down() {
 
 void Entry::report_wait() {
   const auto limit = static_cast<std::uint64_t>(core_.options_.report_waits_after.count()) * 1'000'000;
-  if (core_.now_ns() - waiting_since_ < limit) return;
-  waiting_since_ = core_.now_ns();
+  if (core_.timeline_.now_ns() - waiting_since_ < limit) return;
+  waiting_since_ = core_.timeline_.now_ns();
   const std::string name{core_.name_of(*batch_[lacking_operand_].block)};  // which may go meanwhile
   core_.report_holders(name, lacking_, lock_);
 }

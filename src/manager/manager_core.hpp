@@ -3,6 +3,7 @@
 /// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp and
 ///        compaction.cpp, transfers and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in
 ///        fork.cpp.
+#include "announcer.hpp"
 #include "companions.hpp"
 #include "notes.hpp"
 #include "records.hpp"
@@ -86,7 +87,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void add_observer(Observer& observer) override;
   void remove_observer(Observer& observer) noexcept override;
   void set_thread_observer(std::shared_ptr<ThreadObserver> observer) override;
-  std::chrono::steady_clock::time_point began() const noexcept override { return start_; }
+  std::chrono::steady_clock::time_point began() const noexcept override { return timeline_.began(); }
   void count_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
                    std::uint64_t transfers) noexcept override;
   void count_stall(std::uint64_t ns) noexcept override;
@@ -152,12 +153,6 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       return heap.live_regions() - cached_regions - (spare != nullptr ? 1 : 0);
     }
   };
-  struct OpenKernel {
-    std::string name;
-    std::uint64_t hash = 0;
-    std::vector<OperandFacts> operands;
-  };
-
   // Regions and blocks (objects.cpp).
   bool moves_pages(TierIndex t) const noexcept TIER_REQUIRES(mutex_);
   std::size_t preferred_alignment(TierIndex t, std::uint64_t size, std::size_t alignment) const noexcept
@@ -452,65 +447,37 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void changed() noexcept TIER_REQUIRES(mutex_);
   void drain_notes() noexcept TIER_REQUIRES(mutex_);
   void drain_own_notes() noexcept TIER_REQUIRES(mutex_);
-  bool wants_use(bool outside) const noexcept TIER_REQUIRES(mutex_);
   void carry_out(const Note& note) noexcept TIER_REQUIRES(mutex_);
   void carry_out_hint(const Note& note) noexcept TIER_REQUIRES(mutex_);
-  void tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId object) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
   Outcome note_brought(BlockId id, Outcome outcome) noexcept TIER_REQUIRES(mutex_);
   void count_hint(bool present, std::optional<Outcome> brought) noexcept TIER_REQUIRES(mutex_);
   void hint_later(const Note& note) noexcept;
   Block* find(BlockId id) const noexcept TIER_REQUIRES(mutex_);
-  std::uint64_t now_ns() const noexcept;
   void add_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
                  std::uint64_t transfers) noexcept TIER_REQUIRES(mutex_);
-  void stamp(EventHeader& event) noexcept TIER_REQUIRES(mutex_);
   void idle_if_so() noexcept TIER_REQUIRES(mutex_);
-  /// Tells observers, then the policy.
-  template <class Event>
-  void tell(Event& event, void (Observer::*observed)(const Event&) noexcept) noexcept TIER_REQUIRES(mutex_) {
-    stamp(event);
-    for (auto* observer : observers_) (observer->*observed)(event);
-  }
-  /// Asks the policy; if it throws, first touch takes over.
-  template <class F>
-  auto ask(F&& question) noexcept TIER_REQUIRES(mutex_) {
-    try {
-      return question(*policy_);
-    } catch (...) {
-      replace_policy();
-    }
-    return question(*policy_);
-  }
-  /// Tells observers of what no policy is told of; costs nothing without any.
-  template <class Event>
-  void tell_observers(Event&& event, void (Observer::*observed)(const Event&) noexcept) noexcept
-      TIER_REQUIRES(mutex_) {
-    if (!observers_.empty()) tell(event, observed);
-  }
   void tell_object(const Object& object, ObjectChange change, std::size_t alignment = 1) noexcept
       TIER_REQUIRES(mutex_);
   static ObjectEvent event_of(const Object& object, ObjectChange change, std::size_t alignment) noexcept;
-  void replace_policy() noexcept TIER_REQUIRES(mutex_);
-  void tell_failure() const noexcept;
   /// Says that the policy has failed, if it has, once the lock is released: it is made before that is taken.
   struct TellsFailure {
-    explicit TellsFailure(const ManagerCore& c) noexcept : core{c} {}
-    ~TellsFailure() { core.tell_failure(); }
+    explicit TellsFailure(const ManagerCore& core) noexcept : failure{core.policy_failure_} {}
+    ~TellsFailure() { failure.tell(); }
     TellsFailure(const TellsFailure&) = delete;
     TellsFailure& operator=(const TellsFailure&) = delete;
 
-    const ManagerCore& core;
+    const PolicyFailure& failure;
   };
-  void refresh_wants() noexcept TIER_REQUIRES(mutex_);
+  void wants_changed() noexcept TIER_REQUIRES(mutex_);
 
   /// Tells notes. Uses that are told together share a time: to read the clock costs more than to tell one.
   class CarryOut {
    public:
     explicit CarryOut(ManagerCore& core) noexcept : core_{core} {}
     void operator()(const Note& note) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
-      if (note.kind == Note::Kind::Use && !std::exchange(timed_, true)) core_.told_ns_ = core_.now_ns();
+      if (note.kind == Note::Kind::Use && !std::exchange(timed_, true)) core_.announcer_.note_time();
       core_.carry_out(note);
     }
 
@@ -543,12 +510,10 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::vector<TierState> tiers_;  // the vector is fixed; heaps and lists are guarded by the mutex
   std::array<SpaceRefusals, max_tiers> refusals_;  // by tier
   std::vector<TierModel> models_;
-  std::unique_ptr<Policy> policy_ TIER_GUARDED_BY(mutex_);
-  std::unique_ptr<Policy> failed_policy_;  // kept: it may be running. Written once, under the lock
-  mutable std::atomic<bool> failure_is_untold_{false};
-  std::unique_ptr<Policy> fallback_ TIER_GUARDED_BY(mutex_);
   ManagerOptions options_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Timeline timeline_;
+  PolicyFailure policy_failure_;
+  Announcer announcer_ TIER_GUARDED_BY(mutex_);
   std::size_t io_alignment_ = 1;  // the largest of all tiers
   std::size_t granule_ = 64;
   std::size_t window_block_ = 0;  // the most in a block of a window
@@ -587,12 +552,6 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool door_closed_ TIER_GUARDED_BY(mutex_) =
       false;  // roots, resident or not, wait for the first of the line
 
-  std::vector<Observer*> observers_ TIER_GUARDED_BY(mutex_);
-  std::vector<std::shared_ptr<ThreadObserver>> thread_observers_
-      TIER_GUARDED_BY(mutex_);  // of now and before
-  std::uint64_t sequence_ TIER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t told_ns_ TIER_GUARDED_BY(mutex_) = 0;  // time of the last event
-  std::unordered_map<std::uint64_t, OpenKernel> kernels_ TIER_GUARDED_BY(mutex_);
   Statistics counts_ TIER_GUARDED_BY(mutex_);
   /// The block that the policy is told a hint on, and what it was told when it wanted that elsewhere.
   struct Hinted {
@@ -608,9 +567,6 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::size_t window_count_ TIER_GUARDED_BY(mutex_) = 0;
   const std::shared_ptr<Notes> notes_ = Notes::make();
   std::atomic<std::uint64_t> uses_dropped_{0}, hints_dropped_{0};
-  WantedUses policy_uses_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;
-  WantedUses watched_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;  // by the policy or an observer
-  bool policy_kernels_ TIER_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Landings> landings_ TIER_GUARDED_BY(mutex_);  // from the first window on
   std::atomic<std::uint64_t> ended_{0};                         // blocks whose contents are gone
   boost::intrusive::list<ObjectWindow> cached_windows_ TIER_GUARDED_BY(mutex_);  // the last one first

@@ -38,7 +38,7 @@ void ManagerCore::tell_given_out(const Region& region) noexcept {
   auto& state = tiers_[region.tier];
   note_high_water(state);
   RegionEvent event{{}, 0, region.tier, {state.heap.size(region.slot)}, false};
-  tell(event, &Observer::on_region);
+  announcer_.tell(event, &Observer::on_region);
 }
 
 Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept {
@@ -160,7 +160,7 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   if (region->claimed && !region->has_space) state.spaceless -= size;
   if (region->claimed && !region->cached) {
     RegionEvent event{{}, 0, region->tier, {size}, true};
-    tell(event, &Observer::on_region);
+    announcer_.tell(event, &Observer::on_region);
   }
   if (region->cached) uncache(*region);
   give_back_bare(*region);
@@ -251,7 +251,8 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
   }
   rank(b);
   refresh(b);
-  if (old == nullptr) tell_observers(PlacementEvent{{}, b.id, region->tier}, &Observer::on_placement);
+  if (old == nullptr)
+    announcer_.tell_observers(PlacementEvent{{}, b.id, region->tier}, &Observer::on_placement);
 }
 
 // --- state -----------------------------------------------------------------------------------------------
@@ -305,7 +306,7 @@ void ManagerCore::refresh(Block& b) noexcept {
                     !addressable(primary->tier) || tiers_[primary->tier].tier->charges() ||
                     (primary->tier != 0 && !record.remembered) || (in_fork_child_ && !copied_by_fork(b));
   const bool outside = primary == nullptr || primary->tier != 0;
-  b.state.set_hints({asks, wants_use(outside), outside, is_passing(b)});
+  b.state.set_hints({asks, announcer_.wants_use(outside), outside, is_passing(b)});
 }
 
 /// Scopes whose operands are resident take no lock and stand in no line. Where they never leave the first of the line
@@ -322,7 +323,7 @@ void ManagerCore::open_door() noexcept {
 }
 
 std::uint64_t ManagerCore::rank_now(const BlockRecord& record) const noexcept {
-  return record.garbage ? 0 : policy_->rank(facts(*record.block));
+  return record.garbage ? 0 : announcer_.policy().rank(facts(*record.block));
 }
 
 /// In the slowest tier, from which nothing is proposed, only garbage is looked for.
@@ -527,8 +528,8 @@ void ManagerCore::note_memory(Object& object) noexcept {
 /// Where the policy has a block begin.
 Placement ManagerCore::ask_where(const Block& b, std::string_view name) {
   AllocationEvent event{{}, b.id, {b.size}, name};
-  tell(event, &Observer::on_allocation);
-  const Placement placement = ask([&](Policy& p) { return p.place(event, *this); });
+  announcer_.tell(event, &Observer::on_allocation);
+  const Placement placement = announcer_.ask([&](Policy& p) { return p.place(event, *this); });
   return placement.tier < tiers_.size() ? placement : Placement{};
 }
 
@@ -578,7 +579,7 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
 bool ManagerCore::room_may_come(MutexLock& lock) {
   const RoomReport found = survey();
   if (found.again || !found.transient) return found.again;
-  const auto began = now_ns();
+  const auto began = timeline_.now_ns();
   hurry(false, lock);
   count_wait({}, began, StallCause::Room);
   return true;
@@ -816,10 +817,11 @@ void ManagerCore::abandon(Block& b) noexcept {
   auto& record = *b.record;
   record.object = nullptr;
   record.dying = true;
-  const bool freed = policy_->frees_early() || record.immovable || closed_ || record.primary() == nullptr;
+  const bool freed =
+      announcer_.policy().frees_early() || record.immovable || closed_ || record.primary() == nullptr;
   RetireEvent event{{}, b.id, freed};
-  tell(event, &Observer::on_retire);
-  ask([&](Policy& p) { p.on_retire(event, *this); });
+  announcer_.tell(event, &Observer::on_retire);
+  announcer_.ask([&](Policy& p) { p.on_retire(event, *this); });
   keep_while_pinned(b);
   if (freed || b.state.glance().is_retired()) {
     mark_dead(b);
@@ -843,7 +845,7 @@ void ManagerCore::clear_garbage(Block& b) noexcept {
 
 /// The rest of the group goes on, so that no policy is told.
 void ManagerCore::retire_part(Object& object) noexcept {
-  if (object.retired || !policy_->frees_early()) return;
+  if (object.retired || !announcer_.policy().frees_early()) return;
   tell_object(object, ObjectChange::Retired);
   object.retired = true;
   leave_part(object);
@@ -934,10 +936,10 @@ void ManagerCore::retire(BlockId id) noexcept {
 void ManagerCore::retire_block(Block& b) noexcept {
   auto& record = *b.record;
   if (b.state.glance().is_retired() || record.immovable || record.garbage) return;
-  const bool freed = policy_->frees_early() || closed_;
+  const bool freed = announcer_.policy().frees_early() || closed_;
   RetireEvent event{{}, b.id, freed};
-  tell(event, &Observer::on_retire);
-  ask([&](Policy& p) { p.on_retire(event, *this); });
+  announcer_.tell(event, &Observer::on_retire);
+  announcer_.ask([&](Policy& p) { p.on_retire(event, *this); });
   if (freed) return mark_dead(b);
   become_garbage(b);
   refresh(b);  // a use that writes must say that it is garbage no more

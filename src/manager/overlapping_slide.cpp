@@ -83,7 +83,7 @@ bool ManagerCore::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t targ
   ++b.record->entering;  // the descriptor stays
   ++from->readers;       // and the region
   bool moved = false;
-  const auto began = now_ns();
+  const auto began = timeline_.now_ns();
   without_lock(lock, [&] { moved = slide.run(); });
   b.record->sliding = false;
   --b.record->entering;
@@ -92,8 +92,9 @@ bool ManagerCore::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t targ
   if (moved && lives) {
     take_place(b, held, alignment);
     add_moved(t, t, Cause::Compact, size, 1);
-    tell_observers(MigrationEvent{{}, id, t, t, {size}, Cause::Compact, began, now_ns() - began, true},
-                   &Observer::on_migration);
+    announcer_.tell_observers(
+        MigrationEvent{{}, id, t, t, {size}, Cause::Compact, began, timeline_.now_ns() - began, true},
+        &Observer::on_migration);
   } else {
     free_region(held);
     stop_reading(from);  // it goes if the block was retired meanwhile

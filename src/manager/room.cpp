@@ -164,7 +164,7 @@ std::optional<EvictionRun> ManagerCore::propose(TierIndex t, const Range& range,
       if (it == state.ranked.end() || record < *it) it = place;
       continue;
     }
-    if (!proposals.empty() && policy_->prefers(proposals[coldest].run(), record.rank)) break;
+    if (!proposals.empty() && announcer_.policy().prefers(proposals[coldest].run(), record.rank)) break;
     ++it;
     ++tried;
     if (!may_leave(record.primary())) continue;
@@ -194,7 +194,7 @@ std::optional<EvictionRun> ManagerCore::propose(TierIndex t, const Range& range,
   for (const auto& p : proposals) runs.push_back(p.run());
   const RoomRequest request{t, {range.size}, for_block, background};
   choosing_ = true;  // nothing may change under the proposals
-  const RunChoice choice = ask([&](Policy& p) { return p.choose(request, runs, *this); });
+  const RunChoice choice = announcer_.ask([&](Policy& p) { return p.choose(request, runs, *this); });
   choosing_ = false;
   forced = choice.run >= proposals.size();
   const auto index = forced ? 0 : choice.run;
@@ -355,8 +355,8 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const EvictionRun& 
       b.state.end_move();  // last: from here on scopes may enter
       room.held.push_back(old);
       if (!stays) count_clean_eviction(b);
-      MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, why, now_ns(), 0, true};
-      tell(event, &Observer::on_migration);
+      MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, why, timeline_.now_ns(), 0, true};
+      announcer_.tell(event, &Observer::on_migration);
       continue;
     }
     Transfer* t = begin_transfer(b, stays ? TransferKind::Compact : TransferKind::Evict, m.to, why);
@@ -402,7 +402,7 @@ Region* ManagerCore::finish_room(Room& room, std::error_code& cause) noexcept {
 void ManagerCore::revoke(Transfer& t, MutexLock& lock) {
   ++t.references;
   engine_.cancel(t);
-  const auto began = now_ns();
+  const auto began = timeline_.now_ns();
   while (!t.ended) wait(lock);
   count_wait({}, began, StallCause::Room);
   unreference(t);
@@ -519,7 +519,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
                                       RoomReport& report, MutexLock& lock) {
   const bool slowest = t + 1u == tiers_.size();
   const auto compacts = [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {
-    const auto began = now_ns();
+    const auto began = timeline_.now_ns();
     const bool moved = compact_tier(t, packing, lock);
     if (moved) count_wait({}, began, StallCause::Room);
     return moved;
@@ -604,7 +604,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (room.pending > 0) {
       for (auto* transfer : transfers) static_cast<Transfer*>(transfer)->awaited = true;
       report.unlocked = true;
-      const auto began = now_ns();
+      const auto began = timeline_.now_ns();
       without_lock(lock, [&] { engine_.run(transfers); });
       count_wait({}, began, StallCause::Room);
     }
@@ -682,7 +682,7 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
 
 /// Tells of each tier that has come below the policy's watermark since it was last above.
 void ManagerCore::check_watermarks() noexcept {
-  const double share = policy_->watermark();
+  const double share = announcer_.policy().watermark();
   if (share <= 0) return;
   const auto tiers = static_cast<TierIndex>(tiers_.size());
   for (TierIndex t = 0; t < tiers; ++t) {
@@ -691,8 +691,8 @@ void ManagerCore::check_watermarks() noexcept {
     const bool below = static_cast<double>(free.count) < share * static_cast<double>(capacity.count);
     if (below == std::exchange(tiers_[t].below_watermark, below) || !below) continue;
     WatermarkEvent event{{}, t, free};
-    tell(event, &Observer::on_watermark);
-    ask([&](Policy& p) { p.on_watermark(event, *this); });
+    announcer_.tell(event, &Observer::on_watermark);
+    announcer_.ask([&](Policy& p) { p.on_watermark(event, *this); });
   }
 }
 

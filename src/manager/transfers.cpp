@@ -43,7 +43,7 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   ++from->readers;
   t->to_region = to;
   t->version = b.version.load(std::memory_order_relaxed);
-  t->start_ns = now_ns();
+  t->start_ns = timeline_.now_ns();
   t->from = {tiers_[from->tier].tier.get(), tiers_[from->tier].heap.offset(from->slot)};
   t->to = {tiers_[to->tier].tier.get(), tiers_[to->tier].heap.offset(to->slot)};
   if (from->pages != Pages::AtHome && !stays_put(b)) {
@@ -140,7 +140,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   MutexLock lock{mutex_};
   if (!error && !cancelled) deliver(t, lock);
   in_flight_.erase(in_flight_.iterator_to(t));
-  if (in_flight_.empty()) counts_.moving_ns += now_ns() - moving_since_ns_;
+  if (in_flight_.empty()) counts_.moving_ns += timeline_.now_ns() - moving_since_ns_;
   t.ended = true;
   t.failure = error;
   struct Landed {  // its bytes are in the window now, or nowhere
@@ -156,10 +156,16 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   if (!error && !cancelled) add_moved(t.from_tier, to_tier, t.cause, t.size, 1);
   const auto tell_copied = [&](bool primary) TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (error || cancelled) return;
-    tell_observers(
-        MigrationEvent{
-            {}, t.moved, t.from_tier, to_tier, {t.size}, t.cause, t.start_ns, now_ns() - t.start_ns, primary},
-        &Observer::on_migration);
+    announcer_.tell_observers(MigrationEvent{{},
+                                             t.moved,
+                                             t.from_tier,
+                                             to_tier,
+                                             {t.size},
+                                             t.cause,
+                                             t.start_ns,
+                                             timeline_.now_ns() - t.start_ns,
+                                             primary},
+                              &Observer::on_migration);
   };
   Block* b = t.block;
   bool primary = false;

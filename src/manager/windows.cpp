@@ -280,13 +280,13 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
     if (!may_wait) return Served::WouldWait;
     if (fault.tries == 0) {
       ++counts_.window_faults;
-      tell_observers(FaultEvent{{}, b->id, fault.write}, &Observer::on_fault);
+      announcer_.tell_observers(FaultEvent{{}, b->id, fault.write}, &Observer::on_fault);
     }
     operand = {b, nullptr, 0, 0, b->size, fault.write ? Use::Update : Use::Read, false};
     ++record.entering;  // the descriptor stays until it is entered
   }
   Block& b = *operand.block;
-  const auto began = now_ns();
+  const auto began = timeline_.now_ns();
   try {
     enter({&operand, 1}, {.root = false, .fault = true});
   } catch (const std::bad_alloc& error) {  // a scope will end, or something be freed, here or in the process
@@ -309,7 +309,7 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
 void ManagerCore::wait_for_room(WindowFault& fault, std::uint64_t began, const char* why) noexcept {
   constexpr unsigned longest = 4;  // 16 ms
   if (fault.tries == 0) fault.waiting_since_ns = began;
-  const std::chrono::nanoseconds look{now_ns() - began};
+  const std::chrono::nanoseconds look{timeline_.now_ns() - began};
   std::this_thread::sleep_for(std::max<std::chrono::nanoseconds>(
       8 * look, std::chrono::milliseconds{1U << std::min(fault.tries++, longest)}));
   {
@@ -317,8 +317,8 @@ void ManagerCore::wait_for_room(WindowFault& fault, std::uint64_t began, const c
     count_wait({}, began, StallCause::Fault);
   }
   const auto limit = static_cast<std::uint64_t>(options_.report_waits_after.count()) * 1'000'000;
-  if (now_ns() - fault.waiting_since_ns < limit) return;
-  fault.waiting_since_ns = now_ns();
+  if (timeline_.now_ns() - fault.waiting_since_ns < limit) return;
+  fault.waiting_since_ns = timeline_.now_ns();
   detail::say("an access to %p has waited long: %s", static_cast<void*>(fault.address), why);
 }
 
@@ -521,7 +521,7 @@ void ManagerCore::best_first(std::span<Operand> wanted) noexcept try {
     ranked.emplace_back(0, op);  // it may lie in a window: not to be read under the lock
     const Block& b = *ranked.back().second.block;
     const MutexLock lock{mutex_};  // for each anew: faults are served in between
-    if (!b.record->garbage) ranked.back().first = policy_->rank(facts(b));
+    if (!b.record->garbage) ranked.back().first = announcer_.policy().rank(facts(b));
   }
   std::ranges::stable_sort(ranked, std::greater{}, [](const auto& one) { return one.first; });
   for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = ranked[i].second;
