@@ -111,7 +111,6 @@ ManagerCore::~ManagerCore() {
     tier.ranked.clear();
     tier.secondaries.clear();
   }
-  groups_.clear();
   objects_.clear();
 }
 
@@ -549,8 +548,9 @@ Statistics ManagerCore::statistics() const {
 
 /// Ordinary memory, but for companions' and tables'.
 Bytes ManagerCore::metadata() const noexcept {
-  Bytes sum{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes() + beside_objects_ +
-            group_count_ * sizeof(Group) + window_count_ * sizeof(ObjectWindow) + notes_->bytes()};
+  Bytes sum = small_objects_.memory();
+  sum += Bytes{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes() +
+               beside_objects_ + window_count_ * sizeof(ObjectWindow) + notes_->bytes()};
   constexpr std::size_t node = sizeof(decltype(by_id_)::value_type) + sizeof(void*);
   sum += Bytes{by_id_.size() * node + by_id_.bucket_count() * sizeof(void*)};
   for (const auto& t : tiers_) sum += t.heap.metadata() + t.tier->metadata() + Bytes{t.bare.capacity() / 8};

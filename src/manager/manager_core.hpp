@@ -224,9 +224,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       TIER_REQUIRES(mutex_);
   Object* create_in_group(std::size_t size, std::size_t alignment, std::string_view name, MutexLock& lock)
       TIER_REQUIRES(mutex_);
-  Group& group_with_room(std::size_t size, std::size_t alignment, std::string_view name, std::size_t& at,
-                         MutexLock& lock) TIER_REQUIRES(mutex_);
-  void take_part(Group& g, std::size_t at, Object& object) noexcept TIER_REQUIRES(mutex_);
+  SmallObjects::Place group_with_room(std::size_t size, std::size_t alignment, std::string_view name,
+                                      MutexLock& lock) TIER_REQUIRES(mutex_);
   void leave_part(Object& object) noexcept TIER_REQUIRES(mutex_);
   void forget_part(Group& g) noexcept TIER_REQUIRES(mutex_);
   void forget_group(Group& g) noexcept TIER_REQUIRES(mutex_);
@@ -525,7 +524,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Pool<Object> objects_pool_ TIER_GUARDED_BY(mutex_);
   boost::intrusive::list<Object> objects_ TIER_GUARDED_BY(mutex_);
   std::unordered_map<BlockId, Block*> by_id_ TIER_GUARDED_BY(mutex_);
-  GroupList groups_ TIER_GUARDED_BY(mutex_);  // those with room
+  SmallObjects small_objects_ TIER_GUARDED_BY(mutex_);
   std::uint64_t next_block_ TIER_GUARDED_BY(mutex_) = 1;
   std::uint64_t next_object_ TIER_GUARDED_BY(mutex_) = 1;
   std::shared_ptr<Manager> keeper_ TIER_GUARDED_BY(mutex_);  // while scopes are open on destroyed objects
@@ -563,7 +562,6 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
              max_tiers>
       moved_ TIER_GUARDED_BY(mutex_){};
   std::size_t beside_objects_ TIER_GUARDED_BY(mutex_) = 0;  // bytes: `Object::memory`, of all
-  std::size_t group_count_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t window_count_ TIER_GUARDED_BY(mutex_) = 0;
   const std::shared_ptr<Notes> notes_ = Notes::make();
   std::atomic<std::uint64_t> uses_dropped_{0}, hints_dropped_{0};

@@ -390,9 +390,7 @@ Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
 void ManagerCore::recycle(Block& b) noexcept {
   by_id_.erase(b.id);
   if (b.record->group != nullptr) {
-    if (b.record->group->listed) groups_.erase(GroupList::s_iterator_to(*b.record->group));
-    delete b.record->group;
-    --group_count_;
+    small_objects_.erase(*b.record->group);
   }
   if (b.record->window != nullptr) leave_window(b);
   records_.put(b.record);
@@ -433,16 +431,10 @@ void ManagerCore::free_contents(Block& b) noexcept {
 
 /// Parts of a group whose objects are gone serve again once no scope has the group pinned: it may be on one of them.
 void ManagerCore::free_parts(Block& b) noexcept {
-  Group* g = b.record->group;
-  if (g == nullptr || g->leaving.none()) return;
-  const auto old = b.state.await_last_pin();
-  if (old.is_pinned()) return;  // the last of them comes here
-  g->used &= ~g->leaving;
-  g->leaving.reset();
-  ++g->frees;
-  if (g->listed || b.record->dying) return;
-  groups_.push_front(*g);
-  g->listed = true;
+  Group* const group = b.record->group;
+  if (group == nullptr || group->leaving.none()) return;
+  if (b.state.await_last_pin().is_pinned()) return;  // the last of them comes here
+  small_objects_.free_left(*group, b.record->dying);
 }
 
 /// The bytes go now, or with the last pin or transfer.
@@ -585,32 +577,11 @@ bool ManagerCore::room_may_come(MutexLock& lock) {
   return true;
 }
 
-/// The granules that an object takes in its group.
-struct Part {
-  std::size_t first, count;
-
-  static constexpr std::size_t granules(std::size_t size) noexcept {
-    return std::max<std::size_t>(1, (size + Group::granule - 1) / Group::granule);
-  }
-  explicit Part(const Object& object) noexcept
-      : first{object.offset / Group::granule}, count{granules(object.size)} {}
-  void mark(std::bitset<Group::granules>& bits, bool value) const noexcept {
-    for (std::size_t i = 0; i < count; ++i) bits.set(first + i, value);
-  }
-};
-
-/// A group, perhaps a new one, with free granules from `at` on.
-Group& ManagerCore::group_with_room(std::size_t size, std::size_t alignment, std::string_view name,
-                                    std::size_t& at, MutexLock& lock) {
-  const auto granules = Part::granules(size);
-  const auto step = std::max<std::size_t>(1, alignment / Group::granule);
-  for (auto& g : groups_) {
-    for (at = 0; at + granules <= Group::granules; at += step) {
-      std::size_t n = 0;
-      while (n < granules && !g.used[at + n]) ++n;
-      if (n == granules) return g;
-    }
-  }
+/// A place in a group, perhaps a new one.
+SmallObjects::Place ManagerCore::group_with_room(std::size_t size, std::size_t alignment,
+                                                 std::string_view name, MutexLock& lock) {
+  const auto found = small_objects_.find(size, alignment);
+  if (found.group != nullptr) return found;
   auto group = std::make_unique<Group>();
   Block& b = new_block(Group::size, 4096);
   try {
@@ -621,40 +592,21 @@ Group& ManagerCore::group_with_room(std::size_t size, std::size_t alignment, std
     throw;
   }
   b.record->group = group.get();
-  group->block = &b;
-  Group& g = *group.release();
-  ++group_count_;
-  groups_.push_front(g);
-  g.listed = true;
-  at = 0;
-  return g;
-}
-
-void ManagerCore::take_part(Group& g, std::size_t at, Object& object) noexcept {
-  object.block = g.block;
-  object.offset = at * Group::granule;
-  object.grouped = true;
-  object.retired = false;
-  Part{object}.mark(g.used, true);
-  ++g.live;
-  if (!g.used.all()) return;
-  groups_.erase(GroupList::s_iterator_to(g));
-  g.listed = false;
+  return small_objects_.add(std::move(group), b);
 }
 
 Object* ManagerCore::create_in_group(std::size_t size, std::size_t alignment, std::string_view name,
                                      MutexLock& lock) {
-  std::size_t at = 0;
-  Group& g = group_with_room(size, alignment, name, at, lock);
+  const auto place = group_with_room(size, alignment, name, lock);
   Object* object = nullptr;
   try {
-    object = &new_object(*g.block, at * Group::granule, size, name);
+    object = &new_object(*place.group->block, place.first * Group::granule, size, name);
   } catch (...) {
-    if (g.live == 0) forget_group(g);
+    if (place.group->live == 0) forget_group(*place.group);
     throw;
   }
   object->alignment = static_cast<std::uint32_t>(alignment);
-  take_part(g, at, *object);
+  small_objects_.take(place, *object);
   return object;
 }
 
@@ -768,23 +720,21 @@ PlacedStorage ManagerCore::allocate_fixed(Bytes size, std::size_t alignment, Tie
 
 /// The part's granules serve others once no scope has the group pinned.
 void ManagerCore::leave_part(Object& object) noexcept {
-  Group& g = *object.block->record->group;
-  Part{object}.mark(g.leaving, true);
-  object.retired_at = g.frees;
-  free_parts(*g.block);
+  Group& group = *object.block->record->group;
+  small_objects_.leave(group, object);
+  free_parts(*group.block);
 }
 
-void ManagerCore::forget_group(Group& g) noexcept {
-  if (g.listed) groups_.erase(GroupList::s_iterator_to(g));
-  g.listed = false;
-  g.block->record->dying = true;
-  keep_while_pinned(*g.block);
-  mark_dead(*g.block);
+void ManagerCore::forget_group(Group& group) noexcept {
+  small_objects_.retire(group);
+  group.block->record->dying = true;
+  keep_while_pinned(*group.block);
+  mark_dead(*group.block);
 }
 
 /// An object of the group has gone, or has got a place in another one.
-void ManagerCore::forget_part(Group& g) noexcept {
-  if (--g.live == 0) forget_group(g);
+void ManagerCore::forget_part(Group& group) noexcept {
+  if (small_objects_.forget_one(group)) forget_group(group);
 }
 
 /// A scope may outlive the last handle of all: it needs us still.
@@ -858,23 +808,19 @@ void ManagerCore::revive(ObjectRef ref) {
   const Inside inside{*this};
   Object& object = const_cast<Object&>(*ref.object);
   if (!object.retired) return;
-  if (Group& own = *object.block->record->group; object.retired_at == own.frees) {
-    Part{object}.mark(own.leaving, false);  // pinned since: its place is its own still
-    object.retired = false;
+  if (small_objects_.stay(*object.block->record->group, object))  // pinned since: its place is its own still
     return tell_object(object, ObjectChange::Revived, object.alignment);
-  }
   const auto id = object.id;
   const std::string name{object.name};
-  std::size_t at = 0;
-  Group& g = group_with_room(object.size, object.alignment, name, at, lock);
+  const auto place = group_with_room(object.size, object.alignment, name, lock);
   // The lock may have been released: the object has gone, or another scope has brought it back, and may have retired it again.
   if (object.id != id || !object.retired) {
-    if (g.live == 0) forget_group(g);
+    if (place.group->live == 0) forget_group(*place.group);
     if (object.id != id) throw_retired("destroyed during a scope's entry");
     return;
   }
   Group& old = *object.block->record->group;
-  take_part(g, at, object);
+  small_objects_.take(place, object);
   forget_part(old);
   tell_object(object, ObjectChange::Revived, object.alignment);
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "memory/window_space.hpp"
+#include "small_objects.hpp"
 #include "space_refusals.hpp"
 
 namespace tier {
@@ -110,21 +111,6 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   }
 };
 using RankedBlocks = boost::intrusive::set<BlockRecord>;
-
-/// A block of 64 KiB shared by objects too small to move alone where a tier wants direct I/O.
-struct Group : boost::intrusive::list_base_hook<> {
-  static constexpr std::size_t size = std::size_t{64} << 10;
-  static constexpr std::size_t granule = 64;
-  static constexpr std::size_t granules = size / granule;
-
-  Block* block = nullptr;
-  std::bitset<granules> used;
-  std::bitset<granules> leaving;  ///< free once the pins of now have gone
-  std::size_t live = 0;           ///< objects
-  std::uint64_t frees = 0;        ///< times that `leaving` has gone
-  bool listed = false;
-};
-using GroupList = boost::intrusive::list<Group>;
 
 enum class TransferKind : std::uint8_t {
   Fetch,   ///< to a faster tier, which becomes the primary's
