@@ -43,7 +43,7 @@ class Entry {
   ~Entry() TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (!done_) roll_back();
     core_.promised_ -= promised_;
-    if (closed_door_) core_.open_door();
+    if (waiter_.has_closed_door()) core_.open_door(waiter_);
     stand_down();
     // What was destroyed meanwhile goes with the last who came for it.
     for (const auto& op : batch_)
@@ -128,9 +128,7 @@ class Entry {
   boost::container::small_vector<CopyTask*, 8> tasks_;
   boost::container::small_vector<OperandFacts, 8> operands_;
   RoomReport report_;
-  ManagerCore::Waiter waiter_;
-  bool in_line_ = false;
-  bool closed_door_ = false;
+  WaitingLine::Waiter waiter_;
   bool done_ = false;
   int gathered_ =
       0;  // times that room for the whole set was made in one piece, without a wait for pins in between
@@ -560,7 +558,7 @@ Entry::Step Entry::step() {
   report_ = RoomReport{};
   bool lacking = false;
   lacking_ = 0;
-  if (context_.root && core_.door_closed_ && !closed_door_) return Step::Blocked;
+  if (context_.root && core_.line_.is_closed_to(waiter_)) return Step::Blocked;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr) continue;
     switch (admit(i)) {
@@ -576,9 +574,7 @@ Entry::Step Entry::step() {
         return Step::Again;
     }
   }
-  if (lacking && context_.root && !core_.line_.empty() && &core_.line_.front() != &waiter_) {
-    return Step::Blocked;  // others came first
-  }
+  if (lacking && context_.root && core_.line_.is_behind_others(waiter_)) return Step::Blocked;
   bool repeated = false, busy = false;
   if (lacking)
     if (const Step found = find_rooms(repeated); found != Step::Done) return found;
@@ -640,9 +636,8 @@ void Entry::blocked() {
     core_.hurry(false, lock_);
     return core_.count_wait(context_, began, StallCause::Room);
   }
-  const bool others_first =
-      context_.root && !closed_door_ &&
-      ((!core_.line_.empty() && &core_.line_.front() != &waiter_) || core_.door_closed_);
+  const bool others_first = context_.root && !waiter_.has_closed_door() &&
+                            (core_.line_.is_behind_others(waiter_) || core_.line_.is_closed());
   if (context_.root && (report.foreign || others_first) && !too_large()) {
     stand_in_line();
     gathered_ = 0;
@@ -652,10 +647,9 @@ void Entry::blocked() {
   }
   if (context_.root && !too_large()) stand_in_line();  // the next to lack room come after us
   if (!cause && gathered_++ < gathers && (gather_room() || report_.unlocked)) return;
-  if (!cause && context_.root && !too_large() && !closed_door_) {  // others come between all the time
-    closed_door_ = true;
-    gathered_ = 0;
-    return core_.close_door();
+  if (!cause && context_.root && !too_large() && !waiter_.has_closed_door()) {
+    gathered_ = 0;  // others come between all the time
+    return core_.close_door(waiter_);
   }
   if (!cause && std::exchange(shields_, false)) return;
   if (fall_back()) return;
@@ -719,17 +713,11 @@ bool Entry::gather_room() {
 }
 
 void Entry::stand_in_line() {
-  if (in_line_) return;
-  in_line_ = true;
-  waiting_since_ = core_.timeline_.now_ns();
-  core_.line_.push_back(waiter_);
+  if (core_.line_.join(waiter_)) waiting_since_ = core_.timeline_.now_ns();
 }
 
 void Entry::stand_down() {
-  if (!in_line_) return;
-  in_line_ = false;
-  core_.line_.erase(core_.line_.iterator_to(waiter_));
-  core_.changed();
+  if (core_.line_.leave(waiter_)) core_.changed();
 }
 
 void Entry::report_wait() {

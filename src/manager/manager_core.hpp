@@ -7,6 +7,7 @@
 #include "companions.hpp"
 #include "notes.hpp"
 #include "records.hpp"
+#include "waiting_line.hpp"
 
 #include <tier/core/mutex.hpp>
 #include <tier/core/pool.hpp>
@@ -239,8 +240,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
 
   // State (objects.cpp).
   void refresh(Block& b) noexcept TIER_REQUIRES(mutex_);
-  void close_door() noexcept TIER_REQUIRES(mutex_);
-  void open_door() noexcept TIER_REQUIRES(mutex_);
+  void close_door(WaitingLine::Waiter& waiter) noexcept TIER_REQUIRES(mutex_);
+  void open_door(WaitingLine::Waiter& waiter) noexcept TIER_REQUIRES(mutex_);
   std::uint64_t rank_now(const BlockRecord& record) const noexcept TIER_REQUIRES(mutex_);
   void rank(Block& b) noexcept TIER_REQUIRES(mutex_);
   void unrank(Block& b) noexcept TIER_REQUIRES(mutex_);
@@ -545,11 +546,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool closed_ TIER_GUARDED_BY(mutex_) = false;
   bool choosing_ TIER_GUARDED_BY(mutex_) = false;  // the policy looks at proposals: its actions are refused
 
-  struct Waiter : boost::intrusive::list_base_hook<> {};
-  boost::intrusive::list<Waiter> line_
-      TIER_GUARDED_BY(mutex_);  // roots that wait for room, in order of arrival
-  bool door_closed_ TIER_GUARDED_BY(mutex_) =
-      false;  // roots, resident or not, wait for the first of the line
+  WaitingLine line_ TIER_GUARDED_BY(mutex_);  // of roots
 
   Statistics counts_ TIER_GUARDED_BY(mutex_);
   /// The block that the policy is told a hint on, and what it was told when it wanted that elsewhere.

@@ -302,22 +302,20 @@ void ManagerCore::refresh(Block& b) noexcept {
   const Region* primary = record.primary();
   const bool unmapped =
       record.window_address != nullptr && b.address.load(std::memory_order_relaxed) == nullptr;
-  const bool asks = door_closed_ || primary == nullptr || record.archived || record.garbage || unmapped ||
-                    !addressable(primary->tier) || tiers_[primary->tier].tier->charges() ||
+  const bool asks = line_.is_closed() || primary == nullptr || record.archived || record.garbage ||
+                    unmapped || !addressable(primary->tier) || tiers_[primary->tier].tier->charges() ||
                     (primary->tier != 0 && !record.remembered) || (in_fork_child_ && !copied_by_fork(b));
   const bool outside = primary == nullptr || primary->tier != 0;
   b.state.set_hints({asks, announcer_.wants_use(outside), outside, is_passing(b)});
 }
 
-/// Scopes whose operands are resident take no lock and stand in no line. Where they never leave the first of the line
-/// enough room at once, they are made to.
-void ManagerCore::close_door() noexcept {
-  door_closed_ = true;
+void ManagerCore::close_door(WaitingLine::Waiter& waiter) noexcept {
+  line_.close_door(waiter);
   for (auto& [id, b] : by_id_) refresh(*b);
 }
 
-void ManagerCore::open_door() noexcept {
-  door_closed_ = false;
+void ManagerCore::open_door(WaitingLine::Waiter& waiter) noexcept {
+  line_.open_door(waiter);
   for (auto& [id, b] : by_id_) refresh(*b);
   changed();
 }
