@@ -44,7 +44,7 @@ Outcome ManagerCore::copy(BlockId id, TierIndex t, When when) noexcept {
       options_.movers == 0)
     return Outcome::Gone;
   auto& record = *b->record;
-  if (record.placed || record.transfer != nullptr) return Outcome::Pinned;
+  if (record.immovable || record.transfer != nullptr) return Outcome::Pinned;
   if (t <= record.primary()->tier) return Outcome::Gone;
   Region* to = unread_copy(*b, t);
   if (to != nullptr && to->version == b->version.load(std::memory_order_relaxed)) return Outcome::Done;
@@ -72,7 +72,7 @@ Outcome ManagerCore::note_brought(BlockId id, Outcome outcome) noexcept {
 Outcome ManagerCore::fetch(BlockId id, TierIndex t, bool force) noexcept {
   if (choosing_) return Outcome::Pinned;
   Block* b = find(id);
-  if (b == nullptr || t >= tiers_.size() || b->record->placed) return Outcome::Gone;
+  if (b == nullptr || t >= tiers_.size() || b->record->immovable) return Outcome::Gone;
   return note_brought(id, begin_fetch(*b, t, force, Cause::Plan));
 }
 
@@ -89,17 +89,17 @@ Outcome ManagerCore::change_primary(Block& b, TierIndex t, Cause cause) noexcept
   Region* region = b.record->in(t);
   const auto stale = [&] { return region->version != b.version.load(std::memory_order_acquire); };
   if (region == nullptr || stale()) return Outcome::Gone;
-  if (b.record->placed || is_read(b) || !start_moving(b)) return Outcome::Pinned;
+  if (b.record->immovable || is_read(b) || !start_moving(b)) return Outcome::Pinned;
   // A scope that comes in from here on sees the block as moving and waits for our lock; one may have come and gone.
   if (stale()) {
-    b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+    b.state.end_move();
     return Outcome::Gone;
   }
   detach(b, region);
   set_primary(b, region);
-  tell_observers(MigrationEvent{{}, b.id, old->tier, t, {0}, cause, now_ns(), 0, true},
-                 &Observer::on_migration);
-  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+  announcer_.tell_observers(MigrationEvent{{}, b.id, old->tier, t, {0}, cause, timeline_.now_ns(), 0, true},
+                            &Observer::on_migration);
+  b.state.end_move();
   return Outcome::Done;
 }
 
@@ -131,7 +131,7 @@ Outcome ManagerCore::evict(BlockId id, TierIndex t) noexcept {
     return Outcome::Gone;
   auto& record = *b->record;
   if (record.primary()->tier >= t) return Outcome::Done;
-  if (record.placed || record.transfer != nullptr || is_read(*b)) return Outcome::Pinned;
+  if (record.immovable || record.transfer != nullptr || is_read(*b)) return Outcome::Pinned;
   Region* to = unread_copy(*b, t);
   if (to != nullptr && to->version == b->version.load(std::memory_order_acquire)) {
     Region* old = record.primary();

@@ -18,12 +18,12 @@ constexpr std::size_t most_cached = 64;  // windows, among which to look is chea
 bool ManagerCore::cache_pages(Block& b) noexcept {
   auto& record = *b.record;
   Region* const primary = record.primary();
-  if (record.place == nullptr || primary == nullptr || primary->tier != 0) return false;
+  if (record.window_address == nullptr || primary == nullptr || primary->tier != 0) return false;
   if (options_.cached_windows->count == 0 || closed_ || !record.writable || primary->readers > 0)
     return false;
   if (b.address.load(std::memory_order_relaxed) == nullptr || !shows_in(b, 0)) return false;
   try {
-    record.window->cached.push_back({primary, record.place, b.size});
+    record.window->cached.push_back({primary, record.window_address, b.size});
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -31,7 +31,7 @@ bool ManagerCore::cache_pages(Block& b) noexcept {
   auto& state = tiers_[0];
   const auto size = state.heap.size(primary->slot);
   RegionEvent event{{}, 0, 0, {size}, true};
-  tell(event, &Observer::on_region);
+  announcer_.tell(event, &Observer::on_region);
   primary->block = nullptr;
   primary->cached = true;
   state.cached += size;
@@ -46,7 +46,7 @@ bool ManagerCore::cache(ObjectWindow& window) noexcept {
   const auto size = window.cached_size();
   if (closed_ || size == 0 || size > limit || round_up(size, WindowSpace::unit) != window.range.size)
     return false;
-  std::ranges::sort(window.cached, std::greater{}, &CachedPages::place);
+  std::ranges::sort(window.cached, std::greater{}, &CachedPages::window_address);
   cached_windows_.push_front(window);
   const auto too_much = [&]() TIER_REQUIRES(mutex_) {
     return tiers_[0].cached > limit || cached_windows_.size() > most_cached;
@@ -74,14 +74,14 @@ Region* ManagerCore::cached_region(const Block& b, TierIndex t) noexcept {
   if (b.record->window == nullptr || b.record->window->cached.empty()) return nullptr;
   auto& cached = b.record->window->cached;
   const CachedPages pages = cached.back();
-  if (t != 0 || pages.place != b.record->place || pages.size != b.size) {
+  if (t != 0 || pages.window_address != b.record->window_address || pages.size != b.size) {
     drop_cached_pages(*b.record->window);
     return nullptr;
   }
   cached.pop_back();
   uncache(*pages.region);
   RegionEvent event{{}, 0, 0, {tiers_[0].heap.size(pages.region->slot)}, false};
-  tell(event, &Observer::on_region);
+  announcer_.tell(event, &Observer::on_region);
   note_high_water(tiers_[0]);
   return pages.region;
 }
@@ -95,9 +95,9 @@ void ManagerCore::uncache(Region& region) noexcept {
 void ManagerCore::drop_cached_pages(ObjectWindow& window) noexcept {
   for (const auto& pages : window.cached) {
     if (windows_->mode() == WindowMode::Restricted)
-      WindowSpace::drop(pages.place, pages.size);
+      WindowSpace::drop(pages.window_address, pages.size);
     else
-      take_home(*pages.region, pages.place, pages.size);
+      take_home(*pages.region, pages.window_address, pages.size);
     free_region(pages.region);
   }
   window.cached.clear();

@@ -151,9 +151,9 @@ bool ManagerCore::begin_sliding(TierIndex t, const Range& range) noexcept try {
   auto& state = tiers_[t];
   const auto& heap = state.heap;
   const auto first = 2 * heap.live_regions() < part ? heap.first() : resume(t, state.reached);
-  const auto window = scan(t, range, first, part, true);
-  const bool nearer = window && !window->blocks.empty() && window->evicted <= state.in_the_way;
-  if (nearer && slide_out_of(*window, t, first, part)) return true;
+  const auto run = scan(t, range, first, part, true);
+  const bool nearer = run && !run->blocks.empty() && run->evicted <= state.in_the_way;
+  if (nearer && slide_out_of(*run, t, first, part)) return true;
   const auto block_at = [&](RegionHeap::Slot s) -> const Block* {
     const auto* region = static_cast<const Region*>(heap.owner(s));
     return region != nullptr ? region->block : nullptr;
@@ -167,14 +167,15 @@ bool ManagerCore::begin_sliding(TierIndex t, const Range& range) noexcept try {
   return false;
 }
 
-/// The largest block of the window moves to the smallest hole elsewhere. Each such step leaves fewer bytes in the way, so that
+/// The largest block of the run moves to the smallest hole elsewhere. Each such step leaves fewer bytes in the way, so that
 /// they come to an end, and where the largest has no place the others do not move in vain.
-bool ManagerCore::slide_out_of(const Window& window, TierIndex t, RegionHeap::Slot first, std::size_t slots) {
+bool ManagerCore::slide_out_of(const EvictionRun& run, TierIndex t, RegionHeap::Slot first,
+                               std::size_t slots) {
   auto& heap = tiers_[t].heap;
   const auto by_size = [](const BlockRecord* record) { return record->block->size; };
-  Block& b = *(*std::ranges::max_element(window.blocks, {}, by_size))->block;
+  Block& b = *(*std::ranges::max_element(run.blocks, {}, by_size))->block;
   const auto needed = range_for(b, t);
-  const auto begin = heap.offset(window.first), end = heap.offset(window.last);
+  const auto begin = heap.offset(run.first), end = heap.offset(run.last);
   auto hole = RegionHeap::none;
   for (auto s = first; s != RegionHeap::none && slots-- > 0; s = heap.next(s)) {
     const bool inside = begin <= heap.offset(s) && heap.offset(s) <= end;
@@ -191,7 +192,7 @@ bool ManagerCore::slide_out_of(const Window& window, TierIndex t, RegionHeap::Sl
   sliding_ = begin_transfer(b, TransferKind::Compact, to, Cause::Compact);
   if (sliding_ == nullptr) return false;
   sliding_->submitted = true;
-  tiers_[t].in_the_way = window.evicted - b.size;
+  tiers_[t].in_the_way = run.evicted - b.size;
   ++counts_.compactions_begun;
   engine_.submit(*sliding_, Priority::Idle);
   return true;

@@ -34,8 +34,8 @@ class Entry {
       if (op.block->record == nullptr) throw_retired("destroyed before a scope's entry");
     for (std::size_t i = 0; i < batch.size(); ++i) {
       ++batch[i].block->record->entering;
-      const bool outside = (batch[i].block->state.load(std::memory_order_relaxed) & word::outside) != 0;
-      plans_[i].told = batch[i].entered && core_.wants_use(outside);
+      const bool outside = batch[i].block->state.glance().is_outside();
+      plans_[i].told = batch[i].entered && core_.announcer_.wants_use(outside);
     }
   }
   Entry(const Entry&) = delete;
@@ -43,7 +43,7 @@ class Entry {
   ~Entry() TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (!done_) roll_back();
     core_.promised_ -= promised_;
-    if (closed_door_) core_.open_door();
+    if (waiter_.has_closed_door()) core_.open_door(waiter_);
     stand_down();
     // What was destroyed meanwhile goes with the last who came for it.
     for (const auto& op : batch_)
@@ -70,7 +70,7 @@ class Entry {
     bool joined = false;       // somebody else had begun to fetch it
     bool retried = false;      // a failed block is read once more
     bool retired = false;      // it was when it was marked moving
-    bool spared = false;       // by us
+    bool shielded = false;     // by us
     bool stopped = false;      // we have ended a fetch of it
   };
 
@@ -84,8 +84,8 @@ class Entry {
   Step find_rooms(bool& repeated) TIER_REQUIRES(core_.mutex_);
   bool find_room(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool take_space() TIER_REQUIRES(core_.mutex_);
-  void spare() TIER_REQUIRES(core_.mutex_);
-  void unspare() noexcept TIER_REQUIRES(core_.mutex_);
+  void shield() TIER_REQUIRES(core_.mutex_);
+  void unshield() noexcept TIER_REQUIRES(core_.mutex_);
   void lacks(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool mark(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void unmark(std::size_t i) TIER_REQUIRES(core_.mutex_);
@@ -97,7 +97,7 @@ class Entry {
     return std::ranges::any_of(plans_, [](const Plan& plan) { return plan.transfer != nullptr; });
   }
   Step finish_transfers() TIER_REQUIRES(core_.mutex_);
-  void enter(std::size_t i) TIER_REQUIRES(core_.mutex_);
+  void admitted(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void count_in_place(std::size_t i) TIER_REQUIRES(core_.mutex_);
   void stop_and_take_over(std::size_t i, Transfer& t) TIER_REQUIRES(core_.mutex_);
   void tell_uses() TIER_REQUIRES(core_.mutex_);
@@ -128,14 +128,12 @@ class Entry {
   boost::container::small_vector<CopyTask*, 8> tasks_;
   boost::container::small_vector<OperandFacts, 8> operands_;
   RoomReport report_;
-  ManagerCore::Waiter waiter_;
-  bool in_line_ = false;
-  bool closed_door_ = false;
+  WaitingLine::Waiter waiter_;
   bool done_ = false;
   int gathered_ =
       0;  // times that room for the whole set was made in one piece, without a wait for pins in between
   bool in_place_ = false;  // operands stay where the CPU can reach them
-  bool spares_ = true;     // no operand leaves to make room for another, if that can be helped
+  bool shields_ = true;    // no operand leaves to make room for another, if that can be helped
   std::uint64_t lacking_ = 0;
   std::uint64_t promised_ = 0;
   std::size_t lacking_operand_ = 0;
@@ -143,19 +141,19 @@ class Entry {
 };
 
 /// \pre  the operand has our pin, is settled, and its primary can be used in place.
-void Entry::enter(std::size_t i) {
+void Entry::admitted(std::size_t i) {
   Operand& op = batch_[i];
   Block& b = *op.block;
   auto& record = *b.record;
   op.entered = true;
-  if (record.place != nullptr && b.address.load(std::memory_order_relaxed) == nullptr) core_.show(b);
-  if (record.place != nullptr && op.use != Use::Read && !record.writable) core_.let_write(b);
+  if (record.window_address != nullptr && b.address.load(std::memory_order_relaxed) == nullptr) core_.show(b);
+  if (record.window_address != nullptr && op.use != Use::Read && !record.writable) core_.let_write(b);
   op.address = b.address.load(std::memory_order_acquire);
   if (op.address != nullptr) op.address += op.offset;
   b.note_use(mutated(Mutant::VersionNotRaised) ? Use::Read : op.use, core_.clock_.stamp());
   plans_[i].tier = record.primary()->tier;
   record.archived = false;
-  if (record.garbage && op.use != Use::Read && !record.dying) core_.be_no_garbage(b);
+  if (record.garbage && op.use != Use::Read && !record.dying) core_.clear_garbage(b);
   core_.refresh(b);
 }
 
@@ -170,7 +168,7 @@ void Entry::stop_and_take_over(std::size_t i, Transfer& t) {
   Block& b = *batch_[i].block;
   // First the version: nothing older is published from here on.
   if (!mutated(Mutant::VersionNotRaised)) b.version.fetch_add(1, std::memory_order_relaxed);
-  b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+  b.state.pin();
   ++t.references;
   plans_[i].transfer = &t;
   core_.engine_.cancel(t);
@@ -206,23 +204,23 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     // Between tiers that we cannot use: let it end, and look again.
     if (t->kind != TransferKind::Fetch) core_.engine_.cancel(*t);
     t->awaited = true;
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    b.state.pin();
     ++t->references;
     plans_[i].transfer = t;
     plans_[i].joined = true;
     return Way::Joined;
   }
   if (op.use == Use::Read) {  // its source stays valid: what was to leave stays
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
-    enter(i);
+    b.state.pin();
+    admitted(i);
     return Way::Entered;
   }
   stop_and_take_over(i, *t);
-  if ((b.state.load(std::memory_order_acquire) & (word::retired | word::failed)) != 0) {
+  if (const auto state = b.state.now(); state.is_retired() || state.has_failed()) {
     leave(i);
     return Way::Again;
   }
-  enter(i);
+  admitted(i);
   core_.unreference(*std::exchange(plans_[i].transfer, nullptr));
   return Way::Again;  // the lock was released: what was found of the operands before is not so any more
 }
@@ -271,8 +269,8 @@ bool Entry::decide(std::size_t i) {
       ++core_.counts_.misses;
       MissEvent event{{}, core_.facts(*op.block), op.use, context_.scope, operands()};
       event.block.tier = here;
-      core_.tell(event, &Observer::on_miss);
-      const MissDecision decision = core_.ask([&](Policy& p) { return p.on_miss(event, core_); });
+      core_.announcer_.tell(event, &Observer::on_miss);
+      const MissDecision decision = core_.announcer_.ask([&](Policy& p) { return p.on_miss(event, core_); });
       plan.target = decision.tier < core_.tiers_.size() ? decision.tier : here;
       record.remembered = decision.remember && plan.target == here;
     }
@@ -290,14 +288,14 @@ Entry::Way Entry::admit_settled(std::size_t i) {
   Block& b = *op.block;
   auto& record = *b.record;
   Plan& plan = plans_[i];
-  const auto state = b.state.load(std::memory_order_acquire);
+  const auto state = b.state.now();
   const bool overwrite = op.use == Use::Overwrite;
   // Retired, and pinned by somebody, so that its bytes are there still: it lives again, for him too.
-  if (record.primary() != nullptr) b.state.fetch_and(~word::retired, std::memory_order_acq_rel);
-  if ((state & word::failed) != 0) {
+  if (record.primary() != nullptr) b.state.revive();
+  if (state.has_failed()) {
     if (!overwrite && plan.retried) throw_unreadable(i);
     plan.retried = !overwrite;
-    b.state.fetch_and(~word::failed, std::memory_order_acq_rel);
+    b.state.recover();
   }
   Region* primary = record.primary();
   const bool reachable = primary != nullptr && core_.reachable(b, primary->tier);
@@ -305,9 +303,9 @@ Entry::Way Entry::admit_settled(std::size_t i) {
   if (!stays && decide(i)) return Way::Again;
   const bool pinned = b.pins() > 0;
   if (reachable && (stays || pinned || primary->tier <= plan.target)) {
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    b.state.pin();
     count_in_place(i);
-    enter(i);
+    admitted(i);
     return Way::Entered;
   }
   // Pins on what cannot be used in place hold no address: they are of scopes that look again. An overwrite brings
@@ -322,10 +320,10 @@ Entry::Way Entry::admit_settled(std::size_t i) {
 
 Entry::Way Entry::admit(std::size_t i) {
   const Block& b = *batch_[i].block;
-  const auto state = b.state.load(std::memory_order_acquire);
+  const auto state = b.state.now();
   if (b.record->dying) throw_retired("destroyed during a scope's entry");
-  if ((state & word::retired) != 0 && batch_[i].use != Use::Overwrite) throw_retired(core_.name_of(b));
-  return (state & word::moving) != 0 ? admit_moving(i) : admit_settled(i);
+  if (state.is_retired() && batch_[i].use != Use::Overwrite) throw_retired(core_.name_of(b));
+  return state.is_moving() ? admit_moving(i) : admit_settled(i);
 }
 
 void Entry::lacks(std::size_t i) {
@@ -378,18 +376,18 @@ bool Entry::find_room(std::size_t i) {
 /// Finds room for each operand that needs some. None of them leaves where it is to make room for another, unless there
 /// is no other way.
 Entry::Step Entry::find_rooms(bool& repeated) {
-  struct Sparing {
-    explicit Sparing(Entry& e) TIER_NO_THREAD_SAFETY_ANALYSIS : entry{e} {
-      if (entry.spares_) entry.spare();
+  struct Shielding {
+    explicit Shielding(Entry& e) TIER_NO_THREAD_SAFETY_ANALYSIS : entry{e} {
+      if (entry.shields_) entry.shield();
     }
-    ~Sparing() TIER_NO_THREAD_SAFETY_ANALYSIS { entry.unspare(); }
-    Sparing(const Sparing&) = delete;
-    Sparing& operator=(const Sparing&) = delete;
+    ~Shielding() TIER_NO_THREAD_SAFETY_ANALYSIS { entry.unshield(); }
+    Shielding(const Shielding&) = delete;
+    Shielding& operator=(const Shielding&) = delete;
     Entry& entry;
   };
   leave_room_for_faults();
   if (report_.unlocked) return Step::Again;
-  const Sparing sparing{*this};
+  const Shielding sparing{*this};
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr || plans_[i].room != nullptr) continue;
     if (again(i)) {  // it has the room of its block's first place, and is looked at again once that is in use
@@ -415,20 +413,20 @@ bool Entry::take_space() {
   return !asked;
 }
 
-void Entry::spare() {
+void Entry::shield() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr) continue;
     Block& b = *batch_[i].block;
-    ++b.record->spared;
-    plans_[i].spared = true;
+    ++b.record->shielded;
+    plans_[i].shielded = true;
   }
 }
 
-void Entry::unspare() noexcept {
+void Entry::unshield() noexcept {
   bool any = false;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
-    if (!std::exchange(plans_[i].spared, false)) continue;
-    --batch_[i].block->record->spared;
+    if (!std::exchange(plans_[i].shielded, false)) continue;
+    --batch_[i].block->record->shielded;
     any = true;
   }
   if (any) core_.changed();
@@ -439,16 +437,16 @@ bool Entry::mark(std::size_t i) {
   Block& b = *batch_[i].block;
   const bool reachable = b.record->primary() != nullptr && core_.reachable(b, b.record->primary()->tier);
   const bool pins_hold_addresses = batch_[i].use != Use::Overwrite || reachable;
-  plans_[i].retired = (b.state.fetch_and(~word::retired, std::memory_order_acq_rel) & word::retired) != 0;
-  if (ManagerCore::start_moving(b, pins_hold_addresses ? 0 : word::pins)) return true;
-  if (plans_[i].retired) b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+  plans_[i].retired = b.state.revive();
+  if (ManagerCore::start_moving(b, pins_hold_addresses ? 0 : BlockState::any_pins)) return true;
+  if (plans_[i].retired) b.state.retire();
   return false;
 }
 
 void Entry::unmark(std::size_t i) {
   Block& b = *batch_[i].block;
-  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
-  if (plans_[i].retired) b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+  b.state.end_move();
+  if (plans_[i].retired) b.state.retire();
   core_.changed();
 }
 
@@ -464,7 +462,7 @@ bool Entry::begin(std::size_t i) {
   Block& b = *batch_[i].block;
   Transfer* t = core_.begin_transfer(b, TransferKind::Fetch, std::exchange(plan.room, nullptr), Cause::Miss);
   if (t == nullptr) throw std::bad_alloc{};
-  b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+  b.state.pin();
   t->awaited = true;
   ++t->references;
   plan.transfer = t;
@@ -491,14 +489,21 @@ bool Entry::install() {
     core_.set_primary(b, std::exchange(plans_[i].room, nullptr));
     if (old != nullptr) old->version = 0;
     if (old != nullptr && old->tier != b.record->primary()->tier)
-      core_.tell_observers(
-          MigrationEvent{
-              {}, b.id, old->tier, b.record->primary()->tier, {0}, Cause::Miss, core_.now_ns(), 0, true},
-          &Observer::on_migration);
-    b.state.fetch_add(word::pin, std::memory_order_acq_rel);
-    b.state.fetch_and(~(word::moving | word::failed), std::memory_order_acq_rel);
+      core_.announcer_.tell_observers(MigrationEvent{{},
+                                                     b.id,
+                                                     old->tier,
+                                                     b.record->primary()->tier,
+                                                     {0},
+                                                     Cause::Miss,
+                                                     core_.timeline_.now_ns(),
+                                                     0,
+                                                     true},
+                                      &Observer::on_migration);
+    b.state.pin();
+    b.state.recover();
+    b.state.end_move();
     count_in_place(i);
-    enter(i);
+    admitted(i);
   }
   return true;
 }
@@ -506,7 +511,7 @@ bool Entry::install() {
 /// Carries out the fetches that this batch has begun, and waits for those it has joined.
 /// \return  Again if a block has changed hands meanwhile
 Entry::Step Entry::finish_transfers() {
-  const auto began = core_.now_ns();
+  const auto began = core_.timeline_.now_ns();
   tasks_.clear();
   for (auto& plan : plans_)
     if (plan.own && plan.transfer != nullptr) tasks_.push_back(plan.transfer);
@@ -530,16 +535,16 @@ Entry::Step Entry::finish_transfers() {
     plans_[i].own = false;
     Block& b = *batch_[i].block;
     const Region* primary = b.record->primary();
-    const auto state = b.state.load(std::memory_order_acquire);
-    const bool usable = (state & (word::failed | word::retired)) == 0 && primary != nullptr &&
-                        core_.reachable(b, primary->tier);
+    const auto state = b.state.now();
+    const bool usable =
+        !state.has_failed() && !state.is_retired() && primary != nullptr && core_.reachable(b, primary->tier);
     if (usable) {
       ++core_.counts_.fetched_operands;
       core_.counts_.fetched_operand_bytes += batch_[i].size;
-      enter(i);
+      admitted(i);
       continue;
     }
-    if ((state & word::failed) != 0) unreadable = i;
+    if (state.has_failed()) unreadable = i;
     if (b.record->dying) gone = true;
     leave(i);
     result = Step::Again;
@@ -553,7 +558,7 @@ Entry::Step Entry::step() {
   report_ = RoomReport{};
   bool lacking = false;
   lacking_ = 0;
-  if (context_.root && core_.door_closed_ && !closed_door_) return Step::Blocked;
+  if (context_.root && core_.line_.is_closed_to(waiter_)) return Step::Blocked;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr) continue;
     switch (admit(i)) {
@@ -569,9 +574,7 @@ Entry::Step Entry::step() {
         return Step::Again;
     }
   }
-  if (lacking && context_.root && !core_.line_.empty() && &core_.line_.front() != &waiter_) {
-    return Step::Blocked;  // others came first
-  }
+  if (lacking && context_.root && core_.line_.is_behind_others(waiter_)) return Step::Blocked;
   bool repeated = false, busy = false;
   if (lacking)
     if (const Step found = find_rooms(repeated); found != Step::Done) return found;
@@ -617,7 +620,7 @@ void Entry::tell_uses() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const Plan& plan = plans_[i];
     const bool outside = plan.joined || plan.tier != 0;
-    if (!plan.told && !plan.missed && core_.wants_use(outside))
+    if (!plan.told && !plan.missed && core_.announcer_.wants_use(outside))
       core_.used(*batch_[i].block, batch_[i].use, outside, true);
   }
 }
@@ -628,14 +631,13 @@ void Entry::blocked() {
   if (roll_back()) return;                   // the lock was released: look again
   const RoomReport report = core_.survey();  // now nothing is pinned by us
   if (report.again) return;
-  const auto began = core_.now_ns();
+  const auto began = core_.timeline_.now_ns();
   if (report.transient) {  // transfers end by themselves
     core_.hurry(false, lock_);
     return core_.count_wait(context_, began, StallCause::Room);
   }
-  const bool others_first =
-      context_.root && !closed_door_ &&
-      ((!core_.line_.empty() && &core_.line_.front() != &waiter_) || core_.door_closed_);
+  const bool others_first = context_.root && !waiter_.has_closed_door() &&
+                            (core_.line_.is_behind_others(waiter_) || core_.line_.is_closed());
   if (context_.root && (report.foreign || others_first) && !too_large()) {
     stand_in_line();
     gathered_ = 0;
@@ -645,12 +647,11 @@ void Entry::blocked() {
   }
   if (context_.root && !too_large()) stand_in_line();  // the next to lack room come after us
   if (!cause && gathered_++ < gathers && (gather_room() || report_.unlocked)) return;
-  if (!cause && context_.root && !too_large() && !closed_door_) {  // others come between all the time
-    closed_door_ = true;
-    gathered_ = 0;
-    return core_.close_door();
+  if (!cause && context_.root && !too_large() && !waiter_.has_closed_door()) {
+    gathered_ = 0;  // others come between all the time
+    return core_.close_door(waiter_);
   }
-  if (!cause && std::exchange(spares_, false)) return;
+  if (!cause && std::exchange(shields_, false)) return;
   if (fall_back()) return;
   throw_out_of_memory(cause);
 }
@@ -695,7 +696,7 @@ bool Entry::gather_room() {
       const Block& b = *batch_[i].block;
       range.alignment = std::max(range.alignment, alignment_of(b));
       range.size = round_up(range.size, alignment_of(b)) + round_up(b.size, core_.granule_);
-      range.in_window |= b.record->place != nullptr;
+      range.in_window |= b.record->window_address != nullptr;
     }
     Region* all = core_.make_room(0, range, 0, report_, lock_);
     if (all == nullptr) continue;
@@ -712,23 +713,17 @@ bool Entry::gather_room() {
 }
 
 void Entry::stand_in_line() {
-  if (in_line_) return;
-  in_line_ = true;
-  waiting_since_ = core_.now_ns();
-  core_.line_.push_back(waiter_);
+  if (core_.line_.join(waiter_)) waiting_since_ = core_.timeline_.now_ns();
 }
 
 void Entry::stand_down() {
-  if (!in_line_) return;
-  in_line_ = false;
-  core_.line_.erase(core_.line_.iterator_to(waiter_));
-  core_.changed();
+  if (core_.line_.leave(waiter_)) core_.changed();
 }
 
 void Entry::report_wait() {
   const auto limit = static_cast<std::uint64_t>(core_.options_.report_waits_after.count()) * 1'000'000;
-  if (core_.now_ns() - waiting_since_ < limit) return;
-  waiting_since_ = core_.now_ns();
+  if (core_.timeline_.now_ns() - waiting_since_ < limit) return;
+  waiting_since_ = core_.timeline_.now_ns();
   const std::string name{core_.name_of(*batch_[lacking_operand_].block)};  // which may go meanwhile
   core_.report_holders(name, lacking_, lock_);
 }

@@ -18,7 +18,7 @@ void ManagerCore::after_fork(bool in_child) noexcept {
   if (in_child) {
     in_fork_child_ = true;
     for (auto& [id, b] : by_id_)
-      if (b->record->place != nullptr) leave_to_child(*b);
+      if (b->record->window_address != nullptr) leave_to_child(*b);
     if (windows_ != nullptr) explain_faults_in_child();
     for (auto& [id, b] : by_id_) refresh(*b);
   }
@@ -29,12 +29,13 @@ void ManagerCore::after_fork(bool in_child) noexcept {
 
 /// Nobody serves faults there: what is not present must not read as zeros.
 void ManagerCore::leave_to_child(const Block& b) noexcept {
-  if (b.address.load(std::memory_order_relaxed) == nullptr) windows_->forbid(b.record->place, b.size);
+  if (b.address.load(std::memory_order_relaxed) == nullptr)
+    windows_->forbid(b.record->window_address, b.size);
 }
 
 bool ManagerCore::copied_by_fork(const Block& b) const noexcept {
   const Region* primary = b.record->primary();
-  if (b.record->place != nullptr)
+  if (b.record->window_address != nullptr)
     return b.address.load(std::memory_order_relaxed) != nullptr && windows_->is_copied_by_fork();
   return primary != nullptr && tiers_[primary->tier].tier->is_copied_by_fork();
 }
@@ -44,10 +45,10 @@ void ManagerCore::enter_in_child(std::span<Operand> batch) {
   for (auto& op : batch) {
     if (op.entered) continue;
     Block& b = *op.block;
-    const auto state = b.state.fetch_add(word::pin, std::memory_order_acq_rel);
+    const auto state = b.state.pin();
     op.entered = true;
     op.address = b.address.load(std::memory_order_acquire);
-    if (op.address != nullptr && copied_by_fork(b) && (state & (word::retired | word::failed)) == 0) {
+    if (op.address != nullptr && copied_by_fork(b) && !state.is_retired() && !state.has_failed()) {
       op.address += op.offset;
       b.note_use(op.use, clock_.stamp());
       continue;

@@ -12,20 +12,20 @@ namespace tier {
 
 /// True if scopes may pin it for long.
 bool ManagerCore::keeps_clear_of_faults(const Block& b) const noexcept {
-  return b.record->place == nullptr && b.size <= room_for_faults(0) && kept_for_faults_ > 0;
+  return b.record->window_address == nullptr && b.size <= room_for_faults(0) && kept_for_faults_ > 0;
 }
 
 /// What it asks of a tier first.
 Range ManagerCore::range_for(const Block& b, TierIndex t) const noexcept {
   Range range{b.size, b.record->alignment};
   if (t == 0 && keeps_clear_of_faults(b)) range.end = room_for_faults(t);
-  range.in_window = b.record->place != nullptr;
+  range.in_window = b.record->window_address != nullptr;
   return range;
 }
 
 bool ManagerCore::is_passing(const Block& b) const noexcept {
   const Region* primary = b.record->primary();
-  if (b.record->place == nullptr || primary == nullptr || primary->tier != 0) return false;
+  if (b.record->window_address == nullptr || primary == nullptr || primary->tier != 0) return false;
   return tiers_[0].heap.offset(primary->slot) + b.size > room_for_faults(0);
 }
 
@@ -36,7 +36,7 @@ bool ManagerCore::may_come(std::uint64_t size) const noexcept {
 
 /// Of a block that lives from now on.
 void ManagerCore::note_size(const Block& b) noexcept {
-  if (b.record->placed || !may_come(b.size)) return;
+  if (b.record->immovable || !may_come(b.size)) return;
   const auto size = round_up(b.size, granule_);
   mixed_ |= largest_ != 0 && largest_ != size;
   largest_ = std::max(largest_, size);

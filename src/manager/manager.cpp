@@ -20,19 +20,6 @@
 namespace tier {
 namespace {
 
-/// True if who wants that is to be told of a use that needed no decision.
-bool wants(WantedUses wanted, bool outside) noexcept {
-  return wanted == WantedUses::EveryUse || (wanted == WantedUses::Misses && outside);
-}
-
-/// What goes on when a policy has failed: fast until full, and no move that nobody needs.
-class Fallback final : public Policy {
- public:
-  std::string_view name() const noexcept override { return "first touch (after a failure)"; }
-  Placement place(const AllocationEvent&, PolicyContext&) override { return {}; }
-  MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {}; }
-};
-
 std::vector<std::unique_ptr<Tier>> ordered(std::vector<std::unique_ptr<Tier>> tiers) {
   if (tiers.empty()) throw ConfigError{"a runtime needs at least one tier"};
   if (tiers.size() > max_tiers)
@@ -76,14 +63,14 @@ void Manager::leave(std::span<Operand> batch) noexcept {
 
 ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy,
                          ManagerOptions options)
-    : policy_{std::move(policy)},
-      fallback_{std::make_unique<Fallback>()},
-      options_{options},
+    : options_{options},
+      timeline_{options.clock},
+      announcer_{std::move(policy), timeline_, policy_failure_,
+                 [this]() TIER_NO_THREAD_SAFETY_ANALYSIS { wants_changed(); }},
       engine_{{.threads = options.threads,
                .movers = options.movers,
                .yields = options.yields,
                .clock = options.clock}} {
-  TIER_VERIFY(policy_ != nullptr, "a manager needs a policy");
   using namespace std::chrono_literals;
   auto& patience = options_.report_waits_after;  // of which deadlines are made
   patience = std::clamp<std::chrono::milliseconds>(patience, 1ms, 24h * 365);
@@ -108,7 +95,7 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
   advice_limit_ = tiers_.front().heap.capacity().count / 2;
   if (!options_.cached_windows)
     options_.cached_windows = Bytes{detail::checked ? 0 : tiers_.front().heap.capacity().count / 8};
-  refresh_wants();
+  wants_changed();
 }
 
 ManagerCore::~ManagerCore() {
@@ -124,7 +111,6 @@ ManagerCore::~ManagerCore() {
     tier.ranked.clear();
     tier.secondaries.clear();
   }
-  groups_.clear();
   objects_.clear();
 }
 
@@ -148,9 +134,8 @@ void ManagerCore::changed() noexcept {
 }
 
 void ManagerCore::leave_locked(Block& b) noexcept {
-  const auto old = b.state.fetch_sub(word::pin, std::memory_order_acq_rel);
-  if ((old & word::slow_exit) == 0 || (old & word::pins) != word::pin) return;
-  b.state.fetch_and(~word::waiters, std::memory_order_acq_rel);
+  if (!b.state.unpin().was_last_awaited()) return;
+  b.state.stop_awaiting();
   if (b.record->kept) {
     b.record->kept = false;
     --kept_;
@@ -164,7 +149,7 @@ void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size, M
   std::string text{waiting};
   text += "); pinned:";
   for (const auto& [id, b] : by_id_) {
-    if (b->pins() == 0 || b->record->placed) continue;
+    if (b->pins() == 0 || b->record->immovable) continue;
     text += " \"" + std::string{name_of(*b)} + "\" (" + std::to_string(b->size) + " bytes, " +
             std::to_string(b->pins()) + " pins)";
   }
@@ -205,46 +190,14 @@ std::vector<std::string> ManagerCore::close() noexcept {
 
 // --- telling ---------------------------------------------------------------------------------------------
 
-std::uint64_t ManagerCore::now_ns() const noexcept {
-  if (options_.clock != nullptr) return options_.clock->now();
-  return static_cast<std::uint64_t>((std::chrono::steady_clock::now() - start_).count());
-}
-
-void ManagerCore::stamp(EventHeader& event) noexcept {
-  event.sequence = ++sequence_;
-  event.time_ns = told_ns_ = now_ns();
-}
-
 Block* ManagerCore::find(BlockId id) const noexcept {
   const auto it = by_id_.find(id);
   return it == by_id_.end() ? nullptr : it->second;
 }
 
-void ManagerCore::replace_policy() noexcept {
-  if (fallback_ == nullptr) return;
-  failed_policy_ = std::exchange(policy_, std::move(fallback_));
-  failure_is_untold_.store(true, std::memory_order_release);  // (1) -> (2)
-  refresh_wants();
-}
-
-/// Says that the policy failed. Without the lock: whoever reads stderr may wait for it.
-void ManagerCore::tell_failure() const noexcept {
-  if (!failure_is_untold_.load(std::memory_order_relaxed)) return;
-  if (!failure_is_untold_.exchange(false, std::memory_order_acquire)) return;  // (2) <- (1)
-  const auto name = failed_policy_->name();
-  detail::say("policy %.*s threw an exception; going on with first touch", static_cast<int>(name.size()),
-              name.data());
-}
-
 /// What the policy and the observers want to be told, where scopes can see it.
-void ManagerCore::refresh_wants() noexcept {
-  policy_uses_ = watched_ = policy_->wanted_uses();
-  policy_kernels_ = policy_->wants_kernels();
-  bool kernels = policy_kernels_;
-  for (const auto* observer : observers_) {
-    watched_ = std::max(watched_, observer->wanted_uses());
-    kernels |= observer->wants_kernels();
-  }
+void ManagerCore::wants_changed() noexcept {
+  const bool kernels = announcer_.wants_kernels();
   tells_kernels_.store(kernels, std::memory_order_relaxed);
   wants_kernels_.store(kernels || thread_observer_.load(std::memory_order_relaxed) != nullptr,
                        std::memory_order_relaxed);
@@ -254,17 +207,16 @@ void ManagerCore::refresh_wants() noexcept {
 void ManagerCore::add_observer(Observer& observer) {
   MutexLock lock{mutex_};
   drain_notes();  // of before its time
-  observers_.push_back(&observer);
-  refresh_wants();
+  announcer_.add(observer);
   for (const auto& object : objects_) {
     const auto alignment = object.grouped ? object.alignment : object.block->record->alignment;
     auto made = event_of(object, ObjectChange::Made, alignment);
-    stamp(made);
+    announcer_.stamp(made);
     observer.on_object(made);
     for_each_block(object, [&](const Block& b) TIER_NO_THREAD_SAFETY_ANALYSIS {
       if (b.record->primary() == nullptr) return;
       PlacementEvent placed{{}, b.id, b.record->primary()->tier};
-      stamp(placed);
+      announcer_.stamp(placed);
       observer.on_placement(placed);
     });
   }
@@ -273,29 +225,24 @@ void ManagerCore::add_observer(Observer& observer) {
 void ManagerCore::remove_observer(Observer& observer) noexcept {
   MutexLock lock{mutex_};
   drain_notes();
-  std::erase(observers_, &observer);
-  refresh_wants();
+  announcer_.remove(observer);
 }
 
 void ManagerCore::set_thread_observer(std::shared_ptr<ThreadObserver> observer) {
   MutexLock lock{mutex_};
   auto* const now = observer.get();
-  if (now != nullptr) thread_observers_.push_back(std::move(observer));
+  if (now != nullptr) announcer_.keep(std::move(observer));
   thread_observer_.store(now, std::memory_order_release);  // (4) -> (3)
-  refresh_wants();
+  wants_changed();
 }
 
 ObjectEvent ManagerCore::event_of(const Object& object, ObjectChange change, std::size_t alignment) noexcept {
-  return {{}, change, {&object}, alignment, object.block->record->placed};
+  return {{}, change, {&object}, alignment, object.block->record->immovable};
 }
 
 void ManagerCore::tell_object(const Object& object, ObjectChange change, std::size_t alignment) noexcept {
-  tell_observers(event_of(object, change, alignment), &Observer::on_object);
+  announcer_.tell_observers(event_of(object, change, alignment), &Observer::on_object);
 }
-
-/// Whether somebody wants to be told of a use that needs no decision.
-/// \param outside  of what was not in the fastest tier
-bool ManagerCore::wants_use(bool outside) const noexcept { return wants(watched_, outside); }
 
 /// A use that somebody wants to be told of. Who finds his ring full tells what is in it, unless another thread has the
 /// lock: then the use is dropped.
@@ -313,13 +260,13 @@ void ManagerCore::used(const Block& b, Use use, bool outside, bool locked) noexc
   if (!locked) mutex_.unlock();
 }
 
-bool Block::enter_watched(std::uint64_t old, Use use, std::uint64_t stamp) noexcept {
-  if ((old & word::slow_entry) != 0) {
+bool Block::enter_watched(BlockState::Value before, Use use, std::uint64_t stamp) noexcept {
+  if (before.needs_manager()) {
     leave();
     return false;
   }
   note_use(use, stamp);
-  static_cast<ManagerCore*>(manager)->used(*this, use, (old & word::outside) != 0, false);
+  static_cast<ManagerCore*>(manager)->used(*this, use, before.is_outside(), false);
   return true;
 }
 
@@ -338,14 +285,12 @@ void ManagerCore::drain_own_notes() noexcept {
 void ManagerCore::carry_out(const Note& note) noexcept {
   switch (note.kind) {
     case Note::Kind::KernelEnd:
-      return tell_kernel_end(note.id, note.value);
+      return announcer_.end_kernel(note.id, note.value, *this);
     case Note::Kind::Hint:
       return carry_out_hint(note);
     case Note::Kind::Use:
       if (!note.outside) ++counts_.hits;
-      UseEvent event{{++sequence_, told_ns_}, note.id, note.use};
-      for (auto* observer : observers_) observer->on_use(event);
-      if (wants(policy_uses_, note.outside)) ask([&](Policy& p) { p.on_use(event, *this); });
+      announcer_.tell_use(note, *this);
   }
 }
 
@@ -366,8 +311,8 @@ void ManagerCore::locate(std::span<const Operand> batch, std::span<TierIndex> ti
 void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Operand> batch) {
   if (in_fork_child_) return;
   notes_->prepare();
-  OpenKernel kernel;  // what it is made from may lie in a window: not to be read under the lock
-  kernel.name = context.kernel;
+  std::string name{context.kernel};  // it may lie in a window, as operands: not to be read under the lock
+  std::vector<OperandFacts> operands;
   std::size_t hash = std::hash<std::string_view>{}(context.kernel);
   boost::hash_combine(hash, context.shapes);
   std::vector<const Block*> blocks;
@@ -375,44 +320,30 @@ void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Oper
     boost::hash_combine(hash, op.size);
     boost::hash_combine(hash, static_cast<unsigned>(op.use));
     if (op.block == nullptr) continue;
-    kernel.operands.push_back({op.block->id, op.use, no_tier});
+    operands.push_back({op.block->id, op.use, no_tier});
     blocks.push_back(op.block);
   }
-  kernel.hash = hash;
   const auto scope = context.scope;
   MutexLock lock{mutex_};
   drain_own_notes();
   for (std::size_t i = 0; i < blocks.size(); ++i)
-    if (const Region* primary = blocks[i]->record->primary()) kernel.operands[i].tier = primary->tier;
-  const OpenKernel& k = kernels_.emplace(scope, std::move(kernel)).first->second;  // the last that may throw
-  KernelEvent event{{}, scope, k.name, k.hash, k.operands, 0};
-  tell(event, &Observer::on_kernel_begin);
-  if (policy_kernels_) ask([&](Policy& p) { p.on_kernel_begin(event, *this); });
+    if (const Region* primary = blocks[i]->record->primary()) operands[i].tier = primary->tier;
+  announcer_.begin_kernel(scope, std::move(name), hash, std::move(operands), *this);
 }
 
 void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
   if (in_fork_child_ || notes_->leave({Note::Kind::KernelEnd, {}, {}, {}, 0, scope, duration_ns})) return;
   MutexLock lock{mutex_};
   drain_own_notes();
-  tell_kernel_end(scope, duration_ns);
-}
-
-void ManagerCore::tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
-  const auto it = kernels_.find(scope);
-  if (it == kernels_.end()) return;
-  const OpenKernel& k = it->second;
-  KernelEvent event{{}, scope, k.name, k.hash, k.operands, duration_ns};
-  tell(event, &Observer::on_kernel_end);
-  if (policy_kernels_) ask([&](Policy& p) { p.on_kernel_end(event, *this); });
-  kernels_.erase(it);
+  announcer_.end_kernel(scope, duration_ns, *this);
 }
 
 /// \param object  whose block it is; 0 where that is not known and several share it
 void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId object) noexcept {
   auto& record = *b.record;
-  if (record.placed || record.dying) return;
+  if (record.immovable || record.dying) return;
   HintEvent event{{}, hint, b.id, scope, object};
-  tell(event, &Observer::on_hint);
+  announcer_.tell(event, &Observer::on_hint);
   // A group is archived only with all of it, which nobody can say.
   if (hint == Hint::Archive && record.group != nullptr) return;
   record.archived = hint == Hint::Archive;
@@ -422,7 +353,7 @@ void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId 
   const bool comes = transfer != nullptr && transfer->kind == TransferKind::Fetch;
   const bool present = comes || (record.primary() != nullptr && record.primary()->tier == 0);
   hinted_ = {b.id, std::nullopt};
-  ask([&](Policy& p) { p.on_hint(event, *this); });
+  announcer_.ask([&](Policy& p) { p.on_hint(event, *this); });
   if (hint != Hint::Archive) count_hint(present, hinted_.brought);
   hinted_ = {};
   rerank(b.id);
@@ -515,13 +446,13 @@ Outcome ManagerCore::prefetch(BlockId id) noexcept {
 
 Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
   HintEvent event{{}, Hint::Prefetch, b.id, 0, object};
-  tell(event, &Observer::on_hint);
+  announcer_.tell(event, &Observer::on_hint);
   b.record->archived = false;
   const auto stamp = clock_.stamp();
   b.last_use.store(stamp, std::memory_order_relaxed);  // else, as the one used longest ago, it left first
-  if (b.record->place == nullptr)
+  if (b.record->window_address == nullptr)
     b.record->prefetched = stamp;  // uses of what is in its window are not stamped
-  ask([&](Policy& p) { p.on_hint(event, *this); });
+  announcer_.ask([&](Policy& p) { p.on_hint(event, *this); });
   auto outcome = begin_fetch(b, 0, false, Cause::Hint);
   if (outcome == Outcome::Full) outcome = fetch_later(b);
   if (outcome != Outcome::Done) {
@@ -537,8 +468,8 @@ void ManagerCore::end_of_step() {
   MutexLock lock{mutex_};
   drain_notes();
   StepEvent event;
-  tell(event, &Observer::on_step);
-  ask([&](Policy& p) { p.on_step(event, *this); });
+  announcer_.tell(event, &Observer::on_step);
+  announcer_.ask([&](Policy& p) { p.on_step(event, *this); });
   reclaim_garbage();
   clock_.advance();
 }
@@ -547,8 +478,8 @@ void ManagerCore::end_of_step() {
 void ManagerCore::idle_if_so() noexcept {
   if (!in_flight_.empty() || pending_rooms_ > 0 || closed_) return;
   IdleEvent event;
-  tell(event, &Observer::on_idle);
-  ask([&](Policy& p) { p.on_idle(event, *this); });
+  announcer_.tell(event, &Observer::on_idle);
+  announcer_.ask([&](Policy& p) { p.on_idle(event, *this); });
   compact_in_background();
 }
 
@@ -570,17 +501,18 @@ void ManagerCore::count_moved(TierIndex from, TierIndex to, Cause cause, std::ui
 /// This thread has waited since `began`: in a scope's entry, or where there is none in an allocation.
 void ManagerCore::count_wait(const BatchContext& context, std::uint64_t began, StallCause cause) noexcept {
   if (context.fault) cause = StallCause::Fault;
-  StallEvent event{{}, context.scope, began, now_ns() - began, cause, context.kernel};
+  StallEvent event{{}, context.scope, began, timeline_.now_ns() - began, cause, context.kernel};
   ++counts_.stalls;
   counts_.stalled_ns += event.duration_ns;
-  tell(event, &Observer::on_stall);
+  announcer_.tell(event, &Observer::on_stall);
 }
 
 void ManagerCore::count_stall(std::uint64_t ns) noexcept {
   MutexLock lock{mutex_};
   ++counts_.stalls;
   counts_.stalled_ns += ns;
-  tell_observers(StallEvent{{}, 0, now_ns() - ns, ns, StallCause::Transfer, {}}, &Observer::on_stall);
+  announcer_.tell_observers(StallEvent{{}, 0, timeline_.now_ns() - ns, ns, StallCause::Transfer, {}},
+                            &Observer::on_stall);
 }
 
 Statistics ManagerCore::statistics() const {
@@ -589,7 +521,7 @@ Statistics ManagerCore::statistics() const {
   MutexLock lock{mutex_};
   Statistics s = counts_;
   s.tables = std::move(tables.tables);
-  if (!in_flight_.empty()) s.moving_ns += now_ns() - moving_since_ns_;
+  if (!in_flight_.empty()) s.moving_ns += timeline_.now_ns() - moving_since_ns_;
   for (const auto& t : tiers_) {
     s.tiers.push_back({std::string{t.tier->name()},
                        t.heap.capacity(),
@@ -616,14 +548,15 @@ Statistics ManagerCore::statistics() const {
 
 /// Ordinary memory, but for companions' and tables'.
 Bytes ManagerCore::metadata() const noexcept {
-  Bytes sum{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes() + beside_objects_ +
-            group_count_ * sizeof(Group) + window_count_ * sizeof(ObjectWindow) + notes_->bytes()};
+  Bytes sum = small_objects_.memory();
+  sum += Bytes{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes() +
+               beside_objects_ + window_count_ * sizeof(ObjectWindow) + notes_->bytes()};
   constexpr std::size_t node = sizeof(decltype(by_id_)::value_type) + sizeof(void*);
   sum += Bytes{by_id_.size() * node + by_id_.bucket_count() * sizeof(void*)};
   for (const auto& t : tiers_) sum += t.heap.metadata() + t.tier->metadata() + Bytes{t.bare.capacity() / 8};
   if (landings_ != nullptr) sum += Bytes{sizeof(Landings)};
   if (windows_ != nullptr) sum += windows_->metadata();
-  if (policy_ != nullptr) sum += policy_->memory();
+  sum += announcer_.policy().memory();
   return sum + engine_.memory() + Bytes{detail::metadata_bytes()};
 }
 
@@ -651,8 +584,8 @@ std::string ManagerCore::described(const Block& b) const {
   const auto& record = *b.record;
   std::ostringstream text;
   text << ": block " << b.id << " of " << b.size << " bytes, version "
-       << b.version.load(std::memory_order_relaxed) << ", state " << std::hex
-       << b.state.load(std::memory_order_relaxed) << std::dec << ", regions (tier, version, readers)";
+       << b.version.load(std::memory_order_relaxed) << ", state " << std::hex << b.state.glance().word()
+       << std::dec << ", regions (tier, version, readers)";
   for (const Region* r = record.regions; r != nullptr; r = r->next)
     text << " (" << int{r->tier} << ", " << r->version << ", " << r->readers << ")";
   if (const Transfer* t = record.transfer)
@@ -673,8 +606,8 @@ void ManagerCore::check_invariants() const {
     checked = b;
     const auto& record = *b->record;
     if (record.primary() != nullptr) living += round_up(b->size, granule_);
-    const auto state = b->state.load(std::memory_order_acquire);
-    const bool retired = (state & word::retired) != 0;
+    const auto state = b->state.now();
+    const bool retired = state.is_retired();
     require(retired || record.primary() != nullptr || inside_ > 0,
             "(I1) a live block has one primary region");
     require(record.primary() != nullptr || !record.writable, "what has no bytes cannot be written");
@@ -687,19 +620,17 @@ void ManagerCore::check_invariants() const {
       require(r == record.primary() || r->is_linked(), "(I6) a secondary is listed in its tier");
       require(tiers_[r->tier].heap.size(r->slot) >= b->size, "a region holds its block");
     }
-    require(((state & word::passing) != 0) == is_passing(*b),
-            "a block knows whether it is in room for faults");
-    require(((state & word::moving) != 0) == (record.transfer != nullptr),
-            "(I4) moving exactly while it has a transfer");
+    require(state.is_passing() == is_passing(*b), "a block knows whether it is in room for faults");
+    require(state.is_moving() == (record.transfer != nullptr), "(I4) moving exactly while it has a transfer");
     if (record.primary() != nullptr && record.transfer == nullptr) {
       const Region& primary = *record.primary();
       const auto* const address = b->address.load(std::memory_order_acquire);
       const bool has_base = tiers_[primary.tier].tier->base() != nullptr;
-      if (record.place == nullptr)
+      if (record.window_address == nullptr)
         require(address == (has_base ? home(primary) : nullptr),
                 "(I5) a settled block's address is its primary's");
       else
-        require(address == (primary.pages == Pages::AtHome ? nullptr : record.place),
+        require(address == (primary.pages == Pages::AtHome ? nullptr : record.window_address),
                 "(I5) a block in a window is at its place or absent");
     }
   }

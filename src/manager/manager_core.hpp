@@ -3,9 +3,11 @@
 /// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp and
 ///        compaction.cpp, transfers and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in
 ///        fork.cpp.
+#include "announcer.hpp"
 #include "companions.hpp"
 #include "notes.hpp"
 #include "records.hpp"
+#include "waiting_line.hpp"
 
 #include <tier/core/mutex.hpp>
 #include <tier/core/pool.hpp>
@@ -52,7 +54,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   // Manager.
   ObjectHandle create(Bytes size, std::size_t alignment, std::string_view name) override;
   ObjectHandle create_empty(Bytes size, std::size_t alignment, std::string_view name) override;
-  PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier, std::string_view name) override;
+  PlacedStorage allocate_fixed(Bytes size, std::size_t alignment, TierIndex tier,
+                               std::string_view name) override;
   ObjectHandle create_window(Bytes size, std::size_t alignment, std::string_view name) override;
   ObjectHandle reserve_window(Bytes most, std::size_t alignment, std::string_view name) override;
   void grow(ObjectRef object, Bytes size) override;
@@ -85,7 +88,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void add_observer(Observer& observer) override;
   void remove_observer(Observer& observer) noexcept override;
   void set_thread_observer(std::shared_ptr<ThreadObserver> observer) override;
-  std::chrono::steady_clock::time_point began() const noexcept override { return start_; }
+  std::chrono::steady_clock::time_point began() const noexcept override { return timeline_.began(); }
   void count_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
                    std::uint64_t transfers) noexcept override;
   void count_stall(std::uint64_t ns) noexcept override;
@@ -116,10 +119,10 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::error_code fill_holes(std::byte* begin, std::size_t size, const PagePolicy* policy) const noexcept {
     return windows_->fill_holes(begin, size, policy);
   }
-  static const std::byte* place_of(const Block& b) noexcept { return b.record->place; }
+  static const std::byte* window_address_of(const Block& b) noexcept { return b.record->window_address; }
   /// Whether an address with its tag is in no block: the last of a window need not fill it.
   static bool is_behind(const Block& b, const std::byte* address) noexcept {
-    return address >= b.record->place + b.size;
+    return address >= b.record->window_address + b.size;
   }
   static const Object* object_in(const Block& b) noexcept { return b.record->object; }
 
@@ -151,12 +154,6 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       return heap.live_regions() - cached_regions - (spare != nullptr ? 1 : 0);
     }
   };
-  struct OpenKernel {
-    std::string name;
-    std::uint64_t hash = 0;
-    std::vector<OperandFacts> operands;
-  };
-
   // Regions and blocks (objects.cpp).
   bool moves_pages(TierIndex t) const noexcept TIER_REQUIRES(mutex_);
   std::size_t preferred_alignment(TierIndex t, std::uint64_t size, std::size_t alignment) const noexcept
@@ -244,9 +241,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
       TIER_REQUIRES(mutex_);
   Object* create_in_group(std::size_t size, std::size_t alignment, std::string_view name, MutexLock& lock)
       TIER_REQUIRES(mutex_);
-  Group& group_with_room(std::size_t size, std::size_t alignment, std::string_view name, std::size_t& at,
-                         MutexLock& lock) TIER_REQUIRES(mutex_);
-  void take_part(Group& g, std::size_t at, Object& object) noexcept TIER_REQUIRES(mutex_);
+  SmallObjects::Place group_with_room(std::size_t size, std::size_t alignment, std::string_view name,
+                                      MutexLock& lock) TIER_REQUIRES(mutex_);
   void leave_part(Object& object) noexcept TIER_REQUIRES(mutex_);
   void forget_part(Group& g) noexcept TIER_REQUIRES(mutex_);
   void forget_group(Group& g) noexcept TIER_REQUIRES(mutex_);
@@ -260,13 +256,13 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
 
   // State (objects.cpp).
   void refresh(Block& b) noexcept TIER_REQUIRES(mutex_);
-  void close_door() noexcept TIER_REQUIRES(mutex_);
-  void open_door() noexcept TIER_REQUIRES(mutex_);
+  void close_door(WaitingLine::Waiter& waiter) noexcept TIER_REQUIRES(mutex_);
+  void open_door(WaitingLine::Waiter& waiter) noexcept TIER_REQUIRES(mutex_);
   std::uint64_t rank_now(const BlockRecord& record) const noexcept TIER_REQUIRES(mutex_);
   void rank(Block& b) noexcept TIER_REQUIRES(mutex_);
   void unrank(Block& b) noexcept TIER_REQUIRES(mutex_);
   void become_garbage(Block& b) noexcept TIER_REQUIRES(mutex_);
-  void be_no_garbage(Block& b) noexcept TIER_REQUIRES(mutex_);
+  void clear_garbage(Block& b) noexcept TIER_REQUIRES(mutex_);
   bool dirty(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   BlockFacts facts(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   std::string_view name_of(const Block& b) const noexcept TIER_REQUIRES(mutex_);
@@ -316,7 +312,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void let_through(std::byte* address) noexcept;
   void fill_hole(const Block& b, std::byte* address) noexcept;
   void wait_for_room(WindowFault& fault, std::uint64_t began, const char* why) noexcept;
-  std::uint64_t now() const noexcept override { return ended_.load(std::memory_order_acquire); }
+  std::uint64_t ended_blocks() const noexcept override { return ended_.load(std::memory_order_acquire); }
   bool in_a_tier(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
   static bool is_dead(const Block* b) noexcept;
   static bool is_ours(const Block* b) noexcept;
@@ -387,24 +383,25 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void note_memory(Object& object) noexcept TIER_REQUIRES(mutex_);
   [[nodiscard]] Bytes metadata() const noexcept TIER_REQUIRES(mutex_);
   void count_clean_eviction(Block& b) noexcept TIER_REQUIRES(mutex_);
-  std::optional<Window> propose(TierIndex t, const Range& range, BlockId for_block, bool background,
-                                std::vector<TierIndex>& to, bool& forced) TIER_REQUIRES(mutex_);
-  bool grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const TIER_REQUIRES(mutex_);
-  std::optional<Window> scan(TierIndex t, const Range& range) const TIER_REQUIRES(mutex_);
-  std::optional<Window> scan(TierIndex t, const Range& range, RegionHeap::Slot first, std::size_t slots,
-                             bool background) const TIER_REQUIRES(mutex_);
-  void describe(Window& w, TierIndex t) const TIER_REQUIRES(mutex_);
+  std::optional<EvictionRun> propose(TierIndex t, const Range& range, BlockId for_block, bool background,
+                                     std::vector<TierIndex>& to, bool& forced) TIER_REQUIRES(mutex_);
+  bool grow(EvictionRun& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const
+      TIER_REQUIRES(mutex_);
+  std::optional<EvictionRun> scan(TierIndex t, const Range& range) const TIER_REQUIRES(mutex_);
+  std::optional<EvictionRun> scan(TierIndex t, const Range& range, RegionHeap::Slot first, std::size_t slots,
+                                  bool background) const TIER_REQUIRES(mutex_);
+  void describe(EvictionRun& w, TierIndex t) const TIER_REQUIRES(mutex_);
   bool may_leave(const Region* region) const noexcept TIER_REQUIRES(mutex_);
   bool may_slide(const Region* region) const noexcept TIER_REQUIRES(mutex_);
   enum class Emptied { Begun, NoRoomBelow, Changed };
-  Emptied begin_emptying(Room& room, const Window& window, std::span<const TierIndex> to, bool inside,
+  Emptied begin_emptying(Room& room, const EvictionRun& run, std::span<const TierIndex> to, bool inside,
                          const RoomBelow& below, std::vector<CopyTask*>& transfers, TierIndex& lacking,
                          std::error_code& cause) TIER_REQUIRES(mutex_);
   bool gives_way(TierIndex t, const Block& b) noexcept TIER_REQUIRES(mutex_);
   TierOrder order_below(const Block& b) const noexcept TIER_REQUIRES(mutex_);
   Region* destination(Block& b, TierIndex wanted, TierIndex source, bool inside, const RoomBelow& below,
                       TierIndex& lacking, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
-  std::size_t room_below(const Window& window, TierIndex t, std::size_t count, BlockId for_block,
+  std::size_t room_below(const EvictionRun& run, TierIndex t, std::size_t count, BlockId for_block,
                          RoomReport& report, MutexLock& lock) TIER_REQUIRES(mutex_);
   Region* finish_room(Room& room, std::error_code& cause) noexcept TIER_REQUIRES(mutex_);
   void background_room_ended(Room& room) noexcept TIER_REQUIRES(mutex_);
@@ -425,7 +422,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void take_place(Block& b, Region* held, std::size_t alignment) noexcept TIER_REQUIRES(mutex_);
   void compact_in_background() noexcept TIER_REQUIRES(mutex_);
   bool begin_sliding(TierIndex t, const Range& range) noexcept TIER_REQUIRES(mutex_);
-  bool slide_out_of(const Window& window, TierIndex t, RegionHeap::Slot first, std::size_t slots)
+  bool slide_out_of(const EvictionRun& run, TierIndex t, RegionHeap::Slot first, std::size_t slots)
       TIER_REQUIRES(mutex_);
   bool stop_sliding(TierIndex t, const Range& range, MutexLock& lock) TIER_REQUIRES(mutex_);
   const TierState& largest_addressable() const noexcept TIER_REQUIRES(mutex_);
@@ -466,65 +463,37 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void changed() noexcept TIER_REQUIRES(mutex_);
   void drain_notes() noexcept TIER_REQUIRES(mutex_);
   void drain_own_notes() noexcept TIER_REQUIRES(mutex_);
-  bool wants_use(bool outside) const noexcept TIER_REQUIRES(mutex_);
   void carry_out(const Note& note) noexcept TIER_REQUIRES(mutex_);
   void carry_out_hint(const Note& note) noexcept TIER_REQUIRES(mutex_);
-  void tell_kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId object) noexcept TIER_REQUIRES(mutex_);
   void apply_hint(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept TIER_REQUIRES(mutex_);
   Outcome note_brought(BlockId id, Outcome outcome) noexcept TIER_REQUIRES(mutex_);
   void count_hint(bool present, std::optional<Outcome> brought) noexcept TIER_REQUIRES(mutex_);
   void hint_later(const Note& note) noexcept;
   Block* find(BlockId id) const noexcept TIER_REQUIRES(mutex_);
-  std::uint64_t now_ns() const noexcept;
   void add_moved(TierIndex from, TierIndex to, Cause cause, std::uint64_t bytes,
                  std::uint64_t transfers) noexcept TIER_REQUIRES(mutex_);
-  void stamp(EventHeader& event) noexcept TIER_REQUIRES(mutex_);
   void idle_if_so() noexcept TIER_REQUIRES(mutex_);
-  /// Tells observers, then the policy.
-  template <class Event>
-  void tell(Event& event, void (Observer::*observed)(const Event&) noexcept) noexcept TIER_REQUIRES(mutex_) {
-    stamp(event);
-    for (auto* observer : observers_) (observer->*observed)(event);
-  }
-  /// Asks the policy; if it throws, first touch takes over.
-  template <class F>
-  auto ask(F&& question) noexcept TIER_REQUIRES(mutex_) {
-    try {
-      return question(*policy_);
-    } catch (...) {
-      replace_policy();
-    }
-    return question(*policy_);
-  }
-  /// Tells observers of what no policy is told of; costs nothing without any.
-  template <class Event>
-  void tell_observers(Event&& event, void (Observer::*observed)(const Event&) noexcept) noexcept
-      TIER_REQUIRES(mutex_) {
-    if (!observers_.empty()) tell(event, observed);
-  }
   void tell_object(const Object& object, ObjectChange change, std::size_t alignment = 1) noexcept
       TIER_REQUIRES(mutex_);
   static ObjectEvent event_of(const Object& object, ObjectChange change, std::size_t alignment) noexcept;
-  void replace_policy() noexcept TIER_REQUIRES(mutex_);
-  void tell_failure() const noexcept;
   /// Says that the policy has failed, if it has, once the lock is released: it is made before that is taken.
   struct TellsFailure {
-    explicit TellsFailure(const ManagerCore& c) noexcept : core{c} {}
-    ~TellsFailure() { core.tell_failure(); }
+    explicit TellsFailure(const ManagerCore& core) noexcept : failure{core.policy_failure_} {}
+    ~TellsFailure() { failure.tell(); }
     TellsFailure(const TellsFailure&) = delete;
     TellsFailure& operator=(const TellsFailure&) = delete;
 
-    const ManagerCore& core;
+    const PolicyFailure& failure;
   };
-  void refresh_wants() noexcept TIER_REQUIRES(mutex_);
+  void wants_changed() noexcept TIER_REQUIRES(mutex_);
 
   /// Tells notes. Uses that are told together share a time: to read the clock costs more than to tell one.
   class CarryOut {
    public:
     explicit CarryOut(ManagerCore& core) noexcept : core_{core} {}
     void operator()(const Note& note) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
-      if (note.kind == Note::Kind::Use && !std::exchange(timed_, true)) core_.told_ns_ = core_.now_ns();
+      if (note.kind == Note::Kind::Use && !std::exchange(timed_, true)) core_.announcer_.note_time();
       core_.carry_out(note);
     }
 
@@ -557,12 +526,10 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::vector<TierState> tiers_;  // the vector is fixed; heaps and lists are guarded by the mutex
   std::array<SpaceRefusals, max_tiers> refusals_;  // by tier
   std::vector<TierModel> models_;
-  std::unique_ptr<Policy> policy_ TIER_GUARDED_BY(mutex_);
-  std::unique_ptr<Policy> failed_policy_;  // kept: it may be running. Written once, under the lock
-  mutable std::atomic<bool> failure_is_untold_{false};
-  std::unique_ptr<Policy> fallback_ TIER_GUARDED_BY(mutex_);
   ManagerOptions options_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Timeline timeline_;
+  PolicyFailure policy_failure_;
+  Announcer announcer_ TIER_GUARDED_BY(mutex_);
   std::size_t io_alignment_ = 1;  // the largest of all tiers
   std::size_t granule_ = 64;
   std::size_t window_block_ = 0;  // the most in a block of a window
@@ -574,7 +541,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Pool<Object> objects_pool_ TIER_GUARDED_BY(mutex_);
   boost::intrusive::list<Object> objects_ TIER_GUARDED_BY(mutex_);
   std::unordered_map<BlockId, Block*> by_id_ TIER_GUARDED_BY(mutex_);
-  GroupList groups_ TIER_GUARDED_BY(mutex_);  // those with room
+  SmallObjects small_objects_ TIER_GUARDED_BY(mutex_);
   std::uint64_t next_block_ TIER_GUARDED_BY(mutex_) = 1;
   std::uint64_t next_object_ TIER_GUARDED_BY(mutex_) = 1;
   std::shared_ptr<Manager> keeper_ TIER_GUARDED_BY(mutex_);  // while scopes are open on destroyed objects
@@ -595,18 +562,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool closed_ TIER_GUARDED_BY(mutex_) = false;
   bool choosing_ TIER_GUARDED_BY(mutex_) = false;  // the policy looks at proposals: its actions are refused
 
-  struct Waiter : boost::intrusive::list_base_hook<> {};
-  boost::intrusive::list<Waiter> line_
-      TIER_GUARDED_BY(mutex_);  // roots that wait for room, in order of arrival
-  bool door_closed_ TIER_GUARDED_BY(mutex_) =
-      false;  // roots, resident or not, wait for the first of the line
+  WaitingLine line_ TIER_GUARDED_BY(mutex_);  // of roots
 
-  std::vector<Observer*> observers_ TIER_GUARDED_BY(mutex_);
-  std::vector<std::shared_ptr<ThreadObserver>> thread_observers_
-      TIER_GUARDED_BY(mutex_);  // of now and before
-  std::uint64_t sequence_ TIER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t told_ns_ TIER_GUARDED_BY(mutex_) = 0;  // time of the last event
-  std::unordered_map<std::uint64_t, OpenKernel> kernels_ TIER_GUARDED_BY(mutex_);
   Statistics counts_ TIER_GUARDED_BY(mutex_);
   /// The block that the policy is told a hint on, and what it was told when it wanted that elsewhere.
   struct Hinted {
@@ -618,13 +575,9 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
              max_tiers>
       moved_ TIER_GUARDED_BY(mutex_){};
   std::size_t beside_objects_ TIER_GUARDED_BY(mutex_) = 0;  // bytes: `Object::memory`, of all
-  std::size_t group_count_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t window_count_ TIER_GUARDED_BY(mutex_) = 0;
   const std::shared_ptr<Notes> notes_ = Notes::make();
   std::atomic<std::uint64_t> uses_dropped_{0}, hints_dropped_{0};
-  WantedUses policy_uses_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;
-  WantedUses watched_ TIER_GUARDED_BY(mutex_) = WantedUses::Stamps;  // by the policy or an observer
-  bool policy_kernels_ TIER_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Landings> landings_ TIER_GUARDED_BY(mutex_);  // from the first window on
   std::atomic<std::uint64_t> ended_{0};                         // blocks whose contents are gone
   boost::intrusive::list<ObjectWindow> cached_windows_ TIER_GUARDED_BY(mutex_);  // the last one first

@@ -38,7 +38,7 @@ void ManagerCore::tell_given_out(const Region& region) noexcept {
   auto& state = tiers_[region.tier];
   note_high_water(state);
   RegionEvent event{{}, 0, region.tier, {state.heap.size(region.slot)}, false};
-  tell(event, &Observer::on_region);
+  announcer_.tell(event, &Observer::on_region);
 }
 
 Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept {
@@ -160,7 +160,7 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   if (region->claimed && !region->has_space) state.spaceless -= size;
   if (region->claimed && !region->cached) {
     RegionEvent event{{}, 0, region->tier, {size}, true};
-    tell(event, &Observer::on_region);
+    announcer_.tell(event, &Observer::on_region);
   }
   if (region->cached) uncache(*region);
   give_back_bare(*region);
@@ -185,7 +185,7 @@ void ManagerCore::stop_reading(Region* region) noexcept {
   if (--region->readers > 0) return;
   if (region->given_up)
     free_region(region);
-  else if (region->block != nullptr && region->block->record->place != nullptr)
+  else if (region->block != nullptr && region->block->record->window_address != nullptr)
     release_if_dead(*region->block);
 }
 
@@ -242,7 +242,7 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
     old->version = kept ? b.version.load(std::memory_order_relaxed) : 0;
     tiers_[old->tier].secondaries.push_back(*old);
   }
-  if (b.record->place == nullptr) {
+  if (b.record->window_address == nullptr) {
     const bool has_base = tiers_[region->tier].tier->base() != nullptr;
     b.address.store(has_base ? home(*region) : nullptr, std::memory_order_release);
     region->bare = false;
@@ -251,7 +251,8 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
   }
   rank(b);
   refresh(b);
-  if (old == nullptr) tell_observers(PlacementEvent{{}, b.id, region->tier}, &Observer::on_placement);
+  if (old == nullptr)
+    announcer_.tell_observers(PlacementEvent{{}, b.id, region->tier}, &Observer::on_placement);
 }
 
 // --- state -----------------------------------------------------------------------------------------------
@@ -269,7 +270,7 @@ bool ManagerCore::dirty(const Block& b) const noexcept {
 
 BlockFacts ManagerCore::facts(const Block& b) const noexcept {
   const auto& record = *b.record;
-  const auto state = b.state.load(std::memory_order_relaxed);
+  const auto state = b.state.glance();
   const auto version = b.version.load(std::memory_order_relaxed);
   BlockFacts f;
   f.id = b.id;
@@ -281,8 +282,8 @@ BlockFacts ManagerCore::facts(const Block& b) const noexcept {
       if (r->version == version) f.current_copies |= 1U << r->tier;
   }
   f.dirty = dirty(b);
-  f.pinned = (state & word::pins) != 0;
-  f.moving = (state & word::moving) != 0;
+  f.pinned = state.is_pinned();
+  f.moving = state.is_moving();
   f.archived = record.archived;
   f.garbage = record.garbage;
   f.last_use = b.last_use.load(std::memory_order_relaxed);
@@ -299,42 +300,34 @@ std::string_view ManagerCore::name_of(const Block& b) const noexcept {
 void ManagerCore::refresh(Block& b) noexcept {
   const auto& record = *b.record;
   const Region* primary = record.primary();
-  const bool unmapped = record.place != nullptr && b.address.load(std::memory_order_relaxed) == nullptr;
-  const bool asks = door_closed_ || primary == nullptr || record.archived || record.garbage || unmapped ||
-                    !addressable(primary->tier) || tiers_[primary->tier].tier->charges() ||
+  const bool unmapped =
+      record.window_address != nullptr && b.address.load(std::memory_order_relaxed) == nullptr;
+  const bool asks = line_.is_closed() || primary == nullptr || record.archived || record.garbage ||
+                    unmapped || !addressable(primary->tier) || tiers_[primary->tier].tier->charges() ||
                     (primary->tier != 0 && !record.remembered) || (in_fork_child_ && !copied_by_fork(b));
   const bool outside = primary == nullptr || primary->tier != 0;
-  std::uint64_t flags = 0;
-  if (asks) flags |= word::asks;
-  if (wants_use(outside)) flags |= word::watched;
-  if (outside) flags |= word::outside;
-  if (is_passing(b)) flags |= word::passing;
-  constexpr auto all = word::asks | word::watched | word::outside | word::passing;
-  b.state.fetch_or(flags, std::memory_order_release);
-  b.state.fetch_and(~(all & ~flags), std::memory_order_release);
+  b.state.set_hints({asks, announcer_.wants_use(outside), outside, is_passing(b)});
 }
 
-/// Scopes whose operands are resident take no lock and stand in no line. Where they never leave the first of the line
-/// enough room at once, they are made to.
-void ManagerCore::close_door() noexcept {
-  door_closed_ = true;
+void ManagerCore::close_door(WaitingLine::Waiter& waiter) noexcept {
+  line_.close_door(waiter);
   for (auto& [id, b] : by_id_) refresh(*b);
 }
 
-void ManagerCore::open_door() noexcept {
-  door_closed_ = false;
+void ManagerCore::open_door(WaitingLine::Waiter& waiter) noexcept {
+  line_.open_door(waiter);
   for (auto& [id, b] : by_id_) refresh(*b);
   changed();
 }
 
 std::uint64_t ManagerCore::rank_now(const BlockRecord& record) const noexcept {
-  return record.garbage ? 0 : policy_->rank(facts(*record.block));
+  return record.garbage ? 0 : announcer_.policy().rank(facts(*record.block));
 }
 
 /// In the slowest tier, from which nothing is proposed, only garbage is looked for.
 void ManagerCore::rank(Block& b) noexcept {
   auto& record = *b.record;
-  if (record.is_linked() || record.placed || record.primary() == nullptr) return;
+  if (record.is_linked() || record.immovable || record.primary() == nullptr) return;
   const auto tier = record.primary()->tier;
   if (tier + 1u == tiers_.size() && !record.garbage) return;
   record.rank = rank_now(record);
@@ -349,12 +342,7 @@ void ManagerCore::unrank(Block& b) noexcept {
 
 /// From settled to moving, if nobody has it pinned (beyond `own_pins`).
 bool ManagerCore::start_moving(Block& b, std::uint32_t own_pins) noexcept {
-  auto state = b.state.load(std::memory_order_acquire);
-  do {
-    if ((state & word::pins) > own_pins && !mutated(Mutant::PinIgnored)) return false;
-    if ((state & (word::moving | word::retired)) != 0) return false;
-  } while (!b.state.compare_exchange_weak(state, state | word::moving, std::memory_order_acq_rel));
-  return true;
+  return b.state.try_begin_move(mutated(Mutant::PinIgnored) ? BlockState::any_pins : own_pins);
 }
 
 // --- blocks ----------------------------------------------------------------------------------------------
@@ -391,7 +379,7 @@ Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
   b->id = next_block_++;
   if (b->manager == nullptr) b->manager = this;  // for good: who left last asks it late
   b->record = record;
-  b->state.store(0, std::memory_order_relaxed);
+  b->state.reset();
   refresh(*b);
   return *b;
 }
@@ -400,28 +388,26 @@ Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
 void ManagerCore::recycle(Block& b) noexcept {
   by_id_.erase(b.id);
   if (b.record->group != nullptr) {
-    if (b.record->group->listed) groups_.erase(GroupList::s_iterator_to(*b.record->group));
-    delete b.record->group;
-    --group_count_;
+    small_objects_.erase(*b.record->group);
   }
   if (b.record->window != nullptr) leave_window(b);
   records_.put(b.record);
   b.record = nullptr;
-  b.state.store(0, std::memory_order_release);
+  b.state.reset();
   blocks_.put(&b);
 }
 
 void ManagerCore::free_contents(Block& b) noexcept {
   auto& record = *b.record;
   unrank(b);
-  if (record.placed && record.counted) {
+  if (record.immovable && record.counted) {
     placed_[record.primary()->tier] -= tiers_[record.primary()->tier].heap.size(record.primary()->slot);
     record.counted = false;
   }
   if (record.primary() != nullptr) living_ -= round_up(b.size, granule_);
   const bool cached = record.dying && cache_pages(b);
   if (!cached && record.primary() != nullptr) std::ignore = hide(b, *record.primary());
-  if (!cached && stays_put(b)) WindowSpace::drop(record.place, b.size);
+  if (!cached && stays_put(b)) WindowSpace::drop(record.window_address, b.size);
   while (Region* region = record.regions) {
     if (region->next != nullptr) {
       Region* secondary = region->next;
@@ -443,27 +429,21 @@ void ManagerCore::free_contents(Block& b) noexcept {
 
 /// Parts of a group whose objects are gone serve again once no scope has the group pinned: it may be on one of them.
 void ManagerCore::free_parts(Block& b) noexcept {
-  Group* g = b.record->group;
-  if (g == nullptr || g->leaving.none()) return;
-  const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
-  if ((old & word::pins) != 0) return;  // the last of them comes here
-  g->used &= ~g->leaving;
-  g->leaving.reset();
-  ++g->frees;
-  if (g->listed || b.record->dying) return;
-  groups_.push_front(*g);
-  g->listed = true;
+  Group* const group = b.record->group;
+  if (group == nullptr || group->leaving.none()) return;
+  if (b.state.await_last_pin().is_pinned()) return;  // the last of them comes here
+  small_objects_.free_left(*group, b.record->dying);
 }
 
 /// The bytes go now, or with the last pin or transfer.
 void ManagerCore::release_if_dead(Block& b) noexcept {
   free_parts(b);
   auto& record = *b.record;
-  const auto state = b.state.load(std::memory_order_acquire);
-  if ((state & word::retired) == 0 || (state & word::pins) != 0 || record.transfer != nullptr || record.kept)
-    return;
+  const auto state = b.state.now();
+  if (!state.is_retired() || state.is_pinned() || record.transfer != nullptr || record.kept) return;
   // A device that reads from a window does so at its addresses.
-  if (record.place != nullptr && record.primary() != nullptr && record.primary()->readers > 0) return;
+  if (record.window_address != nullptr && record.primary() != nullptr && record.primary()->readers > 0)
+    return;
   free_contents(b);
   if (record.dying && record.entering == 0) recycle(b);
 }
@@ -472,7 +452,7 @@ void ManagerCore::mark_dead(Block& b) noexcept {
   b.version.fetch_add(1, std::memory_order_relaxed);  // what is in flight is not published
   if (b.record->transfer != nullptr) engine_.cancel(*b.record->transfer);
   ended_.fetch_add(1, std::memory_order_release);
-  b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+  b.state.retire();
   release_if_dead(b);
 }
 
@@ -487,7 +467,7 @@ std::size_t ManagerCore::reclaim_garbage() noexcept {
   for (auto& tier : tiers_) {
     for (auto it = tier.ranked.begin(); it != tier.ranked.end();) {
       Block& b = *(it++)->block;
-      const bool going = (b.state.load(std::memory_order_acquire) & word::retired) != 0;
+      const bool going = b.state.now().is_retired();
       if (!b.record->garbage || going) continue;
       mark_dead(b);
       ++reclaimed;
@@ -538,8 +518,8 @@ void ManagerCore::note_memory(Object& object) noexcept {
 /// Where the policy has a block begin.
 Placement ManagerCore::ask_where(const Block& b, std::string_view name) {
   AllocationEvent event{{}, b.id, {b.size}, name};
-  tell(event, &Observer::on_allocation);
-  const Placement placement = ask([&](Policy& p) { return p.place(event, *this); });
+  announcer_.tell(event, &Observer::on_allocation);
+  const Placement placement = announcer_.ask([&](Policy& p) { return p.place(event, *this); });
   return placement.tier < tiers_.size() ? placement : Placement{};
 }
 
@@ -548,7 +528,7 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const Placement placement = ask_where(b, name);
   RoomReport report;
   reclaim_if_full();
-  if (b.record->place != nullptr) leave_fast_room_for_faults(b, name);
+  if (b.record->window_address != nullptr) leave_fast_room_for_faults(b, name);
   leave_room_for_faults(round_up(b.size, granule_), b.size, name, lock);
   if (Region* const cached = cached_region(b, placement.tier)) return cached;
   const Promise promise{*this, b.size};
@@ -589,38 +569,17 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
 bool ManagerCore::room_may_come(MutexLock& lock) {
   const RoomReport found = survey();
   if (found.again || !found.transient) return found.again;
-  const auto began = now_ns();
+  const auto began = timeline_.now_ns();
   hurry(false, lock);
   count_wait({}, began, StallCause::Room);
   return true;
 }
 
-/// The granules that an object takes in its group.
-struct Part {
-  std::size_t first, count;
-
-  static constexpr std::size_t granules(std::size_t size) noexcept {
-    return std::max<std::size_t>(1, (size + Group::granule - 1) / Group::granule);
-  }
-  explicit Part(const Object& object) noexcept
-      : first{object.offset / Group::granule}, count{granules(object.size)} {}
-  void mark(std::bitset<Group::granules>& bits, bool value) const noexcept {
-    for (std::size_t i = 0; i < count; ++i) bits.set(first + i, value);
-  }
-};
-
-/// A group, perhaps a new one, with free granules from `at` on.
-Group& ManagerCore::group_with_room(std::size_t size, std::size_t alignment, std::string_view name,
-                                    std::size_t& at, MutexLock& lock) {
-  const auto granules = Part::granules(size);
-  const auto step = std::max<std::size_t>(1, alignment / Group::granule);
-  for (auto& g : groups_) {
-    for (at = 0; at + granules <= Group::granules; at += step) {
-      std::size_t n = 0;
-      while (n < granules && !g.used[at + n]) ++n;
-      if (n == granules) return g;
-    }
-  }
+/// A place in a group, perhaps a new one.
+SmallObjects::Place ManagerCore::group_with_room(std::size_t size, std::size_t alignment,
+                                                 std::string_view name, MutexLock& lock) {
+  const auto found = small_objects_.find(size, alignment);
+  if (found.group != nullptr) return found;
   auto group = std::make_unique<Group>();
   Block& b = new_block(Group::size, 4096);
   try {
@@ -631,40 +590,21 @@ Group& ManagerCore::group_with_room(std::size_t size, std::size_t alignment, std
     throw;
   }
   b.record->group = group.get();
-  group->block = &b;
-  Group& g = *group.release();
-  ++group_count_;
-  groups_.push_front(g);
-  g.listed = true;
-  at = 0;
-  return g;
-}
-
-void ManagerCore::take_part(Group& g, std::size_t at, Object& object) noexcept {
-  object.block = g.block;
-  object.offset = at * Group::granule;
-  object.grouped = true;
-  object.retired = false;
-  Part{object}.mark(g.used, true);
-  ++g.live;
-  if (!g.used.all()) return;
-  groups_.erase(GroupList::s_iterator_to(g));
-  g.listed = false;
+  return small_objects_.add(std::move(group), b);
 }
 
 Object* ManagerCore::create_in_group(std::size_t size, std::size_t alignment, std::string_view name,
                                      MutexLock& lock) {
-  std::size_t at = 0;
-  Group& g = group_with_room(size, alignment, name, at, lock);
+  const auto place = group_with_room(size, alignment, name, lock);
   Object* object = nullptr;
   try {
-    object = &new_object(*g.block, at * Group::granule, size, name);
+    object = &new_object(*place.group->block, place.first * Group::granule, size, name);
   } catch (...) {
-    if (g.live == 0) forget_group(g);
+    if (place.group->live == 0) forget_group(*place.group);
     throw;
   }
   object->alignment = static_cast<std::uint32_t>(alignment);
-  take_part(g, at, *object);
+  small_objects_.take(place, *object);
   return object;
 }
 
@@ -716,7 +656,7 @@ ObjectHandle ManagerCore::create_empty(Bytes size, std::size_t alignment, std::s
   Block& b = new_block(std::max<std::size_t>(size.count, 1), alignment);
   try {
     Object* const object = &new_object(b, 0, size.count, name);
-    b.state.fetch_or(word::retired, std::memory_order_acq_rel);
+    b.state.retire();
     refresh(b);
     return {std::move(self), object};
   } catch (...) {
@@ -725,8 +665,8 @@ ObjectHandle ManagerCore::create_empty(Bytes size, std::size_t alignment, std::s
   }
 }
 
-PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
-                                 std::string_view asked_name) {
+PlacedStorage ManagerCore::allocate_fixed(Bytes size, std::size_t alignment, TierIndex t,
+                                          std::string_view asked_name) {
   refuse_in_child("an allocation");
   const std::string name{asked_name};  // as in create()
   check_tier(t);
@@ -737,7 +677,7 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
   auto self = shared_from_this();
   Block& b =
       new_block(std::max<std::size_t>(size.count, 1), std::max(alignment, tiers_[t].tier->io_alignment()));
-  b.record->placed = true;
+  b.record->immovable = true;
   Object* object = nullptr;
   Region* region = nullptr;
   try {
@@ -774,31 +714,29 @@ PlacedStorage ManagerCore::place(Bytes size, std::size_t alignment, TierIndex t,
 
 /// The part's granules serve others once no scope has the group pinned.
 void ManagerCore::leave_part(Object& object) noexcept {
-  Group& g = *object.block->record->group;
-  Part{object}.mark(g.leaving, true);
-  object.retired_at = g.frees;
-  free_parts(*g.block);
+  Group& group = *object.block->record->group;
+  small_objects_.leave(group, object);
+  free_parts(*group.block);
 }
 
-void ManagerCore::forget_group(Group& g) noexcept {
-  if (g.listed) groups_.erase(GroupList::s_iterator_to(g));
-  g.listed = false;
-  g.block->record->dying = true;
-  keep_while_pinned(*g.block);
-  mark_dead(*g.block);
+void ManagerCore::forget_group(Group& group) noexcept {
+  small_objects_.retire(group);
+  group.block->record->dying = true;
+  keep_while_pinned(*group.block);
+  mark_dead(*group.block);
 }
 
 /// An object of the group has gone, or has got a place in another one.
-void ManagerCore::forget_part(Group& g) noexcept {
-  if (--g.live == 0) forget_group(g);
+void ManagerCore::forget_part(Group& group) noexcept {
+  if (small_objects_.forget_one(group)) forget_group(group);
 }
 
 /// A scope may outlive the last handle of all: it needs us still.
 void ManagerCore::keep_while_pinned(Block& b) noexcept {
   if (b.record->kept) return;
   // From here on the last pin to go tells us; until it has, the block stays.
-  const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
-  if ((old & word::pins) == 0) return;
+  const auto old = b.state.await_last_pin();
+  if (!old.is_pinned()) return;
   b.record->kept = true;
   if (kept_++ == 0) keeper_ = shared_from_this();
 }
@@ -823,12 +761,13 @@ void ManagerCore::abandon(Block& b) noexcept {
   auto& record = *b.record;
   record.object = nullptr;
   record.dying = true;
-  const bool freed = policy_->frees_early() || record.placed || closed_ || record.primary() == nullptr;
+  const bool freed =
+      announcer_.policy().frees_early() || record.immovable || closed_ || record.primary() == nullptr;
   RetireEvent event{{}, b.id, freed};
-  tell(event, &Observer::on_retire);
-  ask([&](Policy& p) { p.on_retire(event, *this); });
+  announcer_.tell(event, &Observer::on_retire);
+  announcer_.ask([&](Policy& p) { p.on_retire(event, *this); });
   keep_while_pinned(b);
-  if (freed || (b.state.load(std::memory_order_relaxed) & word::retired) != 0) {
+  if (freed || b.state.glance().is_retired()) {
     mark_dead(b);
   } else if (!record.garbage) {
     become_garbage(b);
@@ -841,7 +780,7 @@ void ManagerCore::become_garbage(Block& b) noexcept {
   rank(b);
 }
 
-void ManagerCore::be_no_garbage(Block& b) noexcept {
+void ManagerCore::clear_garbage(Block& b) noexcept {
   b.record->garbage = false;
   --garbage_;
   unrank(b);
@@ -850,7 +789,7 @@ void ManagerCore::be_no_garbage(Block& b) noexcept {
 
 /// The rest of the group goes on, so that no policy is told.
 void ManagerCore::retire_part(Object& object) noexcept {
-  if (object.retired || !policy_->frees_early()) return;
+  if (object.retired || !announcer_.policy().frees_early()) return;
   tell_object(object, ObjectChange::Retired);
   object.retired = true;
   leave_part(object);
@@ -863,23 +802,19 @@ void ManagerCore::revive(ObjectRef ref) {
   const Inside inside{*this};
   Object& object = const_cast<Object&>(*ref.object);
   if (!object.retired) return;
-  if (Group& own = *object.block->record->group; object.retired_at == own.frees) {
-    Part{object}.mark(own.leaving, false);  // pinned since: its place is its own still
-    object.retired = false;
+  if (small_objects_.stay(*object.block->record->group, object))  // pinned since: its place is its own still
     return tell_object(object, ObjectChange::Revived, object.alignment);
-  }
   const auto id = object.id;
   const std::string name{object.name};
-  std::size_t at = 0;
-  Group& g = group_with_room(object.size, object.alignment, name, at, lock);
+  const auto place = group_with_room(object.size, object.alignment, name, lock);
   // The lock may have been released: the object has gone, or another scope has brought it back, and may have retired it again.
   if (object.id != id || !object.retired) {
-    if (g.live == 0) forget_group(g);
+    if (place.group->live == 0) forget_group(*place.group);
     if (object.id != id) throw_retired("destroyed during a scope's entry");
     return;
   }
   Group& old = *object.block->record->group;
-  take_part(g, at, object);
+  small_objects_.take(place, object);
   forget_part(old);
   tell_object(object, ObjectChange::Revived, object.alignment);
 }
@@ -894,7 +829,7 @@ void ManagerCore::revive(BlockId id, bool whole) {
   Block& b = *find(id);
   auto& record = *b.record;
   if (record.dying) throw_retired("destroyed during a scope's entry");
-  const bool retired = (b.state.load(std::memory_order_relaxed) & word::retired) != 0;
+  const bool retired = b.state.glance().is_retired();
   if (!whole && !retired && !record.garbage) return;
   if (record.primary() == nullptr) {
     const std::string name{name_of(b)};  // the object may go while the lock is released
@@ -908,8 +843,9 @@ void ManagerCore::revive(BlockId id, bool whole) {
     }
     if (record.dying) throw_retired("destroyed during a scope's entry");
   }
-  if (record.garbage) be_no_garbage(b);  // early freeing is off
-  b.state.fetch_and(~(word::retired | word::failed), std::memory_order_acq_rel);
+  if (record.garbage) clear_garbage(b);  // early freeing is off
+  b.state.recover();
+  b.state.revive();
   refresh(b);
   check_watermarks();
 }
@@ -939,12 +875,11 @@ void ManagerCore::retire(BlockId id) noexcept {
 
 void ManagerCore::retire_block(Block& b) noexcept {
   auto& record = *b.record;
-  if ((b.state.load(std::memory_order_relaxed) & word::retired) != 0 || record.placed || record.garbage)
-    return;
-  const bool freed = policy_->frees_early() || closed_;
+  if (b.state.glance().is_retired() || record.immovable || record.garbage) return;
+  const bool freed = announcer_.policy().frees_early() || closed_;
   RetireEvent event{{}, b.id, freed};
-  tell(event, &Observer::on_retire);
-  ask([&](Policy& p) { p.on_retire(event, *this); });
+  announcer_.tell(event, &Observer::on_retire);
+  announcer_.ask([&](Policy& p) { p.on_retire(event, *this); });
   if (freed) return mark_dead(b);
   become_garbage(b);
   refresh(b);  // a use that writes must say that it is garbage no more
@@ -956,7 +891,7 @@ void ManagerCore::last_unpinned(BlockId id) noexcept {
   MutexLock lock{mutex_};
   Block* const b = find(id);
   if (b == nullptr || b->pins() != 0) return;
-  b->state.fetch_and(~word::waiters, std::memory_order_acq_rel);
+  b->state.stop_awaiting();
   if (std::exchange(b->record->kept, false)) --kept_;
   release_if_dead(*b);
   changed();

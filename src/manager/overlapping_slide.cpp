@@ -85,22 +85,23 @@ bool ManagerCore::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t targ
   allow_access(*from);
   allow_access(*held);
   bool moved = false;
-  const auto began = now_ns();
+  const auto began = timeline_.now_ns();
   without_lock(lock, [&] { moved = slide.run(); });
   b.record->sliding = false;
   --b.record->entering;
-  if (slide.is_lost()) b.state.fetch_or(word::failed, std::memory_order_acq_rel);
+  if (slide.is_lost()) b.state.fail();
   const bool lives = b.record->primary() == from;
   if (moved && lives) {
     take_place(b, held, alignment);
     add_moved(t, t, Cause::Compact, size, 1);
-    tell_observers(MigrationEvent{{}, id, t, t, {size}, Cause::Compact, began, now_ns() - began, true},
-                   &Observer::on_migration);
+    announcer_.tell_observers(
+        MigrationEvent{{}, id, t, t, {size}, Cause::Compact, began, timeline_.now_ns() - began, true},
+        &Observer::on_migration);
   } else {
     free_region(held);
     stop_reading(from);  // it goes if the block was retired meanwhile
   }
-  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+  b.state.end_move();
   release_if_dead(b);
   changed();
   return moved || !lives;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "memory/window_space.hpp"
+#include "small_objects.hpp"
 #include "space_refusals.hpp"
 
 namespace tier {
@@ -53,7 +54,7 @@ using RegionList = boost::intrusive::list<Region>;
 /// The pages of a block that is gone, at their place in a window.
 struct CachedPages {
   Region* region = nullptr;
-  std::byte* place = nullptr;
+  std::byte* window_address = nullptr;
   std::size_t size = 0;
 };
 
@@ -78,20 +79,20 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   Object* object = nullptr;  ///< the only one, unless `group`
   Group* group = nullptr;
   ObjectWindow* window = nullptr;
-  std::byte* place = nullptr;  ///< in the window, for ever
+  std::byte* window_address = nullptr;  ///< its place in a window, for ever; null: it lies in none
   std::uint64_t rank = 0;
   std::size_t alignment = 1;
   bool archived = false;
   bool garbage = false;     ///< retired or destroyed while early freeing is off
   bool dying = false;       ///< its object is gone: the descriptor goes with the bytes
-  bool placed = false;      ///< never moves
+  bool immovable = false;   ///< allocated where it stays
   bool kept = false;        ///< destroyed while pinned: the manager lives until the last unpin
   bool counted = false;     ///< in the tier's sum of placed bytes
   bool writable = false;    ///< in its window: stores go through unseen; else the first one is told
   bool sliding = false;     ///< within a device, piece by piece, without a transfer that could be stopped
   bool remembered = false;  ///< the policy has said that in-place uses need not ask
   unsigned entering = 0;    ///< batches on their way in: the descriptor stays for them
-  unsigned spared = 0;      ///< those of them that look for room: it does not leave to make some
+  unsigned shielded = 0;    ///< those of them that look for room: it does not leave to make some
   std::uint64_t prefetched = 0;  ///< the stamp of the last prefetch, while that is wanted
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
 #if defined(TIER_CHECKED)
@@ -110,21 +111,6 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   }
 };
 using RankedBlocks = boost::intrusive::set<BlockRecord>;
-
-/// A block of 64 KiB shared by objects too small to move alone where a tier wants direct I/O.
-struct Group : boost::intrusive::list_base_hook<> {
-  static constexpr std::size_t size = std::size_t{64} << 10;
-  static constexpr std::size_t granule = 64;
-  static constexpr std::size_t granules = size / granule;
-
-  Block* block = nullptr;
-  std::bitset<granules> used;
-  std::bitset<granules> leaving;  ///< free once the pins of now have gone
-  std::size_t live = 0;           ///< objects
-  std::uint64_t frees = 0;        ///< times that `leaving` has gone
-  bool listed = false;
-};
-using GroupList = boost::intrusive::list<Group>;
 
 enum class TransferKind : std::uint8_t {
   Fetch,   ///< to a faster tier, which becomes the primary's
@@ -201,22 +187,22 @@ inline bool fits(const RegionHeap& heap, RegionHeap::Slot first, RegionHeap::Slo
   return start + range.size <= std::min(range.end, heap.offset(last) + heap.size(last));
 }
 
-/// Contiguous room in the making: a window of a tier whose regions are being given up one by one. What is free
+/// Contiguous room in the making: a run of a tier whose regions are being given up one by one. What is free
 /// already is held, so that nobody else takes it.
 struct Room {
   TierIndex tier = no_tier;
   Range range;
   std::vector<Region*> held;
   unsigned pending = 0;  ///< transfers under way
-  bool broken = false;   ///< a block of the window stays where it is
+  bool broken = false;   ///< a block of the run stays where it is
   BlockId fetch = 0;     ///< in the background: fetch this block into the room
   bool background = false;
   bool forced = false;      ///< the policy offered nothing
-  std::error_code cause{};  ///< why a block of the window could not leave
+  std::error_code cause{};  ///< why a block of the run could not leave
 };
 
-/// A proposal: the window and its blocks, cheapest way first.
-struct Window {
+/// A proposal: regions side by side in a tier, from `first` to `last`, whose blocks leave for what is wanted.
+struct EvictionRun {
   RegionHeap::Slot first = RegionHeap::none, last = RegionHeap::none;
   std::vector<BlockRecord*> blocks;
   std::uint64_t write_back = 0, evicted = 0, hottest = 0;
@@ -224,7 +210,7 @@ struct Window {
 
 /// What making room in a tier has learnt of those below it.
 struct RoomBelow {
-  std::array<std::size_t, max_tiers> places{};  ///< for blocks of a window, made at once
+  std::array<std::size_t, max_tiers> places{};  ///< for blocks of a run, made at once
   std::bitset<max_tiers> none{};                ///< no more room is made there
 };
 

@@ -32,21 +32,21 @@ bool ManagerCore::may_leave(const Region* region) const noexcept {
   if (region == nullptr || region->block == nullptr || region->readers > 0) return false;
   const auto& record = *region->block->record;
   if (record.primary() != region) return true;
-  const auto state = region->block->state.load(std::memory_order_acquire);
-  const bool pinned = (state & word::pins) != 0 && !mutated(Mutant::PinIgnored);
-  return !pinned && (state & (word::moving | word::retired | word::failed)) == 0 && !record.placed &&
-         record.spared == 0;
+  const auto state = region->block->state.now();
+  const bool pinned = state.is_pinned() && !mutated(Mutant::PinIgnored);
+  return !pinned && !state.is_moving() && !state.is_retired() && !state.has_failed() && !record.immovable &&
+         record.shielded == 0;
 }
 
 /// True if it could go elsewhere in its tier with nobody asking for that: no further copy is worth it, and of a window the
 /// program's stores would be held up.
 bool ManagerCore::may_slide(const Region* region) const noexcept {
   return may_leave(region) && region->block->record->primary() == region &&
-         region->block->record->place == nullptr;
+         region->block->record->window_address == nullptr;
 }
 
-/// Fills in what giving up the window costs.
-void ManagerCore::describe(Window& w, TierIndex t) const {
+/// Fills in what giving up the run costs.
+void ManagerCore::describe(EvictionRun& w, TierIndex t) const {
   const auto& heap = tiers_[t].heap;
   w.blocks.clear();
   w.write_back = w.evicted = w.hottest = 0;
@@ -63,9 +63,9 @@ void ManagerCore::describe(Window& w, TierIndex t) const {
   }
 }
 
-/// Grows a window around a slot, on the side that is free or colder, until the size fits. Where it cannot, `w` is all that
+/// Grows a run around a slot, on the side that is free or colder, until the size fits. Where it cannot, `w` is all that
 /// there is between two regions that stay.
-bool ManagerCore::grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const {
+bool ManagerCore::grow(EvictionRun& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const {
   const auto& heap = tiers_[t].heap;
   w.first = w.last = seed;
   const auto cost = [&](RegionHeap::Slot slot)
@@ -93,17 +93,17 @@ bool ManagerCore::grow(Window& w, TierIndex t, RegionHeap::Slot seed, const Rang
   return true;
 }
 
-/// The window that moves the fewest bytes, by a pass over the whole heap.
-std::optional<Window> ManagerCore::scan(TierIndex t, const Range& range) const {
+/// The run that moves the fewest bytes, by a pass over the whole heap.
+std::optional<EvictionRun> ManagerCore::scan(TierIndex t, const Range& range) const {
   return scan(t, range, tiers_[t].heap.first(), ~std::size_t{0}, false);
 }
 
 /// Likewise by a pass over so many slots.
 /// \param background  of what may slide alone
-std::optional<Window> ManagerCore::scan(TierIndex t, const Range& range, RegionHeap::Slot first,
-                                        std::size_t slots, bool background) const {
+std::optional<EvictionRun> ManagerCore::scan(TierIndex t, const Range& range, RegionHeap::Slot first,
+                                             std::size_t slots, bool background) const {
   const auto& heap = tiers_[t].heap;
-  std::optional<Window> best;
+  std::optional<EvictionRun> best;
   std::uint64_t best_bytes = 0, bytes = 0;
   const auto weight = [&](RegionHeap::Slot slot) {
     const auto* region = static_cast<const Region*>(heap.owner(slot));
@@ -126,7 +126,7 @@ std::optional<Window> ManagerCore::scan(TierIndex t, const Range& range, RegionH
     }
     if (!fits(heap, first, last, range)) continue;
     if (best && best_bytes <= bytes) continue;
-    best = Window{first, last, {}, 0, 0, 0};
+    best = EvictionRun{first, last, {}, 0, 0, 0};
     best_bytes = bytes;
   }
   if (best) describe(*best, t);
@@ -134,13 +134,15 @@ std::optional<Window> ManagerCore::scan(TierIndex t, const Range& range, RegionH
 }
 
 /// Proposes runs to the policy. \param forced  set if it took none and the manager chose
-std::optional<Window> ManagerCore::propose(TierIndex t, const Range& range, BlockId for_block,
-                                           bool background, std::vector<TierIndex>& to, bool& forced) {
+std::optional<EvictionRun> ManagerCore::propose(TierIndex t, const Range& range, BlockId for_block,
+                                                bool background, std::vector<TierIndex>& to, bool& forced) {
   auto& state = tiers_[t];
   struct Proposal {
-    Window window;
+    EvictionRun eviction;
     std::vector<BlockFacts> blocks;
-    [[nodiscard]] Run run() const { return {blocks, {window.write_back}, {window.evicted}, window.hottest}; }
+    [[nodiscard]] Run run() const {
+      return {blocks, {eviction.write_back}, {eviction.evicted}, eviction.hottest};
+    }
   };
   std::vector<Proposal> proposals;
   std::size_t coldest = 0;
@@ -162,27 +164,28 @@ std::optional<Window> ManagerCore::propose(TierIndex t, const Range& range, Bloc
       if (it == state.ranked.end() || record < *it) it = place;
       continue;
     }
-    if (!proposals.empty() && policy_->prefers(proposals[coldest].run(), record.rank)) break;
+    if (!proposals.empty() && announcer_.policy().prefers(proposals[coldest].run(), record.rank)) break;
     ++it;
     ++tried;
     if (!may_leave(record.primary())) continue;
     const auto seen = [&](const Proposal& p) {
-      return std::ranges::find(p.window.blocks, &record) != p.window.blocks.end();
+      return std::ranges::find(p.eviction.blocks, &record) != p.eviction.blocks.end();
     };
     if (std::ranges::any_of(proposals, seen)) continue;
     const auto at = state.heap.offset(record.primary()->slot);
     if (std::ranges::any_of(too_small, [at](const Stretch& s) { return s.begin <= at && at < s.end; }))
       continue;
-    Window window;
-    if (!grow(window, t, record.primary()->slot, range)) {
-      too_small.push_back({state.heap.offset(window.first), state.heap.offset(window.last) + 1});
+    EvictionRun run;
+    if (!grow(run, t, record.primary()->slot, range)) {
+      too_small.push_back({state.heap.offset(run.first), state.heap.offset(run.last) + 1});
       continue;
     }
     std::vector<BlockFacts> blocks;
-    blocks.reserve(window.blocks.size());
-    for (const auto* block : window.blocks) blocks.push_back(facts(*block->block));
-    proposals.push_back({std::move(window), std::move(blocks)});
-    if (proposals.back().window.hottest < proposals[coldest].window.hottest) coldest = proposals.size() - 1;
+    blocks.reserve(run.blocks.size());
+    for (const auto* block : run.blocks) blocks.push_back(facts(*block->block));
+    proposals.push_back({std::move(run), std::move(blocks)});
+    if (proposals.back().eviction.hottest < proposals[coldest].eviction.hottest)
+      coldest = proposals.size() - 1;
   }
   if (proposals.empty()) return std::nullopt;
 
@@ -191,13 +194,13 @@ std::optional<Window> ManagerCore::propose(TierIndex t, const Range& range, Bloc
   for (const auto& p : proposals) runs.push_back(p.run());
   const RoomRequest request{t, {range.size}, for_block, background};
   choosing_ = true;  // nothing may change under the proposals
-  const RunChoice choice = ask([&](Policy& p) { return p.choose(request, runs, *this); });
+  const RunChoice choice = announcer_.ask([&](Policy& p) { return p.choose(request, runs, *this); });
   choosing_ = false;
   forced = choice.run >= proposals.size();
   const auto index = forced ? 0 : choice.run;
   to.assign(choice.to.begin(), choice.to.end());
   if (forced || to.size() != proposals[index].blocks.size()) to.clear();
-  return std::move(proposals[index].window);
+  return std::move(proposals[index].eviction);
 }
 
 bool ManagerCore::drop_a_secondary(TierIndex t) noexcept {
@@ -241,7 +244,7 @@ TierOrder ManagerCore::order_below(const Block& b) const noexcept {
   return demotion_order(models_, b.record->primary()->tier, {b.size}, facts(b).current_copies);
 }
 
-/// Where a block of the window goes: a copy it has there, or new room. Where the policy wants it, else where that costs
+/// Where a block of the run goes: a copy it has there, or new room. Where the policy wants it, else where that costs
 /// least.
 /// \return  the region, or null; `lacking` is then the tier below in which room is to be made for it
 Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, bool inside,
@@ -251,7 +254,7 @@ Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, b
     if (Region* own = t == source ? nullptr : unread_copy(b, t)) return own;
     return allocate_region(t, b.size, b.record->alignment, cause);
   };
-  if (inside || wanted == source) {  // it stays, outside the window
+  if (inside || wanted == source) {  // it stays, outside the run
     Region* r = take(source);
     if (inside || r != nullptr) return r;
   }
@@ -269,28 +272,28 @@ Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, b
   return nullptr;
 }
 
-/// Starts to give up a window: clean blocks at once, dirty ones by transfers that the caller runs or submits.
+/// Starts to give up a run: clean blocks at once, dirty ones by transfers that the caller runs or submits.
 /// \param inside  blocks stay in the tier, elsewhere
-ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& window,
+ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const EvictionRun& run,
                                                  std::span<const TierIndex> to, bool inside,
                                                  const RoomBelow& below, std::vector<CopyTask*>& transfers,
                                                  TierIndex& lacking, std::error_code& cause) {
   auto& heap = tiers_[room.tier].heap;
   std::size_t slots = 1;
-  for (auto s = window.first; s != window.last; s = heap.next(s)) ++slots;
+  for (auto s = run.first; s != run.last; s = heap.next(s)) ++slots;
   room.held.reserve(slots);
-  transfers.reserve(window.blocks.size());
+  transfers.reserve(run.blocks.size());
   struct Move {
     Block* block;
     Region* to;
     bool copied;
   };
   std::vector<Move> moves;
-  moves.reserve(window.blocks.size());
+  moves.reserve(run.blocks.size());
 
   const auto give_up = [&](Emptied why) TIER_NO_THREAD_SAFETY_ANALYSIS {
     for (auto& m : moves) {
-      m.block->state.fetch_and(~word::moving, std::memory_order_acq_rel);
+      m.block->state.end_move();
       if (m.to != nullptr && m.to->block == nullptr) free_region(m.to);
     }
     for (auto* region : room.held) give_back(region);
@@ -298,9 +301,9 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
     changed();
     return why;
   };
-  // Hold what is free, so that destinations inside the tier fall outside the window.
-  const auto end = heap.offset(window.last) + heap.size(window.last);
-  for (auto s = window.first; s != RegionHeap::none && heap.offset(s) < end; s = heap.next(s)) {
+  // Hold what is free, so that destinations inside the tier fall outside the run.
+  const auto end = heap.offset(run.last) + heap.size(run.last);
+  for (auto s = run.first; s != RegionHeap::none && heap.offset(s) < end; s = heap.next(s)) {
     if (heap.is_free(s)) {
       Region* hold = nullptr;
       try {
@@ -325,8 +328,8 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
       ++counts_.copies_dropped;
     }
   }
-  for (std::size_t i = 0; i < window.blocks.size(); ++i) {
-    Block& b = *window.blocks[i]->block;
+  for (std::size_t i = 0; i < run.blocks.size(); ++i) {
+    Block& b = *run.blocks[i]->block;
     if (!start_moving(b)) return give_up(Emptied::Changed);
     moves.push_back({&b, nullptr, false});
     const auto wanted = i < to.size() ? to[i] : no_tier;
@@ -349,11 +352,11 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
       Region* old = b.record->primary();
       set_primary(b, m.to);
       detach(b, old);
-      b.state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
+      b.state.end_move();  // last: from here on scopes may enter
       room.held.push_back(old);
       if (!stays) count_clean_eviction(b);
-      MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, why, now_ns(), 0, true};
-      tell(event, &Observer::on_migration);
+      MigrationEvent event{{}, b.id, room.tier, m.to->tier, {0}, why, timeline_.now_ns(), 0, true};
+      announcer_.tell(event, &Observer::on_migration);
       continue;
     }
     Transfer* t = begin_transfer(b, stays ? TransferKind::Compact : TransferKind::Evict, m.to, why);
@@ -368,7 +371,7 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const Window& windo
   return Emptied::Begun;
 }
 
-/// Frees the window and takes the room from it, in one step.
+/// Frees the run and takes the room from it, in one step.
 /// \return  null if a block of it had to stay, or the tier cannot back it
 Region* ManagerCore::finish_room(Room& room, std::error_code& cause) noexcept {
   auto& heap = tiers_[room.tier].heap;
@@ -399,7 +402,7 @@ Region* ManagerCore::finish_room(Room& room, std::error_code& cause) noexcept {
 void ManagerCore::revoke(Transfer& t, MutexLock& lock) {
   ++t.references;
   engine_.cancel(t);
-  const auto began = now_ns();
+  const auto began = timeline_.now_ns();
   while (!t.ended) wait(lock);
   count_wait({}, began, StallCause::Room);
   unreference(t);
@@ -437,28 +440,28 @@ RoomReport ManagerCore::survey() noexcept {
         continue;
       }
       Block& b = *region->block;
-      if (b.record->primary() != region || b.record->placed) continue;
-      const auto state = b.state.load(std::memory_order_acquire);
-      if ((state & word::moving) != 0 || b.record->spared > 0) report.transient = true;
-      if ((state & word::pins) == 0) continue;
-      const auto old = b.state.fetch_or(word::waiters, std::memory_order_acq_rel);
-      ((old & word::pins) != 0 ? report.foreign : report.again) = true;
+      if (b.record->primary() != region || b.record->immovable) continue;
+      const auto state = b.state.now();
+      if (state.is_moving() || b.record->shielded > 0) report.transient = true;
+      if (!state.is_pinned()) continue;
+      const auto old = b.state.await_last_pin();
+      (old.is_pinned() ? report.foreign : report.again) = true;
     }
   }
   return report;
 }
 
-/// Makes room in tier `t` for `count` blocks of the window at once, where one alone may be free already.
+/// Makes room in tier `t` for `count` blocks of the run at once, where one alone may be free already.
 /// \return  for how many there is room
-std::size_t ManagerCore::room_below(const Window& window, TierIndex t, std::size_t count, BlockId for_block,
+std::size_t ManagerCore::room_below(const EvictionRun& run, TierIndex t, std::size_t count, BlockId for_block,
                                     RoomReport& report, MutexLock& lock) {
   Range range;
-  for (const auto* record : window.blocks) {
+  for (const auto* record : run.blocks) {
     range.size = std::max(range.size, record->block->size);
     range.alignment = std::max(range.alignment, record->alignment);
-    range.in_window |= record->place != nullptr;
+    range.in_window |= record->window_address != nullptr;
   }
-  count = std::min(count, window.blocks.size());  // before the lock is released
+  count = std::min(count, run.blocks.size());  // before the lock is released
   struct Held {
     ManagerCore& core;
     std::vector<Region*> regions;
@@ -516,7 +519,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
                                       RoomReport& report, MutexLock& lock) {
   const bool slowest = t + 1u == tiers_.size();
   const auto compacts = [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {
-    const auto began = now_ns();
+    const auto began = timeline_.now_ns();
     const bool moved = compact_tier(t, packing, lock);
     if (moved) count_wait({}, began, StallCause::Room);
     return moved;
@@ -536,22 +539,22 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
       report.unlocked = true;
       continue;
     }
-    std::optional<Window> window;
-    if (behind) window = scan(t, range);
-    if (window && !window->blocks.empty()) window.reset();  // nothing is free in front
-    if (!window && drop_a_secondary(t)) continue;
+    std::optional<EvictionRun> run;
+    if (behind) run = scan(t, range);
+    if (run && !run->blocks.empty()) run.reset();  // nothing is free in front
+    if (!run && drop_a_secondary(t)) continue;
     if (slowest && garbage_ > 0 && reclaim_garbage() > 0) continue;
-    if (refused && !window && !std::exchange(compacted, true)) {
+    if (refused && !run && !std::exchange(compacted, true)) {
       report.unlocked = true;
       if (compacts()) continue;
     }
 
     std::vector<TierIndex> to;
     bool forced = false, inside = slowest;
-    if (!slowest && !window && !cheapest) window = propose(t, range, for_block, false, to, forced);
+    if (!slowest && !run && !cheapest) run = propose(t, range, for_block, false, to, forced);
     forced |= cheapest;
-    if (!window) window = scan(t, range);
-    if (!window) {
+    if (!run) run = scan(t, range);
+    if (!run) {
       if (revoke_unawaited(t, lock)) {
         report.unlocked = true;
         continue;
@@ -569,11 +572,11 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     Room room = wanted();
     std::vector<CopyTask*> transfers;
     TierIndex lacking = no_tier;
-    auto begun = begin_emptying(room, *window, to, inside, below, transfers, lacking, report.cause);
+    auto begun = begin_emptying(room, *run, to, inside, below, transfers, lacking, report.cause);
     if (begun == Emptied::NoRoomBelow && lacking != no_tier && !slowest) {
       auto& places = below.places[lacking];
       const auto made =
-          room_below(*window, lacking, std::max<std::size_t>(1, 2 * places), for_block, report, lock);
+          room_below(*run, lacking, std::max<std::size_t>(1, 2 * places), for_block, report, lock);
       report.unlocked = true;
       if (made > places) {
         places = made;
@@ -587,8 +590,8 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (begun == Emptied::NoRoomBelow && !inside) {  // nowhere to go but elsewhere in this tier
       room = wanted();
       transfers.clear();
-      if ((window = scan(t, range)))
-        begun = begin_emptying(room, *window, {}, inside = true, below, transfers, lacking, report.cause);
+      if ((run = scan(t, range)))
+        begun = begin_emptying(room, *run, {}, inside = true, below, transfers, lacking, report.cause);
     }
     if (begun == Emptied::Changed) continue;
     if (begun == Emptied::NoRoomBelow) {
@@ -601,7 +604,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     if (room.pending > 0) {
       for (auto* transfer : transfers) static_cast<Transfer*>(transfer)->awaited = true;
       report.unlocked = true;
-      const auto began = now_ns();
+      const auto began = timeline_.now_ns();
       without_lock(lock, [&] { engine_.run(transfers); });
       count_wait({}, began, StallCause::Room);
     }
@@ -644,7 +647,7 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
       const auto* region = static_cast<const Region*>(t.heap.owner(s));
       if (region == nullptr || region->block == nullptr) continue;
       const auto& record = *region->block->record;
-      if (record.placed || (record.primary() == region && region->block->pins() != 0))
+      if (record.immovable || (record.primary() == region && region->block->pins() != 0))
         pinned += t.heap.size(s);
     }
     say(" %.*s: %llu bytes, %llu free, largest run %llu, %llu pinned;",
@@ -679,7 +682,7 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
 
 /// Tells of each tier that has come below the policy's watermark since it was last above.
 void ManagerCore::check_watermarks() noexcept {
-  const double share = policy_->watermark();
+  const double share = announcer_.policy().watermark();
   if (share <= 0) return;
   const auto tiers = static_cast<TierIndex>(tiers_.size());
   for (TierIndex t = 0; t < tiers; ++t) {
@@ -688,8 +691,8 @@ void ManagerCore::check_watermarks() noexcept {
     const bool below = static_cast<double>(free.count) < share * static_cast<double>(capacity.count);
     if (below == std::exchange(tiers_[t].below_watermark, below) || !below) continue;
     WatermarkEvent event{{}, t, free};
-    tell(event, &Observer::on_watermark);
-    ask([&](Policy& p) { p.on_watermark(event, *this); });
+    announcer_.tell(event, &Observer::on_watermark);
+    announcer_.ask([&](Policy& p) { p.on_watermark(event, *this); });
   }
 }
 

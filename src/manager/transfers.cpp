@@ -29,7 +29,7 @@ std::error_code Transfer::prepare(std::uint64_t offset, std::uint64_t bytes) noe
 Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, Cause cause) noexcept {
   auto* t = hold_writes(b) ? new (std::nothrow) Transfer{*this, b, kind, cause} : nullptr;
   if (t == nullptr) {
-    b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+    b.state.end_move();
     free_region(to);
     return nullptr;
   }
@@ -43,16 +43,16 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   ++from->readers;
   t->to_region = to;
   t->version = b.version.load(std::memory_order_relaxed);
-  t->start_ns = now_ns();
+  t->start_ns = timeline_.now_ns();
   t->from = {tiers_[from->tier].tier.get(), tiers_[from->tier].heap.offset(from->slot)};
   t->to = {tiers_[to->tier].tier.get(), tiers_[to->tier].heap.offset(to->slot)};
   if (from->pages != Pages::AtHome && !stays_put(b)) {
-    t->from.memory = b.record->place;
+    t->from.memory = b.record->window_address;
     t->window_pages = tiers_[from->tier].tier->page_policy();
   }
   if (!to->has_space && !stays_put(b)) t->space = tiers_[to->tier].heap.size(to->slot);
   t->refusals = &refusals_[to->tier];
-  t->unannounced = b.record->place != nullptr;
+  t->unannounced = b.record->window_address != nullptr;
   t->to.memory = t->landing = take_landing(b, *to, kind);
   if (t->landing == nullptr) to->bare = false;
   // A block that was never written has no bytes worth copying; where the system pages there is nothing to copy.
@@ -70,7 +70,7 @@ void ManagerCore::orphan(Transfer& t) noexcept {
   Block& b = *t.block;
   b.record->transfer = nullptr;
   t.block = nullptr;
-  b.state.fetch_and(~word::moving, std::memory_order_acq_rel);
+  b.state.end_move();
   if (t.room != nullptr) t.room->broken = true;
   changed();
 }
@@ -94,14 +94,14 @@ void ManagerCore::discard_target(Transfer& t, std::error_code error) noexcept {
 void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
   if (t.block == nullptr || t.kind != TransferKind::Fetch || t.version == 0) return;
   const Block& b = *t.block;
-  if (b.record->place == nullptr || stays_put(b) || !shows_in(b, t.to_region->tier)) return;
+  if (b.record->window_address == nullptr || stays_put(b) || !shows_in(b, t.to_region->tier)) return;
   if (t.from_region->pages != Pages::AtHome || tiers_[t.from_tier].tier->has_private_pages()) return;
   const auto* const bytes = t.landing != nullptr ? t.landing : home(*t.to_region);
   const auto* const policy = tiers_[t.to_region->tier].tier->page_policy();
   t.delivering = true;
   without_lock(lock, [&] {
-    t.delivered = windows_->fill(b.record->place, bytes, b.size, true, policy);
-    if (!t.delivered) WindowSpace::drop(b.record->place, b.size);
+    t.delivered = windows_->fill(b.record->window_address, bytes, b.size, true, policy);
+    if (!t.delivered) WindowSpace::drop(b.record->window_address, b.size);
   });
   t.delivering = false;
 }
@@ -121,7 +121,7 @@ void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
     return;
   }
   // Pins of a fetch are of those who wait for it; they have no address yet.
-  set_primary(b, to, t.delivered ? b.record->place : t.landing);
+  set_primary(b, to, t.delivered ? b.record->window_address : t.landing);
   if (t.kind == TransferKind::Fetch) return;
   detach(b, old);
   if (t.room != nullptr)
@@ -133,14 +133,14 @@ void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
 /// Whether what has been copied becomes the primary: what scopes have pinned stays where it is.
 bool ManagerCore::takes_over(const Transfer& t, const Block& b) noexcept {
   if (t.kind == TransferKind::Fetch) return true;
-  return t.kind != TransferKind::Clean && (b.state.load(std::memory_order_acquire) & word::pins) == 0;
+  return t.kind != TransferKind::Clean && !b.state.now().is_pinned();
 }
 
 void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancelled) noexcept {
   MutexLock lock{mutex_};
   if (!error && !cancelled) deliver(t, lock);
   in_flight_.erase(in_flight_.iterator_to(t));
-  if (in_flight_.empty()) counts_.moving_ns += now_ns() - moving_since_ns_;
+  if (in_flight_.empty()) counts_.moving_ns += timeline_.now_ns() - moving_since_ns_;
   t.ended = true;
   t.failure = error;
   struct Landed {  // its bytes are in the window now, or nowhere
@@ -156,10 +156,16 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   if (!error && !cancelled) add_moved(t.from_tier, to_tier, t.cause, t.size, 1);
   const auto tell_copied = [&](bool primary) TIER_NO_THREAD_SAFETY_ANALYSIS {
     if (error || cancelled) return;
-    tell_observers(
-        MigrationEvent{
-            {}, t.moved, t.from_tier, to_tier, {t.size}, t.cause, t.start_ns, now_ns() - t.start_ns, primary},
-        &Observer::on_migration);
+    announcer_.tell_observers(MigrationEvent{{},
+                                             t.moved,
+                                             t.from_tier,
+                                             to_tier,
+                                             {t.size},
+                                             t.cause,
+                                             t.start_ns,
+                                             timeline_.now_ns() - t.start_ns,
+                                             primary},
+                              &Observer::on_migration);
   };
   Block* b = t.block;
   bool primary = false;
@@ -172,16 +178,15 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
     const auto version = b->version.load(std::memory_order_acquire);
     if (mutated(Mutant::MoverWithoutVersionCheck)) t.version = version;
     const bool same = t.version == version;
-    const bool dead = (b->state.load(std::memory_order_acquire) & word::retired) != 0;
+    const bool dead = b->state.now().is_retired();
     if (error || cancelled || dead || !same) {
       if (t.room != nullptr) {
         t.room->broken = true;
         if (error) t.room->fetch = 0;
         if (error) t.room->cause = error;
       }
-      if (t.delivered) WindowSpace::drop(record.place, b->size);
-      if (error && t.failed == Direction::Read && !dead)
-        b->state.fetch_or(word::failed, std::memory_order_acq_rel);
+      if (t.delivered) WindowSpace::drop(record.window_address, b->size);
+      if (error && t.failed == Direction::Read && !dead) b->state.fail();
       discard_target(t, error);
       tell_copied(false);
     } else {
@@ -193,7 +198,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
       tell_copied(primary);
       publish(t, *b, primary);
     }
-    b->state.fetch_and(~word::moving, std::memory_order_acq_rel);  // last: from here on scopes may enter
+    b->state.end_move();  // last: from here on scopes may enter
     release_if_dead(*b);
   }
   if (&t == sliding_) {
@@ -274,7 +279,8 @@ std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) 
   if (record.primary()->tier <= to) return Outcome::Done;
   if (record.transfer != nullptr)
     return record.transfer->kind == TransferKind::Fetch ? Outcome::Done : Outcome::Pinned;
-  if ((b.state.load(std::memory_order_acquire) & (word::pins | word::failed)) != 0) return Outcome::Pinned;
+  const auto state = b.state.now();
+  if (state.is_pinned() || state.has_failed()) return Outcome::Pinned;
   return std::nullopt;
 }
 
@@ -282,7 +288,7 @@ std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) 
 /// its end is told.
 void ManagerCore::end_slide_of(const Block& b) noexcept {
   if (sliding_ == nullptr || b.record->transfer != sliding_) return;
-  if ((b.state.load(std::memory_order_acquire) & word::retired) != 0) return;
+  if (b.state.now().is_retired()) return;
   engine_.cancel(*sliding_);
   orphan(*sliding_);
 }

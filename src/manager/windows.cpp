@@ -32,9 +32,7 @@ bool is_shortage(const std::error_code& error) noexcept {
          error == std::errc::not_enough_memory || error == std::errc::resource_unavailable_try_again;
 }
 
-bool is_retired(const Block& b) noexcept {
-  return (b.state.load(std::memory_order_acquire) & word::retired) != 0;
-}
+bool is_retired(const Block& b) noexcept { return b.state.now().is_retired(); }
 
 }  // namespace
 
@@ -45,13 +43,13 @@ std::byte* ManagerCore::home(const Region& region) const noexcept {
 
 /// True if the system pages the block's window: its bytes are at their place whatever tier counts them as its own.
 bool ManagerCore::stays_put(const Block& b) const noexcept {
-  return b.record->place != nullptr && windows_->mode() == WindowMode::Restricted;
+  return b.record->window_address != nullptr && windows_->mode() == WindowMode::Restricted;
 }
 
 /// True if the CPU can use the block where tier `t` has it.
 bool ManagerCore::reachable(const Block& b, TierIndex t) const noexcept {
   if (stays_put(b)) return true;
-  return addressable(t) && (b.record->place == nullptr || tiers_[t].tier->has_private_pages());
+  return addressable(t) && (b.record->window_address == nullptr || tiers_[t].tier->has_private_pages());
 }
 
 /// True if the block is present as soon as it is in tier `t`.
@@ -79,7 +77,7 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   if (region.pages != Pages::AtHome) {  // of a window that was cached
     record.writable = true;
     b.version.fetch_add(1, std::memory_order_relaxed);
-    return b.address.store(record.place, std::memory_order_release);
+    return b.address.store(record.window_address, std::memory_order_release);
   }
   if (stays_put(b)) return stay(b, region);
   std::byte* const from = home(region);
@@ -87,11 +85,11 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
   // A copy that is under way reads the region, whose bytes go: it must not be published.
   const bool clean = !fresh && !dirty(b) && region.readers == 0;
-  const bool in_place = landed == record.place;
+  const bool in_place = landed == record.window_address;
   if (in_place || lends(b)) {
     const std::byte* const bytes = fresh ? WindowSpace::zeros() : landed != nullptr ? landed : from;
-    if (!in_place && !windows_->fill(record.place, bytes, b.size, clean, policy)) {
-      WindowSpace::drop(record.place, b.size);
+    if (!in_place && !windows_->fill(record.window_address, bytes, b.size, clean, policy)) {
+      WindowSpace::drop(record.window_address, b.size);
       if (landed != nullptr) {
         std::memcpy(from, landed, b.size);
         region.bare = false;
@@ -101,19 +99,19 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
     make_bare(region);
     region.pages = Pages::Lent;
   } else {
-    const auto moved = windows_->move(record.place, from, b.size);
+    const auto moved = windows_->move(record.window_address, from, b.size);
     if (moved < b.size &&
-        !windows_->fill(record.place + moved, from + moved, b.size - moved, false, policy)) {
-      TIER_VERIFY(moved == 0 || windows_->move(from, record.place, moved) == moved,
+        !windows_->fill(record.window_address + moved, from + moved, b.size - moved, false, policy)) {
+      TIER_VERIFY(moved == 0 || windows_->move(from, record.window_address, moved) == moved,
                   "there is memory for the pages of a window");
-      return WindowSpace::drop(record.place, b.size);  // all bytes are at home
+      return WindowSpace::drop(record.window_address, b.size);  // all bytes are at home
     }
     make_bare(region);
     region.pages = Pages::Moved;
   }
   record.writable = region.pages == Pages::Moved || (!clean && !in_place);
   if (record.writable) b.version.fetch_add(1, std::memory_order_relaxed);
-  b.address.store(record.place, std::memory_order_release);
+  b.address.store(record.window_address, std::memory_order_release);
 }
 
 /// The region counts the bytes, and the system is told where they should be.
@@ -121,9 +119,9 @@ void ManagerCore::stay(Block& b, Region& region) noexcept {
   auto& record = *b.record;
   make_bare(region);
   region.pages = Pages::Lent;
-  windows_->want(record.place, b.size, region.tier == 0);
+  windows_->want(record.window_address, b.size, region.tier == 0);
   if (!std::exchange(record.writable, true)) b.version.fetch_add(1, std::memory_order_relaxed);
-  b.address.store(record.place, std::memory_order_release);
+  b.address.store(record.window_address, std::memory_order_release);
 }
 
 /// Gives the pages of the region in its tier back to the system.
@@ -155,7 +153,8 @@ void ManagerCore::give_back_bare(const Region& region) noexcept {
 
 /// \return  null: they arrive in their region
 std::byte* ManagerCore::take_landing(const Block& b, const Region& to, TransferKind kind) noexcept {
-  if (b.record->place == nullptr || b.size > WindowSpace::unit || kind != TransferKind::Fetch) return nullptr;
+  if (b.record->window_address == nullptr || b.size > WindowSpace::unit || kind != TransferKind::Fetch)
+    return nullptr;
   if (stays_put(b)) return nullptr;
   if (!shows_in(b, to.tier)) return nullptr;
   return landings_->free_count > 0 ? landings_->free[--landings_->free_count] : nullptr;
@@ -164,7 +163,7 @@ std::byte* ManagerCore::take_landing(const Block& b, const Region& to, TransferK
 /// True if a device still reads the block at its place in a window, for a transfer that was given up: it is not to be
 /// hidden, or the read would be a fault.
 bool ManagerCore::is_read(const Block& b) const noexcept {
-  return b.record->place != nullptr && b.record->primary()->readers > 0;
+  return b.record->window_address != nullptr && b.record->primary()->readers > 0;
 }
 
 /// Takes a region's pages out of the window.   \return  false if its bytes are gone with them
@@ -172,7 +171,7 @@ bool ManagerCore::hide(Block& b, Region& region) noexcept {
   if (region.pages == Pages::AtHome || stays_put(b)) return true;
   b.address.store(nullptr, std::memory_order_release);
   b.record->writable = false;
-  return take_home(region, b.record->place, b.size);
+  return take_home(region, b.record->window_address, b.size);
 }
 
 /// \return  false if the bytes are gone
@@ -194,7 +193,7 @@ bool ManagerCore::take_home(Region& region, std::byte* place, std::size_t size) 
 bool ManagerCore::hold_writes(Block& b) noexcept {
   auto& record = *b.record;
   if (!record.writable || stays_put(b) || mutated(Mutant::WritesNotHeld)) return true;
-  if (!windows_->protect(record.place, b.size)) return false;
+  if (!windows_->protect(record.window_address, b.size)) return false;
   record.writable = false;
   return true;
 }
@@ -208,12 +207,13 @@ void ManagerCore::hold_writes(std::span<const BlockId> ids, TierIndex to) noexce
   while (!ids.empty()) {
     const Block* const first = find(ids.front());
     std::size_t count = 0, size = 0;
-    for (const Block* b = first; to_be_held(b) && b->record->place == first->record->place + size;
+    for (const Block* b = first;
+         to_be_held(b) && b->record->window_address == first->record->window_address + size;
          b = count < ids.size() ? find(ids[count]) : nullptr) {
       size += b->size;
       ++count;
     }
-    if (count > 0 && windows_->protect(first->record->place, size))
+    if (count > 0 && windows_->protect(first->record->window_address, size))
       for (const auto id : ids.first(count)) find(id)->record->writable = false;
     ids = ids.subspan(std::max<std::size_t>(count, 1));
   }
@@ -225,7 +225,7 @@ void ManagerCore::let_write(Block& b) noexcept {
   b.version.fetch_add(1, std::memory_order_relaxed);
   record.writable = true;
   if (record.transfer != nullptr) engine_.cancel(*record.transfer);
-  windows_->unprotect(record.place, b.size);
+  windows_->unprotect(record.window_address, b.size);
 }
 
 // --- faults ----------------------------------------------------------------------------------------------
@@ -274,19 +274,19 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
       } else {
         fill_hole(*b, fault.address);
       }
-      windows_->wake(record.place, b->size);
+      windows_->wake(record.window_address, b->size);
       return Served::Yes;
     }
     if (!may_wait) return Served::WouldWait;
     if (fault.tries == 0) {
       ++counts_.window_faults;
-      tell_observers(FaultEvent{{}, b->id, fault.write}, &Observer::on_fault);
+      announcer_.tell_observers(FaultEvent{{}, b->id, fault.write}, &Observer::on_fault);
     }
     operand = {b, nullptr, 0, 0, b->size, fault.write ? Use::Update : Use::Read, false};
     ++record.entering;  // the descriptor stays until it is entered
   }
   Block& b = *operand.block;
-  const auto began = now_ns();
+  const auto began = timeline_.now_ns();
   try {
     enter({&operand, 1}, {.root = false, .fault = true});
   } catch (const std::bad_alloc& error) {  // a scope will end, or something be freed, here or in the process
@@ -297,7 +297,7 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
     return refuse(fault, error.what()), Served::Yes;
   }
   MutexLock lock{mutex_};  // whoever is woken finds our pin gone
-  windows_->wake(b.record->place, b.size);
+  windows_->wake(b.record->window_address, b.size);
   --b.record->entering;
   leave_locked(b);
   std::ignore = needless_keeper();  // who has called us holds us, too
@@ -309,7 +309,7 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
 void ManagerCore::wait_for_room(WindowFault& fault, std::uint64_t began, const char* why) noexcept {
   constexpr unsigned longest = 4;  // 16 ms
   if (fault.tries == 0) fault.waiting_since_ns = began;
-  const std::chrono::nanoseconds look{now_ns() - began};
+  const std::chrono::nanoseconds look{timeline_.now_ns() - began};
   std::this_thread::sleep_for(std::max<std::chrono::nanoseconds>(
       8 * look, std::chrono::milliseconds{1U << std::min(fault.tries++, longest)}));
   {
@@ -317,8 +317,8 @@ void ManagerCore::wait_for_room(WindowFault& fault, std::uint64_t began, const c
     count_wait({}, began, StallCause::Fault);
   }
   const auto limit = static_cast<std::uint64_t>(options_.report_waits_after.count()) * 1'000'000;
-  if (now_ns() - fault.waiting_since_ns < limit) return;
-  fault.waiting_since_ns = now_ns();
+  if (timeline_.now_ns() - fault.waiting_since_ns < limit) return;
+  fault.waiting_since_ns = timeline_.now_ns();
   detail::say("an access to %p has waited long: %s", static_cast<void*>(fault.address), why);
 }
 
@@ -343,8 +343,7 @@ bool ManagerCore::in_a_tier(const std::byte* address) const noexcept {
 }
 
 bool ManagerCore::is_dead(const Block* b) noexcept {
-  return b == nullptr || b->record == nullptr ||
-         (b->state.load(std::memory_order_acquire) & word::retired) != 0;
+  return b == nullptr || b->record == nullptr || b->state.now().is_retired();
 }
 
 /// True if a copy of ours may be what touches the retired block: it reads the window until it ends, and the program may
@@ -362,8 +361,9 @@ void ManagerCore::refuse(const WindowFault& fault, const char* why) noexcept {
   const MutexLock lock{mutex_};
   if (has_come(fault)) return;
   const auto& b = *static_cast<const Block*>(WindowSpace::find(fault.address));
-  WindowSpace::drop(b.record->place, b.size);  // what another access has poisoned cannot be poisoned again
-  if (!windows_->poison(b.record->place, b.size)) std::abort();
+  WindowSpace::drop(b.record->window_address,
+                    b.size);  // what another access has poisoned cannot be poisoned again
+  if (!windows_->poison(b.record->window_address, b.size)) std::abort();
 }
 
 /// Wakes whoever waits for what is there meanwhile, or may be on its way to its place.   \return  whether it is
@@ -374,14 +374,14 @@ bool ManagerCore::has_come(const WindowFault& fault) noexcept {
     return true;
   }
   if (b->record->transfer == nullptr && b->address.load(std::memory_order_relaxed) == nullptr) return false;
-  windows_->wake(b->record->place, b->size);
+  windows_->wake(b->record->window_address, b->size);
   return true;
 }
 
 /// An access to what is no object any more ends the program: there is nobody to throw to. Unless the thread may have gone
 /// on long ago: if it waits after all, it comes again.
 void ManagerCore::die_of(const WindowFault& fault, const Block* b) const noexcept {
-  if (fault.since != now()) {
+  if (fault.since != ended_blocks()) {
     const auto into = reinterpret_cast<std::uintptr_t>(fault.address) % WindowSpace::unit;
     return windows_->wake(fault.address - into, WindowSpace::unit);
   }
@@ -408,7 +408,7 @@ Operand Operand::advice_at(const void* address, Use use, std::span<const std::by
   if (object != nullptr) op.object = object->id;
   op.named = !range.empty();
   if (use == Use::Overwrite) {
-    const auto* const begin = ManagerCore::place_of(*op.block);
+    const auto* const begin = ManagerCore::window_address_of(*op.block);
     const auto* const end = object != nullptr
                                 ? std::min<const std::byte*>(begin + op.size, object->window + object->size)
                                 : begin + op.size;
@@ -422,7 +422,7 @@ Operand Operand::advice_at(const void* address, Use use, std::span<const std::by
 
 /// What has to be brought is not stamped as used before it is known which of it comes first.
 bool Manager::advise(Operand& op) noexcept {
-  if ((op.block->state.load(std::memory_order_relaxed) & word::slow_entry) != 0) return false;
+  if (op.block->state.glance().needs_manager()) return false;
   if (advised_.fetch_add(op.size, std::memory_order_relaxed) + op.size > advice_limit_ ||
       !op.block->try_enter(op.use, clock_.stamp())) {
     advised_.fetch_sub(op.size, std::memory_order_relaxed);
@@ -434,7 +434,7 @@ bool Manager::advise(Operand& op) noexcept {
 }
 
 bool Manager::leave_if_passing(Operand& op) noexcept {
-  if ((op.block->state.load(std::memory_order_relaxed) & word::passing) == 0) return false;
+  if (!op.block->state.glance().is_passing()) return false;
   leave(op);
   op.entered = false;
   return true;
@@ -521,7 +521,7 @@ void ManagerCore::best_first(std::span<Operand> wanted) noexcept try {
     ranked.emplace_back(0, op);  // it may lie in a window: not to be read under the lock
     const Block& b = *ranked.back().second.block;
     const MutexLock lock{mutex_};  // for each anew: faults are served in between
-    if (!b.record->garbage) ranked.back().first = policy_->rank(facts(b));
+    if (!b.record->garbage) ranked.back().first = announcer_.policy().rank(facts(b));
   }
   std::ranges::stable_sort(ranked, std::greater{}, [](const auto& one) { return one.first; });
   for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = ranked[i].second;
@@ -733,16 +733,16 @@ void ManagerCore::take_space(const ObjectWindow& window, std::size_t begin, std:
 Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::size_t size) {
   Block& b = new_block(size, page_size());
   b.record->window = &window;
-  b.record->place = window.range.address + offset;
+  b.record->window_address = window.range.address + offset;
   ++window.blocks;
-  WindowSpace::tag(b.record->place, size, &b);
+  WindowSpace::tag(b.record->window_address, size, &b);
   return b;
 }
 
 /// Of blocks that no object has yet. They may have been moved already, to make room for the next.
 void ManagerCore::discard(std::span<Block* const> blocks, MutexLock& lock) noexcept {
   // Pinned, nothing begins to move; retired, a mover that touches one of them would end the program.
-  for (auto* b : blocks) b->state.fetch_add(word::pin, std::memory_order_acq_rel);
+  for (auto* b : blocks) b->state.pin();
   for (auto* b : blocks) {
     if (auto* const transfer = b->record->transfer) revoke(*transfer, lock);
     free_contents(*b);
@@ -753,7 +753,7 @@ void ManagerCore::discard(std::span<Block* const> blocks, MutexLock& lock) noexc
 /// The block's part of its window has nobody any more.
 void ManagerCore::leave_window(Block& b) noexcept {
   ended_.fetch_add(1, std::memory_order_release);
-  WindowSpace::tag(b.record->place, b.size, nullptr);
+  WindowSpace::tag(b.record->window_address, b.size, nullptr);
   let_go(*b.record->window);
 }
 
@@ -769,7 +769,7 @@ std::size_t bytes_to_end_of_block(const void* address) noexcept {
   const auto* const b = static_cast<const Block*>(WindowSpace::find(address));
   const auto* const at = static_cast<const std::byte*>(address);
   if (b == nullptr || ManagerCore::is_behind(*b, at)) return 0;
-  return static_cast<std::size_t>(ManagerCore::place_of(*b) + b->size - at);
+  return static_cast<std::size_t>(ManagerCore::window_address_of(*b) + b->size - at);
 }
 
 BlockRef block_of(const void* address) noexcept {
@@ -846,7 +846,7 @@ Transfer* ManagerCore::begin_migration(BlockId id, TierIndex t, MutexLock& lock)
   RoomReport report;
   Block* b = find(id);
   if (b == nullptr || b->record->primary() == nullptr || b->record->primary()->tier == t) return nullptr;
-  if (b->record->placed || b->record->transfer != nullptr || is_read(*b) || settle_in(*b, t, Cause::Plan))
+  if (b->record->immovable || b->record->transfer != nullptr || is_read(*b) || settle_in(*b, t, Cause::Plan))
     return nullptr;
   Region* const to = make_room_for(*b, t, report, lock);
   b = find(id);  // the lock may have been released

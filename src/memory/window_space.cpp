@@ -286,13 +286,13 @@ void WindowSpace::Server::serve(const std::shared_ptr<Server>& self) noexcept {
 
 void WindowSpace::Server::read_one() noexcept {
   ::uffd_msg message;
-  const auto now = faults.now();
+  const auto ended = faults.ended_blocks();
   if (::read(descriptor, &message, sizeof message) != sizeof message) return;  // another thread has it
   if (message.event != UFFD_EVENT_PAGEFAULT) return;
   const auto flags = message.arg.pagefault.flags;
   WindowFault fault{reinterpret_cast<std::byte*>(message.arg.pagefault.address),
                     (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0,
-                    static_cast<int>(message.arg.pagefault.feat.ptid), now};
+                    static_cast<int>(message.arg.pagefault.feat.ptid), ended};
   if (faults.on_fault(fault, false)) return;
   put_off(fault);
   serve_put_off();

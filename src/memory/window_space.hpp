@@ -46,7 +46,7 @@ class WindowFaults {
   virtual ~WindowFaults() = default;
   /// A count of objects that have ended. A fault read before the last of them may be of a thread that has gone on since,
   /// woken with others, and has let go of the object.
-  [[nodiscard]] virtual std::uint64_t now() const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t ended_blocks() const noexcept = 0;
   /// Sees to it that the access can be tried again, and calls `wake`.
   /// \param may_wait  for copies, which may touch windows themselves; the manager's lock is no such wait
   /// \return          false if it is to be asked again, after others: it would have to wait and may not, or has waited a

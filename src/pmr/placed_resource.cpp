@@ -101,7 +101,8 @@ class PlacedResource::Placements final : private detail::SegmentSource {
     return region_ > 64 && c < detail::class_count && detail::class_size(detail::SizeClass(c)) < region_;
   }
   [[nodiscard]] PlacedStorage place(std::size_t size, std::size_t alignment) {
-    return manager_->place(Bytes{std::max<std::size_t>(size, 1)}, alignment, tier_, "PlacedResource");
+    return manager_->allocate_fixed(Bytes{std::max<std::size_t>(size, 1)}, alignment, tier_,
+                                    "PlacedResource");
   }
 
   void* allocate_large(std::size_t size, std::size_t alignment) {

@@ -44,7 +44,7 @@ Use use_of(Role role) {
 /// It has been retired, or made so.
 bool has_no_contents(const Object& object) noexcept {
   if (object.grouped) return object.retired;
-  return (object.block->state.load(std::memory_order_relaxed) & word::retired) != 0;
+  return object.block->state.glance().is_retired();
 }
 
 /// What is counted: the difference of two of these.

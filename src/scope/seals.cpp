@@ -78,14 +78,14 @@ void unseal(const Operand& operand) noexcept {
 
 void seal(const Operand& operand) noexcept {
   if (!is_watched(operand)) return;
-  const auto state = operand.block->state.load(std::memory_order_acquire);
-  if ((state & word::retired) != 0) return;
+  const auto state = operand.block->state.now();
+  if (state.is_retired()) return;
   const auto version = operand.block->version.load(std::memory_order_relaxed);
   const auto hash = hash_of(operand.address, operand.size);
   check(operand, version, hash);
   note(operand, version, hash);
   // While one is pinned none begins to move. What moves already is being read.
-  if ((state & word::moving) == 0) forbid_access(operand.address, operand.size);
+  if (!state.is_moving()) forbid_access(operand.address, operand.size);
 }
 
 #else

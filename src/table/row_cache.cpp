@@ -77,8 +77,8 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
       wants_all_{policy_->wanted_uses() == RowUses::All},
       chunk_{rows_in_chunk(layout, shape)},
       most_moved_{std::max({chunk_, std::size_t{8} * shape.buffers, std::size_t{shape.staging}})},
-      storage_{
-          manager.place(Bytes{storage_bytes(layout, shape)}, page, Manager::fastest(), name_ + ".slots")},
+      storage_{manager.allocate_fixed(Bytes{storage_bytes(layout, shape)}, page, Manager::fastest(),
+                                      name_ + ".slots")},
       home_{layout, std::move(slow), {storage_.address(), buffer_bytes(layout, shape)}},
       direct_{policy_->uses_in_place() && home_.address() != nullptr && !home_.tier().checks_accesses()} {
   // Buffers and slots first: a slow tier that wants alignment of memory wants a divisor of a block's size.

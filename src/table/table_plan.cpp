@@ -76,7 +76,7 @@ TablePlan plan_table(Manager& manager, const TableOptions& options) {
     if (plan.shape.slots == 0)
       refuse_budget(options, budget, {CacheShape::of_slots(plan.layout, 1, policy_bytes).bytes(plan.layout)});
   }
-  plan.storage = manager.place({plan.layout.bytes()}, page, tier, options.name);
+  plan.storage = manager.allocate_fixed({plan.layout.bytes()}, page, tier, options.name);
   return plan;
 }
 

@@ -156,8 +156,9 @@ TEST_CASE("objects that cannot be made leave nothing behind, whichever allocatio
     });
   }
   SUBCASE("placed") {
-    points = points_reached(
-        [](Rig& rig) { std::ignore = rig.manager().place(Bytes{30'000}, 64, 0, "a name of some length"); });
+    points = points_reached([](Rig& rig) {
+      std::ignore = rig.manager().allocate_fixed(Bytes{30'000}, 64, 0, "a name of some length");
+    });
   }
   MESSAGE(points << " points");
   CHECK(points > 5);

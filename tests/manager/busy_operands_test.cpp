@@ -18,10 +18,10 @@ class Passing final : public Observer {
     if (event.freed)
       leave();
     else if (!came)
-      came = inside_ = true, block_.state.fetch_add(word::pin);
+      came = inside_ = true, block_.state.pin();
   }
   void leave() noexcept {
-    if (std::exchange(inside_, false)) block_.state.fetch_sub(word::pin);
+    if (std::exchange(inside_, false)) block_.state.unpin();
   }
   bool came = false;
 

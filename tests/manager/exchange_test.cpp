@@ -192,21 +192,21 @@ TEST_CASE("what is placed in the fastest tier leaves room for what must be broug
   Rig rig{4_MiB, 64_MiB, false};
   std::vector<ObjectHandle> objects;
   for (int i = 0; i < 6; ++i) objects.push_back(rig.make(1_MiB, static_cast<char>(i)));
-  CHECK_THROWS_WITH_AS(std::ignore = rig.manager->place(4_MiB, 64, 0, "all of it"),
+  CHECK_THROWS_WITH_AS(std::ignore = rig.manager->allocate_fixed(4_MiB, 64, 0, "all of it"),
                        doctest::Contains("some is kept free, so that what is there can be exchanged"),
                        OutOfTierMemory);
-  const auto placed = rig.manager->place(3_MiB, 64, 0, "what may be");
-  CHECK_THROWS_AS(std::ignore = rig.manager->place(64_KiB, 64, 0, "a little more"), OutOfTierMemory);
+  const auto placed = rig.manager->allocate_fixed(3_MiB, 64, 0, "what may be");
+  CHECK_THROWS_AS(std::ignore = rig.manager->allocate_fixed(64_KiB, 64, 0, "a little more"), OutOfTierMemory);
   for (int i = 0; i < 6; ++i) CHECK(rig.holds(objects[static_cast<std::size_t>(i)], static_cast<char>(i)));
   objects.clear();
-  const auto rest = rig.manager->place(1_MiB, 64, 0, "the rest, since nothing has to come");
+  const auto rest = rig.manager->allocate_fixed(1_MiB, 64, 0, "the rest, since nothing has to come");
 }
 
 TEST_CASE("a tier that is not there is no place, and nothing migrates to it") {
   Rig rig{4_MiB, 12_MiB, true};
   const auto object = rig.make(1_MiB, 'a');
   const auto id = object.ref().object->block->id;
-  CHECK_THROWS_WITH_AS(std::ignore = rig.manager->place(4_KiB, 64, 2, "nowhere"),
+  CHECK_THROWS_WITH_AS(std::ignore = rig.manager->allocate_fixed(4_KiB, 64, 2, "nowhere"),
                        doctest::Contains("no such tier at position 0 of \"2\"; allowed: 0 to 1"),
                        ConfigError);
   CHECK_THROWS_AS(rig.manager->migrate({&id, 1}, 200), ConfigError);

@@ -45,7 +45,7 @@ TEST_CASE("beside a direct tier regions begin at whole sectors and are padded to
 TEST_CASE("a fetch that moves whole sectors touches nothing beyond its region") {
   Rig rig{64_KiB, 4_MiB, false};
   auto object = rig.make(4160_B, 'a');
-  const auto placed = rig.manager->place(64_B, 64, 0, "placed");
+  const auto placed = rig.manager->allocate_fixed(64_B, 64, 0, "placed");
   REQUIRE(placed.address() != nullptr);
   std::memset(placed.address(), 'p', 64);
   REQUIRE(rig.evict(object) == Outcome::Done);

@@ -20,7 +20,7 @@ struct Cascade {
   explicit Cascade(bool addressable)
       : rig{RigOptions{{fast_tier(1_MiB), slow_tier(1_MiB, addressable), slowest_tier(4_MiB, false)},
                        {.threads = 1, .yields = false}}} {
-    filler = rig.manager->place(1_MiB, 64, 2, "filler");
+    filler = rig.manager->allocate_fixed(1_MiB, 64, 2, "filler");
     wanted = rig.manager->create(1_MiB, 64, "wanted");
     rig.manager->retire(wanted.ref());
     middle = rig.make(1_MiB, 'x', "middle");

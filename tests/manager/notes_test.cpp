@@ -400,8 +400,7 @@ TEST_CASE("every use is told once, however often its scope had to give back what
     rig.manager->enter(batch, {2, true, {}});
     Manager::leave(batch);
   }};
-  while ((held.block->state.load() & word::waiters) == 0)
-    std::this_thread::yield();  // it has looked for room, in vain
+  while (!held.block->state.now().is_awaited()) std::this_thread::yield();  // it has looked for room, in vain
   Manager::leave({&held, 1});
   user.join();
   const auto asked = rig.policy->misses - misses;

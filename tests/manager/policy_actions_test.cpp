@@ -28,7 +28,7 @@ struct Act {
   std::vector<PlacedStorage> fill(TierIndex tier) {
     std::vector<PlacedStorage> placed;
     for (auto part = Bytes{size}; part.count >= 512; part.count /= 2) try {
-        for (;;) placed.push_back(rig.manager->place(part, 512, tier, "placed"));
+        for (;;) placed.push_back(rig.manager->allocate_fixed(part, 512, tier, "placed"));
       } catch (const OutOfTierMemory&) {
       }
     return placed;

@@ -61,8 +61,8 @@ struct RandomManager {
     for (TierIndex t = 0; t < manager->tier_count(); ++t) {
       if (between(random, 0, 3) > 0) continue;
       const auto capacity = manager->tier(t).capacity().count;
-      placed.push_back(
-          manager->place(Bytes{between(random, 1, t == 0 ? capacity / 2 : capacity)}, 64, t, placed_in(t)));
+      placed.push_back(manager->allocate_fixed(Bytes{between(random, 1, t == 0 ? capacity / 2 : capacity)},
+                                               64, t, placed_in(t)));
     }
   }
   static std::string placed_in(TierIndex t) { return "placed in " + std::to_string(t); }

@@ -268,12 +268,12 @@ TEST_CASE("what is placed for ever waits for a transfer that is about to free it
   Hold hold{rig.slow(), Direction::Write};
   REQUIRE(rig.evict(object) == Outcome::Done);
   hold.wait_for_arrival();
-  auto placed = in_thread([&] { return rig.manager->place(1_MiB, 64, 0, "placed"); });
+  auto placed = in_thread([&] { return rig.manager->allocate_fixed(1_MiB, 64, 0, "placed"); });
   until([&] { return rig.manager->statistics().objects == 1 && rig.used(0) == 1_MiB; });
   hold.open();
   const auto storage = placed.get();
   CHECK(storage.address() != nullptr);
-  CHECK_THROWS_AS(std::ignore = rig.manager->place(1_MiB, 64, 0, "more"), OutOfTierMemory);
+  CHECK_THROWS_AS(std::ignore = rig.manager->allocate_fixed(1_MiB, 64, 0, "more"), OutOfTierMemory);
 }
 
 TEST_CASE(

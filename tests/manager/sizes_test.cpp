@@ -44,7 +44,7 @@ TEST_CASE("an object of more bytes than PTRDIFF_MAX is refused, and takes nothin
     CAPTURE(size);
     CHECK_THROWS_AS(std::ignore = manager->create({size}, 64, "large"), OutOfTierMemory);
     CHECK_THROWS_AS(std::ignore = manager->create_empty({size}, 64, "large"), OutOfTierMemory);
-    CHECK_THROWS_AS(std::ignore = manager->place({size}, 64, 1, "large"), OutOfTierMemory);
+    CHECK_THROWS_AS(std::ignore = manager->allocate_fixed({size}, 64, 1, "large"), OutOfTierMemory);
   }
   CHECK_THROWS_AS(std::ignore = manager->create({SIZE_MAX / 2}, 64, "large"), OutOfTierMemory);
   const auto statistics = manager->statistics();

@@ -130,7 +130,7 @@ TEST_CASE("a refusal asks the disk at most three times, loses nothing, and costs
     cause = cause_of([&] { std::ignore = rig.manager->create(1_MiB, 64, "next"); });
   }
   SUBCASE("for one that is placed there") {
-    cause = cause_of([&] { std::ignore = rig.manager->place(1_MiB, 64, 1, "placed"); });
+    cause = cause_of([&] { std::ignore = rig.manager->allocate_fixed(1_MiB, 64, 1, "placed"); });
   }
   SUBCASE("for the room of a scope") {
     rig.slow().reserve_fails = nullptr;

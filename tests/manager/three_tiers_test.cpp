@@ -202,7 +202,7 @@ TEST_CASE("whether a scope succeeds does not depend on the tier that the policy 
   auto object = rig.make(Bytes{size}, 'a');
   rig.evict(object, 2);
   rig.settle();
-  const auto placed = rig.manager->place(1_MiB, 64, 1, "placed");  // all of the middle
+  const auto placed = rig.manager->allocate_fixed(1_MiB, 64, 1, "placed");  // all of the middle
   rig.policy->miss = {1, true};
   CHECK(rig.holds(object, 'a'));
   CHECK(rig.where(object) == 0);

@@ -203,7 +203,7 @@ TEST_CASE("names of objects and kernels may lie in a window whose bytes are abse
     };
     const std::array handles{rig.manager->create(1_MiB, 64, absent()),
                              rig.manager->create_window(1_MiB, 64, absent())};
-    const auto placed = rig.manager->place(64_KiB, 64, 0, absent());
+    const auto placed = rig.manager->allocate_fixed(64_KiB, 64, 0, absent());
     Operand op = Operand::of(handles[0].ref(), Use::Read);
     rig.manager->kernel_begin({1, true, absent(), 0}, {&op, 1});
     rig.manager->kernel_end(1, 0);

@@ -166,7 +166,7 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// Like `create`, in this tier and for ever. In the fastest tier it leaves room for the largest block that the CPU would
   /// have to be brought from another one.
   /// \throws  also `ConfigError` for a tier that is not there
-  [[nodiscard]] virtual PlacedStorage place(Bytes size, std::size_t alignment, TierIndex tier,
+  [[nodiscard]] virtual PlacedStorage allocate_fixed(Bytes size, std::size_t alignment, TierIndex tier,
                                             std::string_view name) = 0;
   /// Like `create`, at an address that never changes while the bytes behind it move, in blocks of up to 2 MiB. The
   /// program may load and store there at any time, in scopes or not. Contents are undefined after `madvise(MADV_DONTNEED)`.

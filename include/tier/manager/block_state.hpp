@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  The one word that a block's users and its movers share.
+#include <tier/core/assert.hpp>
+#include <tier/core/export.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace tier {
+
+/// Says who uses a block and what happens to it: a count of pins, and flags, in one atomic word.
+///
+/// A scope pins a block by one add, and the value before tells whether it may use the bytes. Everything else is done under the
+/// manager's lock; only pins come and go beside it. The flags and who may change them:
+///
+///  flag      | set                                | cleared               | while it is set
+///  ----------|------------------------------------|-----------------------|----------------------------------------------
+///  moving    | from settled, without foreign pins | by whoever set it     | a transfer, or a slide, has the bytes
+///  retired   | any time                           | by an overwrite       | the bytes go, or have gone, with the last pin
+///  failed    | while moving                       | by the next try       | the bytes could not be read
+///  awaited   | any time                           | when the last pin goes| the last pin to go tells the manager
+///  asks, watched, outside, passing: hints for entry, set together from what the manager knows (`set_hints`)
+///
+/// Moving, retired, failed and asks send an entry to the manager's lock. Checked builds abort on any other transition.
+/// \threadsafety  Internally synchronised.
+class TIER_EXPORT BlockState {
+ public:
+  /// The word at one moment.
+  class Value {
+   public:
+    constexpr explicit Value(std::uint64_t word = 0) noexcept : word_{word} {}
+
+    [[nodiscard]] constexpr std::uint32_t pins() const noexcept {
+      return static_cast<std::uint32_t>(word_ & pins_mask);
+    }
+    [[nodiscard]] constexpr bool is_pinned() const noexcept { return pins() != 0; }
+    [[nodiscard]] constexpr bool is_moving() const noexcept { return has(moving); }
+    [[nodiscard]] constexpr bool is_retired() const noexcept { return has(retired); }
+    [[nodiscard]] constexpr bool has_failed() const noexcept { return has(failed); }
+    [[nodiscard]] constexpr bool is_awaited() const noexcept { return has(awaited); }
+    [[nodiscard]] constexpr bool is_outside() const noexcept { return has(outside); }
+    [[nodiscard]] constexpr bool is_passing() const noexcept { return has(passing); }
+    /// Whoever would use the bytes has to ask the manager.
+    [[nodiscard]] constexpr bool needs_manager() const noexcept { return has(needs_manager_mask); }
+    /// A pin alone is no entry: the manager is to be asked, or told.
+    [[nodiscard]] constexpr bool needs_more_than_a_pin() const noexcept {
+      return has(needs_manager_mask | watched);
+    }
+    /// Before a pin was given back: it was the last one, and the manager waits for that.
+    [[nodiscard]] constexpr bool was_last_awaited() const noexcept {
+      return has(awaited | retired) && pins() == 1;
+    }
+    /// The whole word, for messages.
+    [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
+
+   private:
+    [[nodiscard]] constexpr bool has(std::uint64_t flags) const noexcept { return (word_ & flags) != 0; }
+
+    std::uint64_t word_;
+  };
+
+  /// What entry may see without the lock.
+  struct Hints {
+    bool asks = false;     ///< a use needs a decision, a fetch or a charge; or ends its archiving
+    bool watched = false;  ///< the policy or an observer wants to be told of uses
+    bool outside = false;  ///< not in the fastest tier
+    bool passing = false;  ///< of a window, in room that is kept for faults
+  };
+
+  /// \return  with acquire order: what whoever set or cleared flags did before is seen
+  [[nodiscard]] Value now() const noexcept { return Value{word_.load(std::memory_order_acquire)}; }
+  /// The same without an order, for what is only a hint or is read under the manager's lock.
+  [[nodiscard]] Value glance() const noexcept { return Value{word_.load(std::memory_order_relaxed)}; }
+
+  // --- pins: any thread -----------------------------------------------------------------------------------
+
+  /// \return  the word before: without `needs_manager` the bytes may be used. (1) acquires what the publisher released.
+  Value pin() noexcept { return Value{word_.fetch_add(one_pin, std::memory_order_acquire)}; }  // (1) <- (2)
+  /// \return  the word before
+  Value unpin() noexcept {
+    const Value before{word_.fetch_sub(one_pin, std::memory_order_acq_rel)};
+    TIER_ASSERT(before.is_pinned(), "a pin is given back by who has it");
+    return before;
+  }
+
+  // --- under the manager's lock ---------------------------------------------------------------------------
+
+  static constexpr std::uint32_t any_pins = 0xFFFF'FFFF;
+
+  /// From settled to moving.
+  /// \param own_pins  so many do not stand in its way
+  /// \return          false if it is pinned by others, moves already, or is retired
+  [[nodiscard]] bool try_begin_move(std::uint32_t own_pins = 0) noexcept {
+    auto word = word_.load(std::memory_order_acquire);
+    do {
+      const Value value{word};
+      if (value.pins() > own_pins || value.is_moving() || value.is_retired()) return false;
+    } while (!word_.compare_exchange_weak(word, word | moving, std::memory_order_acq_rel));
+    return true;
+  }
+  /// The last step of a move: from here on scopes may enter.
+  void end_move() noexcept {
+    [[maybe_unused]] const Value before{clear(moving)};  // (2) -> (1)
+    TIER_ASSERT(before.is_moving(), "a move ends that has begun");
+  }
+  /// The bytes go with the last pin.
+  void retire() noexcept { set(retired); }
+  /// It has bytes, or gets some.   \return  whether it was retired
+  bool revive() noexcept { return Value{clear(retired)}.is_retired(); }
+  /// The transfer that moves it could not read its bytes.
+  void fail() noexcept {
+    [[maybe_unused]] const Value before{set(failed)};
+    TIER_ASSERT(before.is_moving(), "reading fails while a block moves");
+  }
+  /// The bytes are tried again, or have been written anew.
+  void recover() noexcept { clear(failed); }
+  /// From here on the last pin to go is told.   \return  the word before: if it was not pinned nobody tells
+  Value await_last_pin() noexcept { return Value{set(awaited)}; }
+  void stop_awaiting() noexcept { clear(awaited); }
+  void set_hints(const Hints& hints) noexcept {
+    const auto flags = (hints.asks ? asks : 0) | (hints.watched ? watched : 0) |
+                       (hints.outside ? outside : 0) | (hints.passing ? passing : 0);
+    word_.fetch_or(flags, std::memory_order_release);
+    word_.fetch_and(~(hints_mask & ~flags), std::memory_order_release);
+  }
+  /// For a block that begins: settled, without pins.
+  void reset() noexcept { word_.store(0, std::memory_order_release); }
+
+ private:
+  static constexpr std::uint64_t one_pin = 1, pins_mask = 0xFFFF'FFFF;
+  static constexpr std::uint64_t awaited = 1ULL << 32, retired = 1ULL << 33, moving = 1ULL << 34,
+                                 failed = 1ULL << 35;
+  static constexpr std::uint64_t asks = 1ULL << 36, watched = 1ULL << 37, outside = 1ULL << 38,
+                                 passing = 1ULL << 39;
+  static constexpr std::uint64_t hints_mask = asks | watched | outside | passing;
+  static constexpr std::uint64_t needs_manager_mask = retired | moving | failed | asks;
+
+  std::uint64_t set(std::uint64_t flags) noexcept { return word_.fetch_or(flags, std::memory_order_acq_rel); }
+  std::uint64_t clear(std::uint64_t flags) noexcept {
+    return word_.fetch_and(~flags, std::memory_order_acq_rel);
+  }
+
+  std::atomic<std::uint64_t> word_{0};
+};
+
+}  // namespace tier
