@@ -65,7 +65,8 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Pack
     if (!addressable(t) && options_.clock == nullptr) return slide_over(b, hole, target, alignment, lock);
     // Others go by way of another place, if there is one: their bytes are then never between two places.
     Region* aside = room_aside(b, t);
-    const bool by_itself = aside == nullptr && b.record->place == nullptr && options_.clock == nullptr;
+    const bool by_itself =
+        aside == nullptr && b.record->window_address == nullptr && options_.clock == nullptr;
     if (by_itself) return slide_over(b, hole, target, alignment, lock);
     if (aside == nullptr || !relocate(b, aside, Cause::Compact, lock)) return false;
     Block* now = find(id);

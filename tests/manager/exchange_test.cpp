@@ -97,7 +97,7 @@ TEST_CASE(
     SUBCASE("some of them large") { crowd.fill(100_KiB, 3_MiB); }
     std::vector<PlacedStorage> stay;
     SUBCASE("of one size, beside what stays in the fast tier") {
-      stay.push_back(crowd.rig.manager->place(300_KiB, 64, 0, "stays"));
+      stay.push_back(crowd.rig.manager->allocate_fixed(300_KiB, 64, 0, "stays"));
       while (crowd.add(1_MiB)) {
       }
     }

@@ -241,8 +241,8 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   virtual void revive(BlockId block) = 0;
 
   /// Moves blocks to a tier, now; what is pinned or gone stays where it is.
-  /// \pre     the tier is there
-  /// \throws  `OutOfTierMemory`, `TierError` for what cannot be read; some blocks may have moved
+  /// \throws  `ConfigError` for a tier that is not there; `OutOfTierMemory`, and `TierError` for what cannot be read: some
+  ///          blocks may have moved then
   virtual void migrate(std::span<const BlockId> blocks, TierIndex tier) = 0;
 
   // The runtime.
