@@ -638,9 +638,11 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
     if (n > 0) used = std::min(text.size() - 1, used + static_cast<std::size_t>(n));
   };
   const auto bytes = [](Bytes b) { return static_cast<unsigned long long>(b.count); };
-  say("no room for %llu bytes", static_cast<unsigned long long>(size));
-  if (!what.empty()) say(" (%.*s)", static_cast<int>(what.size()), what.data());
-  say(":");
+  if (what.empty())
+    say("no room for %llu bytes:", static_cast<unsigned long long>(size));
+  else
+    say("no room for %llu bytes (%.*s):", static_cast<unsigned long long>(size),
+        static_cast<int>(what.size()), what.data());
   for (const auto& t : tiers_) {
     std::uint64_t pinned = 0;
     for (auto s = t.heap.first(); s != RegionHeap::none; s = t.heap.next(s)) {
@@ -656,7 +658,7 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
         static_cast<unsigned long long>(pinned));
   }
   if (free == Free::IsKept)
-    say(" some is kept free, so that what is there can be exchanged between the tiers;");
+    say(" some is %s;", "kept free, so that what is there can be exchanged between the tiers");
   if (const auto& largest = largest_addressable(); size > largest.heap.capacity().count)
     say(" what is in use needs a tier that the CPU can address, and the largest, %.*s, has less: use it in "
         "parts "

@@ -167,7 +167,7 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   /// have to be brought from another one.
   /// \throws  also `ConfigError` for a tier that is not there
   [[nodiscard]] virtual PlacedStorage allocate_fixed(Bytes size, std::size_t alignment, TierIndex tier,
-                                            std::string_view name) = 0;
+                                                     std::string_view name) = 0;
   /// Like `create`, at an address that never changes while the bytes behind it move, in blocks of up to 2 MiB. The
   /// program may load and store there at any time, in scopes or not. Contents are undefined after `madvise(MADV_DONTNEED)`.
   /// \throws  also `TierError` where the system refuses what windows need: with `WindowMode::Full` to let the process serve its
