@@ -101,8 +101,10 @@ bool ManagerCore::fits_beside_what_lives(std::uint64_t sum, std::uint64_t larges
   std::uint64_t lacking = living_ + promised_ + sum + kept_for_faults_;
   if (kept_for_faults_ == 0 || largest > window_block_) lacking += largest;
   // What is free in a tier may be too little for it where blocks differ in size, or some stay where they are.
+  std::uint64_t with_fixed = 0;  // tiers
   for (std::size_t t = 0; kept_for_faults_ == 0 && t + 1 < tiers_.size(); ++t)
-    if (mixed || placed_[t] > 0) lacking += largest;
+    with_fixed += placed_[t] > 0 ? 1 : 0;
+  lacking += largest * std::max<std::uint64_t>(with_fixed, mixed ? 1 : 0);
   for (TierIndex t = 0; t < tiers_.size(); ++t) {
     auto& state = tiers_[t];
     const auto lost = state.heap.condemned();

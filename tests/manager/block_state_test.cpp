@@ -118,6 +118,7 @@ TEST_CASE("nobody moves what is in use, and nobody uses what moves") {
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] {
       while (!over) {
+        std::this_thread::yield();  // else somebody has it pinned all the time
         if (state.pin().needs_manager()) {
           state.unpin();
           continue;
@@ -129,7 +130,7 @@ TEST_CASE("nobody moves what is in use, and nobody uses what moves") {
         state.unpin();
       }
     });
-  const auto wanted = test::steps(20'000);
+  constexpr std::uint64_t wanted = 2000;
   std::uint64_t moved = 0;
   while (moved < wanted || uses < wanted) {  // one mover at a time: there is one lock
     if (!state.try_begin_move()) continue;
