@@ -263,7 +263,7 @@ TEST_CASE(
 }
 
 TEST_CASE("what is placed for ever waits for a transfer that is about to free its room") {
-  Rig rig{1_MiB, 4_MiB, false};
+  Rig rig{1_MiB, 4_MiB, true};
   auto object = rig.make(1_MiB, 'o');
   Hold hold{rig.slow(), Direction::Write};
   REQUIRE(rig.evict(object) == Outcome::Done);
