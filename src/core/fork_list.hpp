@@ -15,7 +15,7 @@ class ForkList {
     std::erase_if(entries_, [](const Entry& entry) { return entry.one.expired(); });
     entries_.push_back({one, nullptr, false});
   }
-  /// Keeps the living objects alive until `after_fork`; in the child for ever, because their threads cannot be joined there.
+  /// Keeps the living objects alive until `after_fork`; in the child for ever, where their threads cannot be joined.
   void before_fork() noexcept {
     for (auto& entry : entries_)
       if ((entry.held = entry.one.lock())) entry.held->before_fork();

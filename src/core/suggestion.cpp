@@ -9,8 +9,7 @@
 namespace tier::detail {
 namespace {
 
-constexpr std::size_t longest_word =
-    64;  // a longer text is no misspelt word, and the search is quadratic
+constexpr std::size_t longest_word = 64;  // a longer text is no misspelt word, and the search is quadratic
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
