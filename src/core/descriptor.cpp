@@ -87,7 +87,7 @@ std::string if_descriptors_are_used_up(int error) {
 void hold_standard_streams() noexcept {
   for (int place = STDIN_FILENO; place <= STDERR_FILENO; ++place) {
     if (::fcntl(place, F_GETFD) >= 0 || errno != EBADF) continue;
-    // Opened in the wrong direction, so that a read or write fails as on a closed descriptor. open() takes the lowest number.
+    // Opened in the wrong direction, so that a read or write fails as on a closed one. open() takes the lowest number.
     const int opened = ::open("/dev/null", place == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     if (opened > place) ::close(opened);
   }

@@ -15,7 +15,7 @@ template <class F>
     Blocked() noexcept {
       ::sigset_t all;
       ::sigfillset(&all);
-      for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) ::sigdelset(&all, fault);  // its own
+      for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) ::sigdelset(&all, fault);  // faults
       ::pthread_sigmask(SIG_SETMASK, &all, &before);
     }
     ~Blocked() { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); }
