@@ -32,8 +32,8 @@ struct TierModel {
 
 /// Returns the seconds to read 64 KiB: a block of small objects, and about the size at which latency ceases to matter.
 [[nodiscard]] TIER_EXPORT double seconds_to_read_block(const TierModel& model) noexcept;
-/// Orders tiers: addressable tiers come before others, and then `seconds_to_read_block()` decides. So HBM comes before DRAM
-/// although its latency is higher.
+/// True if `a` comes before `b` in the order of tiers: addressable tiers first, then by `seconds_to_read_block()`. So HBM
+/// comes before DRAM although its latency is higher.
 [[nodiscard]] TIER_EXPORT bool is_faster(const TierModel& a, const TierModel& b) noexcept;
 /// Returns the seconds of a copy between tiers: both latencies, plus the bytes at the lower of the two rates, if known.
 [[nodiscard]] TIER_EXPORT double seconds_to_copy(const TierModel& from, const TierModel& to,
