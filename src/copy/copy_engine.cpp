@@ -145,7 +145,7 @@ struct CopyEngine::Impl {
   std::atomic<Clock::rep> crowded_until_{0};
   bool yields_ TIER_GUARDED_BY(mutex_);
   unsigned asking_ TIER_GUARDED_BY(mutex_) = 0;                 // movers that wait for an idle core
-  std::deque<detail::IdleCore> cores_ TIER_GUARDED_BY(mutex_);  // of movers that have yielded
+  std::deque<detail::IdleCore> cores_ TIER_GUARDED_BY(mutex_);  // one for each mover that has yielded
   std::vector<std::thread> movers_;
 };
 

@@ -66,7 +66,7 @@ std::error_code BusErrorGuard::during(std::span<const std::byte> memory, Functio
   guard = nullptr;
   auto mask = before_;
   ::sigdelset(&mask, SIGBUS);
-  ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);  // as it was before the handler
+  ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);  // the mask before the handler
   return std::make_error_code(std::errc::io_error);
 }
 

@@ -77,7 +77,7 @@ void copy_requests(Direction direction, std::byte* tier, std::span<IoRequest> re
 /// \return  the system's error code, 0 if none: `EFAULT` if a store would raise SIGBUS; `EINVAL` before Linux 5.14
 ///          and if the system refuses the call
 int try_to_populate(std::byte* begin, std::size_t size) noexcept;
-/// Faults in pages that have no contents yet, so that no access to them faults later.   \return  the system's error code, 0 if none
+/// Faults in pages that have no contents yet, so that no access to them faults later.   \return  the error code; 0 if none
 int populate(std::byte* begin, std::size_t size) noexcept;
 /// Like `populate`, with all CPUs of the process.
 int populate_in_parallel(std::byte* begin, std::size_t size) noexcept;

@@ -19,7 +19,7 @@ namespace tier {
 namespace {
 
 constexpr std::size_t most_asked = 65'536;  // pages: 256 MiB in small pages take some 10 ms
-/// Share of a node's memory left to the kernel, unless its watermarks are larger: a guess of what it may need meanwhile.
+/// One part in so many of a node's memory, or its watermarks if larger, is left to the kernel: a guess of what it may need.
 constexpr std::size_t kept_share = 64;
 
 std::string allowed_only(const std::error_code& error) {

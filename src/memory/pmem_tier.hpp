@@ -17,7 +17,7 @@ namespace tier {
 [[nodiscard]] std::unique_ptr<Tier> make_pmem_tier(const TierSpec& spec, const TierModel& persistent,
                                                    const TierModel& mapped);
 
-/// Makes a tier on a whole DAX device; a test may pass an existing file.   \throws, \pre  as above
+/// Makes a tier on a whole DAX device; a test may pass an existing file.   \throws  as above   \pre  as above
 [[nodiscard]] std::unique_ptr<Tier> make_pmem_device_tier(const TierSpec& spec, const TierModel& model);
 
 }  // namespace tier

@@ -26,7 +26,7 @@ constexpr std::string_view allowed_sizes =
 
 constexpr std::string_view units = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
 
-enum class Argument : std::uint8_t { None, Nodes, Path, Model, Memkind };  // a role has none: it is its name
+enum class Argument : std::uint8_t { None, Nodes, Path, Model, Memkind };  // roles have none, only names
 
 struct Kind {
   std::string_view name;

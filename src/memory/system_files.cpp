@@ -96,7 +96,7 @@ bool lists(std::string_view list, std::string_view word) {
   return false;
 }
 
-/// Lines are `ID PARENT MAJOR:MINOR ROOT DIRECTORY OPTIONS [TAG ...] - TYPE DEVICE OPTIONS`.
+/// Reads lines `ID PARENT MAJOR:MINOR ROOT DIRECTORY OPTIONS [TAG ...] - TYPE DEVICE OPTIONS`.
 std::vector<Mount> read_mounts(const std::string& path, std::string_view text) {
   std::vector<Mount> mounts;
   auto file = open_text(path);

@@ -90,8 +90,8 @@ class WindowSpace {
   /// Makes a part of a window accessible, in whole units.
   /// \throws  `OutOfTierMemory` if the system refuses, `std::bad_alloc`
   void open(std::byte* begin, std::size_t size) TIER_EXCLUDES(mutex_);
-  /// True if the fault comes from a system call that locks memory (`mlockall`). Then makes the page, which no object may
-  /// use, and the rest of its unit inaccessible again, so that the system skips it.
+  /// True if the fault comes from a system call that locks memory (`mlockall`). Then makes the page and the rest of its
+  /// unit inaccessible again, so that the system skips it.   \pre  no object uses the page
   bool is_passed_by(const WindowFault& fault) noexcept TIER_EXCLUDES(mutex_);
   /// Releases a window. In mode restricted its pages and disk space go back to the system; later if they lie in a file.
   /// \pre  its tags are null, and in mode full its pages absent
@@ -153,7 +153,7 @@ class WindowSpace {
   void prepare(const Area& area) const;
   [[nodiscard]] std::unique_ptr<Area> make_area(std::size_t wanted, std::size_t alignment) const;
   Area* area_of(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
-  /// A task of the worker.
+  /// A task for the worker.
   struct FileTask {
     AddressWindow window{};  // to release; if its address is null, the system gets advice on the range below
     std::byte* begin = nullptr;

@@ -42,8 +42,8 @@ struct TierModel {
 /// One transfer between memory and a tier, as part of a batch.
 struct IoRequest {
   std::uint64_t offset = 0;  ///< in the tier; a multiple of `io_alignment()` if the tier is not addressable
-  std::byte* memory = nullptr;  ///< aligned likewise
-  std::size_t size = 0;         ///< a multiple likewise
+  std::byte* memory = nullptr;  ///< aligned in the same way
+  std::size_t size = 0;         ///< a multiple in the same way
   std::error_code error{};      ///< set on return
 };
 
