@@ -109,7 +109,7 @@ class WindowSpace {
   void give_space_back(std::byte* begin, std::size_t size) noexcept TIER_EXCLUDES(mutex_);
   /// Advises the system, soon, to read the pages ahead or to give them up first; it may ignore the advice.
   void want(std::byte* begin, std::size_t size, bool in_memory) noexcept TIER_EXCLUDES(mutex_);
-  /// Waits until windows released before have gone back to the system.   \return  true if any were pending
+  /// Waits until windows released before have gone back to the system.   \return  true if any task was pending
   bool settle() noexcept TIER_EXCLUDES(mutex_);
 
   // Only in mode full, for whole pages. Threads that wait for pages made present go on after `wake`.
