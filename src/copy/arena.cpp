@@ -12,8 +12,8 @@
 namespace tier {
 namespace {
 
-/// A loop that several threads take indices from. Whoever comes late finds none left, so the caller never depends on
-/// a worker to arrive.
+/// A loop that several threads take indices from. A late thread finds none left, so the caller never depends on the arrival
+/// of a worker.
 struct Loop {
   std::size_t n;
   std::size_t grain;
@@ -28,7 +28,7 @@ struct Loop {
     }
   }
 
-  // TBB orders the call before and the return after this; ThreadSanitizer has to be told.
+  // TBB orders the caller's call before this and its return after this; ThreadSanitizer must be told.
   static void take_announced(void* loop) noexcept {
     detail::announce_acquire(loop);
     static_cast<Loop*>(loop)->take();
@@ -36,8 +36,8 @@ struct Loop {
   }
 };
 
-// Grains a thread takes, on average: enough to even out unequal bodies, few enough to keep the counter's line still.
-// A guess; loops that care pass chunks of their own.
+// Average number of grains that a thread takes: enough to balance unequal bodies, few enough to limit contention on the
+// counter. A guess; loops that care pass their own chunks.
 constexpr std::size_t grains_per_thread = 16;
 
 }  // namespace

@@ -13,16 +13,16 @@
 namespace tier::detail {
 namespace {
 
-// One request, and how much of a device's time one chunk takes: about 1.5 ms at 2.7 GB/s.
+// Sizes of a request and of a chunk; a chunk takes about 1.5 ms of a device's time at 2.7 GB/s.
 constexpr std::size_t device_piece = 512 << 10;
 constexpr std::size_t device_chunk = 4 << 20;
-// One prepares a batch while the other's is in flight. A guess.
+// One thread prepares a batch while the other's is in flight. A guess.
 constexpr std::size_t device_threads = 2;
 
 // Of what has no bytes: so much of a copy that a waiter overtakes, or that ends with the program's next kernel.
 constexpr std::size_t simulated_piece = 4 << 20;
 
-constexpr std::align_val_t staging_alignment{64 << 10};  // no device asks for more
+constexpr std::align_val_t staging_alignment{64 << 10};  // no device needs more
 
 std::size_t piece_limit(Path path) noexcept {
   switch (path) {
@@ -48,16 +48,16 @@ std::byte* address(const TierRange& range, std::uint64_t offset) noexcept {
   return (range.memory != nullptr ? range.memory : range.tier->base() + range.offset) + offset;
 }
 
-/// What the CPU copies here. Bytes in a window are memory whatever the tier.
+/// True if the CPU copies this side. Bytes in a window are memory whatever the tier.
 bool is_memory(const TierRange& range) noexcept {
   return range.tier->base() != nullptr && (range.memory != nullptr || !range.tier->copies_itself());
 }
 
-// A tier that copies itself has the CPU do it, which needs no queue, and is no device that goes on alone.
+// True if the device has a queue. A tier that copies itself uses the CPU, which needs no queue and does not work on alone.
 bool is_queued(const Tier* device) noexcept { return device != nullptr && device->base() == nullptr; }
 
-// More threads than a slow side can serve slow it down (CachedArrays, writes to Optane), and keep a core from others. What
-// one thread moves lies between 13 GB/s and 22, measured; one more has to add half of that.
+// Returns how many threads saturate the slower side. More slow it down (CachedArrays, writes to Optane) and take cores from
+// other threads. One thread moves 13 to 22 GB/s, measured; each further thread must be able to add half of its rate.
 std::size_t threads_that_saturate(const CopyTask& task) noexcept {
   constexpr double one_thread = 15e9;
   const double read = task.from.tier->model().read_bytes_per_second;
@@ -74,7 +74,7 @@ std::size_t most_threads(Path path, const CopyTask& task) noexcept {
   return waits_for_a_device(path, task) ? device_threads : threads_that_saturate(task);
 }
 
-/// The side of a piece's task that is read, or written.
+/// Returns the side of the piece's task that is read, or written.
 const TierRange& side(Direction direction, const Piece& piece) noexcept {
   const CopyTask& task = *piece.task->task;
   return direction == Direction::Read ? task.from : task.to;
@@ -90,7 +90,7 @@ void ask_for_error(Direction direction, Piece& piece) noexcept {
   note_error(piece, direction, range.tier->access_error(direction, range.offset + piece.offset, piece.size));
 }
 
-// One request for the whole piece: a copy streams, so that of the device's latency only the first access's shows.
+// Charges one request for the whole piece: a copy streams, so only the latency of the first access shows.
 void charge(Direction direction, const Piece& piece, std::chrono::steady_clock::time_point start) noexcept {
   side(direction, piece).tier->charge(direction, piece.size, 1, start);
 }
@@ -195,7 +195,7 @@ void Chunk::copy_in_memory(FunctionRef<void()> let_go) noexcept {
   charge(Direction::Write, piece, start);
 }
 
-// Memory is announced before the device starts: from `let_go` on the program may write what is being stored.
+// Announces memory to ThreadSanitizer before the device starts: after `let_go` the program may write what is being stored.
 void Chunk::transfer(Direction direction, FunctionRef<void()> let_go) noexcept {
   const Direction in_memory = direction == Direction::Read ? Direction::Write : Direction::Read;
   const auto start = std::chrono::steady_clock::now();

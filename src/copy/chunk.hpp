@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What one thread moves at a time between two looks at the queue.
+/// \file  The unit of bytes that a thread moves before it looks at the queue again.
 #include "copy/task_state.hpp"
 
 #include <tier/core/function_ref.hpp>
@@ -15,23 +15,23 @@
 
 namespace tier::detail {
 
-/// How bytes get from one tier to another.
+/// The path of bytes from one tier to another.
 enum class Path : std::uint8_t {
   Nothing,  ///< a tier without bytes
   Memory,   ///< both sides addressable: the CPU copies
   Load,     ///< from a device, or a tier that copies itself, to memory
-  Store,    ///< from memory to one
-  Staged    ///< from one to another, by way of a buffer
+  Store,    ///< from memory to such a tier
+  Staged    ///< between two such tiers, through a buffer
 };
 [[nodiscard]] Path path_of(const CopyTask& task) noexcept;
 
-/// Whether moving it keeps a core busy all the time: where pages may have to come from a disk it need not.
+/// True if moving the task keeps a core busy all the time; pages that may come from a disk do not.
 [[nodiscard]] bool is_in_memory(const CopyTask& task) noexcept;
 
-/// The threads beyond which moving the rest of a task gets no faster.
+/// Returns the number of threads beyond which moving the rest of a task gets no faster.
 [[nodiscard]] std::size_t useful_threads(const CopyTask& task, std::uint64_t rest) noexcept;
 
-/// The same for several tasks together, of which those that follow one another on the same way share it.
+/// Counts the useful threads for several tasks together. Consecutive tasks between the same tiers share them.
 class UsefulThreads {
  public:
   void add(const CopyTask& task, std::uint64_t rest) noexcept;
@@ -42,8 +42,8 @@ class UsefulThreads {
   std::size_t on_way_ = 0, on_other_ways_ = 0;
 };
 
-/// Buffers for device-to-device moves, made beforehand. Their pages cost nothing until first used.
-/// \threadsafety  Internally synchronised; a user waits while all are taken, which ends because users hold only one.
+/// Keeps preallocated buffers for device-to-device moves. Their pages cost nothing until first used.
+/// \threadsafety  Internally synchronised; a thread waits while all are taken, which ends because each holds only one.
 class Staging {
  public:
   static constexpr std::size_t buffer_size = 1 << 20;
@@ -63,20 +63,20 @@ class Staging {
   std::vector<std::byte*> free_ TIER_GUARDED_BY(mutex_);  // never grows beyond its first capacity
 };
 
-/// A stretch of one task.
+/// A contiguous range of one task.
 struct Piece {
   TaskState* task = nullptr;
   std::uint64_t offset = 0;  ///< in the task
   std::size_t size = 0;
   std::error_code error{};
-  Direction failed = Direction::Read;  ///< with an error: which side's it is
+  Direction failed = Direction::Read;  ///< the side that failed, if `error` is set
 };
 
-/// One stretch for the CPU; or, for a device, a batch of them from any tasks that go the same way, since small
-/// objects would otherwise keep its queue one request deep.
+/// Holds one piece for the CPU, or a batch of pieces for a device. A batch may mix tasks on the same path, because small
+/// objects would otherwise keep the device's queue one request deep.
 class Chunk {
  public:
-  /// Takes the next bytes of `task`, if they can travel with what is here.
+  /// Takes the next bytes of `task`, if they can join the pieces already here.
   /// \return  False if they cannot.   \pre  The task is open.
   bool add(TaskState& task) noexcept;
   [[nodiscard]] std::span<Piece> pieces() noexcept { return {pieces_.data(), count_}; }
@@ -86,7 +86,7 @@ class Chunk {
   }
 
   /// Moves the bytes; each piece's `error` is set.
-  /// \param let_go  called at most once: from then on no CPU touches the ranges, while a device still does
+  /// \param let_go  called at most once, when no CPU touches the ranges any more although a device may
   void carry_out(Staging& staging, FunctionRef<void()> let_go) noexcept;
 
  private:

@@ -11,7 +11,7 @@
 namespace tier::detail {
 namespace {
 
-// Never destroyed: other static objects may still copy while theirs are.
+// Never destroyed, because other static objects may copy in their destructors.
 Arena& shared_arena() {
   static Arena& arena = *new Arena;
   return arena;

@@ -50,7 +50,7 @@ std::error_code CopyTask::prepare(std::uint64_t, std::uint64_t) noexcept { retur
 
 namespace {
 
-/// The latest time where it would be beyond that: a model's rates and latencies may be any.
+/// Returns `time` + `ns`, but at most the latest time: a model may have any rates and latencies.
 std::uint64_t later(std::uint64_t time, std::uint64_t ns) noexcept {
   constexpr auto latest = VirtualClock::latest;
   return time < latest ? time + std::min(ns, latest - time) : time;
@@ -62,7 +62,7 @@ struct CopyEngine::Impl {
   using Clock = std::chrono::steady_clock;
 
   explicit Impl(Options options);
-  Impl(unsigned threads, unsigned movers, bool yields, VirtualClock* clock);  // without the movers
+  Impl(unsigned threads, unsigned movers, bool yields, VirtualClock* clock);  // starts no movers
   ~Impl();
 
   void run(std::span<CopyTask* const> tasks) noexcept;
@@ -74,7 +74,7 @@ struct CopyEngine::Impl {
   void pause() noexcept;
   void resume() noexcept;
 
-  /// The tasks of one `run()`, as many as their joiners have room on its stack.
+  /// The tasks of one `run()`, limited by the joiners on its stack.
   struct Run {
     static constexpr std::size_t capacity = 64;
     std::array<Joiner, capacity> joiners;
@@ -85,7 +85,7 @@ struct CopyEngine::Impl {
     TaskState* next_open() noexcept;
   };
 
-  /// A task whose finished() is running, for a `run()` that joins it now.
+  /// A task whose finished() is running, so that a `run()` can join it now.
   struct Finishing {
     const TaskState* task;
     Joiner* joiners;
@@ -116,13 +116,12 @@ struct CopyEngine::Impl {
   void land() noexcept TIER_REQUIRES(mutex_);
   std::uint64_t duration(Chunk& chunk, Carrier carrier) const noexcept TIER_REQUIRES(mutex_);
 
-  static constexpr Clock::duration turn = std::chrono::milliseconds{2};  // of copying on a core that was idle
-  static constexpr Clock::duration patience = std::chrono::milliseconds{2};  // until there is no such core
-  static constexpr Clock::duration rest =
-      std::chrono::milliseconds{400};  // for which that is taken for granted
+  static constexpr Clock::duration turn = std::chrono::milliseconds{2};      // copying before it asks again
+  static constexpr Clock::duration patience = std::chrono::milliseconds{2};  // then no core counts as idle
+  static constexpr Clock::duration rest = std::chrono::milliseconds{400};    // how long that is assumed
   static constexpr Clock::duration longest_wait = std::chrono::milliseconds{20};
 
-  /// What the mover of a virtual clock is at.
+  /// The chunk that the mover of a virtual clock is moving.
   struct Flight {
     Chunk chunk;
     std::uint64_t ends = 0;  ///< ns
@@ -130,8 +129,8 @@ struct CopyEngine::Impl {
   };
 
   mutable Mutex mutex_;
-  CondVar work_;     // for movers: something is queued, or it is time to go
-  CondVar changed_;  // for everybody else: a task finished or was let go, the movers came to rest
+  CondVar work_;     // for movers: a task is queued, or the engine closes
+  CondVar changed_;  // for other threads: a task finished or was let go, or movers and runs have stopped
   detail::TaskQueue queue_ TIER_GUARDED_BY(mutex_);
   Finishing* finishing_ TIER_GUARDED_BY(mutex_) = nullptr;
   Counters counters_ TIER_GUARDED_BY(mutex_);
@@ -146,7 +145,7 @@ struct CopyEngine::Impl {
   std::atomic<Clock::rep> crowded_until_{0};
   bool yields_ TIER_GUARDED_BY(mutex_);
   unsigned asking_ TIER_GUARDED_BY(mutex_) = 0;                 // movers that wait for an idle core
-  std::deque<detail::IdleCore> cores_ TIER_GUARDED_BY(mutex_);  // of movers that have yielded
+  std::deque<detail::IdleCore> cores_ TIER_GUARDED_BY(mutex_);  // one for each mover that has yielded
   std::vector<std::thread> movers_;
 };
 
@@ -156,7 +155,7 @@ CopyEngine::Impl::Impl(unsigned threads, unsigned movers, bool yields, VirtualCl
       staging_{clock != nullptr ? 0 : arena_.threads() + movers},
       yields_{yields} {}
 
-// Whole once the other constructor is through: a thread that cannot start then ends in the destructor.
+// The delegated constructor has completed the object, so if a thread cannot start, the destructor joins the others.
 CopyEngine::Impl::Impl(Options options)
     : Impl{options.threads, detail::checked_threads(options.movers, "background threads"),
            options.yields.value_or(detail::usable_cpus() <= detail::few_cpus), options.clock} {
@@ -193,7 +192,7 @@ void CopyEngine::Impl::close(TaskState& task) noexcept {
   if (task.queued) queue_.remove(task);
 }
 
-// From the call of finished() on the task may be gone: whoever waits for it is found through `record`.
+// finished() may delete the task, so waiting threads are found through `record` from then on.
 void CopyEngine::Impl::finish(TaskState& task) noexcept {
   task.phase = TaskState::Phase::Finished;
   counters_.cancelled += task.cancelled;
@@ -219,10 +218,9 @@ void CopyEngine::Impl::cancel(TaskState& task) noexcept {
   if (task.phase == TaskState::Phase::Finished) return;
   task.cancelled = true;
   if (task.open && task.in_flight != 0) {
-    close(task);  // whoever ends its last chunk finishes it
+    close(task);  // the thread that ends its last chunk finishes it
   } else if (task.queued) {
-    queue_.remove(
-        task);  // nobody is there to finish it: a mover will, at once, since the caller may hold locks
+    queue_.remove(task);  // a mover finishes it at once, because the caller may hold locks
     queue_.push_front(task, Priority::Awaited);
     wake_movers();
   }
@@ -272,7 +270,7 @@ bool CopyEngine::Impl::move_chunk(FunctionRef<TaskState*()> next_open, std::uint
   if (clock_ != nullptr) {
     const auto taken = duration(chunk, Carrier::Waiter);
     clock_->set(later(clock_->now(), taken));
-    if (flight_.under_way) flight_.ends = later(flight_.ends, taken);  // it shares the way
+    if (flight_.under_way) flight_.ends = later(flight_.ends, taken);  // both share the bandwidth
   }
   if (queue_.front() != nullptr) work_.notify_one();  // another mover may help
   bool has_let_go = false;
@@ -392,7 +390,7 @@ void CopyEngine::Impl::end_run() noexcept {
 
 // Background copies.
 
-/// Null if no thread can be had for it: each core counts as idle then.
+/// Adds a probe for an idle core. Returns null if its thread cannot start; then each core counts as idle.
 detail::IdleCore* CopyEngine::Impl::new_core() noexcept {
   try {
     return &cores_.emplace_back();
@@ -402,7 +400,7 @@ detail::IdleCore* CopyEngine::Impl::new_core() noexcept {
   }
 }
 
-/// There is something to do, or nothing any more.
+/// Wakes movers because there is work, or because the engine closes.
 void CopyEngine::Impl::wake_movers(bool all) noexcept {
   all ? work_.notify_all() : work_.notify_one();
   if (asking_ == 0) return;
@@ -426,10 +424,11 @@ void CopyEngine::Impl::raise(TaskState& task, Priority priority) noexcept {
 
 void CopyEngine::Impl::move_in_background() noexcept {
   const MutexLock lock{mutex_};
-  detail::IdleCore* core = nullptr;  // once it has been needed
+  detail::IdleCore* core = nullptr;  // made when first needed
   Clock::time_point asked{}, last_chunk{}, owned_until{};
   bool asks = false;
-  // What nobody waits for is copied between memories on a core that was idle; else a chunk now and then.
+  // Returns the lowest priority of copies between memories that may run now. Copies that no thread awaits run on a core
+  // that was idle, or else a chunk now and then.
   const auto least = [&]() TIER_NO_THREAD_SAFETY_ANALYSIS {  // called with the lock held
     const auto now = Clock::now();
     if (now < owned_until) return Priority::Idle;
@@ -444,7 +443,7 @@ void CopyEngine::Impl::move_in_background() noexcept {
       owned_until = now + turn;
       return Priority::Idle;
     }
-    if (runs_ != 0) asked = now;  // it is we who keep the cores busy
+    if (runs_ != 0) asked = now;  // our own copies keep the cores busy
     if (now - asked > patience)
       crowded_until_.store((now + rest).time_since_epoch().count(), std::memory_order_relaxed);
     if (now - last_chunk < longest_wait) return Priority::Awaited;
@@ -483,12 +482,12 @@ void CopyEngine::Impl::move_in_background() noexcept {
           return task != nullptr && task->priority == priority ? task : nullptr;
         },
         counters_.background_bytes);
-    if (priority == Priority::Awaited) asks = false;  // it has kept a core busy itself
+    if (priority == Priority::Awaited) asks = false;  // this mover has kept a core busy itself
     if (--busy_movers_ == 0 && paused_ != 0) changed_.notify_all();
   }
 }
 
-// Background copies in virtual time: one chunk is under way, which ends when its time has come.
+// Background copies in virtual time: at most one chunk is under way, and ends when its time has come.
 
 std::uint64_t CopyEngine::Impl::duration(Chunk& chunk, Carrier carrier) const noexcept {
   std::uint64_t sum = 0;
@@ -505,7 +504,7 @@ bool CopyEngine::Impl::take_off() noexcept {
   if (queue_.front() == nullptr) return false;
   flight_.chunk.clear();
   take(flight_.chunk, [&]() TIER_NO_THREAD_SAFETY_ANALYSIS { return queue_.front(); });
-  for (const Piece& piece : flight_.chunk.pieces()) let_go(piece);  // no CPU touches anything
+  for (const Piece& piece : flight_.chunk.pieces()) let_go(piece);  // no CPU touches the ranges
   flight_.ends = later(clock_->now(), duration(flight_.chunk, Carrier::Mover));
   flight_.under_way = true;
   return true;
@@ -560,7 +559,7 @@ void CopyEngine::Impl::resume() noexcept {
 CopyEngine::CopyEngine(Options options) : impl_{std::make_unique<Impl>(options)} {}
 CopyEngine::~CopyEngine() = default;
 
-// The joiners of a run lie on its stack, so it takes so many tasks at a time: more than a scope has operands.
+// The joiners of a run lie on its stack, so tasks run in batches; a scope has fewer operands than a batch.
 void CopyEngine::run(std::span<CopyTask* const> tasks) noexcept {
   while (!tasks.empty()) {
     const auto batch = tasks.first(std::min(tasks.size(), Impl::Run::capacity));

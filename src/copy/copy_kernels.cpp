@@ -18,13 +18,13 @@ namespace {
 
 #if defined(__x86_64__)
 
-// How far ahead of the loads to prefetch, and where to. Cold copies of 2 MiB by one thread, GB/s; prefetching never faults,
-// so it may pass the end.
+// Prefetch distance and target, measured by cold copies of 2 MiB by one thread, in GB/s. Prefetching never faults, so it
+// may run past the end.
 // Zen 4, past the second-level cache, none / 0.5 / 1 / 2 / 4 KiB ahead: AVX-512 19.6 / 21 / 24.6 / 25.0 / 24.6; AVX2
 // 23 / 23 / 25.3 / 25.3; SSE2 20.5 / - / 24 / 25. To the first-level cache: 4 % slower.
-// Xeon of 2 MiB of L2 a core and 480 MiB of L3, to the second-level cache, the same distances: AVX-512 8.8 / 12.1 / 12.2 /
-// 12.4 / 11.5; AVX2 10.0 / 11.1 / 11.4 / 11.6 / 11.2; AVX-512 to the first 11.3, past the second 5.6, less than memcpy's 6.6:
-// what passes the second waits, we think, in buffers of the first, which are few and which non-temporal stores need, too.
+// Xeon with 2 MiB of L2 a core and 480 MiB of L3, to the second-level cache, same distances: AVX-512 8.8 / 12.1 / 12.2 /
+// 12.4 / 11.5; AVX2 10.0 / 11.1 / 11.4 / 11.6 / 11.2; AVX-512 to the first 11.3, past the second 5.6, below memcpy's 6.6.
+// We think that prefetches past the second level wait in the few fill buffers of the first, which non-temporal stores need.
 constexpr std::size_t ahead = 2048;
 enum class Prefetch { PastSecondLevel, ToSecondLevel };
 
@@ -92,7 +92,7 @@ constexpr std::array kernels_with{StreamKernel{"avx512", stream_avx512<where>},
                                   StreamKernel{"avx2", stream_avx2<where>},
                                   StreamKernel{"sse2", stream_sse2<where>}};
 
-// A guess: all of a vendor's are as the one of them that was measured, and all others as Zen 4.
+// A guess: all Intel CPUs behave as the measured Xeon, and all others as Zen 4.
 const auto& kernels() noexcept {
   return __builtin_cpu_is("intel") ? kernels_with<Prefetch::ToSecondLevel>
                                    : kernels_with<Prefetch::PastSecondLevel>;
@@ -103,12 +103,12 @@ std::size_t first_supported() noexcept {
   return __builtin_cpu_supports("avx2") ? 1 : 2;
 }
 
-// Non-temporal stores are weakly ordered: a release store that follows does not wait for them, this does.
+// Non-temporal stores are weakly ordered: a later release store does not wait for them, but this fence does.
 void fence_stores() noexcept { _mm_sfence(); }
 
 #else
 
-// The hint of STNP alone: its stores obey the ordinary barriers.
+// Uses STNP only as a hint: its stores obey the ordinary barriers.
 void stream_neon(std::byte* dst, const std::byte* src, std::size_t n) noexcept {
   for (const std::byte* end = src + n; src != end; src += 64, dst += 64) {
     asm volatile(
@@ -132,7 +132,7 @@ void fence_stores() noexcept { std::atomic_thread_fence(std::memory_order_releas
 
 #endif
 
-// Where non-temporal stores measure faster: Zen 4, 1 MiB of L2 a core, 32 MiB of L3, one thread, GB/s memcpy / AVX-512.
+// Sizes for non-temporal stores. Zen 4, 1 MiB of L2 a core, 32 MiB of L3, one thread, GB/s of memcpy / AVX-512.
 //                              64 KiB      512 KiB     1 MiB       2 MiB       8 MiB       32 MiB
 // both sides cold              15.2/22.0   15.6/24.2   14.6/23.9   14.0/23.8   13.4/22.9   13.0/22.6
 // source warm                  17.2/25.6   20.7/26.9   22.5/26.3   22.2/26.3   21.8/26.6   15.3/26.1
@@ -145,16 +145,16 @@ void fence_stores() noexcept { std::atomic_thread_fence(std::memory_order_releas
 // both cold, then read          6.4/ 7.0    5.8/ 7.0    5.5/ 7.2    5.3/ 7.3    5.0/ 7.4    5.0/ 7.4
 // source warm, then read        8.9/ 9.1    7.9/ 9.0    7.1/ 9.1    6.1/ 8.5    5.5/ 7.7    5.1/ 7.7
 // both warm                    65.0/24.6   53.9/22.6   36.4/21.5   15.1/17.6   12.9/12.0    9.5/ 9.6
-// What nobody is about to read gains from the smallest size that is worth a kernel; what somebody is gains on Zen 4, if both
-// sides are cold, from about half a MiB, and loses at any size that fits the cache if they are not: the second-level
-// cache is between the two. On the Xeon it gains at any size unless both sides are warm. The limits are Zen 4's.
+// A copy that is not read soon gains from the smallest size that is worth a kernel. A copy that is read soon gains on Zen 4
+// from about half a MiB if both sides are cold, and otherwise loses at any size that fits the cache; the second-level cache
+// is between the two. On the Xeon it gains at any size unless both sides are warm. The limits are Zen 4's.
 constexpr std::size_t streams_from = 64 << 10;
 constexpr std::size_t warm_streams_above = 1 << 20;
 
 #if defined(TIER_HAS_TSAN)
 __attribute__((no_sanitize("thread"))) void copy_unseen(std::byte* dst, const std::byte* src,
                                                         std::size_t n) noexcept {
-  auto* to = reinterpret_cast<volatile std::byte*>(dst);  // volatile: not to become a call of memcpy
+  auto* to = reinterpret_cast<volatile std::byte*>(dst);  // volatile: no call of memcpy
   const auto* from = reinterpret_cast<const volatile std::byte*>(src);
   for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  One thread's copy: ordinary or non-temporal stores, chosen by the CPU we run on and by size.
+/// \file  The copy by one thread, with ordinary or non-temporal stores chosen by CPU and size.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,26 +17,26 @@ struct StreamKernel {
   void (*body)(std::byte* dst, const std::byte* src, std::size_t n) noexcept;
 };
 
-/// Those that this CPU can run, best first; at least one.
+/// Returns the kernels that this CPU can run, best first; at least one.
 [[nodiscard]] std::span<const StreamKernel> stream_kernels() noexcept;
 
 /// Copies `n` bytes of any alignment with `kernel`, and fences its stores.
 void stream_bytes(const StreamKernel& kernel, std::byte* dst, const std::byte* src, std::size_t n) noexcept;
 
-/// What one thread takes at a time of a copy that several share: what an awaited copy may have to wait for.
+/// Bytes that a thread takes at a time from a shared copy; an awaited copy may have to wait for that many.
 constexpr std::size_t memory_chunk = 512 << 10;
 
-/// The threads beyond which a copy in memory gets no faster; at least one.
+/// Returns the number of threads beyond which a copy in memory gets no faster; at least one.
 [[nodiscard]] std::size_t useful_threads(std::uint64_t size) noexcept;
 
 enum class Stores { Ordinary, NonTemporal };
 
-/// What measures faster for a copy of `size` bytes in all, carried out in chunks or not.
-/// \param warm  the copy is about to be read by the CPU
+/// Returns the stores that measure faster for a copy of `size` bytes in total, whether in chunks or not.
+/// \param warm  the CPU is about to read the copy
 [[nodiscard]] Stores stores_for(std::size_t size, bool warm) noexcept;
 
 /// Copies `n` bytes with the best kernel of this CPU.   \post  The stores come before any later store of this thread.
-/// \param unannounced  behind ThreadSanitizer's back
+/// \param unannounced  hides the copy from ThreadSanitizer
 void copy_bytes(std::byte* dst, const std::byte* src, std::size_t n, Stores stores,
                 bool unannounced = false) noexcept;
 

@@ -29,7 +29,7 @@ bool IdleCore::answered() const noexcept {
   return answered_.load(std::memory_order_acquire) == asked_.load(std::memory_order_relaxed);
 }
 
-// A condition variable has a lock inside, which this thread could hold while it is kept from running.
+// Uses a futex: a condition variable has a lock inside, which the probing thread could hold while it cannot run.
 void IdleCore::nudge() noexcept {
   events_.fetch_add(1, std::memory_order_release);
   ::syscall(SYS_futex, &events_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);

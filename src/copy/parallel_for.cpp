@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The one file that includes TBB. libtbb is not instrumented for ThreadSanitizer, so this file is not either;
-// arena.cpp announces the orderings.
+// Only this file includes TBB. libtbb is not instrumented for ThreadSanitizer, so this file is not either; arena.cpp
+// announces the orderings.
 #include "copy/workers.hpp"
 
 #include <tbb/global_control.h>
@@ -14,7 +14,7 @@ namespace tier {
 
 namespace {
 
-// TBB starts no more threads than its limit, and warns on stderr if an arena asks for them.
+// TBB starts no more threads than its limit, and warns on stderr if an arena asks for more.
 int available(unsigned threads) noexcept {
   const auto limit = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
   return static_cast<int>(std::min<std::size_t>(threads, limit));
@@ -23,8 +23,8 @@ int available(unsigned threads) noexcept {
 }  // namespace
 
 struct Arena::Workers::Impl {
-  // A slot for each caller that may be inside beside the workers: TBB would make one without a slot wait for another
-  // thread to run its loop.
+  // One slot for each caller that may be inside beside the workers: TBB would make a caller without a slot wait until
+  // another thread runs its loop.
   explicit Impl(unsigned threads)
       : slots{available(threads)}, arena{2 * slots - 1, static_cast<unsigned>(slots)} {}
 

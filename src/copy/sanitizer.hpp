@@ -13,7 +13,7 @@
 
 #if defined(TIER_HAS_TSAN)
 extern "C" {
-void __tsan_read_range(void* address, unsigned long size);  // NOLINT: the runtime's name; in no public header
+void __tsan_read_range(void* address, unsigned long size);  // NOLINT: the runtime's name, in no public header
 void __tsan_write_range(void* address, unsigned long size);  // NOLINT
 void __tsan_acquire(void* address);                          // NOLINT
 void __tsan_release(void* address);                          // NOLINT

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What the copy engine knows of a task, and the queue that movers take tasks from.
+/// \file  The copy engine's state of a task, and the queue that movers take tasks from.
 #include <tier/copy/copy_engine.hpp>
 
 #include <array>
@@ -12,14 +12,14 @@ namespace tier::detail {
 
 struct TaskState;
 
-/// One `run()` that waits for one task; lies on that call's stack, in the task's list.
+/// Links one `run()` that waits for a task into the task's list; lies on that call's stack.
 struct Joiner {
-  TaskState* task = nullptr;  ///< null from `finished()` on: its owner may have deleted it
+  TaskState* task = nullptr;  ///< null from `finished()` on, because the owner may have deleted it
   std::size_t* unfinished = nullptr;
   Joiner* next = nullptr;
 };
 
-/// One `stop()` that waits until no CPU touches the ranges; lies on that call's stack, in the task's list.
+/// Links one `stop()` that waits until no CPU touches the ranges into the task's list; lies on that call's stack.
 struct Stopper {
   bool released = false;
   Stopper* next = nullptr;
@@ -27,39 +27,39 @@ struct Stopper {
 
 /// The engine's part of a `CopyTask`, guarded by the engine's lock.
 ///
-/// (T1) a task is queued only while it is open; (T2) it is open while bytes, or the news that it was cancelled, are
-/// still to be taken as a chunk; (T3) it finishes when it is not open and nothing of it is in flight.
+/// (T1) a task is queued only while it is open; (T2) it is open while bytes, or the notice of its cancellation, are still
+/// to be taken as a chunk; (T3) it finishes when it is not open and no piece of it is in flight.
 struct TaskState {
   enum class Phase : std::uint8_t { Idle, Active, Finished };
 
   explicit TaskState(CopyTask& owner) noexcept : task{&owner} {}
 
   CopyTask* task;
-  std::uint64_t next = 0;  ///< bytes before it have been taken
+  std::uint64_t next = 0;  ///< bytes before this offset have been taken
   std::error_code error;
   Joiner* joiners = nullptr;
   Stopper* stoppers = nullptr;
   TaskState* before = nullptr;
   TaskState* after = nullptr;
   unsigned in_flight = 0;  ///< pieces taken and not ended
-  unsigned touching = 0;   ///< of those, where a CPU may read or write the ranges
-  std::uint64_t turn = 0;  ///< in the queue
+  unsigned touching = 0;   ///< pieces in flight whose ranges a CPU may read or write
+  std::uint64_t turn = 0;  ///< order of arrival in the queue
   Phase phase = Phase::Idle;
   Priority priority = Priority::Idle;
   bool open = false;
   bool queued = false;
   bool cancelled = false;
-  bool in_memory = false;  ///< in the queue: a copy that keeps a core busy
+  bool in_memory = false;  ///< the copy keeps a core busy; used by the queue
 };
 
-/// Tasks by priority, first in first out within one; links lie in the tasks.
+/// Keeps tasks by priority, first in first out within a priority; the links lie in the tasks.
 class TaskQueue {
  public:
   void push_back(TaskState& task, Priority priority) noexcept {
     task.turn = ++turns_;
     insert(task, priority, level(task.in_memory, priority).last);
   }
-  /// Of what was cancelled, and copies nothing.
+  /// Puts a cancelled task, which copies nothing, at the front.
   void push_front(TaskState& task, Priority priority) noexcept {
     task.turn = 0;
     task.in_memory = false;
@@ -73,8 +73,8 @@ class TaskQueue {
     task.queued = false;
   }
 
-  /// The oldest of the highest priority; null if there is none.
-  /// \param in_memory_from  copies that keep a core busy only from this priority on
+  /// Returns the oldest task of the highest priority; null if there is none.
+  /// \param in_memory_from  ignores copies that keep a core busy if their priority is lower
   [[nodiscard]] TaskState* front(Priority in_memory_from = Priority::Idle) const noexcept {
     for (std::size_t i = priorities; i-- > 0;) {
       TaskState* const one = levels_[0][i].first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Tells AddressSanitizer which memory of a tier the program may use; does nothing in other builds.
+/// \file  Tells AddressSanitizer which memory of a tier the program may access; does nothing in other builds.
 #include <cstddef>
 
 #if defined(__SANITIZE_ADDRESS__)

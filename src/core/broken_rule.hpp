@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What is wrong with bytes or a line, on its way to the code that knows their file and place.
+/// \file  Reports malformed input to the caller, which adds the file and the position.
 #include <stdexcept>
 
 namespace tier {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Where bytes go to: a stream, a file, or another sink that gets them packed.
+/// \file  A sink of bytes: a stream, a file, or a sink that compresses into another one.
 #include <tier/core/packing.hpp>
 
 #include <memory>
@@ -17,12 +17,13 @@ class ByteSink {
 
   /// \throws  `TierError`
   virtual void write(std::string_view bytes) = 0;
-  /// After the last bytes.
+  /// Completes the output after the last `write`.
   virtual void finish() {}
 };
 
-/// \param sink  outlives what is returned; its own `finish` is called
-/// \throws      `ConfigError` for zstd, where the library was built without
+/// Returns a sink that compresses into `sink`.
+/// \param sink  outlives the returned sink, whose `finish` calls its `finish`
+/// \throws      `ConfigError` for zstd if the library was built without it
 [[nodiscard]] std::unique_ptr<ByteSink> packing(Packing packing, ByteSink& sink);
 
 }  // namespace tier

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Where bytes come from: a stream, a file, or another source that is packed.
+/// \file  A source of bytes: a stream, a file, or a source that decompresses another one.
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -16,13 +16,13 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
   virtual ~ByteSource() = default;
 
-  /// \return  how many bytes are in `to` now; 0 at the end alone
-  /// \throws  `TierError` if the system cannot read, `BrokenRule` for packed bytes that are damaged or cut off
+  /// \return  bytes written to `to`; 0 only at the end
+  /// \throws  `TierError` if the system cannot read, `BrokenRule` if compressed bytes are damaged or truncated
   [[nodiscard]] virtual std::size_t read(std::span<char> to) = 0;
 };
 
-/// Unpacks gzip and zstd, which it tells by the first bytes; anything else comes as it is.
-/// \param packed  outlives what is returned
+/// Returns a source that decompresses gzip and zstd, recognised by the first bytes, and passes other bytes through.
+/// \param packed  outlives the returned source
 [[nodiscard]] std::unique_ptr<ByteSource> unpacked(ByteSource& packed);
 
 }  // namespace tier

@@ -42,7 +42,7 @@ Bytes parse_bytes(std::string_view text) {
   const auto suffix = text.substr(digits);
   for (const auto& unit : units) {
     if (suffix != unit.name) continue;
-    std::uint64_t whole = 0;  // exact where the number has no fraction
+    std::uint64_t whole = 0;  // exact if the number has no fraction
     const auto [stop, code] = std::from_chars(text.data(), end, whole);
     constexpr auto bound = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (code == std::errc{} && stop == end) {

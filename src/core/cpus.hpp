@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How many CPUs there are for this process.
+/// \file  The number of CPUs that this process may use.
 #include <sched.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
@@ -10,11 +10,11 @@
 
 namespace tier::detail {
 
-/// Of so many at most, a mover takes more than a copy costs with all of them, and so does leaving it one. A guess: two and 16
-/// were measured (src/manager/README.md).
+/// With this many CPUs or fewer, a mover (or a CPU reserved for one) takes more time from the program than a copy by all
+/// CPUs costs. A guess: two and 16 CPUs were measured (src/manager/README.md).
 inline constexpr unsigned few_cpus = 4;
 
-/// An option may be any number; far more threads than there are CPUs would only take memory.
+/// Returns `count`, or refuses a number of threads that would only waste memory.
 /// \throws  `ConfigError`
 [[nodiscard]] inline unsigned checked_threads(unsigned count, const char* what) {
   constexpr unsigned most = 4096;
@@ -23,12 +23,12 @@ inline constexpr unsigned few_cpus = 4;
   return count;
 }
 
-/// Those that the calling thread may run on: `std::thread::hardware_concurrency` counts all that are online.
+/// Returns how many CPUs the calling thread may run on; `std::thread::hardware_concurrency` counts all that are online.
 [[nodiscard]] inline unsigned usable_cpus() noexcept {
   ::cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
-  return static_cast<unsigned>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));  // more than fit the set
+  return static_cast<unsigned>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));  // more CPUs than fit the set
 }
 
 }  // namespace tier::detail

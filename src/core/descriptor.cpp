@@ -12,7 +12,7 @@ namespace tier {
 namespace detail {
 namespace {
 
-/// Leaves `errno` as it is.
+/// Closes the descriptor and preserves `errno`.
 void close_quietly(int descriptor) noexcept {
   const int error = errno;
   ::close(descriptor);
@@ -87,8 +87,8 @@ std::string if_descriptors_are_used_up(int error) {
 void hold_standard_streams() noexcept {
   for (int place = STDIN_FILENO; place <= STDERR_FILENO; ++place) {
     if (::fcntl(place, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The other way round: what reads there, or writes, gets the error that it would get from a closed one.
-    const int opened = ::open("/dev/null", place == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest: here
+    // Opened in the wrong direction, so that a read or write fails as on a closed one. open() takes the lowest number.
+    const int opened = ::open("/dev/null", place == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     if (opened > place) ::close(opened);
   }
 }

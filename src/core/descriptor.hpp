@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Descriptors that are never 0, 1 or 2. In a program that was started with one of these closed the next file opened
-///        would take its place, and what anybody prints there would be written into that file.
+/// \file  Descriptors that are never 0, 1 or 2. If a program starts with one of these closed, the next file opened would
+///        take its number, and output printed there would go into that file.
 #include <sys/types.h>
 
 #include <array>
@@ -15,7 +15,7 @@ namespace tier::detail {
 class Descriptor {
  public:
   Descriptor() noexcept = default;
-  /// \param opened  what a system call has returned: negative for none. One of 0, 1 and 2 is exchanged for one above them
+  /// \param opened  the result of a system call; negative for none. 0, 1 and 2 are replaced by a higher number
   explicit Descriptor(int opened) noexcept;
   ~Descriptor();
   Descriptor(Descriptor&& other) noexcept : number_{other.release()} {}
@@ -23,16 +23,16 @@ class Descriptor {
 
   [[nodiscard]] int get() const noexcept { return number_; }
   explicit operator bool() const noexcept { return number_ >= 0; }
-  /// The caller closes it.
+  /// Gives up the descriptor; the caller closes it.
   [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
 
  private:
   int number_ = -1;
 };
 
-/// While it lives, those of 0, 1 and 2 that are closed are held by descriptors that can neither be read nor written, so that
-/// what is opened meanwhile gets others. For libraries that open files of their own; there is no promise where several
-/// threads do so at once.
+/// Occupies closed descriptors among 0, 1 and 2 during its lifetime, so that files opened meanwhile get other numbers. The
+/// placeholders can be neither read nor written. For libraries that open their own files; not reliable if several threads
+/// open files at once.
 class StandardPlaces {
  public:
   StandardPlaces() noexcept;
@@ -44,21 +44,21 @@ class StandardPlaces {
   std::array<int, 3> held_{-1, -1, -1};
 };
 
-/// Calls `open`, which returns a new descriptor or -1 with `errno`.
-/// \return  that descriptor; none, with `errno`, where there is none
+/// Calls `open`, which returns a new descriptor, or -1 with `errno`, while descriptors 0, 1 and 2 are occupied.
+/// \return  the descriptor; none, with `errno`, if `open` failed
 template <class Open>
 [[nodiscard]] Descriptor open_descriptor(Open&& open) noexcept {
   const StandardPlaces held;
   return Descriptor{std::forward<Open>(open)()};
 }
 
-/// As `open(2)`, closed on `exec`.
+/// Calls `open(2)` with `O_CLOEXEC`.
 [[nodiscard]] Descriptor open_file(const std::string& path, int flags, ::mode_t mode = 0) noexcept;
 
-/// All of a file, such as those that the kernel shows in /proc; nothing where it cannot be read, with `errno`.
+/// Reads a whole file, also one in /proc; returns nothing, with `errno`, if it cannot be read.
 [[nodiscard]] std::optional<std::string> whole_file(const std::string& path);
 
-/// Words to add to the error of an opening call: how many descriptors the process or the system may have, or nothing.
+/// Returns text to append to the error of an opening call: the descriptor limit that `error` reports, or nothing.
 [[nodiscard]] std::string if_descriptors_are_used_up(int error);
 
 }  // namespace tier::detail

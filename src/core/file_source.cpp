@@ -65,7 +65,7 @@ void FileSource::keep() {
 detail::Descriptor FileSource::open_scratch_file() const {
   const auto folder = scratch_folder();
   auto scratch = detail::open_file(folder, O_RDWR | O_TMPFILE, 0600);
-  if (!scratch) {  // some file systems have no files without names
+  if (!scratch) {  // some file systems have no unnamed files
     auto name = folder + "/tier-input-XXXXXX";
     scratch = detail::open_descriptor([&] { return ::mkostemp(name.data(), O_CLOEXEC); });
     if (scratch) ::unlink(name.c_str());

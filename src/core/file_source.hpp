@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A file, or the standard input, as a source of bytes.
+/// \file  A source of bytes that reads a file or the standard input.
 #include <sys/types.h>
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace tier {
 
-/// \threadsafety  Confined to one thread.
+/// Reads a file or the standard input, and can rewind it.   \threadsafety  Confined to one thread.
 class FileSource final : public ByteSource {
  public:
-  /// Called with the bytes that have been taken from the file.
+  /// Called with the number of bytes read from the file so far.
   using Progress = std::function<void(std::uint64_t taken)>;
 
-  /// \param path  - is the standard input   \throws  `TierError` naming the call and the path, as do the others
+  /// \param path  `-` is the standard input   \throws  `TierError` naming the call and the path, as do the other members
   explicit FileSource(const std::string& path, Progress progress = {});
 
   [[nodiscard]] std::size_t read(std::span<char> to) override;
 
-  /// Makes `rewind` possible: what cannot be sought in is copied to a scratch file, which goes when this does.
+  /// Makes `rewind` possible: an input that cannot seek is copied to a scratch file, removed with this object.
   void keep();
   /// \pre  `keep` was called
   void rewind();
@@ -36,7 +36,7 @@ class FileSource final : public ByteSource {
   std::string path_;
   Progress progress_;
   std::uint64_t taken_ = 0;
-  off_t start_ = 0;  // of the standard input some may have been read before
+  off_t start_ = 0;  // part of the standard input may have been read before
   detail::Descriptor descriptor_;
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Those that are told of forks as long as they live.
+/// \file  A list of objects that are notified of forks during their lifetime.
 #include <memory>
 #include <vector>
 
 namespace tier::detail {
 
-/// `T` has `before_fork()` and `after_fork(bool in_child)`, which throw nothing.
-/// \threadsafety  None: whoever has it holds a lock, from `before_fork` to `after_fork` too.
+/// Notifies objects before and after a fork. `T` has `before_fork()` and `after_fork(bool in_child)`, which do not throw.
+/// \threadsafety  Externally synchronised; the caller also holds its lock from `before_fork` to `after_fork`.
 template <class T>
 class ForkList {
  public:
@@ -15,7 +15,7 @@ class ForkList {
     std::erase_if(entries_, [](const Entry& entry) { return entry.one.expired(); });
     entries_.push_back({one, nullptr, false});
   }
-  /// Those that live are held until `after_fork`; in the child for ever, where their threads cannot be joined.
+  /// Keeps the living objects alive until `after_fork`; in the child for ever, where their threads cannot be joined.
   void before_fork() noexcept {
     for (auto& entry : entries_)
       if ((entry.held = entry.one.lock())) entry.held->before_fork();
@@ -36,7 +36,7 @@ class ForkList {
  private:
   struct Entry {
     std::weak_ptr<T> one;
-    std::shared_ptr<T> held;  // over a fork
+    std::shared_ptr<T> held;  // during a fork
     bool for_ever = false;    // in the child
   };
   std::vector<Entry> entries_;

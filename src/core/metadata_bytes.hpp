@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How much memory all resources of the process take for what they know of their allocations.
+/// \file  Counts the memory that all resources of the process use for allocation metadata.
 #include <atomic>
 #include <cstddef>
 
@@ -11,7 +11,7 @@ inline std::atomic<std::size_t>& metadata_counter() noexcept {
   return bytes;
 }
 
-/// \param bytes  more; less by as much where it wraps
+/// Adds to the count.   \param bytes  may wrap around to subtract
 inline void count_metadata(std::size_t bytes) noexcept {
   metadata_counter().fetch_add(bytes, std::memory_order_relaxed);
 }

@@ -14,11 +14,11 @@
 namespace tier {
 namespace {
 
-constexpr mode_t mode = 0666;  // less the umask
+constexpr mode_t mode = 0666;  // the umask applies
 
 std::string own_descriptor(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
-/// The name of no other file of this process there, nor of another process that lives.
+/// Returns a name that no other live process uses, nor this process for another attempt.
 std::string name_beside(const std::string& path, int attempt) {
   return path + ".tier-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
 }
@@ -30,7 +30,7 @@ OutputFile::OutputFile(const std::string& path) : path_{path}, place_{path} {
     is_file_ = false;
     descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (descriptor_ < 0) fail("fcntl");
-    std::fflush(stdout);  // what was printed stands before
+    std::fflush(stdout);  // keeps earlier output first
     return;
   }
   struct ::stat status {};
@@ -42,7 +42,7 @@ OutputFile::OutputFile(const std::string& path) : path_{path}, place_{path} {
     return;
   }
   std::error_code gone;
-  if (exists) place_ = std::filesystem::canonical(path, gone).string();  // not to replace a link
+  if (exists) place_ = std::filesystem::canonical(path, gone).string();  // replaces the target, not the link
   if (place_.empty()) place_ = path;
   open_beside();
 }
@@ -52,7 +52,7 @@ void OutputFile::open_beside() {
   descriptor_ =
       detail::open_file(folder.empty() ? "." : folder.string(), O_WRONLY | O_TMPFILE, mode).release();
   if (descriptor_ >= 0 && ::access(own_descriptor(descriptor_).c_str(), F_OK) == 0) return;
-  if (descriptor_ >= 0) ::close(descriptor_);  // without /proc it would never get a name
+  if (descriptor_ >= 0) ::close(descriptor_);  // without /proc it could not be linked later
   for (int attempt = 0;; ++attempt) {
     beside_ = name_beside(place_, attempt);
     descriptor_ = detail::open_file(beside_, O_WRONLY | O_CREAT | O_EXCL, mode).release();
@@ -79,11 +79,11 @@ void OutputFile::write(std::string_view bytes) {
 
 void OutputFile::finish() {
   if (!is_file_) return;
-  if (::fdatasync(descriptor_) != 0) fail("fdatasync");  // some disks say only now that they are full
+  if (::fdatasync(descriptor_) != 0) fail("fdatasync");  // some disks report only now that they are full
   move_to_place();
 }
 
-/// A file without a name gets one first: it cannot take the place of another at once.
+/// Links an unnamed file to a temporary name first, because linkat() cannot replace an existing file.
 void OutputFile::move_to_place() {
   for (int attempt = 0; beside_.empty(); ++attempt) {
     const auto name = name_beside(place_, attempt);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Threads of the library's own.
+/// \file  Threads that the library starts.
 #include <csignal>
 #include <thread>
 #include <utility>
 
 namespace tier::detail {
 
-/// A thread that takes none of the signals sent to the process: the program's handlers may touch memory that only this
-/// thread can bring, or take locks that it holds.
+/// Starts a thread that receives no signals sent to the process, because the program's handlers may touch memory that only
+/// this thread can provide, or take locks that it holds.
 template <class F>
 [[nodiscard]] std::thread own_thread(F&& run) {
   struct Blocked {
     Blocked() noexcept {
       ::sigset_t all;
       ::sigfillset(&all);
-      for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) ::sigdelset(&all, fault);  // its own
+      for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) ::sigdelset(&all, fault);  // faults
       ::pthread_sigmask(SIG_SETMASK, &all, &before);
     }
     ~Blocked() { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); }

@@ -21,7 +21,7 @@ class PlainSink final : public ByteSink {
   ByteSink& sink_;
 };
 
-/// The same bytes give the same file: no name and no time is in it.
+/// Compresses to gzip without a name or time stamp, so that the same bytes give the same file.
 class GzipSink final : public ByteSink {
  public:
   explicit GzipSink(ByteSink& sink) : sink_{sink} {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Bytes of a source that can be looked at before they are taken.
+/// \file  A buffered source whose next bytes can be peeked at.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -14,7 +14,7 @@ class RawInput {
  public:
   explicit RawInput(ByteSource& source) : source_{source}, buffer_(std::size_t{64} << 10) {}
 
-  /// What comes next: at least `n` bytes, or fewer at the end.   \pre  `n <= 4`
+  /// Returns the next bytes without taking them: at least `n`, or fewer at the end.   \pre  `n <= 4`
   [[nodiscard]] std::span<const char> next(std::size_t n = 1) {
     while (end_ - begin_ < n && !ended_) refill();
     return {buffer_.data() + begin_, end_ - begin_};

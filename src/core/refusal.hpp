@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  System calls that worked when the program began and are refused later: in a sandbox that it has entered since.
+/// \file  System calls that worked at first and are refused later, because the program has entered a sandbox.
 #include <cerrno>
 
 namespace tier::detail {
 
-/// Whether the system refuses the call, whatever is asked: it is to be done in another way from now on.
+/// True if the system refuses the call whatever its arguments, so that the caller must use another way from now on.
 [[nodiscard]] constexpr bool is_refusal(int error) noexcept {
   return error == EPERM || error == EACCES || error == ENOSYS;
 }

@@ -9,13 +9,12 @@
 namespace tier::detail {
 namespace {
 
-constexpr std::size_t longest_word =
-    64;  // texts that are longer are no misspelt words, and the search is quadratic
+constexpr std::size_t longest_word = 64;  // a longer text is no misspelt word, and the search is quadratic
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// The number of letters that have to be inserted, removed, replaced or swapped with their neighbour (optimal string
-/// alignment), in either case.
+/// Returns how many letters must be inserted, removed, replaced or swapped with a neighbour (optimal string alignment),
+/// ignoring case.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
@@ -34,7 +33,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-/// The first of the words, which it takes off the list.
+/// Removes the first word from the list and returns it.
 std::string_view next_word(std::string_view& list) {
   const auto comma = std::min(list.find(','), list.size());
   auto word = list.substr(0, comma);

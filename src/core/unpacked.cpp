@@ -31,7 +31,7 @@ bool begins_gzip(std::span<const char> bytes) noexcept {
   return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
 }
 
-/// One gzip stream after another, as the program gzip takes them.
+/// Decompresses consecutive gzip streams, as the program gzip does.
 class GzipSource final : public ByteSource {
  public:
   explicit GzipSource(RawInput input) : input_{std::move(input)} {
@@ -51,7 +51,7 @@ class GzipSource final : public ByteSource {
   }
 
  private:
-  /// Begins the next stream, if there is one.
+  /// True at the end of the input; otherwise begins the next stream if the previous one has ended.
   [[nodiscard]] bool at_end() {
     if (!stream_ended_) return false;
     const auto next = input_.next(2);
@@ -80,7 +80,7 @@ class GzipSource final : public ByteSource {
   bool stream_ended_ = false;
 };
 
-/// Also of a frame that readers skip.
+/// True if the bytes begin a zstd frame, or a skippable frame.
 bool begins_zstd(std::span<const char> bytes) noexcept {
   if (bytes.size() < 4) return false;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };

@@ -14,7 +14,7 @@
 namespace tier {
 namespace {
 
-/// Frames that want more memory than this are refused: zstd's own bound where nobody asks for more.
+/// Refuses frames that need a larger window; this is zstd's default bound.
 constexpr int largest_window_log = 27;
 
 struct Free {
@@ -22,7 +22,7 @@ struct Free {
   void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
 };
 
-/// One frame after another, as the program zstd takes them.
+/// Decompresses consecutive frames, as the program zstd does.
 class Unpacked final : public ByteSource {
  public:
   explicit Unpacked(RawInput input) : input_{std::move(input)}, context_{ZSTD_createDCtx()} {
@@ -73,7 +73,7 @@ class Packed final : public ByteSink {
     for (bool done = false; !done;) {
       ZSTD_outBuffer out{packed.data(), packed.size(), 0};
       const auto left = ZSTD_compressStream2(context_.get(), &out, &in, directive);
-      if (ZSTD_isError(left) != 0) throw std::bad_alloc{};  // there is no other reason
+      if (ZSTD_isError(left) != 0) throw std::bad_alloc{};  // memory is the only reason to fail
       sink_.write({packed.data(), out.pos});
       done = directive == ZSTD_e_end ? left == 0 : in.pos == in.size;
     }

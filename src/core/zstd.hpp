@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  zstd, where the library was built with it (TIER_WITH_ZSTD).
+/// \file  zstd, if the library was built with it (TIER_WITH_ZSTD).
 #include <memory>
 
 #include "core/byte_sink.hpp"
@@ -9,9 +9,9 @@
 
 namespace tier {
 
-/// \throws  `BrokenRule` where there is none
+/// Returns a source that decompresses `input`.   \throws  `BrokenRule` if the library was built without zstd
 [[nodiscard]] std::unique_ptr<ByteSource> unpacked_zstd(RawInput input);
-/// \throws  `ConfigError` where there is none
+/// Returns a sink that compresses into `sink`.   \throws  `ConfigError` if the library was built without zstd
 [[nodiscard]] std::unique_ptr<ByteSink> packing_zstd(ByteSink& sink);
 
 }  // namespace tier

@@ -4,11 +4,11 @@
 namespace tier {
 namespace {
 
-// Not made at its first use, which may be in the handler, and would allocate.
+// initial-exec: otherwise its first use could allocate, and may be in the handler.
 [[gnu::tls_model("initial-exec")]] constinit thread_local BusErrorGuard* guard = nullptr;
 struct ::sigaction earlier {};
 
-/// Not sent by somebody, nor news of a page that nobody is reading.
+/// True if an access raised the signal: no process sent it, and it does not report a bad page that no thread reads.
 bool is_of_an_access(const ::siginfo_t& info) noexcept {
   return info.si_code > 0 && info.si_code != BUS_MCEERR_AO;
 }
@@ -53,7 +53,7 @@ BusErrorGuard::BusErrorGuard() noexcept {
   ::pthread_sigmask(SIG_UNBLOCK, &taken, &before_);
 }
 
-// The mask is not saved with the place to come back to: a system call for each copy, which may be of 4 KiB.
+// sigsetjmp does not save the mask, because that is a system call for each copy, which may have only 4 KiB.
 std::error_code BusErrorGuard::during(std::span<const std::byte> memory, FunctionRef<void()> copy) noexcept {
   begin_ = reinterpret_cast<std::uintptr_t>(memory.data());
   end_ = begin_ + memory.size();
@@ -66,7 +66,7 @@ std::error_code BusErrorGuard::during(std::span<const std::byte> memory, Functio
   guard = nullptr;
   auto mask = before_;
   ::sigdelset(&mask, SIGBUS);
-  ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);  // as it was before the handler
+  ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);  // the mask before the handler
   return std::make_error_code(std::errc::io_error);
 }
 

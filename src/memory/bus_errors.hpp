@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Copies of mapped memory that end with an error where an access raises SIGBUS.
+/// \file  Copies of mapped memory that end with an error if an access raises SIGBUS.
 #include <tier/core/function_ref.hpp>
 
 #include <csetjmp>
@@ -12,12 +12,12 @@
 
 namespace tier {
 
-/// Installs the process's handler of SIGBUS, once for all of its life. What no `BusErrorGuard` of the thread waits for goes on
-/// to the handler that was there before.
+/// Installs the process's handler of SIGBUS, once for its whole life. A signal that no `BusErrorGuard` of the thread waits
+/// for goes to the previous handler.
 void install_bus_error_handler() noexcept;
 
-/// This thread takes SIGBUS for as long as one lives, even where the program has blocked it: the system ends a process that
-/// cannot take the signal of its own access.
+/// Unblocks SIGBUS in this thread during its lifetime, because the system ends a process that has blocked the signal of its
+/// own access.
 /// \threadsafety  One for each thread.
 class BusErrorGuard {
  public:
@@ -27,7 +27,8 @@ class BusErrorGuard {
   BusErrorGuard(const BusErrorGuard&) = delete;
   BusErrorGuard& operator=(const BusErrorGuard&) = delete;
 
-  /// \param copy  is left where it is once it gets SIGBUS of `memory`: it owns nothing
+  /// Runs a copy of mapped memory.
+  /// \param copy  abandoned if an access to `memory` raises SIGBUS, so it must own nothing
   /// \return      `io_error` if that happened
   std::error_code during(std::span<const std::byte> memory, FunctionRef<void()> copy) noexcept;
 

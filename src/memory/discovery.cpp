@@ -27,7 +27,7 @@
 namespace tier {
 namespace {
 
-/// The choice in brackets of `always [madvise] never`.
+/// Returns the choice in brackets in a line such as `always [madvise] never`.
 std::string chosen(const std::string& line) {
   const auto begin = line.find('['), end = line.find(']');
   return begin == std::string::npos || end == std::string::npos ? line
@@ -46,7 +46,7 @@ std::optional<Bytes> size_limit(int which) {
   return limit ? std::optional{Bytes{*limit}} : std::nullopt;
 }
 
-/// To lock memory, to raise limits, to place pages of nodes, and for full windows.
+/// Returns capabilities to lock memory, to raise limits, to place pages on nodes, and for full windows.
 std::vector<std::string> find_capabilities() {
   static constexpr std::pair<unsigned, const char*> known[] = {{CAP_IPC_LOCK, "CAP_IPC_LOCK"},
                                                                {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
@@ -76,7 +76,7 @@ Facility find_io_uring() {
   return {usable, reason};
 }
 
-/// By making the smallest tier on a node of this process: on the next one where a node is full.
+/// Tests placement by making the smallest tier on an allowed node, or on the next one if a node is full.
 Facility find_placement(const Machine& machine) {
   Facility found{false, "this process is allowed no node with memory"};
   for (const auto& node : machine.nodes) {

@@ -50,9 +50,8 @@ nanoseconds clock_cost() noexcept {
 
 void wait_until(Clock::time_point when) noexcept {
   constexpr std::chrono::microseconds late{
-      100};  // what a sleep may overshoot: 50 us of timer slack and a wake-up
-  constexpr std::chrono::microseconds brief{
-      1};  // the end of a wait, in which a pause instruction is too long
+      100};  // a sleep may overshoot by it: 50 us of timer slack and a wake-up
+  constexpr std::chrono::microseconds brief{1};  // at the end of a wait a pause instruction is too long
   if (when - Clock::now() > late + late / 2) std::this_thread::sleep_until(when - late);
   while (when - Clock::now() > brief) detail::relax();
   while (Clock::now() < when) {

@@ -7,14 +7,14 @@
 
 namespace tier {
 
-/// A link that all threads share: each request takes latency / min(requests in flight, parallelism) + bytes /
-/// bandwidth of it, after those booked before.
+/// Models a link that all threads share. Each request takes latency / min(requests in flight, parallelism) + bytes /
+/// bandwidth of its time, after the requests booked before.
 /// \threadsafety  Internally synchronised.
 class EmulatedLink {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Requests that are in flight while this lives.
+  /// Counts requests as in flight during its lifetime.
   class Flight {
    public:
     Flight(EmulatedLink& link, unsigned requests) noexcept : link_{link}, requests_{requests} {
@@ -24,7 +24,7 @@ class EmulatedLink {
     Flight(const Flight&) = delete;
     Flight& operator=(const Flight&) = delete;
 
-    /// \return  When the device is done with these requests, had they begun at `since`.
+    /// Books the requests.   \return  when the device ends them, if they began at `since`
     Clock::time_point book(std::uint64_t bytes, Clock::time_point since) noexcept {
       return link_.book(requests_, bytes, since);
     }
@@ -34,7 +34,7 @@ class EmulatedLink {
     unsigned requests_;
   };
 
-  /// \param blur  a gap between two requests below this cannot be told from none, as reading the clock takes time
+  /// \param blur  a shorter gap between two requests counts as none, because reading the clock takes time
   EmulatedLink(double bytes_per_second, std::chrono::nanoseconds latency, unsigned parallelism,
                std::chrono::nanoseconds blur) noexcept;
 
@@ -49,9 +49,9 @@ class EmulatedLink {
   std::atomic<std::int64_t> busy_until_{0};  // nanoseconds of Clock
 };
 
-/// What reading the clock takes, here and now.
+/// Measures how long reading the clock takes.
 [[nodiscard]] std::chrono::nanoseconds clock_cost() noexcept;
-/// Returns at that time: sleeps through all but the end, which it spins.
+/// Waits until `when`: sleeps, and spins at the end.
 void wait_until(EmulatedLink::Clock::time_point when) noexcept;
 
 }  // namespace tier

@@ -44,7 +44,7 @@ std::error_code ExtentMap::reserve(std::uint64_t offset, std::uint64_t size, Tak
   for (auto i = index_of(offset); i < end;) {
     if (is_changing(i)) {
       changed_.wait(mutex_);
-      continue;  // what became of it
+      continue;  // looks at it again
     }
     auto last = i;
     while (last < end && extents_[last].state == State::Bare) ++last;
@@ -63,7 +63,7 @@ bool ExtentMap::has_space(std::uint64_t offset, std::uint64_t size) const noexce
   return true;
 }
 
-/// Others find the extents being taken meanwhile, and wait or pass them by.
+/// Meanwhile other threads find the extents being taken, and wait or skip them.
 std::error_code ExtentMap::take_space(std::size_t begin, std::size_t end, Take take) noexcept {
   set_state(begin, end, State::Taking);
   const auto run = run_of(begin, end);
@@ -85,11 +85,11 @@ Bytes ExtentMap::keep(Bytes total) noexcept {
 Bytes ExtentMap::back(Bytes total, Take take, std::error_code& cause) noexcept {
   const MutexLock lock{mutex_};
   wanted_ = total;
-  std::size_t most = extents_.size();  // extents at once
+  std::size_t most = extents_.size();  // extents to take at once
   for (std::size_t i = 0; i < extents_.size() && backed_ < total;) {
     if (is_changing(i)) {
       changed_.wait(mutex_);
-      continue;  // perhaps somebody else has taken enough
+      continue;  // another thread may have taken enough
     }
     const auto lacking = ((total - backed_).count + extent_.count - 1) / extent_.count;
     auto end = i;
@@ -101,7 +101,7 @@ Bytes ExtentMap::back(Bytes total, Take take, std::error_code& cause) noexcept {
       break;
     }
     if (error)
-      most = 1;  // then as many as there are
+      most = 1;  // then one at a time, as far as space lasts
     else
       i = std::max(end, i + 1);
   }
@@ -120,7 +120,7 @@ bool ExtentMap::release(std::uint64_t offset, std::uint64_t size) noexcept {
 
 std::optional<ExtentMap::Run> ExtentMap::begin_return() noexcept {
   const std::size_t most =
-      std::max<std::size_t>((16_MiB).count / extent_.count, 1);  // an end in sight for `reserve`
+      std::max<std::size_t>((16_MiB).count / extent_.count, 1);  // limits the wait of `reserve`
   const MutexLock lock{mutex_};
   if (!too_idle()) return std::nullopt;
   auto end = extents_.size();  // the heap fills a tier from its beginning

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which parts of a tier the system has given it.
+/// \file  Tracks which parts of a tier have memory or disk space.
 #include <tier/core/bytes.hpp>
 #include <tier/core/function_ref.hpp>
 #include <tier/core/mutex.hpp>
@@ -12,9 +12,9 @@
 
 namespace tier {
 
-/// A tier in extents, each with or without memory or disk space behind it, and the bytes of it in regions. Space is
-/// taken when the first region needs it and kept for the next ones; when much of it lies idle, it can be returned.
-/// \threadsafety  Internally synchronised; takes and returns space without its lock. So `claim`, `release`, `has_space`
+/// Keeps the extents of a tier: whether each has memory or disk space behind it, and how many of its bytes are in regions.
+/// Space is taken when the first region needs it and kept for the next ones; if much of it is idle, it can be returned.
+/// \threadsafety  Internally synchronised; takes and returns space without its lock, so `claim`, `release`, `has_space`
 ///                and `keep` never wait for the system.
 class ExtentMap {
  public:
@@ -24,30 +24,31 @@ class ExtentMap {
   /// Gets space for whole extents from the system.
   using Take = FunctionRef<std::error_code(Run)>;
 
-  /// \param idle_limit  bytes that may lie idle
+  /// \param idle_limit  bytes that may be idle
   ExtentMap(Bytes capacity, Bytes extent, Bytes idle_limit);
 
-  /// Counts the range as used: space that it has stays.
+  /// Counts the range as used, so that space behind it stays.
   void claim(std::uint64_t offset, std::uint64_t size) noexcept TIER_EXCLUDES(mutex_);
+  /// Counts the range as unused.
   /// \pre     The range was claimed.
-  /// \return  Whether more lies idle than may.
+  /// \return  True if more is idle than allowed.
   bool release(std::uint64_t offset, std::uint64_t size) noexcept TIER_EXCLUDES(mutex_);
 
-  /// Takes space for what has none of the range. Waits for others that take or return some of it.
+  /// Takes space for the parts of the range that have none. Waits for other threads that take or return some of it.
   /// \pre     The range was claimed.
-  /// \return  The first error of `take`; what was taken before it stays.
+  /// \return  The first error of `take`; space taken before it stays.
   std::error_code reserve(std::uint64_t offset, std::uint64_t size, Take take) noexcept TIER_EXCLUDES(mutex_);
   /// True if `reserve` has nothing to do.
   [[nodiscard]] bool has_space(std::uint64_t offset, std::uint64_t size) const noexcept TIER_EXCLUDES(mutex_);
 
-  /// From now on so much of the space that there is stays, used or idle.   \return  Bytes that have space.
+  /// Keeps `total` bytes of the existing space from now on, used or idle.   \return  Bytes that have space.
   Bytes keep(Bytes total) noexcept TIER_EXCLUDES(mutex_);
-  /// Likewise, and takes what is missing, from the beginning.
-  /// \param[out] cause  The first error of `take`; else untouched.
+  /// Like `keep`, and takes missing space from the beginning of the tier.
+  /// \param[out] cause  The error of `take` that stopped it; otherwise unchanged.
   /// \return  Bytes that have space.
   Bytes back(Bytes total, Take take, std::error_code& cause) noexcept TIER_EXCLUDES(mutex_);
 
-  /// Where more lies idle than may: some of it, which the caller returns to the system and then reports.
+  /// If more is idle than allowed, returns a part of it, which the caller gives back to the system before `end_return`.
   std::optional<Run> begin_return() noexcept TIER_EXCLUDES(mutex_);
   void end_return(Run run) noexcept TIER_EXCLUDES(mutex_);
 
@@ -67,13 +68,13 @@ class ExtentMap {
 
   template <class F>
   void for_each_part(std::uint64_t offset, std::uint64_t size, F f) TIER_REQUIRES(mutex_);
-  /// \pre  All of them are bare. To the analysis the lock stays held: what was read before must be read again.
+  /// \pre  All of them are bare. Drops the lock meanwhile, unseen by the analysis: values read before must be read again.
   std::error_code take_space(std::size_t begin, std::size_t end, Take take) noexcept TIER_REQUIRES(mutex_);
   bool is_changing(std::size_t extent) const noexcept TIER_REQUIRES(mutex_) {
     return extents_[extent].state == State::Taking || extents_[extent].state == State::Returning;
   }
   void set_state(std::size_t begin, std::size_t end, State state) noexcept TIER_REQUIRES(mutex_);
-  /// \param without  extents that are idle, and might be returned
+  /// \param without  number of idle extents that might be returned
   bool too_idle(std::size_t without = 1) const noexcept TIER_REQUIRES(mutex_) {
     return idle_ * extent_.count > idle_limit_.count && backed_ >= wanted_ + extent_ * without;
   }
@@ -84,11 +85,11 @@ class ExtentMap {
   Bytes extent_;
   Bytes idle_limit_;
   mutable Mutex mutex_;
-  CondVar changed_;  // some that were being taken or returned are so no more
+  CondVar changed_;  // extents are no longer being taken or returned
   std::vector<Extent> extents_ TIER_GUARDED_BY(mutex_);
   std::size_t idle_ TIER_GUARDED_BY(mutex_) = 0;  // extents
   Bytes backed_ TIER_GUARDED_BY(mutex_);
-  Bytes wanted_ TIER_GUARDED_BY(mutex_);  // stays, by whoever asked last, ahead of regions
+  Bytes wanted_ TIER_GUARDED_BY(mutex_);  // kept ahead of regions, by the last keep() or back()
 };
 
 }  // namespace tier

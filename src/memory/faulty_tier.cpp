@@ -26,7 +26,7 @@ std::error_code FaultyTier::access_error(Direction direction, std::uint64_t offs
 
 void FaultyTier::claim(std::uint64_t offset, std::uint64_t size) noexcept { upstream_->claim(offset, size); }
 
-/// Each region asks where the upstream tier may refuse it: a test counts them.
+/// False if the upstream tier may refuse a region, so that each region calls `reserve`: tests count the calls.
 bool FaultyTier::has_space(std::uint64_t, std::uint64_t) const noexcept { return !reserves_; }
 
 std::error_code FaultyTier::reserve(std::uint64_t offset, std::uint64_t size) noexcept {

@@ -5,7 +5,7 @@
 
 namespace tier {
 
-/// Another tier with injected errors; the rest passes through.
+/// Injects errors into another tier; all else passes through.
 class FaultyTier final : public Tier {
  public:
   FaultyTier(std::unique_ptr<Tier> upstream, std::shared_ptr<IoFaults> faults);

@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::size_t page_alignment = 4096;
 
-/// Few enough extents that a pass over them is short, large enough that taking one is rare.
+/// Extents are few enough that a pass over them is short, and large enough that taking one is rare.
 Bytes extent_size(Bytes capacity) {
   return std::max(2_MiB, Bytes{round_up(capacity.count >> 16, (2_MiB).count)});
 }
-/// A program whose use goes up and down with its steps keeps its space.
+/// Large enough that a program whose use goes up and down with its steps keeps its space.
 Bytes idle_limit(Bytes capacity) { return std::max(64_MiB, capacity / 2); }
 Bytes whole_pages(Bytes size) { return {round_up(size.count, page_alignment)}; }
 

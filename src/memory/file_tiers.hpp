@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Tiers on a scratch file: by direct I/O, or mapped.
+/// \file  Tiers on a scratch file, by direct I/O or mapped.
 #include <tier/memory/tiers.hpp>
 
 #include "memory/extent_map.hpp"
@@ -11,7 +11,7 @@
 
 namespace tier {
 
-/// A tier whose space on disk is taken with its regions.
+/// Takes a tier's disk space as regions need it.
 class ScratchTier : public Tier {
  public:
   std::string_view directory() const noexcept final { return path_; }
@@ -31,10 +31,10 @@ class ScratchTier : public Tier {
 
  private:
   ExtentMap extents_;
-  SpaceReturner returner_;  // ends before what it works on
+  SpaceReturner returner_;  // last: its thread uses the members above
 };
 
-/// Reads and writes past the page cache.
+/// Reads and writes a file past the page cache.
 class FileTier final : public ScratchTier {
  public:
   FileTier(const TierSpec& spec, std::string name, const TierModel& model);
@@ -48,7 +48,7 @@ class FileTier final : public ScratchTier {
   std::string engine_;  // for people
 };
 
-/// Mapped: the system's page cache is the memory.
+/// Maps a file: the system's page cache is the memory.
 class MappedTier final : public ScratchTier {
  public:
   MappedTier(const TierSpec& spec, std::string name, const TierModel& model);

@@ -12,10 +12,10 @@ namespace tier {
 
 namespace {
 
-// Beyond it several operations in flight are worth more than one large one.
+// Above this size several operations in flight are faster than one large one.
 constexpr std::size_t enough = 256 << 10;
 
-/// As a ring's requests, unseen by ThreadSanitizer: who asks for them tells it of the memory, but for that in windows, which
+/// Reads or writes unseen by ThreadSanitizer, like a ring: the caller announces the memory, except memory in windows, which
 /// the program may use meanwhile.
 std::int64_t move_vectors(int descriptor, Direction direction, IoPiece::Vectors& vectors, int count,
                           ::off_t offset) noexcept {
@@ -71,9 +71,8 @@ void IoPiece::advance(std::int64_t result, std::size_t alignment) noexcept {
     alone_ = true;
     return;
   }
-  const auto error =
-      result < 0 ? std::error_code{static_cast<int>(-result), std::generic_category()}
-                 : std::make_error_code(std::errc::io_error);  // the end of a file that should be longer
+  const auto error = result < 0 ? std::error_code{static_cast<int>(-result), std::generic_category()}
+                                : std::make_error_code(std::errc::io_error);  // the file ends too early
   if (!request_->error) request_->error = error;
   skip(left_of_first());
 }

@@ -24,7 +24,7 @@ namespace tier {
 namespace {
 
 constexpr std::size_t huge_page = 2U << 20;
-constexpr std::size_t stride = 64U << 20;  // what a thread faults in at a time
+constexpr std::size_t stride = 64U << 20;  // bytes that a thread faults in at a time
 
 [[noreturn]] void throw_mmap(std::size_t size, const std::string& tier) {
   const auto error = last_system_error();
@@ -32,7 +32,7 @@ constexpr std::size_t stride = 64U << 20;  // what a thread faults in at a time
                   "mmap of " + to_human(Bytes{size}) + " for tier " + tier + if_mappings_are_used_up()};
 }
 
-/// What the system can give of them beyond those that are reserved (`vm.nr_overcommit_hugepages`) it has tried.
+/// Says how many huge pages to reserve. The system has already tried pages beyond them (`vm.nr_overcommit_hugepages`).
 [[noreturn]] void throw_hugetlb(std::size_t size, const std::string& tier) {
   const auto error = last_system_error();
   const auto pool = huge_page_pool();
@@ -51,7 +51,7 @@ std::size_t whole_pages(std::size_t size, PageKind pages) {
   return round_up(size, huge != 0 ? huge : page_size());
 }
 
-/// `map_aligned`, with a choice of who can access it.
+/// Like `map_aligned`, with a choice of protection.
 std::byte* map_with(int protection, std::size_t size, int file, int flags, std::size_t alignment) noexcept {
   size = round_up(size, page_size());
   const auto whole = size + alignment;
@@ -73,7 +73,7 @@ std::byte* map_with(int protection, std::size_t size, int file, int flags, std::
   return aligned;
 }
 
-/// True where the program locks what it maps (`mlockall`).
+/// True if the program locks what it maps (`mlockall`).
 bool is_locked(std::byte* begin) noexcept {
   return ::msync(begin, page_size(), MS_INVALIDATE) != 0 && errno == EBUSY;
 }
@@ -84,7 +84,7 @@ void keep_apart(std::byte* begin, std::size_t size) noexcept {
   ::madvise(begin, size, MADV_UNMERGEABLE);
 }
 
-/// Memory, or a file, whose pages come as they are used. If the program locks its memory, memory is locked as it comes.
+/// Maps memory, or a file, whose pages come as they are used; memory is locked as it comes if the program locks its own.
 std::byte* map_growing(std::size_t size, int file) noexcept {
   auto* const begin = map_with(PROT_NONE, size, file, 0, huge_page);
   if (begin == nullptr) return nullptr;
@@ -111,7 +111,7 @@ std::byte* map_pages(std::size_t size, int file, PageKind pages, bool grows) noe
 
 std::uintptr_t address_of(const std::byte* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 
-/// For kernels before 5.14, and where the system refuses more.
+/// Faults in pages by stores, for kernels before 5.14 and systems that refuse MADV_POPULATE_WRITE.
 void touch(std::byte* begin, std::size_t size) noexcept {
   for (std::size_t i = 0; i < size; i += page_size())
     *const_cast<volatile std::byte*>(begin + i) = std::byte{0};
@@ -173,7 +173,7 @@ bool open_reserved(std::byte* begin, std::size_t size) noexcept {
 
 void include_in_dumps(std::byte* begin, std::size_t size) noexcept { ::madvise(begin, size, MADV_DODUMP); }
 
-/// As many as `map_aligned` needs on its way; the system's error is the same as where there are no addresses.
+/// Tries as many mappings as `map_aligned` needs, because the system's error is the same if addresses are used up.
 const char* if_mappings_are_used_up() noexcept {
   const auto error = errno;
   const auto page = page_size();
@@ -190,7 +190,7 @@ Mapping::Mapping(std::size_t size, int file, const std::string& tier, PageKind p
   data_ = map_pages(size_, file, pages, grows);
   if (data_ == nullptr && pages == PageKind::Hugetlb) throw_hugetlb(size_, tier);
   if (data_ == nullptr) throw_mmap(size, tier);
-  // A child would write the parent's bytes, or find no reserved page left for its own.
+  // A child would write the parent's bytes, or find no reserved huge page left for its copy.
   if (file >= 0 || pages == PageKind::Hugetlb) ::madvise(data_, size_, MADV_DONTFORK);
   if (file >= 0 || pages == PageKind::Hugetlb) return;
   if (pages == PageKind::Small)
@@ -204,7 +204,7 @@ Mapping::~Mapping() { ::munmap(data_, size_); }
 void copy_requests(Direction direction, std::byte* tier, std::span<IoRequest> requests) noexcept {
   for (auto& request : requests) {
     request.error = {};
-    if (request.size == 0) continue;  // and the memory perhaps null
+    if (request.size == 0) continue;  // its memory may be null
     auto* const there = tier + request.offset;
     if (direction == Direction::Read)
       std::memcpy(request.memory, there, request.size);
@@ -241,7 +241,7 @@ int populate_in_parallel(std::byte* begin, std::size_t size) noexcept {
   try {
     const auto useful = std::min<std::size_t>(detail::usable_cpus(), size / stride);
     while (helpers.size() + 1 < useful) helpers.emplace_back(work);
-  } catch (const std::exception&) {  // fewer helpers, or none: this thread does what is left
+  } catch (const std::exception&) {  // fewer helpers, or none: this thread does the rest
   }
   work();
   for (auto& helper : helpers) helper.join();

@@ -26,7 +26,7 @@
 namespace tier {
 namespace {
 
-/// One for each memory, and then the same with other policies. Not plain memory, which is `dram`.
+/// The kinds: first one for each memory, then the same memories with other policies. Plain memory is the tier `dram`.
 constexpr std::size_t memories = 6;
 constexpr auto names = std::to_array<std::string_view>(
     {"HBW", "DAX_KMEM", "HIGHEST_CAPACITY", "HIGHEST_CAPACITY_LOCAL", "LOWEST_LATENCY_LOCAL",
@@ -70,7 +70,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
   return kinds.at(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
 }
 
-/// memkind's codes are negative, those of its allocations the system's.
+/// Throws for memkind's codes, which are negative, and for the system's codes, which its allocations return.
 [[noreturn]] void fail(const std::string& call, const std::string& tier, int error) {
   const auto subject = call + " for tier " + tier;
   if (error > 0) throw TierError{{error, std::generic_category()}, subject};
@@ -83,13 +83,13 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
   throw TierError{std::make_error_code(code), subject + " (" + text.data() + ")"};
 }
 
-/// More than there is would not fail: the system would end the program.
+/// Refuses more memory than there is, because the system would not fail the request but end the program.
 [[noreturn]] void refuse(Bytes size, const std::string& tier, const std::string& lacking) {
   throw TierError{std::make_error_code(std::errc::not_enough_memory),
                   "memory of " + to_human(size) + " for tier " + tier + " (" + lacking + ")"};
 }
 
-/// Owns one allocation, and its kind where that is a file's.
+/// Owns one allocation, and its kind if the kind is that of a file.
 class MemkindMemory {
  public:
   MemkindMemory(const std::string& kind, std::size_t size, const std::string& tier)
@@ -114,7 +114,7 @@ class MemkindMemory {
   static ::memkind_t create(const std::string& directory, const std::string& tier) {
     ::memkind_t kind = nullptr;
     const detail::StandardPlaces held;
-    const int error = ::memkind_create_pmem(directory.c_str(), 0, &kind);  // as large as there is space
+    const int error = ::memkind_create_pmem(directory.c_str(), 0, &kind);  // 0: as large as there is space
     if (error != 0) fail("memkind_create_pmem in \"" + directory + "\"", tier, error);
     return kind;
   }
@@ -133,7 +133,7 @@ class MemkindMemory {
   std::byte* data_ = nullptr;
 };
 
-/// `node 1`, or `node 0: 768 pages, node 2: 512 pages`.
+/// Returns `node 1`, or `node 0: 768 pages, node 2: 512 pages`.
 std::string words_of(const PageCounts& counts) {
   std::string text;
   for (const auto& [node, count] : counts.on) {
@@ -174,7 +174,7 @@ class MemkindTier final : public Tier {
   }
 
  private:
-  /// All, or one page, which tells where the rest will be.
+  /// Faults in all memory, or one page, which tells where the rest will be.
   void fault_in(bool all, const std::shared_ptr<const NumaSystem>& system) {
     if (all && !is_file_) check_nodes(system);
     const int error =
@@ -199,7 +199,7 @@ class MemkindTier final : public Tier {
     where_ = words_of(counts);
   }
 
-  /// Of one page there is nothing to tell.
+  /// Describes the pages if all have been faulted in; a single page tells nothing.
   std::string page_description() const {
     return prefaulted_ ? share_in_huge_pages(memory_.data(), size_) : std::string{};
   }

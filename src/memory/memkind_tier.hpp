@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Tiers of memory that memkind finds.
+/// \file  Tiers of memory that the library memkind finds.
 #include <tier/memory/tiers.hpp>
 
 #include <memory>
@@ -11,16 +11,17 @@
 
 namespace tier {
 
-/// Whether this library was built with memkind.
+/// True if this library was built with memkind.
 [[nodiscard]] bool has_memkind() noexcept;
 
-/// The kinds that have a name, as `HBW, DAX_KMEM`.
+/// Returns the names of the kinds, such as `HBW, DAX_KMEM`.
 [[nodiscard]] std::string memkind_names();
-/// One of them, or a path: anything with a slash.
+/// True if `kind` is one of these names, or a path: anything with a slash.
 [[nodiscard]] bool is_memkind(std::string_view kind) noexcept;
 
-/// \param model   where the system does not say which node the memory is on
-/// \param mapped  of a file that is no persistent memory
+/// Makes a tier of memory from memkind.
+/// \param model   used if the system does not say which node the memory is on
+/// \param mapped  model of a file that is not in persistent memory
 /// \param system  says how fast the nodes are
 /// \throws  `ConfigError` for an unknown kind, `TierError` naming the call, the tier and the kind
 /// \pre     `has_memkind()`

@@ -14,13 +14,13 @@ namespace {
 using Limit = std::optional<Bytes>;
 using Names = std::span<const char* const>;
 
-/// Of control groups: where they are, and what their files are called.
+/// A version of control groups: where they are, and how their files are named.
 struct Version {
-  const char* usual;  ///< place of the mount, in /sys
+  const char* usual;  ///< usual place of the mount, in /sys
   const char* type;   ///< of the mount
   Names limits;
   const char* used;
-  Names reclaimable;  ///< lines of memory.stat, with what the children have
+  Names reclaimable;  ///< lines of memory.stat, children included
   const char* swap_limit;
   const char* swap_used;
   bool swap_has_memory;  ///< these count memory and swap together
@@ -44,9 +44,9 @@ constexpr Version version_2{"/fs/cgroup",           "cgroup2",     limits_2,
 
 Limit lower(Limit a, Limit b) { return !a || (b && *b < *a) ? b : a; }
 
-// Paths are strings: libstdc++'s free twice when memory runs out while they are joined.
+// Paths are strings, because std::filesystem's paths free memory twice if it runs out while they are joined (libstdc++).
 
-/// Files have a number, or `max`. A group may be out of sight, where its container shows the hierarchy from there on.
+/// Returns the lowest limit of one group. Its files have a number, or `max`. A container may hide groups above its root.
 Limit limit_of(const std::string& group, const Version& version) {
   Limit lowest;
   for (const auto* file : version.limits)
@@ -54,7 +54,7 @@ Limit limit_of(const std::string& group, const Version& version) {
   return lowest;
 }
 
-/// What would not be given back where the group needs it.
+/// Returns the used memory that the system could not take back if the group needed it.
 Bytes used_by(const std::string& group, const Version& version) {
   const auto all = to_number(read_line(group + version.used));
   auto statistics = open_text(group + "/memory.stat");
@@ -72,7 +72,7 @@ Limit left_of(const std::string& group, const Version& version) {
   return limit ? Limit{*limit - std::min(*limit, used_by(group, version))} : limit;
 }
 
-/// The swap that the group may still use.
+/// Returns the swap that the group may still use.
 Bytes swap_left_of(const std::string& group, const Version& version, Bytes left) {
   const auto free = read_kib("/proc/meminfo", "SwapFree:");
   const auto limit = to_number(read_line(group + version.swap_limit));
@@ -92,7 +92,7 @@ bool is_within(const std::string& group, const std::string& root) {
   return root == "/" || (group + "/").starts_with(root + "/");
 }
 
-/// Where a hierarchy is shown, from above the group on if possible; its usual place if the system does not say.
+/// Finds the mount of a hierarchy, if possible one that includes the group; the usual place if the system does not say.
 Mount find_mount(const SystemPaths& paths, const std::string& group, const Version& version) {
   Mount found{"/", paths.sysfs + version.usual, {}, {}, {}};
   bool any = false;
@@ -109,10 +109,10 @@ Mount find_mount(const SystemPaths& paths, const std::string& group, const Versi
 
 using Of = Limit (*)(const std::string& group, const Version&);
 
-/// The lowest on the way from a group, such as `/a/b`, to the root of its hierarchy.
+/// Returns the lowest limit from a group, such as `/a/b`, up to the root of its hierarchy.
 Limit lowest_on_the_way(const SystemPaths& paths, std::string group, const Version& version, Of of) {
   const auto mount = find_mount(paths, group, version);
-  // A container may be shown its group as the root, and told its path outside.
+  // In a container its group may be mounted as the root, while /proc gives the path outside.
   if (mount.root != "/" && is_within(group, mount.root)) group.erase(0, mount.root.size());
   Limit lowest;
   for (;; group.resize(group.find_last_of('/'))) {
@@ -121,7 +121,7 @@ Limit lowest_on_the_way(const SystemPaths& paths, std::string group, const Versi
   }
 }
 
-/// Lines are `ID:CONTROLLERS:PATH`, without controllers for version 2.
+/// Returns the lowest limit of all groups. Lines are `ID:CONTROLLERS:PATH`, without controllers for version 2.
 Limit lowest_of_groups(const SystemPaths& paths, Of of) {
   Limit lowest;
   auto groups = open_text(paths.procfs + "/cgroup");

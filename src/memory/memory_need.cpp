@@ -20,7 +20,7 @@
 namespace tier {
 namespace {
 
-/// The memory that the tightest bound leaves, and words for it.
+/// The memory that the tightest bound leaves, and its description.
 struct Room {
   Bytes left;
   std::string whose;
@@ -80,7 +80,7 @@ bool is_memory(const TierSpec& spec) {
   return false;
 }
 
-/// Tables of small pages, and a guess at what rings, threads and descriptors take.
+/// Returns the memory needed beside `memory`: page tables of small pages, and a guess for rings, threads and descriptors.
 Bytes beside(Bytes memory) { return Bytes{memory.count / 512} + 4_MiB; }
 
 Bytes sum_of(std::span<const TierSpec> specs) {
@@ -90,7 +90,7 @@ Bytes sum_of(std::span<const TierSpec> specs) {
   return sum;
 }
 
-/// `tier dram:1GiB and tier mapped:/dev/shm:1GiB`
+/// Returns names such as `tier dram:1GiB and tier mapped:/dev/shm:1GiB`.
 std::string names_of(std::span<const TierSpec> specs) {
   std::string text;
   for (std::size_t i = 0; i < specs.size(); ++i)
@@ -105,7 +105,7 @@ std::string names_of(std::span<const TierSpec> specs) {
 
 bool lies_in_memory(const std::string& path) {
   std::error_code unknown;
-  if (std::filesystem::is_character_file(path, unknown)) return false;  // a device, whatever has its name
+  if (std::filesystem::is_character_file(path, unknown)) return false;  // a device, whatever holds its name
   struct ::statfs status {};
   const auto parent = std::filesystem::path{path}.parent_path().string();
   if (::statfs(path.c_str(), &status) != 0 && ::statfs(parent.empty() ? "." : parent.c_str(), &status) != 0)
@@ -130,7 +130,7 @@ void check_memory(std::span<const TierSpec> specs) {
 }
 
 bool GrowingMemory::lacks(Bytes size) noexcept try {
-  auto granted = granted_.load(std::memory_order_relaxed);  // guards nothing: a count
+  auto granted = granted_.load(std::memory_order_relaxed);  // a count that orders nothing
   while (granted >= size.count)
     if (granted_.compare_exchange_weak(granted, granted - size.count, std::memory_order_relaxed))
       return false;
@@ -142,7 +142,7 @@ bool GrowingMemory::lacks(Bytes size) noexcept try {
   if (needed > left) return true;
   granted_.store(std::min(most_granted, (left - needed) / 8).count, std::memory_order_relaxed);
   return false;
-} catch (const std::exception&) {  // no memory to ask: the system will tell
+} catch (const std::exception&) {  // no memory to ask: the system will report a lack
   return false;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Whether tiers find the memory that they need: more than there is would not fail, the system would end the program.
+/// \file  Checks that tiers find the memory that they need: a request for too much would not fail, but the system would end
+///        the program later.
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tiers.hpp>
 
@@ -10,14 +11,14 @@
 
 namespace tier {
 
-/// \throws  `TierError` with `lacking_memory`, if that says anything
+/// Checks the tiers together.   \throws  `TierError` with the text of `lacking_memory`, if it is not empty
 void check_memory(std::span<const TierSpec> specs);
 
-/// Asks, for a tier that grows, whether there is memory for the next part.   \threadsafety  Internally synchronised.
+/// Checks whether there is memory for the next part of a growing tier.   \threadsafety  Internally synchronised.
 class GrowingMemory {
  public:
-  /// Whether the process has less left than this. False where the system does not say, which takes a fraction of a millisecond
-  /// and then holds for a while.
+  /// True if the process has less than `size` left; false if the system does not say. Asking takes a fraction of a
+  /// millisecond, and the answer holds for a while.
   [[nodiscard]] bool lacks(Bytes size) noexcept;
 
  private:

@@ -39,7 +39,7 @@ DramTier::DramTier(const TierSpec& spec, std::string name, const TierModel& mode
   if (spec.prefault)
     fault_in();
   else
-    extents_.emplace(Bytes{memory_.size()}, extent, Bytes{memory_.size()} * 2);  // kept until the end
+    extents_.emplace(Bytes{memory_.size()}, extent, Bytes{memory_.size()} * 2);  // never returned
   reserves_ = extents_.has_value();
 }
 
@@ -50,7 +50,7 @@ void DramTier::fault_in() {
   if (nodes_ != nullptr) check_places();
 }
 
-/// In turns, a full node is passed by.
+/// Checks that all pages are on their nodes, because interleaving skips a full node.
 void DramTier::check_places() const {
   const auto places = nodes_->find(memory_.data(), memory_.size());
   if (places.astray == 0) return;
@@ -64,7 +64,7 @@ std::string DramTier::description() const {
          (extents_ ? ", faulted in as it is used" : ", faulted in at once") + place_description();
 }
 
-/// What was asked for, and what the system has given so far.
+/// Describes the pages requested, and those that the system has given so far.
 std::string DramTier::page_description() const {
   if (pages_ == PageKind::Hugetlb) return " in reserved huge pages of " + to_human(huge_page_pool().page);
   if (pages_ == PageKind::Small) return " in small pages";
@@ -95,7 +95,7 @@ std::error_code DramTier::reserve(std::uint64_t offset, std::uint64_t size) noex
   return extents_->reserve(offset, size, [this](ExtentMap::Run run) {
     try {
       if (nodes_ != nullptr && !nodes_->lacking(run.size, pages_).empty()) return system_error(ENOMEM);
-    } catch (const std::exception&) {  // no memory to ask: the system will tell
+    } catch (const std::exception&) {  // no memory to ask: the system will report a lack
     }
     if (pages_ != PageKind::Hugetlb && growing_.lacks(Bytes{run.size})) return system_error(ENOMEM);
     include_in_dumps(memory_.data() + run.offset, run.size);
@@ -115,7 +115,7 @@ void DramTier::transfer(Direction direction, std::span<IoRequest> requests) noex
 std::unique_ptr<Tier> make_numa_tier(const TierSpec& spec, std::shared_ptr<const NumaSystem> system) {
   const auto name = "numa:" + spec.nodes;
   auto nodes = std::make_unique<NumaNodes>(spec.nodes, name, std::move(system));
-  if (spec.prefault)  // before the system would end the program
+  if (spec.prefault)  // first, because the system would end the program
     if (const auto lacking = nodes->lacking(spec.size.count, spec.pages); !lacking.empty())
       throw TierError{system_error(ENOMEM),
                       "memory of " + to_human(spec.size) + " for tier " + name + " (" + lacking + ")"};
@@ -136,7 +136,7 @@ std::string EmulatedTier::description() const { return DramTier::description() +
 void EmulatedTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
   if (requests.empty()) return;
   const auto since = EmulatedLink::Clock::now();
-  // A device that is reached by I/O takes adjacent requests as one, as a disk behind a file does.
+  // A device that is reached by I/O takes adjacent requests as one operation, as a disk behind a file does.
   const auto count = model_.addressable ? requests.size() : operations(requests);
   EmulatedLink::Flight flight{link(direction), static_cast<unsigned>(count)};
   DramTier::transfer(direction, requests);

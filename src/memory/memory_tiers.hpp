@@ -13,10 +13,10 @@
 
 namespace tier {
 
-/// Anonymous memory, perhaps of certain nodes.
+/// Keeps bytes in anonymous memory, perhaps on certain nodes.
 class DramTier : public Tier {
  public:
-  /// \param nodes  null where any will do
+  /// \param nodes  null if any node will do
   DramTier(const TierSpec& spec, std::string name, const TierModel& model,
            std::unique_ptr<NumaNodes> nodes = nullptr);
 
@@ -36,15 +36,16 @@ class DramTier : public Tier {
   PageKind pages_;
   std::unique_ptr<NumaNodes> nodes_;
   Mapping memory_;
-  std::optional<ExtentMap> extents_;  // where memory is not faulted in at once
+  std::optional<ExtentMap> extents_;  // if memory is not faulted in at once
   GrowingMemory growing_;
 };
 
-/// \throws  as `make_tier`, and `ConfigError` where the library was built without libnuma   \param system  of a test
+/// Makes a tier on NUMA nodes.   \param system  tests pass their own   \throws  as `make_tier`
+/// \pre     the library was built with libnuma
 [[nodiscard]] std::unique_ptr<Tier> make_numa_tier(const TierSpec& spec,
                                                    std::shared_ptr<const NumaSystem> system);
 
-/// Anonymous memory that takes its time.
+/// Emulates a device with anonymous memory that takes the device's time.
 class EmulatedTier final : public DramTier {
  public:
   EmulatedTier(const TierSpec& spec, std::string name, const TierModel& model);
@@ -61,7 +62,7 @@ class EmulatedTier final : public DramTier {
   EmulatedLink read_, write_;
 };
 
-/// Nothing but a capacity and a model.
+/// Has a capacity and a model, but no memory.
 class SimulatedTier final : public Tier {
  public:
   SimulatedTier(std::string name, const TierModel& model, Bytes size);

@@ -22,7 +22,7 @@ TierModel usual_model(NodeKind kind) {
       break;
   }
   auto model = *find_model("optane");
-  model.persistent = false;  // the system uses it as its own
+  model.persistent = false;  // the system uses it as its own memory
   return model;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How fast the memory of a node is taken to be.
+/// \file  The assumed speed of a node's memory.
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tier.hpp>
 
@@ -8,11 +8,11 @@
 
 namespace tier {
 
-/// As firmware declares its speed, else as it was measured, else as such memory usually is; each of rates and latency apart.
+/// Returns a node's model: each rate and latency as firmware declares it, else as measured, else typical of such memory.
 [[nodiscard]] TierModel model_of(const NumaNode& node);
-/// Where all of that is from, or the worst of it.
+/// Returns the source of that model; the least reliable one if its numbers have several.
 [[nodiscard]] SpeedSource speed_source_of(const NumaNode& node);
-/// Of memory that is asked of no node: as the slowest of those with CPUs that may be had, or else as such memory usually is.
+/// Returns the model of memory on no particular node: that of the slowest allowed node with CPUs, else the typical one.
 [[nodiscard]] TierModel model_of_plain_memory(std::span<const NumaNode> nodes);
 
 }  // namespace tier

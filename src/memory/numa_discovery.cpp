@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The names of a folder; none where there is no such folder.
+/// Returns the names in a folder; none if there is no such folder.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -30,7 +30,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-/// Of `node12` behind `node`.
+/// Returns the number after `prefix`: 12 for the name `node12` and the prefix `node`.
 std::optional<unsigned> id_in(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix)) return std::nullopt;
   const auto digits = name.substr(prefix.size());
@@ -43,13 +43,13 @@ bool contains(const std::vector<unsigned>& ids, unsigned id) {
   return std::ranges::find(ids, id) != ids.end();
 }
 
-/// As the kernel writes lists: `0-1,3`.
+/// Parses a list as the kernel writes it: `0-1,3`.
 std::vector<unsigned> ids_in(std::string_view list) {
   NodeListProblem ignored;
   return parse_node_list(list, ignored);
 }
 
-/// The nodes whose memory this process may have.
+/// Tells which nodes' memory this process may have.
 class Allowed {
  public:
   explicit Allowed(const SystemPaths& paths) : cpuset_{cpuset_nodes(paths)}, bound_{bound_to(nullptr)} {}
@@ -82,7 +82,7 @@ std::vector<unsigned> read_numbers(const std::string& line) {
   return numbers;
 }
 
-/// Of a node, from the path of its folder.
+/// Reads the declared speed of a node from its folder.
 NodeSpeed read_node_speed(const std::string& node_path) {
   const auto declared = [&](const char* what, std::size_t least, std::size_t most) {
     const auto number = to_number(read_line(node_path + "/access0/initiators/" + what)).value_or(0);
@@ -108,7 +108,7 @@ NumaNode read_node(unsigned id, const std::string& path) {
   return node;
 }
 
-/// Firmware gives one for each node of the system, with memory or without. Zeros make no sense.
+/// Reads distances. Firmware gives one for each node of the system, with or without memory; ignores lists with zeros.
 void read_distances(std::vector<NumaNode>& nodes, const std::vector<unsigned>& ids,
                     const std::string& folder) {
   for (auto& node : nodes) {
@@ -119,20 +119,20 @@ void read_distances(std::vector<NumaNode>& nodes, const std::vector<unsigned>& i
   }
 }
 
-/// The device's place in the tree of devices, which tells what it hangs on.
+/// Returns the device's place in the tree of devices, which tells its parents.
 std::string real_path(const std::string& link) {
   std::error_code error;
   const auto path = fs::canonical(link, error);
   return error ? std::string{} : path.string();
 }
 
-/// As declared, else as measured; zero: not known.
+/// Returns the bandwidth as declared, else as measured; zero if unknown.
 double bandwidth_of(const NumaNode& node) {
   const auto declared = node.speed.read_bytes_per_second;
   return declared > 0 ? declared : node.measured.read_bytes_per_second;
 }
 
-/// Not `dax=never` or `dax=inode`, of which files are by exception.
+/// True if all files are DAX. False for `dax=never`, and for `dax=inode`, where only some files are.
 bool is_dax(const std::string& options) { return lists(options, "dax") || lists(options, "dax=always"); }
 
 }  // namespace
@@ -176,7 +176,7 @@ std::optional<std::vector<unsigned>> bound_to(const void* address) {
   if (::syscall(SYS_get_mempolicy, &mode, mask.data(), max_nodes, address,
                 address != nullptr ? of_address : 0) != 0)
     return std::nullopt;
-  constexpr int flags = 0x7 << 13;  // MPOL_F_STATIC_NODES and its like
+  constexpr int flags = 0x7 << 13;  // MPOL_F_STATIC_NODES and other flags
   if ((mode & ~flags) != mode_bind) return std::nullopt;
   std::vector<unsigned> nodes;
   for (unsigned node = 0; node < max_nodes; ++node)
@@ -255,7 +255,7 @@ std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths) {
   for (const auto& name : names_in(folder)) {
     const auto path = (folder / name).string();
     DaxDevice device{"/dev/" + name, Bytes{to_number(read_line(path + "/size")).value_or(0)}, {}};
-    if (device.size == 0_B) continue;  // the seed of a region, for devices to come
+    if (device.size == 0_B) continue;  // a region's seed for future devices
     const auto node = to_number(read_line(path + "/target_node"));
     if (node && *node < max_nodes) device.node = static_cast<unsigned>(*node);
     device.is_memory = real_path(path + "/driver").ends_with("/kmem");

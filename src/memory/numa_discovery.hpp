@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What the kernel tells of nodes of memory and of persistent memory.
+/// \file  Reads the kernel's information on nodes of memory and on persistent memory.
 #include <tier/memory/discovery.hpp>
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tier {
 
-/// Where the kernel tells; a test has folders of its own.
+/// The kernel's folders; tests use their own.
 struct SystemPaths {
   std::string sysfs = "/sys";
   std::string procfs = "/proc/self";
@@ -18,21 +18,21 @@ struct SystemPaths {
   std::string zoneinfo = "/proc/zoneinfo";
 };
 
-/// The nodes whose memory this process may have by its cpuset; none where the kernel does not say.
+/// Returns the nodes whose memory the process's cpuset allows; nothing if the kernel does not say.
 [[nodiscard]] std::optional<std::vector<unsigned>> cpuset_nodes(const SystemPaths& paths);
 
-/// The nodes that memory comes from and no other: by the policy of the mapping at `address`, or, where that is null, of this
-/// thread, such as by `numactl --membind`. None where it is bound to none, or where the system does not say.
+/// Returns the nodes to which memory is bound, by the policy of the mapping at `address` or, if that is null, of this
+/// thread (`numactl --membind`). Nothing if memory is not bound, or the system does not say.
 [[nodiscard]] std::optional<std::vector<unsigned>> bound_to(const void* address);
 
-/// Nodes with memory, in order of ids; none where the kernel has no NUMA. What firmware says of their speed makes sense, or
-/// counts as not said: rates from 1 MiB/s, latencies from 1 ns to 1 ms.
+/// Returns the nodes with memory, in order of ids; none if the kernel has no NUMA. Ignores implausible declared speeds:
+/// rates must be at least 1 MiB/s, latencies from 1 ns to 1 ms.
 [[nodiscard]] std::vector<NumaNode> find_nodes(const SystemPaths& paths);
-/// By their speeds, declared or else measured; persistent memory stays what it is.
+/// Guesses the kinds of nodes by their declared or else measured speeds; persistent memory stays persistent.
 void guess_kinds(std::span<NumaNode> nodes);
-/// Those with CPUs that this process is allowed: they give what is asked of none. With number and speed alone.
+/// Returns the allowed nodes with CPUs, which provide memory that is on no particular node. Sets only `id` and `speed`.
 [[nodiscard]] std::vector<NumaNode> find_home_nodes(const SystemPaths& paths);
-/// Of all nodes that this process is not allowed.
+/// Returns the memory of all nodes that this process may not use.
 [[nodiscard]] Bytes find_forbidden_memory(const SystemPaths& paths);
 [[nodiscard]] KernelTiering find_kernel_tiering(const SystemPaths& paths);
 [[nodiscard]] std::vector<DaxDevice> find_dax_devices(const SystemPaths& paths);

@@ -18,8 +18,8 @@
 namespace tier {
 namespace {
 
-constexpr std::size_t most_asked = 65'536;  // pages: all of 256 MiB in small ones, in some 10 ms
-/// What is left of a node's memory to the kernel, or as much as its watermarks are: a guess of what it may ask for meanwhile.
+constexpr std::size_t most_asked = 65'536;  // pages: 256 MiB in small pages take some 10 ms
+/// One part in so many of a node's memory, or its watermarks if larger, is left to the kernel: a guess of what it may need.
 constexpr std::size_t kept_share = 64;
 
 std::string allowed_only(const std::error_code& error) {
@@ -116,7 +116,7 @@ void NumaNodes::place(std::byte* begin, std::size_t size) {
     throw TierError{error, "set_mempolicy, which windows need, for tier " + tier_ + allowed_only(error)};
 }
 
-/// Where the system has come to refuse `mbind`, the node is preferred alone.
+/// If the system has come to refuse `mbind`, the node is only preferred.
 int NumaNodes::fault_in(std::byte* begin, std::size_t size) const noexcept {
   bool alone = policy_.mode() == PagePolicy::Mode::Prefer;
   if (alone) {
@@ -130,7 +130,7 @@ int NumaNodes::fault_in(std::byte* begin, std::size_t size) const noexcept {
   return failed != 0 ? failed : error.value();
 }
 
-/// From Linux 6.9 on; before it turns are equal.
+/// Reads the weights of the nodes, from Linux 6.9 on; before that all are 1.
 void NumaNodes::read_weights() {
   for (auto& node : nodes_) {
     const auto path =
@@ -144,7 +144,7 @@ std::size_t NumaNodes::share(const Node& node, std::size_t size) const {
   return size / weights_ * node.weight + size % weights_;
 }
 
-/// Free, or a page cache that the kernel would give up; without what it keeps for itself.
+/// Returns memory that is free or page cache that the kernel would give up, less what it keeps for itself.
 Bytes NumaNodes::available(unsigned node) const {
   const auto path = system_->node_path(node) + "/meminfo";
   const auto reclaimable =

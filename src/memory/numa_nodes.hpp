@@ -15,57 +15,57 @@
 
 namespace tier {
 
-/// Pages that are in memory, by their nodes.
+/// Counts of resident pages by node.
 struct PageCounts {
   std::map<unsigned, std::size_t> on;
-  std::error_code error{};  ///< the system does not say
+  std::error_code error{};  ///< set if the system does not say
 };
-/// Asks the system where pages are: all of up to 65,536, else no more than that, at even distances.
+/// Asks the system where pages are: all pages, or at most 65,536 of them at even distances.
 [[nodiscard]] PageCounts count_pages(const NumaSystem& system, std::byte* begin, std::size_t size);
 
-/// Puts memory on nodes, and asks where it is.
+/// Places memory on nodes, and finds out where it is.
 /// \threadsafety  Immutable after `place`.
 class NumaNodes {
  public:
-  /// \param tier  for errors
-  /// \throws      `ConfigError` if `list` is none, `TierError` naming the tier and the node if the system has no NUMA, or
-  ///              if a node does not exist, has no memory, or is not allowed to this process
+  /// \param tier  name for errors
+  /// \throws      `ConfigError` if `list` is malformed; `TierError` naming the tier and the node if the system has no
+  ///              NUMA, or a node does not exist, has no memory, or is not allowed to this process
   NumaNodes(std::string_view list, std::string tier, std::shared_ptr<const NumaSystem> system);
 
-  /// As firmware declares the nodes (HMAT), else as they were measured, or else by what they are: bandwidths together,
-  /// latency on average.
+  /// Returns the model of the nodes together, with combined bandwidth and average latency: as firmware declares them
+  /// (HMAT), else as measured, else typical of their kind.
   [[nodiscard]] TierModel model() const;
-  /// By which pages come once a tier is in use: from elsewhere where a node is full, rather than not at all.
+  /// Returns the policy for pages of a tier in use: if a node is full, they come from elsewhere rather than not at all.
   [[nodiscard]] const PagePolicy& policy() const noexcept { return policy_; }
 
-  /// Memory of the range comes by this policy from now on, in turns where there are several nodes.
+  /// Applies this policy to memory of the range from now on: in turns if there are several nodes.
   /// \throws  `TierError` naming the call that was refused
   void place(std::byte* begin, std::size_t size);
-  /// Faults in a part of it, where there is one node from that alone: the page cache gives way. The whole range has another
-  /// policy meanwhile, since parts with policies of their own would be mappings of their own, before Linux 6.15 for good.
-  /// \pre     nothing is `lacking`: the system would end a program; nobody else is at it for this range
+  /// Faults in a part of it. A single node is bound meanwhile, so that its page cache gives way. The whole range has that
+  /// policy meanwhile, because parts with own policies would become separate mappings, before Linux 6.15 for good.
+  /// \pre     nothing is `lacking`: the system would end a program; no other thread calls it for this range
   /// \return  0, or errno
   int fault_in(std::byte* begin, std::size_t size) const noexcept;
 
-  /// What the nodes lack for `size` bytes more, in words; empty if they have it. The system would end a program
-  /// that asks a node for more than it has.
+  /// Says what the nodes lack for `size` more bytes; empty if nothing. The system would end a program that asks a node for
+  /// more than it has.
   [[nodiscard]] std::string lacking(std::size_t size, PageKind pages) const;
-  /// The same of memory that comes from any of them, rather than in turns.
+  /// Like `lacking`, for memory that comes from any of the nodes rather than in turns.
   [[nodiscard]] std::string lacking_together(std::size_t size) const;
-  /// How much is free on the nodes, in words.
+  /// Says how much is free on the nodes.
   [[nodiscard]] std::string room() const;
 
-  /// Pages of a range, as many as are asked for.
+  /// Places of the sampled pages of a range.
   struct Places {
-    std::size_t asked = 0;    ///< pages that are in memory
-    std::size_t astray = 0;   ///< those of them that are on other nodes
-    std::string where{};      ///< these: `node 0: 3`
-    std::error_code error{};  ///< the system does not say
+    std::size_t asked = 0;    ///< resident pages in the sample
+    std::size_t astray = 0;   ///< of these, pages on other nodes
+    std::string where{};      ///< the other nodes: `node 0: 3`
+    std::error_code error{};  ///< set if the system does not say
   };
-  /// As `count_pages()`.
+  /// Finds where the pages of a range are, by `count_pages()`.
   [[nodiscard]] Places find(std::byte* begin, std::size_t size) const;
 
-  /// `node 1`, `nodes 0,2 in turns`, `nodes 0,2 in turns of 3:1`
+  /// Returns `node 1`, `nodes 0,2 in turns`, or `nodes 0,2 in turns of 3:1`.
   [[nodiscard]] std::string description() const;
 
  private:
@@ -82,7 +82,7 @@ class NumaNodes {
   std::string tier_;
   std::shared_ptr<const NumaSystem> system_;
   std::vector<Node> nodes_;
-  std::size_t weights_ = 0;  // their sum
+  std::size_t weights_ = 0;  // sum of all weights
   PagePolicy policy_;
   std::span<std::byte> placed_;
 };

@@ -22,7 +22,7 @@ std::vector<NumaNode> NumaSystem::nodes() const {
 #if defined(TIER_WITH_NUMA)
 
 namespace {
-constexpr unsigned long mask_bits = max_nodes + 1;  // the kernel takes one less
+constexpr unsigned long mask_bits = max_nodes + 1;  // the kernel uses one less
 }  // namespace
 
 bool NumaSystem::is_built_in() noexcept { return true; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What the system says of NUMA nodes, and does with memory on them; a test puts another in its place.
+/// \file  The system's calls for NUMA nodes, which a test can replace.
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -13,13 +13,13 @@
 
 namespace tier {
 
-/// \threadsafety  Immutable.
+/// Finds NUMA nodes, and places memory on them.   \threadsafety  Immutable.
 class NumaSystem {
  public:
-  /// Whether this library was built with libnuma. Without it every call fails with `ENOSYS`.
+  /// True if this library was built with libnuma. Without it every call fails with `ENOSYS`.
   [[nodiscard]] static bool is_built_in() noexcept;
 
-  /// \param measured  nodes whose `measured` counts where firmware declares nothing
+  /// \param measured  nodes whose `measured` is used where firmware declares nothing
   explicit NumaSystem(SystemPaths paths = {}, std::vector<NumaNode> measured = {})
       : paths_{std::move(paths)}, measured_{std::move(measured)} {}
   virtual ~NumaSystem() = default;
@@ -31,21 +31,22 @@ class NumaSystem {
     return paths_.sysfs + "/devices/system/node/node" + std::to_string(node);
   }
 
-  /// As `find_nodes()`, with what was measured.
+  /// Returns the nodes of `find_nodes()`, with their measured speeds.
   [[nodiscard]] std::vector<NumaNode> nodes() const;
 
-  /// Whether threads have memory policies here.
+  /// Returns an error if threads have no memory policies here.
   [[nodiscard]] virtual std::error_code supported() const noexcept;
-  /// Whether a thread may have the policy for a while.
+  /// Returns an error if a thread may not have the policy for a while.
   [[nodiscard]] virtual std::error_code try_in_thread(const PagePolicy& policy) const noexcept;
-  /// Pages of the range come from the policy's nodes from now on.
+  /// Lets pages of the range come from the policy's nodes from now on.
   [[nodiscard]] virtual std::error_code bind(std::byte* begin, std::size_t size,
                                              const PagePolicy& policy) const noexcept;
-  /// As `tier::bound_to()`.
+  /// Calls `tier::bound_to()`.
   [[nodiscard]] virtual std::optional<std::vector<unsigned>> bound_to(const void* address) const {
     return tier::bound_to(address);
   }
-  /// \param[out] nodes  that of each page, or a negative error where it has none: -ENOENT of one not there yet
+  /// Finds the nodes of pages.
+  /// \param[out] nodes  the node of each page, or a negative error: -ENOENT if the page is not present yet
   [[nodiscard]] virtual std::error_code locate(std::span<void*> pages, std::span<int> nodes) const noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which parts of a range of addresses have been opened.
+/// \file  Tracks which parts of a range of addresses have been opened.
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -8,10 +8,10 @@
 
 namespace tier {
 
-/// Ranges that have been opened, side by side as one: as many as the process has mappings for them.
+/// Keeps the opened ranges, with neighbours merged, so that there are as many as the process has mappings for them.
 class OpenRanges {
  public:
-  /// More would use up the mappings that a process may have: then all is opened.
+  /// More ranges would use up the mappings that a process may have, so everything is opened then.
   static constexpr std::size_t most = 1024;
 
   [[nodiscard]] bool contain(std::size_t begin, std::size_t end) const noexcept {
@@ -31,7 +31,7 @@ class OpenRanges {
   }
 
   void remove(std::size_t begin, std::size_t end) {
-    add(begin, end);  // then it lies within one
+    add(begin, end);  // so that it lies within one range
     const auto around = std::prev(ends_.upper_bound(begin));
     const auto before = around->first, behind = around->second;
     if (behind > end) ends_.emplace(end, behind);
@@ -42,7 +42,7 @@ class OpenRanges {
   }
 
  private:
-  std::map<std::size_t, std::size_t> ends_;  // by their begins
+  std::map<std::size_t, std::size_t> ends_;  // keyed by their begins
 };
 
 }  // namespace tier

@@ -13,7 +13,7 @@ namespace {
 constexpr int prefer = 1, bind = 2, interleave = 3, weighted_interleave = 6;  // the last from Linux 6.9 on
 #if defined(TIER_WITH_NUMA)
 static_assert(prefer == MPOL_PREFERRED && bind == MPOL_BIND && interleave == MPOL_INTERLEAVE);
-constexpr unsigned long mask_bits = max_nodes + 1;  // the kernel takes one less
+constexpr unsigned long mask_bits = max_nodes + 1;  // the kernel uses one less
 #endif
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  From which NUMA nodes the system takes pages.
+/// \file  The NUMA nodes from which the system takes pages.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace tier {
 
-/// One of the system's memory policies, for a range of addresses or for what a thread asks for.
+/// Describes one of the system's memory policies, for a range of addresses or for a thread's requests.
 class PagePolicy {
  public:
-  /// From these nodes or, at the price of a program, from none; from the one node unless it is full; in turns.
+  /// Only from these nodes, even if the system must end a program; from the one node unless it is full; in turns.
   enum class Mode : std::uint8_t { Bind, Prefer, Interleave, WeightedInterleave };
   using Mask = std::array<unsigned long, max_nodes / (8 * sizeof(unsigned long))>;
 
   PagePolicy(Mode mode, std::span<const unsigned> nodes) noexcept;
 
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
-  /// As `mbind` and `set_mempolicy` take them.
+  /// Returns the mode as `mbind` and `set_mempolicy` take it.
   [[nodiscard]] int system_mode() const noexcept;
   [[nodiscard]] const Mask& mask() const noexcept { return mask_; }
 
@@ -30,7 +30,7 @@ class PagePolicy {
   Mask mask_{};
 };
 
-/// Gives this thread a policy until the end of the scope, and then that which it had. Nothing where `policy` is null.
+/// Gives this thread a policy until the end of the scope, and then restores its own. Does nothing if `policy` is null.
 class ThreadPolicy {
  public:
   explicit ThreadPolicy(const PagePolicy* policy) noexcept;
@@ -38,13 +38,13 @@ class ThreadPolicy {
   ThreadPolicy(const ThreadPolicy&) = delete;
   ThreadPolicy& operator=(const ThreadPolicy&) = delete;
 
-  /// That of the system call that was refused: the thread's own policy is then in force.
+  /// Returns the error of a refused system call; the thread's own policy is then in force.
   [[nodiscard]] std::error_code error() const noexcept { return error_; }
 
  private:
   [[maybe_unused]] bool changed_ = false;  // this and the next two: without libnuma nothing uses them
   [[maybe_unused]] int mode_ = 0;
-  [[maybe_unused]] PagePolicy::Mask mask_;  // what is restored; written before it is read
+  [[maybe_unused]] PagePolicy::Mask mask_;  // to restore; written before it is read
   std::error_code error_;
 };
 

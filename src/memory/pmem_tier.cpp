@@ -30,14 +30,14 @@ namespace tier {
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t reads_stream_from = std::size_t{64} << 10;  // as the copy engine
+constexpr std::size_t reads_stream_from = std::size_t{64} << 10;  // as in the copy engine
 
 [[noreturn]] void fail(const std::string& path, const std::string& problem, int error = errno) {
   throw TierError{{error, std::generic_category()},
                   "pmem_map_file of \"" + path + "\" for tier pmem (" + problem + ")"};
 }
 
-/// As of `stat(2)`, such as `S_IFCHR`; 0: there is none.
+/// Returns the type of a file by `stat(2)`, such as `S_IFCHR`; 0 if there is no file.
 ::mode_t file_type(const std::string& path) noexcept {
   struct ::stat status {};
   return ::stat(path.c_str(), &status) == 0 ? status.st_mode & S_IFMT : 0;
@@ -45,16 +45,16 @@ constexpr std::size_t reads_stream_from = std::size_t{64} << 10;  // as the copy
 
 bool is_device(const std::string& path) noexcept { return file_type(path) == S_IFCHR; }
 
-/// Owns what libpmem has mapped: all of a file or a device.
+/// Owns libpmem's mapping of a whole file or device.
 class PmemMapping {
  public:
-  /// \param name  for errors   \param least  bytes that there must be
+  /// \param name  for errors   \param least  required size in bytes
   PmemMapping(const std::string& path, const std::string& name, std::size_t least) : PmemMapping{} {
     int is_pmem = 0;
     const detail::StandardPlaces held;
     data_ = static_cast<std::byte*>(::pmem_map_file(path.c_str(), 0, 0, 0, &size_, &is_pmem));
     if (data_ == nullptr) {
-      const std::string reason = ::pmem_errormsg();  // none of a device of another kind
+      const std::string reason = ::pmem_errormsg();  // empty for a device of another kind
       fail(name, reason.empty() && is_device(path) ? "it is no DAX device" : reason);
     }
     is_pmem_ = is_pmem != 0;
@@ -75,14 +75,15 @@ class PmemMapping {
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] bool is_pmem() const noexcept { return is_pmem_; }
 
-  /// By non-temporal stores but to what is about to be read from the cache; one wait for all of them. Unseen by ThreadSanitizer.
+  /// Copies by non-temporal stores, except small reads, which are about to be used from the cache; waits once for all
+  /// stores. Unseen by ThreadSanitizer.
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept {
     BusErrorGuard guard;
     for (auto& request : requests) {
       const std::span here{data_ + request.offset, request.size};
       request.error =
           direction == Direction::Write ? prepare(request.offset, request.size) : std::error_code{};
-      if (request.error || request.size == 0) continue;  // and the memory perhaps null
+      if (request.error || request.size == 0) continue;  // its memory may be null
       request.error = guard.during(here, [&] { copy(direction, here.data(), request); });
     }
     ::pmem_drain();
@@ -99,11 +100,11 @@ class PmemMapping {
       ::pmem_memcpy(request.memory, here, request.size,
                     request.size < reads_stream_from ? PMEM_F_MEM_NOFLUSH : streams);
   }
-  /// Faults in what is written for the first time: a store to a block that is known to be bad would raise SIGBUS.
+  /// Faults in a range before its first write, because a store to a block known to be bad would raise SIGBUS.
   std::error_code prepare(std::uint64_t offset, std::size_t size) noexcept {
     for (auto unit = offset / huge_page; unit * huge_page < offset + size; ++unit) {
       if (prepared_[unit].load(std::memory_order_relaxed))
-        continue;  // guards nothing: faults are the system's
+        continue;  // orders nothing: the system serves faults
       const auto begin = unit * huge_page, end = std::min<std::uint64_t>(begin + huge_page, size_);
       if (can_be_written(begin, end)) {
         prepared_[unit].store(true, std::memory_order_relaxed);
@@ -122,11 +123,11 @@ class PmemMapping {
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   bool is_pmem_ = false;
-  std::vector<std::atomic<bool>> prepared_;  // of each 2 MiB
+  std::vector<std::atomic<bool>> prepared_;  // for each 2 MiB
 };
 
-/// Unseen by ThreadSanitizer, as a device's: who asks for it tells of the memory, but for that in windows, which the program
-/// may use meanwhile.
+/// Reads or writes unseen by ThreadSanitizer, like a device: the caller announces the memory, except memory in windows,
+/// which the program may use meanwhile.
 ::ssize_t move(int file, Direction direction, const IoRequest& request) noexcept {
   const auto at = static_cast<::off_t>(request.offset);
 #if defined(__SANITIZE_THREAD__)
@@ -138,7 +139,7 @@ class PmemMapping {
 #endif
 }
 
-/// All of a request, by the system, which tells of a bad block where a load or a store would raise SIGBUS.
+/// Carries out a whole request by system calls, which report a bad block where a load or a store would raise SIGBUS.
 std::error_code read_or_write(int file, Direction direction, IoRequest request) noexcept {
   while (request.size > 0) {
     const auto n = move(file, direction, request);
@@ -156,7 +157,7 @@ TierSpec in_huge_pages(TierSpec spec) {
   return spec;
 }
 
-/// A scratch file, on a DAX file system or on another.
+/// Uses a scratch file, on a DAX file system or another.
 class PmemFileTier final : public ScratchTier {
  public:
   PmemFileTier(const TierSpec& spec, const TierModel& persistent, const TierModel& mapped)
@@ -165,7 +166,7 @@ class PmemFileTier final : public ScratchTier {
     capacity_ = spec.size;
     base_ = memory_.data();
     copied_by_fork_ = false;
-    if (!memory_.is_pmem()) return;  // to copy itself it would be as fast as a mapped file, and no safer
+    if (!memory_.is_pmem()) return;  // own copies would be as fast as a mapped file's, and no safer
     model_ = persistent;
     copies_itself_ = true;
     install_bus_error_handler();
@@ -185,7 +186,7 @@ class PmemFileTier final : public ScratchTier {
   PmemMapping memory_;
 };
 
-/// A device as a whole; what was in it is lost.
+/// Uses a whole device, whose previous contents are lost.
 class PmemDeviceTier final : public Tier {
  public:
   PmemDeviceTier(const TierSpec& spec, const TierModel& model)

@@ -7,16 +7,17 @@
 
 namespace tier {
 
-/// Whether this library was built with libpmem.
+/// True if this library was built with libpmem.
 [[nodiscard]] bool has_pmem() noexcept;
 
-/// \param persistent  the model where the path is persistent memory   \param mapped  where it is another file
+/// Makes a tier on a file or a DAX device.
+/// \param persistent  model if the path is persistent memory   \param mapped  model if it is another file
 /// \throws            `TierError` naming the call, the tier and the path
 /// \pre               `has_pmem()`
 [[nodiscard]] std::unique_ptr<Tier> make_pmem_tier(const TierSpec& spec, const TierModel& persistent,
                                                    const TierModel& mapped);
 
-/// On all of a DAX device. To a test a file that is there is one, too.   \throws  as above   \pre  likewise
+/// Makes a tier on a whole DAX device; a test may pass an existing file.   \throws  as above   \pre  as above
 [[nodiscard]] std::unique_ptr<Tier> make_pmem_device_tier(const TierSpec& spec, const TierModel& model);
 
 }  // namespace tier

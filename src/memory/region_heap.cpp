@@ -20,7 +20,7 @@ namespace {
 using Slot = RegionHeap::Slot;
 constexpr Slot none = RegionHeap::none;
 
-/// One slot: two of them share a cache line. Granules of 64 B and more leave the low bits of a size to flags.
+/// A slot; two of them share a cache line. Granules of 64 B or more leave the low bits of a size for flags.
 struct Record {
   enum : std::uint64_t { free_flag = 1, condemned_flag = 2, flags = free_flag | condemned_flag };
   struct Links {
@@ -32,7 +32,7 @@ struct Record {
   Links neighbours;  // in address order
   union {
     void* owner;   // of a live slot
-    Links listed;  // of a free one: its size class; of an unused one: the next unused
+    Links listed;  // of a free slot: in its size class; of an unused record: the next unused one
   };
 
   [[nodiscard]] std::uint64_t size() const noexcept { return tagged_size & ~std::uint64_t{flags}; }
@@ -42,7 +42,8 @@ struct Record {
 };
 static_assert(sizeof(Record) == 32);
 
-/// Records by index, in chunks that never move, each as large as all before it: few, and found by a bit count.
+/// Keeps records by index, in chunks that never move. Each chunk doubles the capacity, so chunks are few, and found by a
+/// bit count.
 class SlotTable {
  public:
   SlotTable() = default;
@@ -76,7 +77,7 @@ class SlotTable {
   }
 
   [[nodiscard]] std::size_t in_use() const noexcept { return fresh_ - unused_count_; }
-  /// What has been touched: the rest of the last chunk is address space alone.
+  /// Returns the bytes touched so far; the rest of the last chunk is only address space.
   [[nodiscard]] std::size_t size_bytes() const noexcept { return std::size_t{fresh_} * sizeof(Record); }
 
  private:
@@ -106,11 +107,11 @@ class SlotTable {
   unsigned chunk_count_ = 0;
   std::uint32_t limit_ = 0;  // slots in the chunks
   std::uint32_t fresh_ = 0;  // slots ever taken
-  Slot unused_ = none;       // those given back
+  Slot unused_ = none;       // first of those given back
   std::uint32_t unused_count_ = 0;
 };
 
-/// A size class: 32 to each power of two, and one to each size below 32 units.
+/// A size class: 32 classes for each power of two, and one for each size below 32 units.
 struct SizeClass {
   static constexpr unsigned width_bits = 5;
   static constexpr unsigned width = 1U << width_bits;
@@ -118,13 +119,13 @@ struct SizeClass {
 
   unsigned level, index;
 
-  /// The class that holds free slots of `units`.
+  /// Returns the class that holds free slots of `units`.
   static SizeClass of(std::uint64_t units) noexcept {
     if (units < width) return {0, static_cast<unsigned>(units)};
     const auto level = static_cast<unsigned>(std::bit_width(units)) - width_bits;
     return {level, static_cast<unsigned>(units >> (level - 1)) & (width - 1)};
   }
-  /// The lowest class all of whose slots have at least `units`.
+  /// Returns the lowest class in which every slot has at least `units`.
   static SizeClass of_at_least(std::uint64_t units) noexcept {
     const auto level = of(units).level;
     return of(level == 0 ? units : units + (std::uint64_t{1} << (level - 1)) - 1);
@@ -135,7 +136,7 @@ struct SizeClass {
   friend bool operator==(SizeClass, SizeClass) = default;
 };
 
-/// Which classes have free slots, and the first slot of each.
+/// Keeps which classes have free slots, and the first slot of each.
 class ClassTable {
  public:
   ClassTable() noexcept {
@@ -243,7 +244,8 @@ RegionHeap::Impl::Impl(Bytes capacity, Bytes granule)
   list(first_);
 }
 
-/// Sizes recur, so the class of exactly this size is looked at first; then the next whose slots all fit.
+/// Finds a free slot that fits. Sizes recur, so it looks at the class of exactly this size first, and then at the next
+/// class whose slots all fit.
 Slot RegionHeap::Impl::find(std::uint64_t size, std::size_t alignment) const noexcept {
   const auto head = classes_.head(SizeClass::of(units(size)));
   if (head != none && fits(head, size, alignment)) return head;
@@ -252,7 +254,7 @@ Slot RegionHeap::Impl::find(std::uint64_t size, std::size_t alignment) const noe
   return classes_.seek(sure) ? classes_.head(sure) : probe(size, alignment);
 }
 
-/// No class is sure to fit, but a slot of those between may: a few are tried, so that this stays O(1).
+/// Tries a few slots of classes that may fit if no class surely fits, so that this stays O(1).
 Slot RegionHeap::Impl::probe(std::uint64_t size, std::size_t alignment) const noexcept {
   unsigned tries = 32;  // a guess: a few cache misses, on a path that otherwise ends in an eviction
   for (auto c = SizeClass::of(units(size)); classes_.seek(c); c = c.following())
@@ -269,7 +271,7 @@ bool RegionHeap::Impl::fits(Slot slot, std::uint64_t size, std::size_t alignment
   return begin <= record.end() && record.end() - begin >= size;
 }
 
-/// Cuts what is not needed off a free slot that fits; the slot keeps its name.
+/// Takes a free slot that fits, and cuts off what is not needed; the slot keeps its number.
 Slot RegionHeap::Impl::take(Slot slot, std::uint64_t size, std::size_t alignment, void* owner) noexcept {
   if (!slots_.ensure(2)) return none;
   unlist(slot);

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int flags = O_RDWR | O_CLOEXEC;
 
-/// Says what is allowed, or what to do; empty where the system's word says it.
+/// Says what is allowed, or what to do; empty if the system's message is enough.
 std::string advice(int error, Bytes size) {
   switch (error) {
     case EEXIST:
@@ -75,7 +75,7 @@ detail::Descriptor open_named(const std::string& path, const Failure& fail) {
   return descriptor;
 }
 
-/// For file systems that know no O_TMPFILE.
+/// Makes an unlinked file on file systems without O_TMPFILE.
 detail::Descriptor open_temporary(const std::string& directory, const Failure& fail) {
   auto path = directory + "/tier-XXXXXX";
   auto descriptor = detail::open_descriptor([&] { return ::mkostemp(path.data(), O_CLOEXEC); });
@@ -110,7 +110,7 @@ std::string file_system_name(long magic) {
   return text.data();
 }
 
-/// What the kernel says direct I/O needs (from 6.1), 0 where there is none or it does not say.
+/// The alignment that direct I/O needs, by the kernel (from 6.1); 0 if there is no direct I/O or the kernel does not say.
 struct DirectAlignment {
   bool known = false;
   std::size_t bytes = 0;
@@ -125,7 +125,7 @@ DirectAlignment direct_alignment([[maybe_unused]] int descriptor) noexcept {
   return {};
 }
 
-/// Where a file system cannot reserve, or the process may not: zeros take the space as well.
+/// Takes space by writing zeros, for file systems that cannot reserve it and processes that may not.
 std::error_code write_zeros(int descriptor, std::uint64_t offset, std::uint64_t size) noexcept {
   alignas(4096) static const std::array<char, 1U << 16> zeros{};
   while (size > 0) {
@@ -163,13 +163,13 @@ ScratchFile::~ScratchFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-/// tmpfs takes the flag from Linux 6.6 on, and copies to the page cache all the same.
+/// tmpfs accepts the flag from Linux 6.6 on, but copies through the page cache all the same.
 void ScratchFile::set_direct() noexcept {
   const auto alignment = direct_alignment(descriptor_);
   if (file_system_ == "tmpfs" || (alignment.known && alignment.bytes == 0)) return;
   if (::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) | O_DIRECT) != 0) return;
   direct_ = true;
-  // Less than a block of the file system would be allowed, but such writes take turns on the whole file.
+  // Less than a block of the file system would be allowed, but such writes lock the whole file.
   alignment_ = std::max(alignment_, alignment.bytes);
 }
 
@@ -183,7 +183,7 @@ std::error_code ScratchFile::allocate(std::uint64_t offset, std::uint64_t size) 
   if (result == 0) return {};
   const auto error = errno == EOPNOTSUPP || detail::is_refusal(errno) ? write_zeros(descriptor_, offset, size)
                                                                       : last_system_error();
-  if (error) punch(offset, size);  // what there was room for, which most file systems keep
+  if (error) punch(offset, size);  // most file systems keep the part that fitted
   return error;
 }
 

@@ -20,7 +20,7 @@ class ScratchFile {
     NewFile  ///< the path is a file that does not exist, in an existing folder
   };
 
-  /// \param tier  for errors
+  /// \param tier  name for errors
   /// \throws      `TierError` naming the call, the path and the tier
   ScratchFile(const std::string& path, Bytes size, Mode mode, const std::string& tier,
               Place place = Place::Folder);
@@ -28,24 +28,24 @@ class ScratchFile {
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
 
-  /// Bytes that the process may write: a larger one would raise SIGXFSZ, which ends the program.
+  /// Returns the largest file that the process may write: a larger one would raise SIGXFSZ, which ends the program.
   [[nodiscard]] static std::uint64_t largest_file() noexcept;
 
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// True where I/O really passes by the page cache.
+  /// True if I/O really bypasses the page cache.
   [[nodiscard]] bool direct() const noexcept { return direct_; }
-  /// What direct I/O asks of offsets, sizes and memory.
+  /// Returns the alignment that direct I/O needs for offsets, sizes and memory.
   [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
   [[nodiscard]] const std::string& file_system() const noexcept { return file_system_; }
-  /// `scratch file in PATH (tmpfs), which is memory`
+  /// Returns a text such as `scratch file in PATH (tmpfs), which is memory`.
   [[nodiscard]] std::string description(const std::string& path) const {
     return "scratch file in " + path + " (" + file_system_ + ")" +
            (lies_in_memory_ ? ", which is memory" : "");
   }
 
-  /// Takes disk space for a range that has none; where there is too little, none is taken.
+  /// Takes disk space for a range that has none; takes none if there is too little.
   std::error_code allocate(std::uint64_t offset, std::uint64_t size) noexcept;
-  /// Returns it; the contents are gone.
+  /// Returns the disk space of a range to the system; the contents are lost.
   void punch(std::uint64_t offset, std::uint64_t size) noexcept;
 
  private:

@@ -22,7 +22,7 @@ std::string nearest_folder(fs::path path) {
   return path.empty() ? "." : path.string();
 }
 
-/// `, or write file:new=PATH:SIZE for WHAT`, for kinds that can make one.
+/// Returns `, or write file:new=PATH:SIZE for WHAT`, for kinds that can make a file.
 std::string or_new_file(const std::string& tier, const std::string& path, const char* what) {
   return tier == "memkind" ? "" : ", or write " + tier + ":new=" + path + ":SIZE for " + what;
 }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Where a tier's file may lie: in a folder that exists, under a new name if that is asked for.
+/// \file  Checks the place of a tier's file: an existing folder, with a new name in it if the spec has one.
 #include <string>
 
 namespace tier {
 
-/// \param path  that a tier wants its file in   \param tier  as specs name its kind
-/// \throws  `TierError` naming both, the nearest folder that exists, and what to do, if `path` is no existing folder
+/// Checks that `path`, in which a tier wants its file, is a folder.   \param tier  the tier's kind, as in specs
+/// \throws  `TierError` naming both, the nearest existing folder, and what to do, if `path` is not an existing folder
 void expect_folder(const std::string& path, const std::string& tier);
 
-/// \param path  of a file that a tier is to make
-/// \throws  `TierError` naming path and tier, the nearest folder that exists, and what to do, if the folder that it is to be
-///          in does not exist
+/// Checks that the folder of `path`, a file that a tier is to make, exists.
+/// \throws  `TierError` naming path and tier, the nearest existing folder, and what to do, if it does not exist
 void expect_folder_of(const std::string& path, const std::string& tier);
 
 }  // namespace tier

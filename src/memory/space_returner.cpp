@@ -24,7 +24,7 @@ void SpaceReturner::wake() noexcept {
     woken_ = true;
     try {
       if (!thread_.joinable()) thread_ = detail::own_thread([this] { run(); });
-    } catch (const std::exception&) {  // the space stays idle until a thread can be had
+    } catch (const std::exception&) {  // the space stays idle until a thread can start
     }
   }
   changed_.notify_one();

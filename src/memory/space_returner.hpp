@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Returns idle disk space in the background.
+/// \file  Returns idle disk space to the system in the background.
 #include <tier/core/mutex.hpp>
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace tier {
 
-/// Punches holes with a thread of its own: a hole takes from 0.1 ms a megabyte to seconds, as file systems and the
-/// fragments of a file differ, and whoever releases a region may hold a lock.
+/// Punches holes on its own thread, because the thread that releases a region may hold a lock. A hole takes from 0.1 ms a
+/// megabyte to seconds, depending on the file system and the fragmentation of the file.
 /// \threadsafety  Internally synchronised.
 class SpaceReturner {
  public:
@@ -20,7 +20,7 @@ class SpaceReturner {
   SpaceReturner(ExtentMap& extents, ScratchFile& file) noexcept : extents_{extents}, file_{file} {}
   ~SpaceReturner();
 
-  /// Something is too idle. The first call starts the thread.
+  /// Tells the thread that too much space is idle. The first call starts the thread.
   void wake() noexcept TIER_EXCLUDES(mutex_);
 
  private:

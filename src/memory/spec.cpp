@@ -26,7 +26,7 @@ constexpr std::string_view allowed_sizes =
 
 constexpr std::string_view units = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
 
-enum class Argument : std::uint8_t { None, Nodes, Path, Model, Memkind };  // a role has none: it is its name
+enum class Argument : std::uint8_t { None, Nodes, Path, Model, Memkind };  // roles have none, only names
 
 struct Kind {
   std::string_view name;
@@ -56,7 +56,7 @@ constexpr std::array<NamedPages, 3> page_kinds{
     {{"pages=huge", PageKind::Huge}, {"pages=hugetlb", PageKind::Hugetlb}, {"pages=small", PageKind::Small}}};
 constexpr std::string_view allowed_pages = "pages=huge, pages=hugetlb, pages=small";
 
-/// What reads as a mistake of its own, in a field that has none of these characters when it is right.
+/// Reports blanks and commas as mistakes of their own, in a field that never has them if it is right.
 void refuse_blanks_and_commas(const detail::SpecReader& reader, std::size_t start, std::string_view field) {
   if (const auto blank = field.find_first_of(" \t\n\r"); blank != std::string_view::npos)
     reader.fail_at(start + blank, "a blank", "none around : and ;");
@@ -77,14 +77,14 @@ const Kind& parse_kind(detail::SpecReader& reader) {
 
 constexpr std::string_view new_file_mark = "new";
 
-/// With the = that ended its first field, if there are more of them.
+/// Reads the rest of a path in which the reader has stopped at `=`.
 std::string rest_of_path(detail::SpecReader& reader) {
   std::string rest;
   while (reader.skip('=')) rest.append("=").append(reader.field(":;="));
   return rest;
 }
 
-/// With `new=` before it, the path is that of a new file; `new\=` begins the name of a folder.
+/// Reads a path. After `new=` it is the path of a new file; `new\=` begins the name of a folder.
 void parse_path(detail::SpecReader& reader, TierSpec& spec) {
   auto first = reader.field(":;=");
   spec.new_file = first == new_file_mark && reader.skip('=');
@@ -161,7 +161,7 @@ bool is_size(const std::string& text) {
   }
 }
 
-/// Says what is wrong with it, and where in the whole spec.
+/// Says what is wrong with a size, and where in the whole spec.
 [[noreturn]] void refuse_size(const detail::SpecReader& reader, std::size_t start, const std::string& field) {
   refuse_blanks_and_commas(reader, start, field);
   const auto digits = std::min(field.find_first_not_of("0123456789."), field.size());

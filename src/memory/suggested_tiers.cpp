@@ -30,7 +30,7 @@ std::string names_of(std::span<const NodeGroup> groups) {
   return text.empty() ? "none that it tells of" : text;
 }
 
-/// Null if there is none.
+/// Returns the group of a role; null if there is none.
 const NodeGroup* find(std::span<const NodeGroup> groups, std::string_view role) {
   if (groups.empty()) return nullptr;
   if (role == "fastest") return &groups.front();
@@ -40,7 +40,8 @@ const NodeGroup* find(std::span<const NodeGroup> groups, std::string_view role) 
   return found == groups.end() ? nullptr : &*found;
 }
 
-/// Half of the memory, which the system and other programs share; nearly all of what only those use that ask for it.
+/// Returns half of the free DRAM, which the system and other programs share, or nearly all free memory of other kinds,
+/// which is used only by programs that ask for it.
 Bytes share_of(const NodeGroup& group) {
   return {group.kind == NodeKind::Dram ? group.free.count / 2 : group.free.count / 8 * 7};
 }
@@ -62,7 +63,8 @@ void add_memory(std::vector<TierSpec>& specs, const Machine& machine) {
   if (specs.empty()) specs.push_back(tiers::dram(unit));
 }
 
-/// Half of what is free on the disk behind the scratch directory, if a file may be made there, and be as large.
+/// Adds half of the free space on the disk behind the scratch directory, if the process may make a file there; no more than
+/// the largest file that it may have.
 void add_disk(std::vector<TierSpec>& specs, const Machine& machine) {
   if (::faccessat(AT_FDCWD, scratch_directory, W_OK | X_OK, AT_EACCESS) != 0) return;
   std::error_code error;

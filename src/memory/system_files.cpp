@@ -12,7 +12,7 @@
 namespace tier {
 namespace {
 
-/// Of a word in a list of mounts: a blank is \040 there.
+/// Decodes a word in a list of mounts, in which a blank is \040.
 std::string unescaped(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -60,9 +60,9 @@ std::size_t read_value(const std::string& path, std::string_view key) {
 
 Bytes read_kib(const std::string& path, std::string_view key) { return 1_KiB * read_value(path, key); }
 
-/// As the system itself has it of all zones, for what it calls available: the high watermark and what is kept of a zone from
-/// those who could be given another, at most all of it. Parts are `Node 0, zone Normal`, lines in them `high 285` or
-/// `protection: (0, 954, 954)`; other lines have the key `high:`.
+/// Sums, as the system does for available memory, over all zones: the high watermark plus what a zone keeps from requests
+/// that could use another zone, at most the whole zone. Parts begin with `Node 0, zone Normal`, and have lines `high 285`
+/// and `protection: (0, 954, 954)`; other lines have the key `high:`.
 Bytes read_watermarks(const std::string& path, unsigned node) {
   auto file = open_text(path);
   const auto begin = "Node " + std::to_string(node) + ", zone";
@@ -76,7 +76,7 @@ Bytes read_watermarks(const std::string& path, unsigned node) {
     words >> key;
     if (key == "high") words >> high;
     if (key == "managed") words >> managed;
-    if (key != "protection:") continue;  // the last of these
+    if (key != "protection:") continue;  // it comes last
     std::size_t most = 0;
     for (std::string number; words >> number;) {
       std::erase(number, '(');
@@ -96,7 +96,7 @@ bool lists(std::string_view list, std::string_view word) {
   return false;
 }
 
-/// Lines are `ID PARENT MAJOR:MINOR ROOT DIRECTORY OPTIONS [TAG ...] - TYPE DEVICE OPTIONS`.
+/// Reads lines `ID PARENT MAJOR:MINOR ROOT DIRECTORY OPTIONS [TAG ...] - TYPE DEVICE OPTIONS`.
 std::vector<Mount> read_mounts(const std::string& path, std::string_view text) {
   std::vector<Mount> mounts;
   auto file = open_text(path);

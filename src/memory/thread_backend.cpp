@@ -11,7 +11,7 @@
 namespace tier {
 namespace {
 
-/// A batch on the stack of the thread that waits for it; a link of the list of those with pieces left.
+/// A batch, on the stack of the thread that waits for it, and its link in the list of batches with pieces left.
 struct Batch {
   Direction direction;
   IoCutter cutter;
@@ -19,7 +19,7 @@ struct Batch {
   Batch* next = nullptr;
 };
 
-/// Reads and writes with threads that block; the caller is one of them.
+/// Reads and writes with blocking threads; the caller is one of them.
 class ThreadBackend final : public IoBackend {
  public:
   ThreadBackend(int descriptor, std::size_t alignment);
@@ -28,7 +28,7 @@ class ThreadBackend final : public IoBackend {
 
  private:
   static constexpr std::size_t thread_count =
-      16;  // a guess at what a disk needs; threads wait, they do not compute
+      16;  // a guess at what a disk needs; threads wait and do not compute
 
   void serve() noexcept;
   void work_on(Batch& batch) noexcept TIER_REQUIRES(mutex_);
@@ -83,9 +83,9 @@ void ThreadBackend::serve() noexcept {
   }
 }
 
-/// Takes pieces of a batch until none is left to take; others may still be running then, and end it.
+/// Takes pieces of a batch until none is left. Other threads may still run pieces then, and end the batch.
 void ThreadBackend::work_on(Batch& batch) noexcept {
-  // Once its last piece has ended the batch may be gone, so it is looked at only while a piece of it runs.
+  // Once its last piece has ended the batch may be gone, so this reads it only while a piece of it runs.
   for (bool last = batch.cutter.done(); !last;) {
     auto piece = batch.cutter.next();
     last = batch.cutter.done();
@@ -95,7 +95,7 @@ void ThreadBackend::work_on(Batch& batch) noexcept {
       mutex_.unlock();
       const auto result = move_once(descriptor_, batch.direction, piece);
       mutex_.lock();
-      piece.advance(result, alignment_);  // under the lock: other pieces may be of the same request
+      piece.advance(result, alignment_);  // locked: other pieces may be of the same request
     }
     last = batch.cutter.done();
     if (--batch.running == 0 && last) ended_.notify_all();

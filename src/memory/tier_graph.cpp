@@ -8,10 +8,11 @@
 namespace tier {
 namespace {
 
-/// Within a third of each other.
+/// True if the numbers are within a third of each other.
 bool is_alike(double a, double b) { return a <= b * 1.34 && b <= a * 1.34; }
 
-/// Nodes of one kind together: pages go to them in turns, so that the slowest decides.
+/// True if a node belongs to a group of its kind. Pages go to a group's nodes in turns, so speeds must be alike, as the
+/// slowest node decides.
 bool belongs(const NodeGroup& group, const NumaNode& node, const TierModel& model) {
   const auto latency = [](const TierModel& m) { return static_cast<double>(m.latency.count()); };
   const auto nodes = static_cast<double>(group.nodes.size());

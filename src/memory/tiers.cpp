@@ -39,12 +39,12 @@ constexpr std::array<NamedModel, 4> models{{
     {"redl", {19e9, 19e9, nanoseconds{200}, 16, 64_B, true, false}, "ReDL's slow memory"},
 }};
 
-/// What a local NVMe disk is good for, if nobody has measured this one.
+/// Returns the model of a local NVMe disk, used if this one has not been measured.
 constexpr TierModel file_model(bool addressable) {
   return {2.5e9, 2.5e9, nanoseconds{80'000}, 32, 4_KiB, addressable, false};
 }
 
-/// Persistent memory was Optane's.
+/// Returns the model of persistent memory: Optane's.
 TierModel pmem_model() {
   auto model = *find_model("optane");
   model.persistent = true;
@@ -85,7 +85,7 @@ std::unique_ptr<Tier> make_numa(const TierSpec& spec, const Machine* machine) {
   return make_numa_tier(spec, system_of(machine));
 }
 
-/// Where the system does not say on which node the memory is.
+/// Returns the model of a kind, used if the system does not say on which node the memory is.
 TierModel memkind_model(const std::string& kind) {
   if (kind.find('/') != std::string::npos) return pmem_model();
   if (kind.starts_with("DAX_KMEM")) return *find_model("optane");
@@ -102,7 +102,7 @@ bool has_pages(TierKind kind) {
          kind == TierKind::Role;
 }
 
-/// \param machine  of which the tier is made; null: the system is asked for what is needed
+/// \param machine  the machine on which the tier is made; null: the system is asked for what is needed
 std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec, const Machine* machine) {
   switch (spec.kind) {
     case TierKind::Dram:
@@ -128,7 +128,7 @@ std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec, const Machine* machi
   return make_simulated_tier("simulated:" + spec.model, device_model(spec), spec.size);
 }
 
-/// What a process can have of it is for the system to say.
+/// Checks only for impossible sizes; the system decides how much a process can have.
 void check_size(Bytes size) {
   if (size == 0_B) throw ConfigError{"a tier needs a size above zero"};
   if (size.count > detail::largest_request)

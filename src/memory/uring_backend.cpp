@@ -19,10 +19,10 @@
 namespace tier {
 namespace {
 
-/// One io_uring and the pieces in flight on it.   \threadsafety  One thread at a time.
+/// Owns one io_uring and the pieces in flight on it.   \threadsafety  One thread at a time.
 class Ring {
  public:
-  static constexpr unsigned depth = 64;  // disks reach their full rate of 4 KiB requests at 32 and more
+  static constexpr unsigned depth = 64;  // disks reach their full rate of 4 KiB requests at 32 or more
 
   /// \param error  set if the system refuses; the ring is then not usable
   Ring(int descriptor, std::size_t alignment, int& error) noexcept
@@ -40,8 +40,8 @@ class Ring {
   Ring& operator=(const Ring&) = delete;
 
   /// Carries out all requests.
-  /// \return  false if the system refuses the ring from now on, as in a sandbox that the program has entered since: then the
-  ///          rest was carried out by calls that block
+  /// \return  false if the system refuses the ring from now on, because the program has entered a sandbox; blocking calls
+  ///          have then carried out the rest
   bool run(Direction direction, std::span<IoRequest> requests) noexcept {
     IoCutter cutter{requests};
     for (unsigned in_flight = 0; in_flight > 0 || !cutter.done();) {
@@ -62,7 +62,7 @@ class Ring {
     submit(direction, slot);
   }
 
-  /// There is room: the queue is as deep as there are slots.
+  /// Submits the next call of a piece. The queue has room, because it is as deep as there are slots.
   void submit(Direction direction, unsigned slot) noexcept {
     const auto& piece = pieces_[slot];
     ::io_uring_sqe* entry = ::io_uring_get_sqe(&ring_);
@@ -71,7 +71,7 @@ class Ring {
     ::io_uring_sqe_set_data64(entry, slot);
   }
 
-  /// \return  false if the system will not do it later either
+  /// \return  false if the system refuses for good
   bool submit_and_wait() noexcept {
     const int result = ::io_uring_submit_and_wait(&ring_, 1);
     if (result >= 0 || result == -EINTR || result == -EBUSY) return true;
@@ -80,15 +80,15 @@ class Ring {
     return true;
   }
 
-  /// Carries out by calls that block what the system has not taken, and waits for what it has: that may be in flight into the
-  /// caller's memory. It tells of it without being asked.
+  /// Carries out by blocking calls what the system has not taken, and waits for what it has taken, which may be in flight
+  /// into the caller's memory. Completions arrive without a system call.
   void finish_without(Direction direction, unsigned in_flight, IoCutter& cutter) noexcept {
     for (unsigned left = ::io_uring_sq_ready(&ring_); left > 0; --left, --in_flight) {
       const unsigned at = (ring_.sq.sqe_tail - left) & ring_.sq.ring_mask;
       move_piece(descriptor_, direction, pieces_[ring_.sq.sqes[at].user_data], alignment_);
     }
     ring_.sq.sqe_head = ring_.sq.sqe_tail = *ring_.sq.ktail =
-        *ring_.sq.khead;  // nobody is to take them later
+        *ring_.sq.khead;  // the system must not take them later
     while (!cutter.done()) {
       auto piece = cutter.next();
       move_piece(descriptor_, direction, piece, alignment_);
@@ -97,7 +97,7 @@ class Ring {
       constexpr auto moment = std::chrono::microseconds{50};
       ::io_uring_cqe* completion = nullptr;
       if (::io_uring_peek_cqe(&ring_, &completion) != 0) {
-        std::this_thread::sleep_for(moment);  // the system's own work for this thread is done on the way back
+        std::this_thread::sleep_for(moment);  // its return runs the system's work for this thread
         continue;
       }
       auto& piece = pieces_[::io_uring_cqe_get_data64(completion)];
@@ -108,7 +108,7 @@ class Ring {
     }
   }
 
-  /// \return  How many pieces have ended.
+  /// Handles completions.   \return  the number of pieces that have ended
   unsigned reap(Direction direction) noexcept {
     unsigned ended = 0;
     ::io_uring_cqe* completion = nullptr;
@@ -133,12 +133,12 @@ class Ring {
   std::size_t alignment_;
   bool made_ = false;
   std::array<IoPiece, depth> pieces_;
-  std::array<IoPiece::Vectors, depth> vectors_;  // of the call for each, until it ends
-  std::array<unsigned, depth> idle_;             // slots of pieces_
+  std::array<IoPiece::Vectors, depth> vectors_;  // for each piece's call, until it ends
+  std::array<unsigned, depth> idle_;             // free slots of pieces_
   unsigned idle_count_ = depth;
 };
 
-/// A ring for each thread that does I/O at one time; threads that block, as soon as the system refuses one of them.
+/// Uses a ring for each thread that does I/O at a time, and blocking threads as soon as the system refuses a ring.
 class UringBackend final : public IoBackend {
  public:
   UringBackend(int descriptor, std::size_t alignment, std::unique_ptr<Ring> first)
@@ -161,7 +161,7 @@ class UringBackend final : public IoBackend {
     const MutexLock lock{mutex_};
     return threads_.get();
   }
-  /// Where there is no memory for threads, the next batch tries again.
+  /// Replaces rings by threads. If there is no memory for threads, the next batch tries again.
   void refuse() noexcept {
     std::unique_ptr<IoBackend> threads;
     try {
@@ -173,7 +173,7 @@ class UringBackend final : public IoBackend {
     if (threads_ == nullptr) threads_.swap(threads);
   }
 
-  static constexpr std::size_t most_rings = 32;  // 14 KiB of locked memory each, and 64 KiB of other
+  static constexpr std::size_t most_rings = 32;  // each takes 14 KiB of locked memory, and 64 KiB of other
 
   std::unique_ptr<Ring> take() noexcept {
     const MutexLock lock{mutex_};
@@ -188,11 +188,11 @@ class UringBackend final : public IoBackend {
   void give(std::unique_ptr<Ring> ring) noexcept {
     {
       const MutexLock lock{mutex_};
-      idle_.push_back(std::move(ring));  // into room reserved
+      idle_.push_back(std::move(ring));  // the constructor has reserved room
     }
     given_.notify_one();
   }
-  /// \return  null at the limit, ours or the system's: then one of those in use has to do
+  /// Makes another ring.   \return  null at our limit or the system's: the caller then waits for a ring in use
   std::unique_ptr<Ring> add() noexcept TIER_REQUIRES(mutex_) {
     if (rings_ == most_rings) return nullptr;
     int error = 0;
@@ -208,7 +208,7 @@ class UringBackend final : public IoBackend {
   CondVar given_;
   std::vector<std::unique_ptr<Ring>> idle_ TIER_GUARDED_BY(mutex_);
   std::size_t rings_ TIER_GUARDED_BY(mutex_) = 1;
-  std::unique_ptr<IoBackend> threads_ TIER_GUARDED_BY(mutex_);  // null: rings do
+  std::unique_ptr<IoBackend> threads_ TIER_GUARDED_BY(mutex_);  // null while rings are used
 };
 
 }  // namespace

@@ -36,7 +36,7 @@
 #include "memory/scratch_file.hpp"
 #include "memory/system_files.hpp"
 
-// Of later kernels than the headers may be: asked for at run time.
+// Definitions that older kernel headers lack; the features are asked for at run time.
 #ifndef UFFD_FEATURE_MOVE
 #define UFFD_FEATURE_MOVE (1ULL << 16)
 struct uffdio_move {
@@ -61,16 +61,16 @@ namespace tier {
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-/// Costs nothing until it is used, but sanitizers and limits of the address space leave less than there is.
+/// Address space costs nothing until it is used, but sanitizers and limits of the address space may leave less.
 constexpr std::size_t area_size = std::size_t{256} << 30;
 constexpr std::size_t max_areas = 64;
 constexpr unsigned waiting_servers = 4;  // faults on a device are served side by side. A guess
-/// One is there for the copies that those wait for, which may touch pages that nobody had touched.
+/// One more serves the faults of copies that the others wait for, which may touch absent pages.
 constexpr unsigned servers = waiting_servers + 1;
 
 std::uint64_t address_of(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 
-/// The areas of all window spaces, for `find`: written under their spaces' locks, read without one.
+/// The areas of all window spaces, for `find`: written under the lock `listing`, read without one.
 struct Listed {
   std::atomic<std::uint64_t> begin{0};
   std::atomic<std::uint64_t> size{0};  // 0: free
@@ -93,7 +93,7 @@ int open_userfaultfd() {
   const auto by_call = [] { return static_cast<int>(::syscall(SYS_userfaultfd, flags)); };
   if (auto opened = detail::open_descriptor(by_call)) return opened.release();
   const int error = errno;
-  // The device is for those whom its owner lets; from Linux 6.1 on.
+  // The device, from Linux 6.1 on, is open to users whom its owner allows.
   if (const auto device = detail::open_file("/dev/userfaultfd", O_RDWR)) {
     const auto by_device = [&] { return ::ioctl(device.get(), _IO(0xAA, 0x00), flags); };
     if (auto opened = detail::open_descriptor(by_device)) return opened.release();
@@ -102,8 +102,8 @@ int open_userfaultfd() {
                   "userfaultfd, which windows need" + detail::if_descriptors_are_used_up(error)};
 }
 
-/// From the most that is of use to the least that will do. A descriptor can be asked once.
-/// \return  what it has; 0 if the kernel is too old
+/// Tries feature sets from richest to minimal. UFFDIO_API works once per descriptor, so each try opens a new one.
+/// \return  the features it has; 0 if the kernel is too old
 std::uint64_t ask_for_features(int& descriptor) {
   constexpr std::uint64_t needed = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID;
   constexpr std::array<std::uint64_t, 3> sets{needed | UFFD_FEATURE_MOVE | UFFD_FEATURE_POISON,
@@ -117,15 +117,15 @@ std::uint64_t ask_for_features(int& descriptor) {
   return 0;
 }
 
-/// Whether a thread of this process is in a system call that brings pages into memory to lock them.
+/// True if a thread of this process is in a system call that brings pages into memory to lock them.
 bool is_locking_memory(int thread) {
-  // "151 0x3 ...": the call and its arguments, or -1 outside one.
+  // "151 0x3 ...": the number of the call and its arguments, or -1 outside a call.
   const auto call = to_number(read_line("/proc/self/task/" + std::to_string(thread) + "/syscall"));
   return call == std::size_t{SYS_mlockall} || call == std::size_t{SYS_mlock} ||
          call == std::size_t{SYS_mlock2};
 }
 
-/// How many bytes from here on have no page, neither in memory nor swapped out: all there is to know is in `pagemap`.
+/// Returns how many bytes from `begin` on have no page, neither in memory nor swapped out; only `pagemap` tells.
 std::size_t absent_bytes(int pagemap, const std::byte* begin, std::size_t size) noexcept {
   const auto page = page_size();
   constexpr std::uint64_t present_or_swapped = std::uint64_t{3} << 62;
@@ -144,7 +144,7 @@ std::size_t absent_bytes(int pagemap, const std::byte* begin, std::size_t size) 
 
 }  // namespace
 
-/// Part of the address space with its windows.
+/// A part of the address space, with its windows.
 struct WindowSpace::Area {
   Area(std::byte* begin, std::size_t bytes, std::unique_ptr<ScratchFile> behind)
       : base{begin}, size{bytes}, heap{Bytes{bytes}, Bytes{WindowSpace::unit}}, file{std::move(behind)} {}
@@ -183,13 +183,14 @@ struct WindowSpace::Area {
   std::byte* base;
   std::size_t size;
   RegionHeap heap;
-  std::unique_ptr<ScratchFile> file;   // null: memory
-  std::atomic<void*>* tags = nullptr;  // one a unit
-  OpenRanges open;                     // for windows, so far
-  std::size_t opened = 0;              // all before it is open, or was
+  std::unique_ptr<ScratchFile> file;   // null if in memory
+  std::atomic<void*>* tags = nullptr;  // one for each unit
+  OpenRanges open;                     // accessible so far
+  std::size_t opened = 0;              // all offsets below it are, or were, open
 };
 
-/// The descriptor and the threads that read it. They hold it alive: the last to let go of the space may be one of them.
+/// Holds the descriptor and the threads that read it. The threads keep it alive, because one of them may be the last to let
+/// go of the space.
 struct WindowSpace::Server {
   explicit Server(WindowFaults& to) : faults{to}, descriptor{open_userfaultfd()} {
     features = ask_for_features(descriptor);
@@ -204,7 +205,7 @@ struct WindowSpace::Server {
     pagemap = detail::open_file("/proc/self/pagemap", O_RDONLY).release();
     if (pagemap >= 0) return;
     const auto error = last_system_error();
-    features &= ~UFFD_FEATURE_MOVE;  // where there is no /proc, pages are copied
+    features &= ~UFFD_FEATURE_MOVE;  // without /proc, pages are copied
     if (error != std::errc::too_many_files_open && error != std::errc::too_many_files_open_in_system) return;
     close_all();
     throw TierError{
@@ -248,16 +249,16 @@ struct WindowSpace::Server {
   int stop_event = -1;
   int pagemap = -1;  // for `move`
   std::uint64_t features = 0;
-  std::atomic<bool> is_told{false};  // of a refusal
+  std::atomic<bool> is_told{false};  // a refusal has been reported
   std::atomic<bool> stopping{false};
   std::vector<std::thread> threads;
   Mutex mutex;
   std::deque<WindowFault> later
-      TIER_GUARDED_BY(mutex);  // if there are any, as many servers as may are waiting
+      TIER_GUARDED_BY(mutex);  // put-off faults; if any, all servers that may wait do
   unsigned waiting TIER_GUARDED_BY(mutex) = 0;
 };
 
-/// Once. Leaves `errno` as it is.
+/// Reports a refusal, only once. Preserves `errno`.
 void WindowSpace::Server::tell_of_refusal() noexcept {
   if (is_told.exchange(true)) return;
   const int error = errno;
@@ -276,7 +277,7 @@ void WindowSpace::Server::serve(const std::shared_ptr<Server>& self) noexcept {
   std::array<::pollfd, 2> waits{{{self->descriptor, POLLIN, 0}, {self->stop_event, POLLIN, 0}}};
   while (!self->stopping.load(std::memory_order_acquire)) {
     if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) {
-      constexpr std::chrono::milliseconds moment{1};  // the system refuses to wait for it
+      constexpr std::chrono::milliseconds moment{1};  // if the system refuses to wait for it
       std::this_thread::sleep_for(moment);
       waits[0].revents = POLLIN;
     }
@@ -287,7 +288,7 @@ void WindowSpace::Server::serve(const std::shared_ptr<Server>& self) noexcept {
 void WindowSpace::Server::read_one() noexcept {
   ::uffd_msg message;
   const auto ended = faults.ended_blocks();
-  if (::read(descriptor, &message, sizeof message) != sizeof message) return;  // another thread has it
+  if (::read(descriptor, &message, sizeof message) != sizeof message) return;  // another thread has read it
   if (message.event != UFFD_EVENT_PAGEFAULT) return;
   const auto flags = message.arg.pagefault.flags;
   WindowFault fault{reinterpret_cast<std::byte*>(message.arg.pagefault.address),
@@ -302,13 +303,13 @@ void WindowSpace::Server::put_off(const WindowFault& fault) noexcept {
   const MutexLock lock{mutex};
   try {
     later.push_back(fault);
-  } catch (const std::bad_alloc&) {  // whoever waits comes again
+  } catch (const std::bad_alloc&) {  // the waiting thread faults again
     ::uffdio_range range{address_of(fault.address) & ~(std::uint64_t{unit} - 1), unit};
     request(UFFDIO_WAKE, range);
   }
 }
 
-/// Unless as many threads as may are at it: one of them takes what was put off.
+/// Serves put-off faults, unless as many threads as may wait already do: then one of them takes it.
 void WindowSpace::Server::serve_put_off() noexcept {
   {
     const MutexLock lock{mutex};
@@ -316,12 +317,12 @@ void WindowSpace::Server::serve_put_off() noexcept {
     ++waiting;
   }
   while (auto fault = next_put_off()) {
-    if (stopping.load(std::memory_order_acquire)) return;  // those who would serve it may be gone
+    if (stopping.load(std::memory_order_acquire)) return;  // `faults` may be gone
     if (!faults.on_fault(*fault, true)) put_off(*fault);
   }
 }
 
-/// \return  nothing if there is none; the thread then waits for nothing any more
+/// Takes the next put-off fault.   \return  nothing if there is none; this thread then no longer counts as waiting
 std::optional<WindowFault> WindowSpace::Server::next_put_off() noexcept {
   const MutexLock lock{mutex};
   if (later.empty()) {
@@ -358,8 +359,8 @@ WindowSpace::WindowSpace(WindowFaults& faults) : server_{std::make_shared<Server
   }
 }
 
-/// Asks the system for what takes the lock of a file or waits for a disk, one thing after the other in a thread of its
-/// own: those who want it hold locks that others need.
+/// Makes system calls that take the lock of a file or wait for a disk, one after the other on its own thread, because the
+/// requesting threads hold locks that other threads need.
 struct WindowSpace::FileWorker {
   explicit FileWorker(WindowSpace& to) : space{to}, thread{detail::own_thread([this] { run(); })} {}
   ~FileWorker() {
@@ -373,9 +374,9 @@ struct WindowSpace::FileWorker {
   FileWorker(const FileWorker&) = delete;
   FileWorker& operator=(const FileWorker&) = delete;
 
-  /// \return  false if there is no memory to remember it
+  /// Queues a task.   \return  false if there is no memory for it, or too much advice waits already
   bool add(const FileTask& task) noexcept TIER_EXCLUDES(mutex) {
-    constexpr std::size_t enough = 1000;  // advice that comes late is of no use
+    constexpr std::size_t enough = 1000;  // late advice is of no use
     try {
       const MutexLock lock{mutex};
       if (task.window.address == nullptr && tasks.size() >= enough) return false;
@@ -475,9 +476,9 @@ std::unique_ptr<WindowSpace::Area> WindowSpace::make_area(std::size_t wanted, st
 }
 
 void WindowSpace::prepare(const Area& area) const {
-  if (area.file != nullptr) ::madvise(area.base, area.size, MADV_DONTFORK);  // a child's stores would be ours
+  if (area.file != nullptr) ::madvise(area.base, area.size, MADV_DONTFORK);  // keeps a child's stores out
   if (mode() == WindowMode::Restricted) return;
-  // Else whoever waits for a page there gets a table of small pages, and a huge one that comes is split.
+  // Otherwise a fault there creates a table of small pages, and a huge page that is moved there gets split.
   ::madvise(area.base, area.size, MADV_HUGEPAGE);
   ::uffdio_register range{
       {address_of(area.base), area.size}, UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP, 0};
@@ -485,14 +486,14 @@ void WindowSpace::prepare(const Area& area) const {
     throw OutOfTierMemory{"userfaultfd cannot register address space for windows", last_system_error()};
 }
 
-/// Addresses are reserved unlocked and stay so: in a program that locks its memory a locked page could not leave. They are
-/// opened from the beginning on, without gaps: ranges that are opened apart, and used, stay mappings of their own when what
-/// is between them is opened, too, and the system fills no block that lies in two of them.
+/// Addresses are reserved unlocked and stay so, because a locked page could not move away. They are opened from the
+/// beginning without gaps: ranges that are opened apart and used stay separate mappings even after the gap between them is
+/// opened, and the system fills no block that lies in two mappings.
 void WindowSpace::open(std::byte* begin, std::size_t size) {
   const MutexLock lock{mutex_};
   Area& area = *area_of(begin);
   const auto at = static_cast<std::size_t>(begin - area.base);
-  // Large windows begin at huge pages: with what is between them they take one mapping together.
+  // Large windows begin at huge pages; opened together with the gaps between them, they take one mapping.
   const auto first = std::min(at / unit * unit, area.opened);
   const auto last = std::min(round_up(at + size, size < huge_page ? unit : huge_page), area.size);
   if (area.open.contain(first, last)) return;
@@ -553,9 +554,9 @@ AddressWindow WindowSpace::reserve(std::size_t size, std::size_t alignment) {
 
 void WindowSpace::release(const AddressWindow& window) noexcept {
   if (detail::checked && mode() == WindowMode::Restricted)
-    ::mprotect(window.address, window.size, PROT_NONE);  // from now on, whoever uses it is found out
+    ::mprotect(window.address, window.size, PROT_NONE);  // detects any later use
   if (worker_ !=
-      nullptr) {  // without memory to remember it, it rests for ever: the caller's locks are no place for the file
+      nullptr) {  // not reused if the task cannot be queued: the caller may hold locks, so no file calls here
     std::ignore = worker_->add({.window = window});
     return;
   }
@@ -589,7 +590,7 @@ void WindowSpace::free(const AddressWindow& window) noexcept {
   if (window.address == nullptr) return;
   if (detail::checked && mode() == WindowMode::Restricted &&
       ::mprotect(window.address, window.size, PROT_READ | PROT_WRITE) != 0)
-    return;  // no mapping is left to part it from those that rest still: it rests for ever
+    return;  // no mapping is left to split it off from those still resting: never reused
   area_of(window.address)->heap.free(window.slot);
 }
 
@@ -611,7 +612,7 @@ void* WindowSpace::find(const void* address) noexcept {
   return tag == nullptr ? nullptr : tag->load(std::memory_order_acquire);
 }
 
-/// An area stays until the end, so that it can be used without the lock.
+/// Returns the area of an address. Areas stay until the end, so the caller needs no lock to use one.
 WindowSpace::Area& WindowSpace::area_at(const std::byte* address) noexcept {
   const MutexLock lock{mutex_};
   return *area_of(address);
@@ -619,13 +620,13 @@ WindowSpace::Area& WindowSpace::area_at(const std::byte* address) noexcept {
 
 std::error_code WindowSpace::take_space(std::byte* begin, std::size_t size) noexcept {
   const Area& area = area_at(begin);
-  if (area.file == nullptr) {  // memory: of full windows that of the tiers, which ask for it themselves
+  if (area.file == nullptr) {  // in memory; full windows use that of tiers, which check it themselves
     const bool lacks = mode() == WindowMode::Restricted && growing_.lacks(Bytes{size});
     return lacks ? std::make_error_code(std::errc::not_enough_memory) : std::error_code{};
   }
   const auto offset = static_cast<std::uint64_t>(begin - area.base);
   auto error = area.file->allocate(offset, size);
-  if (error && settle()) error = area.file->allocate(offset, size);  // what was on its way back may do
+  if (error && settle()) error = area.file->allocate(offset, size);  // released space may suffice
   return error;
 }
 
@@ -639,7 +640,7 @@ void WindowSpace::want(std::byte* begin, std::size_t size, bool in_memory) noexc
   if (worker_ != nullptr) worker_->add({.begin = begin, .size = size, .in_memory = in_memory});
 }
 
-/// What is to go is written first, which begins here: then the system has clean pages to give up.
+/// Begins to write out pages that are to go, so that the system has clean pages to give up.
 void WindowSpace::tell(const FileTask& task) noexcept {
   const Area& area = area_at(task.begin);
   if (!task.in_memory)
@@ -650,7 +651,7 @@ void WindowSpace::tell(const FileTask& task) noexcept {
 
 bool WindowSpace::fill(std::byte* to, const std::byte* from, std::size_t size, bool protect,
                        const PagePolicy* policy) noexcept {
-  const ThreadPolicy whence{policy};  // windows themselves have none: that of the thread counts
+  const ThreadPolicy whence{policy};  // windows have no policy of their own: the thread's counts
   for (std::size_t done = 0, step = size; done < size;) {
     const auto part = std::min(step, size - done);
     ::uffdio_copy copy{address_of(to + done), address_of(from + done), part,
@@ -659,7 +660,7 @@ bool WindowSpace::fill(std::byte* to, const std::byte* from, std::size_t size, b
       done += part;
     else if (copy.copy > 0)
       done += static_cast<std::size_t>(copy.copy);
-    else if (errno == ENOENT && part > page_size())  // it lies in two mappings
+    else if (errno == ENOENT && part > page_size())  // the part lies in two mappings
       step = std::max(page_size(), part / 2 / page_size() * page_size());
     else if (errno != EAGAIN && errno != EINTR)
       return false;
@@ -672,7 +673,7 @@ const std::byte* WindowSpace::zeros() noexcept {
   return bytes.data();
 }
 
-/// `mincore` takes a page that was swapped out for an absent one: filling it is refused, as if another thread were first.
+/// `mincore` reports a swapped-out page as absent; filling it fails with EEXIST, as if another thread had been first.
 std::error_code WindowSpace::fill_holes(std::byte* begin, std::size_t size,
                                         const PagePolicy* policy) const noexcept {
   const ThreadPolicy whence{policy};
@@ -682,7 +683,7 @@ std::error_code WindowSpace::fill_holes(std::byte* begin, std::size_t size,
     const auto pages = std::min(is_there.size(), (size - at + page - 1) / page);
     if (::mincore(begin + at, pages * page, is_there.data()) != 0) {
       if (!detail::is_refusal(errno)) return last_system_error();
-      is_there.fill(0);  // the system tells nobody: whatever is there cannot be filled again
+      is_there.fill(0);  // refused: tries all pages, since present ones cannot be filled again
     }
     for (std::size_t i = 0; i < pages; ++i) {
       if ((is_there[i] & 1U) != 0) continue;
@@ -704,7 +705,7 @@ std::size_t WindowSpace::move(std::byte* to, std::byte* from, std::size_t size) 
     if (move.move > 0) {
       done += static_cast<std::size_t>(move.move);
     } else if (errno == EEXIST) {
-      // Linux 6.18 says so of what it has just moved, where it had to split a huge page since somebody waits for one.
+      // Linux 6.18 says so of pages that it has just moved, if it had to split a huge page because a thread waits for one.
       const auto moved = absent_bytes(server_->pagemap, from + done, size - done);
       if (moved == 0) return done;
       done += moved;
@@ -720,16 +721,16 @@ void WindowSpace::drop(std::byte* begin, std::size_t size) noexcept {
   constexpr int locked_too =
       24;  // MADV_DONTNEED_LOCKED, from Linux 5.18 on: the program has locked all its memory
   if (::madvise(begin, size, locked_too) == 0) return;
-  // The system refuses advice: the pages go to addresses that are then given back.
+  // The system refuses advice: moves the pages to other addresses, and unmaps those.
   constexpr int leaves_the_range = 4;  // MREMAP_DONTUNMAP, from Linux 5.7 on
   void* const away = ::mremap(begin, size, size, MREMAP_MAYMOVE | leaves_the_range, nullptr);
   if (away != MAP_FAILED) ::munmap(away, size);
 }
 
 void WindowSpace::forbid(std::byte* begin, std::size_t size) noexcept {
-  if (!directory_.empty()) return;  // the child has none of it
+  if (!directory_.empty()) return;  // the child has no windows
   if (is_forbidden_ || ::mprotect(begin, size, PROT_NONE) == 0) return;
-  is_forbidden_ = true;  // no mapping is left to split: an area is one, and better gone than read as zeros
+  is_forbidden_ = true;  // no mapping is left to split: closes whole areas, lest windows read as zeros
   for (const auto& area : areas_)
     TIER_VERIFY(::mprotect(area->base, area->size, PROT_NONE) == 0 || ::munmap(area->base, area->size) == 0,
                 "windows can be closed to the child of a fork");
@@ -760,7 +761,7 @@ bool WindowSpace::poison(std::byte* begin, std::size_t size) noexcept {
 }
 
 bool WindowSpace::accept(std::byte* begin, std::size_t size) noexcept {
-  if (!server_->can_move()) return false;  // nothing moves there
+  if (!server_->can_move()) return false;  // `move` moves nothing
   ::uffdio_register range{{address_of(begin), size}, UFFDIO_REGISTER_MODE_WP, 0};
   return server_->request(UFFDIO_REGISTER, range);
 }

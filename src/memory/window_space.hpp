@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Address space in which blocks have fixed places, whatever pages are behind them.
+/// \file  Address space in which blocks have fixed addresses, whatever pages are behind them.
 #include <tier/core/bytes.hpp>
 #include <tier/core/config.hpp>
 #include <tier/core/mutex.hpp>
@@ -22,14 +22,14 @@ namespace tier {
 
 class PagePolicy;
 
-/// An access that the system could not carry out: to a page that is absent, or a store to one that is write-protected.
+/// A fault: an access to an absent page, or a store to a write-protected page.
 struct WindowFault {
   std::byte* address = nullptr;
   bool write = false;
-  bool present = false;     ///< the page is there and write-protected
-  int thread = 0;           ///< whose access it is
-  std::uint64_t since = 0;  ///< what `WindowFaults::now` was before it was read
-  unsigned tries = 0;       ///< that found no room
+  bool present = false;     ///< the page is present and write-protected
+  int thread = 0;           ///< id of the thread that accessed the page
+  std::uint64_t since = 0;  ///< `WindowFaults::ended_blocks` before the fault was read
+  unsigned tries = 0;       ///< attempts that found no room
   std::uint64_t waiting_since_ns = 0;
 };
 
@@ -40,35 +40,34 @@ struct AddressWindow {
   RegionHeap::Slot slot = RegionHeap::none;
 };
 
-/// Serves faults; called by the window space's own threads, several at once.
+/// Serves faults. The window space's own threads call it, several at once.
 class WindowFaults {
  public:
   virtual ~WindowFaults() = default;
-  /// A count of objects that have ended. A fault read before the last of them may be of a thread that has gone on since,
-  /// woken with others, and has let go of the object.
+  /// Returns the number of objects that have ended. A fault read before the latest end may be stale: its thread, woken with
+  /// others, may have gone on and let go of the object.
   [[nodiscard]] virtual std::uint64_t ended_blocks() const noexcept = 0;
-  /// Sees to it that the access can be tried again, and calls `wake`.
-  /// \param may_wait  for copies, which may touch windows themselves; the manager's lock is no such wait
-  /// \return          false if it is to be asked again, after others: it would have to wait and may not, or has waited a
-  ///                  little and there is no room
+  /// Prepares the page so that the access can be tried again, and calls `wake`.
+  /// \param may_wait  allows waiting for copies, which may touch windows themselves; the manager's lock may always be taken
+  /// \return          false if it must be called again, after other faults: it would have to wait and may not, or has
+  ///                  waited a little and found no room
   virtual bool on_fault(WindowFault& fault, bool may_wait) noexcept = 0;
 };
 
-/// Reserved address space, carved into windows, and what can be done with the pages there. Accesses to a page that is
-/// absent, and stores to one that is protected, wait until whoever serves faults has seen to them: those of system calls
-/// too, where the process may ask for that.
-/// \threadsafety  Internally synchronised; calls on overlapping ranges are the caller's to order.
+/// Reserves address space, divides it into windows, and controls their pages. Accesses to absent pages, and stores to
+/// protected pages, wait until the fault has been served; those in system calls too, if the process may ask for that.
+/// \threadsafety  Internally synchronised; the caller orders calls on overlapping ranges.
 class WindowSpace {
  public:
-  /// Windows begin at multiples of it and their sizes are multiples of it: a page on any system that we support.
+  /// The unit of window addresses and sizes: whole pages on any supported system.
   static constexpr std::size_t unit = std::size_t{64} << 10;
 
-  /// Why this process cannot have one whose faults it serves; empty where it can.
+  /// Returns why this process cannot serve the faults of windows; empty if it can.
   [[nodiscard]] static std::string why_not();
-  /// Pages are absent until somebody gives them: mode full.
-  /// \throws  `TierError` naming the system call that is refused
+  /// Makes a space in mode full: pages are absent until the caller provides them.
+  /// \throws  `TierError` naming the system call that was refused
   explicit WindowSpace(WindowFaults& faults);
-  /// The system gives pages: mode restricted.
+  /// Makes a space in mode restricted: the system provides pages.
   /// \param directory  of the file behind the windows; empty: memory   \param most  bytes that windows can have
   WindowSpace(std::string directory, Bytes most);
   ~WindowSpace();
@@ -78,72 +77,72 @@ class WindowSpace {
   [[nodiscard]] WindowMode mode() const noexcept {
     return server_ != nullptr ? WindowMode::Full : WindowMode::Restricted;
   }
-  /// The directory of the file behind the windows; empty: they lie in memory.
+  /// Returns the directory of the file behind the windows; empty if they lie in memory.
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
-  /// False where the child of a fork has no windows.
+  /// False if the child of a fork has no windows.
   [[nodiscard]] bool is_copied_by_fork() const noexcept { return directory_.empty() && !is_forbidden_; }
 
-  /// A window whose pages are all absent, and whose addresses nobody can access before `open`.
+  /// Reserves a window whose pages are absent, and whose addresses are inaccessible before `open`. May make a file: hold no
+  /// lock across it.
   /// \param size       whole units   \param alignment  a power of two up to 2 MiB
-  /// May make a file: hold no lock across it.
   /// \throws           `OutOfTierMemory` if there is no address space left
   [[nodiscard]] AddressWindow reserve(std::size_t size, std::size_t alignment) TIER_EXCLUDES(mutex_);
   /// Makes a part of a window accessible, in whole units.
   /// \throws  `OutOfTierMemory` if the system refuses, `std::bad_alloc`
   void open(std::byte* begin, std::size_t size) TIER_EXCLUDES(mutex_);
-  /// If the access is made for a program that locks all its memory (`mlockall`), to a page that nobody uses: makes it, and the
-  /// rest of its unit, inaccessible again, so that the system passes it by. \return  false for any other access
+  /// True if the fault comes from a system call that locks memory (`mlockall`). Then makes the page and the rest of its
+  /// unit inaccessible again, so that the system skips it.   \pre  no object uses the page
   bool is_passed_by(const WindowFault& fault) noexcept TIER_EXCLUDES(mutex_);
-  /// In mode restricted its pages and disk space go back to the system, later where they lie in a file.
+  /// Releases a window. In mode restricted its pages and disk space go back to the system; later if they lie in a file.
   /// \pre  its tags are null, and in mode full its pages absent
   void release(const AddressWindow& window) noexcept TIER_EXCLUDES(mutex_);
-  /// What `find` gives from now on for the addresses of a part of a window, and of the rest of its last unit.
+  /// Sets the tag that `find` returns for the addresses of a part of a window, and of the rest of its last unit.
   static void tag(std::byte* begin, std::size_t size, void* tag) noexcept;
-  /// The tag of an address in any window of this process; null elsewhere.   \complexity  O(1)
+  /// Returns the tag of an address in any window of this process; null elsewhere.   \complexity  O(1)
   [[nodiscard]] static void* find(const void* address) noexcept;
 
-  // In mode restricted, of whole pages.
-  /// Takes disk space, so that no access fails for want of it. Nothing where windows lie in memory. Waits for the disk:
-  /// hold no lock across it.
+  // Only in mode restricted, for whole pages.
+  /// Takes disk space, so that no access fails for lack of it. If windows lie in memory, only checks that there is enough.
+  /// Waits for the disk: hold no lock across it.
   std::error_code take_space(std::byte* begin, std::size_t size) noexcept TIER_EXCLUDES(mutex_);
-  /// Gives pages and disk space back. Likewise.
+  /// Returns pages and disk space to the system. Waits for the disk: hold no lock across it.
   void give_space_back(std::byte* begin, std::size_t size) noexcept TIER_EXCLUDES(mutex_);
-  /// Tells the system whether to have the pages in memory, soon; it need not listen.
+  /// Advises the system, soon, to read the pages ahead or to give them up first; it may ignore the advice.
   void want(std::byte* begin, std::size_t size, bool in_memory) noexcept TIER_EXCLUDES(mutex_);
-  /// Waits until what was released before has gone back to the system.   \return  whether there was something
+  /// Waits until windows released before have gone back to the system.   \return  true if any task was pending
   bool settle() noexcept TIER_EXCLUDES(mutex_);
 
-  // In mode full. Each takes whole pages. Who waits for what has become present goes on after `wake`.
-  /// Makes absent pages present with the bytes at `from`, in memory that the system gives.
-  /// \param policy  whence the system takes it; null: from wherever this thread's memory comes
-  /// \return        false if there is none; pages made present by then stay so
+  // Only in mode full, for whole pages. Threads that wait for pages made present go on after `wake`.
+  /// Makes absent pages present with the bytes at `from`, in memory that the system provides.
+  /// \param policy  NUMA policy for that memory; null: this thread's own policy
+  /// \return        false if there is no memory; pages made present before stay present
   bool fill(std::byte* to, const std::byte* from, std::size_t size, bool protect,
             const PagePolicy* policy) noexcept;
-  /// Makes the absent pages of a range present, with zeros; protected, so that a store to them is told. Others may touch
-  /// or fill them meanwhile.   \return  the system's error if it has no memory for them
+  /// Makes the absent pages of a range present with zeros, protected so that a store to them is reported. Other threads may
+  /// touch or fill them meanwhile.   \return  the system's error if it has no memory for them
   std::error_code fill_holes(std::byte* begin, std::size_t size, const PagePolicy* policy) const noexcept;
-  /// Zeros, as many as the largest page has. Never written, so that the system has one page for all of them.
+  /// Returns zeros, as many bytes as a huge page has. They are never written, so the system needs one page for all of them.
   static const std::byte* zeros() noexcept;
-  /// Takes the pages of one range of private memory to another, where they are absent: from a window to memory that was
-  /// accepted, or the other way.   \return  the bytes moved; the system may refuse the rest
+  /// Moves the pages of one range of private memory to another in which they are absent: from a window to memory passed to
+  /// `accept`, or back.   \return  the bytes moved; the system may refuse the rest
   std::size_t move(std::byte* to, std::byte* from, std::size_t size) noexcept;
-  /// Gives pages back to the system: absent in a window, zeros elsewhere.
+  /// Returns pages to the system: they are then absent in a window, and zeros elsewhere.
   static void drop(std::byte* begin, std::size_t size) noexcept;
-  /// Accesses get SIGSEGV; those to any window, if the process has no mapping left to tell this one apart by.
-  /// \pre  in the child of a fork, in which nobody serves faults and there is no other thread
+  /// Makes accesses raise SIGSEGV; accesses to any window, if the process has no mapping left to split off this range.
+  /// \pre  in the child of a fork, in which no thread serves faults and there is no other thread
   void forbid(std::byte* begin, std::size_t size) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
-  /// From its return on, stores wait.   \return  false if there is no memory for that
+  /// Write-protects pages: from its return on, stores wait.   \return  false if there is no memory for that
   bool protect(std::byte* begin, std::size_t size) noexcept;
-  /// Lets stores through. Who waits for that goes on after `wake`.
+  /// Lets stores through. Threads that wait for that go on after `wake`.
   void unprotect(std::byte* begin, std::size_t size) noexcept;
-  /// Those who wait try again.
+  /// Makes waiting threads try their access again.
   void wake(std::byte* begin, std::size_t size) noexcept;
-  /// Accesses get SIGBUS.   \return  false where the system cannot do that (before Linux 6.6)
+  /// Makes accesses raise SIGBUS.   \return  false if the system cannot do that (before Linux 6.6)
   bool poison(std::byte* begin, std::size_t size) noexcept;
-  /// `move` may take pages there. Not for memory in windows, where it always may.
+  /// Lets `move` bring pages to memory outside windows; in windows it always may.
   bool accept(std::byte* begin, std::size_t size) noexcept;
 
-  /// Ordinary memory for what is known of windows.
+  /// Returns the ordinary memory that metadata of windows takes.
   [[nodiscard]] Bytes metadata() TIER_EXCLUDES(mutex_);
 
  private:
@@ -154,10 +153,9 @@ class WindowSpace {
   void prepare(const Area& area) const;
   [[nodiscard]] std::unique_ptr<Area> make_area(std::size_t wanted, std::size_t alignment) const;
   Area* area_of(const std::byte* address) const noexcept TIER_REQUIRES(mutex_);
-  /// What the worker is to ask the system for.
+  /// A task for the worker.
   struct FileTask {
-    AddressWindow
-        window{};  // to be released; without an address the system is told of the range that follows
+    AddressWindow window{};  // to release; if its address is null, the system gets advice on the range below
     std::byte* begin = nullptr;
     std::size_t size = 0;
     bool in_memory = false;
@@ -169,20 +167,20 @@ class WindowSpace {
   void free(const AddressWindow& window) noexcept TIER_REQUIRES(mutex_);
   void free_resting() noexcept TIER_REQUIRES(mutex_);
 
-  /// In checked builds the addresses of the last windows released serve no others yet: who still uses them is found out,
-  /// in mode restricted by SIGSEGV, since nothing may be read or written there.
+  /// In checked builds the addresses of the last windows released are not reused yet, so that a late use is detected; in
+  /// mode restricted by SIGSEGV, because nothing may be read or written there.
   static constexpr std::size_t most_resting = 256;
 
-  std::shared_ptr<Server> server_;  // null: restricted
+  std::shared_ptr<Server> server_;  // null in mode restricted
   std::string directory_;
   Bytes most_;
-  GrowingMemory growing_;  // where the system pages windows that lie in no file
+  GrowingMemory growing_;  // for restricted windows that lie in no file
   Mutex mutex_;
   std::vector<std::unique_ptr<Area>> areas_ TIER_GUARDED_BY(mutex_);
   std::array<AddressWindow, detail::checked ? most_resting : 0> resting_ TIER_GUARDED_BY(mutex_);
-  std::size_t released_ TIER_GUARDED_BY(mutex_) = 0;  // so far
-  bool is_forbidden_ = false;                         // all of it, in the child of a fork
-  std::unique_ptr<FileWorker> worker_;  // last: it comes to all of these; null where there are no files
+  std::size_t released_ TIER_GUARDED_BY(mutex_) = 0;  // number of windows released so far
+  bool is_forbidden_ = false;                         // the whole space, in the child of a fork
+  std::unique_ptr<FileWorker> worker_;  // last: its thread uses all of these; null without files
 };
 
 }  // namespace tier

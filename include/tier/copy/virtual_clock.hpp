@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Time that passes only as the program and its copies let it: for replay on simulated tiers.
+/// \file  Virtual time, advanced by the program and its copies, for replay on simulated tiers.
 #include <tier/core/assert.hpp>
 #include <tier/core/export.hpp>
 #include <tier/memory/tier.hpp>
@@ -9,10 +9,10 @@
 
 namespace tier {
 
-/// Who carries out a copy: whoever waits for it, with all threads, or a mover beside the program.
+/// The carrier of a copy: the waiting thread, with all threads' help, or a mover beside the program.
 enum class Carrier : std::uint8_t { Waiter, Mover };
 
-/// What takes time in a replay: copies, as long as a model says, and the program, as long as it says itself.
+/// Keeps the time of a replay: a model tells how long copies take, and the program how long it computes.
 /// \threadsafety  Externally synchronised: the program, its manager and its copies run on one thread.
 class TIER_EXPORT VirtualClock {
  public:
@@ -21,22 +21,22 @@ class TIER_EXPORT VirtualClock {
   VirtualClock& operator=(const VirtualClock&) = delete;
   virtual ~VirtualClock();
 
-  /// ns, 146 years: what copies would take beyond that they do not take.
+  /// The latest time in ns, 146 years; copies take no time beyond it.
   static constexpr std::uint64_t latest = std::uint64_t{1} << 62;
 
-  /// ns since it began.
+  /// Returns ns since the clock began.
   [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
-  /// \pre  `time` is not in the past.
+  /// Sets the time in ns.   \pre  `time` is not in the past.
   void set(std::uint64_t time) noexcept {
     TIER_ASSERT(time >= now_, "time does not run backwards");
     now_ = time;
   }
 
-  /// The ns that a copy of so many bytes takes, if nothing else is copied meanwhile.
+  /// Returns the ns that a copy of `bytes` takes if nothing else is copied meanwhile.
   [[nodiscard]] virtual std::uint64_t copy_ns(const Tier& from, const Tier& to, std::uint64_t bytes,
                                               Carrier carrier) const noexcept = 0;
 
-  /// Whether movers have a core for copies between memories while the program computes, or yield.
+  /// True if movers have a core for copies between memories while the program computes; false if they yield.
   [[nodiscard]] virtual bool has_idle_core() const noexcept { return true; }
 
  private:

@@ -12,7 +12,7 @@
 
 namespace tier {
 
-/// A size in bytes. Explicit, so that a page or element count cannot be passed for one.
+/// Holds a size in bytes. A type of its own, so that a page or element count cannot be passed as bytes.
 struct Bytes {
   std::size_t count = 0;
 
@@ -34,21 +34,21 @@ constexpr Bytes operator""_GiB(unsigned long long n) { return {std::size_t{n} <<
 constexpr Bytes operator""_TiB(unsigned long long n) { return {std::size_t{n} << 40}; }
 }  // namespace literals
 
-/// `n` rounded up to a multiple of `unit`.   \pre  `unit` is a power of two.
+/// Returns `n` rounded up to a multiple of `unit`.   \pre  `unit` is a power of two.
 [[nodiscard]] constexpr std::size_t round_up(std::size_t n, std::size_t unit) noexcept {
   return (n + unit - 1) & ~(unit - 1);
 }
 
 /// Reads a size such as `64MiB`, `4GB`, `1.5GiB` or `4096` (bytes): kB, MB, GB, TB are powers of 1000;
 /// KiB, MiB, GiB, TiB are powers of 1024.
-/// \throws  `ConfigError` naming the text and the units allowed; also for a size that does not fit 63 bits.
+/// \throws  `ConfigError` naming the text and the units allowed; also if the size does not fit 63 bits.
 TIER_EXPORT Bytes parse_bytes(std::string_view text);
 
-/// Text that `parse_bytes` reads back as exactly `size`, in the first of TiB to KiB, TB to kB that divides it: `64MiB`,
-/// `1500`.
+/// Returns text that `parse_bytes` reads back as exactly `size`, in the first of TiB to KiB, TB to kB that divides it:
+/// `64MiB`, `1500`.
 [[nodiscard]] TIER_EXPORT std::string to_string(Bytes size);
 
-/// Rounded for people: `1.50 GiB`.
+/// Returns a rounded size for people: `1.50 GiB`.
 [[nodiscard]] TIER_EXPORT std::string to_human(Bytes size);
 
 }  // namespace tier

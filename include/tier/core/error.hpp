@@ -14,15 +14,15 @@
 
 namespace tier {
 
-/// No room in any tier that could hold the bytes. Everything is as it was before the call.
+/// Thrown if no tier that could hold the bytes has room. The failed call has changed nothing.
 class TIER_EXPORT OutOfTierMemory : public std::bad_alloc {
  public:
   /// \param message  copied into the exception and cut to fit, so that neither making it nor `what()` allocates.
   explicit OutOfTierMemory(std::string_view message, std::error_code cause = {}) noexcept;
 
-  /// Tiers, bytes asked, free, largest run, pinned.
+  /// Returns the message: the tiers, with bytes requested, free, in the largest free run, and pinned.
   [[nodiscard]] const char* what() const noexcept override { return message_.data(); }
-  /// Why a demotion that would have made room failed; zero if none did.
+  /// Returns the error of the demotion that failed to make room; zero if none failed.
   [[nodiscard]] std::error_code cause() const noexcept { return cause_; }
 
  private:
@@ -30,23 +30,23 @@ class TIER_EXPORT OutOfTierMemory : public std::bad_alloc {
   std::error_code cause_;
 };
 
-/// A system call or a library below us failed, or data cannot be read. Names the call, the tier and the object.
+/// Thrown if a system call or an underlying library fails, or data cannot be read. Names the call, the tier and the object.
 class TIER_EXPORT TierError : public std::system_error {
  public:
   TierError(std::error_code code, const std::string& what) : std::system_error{code, what} {}
 };
 
-/// A spec, option, environment variable or file is malformed or unknown.
+/// Thrown if a spec, option, environment variable or file is malformed or unknown.
 class TIER_EXPORT ConfigError : public std::invalid_argument {
  public:
-  /// \param problem  what is wrong   \param text  the whole text it stands in   \param position  its offset there
-  /// \param allowed  what would have been right; may be empty
+  /// \param problem  what is wrong   \param text  the whole text   \param position  the problem's offset in `text`
+  /// \param allowed  what would have been accepted; may be empty
   ConfigError(std::string_view problem, std::string_view text, std::size_t position,
               std::string_view allowed = {});
   explicit ConfigError(const std::string& what) : std::invalid_argument{what} {}
 };
 
-/// `errno` as an error code.
+/// Returns `errno` as an error code.
 [[nodiscard]] TIER_EXPORT std::error_code last_system_error() noexcept;
 
 }  // namespace tier

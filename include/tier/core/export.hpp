@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What a shared library shows of itself: nothing but what is marked so.
+/// \file  Marks the symbols that a shared library exports; all others are hidden.
 #include <tier/core/standard.hpp>
 
-/// For a function that a `.cpp` defines, an exception, and a class with such members, with virtual ones or with a static
-/// variable in an inline one. tests/package/check_symbols.py compares the marks with what the headers declare.
+/// Marks functions defined in a `.cpp`, exceptions, and classes that have such functions, virtual functions, or a static
+/// variable in an inline function. tests/package/check_symbols.py compares the marks with what the headers declare.
 #define TIER_EXPORT [[gnu::visibility("default")]]
-/// For a class inside one that is marked: its members stay in the library.
+/// Marks a class nested in an exported one whose members stay hidden.
 #define TIER_INTERNAL [[gnu::visibility("hidden")]]

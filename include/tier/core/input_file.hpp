@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A file that is read from its beginning to its end, packed or not, once or several times.
+/// \file  A file, compressed or not, that is read from beginning to end, once or several times.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 
@@ -13,26 +13,26 @@
 
 namespace tier {
 
-/// The bytes of a file, unpacked if its first bytes are those of gzip or zstd. The path - is the standard input.
+/// Reads a file, and decompresses it if its first bytes are those of gzip or zstd. The path `-` is the standard input.
 /// \threadsafety  Confined to one thread.
 class TIER_EXPORT InputFile {
  public:
   enum class Passes : std::uint8_t {
     One,
-    Several  ///< what can be read only once, such as a pipe, is copied to a scratch file without a name first
+    Several  ///< a source that can be read only once, such as a pipe, is first copied to an unnamed scratch file
   };
 
-  /// \throws  `TierError` naming the call and the path, also where the scratch file has no room; `ConfigError` for zstd
-  ///          where the library was built without
+  /// \throws  `TierError` naming the call and the path, also if the scratch file has no room; `ConfigError` for zstd
+  ///          if the library was built without it
   explicit InputFile(const std::string& path, Passes passes = Passes::One);
   ~InputFile();
   InputFile(InputFile&&) noexcept;
   InputFile& operator=(InputFile&&) noexcept;
 
-  /// \return  how many bytes are in `to` now; 0 at the end alone
-  /// \throws  `TierError` naming the call and the path; `ConfigError` for packed bytes that are damaged or cut off
+  /// \return  bytes written to `to`; 0 only at the end of the file
+  /// \throws  `TierError` naming the call and the path; `ConfigError` if compressed bytes are damaged or truncated
   [[nodiscard]] std::size_t read(std::span<char> to);
-  /// The next byte read is the first one.   \pre  `Passes::Several`   \throws  as the constructor
+  /// Returns to the first byte.   \pre  `Passes::Several`   \throws  as the constructor
   void rewind();
 
  private:
@@ -40,11 +40,11 @@ class TIER_EXPORT InputFile {
   std::unique_ptr<State> state_;
 };
 
-/// All of a text file, packed or not, without a byte order mark. The path - is the standard input.
-/// \throws  as `InputFile`; `ConfigError` naming the path if it is UTF-16, or unpacks to more than `most`
+/// Reads a whole text file, compressed or not, and drops its byte order mark. The path `-` is the standard input.
+/// \throws  as `InputFile`; `ConfigError` naming the path if the file is UTF-16, or decompresses to more than `most`
 [[nodiscard]] TIER_EXPORT std::string read_text_file(const std::string& path, Bytes most = {PTRDIFF_MAX});
 
-/// What follows the byte order mark of UTF-8, if `text` begins with one.
+/// Returns `text` without its UTF-8 byte order mark, if it begins with one.
 /// \param path  for the message   \throws  `ConfigError` for a byte order mark of UTF-16 or UTF-32
 [[nodiscard]] TIER_EXPORT std::string_view without_byte_order_mark(std::string_view text,
                                                                    std::string_view path);

@@ -25,15 +25,15 @@
 
 namespace tier {
 
-/// How a thread waits for a lock: asleep, or spinning for a few microseconds first, which pays where the lock is held for
-/// less time than falling asleep and waking take.
+/// How a thread waits for a lock: it sleeps at once, or spins for a few microseconds first. Spinning pays if the lock is
+/// held for less time than sleeping and waking take.
 enum class LockWait { Sleeping, Spinning };
 
-/// `std::mutex` with annotations: the standard's often carries none.
+/// Wraps `std::mutex` with annotations, which the standard libraries often lack.
 class TIER_CAPABILITY("mutex") Mutex {
  public:
   void lock(LockWait wait = LockWait::Sleeping) TIER_ACQUIRE() {
-    constexpr int longest = 64;  // pauses: 127 in all
+    constexpr int longest = 64;  // 127 pauses in total
     if (wait == LockWait::Spinning)
       for (int pauses = 1; pauses <= longest; pauses *= 2) {
         if (mutex_.try_lock()) return;
@@ -49,7 +49,7 @@ class TIER_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a `Mutex`; may be released and taken again, for the stretch in which bytes move.
+/// Holds a `Mutex`. The caller may unlock it while bytes move, and lock it again.
 class TIER_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex, LockWait wait = LockWait::Sleeping) TIER_ACQUIRE(mutex) : mutex_{mutex} {
@@ -75,7 +75,7 @@ class TIER_SCOPED_CAPABILITY MutexLock {
   bool held_ = true;
 };
 
-/// A condition variable over `Mutex`.
+/// A condition variable for `Mutex`.
 class CondVar {
  public:
   void wait(Mutex& mutex) TIER_REQUIRES(mutex) {

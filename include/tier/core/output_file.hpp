@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A file that appears as a whole or not at all.
+/// \file  A file that appears complete or not at all.
 #include <tier/core/export.hpp>
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace tier {
 
-/// Writes beside a path, in a file without a name where the system has such, so that not even a signal leaves anything;
-/// `finish` moves it there. What was there before stays until then. Into what is no file at that path, a pipe or a device, it
-/// writes directly, and so into the standard output, which the path - is.
+/// Writes a temporary file beside the path; `finish` moves it to the path, and a previous file stays until then. The
+/// temporary file has no name if the system supports that, so that even a signal leaves nothing behind. If the path is a
+/// pipe, a device or the standard output (the path `-`), writes directly.
 /// \threadsafety  Confined to one thread.
 class TIER_EXPORT OutputFile {
  public:
-  /// \throws  `TierError` naming the call and the path, as do the others
+  /// \throws  `TierError` naming the call and the path, as do the other members
   explicit OutputFile(const std::string& path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view bytes);
-  /// After the last bytes.
+  /// Completes the file after the last `write`.
   void finish();
 
  private:
@@ -29,14 +29,14 @@ class TIER_EXPORT OutputFile {
   void move_to_place();
   [[noreturn]] void fail(const char* call) const;
 
-  std::string path_;    // as it was given
-  std::string place_;   // where it leads to
-  std::string beside_;  // the name until it is moved; empty: it has none
+  std::string path_;    // as the caller gave it
+  std::string place_;   // the path with symbolic links resolved
+  std::string beside_;  // name of the temporary file; empty if it has none
   int descriptor_ = -1;
   bool is_file_ = true;
 };
 
-/// The same at once. \throws  `TierError` naming the call and the path
+/// Writes a whole file with `OutputFile`.   \throws  `TierError` naming the call and the path
 TIER_EXPORT void write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace tier

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How files are packed.
+/// \file  The compression formats of files.
 #include <tier/core/standard.hpp>
 
 #include <cstdint>

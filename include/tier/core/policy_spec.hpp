@@ -10,17 +10,17 @@
 
 namespace tier {
 
-/// A policy by name. Which names and options there are is known to whoever makes policies.
+/// Names a policy and its options. The policy factory knows which names and options exist.
 struct PolicySpec {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> options;  ///< in the order written, no name twice
+  std::vector<std::pair<std::string, std::string>> options;  ///< in the order written; names are unique
 
   friend bool operator==(const PolicySpec&, const PolicySpec&) = default;
 };
 
-/// \throws  `ConfigError` naming text, position and what is allowed
+/// \throws  `ConfigError` naming the text, the position and what is allowed
 TIER_EXPORT PolicySpec parse_policy(std::string_view text);
-/// The text that `parse_policy` reads back as the same spec.
+/// Returns text that `parse_policy` reads back as the same spec.
 [[nodiscard]] TIER_EXPORT std::string to_string(const PolicySpec& spec);
 
 }  // namespace tier

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Descriptors from slabs: stable addresses, reused, never handed back before the pool goes.
+/// \file  A pool of elements in slabs. Addresses are stable, and memory is freed only with the pool.
 #include <tier/core/standard.hpp>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace tier {
 
-/// A free list over slabs of `T`. What was a `T` once stays readable as one, so a late atomic access is harmless:
-/// destroyed elements are not overwritten but linked out of band.
+/// Keeps a free list over slabs of `T`. A returned element stays a valid `T`, so a late atomic access is harmless: the free
+/// list is out of band and does not overwrite elements.
 /// \threadsafety  Externally synchronised.
 template <class T, std::size_t SlabCount = 256>
 class Pool {
@@ -22,15 +22,15 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// A default-constructed or reused element; the caller sets every field.
-  /// \throws  `std::bad_alloc`; nothing has changed
+  /// Returns a default-constructed or reused element; the caller sets every field.
+  /// \throws  `std::bad_alloc`; the pool is unchanged
   [[nodiscard]] T* get() {
     if (free_.empty()) grow();
     T* element = free_.back();
     free_.pop_back();
     return element;
   }
-  void put(T* element) noexcept { free_.push_back(element); }  // room was reserved when its slab was made
+  void put(T* element) noexcept { free_.push_back(element); }  // grow() has reserved the room
 
   [[nodiscard]] std::size_t bytes() const noexcept {
     return slabs_.size() * SlabCount * sizeof(T) + free_.capacity() * sizeof(T*);

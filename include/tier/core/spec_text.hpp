@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What the spec strings have in common: fields between delimiters, with backslashes; `docs/specs.md`.
+/// \file  The common syntax of spec strings: fields between delimiters, with backslash escapes; `docs/specs.md`.
 #include <tier/core/export.hpp>
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tier::detail {
 
-/// Takes a spec apart from left to right.
+/// Reads the fields of a spec from left to right.
 class TIER_EXPORT SpecReader {
  public:
   explicit SpecReader(std::string_view text) : text_{text} {}
@@ -18,11 +18,10 @@ class TIER_EXPORT SpecReader {
   [[nodiscard]] std::size_t position() const noexcept { return position_; }
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
 
-  /// The characters up to one of `special`, or to the end. A backslash makes an ordinary character of one of
-  /// `special` and of itself.
-  /// \throws  `ConfigError` where a backslash stands before anything else, or a NUL in the field
+  /// Reads the characters up to one of `special`, or to the end. A backslash escapes one of `special`, or itself.
+  /// \throws  `ConfigError` if a backslash precedes any other character, or the field contains a NUL
   std::string field(std::string_view special);
-  /// Passes by `delimiter` if it comes next.
+  /// Skips `delimiter` if it comes next.   \return  true if it did
   bool skip(char delimiter) noexcept;
 
   [[noreturn]] void fail(std::string_view problem, std::string_view allowed) const {
@@ -35,7 +34,7 @@ class TIER_EXPORT SpecReader {
   std::size_t position_ = 0;
 };
 
-/// The text whose `field(special)` is `field`.
+/// Returns `field` escaped, so that `SpecReader::field(special)` reads it back.
 [[nodiscard]] TIER_EXPORT std::string escaped(std::string_view field, std::string_view special);
 
 }  // namespace tier::detail

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A program whose standard input, output or errors are closed.
+/// \file  Protection for programs started with standard input, output or error closed.
 #include <tier/core/export.hpp>
 
 namespace tier {
 
-/// Takes the places of standard input, output and errors where they are closed, so that no file that the program opens later
-/// gets one of them, and what is printed there is not written into that file. Reading and writing there fail as before.
-/// libtier's own files never get them; this is for those that the program and other libraries open.
-/// \threadsafety  For the beginning of `main`, before other threads begin.
+/// Occupies descriptors 0, 1 and 2 if they are closed, so that no file opened later gets one of them and receives what is
+/// printed there. Reads and writes on them still fail. libtier's own files never get these descriptors; the call protects
+/// files that the program and other libraries open.
+/// \threadsafety  Call it at the beginning of `main`, before other threads start.
 TIER_EXPORT void hold_standard_streams() noexcept;
 
 }  // namespace tier

@@ -11,15 +11,16 @@
 
 namespace tier {
 
-/// \throws  `ConfigError` naming text, position and what is allowed. Whether a path exists is for `make_tier` to say.
+/// Parses a list of tiers. Only `make_tier` checks that paths exist.
+/// \throws  `ConfigError` naming the text, the position and what is allowed
 TIER_EXPORT std::vector<TierSpec> parse_tiers(std::string_view text);
 
-/// The text that `parse_tiers` reads back as the same tiers. Options without a text form are left out: how memory is
-/// faulted in, the I/O engine, faults.
+/// Returns text that `parse_tiers` reads back as the same tiers. Leaves out options without a text form: `prefault`,
+/// `engine`, `faults`.
 [[nodiscard]] TIER_EXPORT std::string to_string(const TierSpec& spec);
 [[nodiscard]] TIER_EXPORT std::string to_string(std::span<const TierSpec> specs);
 
-/// The kinds of `memkind`, one for each memory that it knows; none where this library was built without it.
+/// Returns the kinds of `memkind`, one for each memory that it knows; none if this library was built without memkind.
 [[nodiscard]] TIER_EXPORT std::vector<std::string_view> memkind_kinds();
 
 }  // namespace tier

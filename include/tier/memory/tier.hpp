@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  One pool of memory: where its bytes are, how fast it is, how to reach what the CPU cannot.
+/// \file  A tier: where its bytes are, how fast it is, and how to reach bytes that the CPU cannot address.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 
@@ -19,112 +19,110 @@ class PagePolicy;
 
 enum class Direction : std::uint8_t { Read, Write };
 
-/// How fast a tier is and what it can do; declared, measured, or imposed by emulation.
+/// The speed and abilities of a tier; declared, measured, or imposed by emulation.
 struct TierModel {
   double read_bytes_per_second = 0;
   double write_bytes_per_second = 0;
   std::chrono::nanoseconds latency{0};
-  unsigned parallelism = 1;  ///< requests that the device serves at once
+  unsigned parallelism = 1;  ///< number of requests that the device serves at once
   Bytes granularity{64};     ///< smallest transfer that pays; regions are aligned to it
-  bool addressable = true;   ///< the CPU can load and store in it
+  bool addressable = true;   ///< the CPU can load and store its bytes
   bool persistent = false;
 };
 
-/// Of 64 KiB: a block of small objects, and about where latency ceases to count.
+/// Returns the seconds to read 64 KiB: a block of small objects, and about the size at which latency ceases to matter.
 [[nodiscard]] TIER_EXPORT double seconds_to_read_block(const TierModel& model) noexcept;
-/// How tiers are ordered: before those that the CPU cannot address those that it can, and among them by
-/// `seconds_to_read_block()`. So HBM stands before DRAM, although its latency is higher.
+/// True if `a` comes before `b` in the order of tiers: addressable tiers first, then by `seconds_to_read_block()`. So HBM
+/// comes before DRAM although its latency is higher.
 [[nodiscard]] TIER_EXPORT bool is_faster(const TierModel& a, const TierModel& b) noexcept;
-/// A copy from one tier to the other: both latencies, and the bytes at the lower of the two rates, if they have any.
+/// Returns the seconds of a copy between tiers: both latencies, plus the bytes at the lower of the two rates, if known.
 [[nodiscard]] TIER_EXPORT double seconds_to_copy(const TierModel& from, const TierModel& to,
                                                  Bytes size) noexcept;
 
-/// One transfer between memory and a tier, part of a batch.
+/// One transfer between memory and a tier, as part of a batch.
 struct IoRequest {
-  std::uint64_t offset =
-      0;  ///< in the tier; on a tier that is not addressable a multiple of `io_alignment()`
-  std::byte* memory = nullptr;  ///< likewise aligned there
-  std::size_t size = 0;         ///< likewise a multiple there
+  std::uint64_t offset = 0;  ///< in the tier; a multiple of `io_alignment()` if the tier is not addressable
+  std::byte* memory = nullptr;  ///< aligned in the same way
+  std::size_t size = 0;         ///< a multiple in the same way
   std::error_code error{};      ///< set on return
 };
 
-/// One pool of memory with a capacity and a speed. Knows nothing of objects: offsets in, bytes out.
-/// \threadsafety  Internally synchronised; transfers on disjoint ranges may run side by side.
+/// Provides a pool of memory with a capacity and a speed. It addresses bytes by offsets and does not know objects.
+/// \threadsafety  Internally synchronised; transfers on disjoint ranges may run concurrently.
 class TIER_EXPORT Tier {
  public:
   Tier(const Tier&) = delete;
   Tier& operator=(const Tier&) = delete;
   virtual ~Tier() = default;
 
-  /// The spec's words for it: `dram`, `numa:1`, `file`, `mapped`, `emulated:cxl`, `simulated:optane`.
+  /// Returns its name in a spec: `dram`, `numa:1`, `file`, `mapped`, `emulated:cxl`, `simulated:optane`.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] const TierModel& model() const noexcept { return model_; }
   [[nodiscard]] Bytes capacity() const noexcept { return capacity_; }
 
-  /// The address of offset 0; null where the CPU cannot load and store.
+  /// Returns the address of offset 0; null if the CPU cannot load and store.
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
-  /// False for `simulated`: addresses and a capacity with nothing behind them; copies move no bytes.
+  /// False for `simulated` tiers, which have no memory behind their addresses: copies move no bytes.
   [[nodiscard]] bool has_bytes() const noexcept { return has_bytes_; }
-  /// Offsets, sizes and memory of an `IoRequest` are multiples of it; 1 where any will do.
+  /// Returns the alignment of offsets, sizes and memory of an `IoRequest`; 1 if any will do.
   [[nodiscard]] std::size_t io_alignment() const noexcept { return io_alignment_; }
-  /// True where copies go through `transfer()` although the CPU can load and store: there what cannot be read is an error.
+  /// True if copies go through `transfer()` although the CPU can load and store, so that unreadable bytes are an error.
   [[nodiscard]] bool copies_itself() const noexcept { return copies_itself_; }
-  /// True where accesses must be declared with `charge()` because a device is emulated.
+  /// True if accesses must be declared with `charge()` because a device is emulated.
   [[nodiscard]] bool charges() const noexcept { return charges_; }
-  /// True where `reserve()` and `back()` ask the system, which takes time.
+  /// True if `reserve()` and `back()` ask the system, which takes time.
   [[nodiscard]] bool reserves() const noexcept { return reserves_; }
-  /// True where the memory at `base()` is private pages, which may change places with those of a window.
+  /// True if the memory at `base()` is private pages, which may be exchanged with the pages of a window.
   [[nodiscard]] bool has_private_pages() const noexcept { return private_pages_; }
-  /// Which nodes pages are to come from that take the place of its own in a window; null where any will do.
+  /// Returns the NUMA policy for pages that replace the tier's own pages in a window; null if any node will do.
   [[nodiscard]] const PagePolicy* page_policy() const noexcept { return page_policy_; }
-  /// True where the child of a fork finds a copy of its bytes at `base()`. Else it faults there.
+  /// True if the child of a fork finds a copy of the bytes at `base()`; otherwise an access there faults.
   [[nodiscard]] bool is_copied_by_fork() const noexcept { return copied_by_fork_; }
 
-  /// Where it lies and how it is reached, for people: `direct I/O by io_uring in /mnt (ext4)`.
+  /// Describes for people where the tier lies and how it is reached: `direct I/O by io_uring in /mnt (ext4)`.
   [[nodiscard]] virtual std::string description() const = 0;
-  /// True where transfers bypass the page cache, so that their speed is the device's.
+  /// True if transfers bypass the page cache, so that their speed is the device's.
   [[nodiscard]] virtual bool direct_io() const noexcept { return false; }
-  /// Of its scratch file; empty where it has none.
+  /// Returns the directory of its scratch file; empty if it has none.
   [[nodiscard]] virtual std::string_view directory() const noexcept { return {}; }
-  /// As its spec has it: that directory, or a device.
+  /// Returns the path in its spec: that directory, or a device.
   [[nodiscard]] virtual std::string_view path() const noexcept { return directory(); }
-  /// What loads and stores of an addressable range would meet: no error, unless a test injects one. A copy that
-  /// does not go through `transfer()` asks first.
+  /// Returns the error that loads or stores of an addressable range would meet: none, unless a test injects one. A copy
+  /// that does not go through `transfer()` asks first.
   [[nodiscard]] virtual std::error_code access_error(Direction direction, std::uint64_t offset,
                                                      std::size_t size) noexcept;
 
-  /// True where `access_error()` must be asked before each access.
+  /// True if `access_error()` must be called before each access.
   [[nodiscard]] bool checks_accesses() const noexcept { return checks_accesses_; }
 
-  // Space behind regions. Where `reserves()` is true the calls marked so ask the system, may wait for a disk or for a lock
-  // of a file, and are made without a lock of the caller's; all others return at once.
-  /// A region is given out: space that its range has stays there.
+  // Space behind regions. If `reserves()` is true, the calls marked "Asks the system" may wait for a disk or for a file
+  // lock, and the caller holds no lock of its own; all others return at once.
+  /// Marks a range as used by a region, so that space behind it stays there.
   virtual void claim(std::uint64_t offset, std::uint64_t size) noexcept;
-  /// Makes a claimed range usable: file space reserved, memory faulted in. Asks the system, but for what has space already;
-  /// several threads may ask for the same range.
-  /// \return  The system's error, as `ENOSPC`; the range is then not usable, and may be asked for again.
+  /// Makes a claimed range usable: reserves file space, or faults in memory. Asks the system, except for parts that have
+  /// space already; several threads may ask for the same range.
+  /// \return  The system's error, such as `ENOSPC`; the range is then not usable, and may be asked for again.
   virtual std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept;
   /// True if the range is usable, so that `reserve` would have nothing to do.
   [[nodiscard]] virtual bool has_space(std::uint64_t offset, std::uint64_t size) const noexcept;
-  /// A claimed range is free again; space may go back to the system later, in batches.
+  /// Releases a claimed range; its space may go back to the system later, in batches.
   virtual void release(std::uint64_t offset, std::uint64_t size) noexcept;
-  /// Takes space on disk ahead of regions, until there is enough for `total` bytes of them; memory has it from the start.
-  /// Asks the system.
-  /// \param[out] cause  The system's error where there is less than that; else untouched.
-  /// \return  Bytes that have space, used or not: at least `total` without an error.
+  /// Takes space on disk ahead of regions, until `total` bytes have space; memory has it from the start. Asks the system.
+  /// \param[out] cause  The system's error if there is less than that; otherwise unchanged.
+  /// \return  Bytes that have space, used or not: at least `total` if there was no error.
   virtual Bytes back(Bytes total, std::error_code& cause) noexcept;
-  /// Keeps `total` bytes of the space that there is from going back to the system.   \return  Bytes that have space.
+  /// Keeps `total` bytes of the existing space from going back to the system.   \return  Bytes that have space.
   virtual Bytes keep(Bytes total) noexcept;
-  /// Bytes of ordinary memory that the tier takes for what it knows of its space.
+  /// Returns the bytes of ordinary memory that the tier takes for its metadata.
   [[nodiscard]] virtual Bytes metadata() const noexcept { return {}; }
 
-  /// Moves a batch with as many requests in flight as the device likes, and returns when all have ended.
-  /// Each request's `error` is set; on an emulated tier the modelled time has passed. A device that the CPU cannot
-  /// address takes neighbours in the batch that are adjacent there, too, as one operation; each has its own error still.
+  /// Moves a batch with as many requests in flight as suits the device, and returns when all have ended. Sets each
+  /// request's `error`; on an emulated tier the modelled time has passed. If the CPU cannot address the device, requests
+  /// that are adjacent in the batch and on the device become one operation; each still has its own error.
   virtual void transfer(Direction direction, std::span<IoRequest> requests) noexcept = 0;
 
-  /// Waits for as long as the emulated device would take for `requests` accesses of `bytes` in total, beyond
-  /// the time already passed since `since`. A no-op where `charges()` is false.
+  /// Waits until the emulated device would have ended `requests` accesses of `bytes` in total, begun at `since`. Does
+  /// nothing if `charges()` is false.
   /// \param since  when the real access began, so that its own time counts towards the device's
   virtual void charge(Direction direction, std::uint64_t bytes, unsigned requests,
                       std::chrono::steady_clock::time_point since) noexcept;
