@@ -16,7 +16,7 @@
 namespace tier::trace {
 namespace {
 
-/// A source whose first bytes are known.
+/// Tells by the first bytes of a source whether it is binary, and passes on all of them.
 class Begun final : public ByteSource {
  public:
   explicit Begun(ByteSource& source) : input_{source} { is_binary_ = begins_binary(); }
