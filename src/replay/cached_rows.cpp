@@ -28,8 +28,8 @@ RowMoves& RowMoves::operator+=(const RowMoves& other) noexcept {
   return *this;
 }
 
-/// A waiting gather may take held slots, too, but not those of its own batch. A policy that is told all uses decides as
-/// if rows came one by one, so for it even those may go.
+/// A gather may take held slots, too, rather than wait, but not those of its own batch. A policy that is told all uses
+/// decides as if rows came one by one, so under it even those may go.
 class CachedRows::MayGo final : public SlotFilter {
  public:
   MayGo(const CachedRows& rows, bool held, BatchNumber but_not_of) noexcept

@@ -42,7 +42,7 @@ class CachedRows final : private RowFacts {
   /// \pre  At most 255 other batches are open.
   /// \return  the number of different rows
   std::size_t announce(BatchNumber batch, std::span<const RowId> ids);
-  /// Prefetches the announced batches' rows until there is no room, except what is held.
+  /// Prefetches rows of the announced batches until only held slots are left.
   /// \param ready_at  called with the moves of each row that is fetched; returns when the row is there
   void prefetch(auto&& ready_at) {
     last_block_ = no_block;

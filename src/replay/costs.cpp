@@ -133,7 +133,7 @@ std::uint64_t Costs::copy_ns(TierIndex from, TierIndex to, std::uint64_t bytes,
   };
   const double alone = all_ns(source.mover_read, target.mover_write);
   double taken = carrier == Carrier::Mover ? alone : all_ns(source.copy_read, target.copy_write);
-  // Copies come in pieces of 4 MiB that do not tell which is the first: for larger ones this is up to a seventh too much.
+  // Copies come in chunks of 4 MiB, each of which counts a start: for larger copies this is up to a seventh too much.
   if (carrier != Carrier::Mover && source.addressable && target.addressable)
     taken = std::max(taken, std::min(alone, taken + static_cast<double>(machine_.copy_start.count())));
   const double latency = static_cast<double>(source.latency.count()) +

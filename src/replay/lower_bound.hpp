@@ -12,8 +12,8 @@
 
 namespace tier::replay {
 
-/// Returns the least time of one pass over the trace, in seconds: that with all operands fast, or that of writing the
-/// bytes that exceed the fastest tier at each iteration's peak to all others at once, except parameters and gradients,
+/// Returns the least time of one pass over the trace, in seconds: the longer of that with all operands fast and that of
+/// writing what exceeds the fastest tier at each iteration's peak to all others at once, except parameters and gradients,
 /// which may have been there. Reading them again is not counted: it depends on the trace and the kernel.
 /// \param devices  the tiers' devices, the fastest first   \param fastest  the size of the fastest tier
 /// \param peaks    live bytes, by iteration   \param in_parts  bytes of each that need not be there at once to be used

@@ -53,7 +53,7 @@ class ReplayFrame {
 
   /// Returns the most live bytes, in the trace itself.
   [[nodiscard]] Bytes peak() const noexcept { return summary_.peak; }
-  /// Excludes bytes of the peak that need not move to be used.
+  /// Excludes bytes of the peak that need not move to be used from the lower bound.
   void exclude_from_bound(Bytes bytes) noexcept { moves_in_parts_ = bytes; }
 
   const trace::Trace& trace_;

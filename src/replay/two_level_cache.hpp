@@ -45,7 +45,7 @@ class TwoLevelCache {
   Outcome access(std::uint64_t offset, Bytes size) noexcept;
 
   Bytes sector_;
-  /// By place: the number, from 1, of the sector there among those that share the place; the lowest bit: dirty. 0: none.
+  /// Per place: the number, from 1, of the sector there among those that share the place; the lowest bit: dirty. 0: none.
   std::vector<std::uint32_t> places_;
 };
 

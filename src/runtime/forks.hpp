@@ -7,7 +7,7 @@
 
 namespace tier::detail {
 
-/// From now on a fork finds the manager at rest. In the child the manager is never destroyed.
+/// Makes each later fork find the manager at rest. In the child the manager is never destroyed.
 void watch_forks(const std::shared_ptr<Manager>& manager);
 
 }  // namespace tier::detail

@@ -32,7 +32,7 @@ inline constexpr std::size_t usual_block = std::size_t{256} << 10;
 inline void append_fixed(std::string& bytes, std::uint64_t number, int size) {
   for (int i = 0; i < size; ++i) bytes += static_cast<char>(number >> (8 * i));
 }
-/// Writes seven bits a byte, the low ones first: ten bytes at most.   \return  the end of them
+/// Writes seven bits a byte, the low ones first: ten bytes at most.   \return  the position behind them
 inline char* put_number(char* to, std::uint64_t number) noexcept {
   for (; number >= 0x80; number >>= 7) *to++ = static_cast<char>(number | 0x80);
   *to++ = static_cast<char>(number);

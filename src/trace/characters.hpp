@@ -9,7 +9,7 @@ namespace tier::trace {
 /// True for the characters that separate fields.
 [[nodiscard]] constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 
-/// Returns what is wrong with the characters of a line, or null. UTF-8 without control characters is right, and tabs are.
+/// Returns what is wrong with a line's characters, or null. Allowed are UTF-8 and tabs, but no other control characters.
 [[nodiscard]] const char* wrong_characters(std::string_view line) noexcept;
 
 /// True if a field between blanks may hold the text: it has no blanks and is not the `-` that stands for nothing.

@@ -16,7 +16,7 @@
 namespace tier::trace {
 namespace {
 
-/// Tells by the first bytes of a source whether it is binary, and passes on all of them.
+/// Tells from a source's first bytes whether it is binary, and passes them on with the rest.
 class Begun final : public ByteSource {
  public:
   explicit Begun(ByteSource& source) : input_{source} { is_binary_ = begins_binary(); }

@@ -19,7 +19,7 @@ class PlainText final : public ByteSource {
     for (;;) {
       const auto next = input_.next(2);
       if (next.empty()) return 0;
-      // The last byte waits for its successor, unless there is none.
+      // The last byte is held back until its successor is known, unless there is none.
       const auto n = std::min(std::max<std::size_t>(next.size() - 1, 1), to.size());
       const auto kept = copy_lines(next, n, to);
       input_.take(n);

@@ -63,7 +63,7 @@ void Rules::create(TensorIndex tensor) {
   begin_life(tensor);
 }
 
-/// For a tensor that survived an earlier iteration, W says no more than O.
+/// For a tensor that survived an earlier iteration, W means the same as O.
 void Rules::begin_life(TensorIndex tensor) {
   auto& life = states_[tensor].life;
   if (life == Life::Declared) come_alive(trace_.tensor(tensor).size);

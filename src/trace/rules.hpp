@@ -24,7 +24,7 @@ class Rules {
   void retire(std::span<const TensorIndex> tensors);
   void end_iteration();
 
-  /// Returns the number of iterations: those that have ended, and one that has begun.
+  /// Returns the number of iterations: those that have ended, and an unfinished one.
   [[nodiscard]] std::uint64_t iterations() const noexcept { return ended_ + (begun_ ? 1 : 0); }
   /// Returns the most bytes alive during an event so far. Parameters are alive from the start; those of a recording,
   /// whose objects come as the program goes, from where they are declared.

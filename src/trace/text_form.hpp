@@ -12,7 +12,7 @@
 
 namespace tier::trace {
 
-/// In the order of the enumerators of `Cause`.
+/// The words for causes, in the order of `Cause`.
 inline constexpr std::array<std::string_view, 6> cause_words{"hint",  "miss",    "forced",
                                                              "evict", "compact", "plan"};
 inline constexpr std::string_view format_key = "tmtrace";

@@ -96,7 +96,8 @@ class TIER_EXPORT PolicyContext {
   /// Drops the copy in `tier`. Dropping the primary is refused as `Pinned`.
   virtual Outcome drop(BlockId id, TierIndex tier) noexcept = 0;
   /// Demotes the block in the background, into free room.
-  /// \param to  a slower tier; `no_tier`: the one where a block of this size costs least, or on from there if it is full
+  /// \param to  a slower tier; `no_tier`: the one that costs least for a block of this size, or the next by cost if it is
+  ///            full
   virtual Outcome evict(BlockId id, TierIndex to) noexcept = 0;
   /// Tells the manager that the block's `Policy::rank` has changed in a way that a use does not explain.
   virtual void rerank(BlockId id) noexcept = 0;
@@ -185,7 +186,7 @@ struct RoomRequest {
 };
 /// The policy's choice. `to[i]` is the destination of the run's block i: a slower tier, or the same tier, in which the
 /// block then moves elsewhere. If `to` is empty, or the destination has no room, the block goes where demoting it costs
-/// least, and on from there. A full tier above the slowest makes room for it, unless every block there ranks higher.
+/// least, or to the next by cost. A full tier above the slowest makes room for it, unless every block there ranks higher.
 struct RunChoice {
   static constexpr std::size_t none = ~std::size_t{0};
   std::size_t run = none;  ///< index into the proposals; `none`: no run is given up

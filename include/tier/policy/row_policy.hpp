@@ -33,7 +33,7 @@ enum class RoomFor : std::uint8_t {
 };
 
 /// Answers a policy's questions about its table's cache. Valid only during a call of the policy.
-/// \threadsafety  As that call.
+/// \threadsafety  Called within that call, with the table's lock held.
 class TIER_EXPORT RowFacts {
  public:
   /// Returns the slot that was given to `row` and not taken back; `no_slot` if the row is not cached.
@@ -43,9 +43,9 @@ class TIER_EXPORT RowFacts {
   ~RowFacts() = default;
 };
 
-/// True for slots that may be given up: slots not in use and not held (or held, if a thread must not wait). Valid only
+/// True for slots that may be given up: slots not in use and not held (or held, if the thread must not wait). Valid only
 /// during the call that it is passed to.
-/// \threadsafety  As that call.
+/// \threadsafety  Called within that call, with the table's lock held.
 class TIER_EXPORT SlotFilter {
  public:
   [[nodiscard]] virtual bool operator()(SlotId slot) const noexcept = 0;
@@ -77,7 +77,7 @@ class TIER_EXPORT RowPolicy {
   /// numbers. Not called if rows are used in place.
   virtual void on_announce(BatchNumber /*batch*/, std::span<const RowId> /*rows*/) {}
   /// Tells that an announced batch no longer needs its rows: it was gathered and updated, or dropped. A gather outside a
-  /// batch scope ends its batch before its misses are told, because it asks for these rows for the last time.
+  /// batch scope ends its batch before it misses rows, because it asks for them for the last time.
   virtual void on_batch_end(BatchNumber /*batch*/, std::span<const RowId> /*rows*/) {}
   /// Tells that a row was asked for and is in `slot`.
   virtual void on_hit(RowId row, SlotId slot) = 0;

@@ -44,8 +44,8 @@ struct Device {
 struct OpCost {
   std::string op;           ///< its name, or a prefix of several names: the longest match counts
   double efficiency = 0.5;  ///< share of the machine's operations a second
-  double reads = 1;         ///< passes over what is read
-  double writes = 1;        ///< passes over what is written
+  double reads = 1;         ///< passes over the bytes read
+  double writes = 1;        ///< passes over the bytes written
 };
 
 /// A measured slow-down: how many times as long kernels take if operands are in this device, not the fastest.
@@ -63,7 +63,7 @@ struct Machine {
   /// Share of the speed of kernels, and of work on rows, that is lost while a mover copies.
   double lost_to_mover = 0;
   /// Start-up time of a copy between memories that a thread waits for, in addition to its bytes at `copy_read` and
-  /// `copy_write`, because threads have to come first. The sum is at most what a mover takes.
+  /// `copy_write`, because threads must arrive first. The sum is at most what a mover takes.
   std::chrono::nanoseconds copy_start{0};
   // Time per row of a table with a cache, beyond that of a table held whole. The defaults, as that of `row_read`, are our
   // choices for machines that were not measured.

@@ -88,8 +88,8 @@ struct Result {
   Bytes peak;                ///< most live bytes, in the trace itself
   double fragmentation = 0;  ///< worst share of the fastest tier's free bytes that are not in one piece
   double inputs_fast_share = 0, outputs_fast_share = 0;  ///< shares of operand bytes in the fastest tier
-  /// No schedule is faster than this: the time with all operands fast, or the time to write the bytes that exceed the
-  /// fastest tier at an iteration's peak, except parameters and gradients, to all other tiers at once.
+  /// No schedule is faster: the longer of the time with all operands fast and the time to write what exceeds the fastest
+  /// tier at an iteration's peak, except parameters and gradients, to all others at once.
   double lower_bound = 0;
   std::uint64_t events = 0;            ///< events replayed in all passes
   std::optional<CacheCounts> cache{};  ///< set if there was a hardware cache

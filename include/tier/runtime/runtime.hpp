@@ -27,8 +27,8 @@ struct RuntimeOptions {
   unsigned threads = 0;  ///< for copies that a thread waits for; 0: one for each CPU of this process
   /// Number of movers. On more than four CPUs the program should itself compute on that many fewer CPUs.
   unsigned movers = 1;
-  /// True: between memories, movers carry out copies that no thread waits for only on idle cores, and while every core
-  /// computes `hint_aware` leaves them to the thread that will wait. False: at once, whatever else runs. None: true on up
+  /// True: between memories, movers carry out copies that no thread waits for only on idle cores, and `hint_aware` leaves
+  /// them to the thread that needs them while every core computes. False: at once, whatever else runs. None: true on up
   /// to four CPUs.
   std::optional<bool> yields{};
   std::chrono::milliseconds report_waits_after{10'000};

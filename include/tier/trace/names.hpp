@@ -13,7 +13,7 @@
 
 namespace tier::trace {
 
-/// Returns a tier's name without the characters that separate operands' tiers in a line, as `numa:0.2` for `numa:0,2`.
+/// Returns a tier's name with dots for the separators of operands' tiers in a line, as `numa:0.2` for `numa:0,2`.
 [[nodiscard]] TIER_EXPORT std::string tier_in_lines(std::string_view name);
 
 /// The place of a text in its pool.

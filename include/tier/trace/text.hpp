@@ -26,7 +26,7 @@ struct ReadLimits {
 [[nodiscard]] TIER_EXPORT Trace read_text(std::istream& in, std::string_view name = "trace",
                                           const ReadLimits& limits = {});
 
-/// Whether to end with a line E: the counts, and a checksum of what comes before.
+/// The end of a text: open, or checked by a line E with the counts and a checksum of what comes before.
 enum class Ending : bool { Open, Checked };
 
 /// Writes a trace in its canonical form: `read_text` gives an equal one, and writing that gives the same bytes.

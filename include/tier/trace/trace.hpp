@@ -250,7 +250,7 @@ class TIER_EXPORT Trace {
     return stretch(rows_, access.rows);
   }
 
-  /// Returns the memory of the contents. While arrays grow they may hold three times as much.
+  /// Returns the memory that the contents take. While arrays grow they may hold three times as much.
   [[nodiscard]] Bytes memory() const noexcept;
 
   /// True if header, events and texts are the same, added in the same order.
