@@ -13,7 +13,7 @@ namespace tier {
 using UseTime = std::uint32_t;
 inline constexpr UseTime never = std::numeric_limits<UseTime>::max();
 
-/// Follows a run along its recording, each row on its own, so that an unrecorded or a missing use misleads about one row
+/// Follows a run along its recording, each row on its own, so that an unrecorded or missing use misleads about that row
 /// alone.
 /// \threadsafety  Externally synchronised.
 class NextUses {

@@ -50,8 +50,8 @@ class HintAwareRows final : public RowPolicy {
   void on_insert(RowId row, SlotId slot) override { link_last(slot, list_of(uses_.next(row))); }
   void on_erase(RowId, SlotId slot) override { unlink(slot); }
 
-  // A wanted row leaves only for a row that is wanted earlier, and never for a prefetch, which can wait until unwanted
-  // rows make room.
+  // A wanted row leaves only for a row that is wanted earlier, and never for a prefetch, which can wait for unwanted rows
+  // to go.
   SlotId victim(const SlotFilter& may_go, RowId row, RoomFor purpose) override {
     const SlotId slot = first_that(may_go, unwanted_);
     const auto next = uses_.next(row);

@@ -17,8 +17,7 @@ namespace {
 
 using trace::EventKind;
 
-/// True if all operands are in the tier that the recording lists first, which is the fastest. A path may follow the name
-/// there.
+/// True if all operands are in the tier that the recording lists first, which is the fastest. A path may follow it.
 bool all_fast(std::string_view placement, std::string_view fastest) {
   while (!placement.empty()) {
     const auto end = std::min(placement.find(','), placement.size());

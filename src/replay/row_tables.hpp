@@ -19,8 +19,8 @@ namespace tier::replay {
 [[nodiscard]] std::vector<bool> tensors_of_tables(const trace::Trace& trace,
                                                   const std::vector<trace::Table>& tables);
 
-/// Returns the share of `fast` that the tables' slots had of the fastest tier when the trace was recorded; half of it if
-/// the trace does not tell.
+/// Returns the share of `fast` that the tables' slots had of the fastest tier when the trace was recorded; half if that
+/// is unknown.
 [[nodiscard]] Bytes usual_memory(const trace::Trace& trace, const std::vector<trace::Table>& tables,
                                  Bytes fast);
 

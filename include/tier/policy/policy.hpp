@@ -96,8 +96,7 @@ class TIER_EXPORT PolicyContext {
   /// Drops the copy in `tier`. Dropping the primary is refused as `Pinned`.
   virtual Outcome drop(BlockId id, TierIndex tier) noexcept = 0;
   /// Demotes the block in the background, into free room.
-  /// \param to  a slower tier; `no_tier`: the one that costs least for a block of this size, or the next by cost if it is
-  ///            full
+  /// \param to  a slower tier; `no_tier`: the one that costs least for a block of this size, or the next by cost
   virtual Outcome evict(BlockId id, TierIndex to) noexcept = 0;
   /// Tells the manager that the block's `Policy::rank` has changed in a way that a use does not explain.
   virtual void rerank(BlockId id) noexcept = 0;

@@ -39,8 +39,8 @@ struct Device {
   [[nodiscard]] TIER_EXPORT TierModel tier_model() const;
 };
 
-/// The cost of one operation's kernels. Traces give logical bytes; repeated passes over them, and bytes that stay in
-/// caches, are given here.
+/// The cost of one operation's kernels. Traces give logical bytes; repeated passes, and bytes that stay in caches, are
+/// given here.
 struct OpCost {
   std::string op;           ///< its name, or a prefix of several names: the longest match counts
   double efficiency = 0.5;  ///< share of the machine's operations a second

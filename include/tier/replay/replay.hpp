@@ -38,9 +38,8 @@ struct Options {
   /// True: objects that a kernel creates or overwrites are fetched first, as if their old contents counted; new objects
   /// have undefined contents where the policy places them. CachedArrays' mode 0, which imitates a cache, does so.
   bool copies_new_objects = false;
-  /// The policy of tables whose rows the trace lists (`trace::tables_of`). A table that is not whole in the fastest tier
-  /// has a cache of rows there, and lives in the next tier with room. Null: work on rows takes the time it took in the
-  /// trace.
+  /// The policy of tables whose rows the trace lists (`trace::tables_of`). A table not whole in the fastest tier has a
+  /// cache of rows there, and lives in the next tier with room. Null: work on rows takes its time in the trace.
   RowPolicyFactory row_policy{};
   unsigned row_lookahead = 0;  ///< gathers of a table announced ahead, with their rows prefetched; below 256
   /// Bytes of the fastest tier for all tables. None: what other objects leave at the peak, and at least the share that
@@ -101,8 +100,7 @@ using PolicyFactory = std::function<std::unique_ptr<Policy>(const FutureUses& fu
 
 /// \throws  `ConfigError` for tiers that the machine lacks or that are given twice, for no tier or more than `max_tiers`,
 ///          for a row that its table lacks, for 2^32 rows or more in all passes, or for a trace of more than 64 PiB or
-///          146 years; `OutOfTierMemory` if a kernel's operands do not fit, naming the kernel, or the tables' least
-///          caches do not
+///          146 years; `OutOfTierMemory` if a kernel's operands, naming it, or the tables' least caches do not fit
 /// \threadsafety  Calls may run concurrently, and may share a trace.
 [[nodiscard]] TIER_EXPORT Result run(const trace::Trace& trace, const Machine& machine,
                                      const std::vector<SimulatedTier>& tiers, const PolicyFactory& policy,

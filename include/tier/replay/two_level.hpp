@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Runs a trace again on a machine whose fast memory is a hardware cache (Intel's memory mode, "2LM"), without a
-///        policy and a manager.
+/// \file  Runs a trace again on a machine whose fast memory is a hardware cache (Intel's memory mode, "2LM"), with no
+///        policy or manager.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 #include <tier/replay/machine.hpp>

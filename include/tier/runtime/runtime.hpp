@@ -28,8 +28,7 @@ struct RuntimeOptions {
   /// Number of movers. On more than four CPUs the program should itself compute on that many fewer CPUs.
   unsigned movers = 1;
   /// True: between memories, movers carry out copies that no thread waits for only on idle cores, and `hint_aware` leaves
-  /// them to the thread that needs them while every core computes. False: at once, whatever else runs. None: true on up
-  /// to four CPUs.
+  /// them to the thread that needs them while every core computes. False: at once. None: true on up to four CPUs.
   std::optional<bool> yields{};
   std::chrono::milliseconds report_waits_after{10'000};
   std::optional<WindowMode> windows{};  ///< none: full if the system permits it, else restricted
@@ -38,8 +37,7 @@ struct RuntimeOptions {
   /// True: the recording lists the rows of tables that are gathered and updated, for replays
   /// (`trace::RecorderOptions::rows`). None: as `TIER_TRACE_ROWS` says, 1 or 0.
   std::optional<bool> trace_rows{};
-  /// A file of `tier probe` with the speed of nodes for which firmware declares none; empty: that of `TIER_MEASURED`, if
-  /// it is set.
+  /// A file of `tier probe` with the speed of nodes for which firmware declares none; empty: that of `TIER_MEASURED`.
   std::string measured{};
   /// Called with the objects that outlive the runtime, after they were named on stderr. By default checked builds abort.
   std::function<void(std::span<const std::string> names)> on_survivors{};
@@ -50,9 +48,9 @@ struct RuntimeOptions {
 /// \threadsafety  Internally synchronised, except destruction and `record`.
 class TIER_EXPORT Runtime {
  public:
-  /// Makes a runtime. If `TIER_TRACE` names a file, all that it does is recorded there; a second runtime records into
-  /// FILE.2, and so on.
-  /// \throws  `ConfigError` for impossible tiers or an impossible policy, or naming `TIER_TRACE`, `TIER_TRACE_ROWS` or
+  /// Makes a runtime. If `TIER_TRACE` names a file, all that it does is recorded there; for a second one in FILE.2, and
+  /// so on.
+  /// \throws  `ConfigError` for impossible tiers or policies, or naming `TIER_TRACE`, `TIER_TRACE_ROWS` or
   ///          `TIER_MEASURED`; `TierError` naming the call that failed and the tier or the file; `std::system_error` if a
   ///          thread cannot start
   explicit Runtime(RuntimeOptions options);

@@ -22,8 +22,8 @@ struct RecorderOptions {
   bool rows = false;
   std::chrono::milliseconds flush_every{250};  ///< from 1 ms to a day
   /// Bytes that unwritten records may take, at least 64 KiB. If they are full, the end of a scope and a table's gather
-  /// wait for the writer. Events under the manager's lock never wait: they may take a quarter more, and beyond that are
-  /// lost and counted.
+  /// wait for the writer. Events under the manager's lock never wait: they may take a quarter more, then are lost and
+  /// counted.
   Bytes buffers = 64_MiB;
 };
 

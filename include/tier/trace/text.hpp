@@ -18,8 +18,8 @@ struct ReadLimits {
   Bytes memory = 4_GiB;  ///< of the trace as data; while its arrays grow they may take three times as much
 };
 
-/// Reads a trace and checks every rule of the format, line by line. The text may be packed by gzip or zstd, which its
-/// first bytes tell.
+/// Reads a trace and checks every rule of the format, line by line. It may be packed by gzip or zstd, which its first
+/// bytes tell.
 /// \param name  the file's name, for errors
 /// \throws      `TraceError` if it is malformed, cut off, damaged or beyond the limits; `TierError` if `in` goes bad
 /// \threadsafety  Calls on different streams may run concurrently.
