@@ -11,8 +11,8 @@
 namespace tier {
 namespace {
 
-/// MIN with bypass (Belady 1966): a block comes to the fastest tier only if what would have to leave for it is used later than
-/// it is. For blocks of one size no policy reads fewer bytes from slower tiers; for others it is a good guess.
+/// MIN with bypass (Belady 1966): a block comes to the fastest tier only if the blocks that would leave for it are used
+/// later. For blocks of one size no policy reads fewer bytes from slower tiers; for others it is a good guess.
 class Belady final : public Policy {
  public:
   explicit Belady(const FutureUses& future) : future_{future} {}
@@ -25,14 +25,14 @@ class Belady final : public Policy {
     const bool stays_out = context.tier_count() > 1 && !deserves_room(event.block, event.size, {}, context);
     return stays_out ? Placement{context.slower(0), false} : Placement{0, true};
   }
-  /// All operands of a scope are asked for before any of them has come.
+  /// The manager asks about all operands of a scope before any of them has come.
   MissDecision on_miss(const MissEvent& event, PolicyContext& context) override {
     if (std::exchange(scope_, event.scope) != event.scope) granted_.clear();
     const bool comes = deserves_room(event.block.id, event.block.size, event.operands, context);
     if (comes) granted_.insert(event.block.id);
     return {comes ? TierIndex{0} : no_tier, false};
   }
-  /// The one that is used last leaves first.
+  /// The block that is used last leaves first.
   std::uint64_t rank(const BlockFacts& block) const noexcept override { return ~future_.next_use(block.id); }
   bool prefers(const Run& run, std::uint64_t rank) const noexcept override { return run.hottest < rank; }
   void on_kernel_end(const KernelEvent& event, PolicyContext& context) override {
@@ -46,7 +46,7 @@ class Belady final : public Policy {
  private:
   using Uses = std::set<std::pair<std::uint64_t, BlockId>>;
 
-  /// If enough is free, or is held by blocks that are used later, beside what else of the scope is to come. It is noted then.
+  /// True if enough is free, or held by blocks used later, for the block and operands to come. Then notes the block.
   bool deserves_room(BlockId id, Bytes size, std::span<const OperandFacts> operands, PolicyContext& context) {
     const auto fast = context.tier_facts(0);
     const auto own = future_.next_use(id);
@@ -68,7 +68,7 @@ class Belady final : public Policy {
     note(id);
     return true;
   }
-  /// Bytes of operands that have been let in, or will be before this one since they are used again earlier.
+  /// Returns the bytes of operands that were let in, or will be before this one because they are used again earlier.
   std::uint64_t to_come(BlockId id, std::uint64_t own, std::span<const OperandFacts> operands,
                         PolicyContext& context) const {
     std::uint64_t sum = 0;
@@ -94,10 +94,10 @@ class Belady final : public Policy {
   }
 
   const FutureUses& future_;
-  Uses by_use_;  // of blocks in the fastest tier, and of some that have left it
+  Uses by_use_;  // blocks in the fastest tier, and some that have left it
   std::unordered_map<BlockId, std::uint64_t> uses_;
-  std::uint64_t scope_ = 0;                // that was asked for last
-  std::unordered_set<BlockId> granted_{};  // of its operands
+  std::uint64_t scope_ = 0;                // the last scope that asked
+  std::unordered_set<BlockId> granted_{};  // operands of that scope that were let in
 };
 
 }  // namespace

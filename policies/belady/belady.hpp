@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The object whose next use is farthest leaves: for replays, which know the future.
+/// \file  A policy that evicts the block whose next use is farthest, for replays, which know the future.
 #include <tier/core/export.hpp>
 #include <tier/policy/future_uses.hpp>
 #include <tier/policy/policy.hpp>

@@ -37,7 +37,7 @@ class BeladyRows final : public RowPolicy {
   bool admit(RowId row, bool slots_free) override { return slots_free || is_nearer(row); }
   void on_insert(RowId row, SlotId slot) override { farthest_.insert(slot, next_.of(row)); }
   void on_erase(RowId, SlotId slot) override { farthest_.erase(slot); }
-  /// The best slot or none: where it may not go for the moment, because the same gather has just used it, the table
+  /// Returns the best slot or none. If it may not go for the moment, because the same gather has just used it, the table
   /// asks again when it may.
   SlotId victim(const SlotFilter& may_go, RowId row, RoomFor) override {
     return is_nearer(row) && may_go(farthest_.slot()) ? farthest_.slot() : no_slot;
@@ -48,7 +48,7 @@ class BeladyRows final : public RowPolicy {
     return !farthest_.empty() && next_.of(row) < farthest_.use();
   }
 
-  std::vector<RowId> recorded_;  // until it is known what moves as one
+  std::vector<RowId> recorded_;  // until `attach`
   NextUses next_;
   FarthestSlot farthest_;
 };

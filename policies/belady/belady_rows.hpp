@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The row whose next use is farthest leaves: the optimum, for who knows the future.
+/// \file  A row policy that gives up the row whose next use is farthest: the optimum if the future is known.
 #include <tier/core/export.hpp>
 #include <tier/policy/row_policy.hpp>
 

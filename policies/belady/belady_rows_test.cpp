@@ -18,7 +18,7 @@ using namespace tier::test;
 
 namespace {
 
-/// Four slots with rows 10 to 13, which were the first that the recording asks for.
+/// Four slots with rows 10 to 13, which the recording asks for first.
 struct FourRows {
   explicit FourRows(std::vector<RowId> after) {
     std::vector<RowId> recorded{10, 11, 12, 13};
@@ -50,7 +50,7 @@ TEST_CASE("belady gives up the row whose next use is farthest, and only for one 
   CHECK(four.cache->evict({}) == 999);  // row 0, which is never used
   CHECK(four.cache->leaves({}, 50) == 12);
   four.policy->on_hit(10, 0);
-  CHECK(four.cache->leaves({}, 50) == 10);  // never again
+  CHECK(four.cache->leaves({}, 50) == 10);  // it is never used again
 }
 
 TEST_CASE("belady gives up the farthest row or none, so that the table asks again when that may go") {

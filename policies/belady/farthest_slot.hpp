@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The slot whose row is used last of all.
+/// \file  Finds the slot whose row is used last of all.
 #include <tier/policy/row_policy.hpp>
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tier {
 
-/// A binary heap of slots, the farthest next use on top, that knows where each slot is in it.
+/// Keeps slots in a binary heap with the farthest next use on top, and the place of each slot in it.
 /// \threadsafety  Externally synchronised.   \complexity  O(log slots) for each change
 class FarthestSlot {
  public:
@@ -64,9 +64,9 @@ class FarthestSlot {
     put(slot, place);
   }
 
-  std::vector<UseTime> uses_;  // of each slot's row
+  std::vector<UseTime> uses_;  // next use of each slot's row
   std::vector<SlotId> heap_;
-  std::vector<std::uint32_t> places_;  // of each slot in the heap
+  std::vector<std::uint32_t> places_;  // place of each slot in the heap
 };
 
 }  // namespace tier

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  When rows will be used next, by a recording.
+/// \file  Tells from a recording when rows will be used next.
 #include <tier/policy/row_policy.hpp>
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace tier {
 using UseTime = std::uint32_t;
 inline constexpr UseTime never = std::numeric_limits<UseTime>::max();
 
-/// Follows a run along its recording: each row on its own, so that a use which was not recorded, or is missing, misleads
-/// about one row alone.
+/// Follows a run along its recording, each row on its own, so that an unrecorded or missing use misleads about that row
+/// alone.
 /// \threadsafety  Externally synchronised.
 class NextUses {
  public:
@@ -28,13 +28,13 @@ class NextUses {
   }
 
   [[nodiscard]] UseTime of(RowId row) const noexcept { return next_[row]; }
-  /// The row is used now.
+  /// Notes that the row is used now.
   void pass(RowId row) noexcept {
     if (next_[row] != never) next_[row] = after_[next_[row]];
   }
 
  private:
-  std::vector<UseTime> next_;   // of each row
+  std::vector<UseTime> next_;   // next use of each row
   std::vector<UseTime> after_;  // of each recorded use: the next one of the same row
 };
 

@@ -28,7 +28,7 @@ TEST_CASE("first touch fills fast memory, then the next tier, and never moves an
   CHECK(rig.in_fast() == "ab");
   objects[0].reset();
   do_everything();
-  CHECK(rig.in_fast() == "b");  // nor is room that came free a reason to
+  CHECK(rig.in_fast() == "b");  // freed room is no reason to move, either
   const auto e = rig.fill("e");
   CHECK(rig.in_fast() == "be");
   CHECK(rig.moved() == 0);

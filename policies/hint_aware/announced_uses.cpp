@@ -59,7 +59,7 @@ BatchNumber AnnouncedUses::next(RowId row) const noexcept {
   return entry.first == none ? 0 : uses_[entry.first].batch;
 }
 
-// The entry of `row`, or the free one where it would go.
+// Returns the entry of `row`, or the free one where it would go.
 std::size_t AnnouncedUses::find(RowId row) const noexcept {
   const auto mask = entries_.size() - 1;
   auto at = home(row);
@@ -67,7 +67,7 @@ std::size_t AnnouncedUses::find(RowId row) const noexcept {
   return at;
 }
 
-// Closes the gap: moves up what could not be at its home, so that no search ends early.
+// Removes an entry and closes the gap: moves up entries that are not at their home, so that no search ends early.
 void AnnouncedUses::erase(std::size_t hole) noexcept {
   const auto mask = entries_.size() - 1;
   --rows_;

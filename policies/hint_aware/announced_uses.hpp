@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which announced batches want a row.
+/// \file  Tells which announced batches want a row.
 #include <tier/policy/row_policy.hpp>
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace tier {
 
-/// For each announced row the batches that want it, in the order announced. Its memory follows what is announced,
-/// not the rows of the table; it is kept, so a steady look-ahead allocates nothing.
+/// Keeps for each announced row the batches that want it, in the order announced. Its memory grows with what is
+/// announced, not with the table, and is kept, so a steady look-ahead allocates nothing.
 /// \threadsafety  Externally synchronised.
 class AnnouncedUses {
  public:
@@ -18,14 +18,14 @@ class AnnouncedUses {
   /// \return  true if no earlier batch wants the row
   bool add(RowId row, BatchNumber batch) noexcept;
   void remove(RowId row, BatchNumber batch) noexcept;
-  /// The first announced batch that wants the row; 0: none.
+  /// Returns the first announced batch that wants the row; 0 if there is none.
   [[nodiscard]] BatchNumber next(RowId row) const noexcept;
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Use {
     BatchNumber batch;
-    std::uint32_t later;  // of the same row, or the next free one
+    std::uint32_t later;  // the row's next use, or the next free entry
   };
   struct Entry {
     RowId row;
@@ -41,7 +41,7 @@ class AnnouncedUses {
 
   std::vector<Entry> entries_;  // linear probing, at most half full
   std::size_t rows_ = 0;        // entries in use
-  unsigned shift_ = 64;         // of a hash, to an index into `entries_`
+  unsigned shift_ = 64;         // turns a hash into an index into `entries_`
   std::vector<Use> uses_;
   std::uint32_t free_use_ = none;
   std::size_t used_uses_ = 0;

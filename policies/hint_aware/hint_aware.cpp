@@ -20,8 +20,8 @@ struct Options {
   bool local = true;
   bool early_free = true;
   bool prefetch = true;
-  bool keep = true;   ///< elsewhere in its tier, what is in the way of others alone
-  double free = 0.5;  ///< share of the fastest tier that archived blocks make free before it is wanted
+  bool keep = true;   ///< blocks that are only in the way of others stay in their tier, elsewhere
+  double free = 0.5;  ///< share of the fastest tier that is kept free by evicting archived blocks early
 };
 
 constexpr std::string_view option_names = "mode, local, early_free, prefetch, keep, free";
@@ -33,7 +33,7 @@ bool switched(const std::string& name, const std::string& value) {
   return value == "on";
 }
 
-/// The paper's three.
+/// Sets the paper's three options.
 void set_mode(Options& options, const std::string& value) {
   const auto set = [&](bool local, bool early_free, bool prefetch) {
     options.local = local;
@@ -66,7 +66,7 @@ class HintAware final : public Policy {
   double watermark() const noexcept override { return options_.free; }
   Bytes memory() const noexcept override {
     constexpr std::size_t word =
-        sizeof(void*);  // nodes of lists have two beside a value, those of tables one
+        sizeof(void*);  // a list node has two words beside its value, a table node one
     return {archived_.size() * 3 * word + places_.size() * 3 * word + unused_.size() * 2 * word +
             (places_.bucket_count() + unused_.bucket_count() + leaving_.capacity() + order_.capacity()) *
                 word};
@@ -78,9 +78,9 @@ class HintAware final : public Policy {
     return {static_cast<TierIndex>(context.tier_count() - 1), false};
   }
 
-  /// Writes come to fast memory: slow memory reads well and writes badly. Reads do if prefetching is on. Where new
-  /// objects start in slow memory, each costs a copy from there; the paper's runtime makes it before the first kernel
-  /// writes, which an overwrite spares us, so it is made before the first that reads or updates.
+  /// Writes come to fast memory, because slow memory reads well and writes badly. Reads do if prefetching is on. If new
+  /// objects start in slow memory, each costs a copy from there. The paper's runtime makes it before the first kernel
+  /// that writes; an overwrite needs no copy here, so it is made before the first that reads or updates.
   MissDecision on_miss(const MissEvent& event, PolicyContext&) override {
     if (event.use == Use::Overwrite) return {options_.local ? TierIndex{0} : no_tier, false};
     const bool is_new = unused_.erase(event.block.id) > 0;
@@ -93,7 +93,7 @@ class HintAware final : public Policy {
     return block.archived ? block.last_use : block.last_use | 1ULL << 63;
   }
 
-  /// The run with the fewest bytes that were asked for ahead; of equals as others do.
+  /// Takes the run with the fewest prefetched bytes; among equals the coldest, then the one that writes least.
   RunChoice choose(const RoomRequest& request, std::span<const Run> runs, PolicyContext& context) override {
     if (!options_.keep) return Policy::choose(request, runs, context);
     const auto cost = [](const Run& run) { return std::tuple{wanted(run), run.hottest, run.write_back}; };
@@ -126,14 +126,14 @@ class HintAware final : public Policy {
   }
 
  private:
-  /// \return  bytes that were asked for ahead
+  /// \return  the prefetched bytes of the run
   static std::uint64_t wanted(const Run& run) noexcept {
     std::uint64_t sum = 0;
     for (const auto& block : run.blocks) sum += block.prefetched ? block.size.count : 0;
     return sum;
   }
-  /// Those archived first leave first, until with what is on its way out enough is free. What is in use, moves within the
-  /// tier, or has no room elsewhere, is asked again the next time.
+  /// Evicts archived blocks, those archived first first, until enough is free, counting what is on its way out. A block
+  /// that is in use, moves within the tier, or finds no room elsewhere is tried again the next time.
   void write_behind(PolicyContext& context) {
     if (!context.in_background(0, context.slower(0))) return;
     const auto fast = context.tier_facts(0);
@@ -147,7 +147,7 @@ class HintAware final : public Policy {
         continue;
       }
       const auto outcome = may_leave ? context.evict(block->id, no_tier) : Outcome::Gone;
-      if (outcome == Outcome::Full) return;  // the slower tiers are
+      if (outcome == Outcome::Full) return;  // the slower tiers are full
       if (outcome == Outcome::Pinned) {
         ++at;
         continue;
@@ -158,8 +158,8 @@ class HintAware final : public Policy {
       free += block->size.count;
     }
   }
-  /// Where all would fit but for the pieces that free room is in, only what is archived leaves the tier; else also as
-  /// much as is lacking, the coldest first.
+  /// If only fragmentation is in the way, only archived blocks leave the tier; otherwise as many others as are needed
+  /// leave too, the coldest first.
   void find_destinations(const RoomRequest& request, const Run& run, PolicyContext& context) {
     const auto facts = context.tier_facts(request.tier);
     auto free = (facts.capacity - facts.used).count;
@@ -193,12 +193,12 @@ class HintAware final : public Policy {
   }
 
   Options options_;
-  std::list<BlockId> archived_;  // in order of their hints; those that have been used since among them
-  std::unordered_map<BlockId, std::list<BlockId>::iterator> places_;  // there
+  std::list<BlockId> archived_;  // in order of their hints; some may have been used since
+  std::unordered_map<BlockId, std::list<BlockId>::iterator> places_;  // position in `archived_`
   std::vector<BlockId> leaving_;
-  std::vector<TierIndex> to_;           // of the run that was chosen last
-  std::vector<std::size_t> order_;      // its blocks, those that leave first first
-  std::unordered_set<BlockId> unused_;  // since they were placed in the slowest tier, but by overwrites
+  std::vector<TierIndex> to_;           // destinations of the run chosen last
+  std::vector<std::size_t> order_;      // its blocks, in the order in which they leave
+  std::unordered_set<BlockId> unused_;  // only overwritten, if used at all, since placed in the slowest tier
 };
 
 }  // namespace

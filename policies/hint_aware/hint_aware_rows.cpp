@@ -10,8 +10,8 @@
 namespace tier {
 namespace {
 
-/// Slots are in one list each: that of the batch which wants their row next, or that of the rows nobody wants, in
-/// the order of use. The lists' heads come after the slots in one array of links.
+/// Keeps each slot in one list: that of the batch that wants its row next, or that of unwanted rows, in the order of use.
+/// The lists' heads come after the slots in one array of links.
 class HintAwareRows final : public RowPolicy {
  public:
   std::string_view name() const noexcept override { return "hint_aware"; }
@@ -27,7 +27,7 @@ class HintAwareRows final : public RowPolicy {
 
   void on_announce(BatchNumber batch, std::span<const RowId> rows) override {
     uses_.reserve(rows.size());
-    open_.push_back(batch);  // the last that may throw
+    open_.push_back(batch);  // the last step that may throw
     for (const RowId row : rows) {
       if (!uses_.add(row, batch)) continue;
       const SlotId slot = facts_->slot_of(row);
@@ -50,8 +50,8 @@ class HintAwareRows final : public RowPolicy {
   void on_insert(RowId row, SlotId slot) override { link_last(slot, list_of(uses_.next(row))); }
   void on_erase(RowId, SlotId slot) override { unlink(slot); }
 
-  // A wanted row leaves only for one that is wanted earlier; and not for a prefetch, which can wait until rows that
-  // nobody wants make room.
+  // A wanted row leaves only for a row that is wanted earlier, and never for a prefetch, which can wait for unwanted rows
+  // to go.
   SlotId victim(const SlotFilter& may_go, RowId row, RoomFor purpose) override {
     const SlotId slot = first_that(may_go, unwanted_);
     const auto next = uses_.next(row);

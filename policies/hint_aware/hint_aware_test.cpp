@@ -40,7 +40,7 @@ struct RoomForOne {
   std::uint64_t moved = 0;
 };
 
-/// Fast memory that four blocks fill, and what a policy evicts from it.
+/// A full fast memory of four blocks that notes which of them a policy evicts.
 class FourBlocks final : public PolicyContext {
  public:
   std::size_t tier_count() const noexcept override { return 2; }
@@ -90,7 +90,7 @@ TEST_CASE("hint-aware gives up archived objects first, however lately they were 
   rig.hint(Hint::Archive, objects[1]);
   rig.hint(Hint::Archive, objects[3]);
   const auto e = rig.fill("e");
-  CHECK(rig.in_fast() == "abce");  // of those archived, d was used longest ago
+  CHECK(rig.in_fast() == "abce");  // among archived objects, d was used longest ago
   const auto f = rig.fill("f");
   CHECK(rig.in_fast() == "acef");
   const auto g = rig.fill("g");
@@ -101,7 +101,7 @@ TEST_CASE("archived objects leave before their room is wanted, those archived fi
   PolicyRig rig{made("hint_aware:free=0.5"), 4};
   const auto objects = rig.fill("abcd");
   rig.hint(Hint::Archive, objects[2]);
-  CHECK(rig.in_fast() == "abd");  // of two that should be free, one is
+  CHECK(rig.in_fast() == "abd");  // one of the two that should be free
   rig.hint(Hint::Archive, objects[3]);
   CHECK(rig.in_fast() == "ab");
   rig.hint(Hint::Archive, objects[0]);
@@ -109,7 +109,7 @@ TEST_CASE("archived objects leave before their room is wanted, those archived fi
   rig.read(objects[0]);
   rig.hint(Hint::Archive, objects[1]);
   const auto e = rig.fill("e");
-  CHECK(rig.in_fast() == "ae");  // b is the only one that is archived still
+  CHECK(rig.in_fast() == "ae");  // b is the only one still archived
   const auto moved = rig.moved();
   const auto f = rig.fill("f");
   CHECK(rig.in_fast() == "aef");
@@ -217,7 +217,7 @@ TEST_CASE("without prefetching no announcement fetches, and reads happen in slow
     with.rig.read(with.objects[0]);
     CHECK(with.rig.in_fast() == "bc");
     CHECK(with.rig.moved() == with.moved);
-    with.rig.use(with.objects[0], Use::Update);  // what is written comes to fast memory all the same
+    with.rig.use(with.objects[0], Use::Update);  // a written object comes to fast memory all the same
     CHECK(with.rig.in_fast() == "abc");
   }
 }
@@ -317,7 +317,7 @@ TEST_CASE(
     CHECK(rig.in_fast() == "b");
     rig.read(objects[0]);  // not new any more
     CHECK(rig.in_fast() == (comes_back ? "a" : "b"));
-    rig.use(objects[0], Use::Update);  // what is updated comes back in any case
+    rig.use(objects[0], Use::Update);  // an updated object comes back in any case
     CHECK(rig.in_fast() == "a");
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How often rows were used lately, in a few bits for each slot of a cache.
+/// \file  Counts recent uses of rows in a few bits per slot of a cache.
 #include <tier/policy/row_policy.hpp>
 
 #include <array>
@@ -15,7 +15,7 @@ namespace tier {
 /// \threadsafety  Externally synchronised.
 class FrequencySketch {
  public:
-  static constexpr unsigned most = 15;  ///< that a counter can say
+  static constexpr unsigned most = 15;  ///< the highest value of a counter
   static constexpr std::size_t bytes_per_slot = 4;
 
   /// Sized for a cache of that many slots.
@@ -28,7 +28,7 @@ class FrequencySketch {
 
  private:
   static constexpr unsigned counters_of_word = 16;
-  // Of a row. On Amazon-book bags two are half a point of hits worse, and four no better.
+  // The counters of a row. On Amazon-book bags two give half a point fewer hits, and four no more.
   using Counters = std::array<std::uint64_t, 3>;
 
   [[nodiscard]] Counters counters_of(RowId row) const noexcept;

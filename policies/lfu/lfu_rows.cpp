@@ -8,11 +8,11 @@
 namespace tier {
 namespace {
 
-/// Slots are in one list for each count, in the order of use. The lists' heads come after the slots in one array.
+/// Keeps slots in one list per count, in the order of use. The lists' heads come after the slots in one array.
 class LfuRows final : public RowPolicy {
  public:
   std::string_view name() const noexcept override { return "lfu"; }
-  /// Counts are worth little if those of hits are missing.
+  /// Asks for all, because counts without those of hits are worth little.
   RowUses wanted_uses() const noexcept override { return RowUses::All; }
   bool uses_in_place() const noexcept override { return true; }
   std::size_t bytes_per_slot() const noexcept override {
@@ -46,12 +46,12 @@ class LfuRows final : public RowPolicy {
   struct Links {
     SlotId older, newer;
   };
-  // Uses for each slot after which all counts are halved. Of 4, 8 and 16 the best on Amazon-book bags and on Zipf's
+  // Uses per slot after which all counts are halved. The best of 4, 8 and 16 on Amazon-book bags and on Zipf's
   // distribution; with more, counters are full.
   static constexpr std::uint64_t uses_per_slot = 16;
 
   [[nodiscard]] SlotId list_of(unsigned uses) const { return slots_ + uses; }
-  /// The lowest count of a cached row.
+  /// Returns the lowest count of a cached row.
   [[nodiscard]] unsigned lowest() const {
     unsigned uses = 0;
     while (uses < FrequencySketch::most && links_[list_of(uses)].newer == list_of(uses)) ++uses;
@@ -63,7 +63,7 @@ class LfuRows final : public RowPolicy {
     if (++uses_ < uses_per_slot * slots_) return;
     uses_ = 0;
     sketch_.halve();
-    // Of those whose counts are now equal, the ones that had less leave first.
+    // Among slots whose counts are now equal, those that had less leave first.
     move_all(list_of(1), list_of(0));
     for (unsigned uses = 2; uses <= FrequencySketch::most; ++uses) move_all(list_of(uses), list_of(uses / 2));
   }

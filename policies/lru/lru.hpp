@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The textbook cache: what is used comes to the fastest tier, what was used longest ago leaves it.
+/// \file  The textbook cache: a used block comes to the fastest tier, and the least recently used one leaves it.
 #include <tier/policy/policy.hpp>
 #include <tier/policy/policy_options.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace tier {
 
-/// Recency is true recency: every use counts, not only misses. Hints are ignored. Takes no options.
+/// Makes the policy. Recency is true recency: every use counts, not only misses. Hints are ignored. Takes no options.
 /// \throws  `ConfigError` for any
 [[nodiscard]] std::unique_ptr<Policy> make_lru(PolicyOptions options);
 

@@ -6,7 +6,7 @@
 namespace tier {
 namespace {
 
-/// One circular list of slots; its head is one more element, so that no end needs a case of its own.
+/// Keeps slots in one circular list whose head is one more element, so that neither end is a special case.
 class LruRows final : public RowPolicy {
  public:
   std::string_view name() const noexcept override { return "lru"; }

@@ -70,7 +70,7 @@ class PageMigration final : public Policy {
     promote(context, block);
   }
 
-  /// What is to come to fast memory, the hottest first.
+  /// Selects the blocks to come to fast memory, the hottest first.
   void look(PolicyContext& context) {
     std::vector<std::pair<std::uint64_t, BlockId>> hot;
     for (const auto& [block, count] : touches_)
@@ -88,8 +88,8 @@ class PageMigration final : public Policy {
     }
   }
 
-  /// What is in use now comes once it is not: room made for it would be for nothing.
-  /// \param in_use  a block that is, or is about to be
+  /// Fetches wanted blocks. One that is in use waits until it is not, because room made for it now would be wasted.
+  /// \param in_use  a block that is in use, or about to be
   void promote(PolicyContext& context, BlockId in_use = 0) {
     std::erase_if(wanted_, [&](BlockId id) {
       const auto block = context.block_facts(id);
@@ -102,8 +102,8 @@ class PageMigration final : public Policy {
   std::uint64_t period_ns_;
   std::uint64_t least_touches_;
   std::uint64_t began_ns_ = 0;
-  std::unordered_map<BlockId, std::uint64_t> touches_;  // in slow memory, since the last look
-  std::vector<BlockId> wanted_;                         // to come
+  std::unordered_map<BlockId, std::uint64_t> touches_;  // uses in slow memory since the last `look`
+  std::vector<BlockId> wanted_;                         // still to come to fast memory
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_CASE(
     "only what was touched often enough is fetched, and no more than a share of fast memory at a time") {
   PolicyRig often{made("page_migration:period_ms=0,touches=2,share=1"), 2};
   const auto objects = often.fill("abc");
-  for (int i = 0; i < 4; ++i) often.read(objects[2]);  // each time the period is over: counted from anew
+  for (int i = 0; i < 4; ++i) often.read(objects[2]);  // the period is over each time, so counts start anew
   CHECK(often.in_fast() == "ab");
 
   PolicyRig little{made("page_migration:period_ms=0,touches=1,share=0.4"), 2};

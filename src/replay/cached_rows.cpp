@@ -28,8 +28,8 @@ RowMoves& RowMoves::operator+=(const RowMoves& other) noexcept {
   return *this;
 }
 
-/// Who waits takes what is held, too, but not from the batch that it waits for; unless the policy is told of all uses, which
-/// decides as if rows came one by one.
+/// A gather may take held slots, too, rather than wait, but not those of its own batch. A policy that is told all uses
+/// decides as if rows came one by one, so under it even those may go.
 class CachedRows::MayGo final : public SlotFilter {
  public:
   MayGo(const CachedRows& rows, bool held, BatchNumber but_not_of) noexcept
@@ -66,7 +66,7 @@ std::size_t CachedRows::announce(BatchNumber batch, std::span<const RowId> ids) 
   return open_.back().rows.size();
 }
 
-/// \return  no slot where there is no room
+/// \return  `no_slot` if there is no room
 SlotId CachedRows::fetch_ahead(const Batch& batch, RowMoves& moves) {
   const auto row = batch.rows[batch.prefetched];
   auto slot = map_[row];
@@ -149,7 +149,7 @@ void CachedRows::evict(SlotId slot, RowMoves& moves) {
   policy_->on_erase(row, slot);
 }
 
-/// With what else is dirty of its block and held by nobody; what is not is read first.
+/// Writes a row back with the other dirty rows of its block that are not held. An incomplete block is read first.
 void CachedRows::write_back(RowId row, RowMoves& moves) {
   ++moves.written_rows;
   if (layout_.block_rows == 1) {
@@ -170,7 +170,7 @@ void CachedRows::write_back(RowId row, RowMoves& moves) {
   if (given < layout_.rows_in(block)) moves.read_bytes += layout_.block_bytes;
 }
 
-/// Rows of one block that are asked for one after the other are read once.
+/// Consecutive rows of one block are read once.
 void CachedRows::read(RowId row, RowMoves& moves) {
   ++moves.read_rows;
   const auto block = row / layout_.block_rows;

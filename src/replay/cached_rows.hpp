@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which rows of a table are in a cache, as a real policy decides it: `table/row_cache.hpp` without bytes and threads.
+/// \file  Simulates a table's row cache under a real policy: `table/row_cache.hpp` without bytes and threads.
 #include <tier/policy/row_policy.hpp>
 
 #include <cstdint>
@@ -14,36 +14,36 @@
 
 namespace tier::replay {
 
-/// What one call has moved, and what it is to wait for. Rows count as often as they move; of a tier that moves blocks bytes
-/// are theirs.
+/// The moves of one call, and the time to wait for. A row counts each time it moves; if a tier moves blocks, bytes are
+/// those of the blocks.
 struct RowMoves {
-  std::uint64_t hits = 0;        ///< rows asked for that were there, or on their way
+  std::uint64_t hits = 0;        ///< rows asked for that were in a slot, or on their way
   std::uint64_t read_rows = 0;   ///< to slots, or through staging
-  std::uint64_t read_bytes = 0;  ///< with what completes blocks that are written
+  std::uint64_t read_bytes = 0;  ///< including reads that complete blocks to be written
   std::uint64_t written_rows = 0;
   std::uint64_t written_bytes = 0;
   std::uint64_t in_place_rows = 0;  ///< used in the slow tier
   std::uint64_t updated_rows = 0;   ///< each once
-  std::uint64_t ready_at = 0;       ///< the latest time at which a row that was on its way is there, ns
+  std::uint64_t ready_at = 0;       ///< time at which the last row that was on its way arrives, ns
 
   RowMoves& operator+=(const RowMoves& other) noexcept;
 };
 
-/// The batches of a table, from 1 on, are announced, perhaps prefetched, gathered, perhaps updated, and end, in the order of
-/// their numbers. All rows of one batch are held until its end, as far as they fit.
+/// Tracks which rows of a table are cached. Batches, from 1 on, are announced, perhaps prefetched, gathered, perhaps
+/// updated, and end, in the order of their numbers. All rows of a batch are held until its end, as far as they fit.
 class CachedRows final : private RowFacts {
  public:
   /// \param slots        above 0
-  /// \param addressable  gathers use a row in the slow tier that gets no slot; else it passes through staging
+  /// \param addressable  true: gathers use rows without a slot in the slow tier; false: such rows pass through staging
   CachedRows(const tier::detail::RowLayout& layout, SlotId slots, std::unique_ptr<RowPolicy> policy,
              bool addressable);
 
   [[nodiscard]] bool uses_in_place() const noexcept { return in_place_; }
-  /// \pre  No more than 255 others are open.
-  /// \return  how many rows that are
+  /// \pre  At most 255 other batches are open.
+  /// \return  the number of different rows
   std::size_t announce(BatchNumber batch, std::span<const RowId> ids);
-  /// Goes on with the announced batches until there is no room without taking what is held.
-  /// \param ready_at  called with what has moved since the last call, for each row; returns when it is there
+  /// Prefetches rows of the announced batches until only held slots are left.
+  /// \param ready_at  called with the moves of each row that is fetched; returns when the row is there
   void prefetch(auto&& ready_at) {
     last_block_ = no_block;
     for (auto& batch : open_) {
@@ -55,15 +55,15 @@ class CachedRows final : private RowFacts {
       }
     }
   }
-  /// Ends the batches before.
+  /// Gathers a batch, and ends the batches before it.
   [[nodiscard]] RowMoves gather(BatchNumber batch, std::span<const RowId> ids);
-  /// Of the batch gathered last, which ends; of none if that has ended.
+  /// Updates rows of the batch gathered last, which ends; of none if that has ended.
   [[nodiscard]] RowMoves update(std::span<const RowId> ids);
 
  private:
   struct Slot {
     RowId row = 0;
-    BatchNumber hold = 0;  ///< the last that wants it kept
+    BatchNumber hold = 0;  ///< the last batch that wants it kept
     bool dirty = false;
     std::uint64_t ready_at = 0;
   };
@@ -88,16 +88,16 @@ class CachedRows final : private RowFacts {
 
   tier::detail::RowLayout layout_;
   std::unique_ptr<RowPolicy> policy_;
-  bool in_place_;     // all of its misses
-  bool addressable_;  // so that others may be, too
+  bool in_place_;     // all misses are used in the slow tier
+  bool addressable_;  // other rows without a slot are used in the slow tier, too
   bool wants_all_;
   std::vector<SlotId> map_;  // by row
   std::vector<Slot> states_;
   std::vector<SlotId> free_;
   std::deque<Batch> open_;       // announced and not over
-  BatchNumber first_open_ = 1;   // those below are over
-  BatchNumber gathered_ = 0;     // last, and not updated
-  RowId last_block_ = no_block;  // read by this call
+  BatchNumber first_open_ = 1;   // batches below are over
+  BatchNumber gathered_ = 0;     // the batch gathered last, if not updated yet
+  RowId last_block_ = no_block;  // last block read by this call
 };
 
 }  // namespace tier::replay

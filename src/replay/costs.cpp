@@ -13,7 +13,7 @@ using trace::Kernel;
 using trace::Operand;
 using trace::Role;
 
-constexpr double ns = 1e9;  // a second's
+constexpr double ns = 1e9;  // in a second
 
 bool is_input(const Operand& o) { return o.role == Role::Reads || o.role == Role::Updates; }
 bool is_output(const Operand& o) { return o.role != Role::Reads; }
@@ -45,7 +45,7 @@ Demand Costs::demand(const Kernel& kernel, std::span<const TierIndex> tiers) con
   return demand;
 }
 
-/// Devices work side by side, but for those on one link.
+/// Devices work side by side, except those on one link.
 double Costs::memory_ns(const Demand& demand) const {
   double longest = 0;
   for (std::size_t t = 0; t < devices_.size(); ++t) {
@@ -60,7 +60,7 @@ double Costs::memory_ns(const Demand& demand) const {
   return longest;
 }
 
-/// From what has been measured of the operation: between none and all of its inputs and outputs in a device, in proportion.
+/// Returns the measured slow-down of a kernel, interpolated by the share of its inputs and outputs in each device.
 double Costs::factor(const Kernel& kernel, const Op& op, std::span<const TierIndex> tiers) const {
   std::array<double, max_tiers> in{}, out{};
   double inputs = 0, outputs = 0;
@@ -96,7 +96,7 @@ double Costs::kernel_ns(const Kernel& kernel, std::span<const TierIndex> tiers, 
   const double compute = kernel.flops / (machine_.operations * op.cost->efficiency) * ns;
   const double all_fast = all_fast_ns(demand);
   const double alone = measured ? *measured : std::max(compute, all_fast);
-  Demand way = demand;  // of bytes that nobody has measured
+  Demand way = demand;  // demand on devices without a measured slow-down
   double factor = 1;
   for (std::size_t t = 1; t < devices_.size(); ++t) {
     if ((demand.read[t] == 0 && demand.written[t] == 0) || op.slow_downs[t] == nullptr) continue;
@@ -113,7 +113,7 @@ double Costs::least_ns(const Kernel& kernel, TierIndex tier, double alone) const
   const std::vector<TierIndex> fast(kernel.operands.count, TierIndex{0});
   const auto bytes = demand(kernel, fast);
   const double longer = bytes.written[0] / devices_[tier]->store * ns;
-  // Those of a kernel that was measured to take less than its bytes' way may be cheaper, too.
+  // If the kernel was measured to take less than its bytes' time, its writes may be cheaper, too.
   return std::max(alone, longer * std::min(1.0, alone / memory_ns(bytes)));
 }
 
@@ -133,11 +133,11 @@ std::uint64_t Costs::copy_ns(TierIndex from, TierIndex to, std::uint64_t bytes,
   };
   const double alone = all_ns(source.mover_read, target.mover_write);
   double taken = carrier == Carrier::Mover ? alone : all_ns(source.copy_read, target.copy_write);
-  // Copies come in pieces of 4 MiB, of which none says that it is the first: of larger ones this is up to a seventh too much.
+  // Copies come in chunks of 4 MiB, each of which counts a start: for larger copies this is up to a seventh too much.
   if (carrier != Carrier::Mover && source.addressable && target.addressable)
     taken = std::max(taken, std::min(alone, taken + static_cast<double>(machine_.copy_start.count())));
   const double latency = static_cast<double>(source.latency.count()) +
-                         static_cast<double>(target.latency.count());  // behind the bytes of large ones
+                         static_cast<double>(target.latency.count());  // hidden by the bytes of large ones
   return whole(std::ceil(std::max(taken, latency)));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What kernels and copies cost on the tiers of a replay.
+/// \file  The costs of kernels and copies on the tiers of a replay.
 #include <tier/copy/virtual_clock.hpp>
 #include <tier/replay/replay.hpp>
 #include <tier/trace/trace.hpp>
@@ -20,22 +20,22 @@ struct Demand {
   std::array<double, max_tiers> read{}, written{};
 };
 
-/// The devices of a replay's tiers, the fastest first.
-/// \threadsafety  Safe at once.
+/// Computes the time of kernels and copies on the devices of a replay's tiers, the fastest first.
+/// \threadsafety  Immutable; calls may run concurrently.
 class Costs {
  public:
   Costs(const trace::Trace& trace, const Machine& machine, std::vector<const Device*> devices);
 
   [[nodiscard]] Demand demand(const trace::Kernel& kernel, std::span<const TierIndex> tiers) const;
-  /// \param tiers     where each operand is   \param measured  what the kernel took with all operands fast, if a recording says
+  /// \param tiers     the tier of each operand   \param measured  the time with all operands fast, if a recording has it
   /// \return          ns
   [[nodiscard]] double kernel_ns(const trace::Kernel& kernel, std::span<const TierIndex> tiers,
                                  const Demand& demand, std::optional<double> measured) const;
-  /// No part of what a kernel writes is written to a tier at a higher rate than all of it in this time, wherever its other
-  /// operands are.
-  /// \param alone  what it takes with all operands fast, ns   \pre  It writes something.
+  /// Returns the least time for the kernel's output: no part of it is written to `tier` at a higher rate than all of it
+  /// in this time, wherever the other operands are.
+  /// \param alone  the kernel's time with all operands fast, ns   \pre  The kernel writes something.
   [[nodiscard]] double least_ns(const trace::Kernel& kernel, TierIndex tier, double alone) const;
-  /// From operations and bytes alone, wherever these come from.
+  /// Returns the time by operations and bytes alone, wherever the bytes come from.
   /// \return  ns, no less than what was measured
   [[nodiscard]] double roofline_ns(const trace::Kernel& kernel, const Demand& demand,
                                    std::optional<double> measured) const;
@@ -57,7 +57,7 @@ class Costs {
   const trace::Trace& trace_;
   const Machine& machine_;
   std::vector<const Device*> devices_;
-  std::vector<Op> ops_;  // by name in the trace; of names that are no operation's, empty
+  std::vector<Op> ops_;  // by name in the trace; empty for names that are no operation's
 };
 
 /// The clock of a replay.

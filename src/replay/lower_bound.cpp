@@ -8,7 +8,7 @@
 namespace tier::replay {
 namespace {
 
-/// What no pass need write elsewhere: it may be there from the one before.
+/// Returns the bytes that no pass need write to a slower tier, because they may be there from the pass before.
 Bytes survivors(const trace::Trace& trace) {
   Bytes bytes;
   for (const auto& t : trace.tensors())
@@ -32,7 +32,7 @@ double lower_bound(const trace::Trace& trace, const Costs& costs, const Recorded
   const auto may_stay = fastest + survivors(trace) + in_parts;
   double excess = 0;
   for (const auto peak : peaks) excess += static_cast<double>((peak - std::min(peak, may_stay)).count);
-  // Bytes that reach a slower tier in a ns, at most: by kernels, or by copies that they wait for; and by a mover beside them.
+  // The most bytes that reach a slower tier in a ns: by kernels, or copies that they wait for; and by a mover beside.
   std::vector<double> rates(devices.size());
   double mover = 0;
   for (std::size_t t = 1; t < devices.size(); ++t) {

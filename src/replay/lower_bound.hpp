@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What no schedule beats.
+/// \file  A time that no schedule beats.
 #include <tier/core/bytes.hpp>
 #include <tier/replay/replay.hpp>
 #include <tier/trace/trace.hpp>
@@ -12,11 +12,11 @@
 
 namespace tier::replay {
 
-/// Of one pass over the trace, in seconds: all operands fast, or what exceeds the fastest tier at the peak of each
-/// iteration has been written to all others at once, but for parameters and gradients, which may have been there. Whether it is read again depends on the
-/// trace, and what that takes on the kernel: it is not counted.
-/// \param devices  of the tiers, the fastest first   \param fastest  its size
-/// \param peaks    of live bytes, of the iterations   \param in_parts  what of each need not be there at once to be used
+/// Returns the least time of one pass over the trace, in seconds: the longer of that with all operands fast and that of
+/// writing what exceeds the fastest tier at each iteration's peak to all others at once, except parameters and gradients,
+/// which may have been there. Reading them again is not counted: it depends on the trace and the kernel.
+/// \param devices  the tiers' devices, the fastest first   \param fastest  the size of the fastest tier
+/// \param peaks    live bytes, by iteration   \param in_parts  bytes of each that need not be there at once to be used
 [[nodiscard]] double lower_bound(const trace::Trace& trace, const Costs& costs, const Recorded& recorded,
                                  const std::vector<const Device*>& devices, Bytes fastest,
                                  const std::vector<Bytes>& peaks, Bytes in_parts);

@@ -8,7 +8,7 @@
 namespace tier::replay {
 namespace {
 
-/// The one whose operation is the longest beginning of `op`, among those that `fits` lets through.
+/// Returns the entry whose operation is the longest prefix of `op` among those that `fits` accepts.
 template <class T>
 const T* longest(const std::vector<T>& all, std::string_view op, auto&& fits) noexcept {
   const T* best = nullptr;
@@ -24,7 +24,7 @@ void require(bool holds, const std::string& what) {
 
 bool is_rate(double number) { return std::isfinite(number) && number > 0; }
 
-/// Sums of a few of these stay numbers.
+/// True for a time that is in range; sums of a few of these cannot overflow.
 bool is_time(std::chrono::nanoseconds time) {
   constexpr std::chrono::nanoseconds most{1'000'000'000'000'000};
   return time.count() >= 0 && time <= most;

@@ -19,12 +19,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What is out of range stays so, since `Machine::check` refuses it.
+/// Rounds a time. A value out of range stays so, and `Machine::check` refuses it.
 std::chrono::nanoseconds whole_ns(double time) {
   return std::chrono::nanoseconds{std::llround(std::clamp(time, -1.0, 1e15 + 1))};
 }
 
-/// The members of one JSON object, each of which must be known, and of the right kind.
+/// Reads the members of one JSON object, each of which must be known, and of the right kind.
 class Members {
  public:
   Members(const Json& json, std::string where) : json_{json}, where_{std::move(where)} {
@@ -49,7 +49,7 @@ class Members {
     for (std::size_t i = 0; i < found->size(); ++i)
       each(Members{(*found)[i], where_ + "." + name + "[" + std::to_string(i) + "]"});
   }
-  /// \throws  if there are members that nobody has asked for
+  /// \throws  if there are members that were not asked for
   void end() const {
     for (const auto& [name, value] : json_.items())
       if (known_.count(name) == 0) fail("has an unknown member " + name);
@@ -160,7 +160,7 @@ Machine parse_machine(const std::string& text, const std::string& name) {
   Json json;
   try {
     json = Json::parse(text);
-  } catch (const Json::exception& error) {  // also of a number that is too large
+  } catch (const Json::exception& error) {  // also for a number that is too large
     throw ConfigError{name + " is no JSON: " + error.what()};
   }
   Machine m;

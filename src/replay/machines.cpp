@@ -12,11 +12,11 @@ using std::chrono::nanoseconds;
 
 constexpr double GB = 1e9;
 
-/// A core with two units for multiply-add of 16 floats at a time.
+/// Returns the operations a second of a core with two units that multiply and add 16 floats at a time.
 constexpr double avx512_core(double GHz) { return 64 * GHz * GB; }
 
-/// How much of the peak kernels reach, and how often they pass over their operands: our choice, of the order of what oneDNN
-/// reaches on a server. What has no line is bound by memory.
+/// The efficiency of kernels, and their passes over operands: our choice, of the order of what oneDNN reaches on a
+/// server. An operation without a line is bound by memory.
 std::vector<OpCost> cpu_ops() {
   return {{.op = "conv1_", .efficiency = 0.45}, {.op = "conv3_", .efficiency = 0.65},
           {.op = "conv7_", .efficiency = 0.5},  {.op = "fc_", .efficiency = 0.7},
@@ -24,9 +24,9 @@ std::vector<OpCost> cpu_ops() {
           {.op = "bn_f", .reads = 2},           {.op = "bn_b", .reads = 2}};
 }
 
-/// As those of the CPU, but for passes, which are fitted: to what kernels of CachedArrays' three large networks read (4.35, 5.9
-/// and 10.54 TB) and write (1.98, 2.30 and 3.85 TB), and the 1x1 ones for weights to what L and LM read in NVRAM. A norm and
-/// the relu after it are one kernel there, with a mask, which goes twice over what ours go over once each.
+/// The CPU's, except passes, which are fitted to what kernels of CachedArrays' three large networks read (4.35, 5.9 and
+/// 10.54 TB) and write (1.98, 2.30 and 3.85 TB), and those of the 1x1 kernels for weights to what L and LM read in NVRAM.
+/// A norm and its relu are one kernel there, with a mask, which passes twice over what ours pass over once each.
 std::vector<OpCost> cachedarrays_ops() {
   auto ops = cpu_ops();
   std::erase_if(ops, [](const OpCost& o) { return o.op.starts_with("bn_") || o.op.starts_with("conv"); });
@@ -193,8 +193,8 @@ std::vector<Machine> all_machines() {
   hbm.source =
       "Xeon Max, HBM2e: that all cores draw 590 GB/s, one thread 14 GB/s, latency, parallelism: our choice";
   hbm.read = hbm.store = hbm.copy_read = hbm.copy_write = 590 * GB;
-  // No measured one could be read at its source; it is likely to be above DDR5's. Copies from and to DDR5 depend on it below
-  // 49 KB alone: larger ones take longer at 230 GB/s than both latencies.
+  // No measured latency could be read at its source; it is likely to be above DDR5's. It matters only for copies from and
+  // to DDR5 below 49 KB: larger ones take longer at 230 GB/s than both latencies.
   hbm.latency = nanoseconds{105};
   auto redl_fast = ddr4(34 * GB / 0.7);
   redl_fast.source = "ReDL: 34 GB/s, 90 ns; one thread at 12 GB/s, parallelism: our choice";

@@ -17,8 +17,7 @@ namespace {
 
 using trace::EventKind;
 
-/// Its operands' tiers are all the one that the recording names first of all: tiers are listed with the fastest first. A path
-/// may follow there.
+/// True if all operands are in the tier that the recording lists first, which is the fastest. A path may follow it.
 bool all_fast(std::string_view placement, std::string_view fastest) {
   while (!placement.empty()) {
     const auto end = std::min(placement.find(','), placement.size());
@@ -31,7 +30,7 @@ bool all_fast(std::string_view placement, std::string_view fastest) {
   return true;
 }
 
-/// Of the configuration's `tiers=NAME:SIZE;...`: up to the size, before which a path may stand.
+/// Returns the first tier of the configuration's `tiers=NAME:SIZE;...` without its size; a path may precede the size.
 std::string fastest_of(const trace::Trace& trace) {
   for (const auto event : trace.events()) {
     if (event.kind != EventKind::Setting) continue;
@@ -43,13 +42,13 @@ std::string fastest_of(const trace::Trace& trace) {
   return {};
 }
 
-/// Of times that may be any: their sums are none that a duration has.
+/// Converts to double, because times may be arbitrary and a duration could not hold their sums.
 double ns(std::chrono::nanoseconds time) { return static_cast<double>(time.count()); }
 
 /// A kernel as it was measured.
 struct Span {
   double start = 0, end = 0;
-  double stalled = 0;  ///< between it and those before it
+  double stalled = 0;  ///< time of stalls between it and the kernels before it
   std::uint32_t kernel = 0;
 };
 
@@ -74,10 +73,10 @@ std::vector<Span> spans_of(const trace::Trace& trace) {
   return spans;
 }
 
-/// Calls `in(span, time)` for what passes while it is, of those that are open, the last to have begun; and
-/// `between(i, time)` where none is open, before the `i`-th.
+/// Calls `in(span, time)` for the time in which `span` was the last to have begun of the spans that are open, and
+/// `between(i, time)` for the time before the `i`-th span in which none is open.
 void divide(const std::vector<Span>& spans, auto&& in, auto&& between) {
-  std::vector<const Span*> open;  // the last to have begun last
+  std::vector<const Span*> open;  // in the order in which they began
   double now = 0;
   const auto go_on_to = [&](double time) {
     while (!open.empty() && now < time) {

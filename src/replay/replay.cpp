@@ -26,7 +26,7 @@ using trace::TensorKind;
 using trace::Trace;
 
 constexpr std::size_t alignment = 64;
-constexpr std::string_view revive = "revive";  // a recording's word
+constexpr std::string_view revive = "revive";  // the hint with which a recording revives an object
 
 Use use_of(Role role) {
   switch (role) {
@@ -41,13 +41,13 @@ Use use_of(Role role) {
   return Use::Overwrite;
 }
 
-/// It has been retired, or made so.
+/// True if the object was retired, or made so.
 bool has_no_contents(const Object& object) noexcept {
   if (object.grouped) return object.retired;
   return object.block->state.glance().is_retired();
 }
 
-/// What is counted: the difference of two of these.
+/// Counts so far; a result is the difference of two of these.
 struct Counts : KernelCounts {
   RowTables::Counts rows;
   std::vector<RowMoves> row_moves;  // by tier
@@ -121,21 +121,21 @@ class Replay : ReplayFrame {
   double lost_to_mover_;
   Clock clock_;
   Schedule schedule_;
-  std::unique_ptr<Policy> policy_;  // until the manager has it
+  std::unique_ptr<Policy> policy_;  // until it is moved into the manager
   std::shared_ptr<Manager> manager_;
   std::vector<ObjectHandle> handles_;  // by tensor
-  std::vector<TensorIndex> alive_;     // that end with the iteration, some of which may have ended before
+  std::vector<TensorIndex> alive_;     // tensors that end with the iteration; some may have ended before
   std::vector<Operand> batch_;
   std::vector<TierIndex> places_;
   std::unordered_set<TensorIndex> revived_later_;
   std::optional<RowTables> tables_;
-  std::vector<bool> of_tables_;  // tensors, whose places tables have taken
+  std::vector<bool> of_tables_;  // by tensor: true if a table has taken its place
   std::uint64_t scope_ = 0, kernel_ = 0;
   Counts counts_;
   double fragmentation_ = 0;
 };
 
-/// Before anything else: what they take of the fastest tier is theirs.
+/// Makes the tables. Called before anything else takes room, because their part of the fastest tier is theirs.
 void Replay::make_tables(const Machine& machine) {
   of_tables_.resize(trace_.tensors().size());
   const auto tables = trace::tables_of(trace_);
@@ -151,7 +151,7 @@ void Replay::make_tables(const Machine& machine) {
   tables_.emplace(trace_, tables, machine, devices_, options_, memory, *manager_);
 }
 
-/// They may be used within a kernel, which has been played when they are.
+/// Plays an access to rows. One that happened within a kernel is played after the kernel.
 void Replay::rows(const trace::RowAccess& access) {
   if (!tables_) return;
   const auto began = clock_.now();
@@ -162,14 +162,14 @@ void Replay::rows(const trace::RowAccess& access) {
   counts_.compute += static_cast<double>(slowed_by(beside));  // as a kernel is
 }
 
-/// Goes on for what is lost to a mover that was at work beside a kernel for so long.   \return  ns
+/// Lets the time pass that a mover at work for `beside` ns takes from a kernel.   \return  that time, ns
 std::uint64_t Replay::slowed_by(std::uint64_t beside) {
   const auto slowed = whole(static_cast<double>(beside) * lost_to_mover_);
   if (slowed > 0) (void)manager_->copies().pass(clock_.now() + slowed);
   return slowed;
 }
 
-/// Everything that exists from the start has been written once. In a recording that is seen.
+/// Writes everything that exists from the start once. In a recording those writes are seen.
 void Replay::create_parameters() {
   if (trace_.header("recorded")) return;
   const auto tensors = trace_.tensors();
@@ -179,7 +179,7 @@ void Replay::create_parameters() {
   }
 }
 
-/// By nobody's kernel: it takes no time.
+/// Overwrites an object outside the trace's kernels; takes no time.
 void Replay::write_in_place(const ObjectHandle& handle) {
   std::array batch{Operand::of(handle.ref(), Use::Overwrite)};
   manager_->enter(batch, {.scope = ++scope_, .kernel = "initial values"});
@@ -213,7 +213,7 @@ void Replay::enter(const trace::Kernel& kernel) {
       if (is_empty) write_in_place(handle);
       if (use == Use::Overwrite) use = Use::Update;
     } else if (is_empty) {
-      use = Use::Overwrite;  // a parameter that is there again, or what lives again, may be read first
+      use = Use::Overwrite;  // a parameter in a later pass, or a revived object, may be read first
     }
     batch_.push_back(Operand::of(handle.ref(), use));
   }
@@ -231,7 +231,7 @@ void Replay::enter(const trace::Kernel& kernel) {
   if (manager_->tells_kernels()) manager_->kernel_begin(context, batch_);
 }
 
-/// \return  `ns`, with which the clock goes on   \throws  where that is too late, or copies have made it so already
+/// \return  `ns`, by which the clock goes on   \throws  `ConfigError` if that is later than a replay can tell
 std::uint64_t Replay::from_now(std::uint64_t ns) const {
   check_time(static_cast<double>(clock_.now()) + static_cast<double>(ns));
   return ns;
@@ -282,8 +282,8 @@ void Replay::archive(std::span<const TensorIndex> tensors) {
     if (handles_[t]) manager_->hint(Hint::Archive, handles_[t].ref(), 0);
 }
 
-/// Where the policy does not free early, what has no handle any more is garbage until the iteration ends. Of what a recording
-/// has live again the handle stays.
+/// Releases tensors. If the policy does not free early, they are garbage until the iteration ends. The handle stays if
+/// the recording revives the object later.
 void Replay::retire(std::span<const TensorIndex> tensors) {
   for (const auto t : tensors) {
     if (handles_[t] && revived_later_.count(t) > 0)
@@ -293,15 +293,15 @@ void Replay::retire(std::span<const TensorIndex> tensors) {
   }
 }
 
-/// \param tensors  what it is now, and what it was
+/// \param tensors  what the object is now, and what it was
 void Replay::revive_again(std::span<const TensorIndex> tensors) {
   if (tensors.size() != 2 || !handles_[tensors[1]]) return;
-  if (trace_.tensor(tensors[0]).size != trace_.tensor(tensors[1]).size) return;  // no recorder says so
+  if (trace_.tensor(tensors[0]).size != trace_.tensor(tensors[1]).size) return;  // no recorder writes this
   handles_[tensors[0]] = std::move(handles_[tensors[1]]);
   schedule_.own(handles_[tensors[0]].ref().object->block->id, tensors[0]);
 }
 
-/// Of a recording.
+/// Returns the tensors that a recording revives later.
 std::unordered_set<TensorIndex> Replay::revived_later(const Trace& trace) {
   std::unordered_set<TensorIndex> revived;
   for (const auto event : trace.events()) {
@@ -335,12 +335,12 @@ void Replay::play(Event event) {
       return place(trace_.placement(event));
     case EventKind::RowAccess:
       return rows(trace_.row_access(event));
-    default:  // what was seen, not what the program did
+    default:  // observations, not the program's actions
       return;
   }
 }
 
-/// Where a recorded program has made something. What lives again has its place from the scope that overwrites it.
+/// Creates an object where a recorded program did. A revived object gets its place from the scope that overwrites it.
 void Replay::place(const trace::Placement& placement) {
   auto& handle = handles_[placement.tensor];
   if (handle || of_tables_[placement.tensor]) return;
@@ -365,7 +365,7 @@ void Replay::hint(const trace::Hint& hint) {
   }
 }
 
-/// Some of the trace's last events may come after its last end of an iteration.
+/// True if the trace's last events come after its last end of an iteration.
 bool Replay::ends_open() const {
   const auto events = trace_.events();
   return !events.empty() && events.back().kind != EventKind::EndOfIteration;
@@ -383,7 +383,7 @@ Counts Replay::counts() const {
   return counts;
 }
 
-/// Asked now and then: it is of the order of a kernel.
+/// Updates the fragmentation. Called now and then, because it takes about as long as playing a kernel.
 void Replay::look_at_the_heap() {
   const auto fast = manager_->statistics().tiers.front();
   const auto free = (fast.capacity - fast.used).count;

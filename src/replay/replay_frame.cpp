@@ -12,14 +12,14 @@
 namespace tier::replay {
 namespace {
 
-/// Before anything is made of it.
+/// Returns the machine, checked before anything is made of it.
 const Machine& checked(const Machine& machine, unsigned passes) {
   if (passes == 0) throw ConfigError{"a replay goes over its trace once at least"};
   machine.check();
   return machine;
 }
 
-/// Sums of sizes and times stay numbers.
+/// Refuses a trace for which sums of sizes and times could overflow.
 trace::Summary checked(const trace::Summary& summary) {
   constexpr Bytes most{std::size_t{1} << 56};
   if (summary.peak > most)

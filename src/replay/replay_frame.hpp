@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What every replay has, and how it is measured.
+/// \file  The common part of all replays: the passes, and how they are measured.
 #include <tier/replay/replay.hpp>
 #include <tier/trace/summary.hpp>
 #include <tier/trace/trace.hpp>
@@ -14,16 +14,16 @@
 
 namespace tier::replay {
 
-/// What kernels did; what is counted is the difference of two of these.
+/// Counts of kernels so far; a result is the difference of two of these.
 struct KernelCounts {
   Demand demand;
   double inputs = 0, inputs_fast = 0, outputs = 0, outputs_fast = 0;  // in proportion to bytes
 };
 
-/// A trace and a machine's tiers, and the passes over it, of which all but the first are counted, or the only one.
+/// Holds a trace and a machine's tiers, and makes passes over the trace. All but the first count, or the only one.
 class ReplayFrame {
  protected:
-  /// \throws  `ConfigError` where there is no pass, the machine makes no sense or lacks a tier, or more is alive than is replayed
+  /// \throws  `ConfigError` if there is no pass, the machine makes no sense or lacks a tier, or too much is alive at once
   ReplayFrame(const trace::Trace& trace, const Machine& machine, const std::vector<SimulatedTier>& tiers,
               unsigned passes);
 
@@ -40,20 +40,20 @@ class ReplayFrame {
   }
   void add(const Demand& demand, KernelCounts& counts) const noexcept;
 
-  /// A mean of the iterations that are counted.
+  /// Returns the mean over the counted iterations.
   [[nodiscard]] double mean(auto after, auto before) const {
     return (static_cast<double>(after) - static_cast<double>(before)) / iterations_;
   }
   [[nodiscard]] std::uint64_t whole_mean(auto after, auto before) const { return whole(mean(after, before)); }
-  /// What follows from the trace, and from what its kernels did.
+  /// Returns the part of the result that follows from the trace and from its kernels.
   [[nodiscard]] Result result(const KernelCounts& from, const KernelCounts& to) const;
 
-  /// \param ns  since the beginning   \throws  `ConfigError` where that is later than a replay can tell
+  /// \param ns  since the beginning   \throws  `ConfigError` if that is later than a replay can tell
   static void check_time(double ns);
 
-  /// Of live bytes, in the trace itself.
+  /// Returns the most live bytes, in the trace itself.
   [[nodiscard]] Bytes peak() const noexcept { return summary_.peak; }
-  /// So much of the peak need not move to be used.
+  /// Excludes bytes of the peak that need not move to be used from the lower bound.
   void exclude_from_bound(Bytes bytes) noexcept { moves_in_parts_ = bytes; }
 
   const trace::Trace& trace_;
@@ -61,14 +61,14 @@ class ReplayFrame {
   std::vector<const Device*> devices_;
   Costs costs_;
   Recorded recorded_;
-  std::uint32_t in_pass_ = 0;  // the kernel, of those of the trace
+  std::uint32_t in_pass_ = 0;  // index of the kernel within the trace
 
  private:
   unsigned passes_;
   trace::Summary summary_;
   Bytes moves_in_parts_{};
-  double steps_;       // of the trace
-  double iterations_;  // that are counted
+  double steps_;       // iterations of the trace
+  double iterations_;  // iterations that are counted
 };
 
 }  // namespace tier::replay

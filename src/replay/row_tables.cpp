@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t alignment = 4096;
 constexpr std::size_t rows_followed = 8192;
-constexpr double ns = 1e9;                    // a second's
+constexpr double ns = 1e9;                    // in a second
 constexpr std::string_view slots = ".slots";  // ends the name of the tensor that has a table's cached rows
 
 TableOptions options_of(const trace::Trace& trace, const trace::Table& table) {
@@ -33,7 +33,7 @@ TableOptions options_of(const trace::Trace& trace, const trace::Table& table) {
   return options;
 }
 
-/// With blanks as a token has them.
+/// True if the names are equal, with blanks replaced as in a token.
 bool is_same_name(std::string_view name, std::string_view token) {
   return std::ranges::equal(name, token,
                             [](char c, char t) { return c == t || ((c == ' ' || c == '\t') && t == '_'); });
@@ -51,7 +51,7 @@ std::vector<RowId> ids_of(const trace::Trace& trace, const trace::RowAccess& acc
   return ids;
 }
 
-/// By need; what is left after that in equal parts.
+/// Shares memory by need; what is left is divided equally.
 std::vector<Bytes> shares_of(const std::vector<MissRatioCurve>& curves, Bytes memory, double lookup) {
   std::vector<Bytes> shares;
   try {
@@ -99,7 +99,7 @@ void check_passes(std::string_view name, const std::vector<std::vector<RowId>>& 
                       " gathers, are too many: allowed are up to " + std::to_string(most)};
 }
 
-/// None where the trace does not say its tiers.
+/// Returns the recorded size of the fastest tier; none if the trace does not tell its tiers.
 std::optional<Bytes> recorded_fast_memory(const trace::Trace& trace) try {
   for (const auto event : trace.events()) {
     if (event.kind != trace::EventKind::Setting || trace.name(trace.setting(event).key) != "tiers") continue;
@@ -107,7 +107,7 @@ std::optional<Bytes> recorded_fast_memory(const trace::Trace& trace) try {
     if (!tiers.empty() && tiers.front().size.count > 0) return tiers.front().size;
   }
   return {};
-} catch (const ConfigError&) {  // of another version, or by hand
+} catch (const ConfigError&) {  // written by another version, or by hand
   return {};
 }
 
@@ -205,7 +205,7 @@ void RowTables::share(const std::vector<trace::Table>& tables, const Options& op
   }
 }
 
-/// As `share_by_need` has it, of rows in the tier beside the fastest.
+/// Returns the cost of a lookup in misses, as `share_by_need` takes it, for rows in the tier next to the fastest.
 double RowTables::lookup_in_misses(std::size_t row_bytes) const noexcept {
   const Device &fast = *devices_.front(), &slow = *devices_[std::min<std::size_t>(1, devices_.size() - 1)];
   const auto none = std::chrono::nanoseconds{0};
@@ -218,7 +218,7 @@ double RowTables::lookup_in_misses(std::size_t row_bytes) const noexcept {
   };
   const double moved = way(std::min(slow.mover_read, fast.mover_write), slow.row_read) +
                        (updates_ ? way(std::min(slow.mover_write, fast.mover_read), slow.row_write) : 0);
-  constexpr double most = 1e18;  // of bytes that take no time to move
+  constexpr double most = 1e18;  // for bytes that take no time to move
   return std::min(static_cast<double>(cached.count()) / moved, most);
 }
 
@@ -267,12 +267,12 @@ std::uint64_t RowTables::update(Table& table, const trace::RowAccess& access, st
   return taken;
 }
 
-/// \return  the ns until it is
+/// \return  the time until the moves are done, ns
 std::uint64_t RowTables::carried_out(const Table& table, const RowMoves& moves, std::uint64_t now) {
   count(table, moves);
   const double in_place = static_cast<double>(moves.in_place_rows) * in_place_ns(table);
   counts_.working += in_place;
-  if (table.rows->uses_in_place()) {  // what is promoted moves beside the program
+  if (table.rows->uses_in_place()) {  // promoted rows move beside the program
     move_beside(table, moves, now);
     return whole(in_place);
   }
@@ -300,7 +300,7 @@ void RowTables::count(const Table& table, const RowMoves& moves) {
   counts_.moving += moving_ns(table, moves);
 }
 
-/// By one thread, as a mover. Reads of devices with blocks are in flight together.
+/// Returns the time of moves by one thread, as by a mover. Reads of block devices are in flight together.
 double RowTables::moving_ns(const Table& table, const RowMoves& moves) const noexcept {
   const Device &slow = *devices_[table.home], &fast = *devices_.front();
   const auto way = [&](std::uint64_t rows, std::uint64_t bytes, double rate, auto each) {
@@ -314,7 +314,7 @@ double RowTables::moving_ns(const Table& table, const RowMoves& moves) const noe
              slow.row_write);
 }
 
-/// Of a row in slow memory, beyond what it takes in fast memory.
+/// Returns the time of a row used in slow memory, beyond that in fast memory.
 double RowTables::in_place_ns(const Table& table) const noexcept {
   const auto time = [&](const Device& device) {
     return std::max(static_cast<double>(table.row_bytes) / device.read * ns,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The row tables of a trace: what their gathers and updates take where fast memory has a cache of their rows.
+/// \file  Times the gathers and updates of a trace's row tables whose rows have a cache in fast memory.
 #include <tier/manager/manager.hpp>
 #include <tier/replay/replay.hpp>
 #include <tier/trace/tables.hpp>
@@ -15,54 +15,54 @@
 
 namespace tier::replay {
 
-/// Which tensors are of tables whose rows a trace lists: where their rows live, and their slots. By name.
+/// Returns for each tensor whether it belongs to a table whose rows the trace lists, as its home or its slots. By name.
 [[nodiscard]] std::vector<bool> tensors_of_tables(const trace::Trace& trace,
                                                   const std::vector<trace::Table>& tables);
 
-/// Of so much fast memory the share that the tables' slots had of the fastest tier when the trace was recorded; where it does
-/// not say that, half.
+/// Returns the share of `fast` that the tables' slots had of the fastest tier when the trace was recorded; half if that
+/// is unknown.
 [[nodiscard]] Bytes usual_memory(const trace::Trace& trace, const std::vector<trace::Table>& tables,
                                  Bytes fast);
 
-/// The caches of all tables, beside a thread of their own that carries out prefetches and promotions, as `TableContext` has
-/// one. Tables share their memory by need, as `share_by_need` tells from all gathers of the trace.
+/// Keeps the caches of all tables, beside a simulated thread that carries out prefetches and promotions, as
+/// `TableContext` has one. Tables share memory by need, as `share_by_need` tells from all gathers of the trace.
 class RowTables {
  public:
-  /// What has been counted since the beginning; times in ns.
+  /// Counts since the beginning; times in ns.
   struct Counts {
     std::uint64_t asked = 0;
     RowMoves moves;
     double waiting = 0, working = 0, moving = 0;
-    double crowded = 0;  ///< of what was worked, while the thread was at work, too
+    double crowded = 0;  ///< part of `working` while the thread was at work, too
   };
 
   /// Takes the tables' memory of the manager's tiers.
-  /// \param memory  of the fastest tier, for all of them
-  /// \throws        `ConfigError` for rows that a table lacks, a look-ahead that is too far, or so many passes that a table is
-  ///                asked for 2^32 rows or more; `OutOfTierMemory`
+  /// \param memory  bytes of the fastest tier for all tables
+  /// \throws        `ConfigError` for rows that a table lacks, a look-ahead that is too far, or so many passes that a
+  ///                table is asked for 2^32 rows or more; `OutOfTierMemory`
   RowTables(const trace::Trace& trace, const std::vector<trace::Table>& tables, const Machine& machine,
             const std::vector<const Device*>& devices, const Options& options, Bytes memory,
             Manager& manager);
 
-  /// A gather or an update begins.
+  /// Plays a gather or an update that begins now.
   /// \return  the ns until it is over, beyond what the recorded program has taken
   [[nodiscard]] std::uint64_t use(const trace::RowAccess& access, std::uint64_t now);
-  /// ns of this time during which the thread is at work, as far as is known.
+  /// Returns for how many ns of this time the thread is at work, as far as is known.
   [[nodiscard]] std::uint64_t busy(std::uint64_t begin, std::uint64_t end) const noexcept;
 
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
-  /// By the tier that rows live in.
+  /// Returns the moves by the tier that the rows live in.
   [[nodiscard]] const std::vector<RowMoves>& moves() const noexcept { return by_tier_; }
 
  private:
   struct Table {
     PlacedStorage storage{}, slots{};
     TierIndex home = 0;
-    std::optional<CachedRows> rows{};           ///< none: it is whole
-    std::vector<std::vector<RowId>> gathers{};  ///< of the trace, in order
+    std::optional<CachedRows> rows{};           ///< none: the table is whole in the fastest tier
+    std::vector<std::vector<RowId>> gathers{};  ///< ids of the trace's gathers, in order
     std::size_t row_bytes = 0, block_bytes = 0;
     BatchNumber gathered = 0, announced = 0;  ///< batches, in all passes
-    BatchNumber all = 0;                      ///< that there will be
+    BatchNumber all = 0;                      ///< number of batches that there will be
   };
 
   void work(double taken, std::uint64_t now) noexcept;
@@ -82,12 +82,12 @@ class RowTables {
   const Machine& machine_;
   std::vector<const Device*> devices_;
   unsigned lookahead_;
-  bool updates_ = false;  // the trace has some
+  bool updates_ = false;  // the trace has updates
   std::vector<Table> tables_;
   std::unordered_map<trace::NameIndex, std::size_t> by_name_;
   std::vector<RowMoves> by_tier_;
   std::vector<RowId> ids_;
-  double thread_free_ = 0;  // at this time
+  double thread_free_ = 0;  // time from which on the thread is free, ns
   Counts counts_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What can be told of a trace before it is replayed: who uses a tensor when, and how much is alive.
+/// \file  The uses of each tensor in a trace, known before the replay.
 #include <tier/replay/replay.hpp>
 #include <tier/trace/trace.hpp>
 
@@ -12,15 +12,15 @@
 
 namespace tier::replay {
 
-/// The next use of each tensor, as a replay goes on.
+/// Tells the next use of each tensor as a replay goes on.
 /// \threadsafety  Externally synchronised.
 class Schedule final : public FutureUses {
  public:
   Schedule(const trace::Trace& trace, unsigned passes);
 
-  /// Kernel `number`, counted over all passes, has begun: its operands' next uses are those after it.
+  /// Notes that a kernel has begun: its operands' next uses are those after it.
   void begin(const trace::Kernel& kernel);
-  /// The next block to be made, of which policies are asked before it has an owner.
+  /// Names the tensor of the next block to be made, because policies ask about it before it has an owner.
   void expect(trace::TensorIndex tensor) { expected_ = tensor; }
   void own(BlockId block, trace::TensorIndex tensor) {
     tensors_[block] = tensor;
@@ -33,9 +33,9 @@ class Schedule final : public FutureUses {
  private:
   const trace::Trace& trace_;
   std::vector<std::uint32_t> uses_;    // kernels that use a tensor, in order, one tensor after the other
-  std::vector<std::uint32_t> first_;   // of each tensor in uses_; one more at the end
-  std::vector<std::uint32_t> next_;    // of each tensor: its next use in uses_
-  std::vector<std::uint32_t> passed_;  // how often its uses have come to an end
+  std::vector<std::uint32_t> first_;   // start of each tensor's uses in uses_; one more at the end
+  std::vector<std::uint32_t> next_;    // next use of each tensor, as an index into uses_
+  std::vector<std::uint32_t> passed_;  // passes over each tensor's uses that have ended
   unsigned passes_;
   std::unordered_map<BlockId, trace::TensorIndex> tensors_;
   std::optional<trace::TensorIndex> expected_;

@@ -8,12 +8,12 @@
 
 namespace tier::replay {
 
-/// As the manager orders tiers.
+/// Returns the tiers in the manager's order.
 /// \throws  `ConfigError` for more than `max_tiers`, or naming a device that is given twice, or that the machine lacks and
 ///          those that it has
 [[nodiscard]] std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Machine& machine);
 
-/// \pre  The machine has them.
+/// Returns the tiers' devices.   \pre  The machine has them.
 [[nodiscard]] std::vector<const Device*> devices_of(const std::vector<SimulatedTier>& tiers,
                                                     const Machine& machine);
 

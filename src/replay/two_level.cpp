@@ -24,14 +24,14 @@ using trace::TensorKind;
 using trace::Trace;
 
 constexpr std::size_t line = 64;  // bytes
-/// Tensors of so much or more begin at a multiple of it, so that sectors of up to this size give the same addresses.
+/// Tensors of this size or more begin at a multiple of it, so that sectors of up to this size give the same addresses.
 constexpr Bytes aligned = 64_KiB;
 
-/// What is counted: the difference of two of these.
+/// Counts so far; a result is the difference of two of these.
 struct Counts : KernelCounts {
   double ns = 0;
   TwoLevelCache::Outcome sectors;
-  double extra_hits = 0;  // of passes beyond the first, in sectors
+  double extra_hits = 0;  // hits of passes beyond the first, in sectors
 };
 
 class TwoLevelReplay : ReplayFrame {
@@ -62,7 +62,7 @@ class TwoLevelReplay : ReplayFrame {
   RegionHeap heap_;
   std::vector<RegionHeap::Slot> slots_;    // by tensor
   std::vector<RegionHeap::Slot> garbage_;  // dead, but not collected
-  std::vector<TensorIndex> alive_;         // that end with the iteration, some of which may have ended before
+  std::vector<TensorIndex> alive_;         // tensors that end with the iteration; some may have ended before
   Bytes high_water_;
   std::uint64_t kernel_ = 0;
   Counts counts_;
@@ -81,7 +81,7 @@ void TwoLevelReplay::create_parameters() {
 
 void TwoLevelReplay::create(TensorIndex tensor, std::string_view kernel) {
   const auto& t = trace_.tensor(tensor);
-  if (slots_[tensor] != RegionHeap::none) return;  // it is there
+  if (slots_[tensor] != RegionHeap::none) return;  // it exists already
   const auto size = std::max(t.size, Bytes{1});
   const auto alignment = size >= aligned ? aligned.count : line;
   constexpr double full = 0.8;
@@ -118,11 +118,11 @@ void TwoLevelReplay::access(TensorIndex tensor, Bytes size, bool writes, const O
   (writes ? counts_.outputs_fast : counts_.inputs_fast) += static_cast<double>(seen.hits);
 }
 
-/// Reads come first: what a kernel writes into the place of what it reads has been read.
+/// Plays a kernel. Reads come first, because a kernel that writes in place has read its input.
 void TwoLevelReplay::kernel(const trace::Kernel& kernel) {
   const auto operands = trace_.operands(kernel);
   const auto name = trace_.name(kernel.op);
-  for (const auto& o : operands) create(o.tensor, name);  // parameters, too, that a pass before has retired
+  for (const auto& o : operands) create(o.tensor, name);  // also parameters that an earlier pass has retired
   const auto& cost = costs_.cost_of(kernel);
   Demand demand;
   for (const auto& o : operands)
@@ -147,7 +147,7 @@ void TwoLevelReplay::retire(TensorIndex tensor) {
     garbage_.push_back(slot);
 }
 
-/// What was written there stays dirty in the cache.
+/// Frees garbage. Its sectors stay dirty in the cache.
 void TwoLevelReplay::collect() {
   for (const auto slot : garbage_) heap_.free(slot);
   garbage_.clear();
@@ -181,7 +181,7 @@ void TwoLevelReplay::play() {
       for (const auto t : trace_.tensors_of(event)) retire(t);
     if (event.kind == EventKind::EndOfIteration) end_iteration();
   }
-  end_iteration();  // of a trace that goes on after the last one's end
+  end_iteration();  // if the trace goes on after its last end of an iteration
 }
 
 Result TwoLevelReplay::run() {

@@ -21,7 +21,7 @@ Bytes TwoLevelCache::most_behind(Bytes capacity, Bytes sector) noexcept {
   return {cached > most / tags ? most : cached * tags};
 }
 
-/// Neighbours in memory are neighbours in the cache, so that it is walked in order.
+/// Neighbours in memory are neighbours in the cache, so the cache is walked in order.
 template <bool writes>
 TwoLevelCache::Outcome TwoLevelCache::access(std::uint64_t offset, Bytes size) noexcept {
   Outcome outcome;

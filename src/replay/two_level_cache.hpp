@@ -8,12 +8,12 @@
 
 namespace tier::replay {
 
-/// Direct-mapped, write-back, write-allocate: sector `s` of slow memory has its one place at `s` modulo the sectors of the
-/// cache. It begins empty.
+/// Simulates a direct-mapped, write-back, write-allocate cache. Sector `s` of slow memory has its one place at `s` modulo
+/// the number of sectors in the cache, which begins empty.
 /// \threadsafety  Externally synchronised.
 class TwoLevelCache {
  public:
-  /// What became of the sectors that an access touched. Each miss has filled one; a dirty one has written one back first.
+  /// The result of an access, in sectors. Each miss has filled a sector; a dirty miss has written one back first.
   struct Outcome {
     std::uint64_t hits = 0, clean_misses = 0, dirty_misses = 0;
 
@@ -27,11 +27,11 @@ class TwoLevelCache {
     friend bool operator==(const Outcome&, const Outcome&) = default;
   };
 
-  /// \param capacity  as many whole sectors as it has; one at least
+  /// \param capacity  rounded down to whole sectors, but at least one
   /// \pre             Slow memory is no larger than `most_behind`.
   TwoLevelCache(Bytes capacity, Bytes sector);
 
-  /// So large may the slow memory be: a place tells 2^31 - 1 sectors apart.
+  /// Returns the largest slow memory allowed: a place tells 2^31 - 1 sectors apart.
   [[nodiscard]] static Bytes most_behind(Bytes capacity, Bytes sector) noexcept;
 
   /// \param offset  in slow memory
@@ -45,7 +45,7 @@ class TwoLevelCache {
   Outcome access(std::uint64_t offset, Bytes size) noexcept;
 
   Bytes sector_;
-  /// Of each place: which of the sectors that share it is there, from 1, and whether it is dirty, as the lowest bit. 0: none.
+  /// Per place: the number, from 1, of the sector there among those that share the place; the lowest bit: dirty. 0: none.
   std::vector<std::uint32_t> places_;
 };
 

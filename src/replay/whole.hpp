@@ -9,8 +9,8 @@
 
 namespace tier::replay {
 
-/// Rounded. A machine's rates may be any, and what follows from them too: what is beyond `VirtualClock::latest`, infinite or no
-/// number is that, and what is negative 0.
+/// Rounds a number. A machine's rates, and numbers computed from them, may be anything: one that is beyond
+/// `VirtualClock::latest`, infinite or not a number becomes `VirtualClock::latest`, and a negative one 0.
 [[nodiscard]] inline std::uint64_t whole(double number) noexcept {
   constexpr auto most = static_cast<double>(VirtualClock::latest);
   if (!(number < most)) return VirtualClock::latest;

@@ -19,7 +19,7 @@ struct BuiltinRowPolicy {
   std::string_view name;
   std::unique_ptr<RowPolicy> (*make)();
 };
-/// Both in alphabetical order.
+/// Both lists are in alphabetical order.
 [[nodiscard]] std::span<const BuiltinPolicy> builtin_policies() noexcept;
 [[nodiscard]] std::span<const BuiltinRowPolicy> builtin_row_policies() noexcept;
 

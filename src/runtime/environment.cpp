@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::string_view prefix = "TIER_";
 
-/// Those that runtimes read.
+/// The variables that runtimes read.
 constexpr std::array read_by_runtimes{tiers_variable, policy_variable,     windows_variable,
                                       trace_variable, trace_rows_variable, measured_variable};
-/// Those that tests, benchmarks and scripts read (CONTRIBUTING.md).
+/// The variables that tests, benchmarks and scripts read (CONTRIBUTING.md).
 constexpr std::array<std::string_view, 17> read_by_tests{
     "TIER_BENCH_DIR",    "TIER_BUILD_DIR",       "TIER_DATA",
     "TIER_FIRE_SECONDS", "TIER_FUZZ_SECONDS",    "TIER_JOBS",
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 17> read_by_tests{
     "TIER_PICTURES",     "TIER_PROGRAM",         "TIER_REQUIRE_HARDWARE",
     "TIER_REQUIRE_VM",   "TIER_REQUIRE_WINDOWS", "TIER_SEED",
     "TIER_STEPS",        "TIER_TEST_PMEM"};
-/// Of options that CMake gets, which build scripts keep in variables, and of what single tests hand to their children.
+/// Prefixes of CMake options that build scripts keep in variables, and of variables that tests hand to children.
 constexpr std::array<std::string_view, 3> prefixes_of_tests{"TIER_BUILD_", "TIER_WITH_", "TIER_TEST_"};
 
 bool is_known(std::string_view name) {
@@ -42,7 +42,7 @@ std::string known_names() {
   return names;
 }
 
-/// Those that only `Runtime::from_environment()` and `default_runtime()` follow, if they are set.
+/// Returns a warning about set variables that only `Runtime::from_environment()` and `default_runtime()` follow.
 std::string words_on_unused() {
   std::string names;
   std::size_t count = 0;
@@ -73,7 +73,7 @@ std::string words_on_unknown(const char* const* environment) {
   return text;
 }
 
-// A word is no reason to fail: without memory for it nothing is said.
+// A warning is no reason to fail: without memory for it, none is printed.
 void warn_of_variables(Composed composed) noexcept try {
   static std::atomic<bool> told{false};
   if (told.exchange(true)) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The environment variables that libtier knows, and a word on those that do nothing.
+/// \file  The environment variables that libtier knows, and warnings about those that have no effect.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,16 +16,16 @@ inline constexpr const char* measured_variable = "TIER_MEASURED";
 
 [[nodiscard]] std::optional<std::string> variable(const char* name);
 
-/// What is to be said of the variables named `TIER_...` that nothing reads: a line for each, with the name that was probably
+/// Returns warnings about variables named `TIER_...` that nothing reads: one line each, with the name that was probably
 /// meant. Empty if there are none.
-/// \param environment  `NAME=value`, up to a null, as `environ`
+/// \param environment  `NAME=value` entries up to a null, as `environ`
 [[nodiscard]] std::string words_on_unknown(const char* const* environment);
 
 /// How a runtime is made.
 enum class Composed { InCode, FromEnvironment };
 
-/// Tells stderr, once in a process, of variables that nothing reads, and of `TIER_TIERS`, `TIER_POLICY` and `TIER_WINDOWS` if
-/// they are set and the first runtime is made without them.
+/// Warns on stderr, once per process, about variables that nothing reads, and about `TIER_TIERS`, `TIER_POLICY` and
+/// `TIER_WINDOWS` if they are set but the first runtime is made without them.
 void warn_of_variables(Composed composed) noexcept;
 
 }  // namespace tier::detail

@@ -14,11 +14,11 @@
 namespace tier::detail {
 namespace {
 
-/// All managers of the process. Lock order: before any manager's.
+/// Keeps all managers of the process. Lock order: its lock before any manager's.
 class Forks {
  public:
   static Forks& instance() {
-    static auto* const forks = new Forks;  // handlers cannot be taken back
+    static auto* const forks = new Forks;  // never destroyed: fork handlers cannot be taken back
     return *forks;
   }
 
@@ -29,14 +29,14 @@ class Forks {
 
  private:
   Forks() {
-    std::ignore = ForkMutexes::instance();  // whose handlers cannot be registered from one of ours
+    std::ignore = ForkMutexes::instance();  // made first: its handlers cannot be registered from within ours
     const int error = pthread_atfork([] { instance().prepare(); }, [] { instance().resume(false); },
                                      [] { instance().resume(true); });
     if (error != 0) throw TierError{{error, std::generic_category()}, "pthread_atfork"};
   }
 
   void prepare() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
-    ForkMutexes::instance().before_fork();  // a thread that holds one may be waiting for a manager
+    ForkMutexes::instance().before_fork();  // first: a thread that holds one may be waiting for a manager
     mutex_.lock();
     managers_.before_fork();
   }

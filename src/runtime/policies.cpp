@@ -15,7 +15,7 @@ namespace {
 class Registry {
  public:
   static Registry& instance() {
-    static auto* const registry = new Registry;  // never destroyed: `default_runtime` is not either
+    static auto* const registry = new Registry;  // never destroyed, because `default_runtime` is not either
     return *registry;
   }
 
@@ -30,7 +30,7 @@ class Registry {
     for (const auto& [name, factory] : entries_) names.push_back(name);
     return names;
   }
-  /// A copy: factories are the program's code, and run without our lock.
+  /// Returns a copy, because factories are the program's code and run without our lock.
   [[nodiscard]] PolicyFactory find(const PolicySpec& spec, std::string_view text) {
     MutexLock lock{mutex_};
     const auto it = entries_.find(spec.name);

@@ -28,7 +28,7 @@ using detail::trace_variable;
 using detail::variable;
 using detail::windows_variable;
 
-/// What a message says before its code does.
+/// Returns the message without the text of its error code.
 std::string without_code(const TierError& error) {
   std::string text = error.what();
   const auto code = ": " + error.code().message();
@@ -36,7 +36,7 @@ std::string without_code(const TierError& error) {
   return text;
 }
 
-/// Runs `f` on what an environment variable holds; its complaints name the variable, unless they name one.
+/// Runs `f` on the value of an environment variable. Its errors then name the variable, unless they name one already.
 template <class F>
 auto read_variable(const char* name, F&& f) {
   const auto names_one = [](const std::exception& error) {
@@ -53,7 +53,7 @@ auto read_variable(const char* name, F&& f) {
   }
 }
 
-/// This machine with what was measured of it; none where nothing was.
+/// Returns this machine with its measured rates; none if no file of measurements is given.
 std::optional<Machine> measured_machine(const std::string& file) {
   const auto environment = variable(measured_variable);
   if (file.empty() && !environment) return std::nullopt;
@@ -80,7 +80,7 @@ std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
                         .windows = options.windows});
 }
 
-/// Without memory for it nothing.
+/// Lists the first names; empty without memory.
 std::string list(std::span<const std::string> names) noexcept try {
   constexpr std::size_t shown = 20;
   std::string text;
@@ -114,7 +114,8 @@ trace::RecorderOptions recorder_options(const RuntimeOptions& options) {
   return {.policy = options.policy, .asynchronous = options.movers > 0, .rows = trace_rows(options)};
 }
 
-/// The first in the process has the name itself. A file that another process records into is passed over.
+/// Makes the recorder. The first in the process records into `path` itself, later ones into numbered files. A file that
+/// another process records into is skipped.
 std::unique_ptr<trace::Recorder> recorder_of_environment(const std::shared_ptr<Manager>& manager,
                                                          const std::string& path,
                                                          const trace::RecorderOptions& options) {
@@ -134,7 +135,7 @@ std::unique_ptr<trace::Recorder> recorder_of_environment(const std::shared_ptr<M
   }
 }
 
-/// What the environment says of all but the tiers.
+/// Reads all settings of the environment except the tiers.
 void read_environment(RuntimeOptions& options) {
   if (const auto policy = variable(policy_variable)) {
     options.policy = *policy;
@@ -155,7 +156,7 @@ RuntimeOptions options_of_environment() {
   return options;
 }
 
-/// What tiers cannot be is told when they are made.
+/// Makes a runtime. Errors name `TIER_TIERS` if it is set, because some errors in tiers show only when they are made.
 template <class F>
 Runtime made(F&& make) {
   return variable(tiers_variable) ? read_variable(tiers_variable, make) : make();

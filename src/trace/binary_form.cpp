@@ -77,10 +77,10 @@ std::size_t Payload::count(std::size_t size) {
   return static_cast<std::size_t>(n);
 }
 
-/// \return  how many bytes there were
+/// \return  how many bytes were read
 std::size_t Blocks::fill(std::size_t begin, std::size_t size) {
   std::size_t got = 0;
-  constexpr std::size_t step = std::size_t{1} << 20;  // a length is not believed
+  constexpr std::size_t step = std::size_t{1} << 20;  // a declared length is not trusted
   while (got < size) {
     const auto next = std::min(step, size - got);
     if (buffer_.size() < begin + got + next) buffer_.resize(begin + got + next);

@@ -17,12 +17,12 @@
 
 namespace tier::trace {
 
-// All numbers are little-endian. The first byte stands in no text.
+// All numbers are little-endian. The first byte occurs in no text.
 inline constexpr std::string_view binary_magic{"\x89TIERTR\n", 8};
 inline constexpr std::uint32_t binary_version = 1;
-/// What the blocks hold.
+/// The kind of contents of the blocks.
 enum class Content : std::uint32_t {
-  Recording = 1,  ///< what a program did, of which a reader makes a trace; may end anywhere
+  Recording = 1,  ///< what a program did, from which a reader makes a trace; may end anywhere
   Trace = 2       ///< a trace as data, with an end
 };
 inline constexpr std::size_t binary_header_size = 16;  // magic, version, content
@@ -32,7 +32,7 @@ inline constexpr std::size_t usual_block = std::size_t{256} << 10;
 inline void append_fixed(std::string& bytes, std::uint64_t number, int size) {
   for (int i = 0; i < size; ++i) bytes += static_cast<char>(number >> (8 * i));
 }
-/// Seven bits a byte, the low ones first: ten at most.   \return  behind them
+/// Writes seven bits a byte, the low ones first: ten bytes at most.   \return  the position behind them
 inline char* put_number(char* to, std::uint64_t number) noexcept {
   for (; number >= 0x80; number >>= 7) *to++ = static_cast<char>(number | 0x80);
   *to++ = static_cast<char>(number);
@@ -42,7 +42,7 @@ inline void append_number(std::string& bytes, std::uint64_t number) {
   std::array<char, 10> digits{};
   bytes.append(digits.data(), put_number(digits.data(), number));
 }
-/// A difference as a number that is small where it is near zero.
+/// Returns a difference as a number that is small if the difference is near zero.
 constexpr std::uint64_t as_unsigned(std::uint64_t difference) noexcept {
   return (difference << 1) ^ (0 - (difference >> 63));
 }
@@ -54,41 +54,41 @@ inline void append_text(std::string& bytes, std::string_view text) {
   bytes.append(text);
 }
 [[nodiscard]] std::string binary_header(Content content);
-/// Length and checksum before a payload.
+/// Returns the length and the checksum that precede a payload.
 [[nodiscard]] std::string block_header(std::string_view payload);
 
-/// Takes a payload apart.   \throws  `BrokenRule` at its end, and for numbers that are none
+/// Takes a payload apart.   \throws  `BrokenRule` at its end, and for malformed numbers
 class Payload {
  public:
   explicit Payload(std::string_view bytes) : all_{bytes}, rest_{bytes} {}
 
   [[nodiscard]] bool at_end() const noexcept { return rest_.empty(); }
-  /// In the payload.
+  /// Returns the position in the payload.
   [[nodiscard]] std::size_t offset() const noexcept { return all_.size() - rest_.size(); }
   std::uint8_t byte();
   std::uint64_t fixed(int size);
   std::uint64_t number(std::uint64_t most = ~std::uint64_t{0});
   std::uint64_t signed_number();
   std::string_view text();
-  /// How many there are of something that takes `size` bytes at least.
+  /// Reads the count of items that take at least `size` bytes each.
   std::size_t count(std::size_t size = 1);
 
  private:
   std::string_view all_, rest_;
 };
 
-/// The blocks of a source.
+/// Reads the blocks of a source.
 class Blocks {
  public:
   Blocks(ByteSource& source, const ReadLimits& limits) : source_{source}, limits_{limits} {}
 
-  /// First of all.   \throws  `BrokenRule`, as the others
+  /// Reads the header; called first.   \throws  `BrokenRule`, as the others
   [[nodiscard]] Content header();
-  /// The payload of the next one, valid until the next call; none where the file ends.
+  /// Returns the payload of the next block, valid until the next call; none at the end of the file.
   [[nodiscard]] std::optional<std::string_view> next();
-  /// Whether what came last was a block that is not whole, with nothing behind it.
+  /// True if the last block was not whole, with nothing behind it.
   [[nodiscard]] bool is_torn() const noexcept { return torn_; }
-  /// In the file, where the payload begins that came last.
+  /// Returns the position in the file where the last payload begins.
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
 
  private:
@@ -97,7 +97,7 @@ class Blocks {
   ByteSource& source_;
   ReadLimits limits_;
   std::vector<char> buffer_;
-  std::uint64_t taken_ = 0;  // bytes of the source
+  std::uint64_t taken_ = 0;  // bytes taken from the source
   std::uint64_t offset_ = 0;
   bool torn_ = false;
 };
@@ -105,7 +105,7 @@ class Blocks {
 /// \param source  unpacked
 [[nodiscard]] Trace read_binary(ByteSource& source, std::string_view name, const ReadLimits& limits);
 void write_binary(const Trace& trace, ByteSink& sink);
-/// What a recording was of, from blocks after the header.
+/// Reads a recording as a trace, from the blocks after the header.
 /// \throws  `TraceError`, and what `Blocks` throws
 [[nodiscard]] Trace read_recording(Blocks& blocks, std::string_view name, const ReadLimits& limits);
 

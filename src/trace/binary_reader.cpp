@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  From the blocks of the binary form to a trace.
+/// \file  Reads a trace from the blocks of the binary form.
 #include <bit>
 #include <cmath>
 #include <stdexcept>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t most_bytes = (1ULL << 63) - 1;
 
-/// Takes records in order, as `TextReader` takes lines: what it lets pass can be written as text.
+/// Reads records in order, as `TextReader` reads lines. What it accepts can be written as text.
 class BinaryReader {
  public:
   void read(Payload& payload);
@@ -37,7 +37,7 @@ class BinaryReader {
   void setting(Payload& p);
 
   [[nodiscard]] NameIndex any_name(Payload& p) const;
-  /// One that could stand in a field.
+  /// Reads a name that could stand in a field.
   [[nodiscard]] NameIndex token(Payload& p) const;
   [[nodiscard]] TensorIndex tensor_of(Payload& p) const;
   [[nodiscard]] const std::vector<TensorIndex>& list(Payload& p);
@@ -47,7 +47,7 @@ class BinaryReader {
   [[nodiscard]] std::chrono::nanoseconds time(Payload& p) const {
     return std::chrono::nanoseconds{static_cast<std::int64_t>(p.number(most_bytes))};
   }
-  /// Of all that has times.
+  /// Reads the sequence number and the start of an event.
   template <class T>
   void when(Payload& p, T& event) {
     event.sequence = sequence_ += p.signed_number();

@@ -7,7 +7,7 @@
 
 namespace tier::trace {
 
-/// By its first byte. One for each kind of event, and what stands around them.
+/// The kind of a record, by its first byte: one for each kind of event, and those around the events.
 enum class BinaryRecord : std::uint8_t { Name = 1, Header = 2, End = 3, FirstEvent = 16 };
 
 [[nodiscard]] constexpr BinaryRecord record_of(EventKind kind) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  From a trace to the blocks of the binary form.
+/// \file  Writes a trace as blocks of the binary form.
 #include <bit>
 
 #include "trace/binary_form.hpp"
@@ -35,7 +35,7 @@ class BinaryWriter {
     append_number(payload_, number);
     return *this;
   }
-  /// Of what happened, in any order.
+  /// Writes when something happened; events may come in any order.
   BinaryWriter& when(std::uint64_t sequence, std::chrono::nanoseconds start) {
     append_signed(payload_, sequence - sequence_);
     append_signed(payload_, static_cast<std::uint64_t>(start.count()) - start_);

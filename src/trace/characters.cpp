@@ -14,7 +14,7 @@ constexpr std::size_t shown = 80;
 
 bool is_control(Byte c) noexcept { return (c < 0x20 && c != '\t') || c == 0x7f; }
 
-/// Bytes of the character that begins there: 1 to 4, or 0 if none does. Neither overlong forms nor surrogates are any.
+/// Returns the bytes of the character at the beginning: 1 to 4; 0 if it is invalid, overlong or a surrogate.
 std::size_t length_of_character(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<Byte>(text[i]) : Byte{0}; };
   const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
@@ -35,7 +35,7 @@ std::size_t length_of_character(std::string_view text) noexcept {
 
 bool has_blank(std::string_view text) noexcept { return std::ranges::any_of(text, is_blank); }
 
-/// Each byte that cannot stand in a line is `_`.
+/// Replaces each byte that cannot stand in a line by `_`.
 std::string with_right_characters(std::string_view text) {
   std::string result;
   while (!text.empty()) {

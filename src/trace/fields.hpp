@@ -9,7 +9,7 @@
 
 namespace tier::trace {
 
-/// Takes a line apart from left to right. `what` is what is expected, for the message.
+/// Takes a line apart from left to right. `what` names what is expected, for the message.
 class Fields {
  public:
   explicit Fields(std::string_view line) : rest_{line} {}
@@ -18,15 +18,15 @@ class Fields {
   std::string_view next(std::string_view what);
   std::uint64_t number(std::string_view what, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
   std::chrono::nanoseconds time(std::string_view what);
-  /// Not negative, finite.
+  /// Reads a number that is finite and not negative.
   double flops();
-  /// One character.
+  /// Reads one character.
   char letter(std::string_view what);
-  /// All that is left, without the blanks around it.
+  /// Reads all that is left, without the blanks around it.
   std::string_view text(std::string_view what);
 
   [[nodiscard]] bool at_end();
-  /// \throws  `BrokenRule` unless nothing is left
+  /// \throws  `BrokenRule` if anything is left
   void end();
 
  private:
@@ -35,7 +35,7 @@ class Fields {
   std::string_view rest_;
 };
 
-/// \throws  `BrokenRule` for what is no decimal number, or more than `most`
+/// \throws  `BrokenRule` if the text is not a decimal number, or more than `most`
 [[nodiscard]] std::uint64_t parse_number(std::string_view text, std::string_view what,
                                          std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 

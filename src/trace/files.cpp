@@ -16,7 +16,7 @@
 namespace tier::trace {
 namespace {
 
-/// A source whose first bytes are known.
+/// Tells from a source's first bytes whether it is binary, and passes them on with the rest.
 class Begun final : public ByteSource {
  public:
   explicit Begun(ByteSource& source) : input_{source} { is_binary_ = begins_binary(); }

@@ -15,12 +15,12 @@ class Lines {
  public:
   Lines(ByteSource& source, const ReadLimits& limits) : source_{source}, limits_{limits} {}
 
-  /// The next one, without its line break, valid until the next call; none at the end.
+  /// Returns the next line without its line break, valid until the next call; none at the end.
   /// \throws  `BrokenRule` beyond a limit, or where the text ends within a line; `TierError`
   [[nodiscard]] std::optional<std::string_view> next();
-  /// Of the line that `next` gave or failed to give, from 1.
+  /// Returns the number, from 1, of the line that `next` gave or failed to give.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  /// CRC-32 of all bytes before that line.
+  /// Returns the CRC-32 of all bytes before that line.
   [[nodiscard]] std::uint32_t checksum_before();
 
  private:
@@ -31,13 +31,13 @@ class Lines {
   ByteSource& source_;
   ReadLimits limits_;
   std::vector<char> buffer_ = std::vector<char>(std::size_t{64} << 10);
-  std::size_t line_ = 0;    // where the line that was given begins
-  std::size_t begin_ = 0;   // of what was not given yet
-  std::size_t end_ = 0;     // of the bytes in the buffer
-  std::size_t summed_ = 0;  // up to there bytes are in the checksum
+  std::size_t line_ = 0;    // start of the line that was given last
+  std::size_t begin_ = 0;   // start of the bytes that were not given yet
+  std::size_t end_ = 0;     // end of the bytes in the buffer
+  std::size_t summed_ = 0;  // end of the bytes that are in the checksum
   std::uint32_t checksum_ = 0;
   std::uint64_t number_ = 0;
-  std::uint64_t bytes_ = 0;  // read from the source
+  std::uint64_t bytes_ = 0;  // bytes read from the source
   bool ended_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Text without what other systems' programs add: a byte order mark, and a carriage return in each line break.
+/// \file  Removes what other systems' programs add to text: a byte order mark, and carriage returns in line breaks.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -19,7 +19,7 @@ class PlainText final : public ByteSource {
     for (;;) {
       const auto next = input_.next(2);
       if (next.empty()) return 0;
-      // The last byte waits for its successor, unless there is none.
+      // The last byte is held back until its successor is known, unless there is none.
       const auto n = std::min(std::max<std::size_t>(next.size() - 1, 1), to.size());
       const auto kept = copy_lines(next, n, to);
       input_.take(n);
@@ -34,7 +34,7 @@ class PlainText final : public ByteSource {
     const auto next = input_.next(3);
     if (std::string_view{next.data(), next.size()}.starts_with("\xef\xbb\xbf")) input_.take(3);
   }
-  /// The first `n` bytes, less the carriage returns before line feeds.   \return  how many are in `to` now
+  /// Copies the first `n` bytes without carriage returns before line feeds.   \return  how many are in `to` now
   static std::size_t copy_lines(std::span<const char> from, std::size_t n, std::span<char> to) {
     if (std::memchr(from.data(), '\r', n) == nullptr) {
       std::copy_n(from.data(), n, to.data());

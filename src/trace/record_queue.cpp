@@ -6,7 +6,7 @@
 namespace tier::trace {
 
 ChunkPool::ChunkPool(std::size_t most) : most_{std::max(most, usual)} {
-  constexpr std::size_t kept = 256;  // for the next time, at most
+  constexpr std::size_t kept = 256;  // free chunks kept for the next time, at most
   free_.reserve(kept);
 }
 

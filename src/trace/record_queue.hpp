@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Records on their way from those who note them to the one thread that writes them.
+/// \file  Carries records from the threads that note them to the one thread that writes them.
 #include <tier/core/bytes.hpp>
 #include <tier/core/mutex.hpp>
 
@@ -24,32 +24,32 @@ struct Chunk {
   std::unique_ptr<std::byte[]> bytes;
 };
 
-/// The memory of all queues of a recording: what is full and not written yet is bounded, beside one chunk that each queue
-/// fills. Chunks serve again.
+/// Owns the memory of all queues of a recording. Memory that is full and not written yet is bounded; each queue fills one
+/// more chunk. Chunks are used again.
 /// \threadsafety  Internally synchronised.
 class ChunkPool {
  public:
   static constexpr std::size_t usual = std::size_t{64} << 10;
 
-  /// \param most  bytes that are full, beyond which takers wait, and half of which wake the writer
+  /// \param most  bytes of full chunks beyond which `take` waits; half of it wakes the writer
   explicit ChunkPool(std::size_t most);
 
-  /// A chunk for `size` bytes. Waits while too much is full, until `end` if need be.
-  /// \param full  of the chunk before, which the writer gives back; may be null
+  /// Returns a chunk for `size` bytes. Waits while too much is full, until `end` if need be.
+  /// \param full  the queue's previous chunk, which the writer gives back; may be null
   /// \return      null after `end`, or without memory
   [[nodiscard]] Chunk* take(std::size_t size, const Chunk* full) noexcept;
-  /// Never waits, and may take a quarter more.   \return  null where that is full, too
+  /// The same, but never waits, and may take a quarter more.   \return  null if that is full, too
   [[nodiscard]] Chunk* take_now(std::size_t size, const Chunk* full) noexcept;
   /// \param chunk  one that was full
   void give(Chunk* chunk) noexcept;
-  /// Nobody waits any more.
+  /// Ends all waiting, and lets no thread wait any more.
   void end() noexcept;
 
-  /// For the writer: waits until much is full, somebody is to be woken by `wake`, or the time has come.
+  /// For the writer: waits until much is full, `wake` is called, or the time has come.
   void wait_for_work(std::chrono::steady_clock::time_point until) noexcept;
   void wake() noexcept;
 
-  /// Bytes of all chunks.
+  /// Returns the bytes of all chunks.
   [[nodiscard]] Bytes memory() const noexcept { return {bytes_.load(std::memory_order_relaxed)}; }
 
  private:
@@ -65,8 +65,8 @@ class ChunkPool {
   bool woken_ TIER_GUARDED_BY(mutex_) = false;
 };
 
-/// One producer, one consumer, in order.
-/// \threadsafety  `begin` and `commit` on one thread at a time, `mark` and `take` likewise; one of each may run side by side.
+/// Passes records in order from one producer to one consumer.
+/// \threadsafety  `begin` and `commit` on one thread at a time, `mark` and `take` likewise; both may run at once.
 class RecordQueue {
  public:
   explicit RecordQueue(ChunkPool& pool) noexcept : pool_{pool} {}
@@ -74,8 +74,8 @@ class RecordQueue {
   RecordQueue& operator=(const RecordQueue&) = delete;
   ~RecordQueue();
 
-  /// Room for a record with its words, to be filled in and then committed.
-  /// \param may_wait  for the writer, where much is on its way; else null is returned then
+  /// Returns room for a record with its words, to be filled in and then committed.
+  /// \param may_wait  true: waits for the writer if much is unwritten; false: returns null then
   [[nodiscard]] Record* begin(std::uint32_t words, bool may_wait) noexcept {
     const auto size = sizeof(Record) + words * sizeof(std::uint64_t);
     if (tail_ == nullptr || used_ + size > tail_->size) [[unlikely]]
@@ -88,19 +88,19 @@ class RecordQueue {
   [[nodiscard]] static std::uint64_t* words_of(Record* record) noexcept {
     return reinterpret_cast<std::uint64_t*>(record + 1);
   }
-  /// What was begun last can be taken. (1) releases what it is filled with.
+  /// Makes the record begun last available to `take`. (1) releases what it is filled with.
   void commit() noexcept { tail_->filled.store(used_, std::memory_order_release); }  // (1) -> (2)
 
-  /// What is there now is what `take` takes.
+  /// Marks what is there now, for `take`.
   void mark() noexcept {
     if (head_ == nullptr) marked_ = head_ = first_.load(std::memory_order_acquire);  // (4) <- (3)
     if (marked_ == nullptr) return;
     while (Chunk* const next = marked_->next.load(std::memory_order_acquire)) marked_ = next;  // (4) <- (3)
     marked_bytes_ = marked_->filled.load(std::memory_order_acquire);                           // (2) <- (1)
   }
-  /// What was there at the last `mark`.
+  /// Calls `use` with each record up to the last `mark`.
   void take(auto&& use) noexcept {
-    while (head_ != marked_) {  // then it is full
+    while (head_ != marked_) {  // a chunk before the marked one is full
       use_up_to(head_->filled.load(std::memory_order_relaxed), use);
       Chunk* const next = head_->next.load(std::memory_order_relaxed);
       pool_.give(head_);
@@ -123,14 +123,14 @@ class RecordQueue {
 
   ChunkPool& pool_;
   std::atomic<Chunk*> first_{nullptr};
-  // The producer's.
+  // Used by the producer.
   Chunk* tail_ = nullptr;
   std::size_t used_ = 0;
-  // The consumer's.
+  // Used by the consumer.
   alignas(64) Chunk* head_ = nullptr;
-  std::size_t taken_ = 0;  // of it
+  std::size_t taken_ = 0;  // bytes of head_ that are used up
   Chunk* marked_ = nullptr;
-  std::size_t marked_bytes_ = 0;  // of it
+  std::size_t marked_bytes_ = 0;  // bytes of marked_
 };
 
 }  // namespace tier::trace

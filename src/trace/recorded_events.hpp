@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What a recording has noted, in memory, and the trace that it makes.
+/// \file  The records of a recording in memory, and the trace made of them.
 #include <tier/manager/observer.hpp>
 #include <tier/trace/text.hpp>
 #include <tier/trace/trace.hpp>
@@ -21,13 +21,13 @@ namespace tier::trace {
 struct RecordedEvent {
   RecordKind kind{};
   std::uint8_t x = 0, y = 0, z = 0;
-  std::uint32_t name = 0;  ///< 0: none; else the one before among `names`
+  std::uint32_t name = 0;  ///< 0: none; else 1 more than the index in `names`
   std::uint32_t thread = 0;
   std::uint32_t word_count = 0;
   std::uint64_t sequence = 0;
   std::uint64_t start = 0, duration = 0;  ///< ns
   std::size_t first_word = 0;
-  std::uint64_t offset = 0;  ///< in the file
+  std::uint64_t offset = 0;  ///< position in the file
 };
 
 struct RecordedEvents {
@@ -35,7 +35,7 @@ struct RecordedEvents {
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<RecordedEvent> events;  ///< in order of their sequence
   std::vector<std::uint64_t> words;
-  std::uint64_t lost = 0;   ///< that found no room: others may refer to them
+  std::uint64_t lost = 0;   ///< records that found no room: others may refer to them
   bool unfinished = false;  ///< the recording was cut off, or goes on
 
   [[nodiscard]] std::span<const std::uint64_t> words_of(const RecordedEvent& event) const noexcept {
@@ -43,7 +43,7 @@ struct RecordedEvents {
   }
 };
 
-/// \throws  `TraceError` for what makes no sense, or beyond the limits
+/// \throws  `TraceError` if the records make no sense, or are beyond the limits
 [[nodiscard]] Trace trace_of(const RecordedEvents& recorded, std::string_view name, const ReadLimits& limits);
 
 }  // namespace tier::trace

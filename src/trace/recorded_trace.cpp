@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  From what a recording has noted to a trace: objects become tensors, one for each of their lives.
+/// \file  Makes a trace of a recording: objects become tensors, one for each of their lives.
 #include <tier/trace/binary.hpp>
 #include <tier/trace/summary.hpp>
 #include <tier/trace/tables.hpp>
@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 constexpr std::array<std::string_view, 3> stall_words{"transfer", "room", "fault"};
 
-/// Of one life of an object, from its making or its revival to its end.
+/// One life of an object, from its making or its revival to its end.
 struct Life {
   TensorKind kind = TensorKind::Parameter;  ///< unless the first use is a whole write
   bool used = false;
@@ -31,30 +31,30 @@ struct Life {
 
 struct RecordedObject {
   std::uint64_t id = 0;
-  std::uint64_t size = 0;  ///< in the end
+  std::uint64_t size = 0;  ///< final size
   std::uint64_t alignment = 1;
-  std::vector<std::uint64_t> blocks{};  ///< in the end
+  std::vector<std::uint64_t> blocks{};  ///< final blocks
   std::uint32_t name = 0;
   bool grouped = false;
-  // As the walk goes:
-  std::uint32_t life = none;  ///< the last
-  TensorIndex tensor = 0;     ///< of that life
+  // State of the walk:
+  std::uint32_t life = none;  ///< the last life
+  TensorIndex tensor = 0;     ///< tensor of that life
   bool alive = false;
   bool destroyed = false;
-  bool created = false;          ///< the life has been written as a whole, first
-  bool placed = false;           ///< grouped: the life has its line
-  bool told_as_home = false;     ///< of a table's rows
-  std::uint32_t operand = none;  ///< of the kernel at hand
+  bool created = false;          ///< the life began with a write of the whole object
+  bool placed = false;           ///< if grouped: the life's placement is written
+  bool told_as_home = false;     ///< its setting as home of a table's rows is written
+  std::uint32_t operand = none;  ///< index among the operands of the current kernel
 };
 
 struct RecordedBlock {
   std::vector<std::uint32_t> objects;  ///< one, or those of a group, in order
-  std::size_t first = 0;               ///< of them all before are destroyed
-  std::uint32_t number = 0;            ///< of the object's
+  std::size_t first = 0;               ///< all objects before it are destroyed
+  std::uint32_t number = 0;            ///< its number among the object's blocks
   TierIndex tier = no_tier;
 };
 
-/// What the kernel at hand does to an object.
+/// The use of an object by the current kernel.
 struct OperandUse {
   std::uint32_t object;
   bool reads = false, updates = false, overwrites = false;
@@ -62,8 +62,8 @@ struct OperandUse {
   Role role{};
 };
 
-/// Walks all events twice: what kind a tensor is of shows after its declaration. The walks differ in nothing but that the
-/// second one writes.
+/// Walks all events twice, because the kind of a tensor shows only after its declaration. The walks are the same, except
+/// that only the second one writes.
 class TraceMaker {
  public:
   TraceMaker(const RecordedEvents& recorded, std::string_view name, const ReadLimits& limits)
@@ -119,17 +119,17 @@ class TraceMaker {
   std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
   std::unordered_map<std::uint64_t, RecordedBlock> blocks_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> fixed_;  // objects that never move, by name
-  std::unordered_set<std::uint32_t> tables_;                             // by name, whose rows are listed
+  std::unordered_set<std::uint32_t> tables_;  // names of tables whose rows are listed
   std::vector<Life> lives_;
   std::uint32_t next_life_ = 0;
-  std::uint64_t next_id_ = 0;                  // of lives beyond the first
-  std::vector<std::uint32_t> since_the_step_;  // objects that were created, by a whole write
+  std::uint64_t next_id_ = 0;                  // the last id; later lives get the next ones
+  std::vector<std::uint32_t> since_the_step_;  // objects created since then by a whole write
   std::vector<OperandUse> uses_;
   struct LastHint {
     std::uint32_t object = none;
     unsigned hint = 0;
   };
-  LastHint last_hint_;  // if the event before was one
+  LastHint last_hint_;  // if the previous event was one
 };
 
 Trace TraceMaker::make() {
@@ -140,7 +140,7 @@ Trace TraceMaker::make() {
   return std::move(trace_);
 }
 
-/// What objects become, and which blocks they have.
+/// Collects the final size, name and blocks of all objects.
 void TraceMaker::collect() {
   for (const auto& tier : recorded_.tiers) tiers_.push_back(as_token(tier));
   for (const auto& e : recorded_.events) {
@@ -275,7 +275,7 @@ void TraceMaker::object(const RecordedEvent& e) {
   }
 }
 
-/// Unless it has a life, or had its last one.
+/// Begins the first life of an object, unless it has had one.
 void TraceMaker::declare(const RecordedEvent& e, std::uint32_t o) {
   if (objects_[o].life == none) begin_life(e, o);
 }
@@ -309,7 +309,7 @@ void TraceMaker::end_life(std::uint32_t o) {
 
 void TraceMaker::placement(const RecordedEvent& e) {
   const auto found = blocks_.find(recorded_.words_of(e)[0]);
-  if (found == blocks_.end()) return;  // of an object that could not be made
+  if (found == blocks_.end()) return;  // the block of an object that could not be made
   auto& block = found->second;
   block.tier = e.x;
   const auto o = object_at(found->first);
@@ -333,7 +333,7 @@ void TraceMaker::place(const RecordedEvent& e, std::uint32_t o, const RecordedBl
                        .start = ns(e.start)});
 }
 
-/// What `archive` says is a line Z where it can be: of what holds something.
+/// Adds a hint. An `archive` becomes a line Z if the object has contents.
 void TraceMaker::hint(const RecordedEvent& e) {
   const auto words = recorded_.words_of(e);
   const auto o = words[0] != 0 ? object_of(words[0]) : object_at(words[1]);
@@ -342,7 +342,7 @@ void TraceMaker::hint(const RecordedEvent& e) {
   const auto& object = objects_[*o];
   const bool again = last_hint_.object == *o && last_hint_.hint == e.x && object.blocks.size() > 1;
   last_hint_ = {*o, e.x};
-  if (again || !writing_) return;  // one event for each block
+  if (again || !writing_) return;  // the hint came once for each block
   const bool holds = object.alive && (object.created || lives_[object.life].kind == TensorKind::Parameter);
   if (static_cast<tier::Hint>(e.x) == tier::Hint::Archive && holds)
     return trace_.add_archive(std::array{object.tensor});
@@ -371,7 +371,7 @@ void TraceMaker::migration(const RecordedEvent& e) {
                        .duration = ns(e.duration)});
 }
 
-/// Rows that went from where they live to the table's slots, or back. Where they live does not move.
+/// Adds a move of rows between their home and the table's slots. The home itself does not move.
 void TraceMaker::rows(const RecordedEvent& e) {
   const auto o = home_of(e);
   if (!o) return unknown("rows of a table that nobody has made");
@@ -391,7 +391,7 @@ void TraceMaker::rows(const RecordedEvent& e) {
                        .duration = ns(e.duration)});
 }
 
-/// With the table's shape before the first one whose rows are listed.
+/// Adds a row access, with the table's shape before the first one that lists rows.
 void TraceMaker::row_use(const RecordedEvent& e) {
   const auto words = recorded_.words_of(e);
   const auto name = token_of(e.name);
@@ -408,7 +408,7 @@ void TraceMaker::row_use(const RecordedEvent& e) {
              lists ? words.subspan(3) : words.first(0));
 }
 
-/// The first that has the table's name and is in the slower tier.
+/// Returns the first object that has the table's name and is in the slower tier.
 std::optional<std::uint32_t> TraceMaker::home_of(const RecordedEvent& e) const {
   const auto named = fixed_.find(e.name);
   if (named == fixed_.end()) return {};
@@ -429,7 +429,7 @@ void TraceMaker::stall(const RecordedEvent& e) {
                    .cause = trace_.add_name(stall_words.at(e.x))});
 }
 
-/// Of what was created in the iteration, what lives beyond it is a gradient to the format.
+/// To the format, an object that was created in the iteration and outlives it is a gradient.
 void TraceMaker::step() {
   for (const auto o : since_the_step_)
     if (objects_[o].alive && objects_[o].created && !writing_)
@@ -463,12 +463,12 @@ void TraceMaker::scope(const RecordedEvent& e) {
                          .placement = trace_.add_name(placement_of_operands())});
 }
 
-/// Each object once, whatever the scope has of it.
+/// Collects the scope's operands, each object once.
 void TraceMaker::gather_operands(const RecordedEvent& e) {
   uses_.clear();
   const auto words = recorded_.words_of(e);
   for (std::size_t i = 0; i < words.size(); i += 2) {
-    if (words[i] == 0) continue;  // memory of the program
+    if (words[i] == 0) continue;  // memory that no runtime manages
     const auto o = object_of(words[i]);
     if (!o || objects_[*o].destroyed) {
       unknown("a scope on an object that is not there");
@@ -532,7 +532,7 @@ std::optional<std::uint32_t> TraceMaker::object_of(std::uint64_t id) const {
   return found->second;
 }
 
-/// Whose the block is; of a group, the first that lives, else the last that did.
+/// Returns the block's object; in a group the first that is alive, else the last that was.
 std::optional<std::uint32_t> TraceMaker::object_at(std::uint64_t number) {
   const auto found = blocks_.find(number);
   if (found == blocks_.end() || found->second.objects.empty()) return {};

@@ -25,9 +25,9 @@ using namespace std::chrono_literals;
 
 std::atomic<std::uint64_t> recordings{0};
 
-/// The table for whose rows the thread has waited, until the manager tells how long.
+/// The table whose rows the thread has waited for, until the manager tells how long.
 struct AwaitedRows {
-  std::uint64_t id = 0;  // of the recording
+  std::uint64_t id = 0;  // id of the recording
   std::uint32_t table = 0;
 };
 constinit thread_local AwaitedRows awaited;
@@ -37,7 +37,7 @@ std::string text_of(double number) {
   return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
 }
 
-/// As a spec names them: where two are the same, the second is `dram#2`.
+/// Returns the tiers' names as in a spec; the second of two equal names is `dram#2`.
 std::vector<std::string> tier_names(Manager& manager) {
   std::vector<std::string> names;
   std::map<std::string, int> seen;
@@ -61,7 +61,7 @@ std::string spec_of(Manager& manager) {
   return spec;
 }
 
-/// All that have not finished: at the end of the process they do.
+/// Keeps all unfinished recordings, and finishes them at the end of the process.
 class LiveRecordings {
  public:
   static LiveRecordings& instance() {
@@ -81,7 +81,7 @@ class LiveRecordings {
   }
   void finish() noexcept {
     if (::getpid() != process_)
-      return;  // of the child of a fork none is, and the lock may be a lost thread's
+      return;  // a forked child has none, and a thread that it lacks may hold the lock
     std::vector<std::weak_ptr<Recording>> all;
     {
       const MutexLock lock{mutex_};
@@ -98,7 +98,7 @@ class LiveRecordings {
 
 }  // namespace
 
-/// The logs that a thread fills, one for each recording. Gives them back when it ends.
+/// Keeps the logs that a thread fills, one per recording, and gives them back when the thread ends.
 class ThreadLogs {
  public:
   ThreadLogs() = default;
@@ -112,7 +112,7 @@ class ThreadLogs {
         mine.log->taken.store(false, std::memory_order_release);
   }
 
-  /// The calling thread's log; null without memory, or where the thread is at its very end.
+  /// Returns the calling thread's log; null without memory, or if the thread is at its very end.
   static ThreadLog* of(Recording& recording) noexcept {
     if (last.id == recording.id_) [[likely]]
       return last.log;
@@ -181,7 +181,7 @@ void Recording::begin(Manager& manager) {
   manager.set_thread_observer(shared_from_this());
 }
 
-/// A crash before the first flush leaves a file that says what it would have been.
+/// Writes the settings, so that a crash before the first flush leaves a file that tells what it would have been.
 void Recording::write_settings(Manager& manager, const RecorderOptions& options) {
   const MutexLock lock{writing_};
   const auto names = tier_names(manager);
@@ -206,7 +206,7 @@ void Recording::flush() {
 }
 
 void Recording::finish() noexcept {
-  if (in_child_ || ::getpid() != process_) {  // the file is the parent's, and so is the thread
+  if (in_child_ || ::getpid() != process_) {  // file and writer thread are the parent's
     if (writer_.joinable()) writer_.detach();
     return;
   }
@@ -236,7 +236,7 @@ void Recording::write_end() noexcept try {
   const std::array words{records_};
   block_.add(end, words, ticks_);
   write_block();
-} catch (const std::bad_alloc&) {  // then it lacks its end, and whoever reads it is told
+} catch (const std::bad_alloc&) {  // the file then lacks its end, which readers report
 }
 
 void Recording::after_fork(bool in_child) noexcept {
@@ -357,7 +357,7 @@ void Recording::on_scope_end(const Begun& begun, std::span<const tier::Operand> 
   to->duration = end;
   auto* word = RecordQueue::words_of(to);
   for (const auto& operand : operands) {
-    // Memory that no runtime manages is left out by whoever reads: it has object 0.
+    // Memory that no runtime manages is noted as object 0, which readers leave out.
     *word++ = operand.block != nullptr || operand.advice ? operand.object : 0;
     *word++ = 4 * operand.size + static_cast<std::uint64_t>(operand.use);
   }
@@ -407,7 +407,7 @@ void Recording::on_rows_awaited(std::string_view table) noexcept {
   if (!is_off()) awaited = {id_, own_name(own_log(), table)};
 }
 
-/// Names come from few places, mostly literals: those of the last ones are found without a lock.
+/// Returns a name's number. Names come from few places, mostly literals, so the last ones are found without a lock.
 std::uint32_t Recording::own_name(ThreadLog* log, std::string_view text) noexcept {
   if (log == nullptr) return name_of(text);
   const auto address = reinterpret_cast<std::uintptr_t>(text.data());
@@ -421,13 +421,13 @@ std::uint32_t Recording::own_name(ThreadLog* log, std::string_view text) noexcep
     known.text.clear();
   }
   const auto name = name_of(text);
-  if (name == 0) known.text.clear();  // another time
+  if (name == 0) known.text.clear();  // tried again the next time
   if (!known.text.empty()) known.name = name;
   return name;
 }
 
 std::uint32_t Recording::name_of(std::string_view text) noexcept try {
-  constexpr std::size_t most = std::size_t{64} << 20;  // of all names, in bytes; then they are lost
+  constexpr std::size_t most = std::size_t{64} << 20;  // bytes of all names; further ones are lost
   if (text.empty()) return 0;
   const MutexLock lock{naming_};
   std::string key{text};
@@ -453,16 +453,16 @@ void Recording::run() noexcept {
   }
 }
 
-/// What threads have noted names what was told before under the lock: so it is looked at first, and written last. Wherever the
-/// file is cut off then, there is nothing in it that names what is not.
+/// Threads' records name objects that were told earlier under the manager's lock. So the threads' queues are marked first
+/// and written last: wherever the file is cut off, it names nothing that is missing from it.
 void Recording::write_all() noexcept {
   const MutexLock lock{writing_};
   for_each_log([](ThreadLog& log) { log.queue.mark(); });
   told_.mark();
   try {
-    ticks_.compare();  // times of what has been noted before it are exact, and in order
+    ticks_.compare();  // times of earlier records are then exact, and in order
     add_lost();
-  } catch (const std::bad_alloc&) {  // another time
+  } catch (const std::bad_alloc&) {  // tried again the next time
   }
   const auto add = [&](const Record& record, std::span<const std::uint64_t> words)
                        TIER_NO_THREAD_SAFETY_ANALYSIS {
@@ -479,7 +479,7 @@ void Recording::write_all() noexcept {
   if (block_.size() > 0) write_block();
 }
 
-/// Without the lock on them, since names are written while their records are.
+/// Calls `use` without holding the lock on the logs, because writing records also writes names.
 void Recording::for_each_log(auto&& use) noexcept {
   for (std::size_t i = 0;; ++i) {
     ThreadLog* log = nullptr;
@@ -504,7 +504,7 @@ void Recording::add_lost() {
   written_lost_names_ = names;
 }
 
-/// With the names that its records may use, before them.
+/// Writes the block, with the names that its records may use before them.
 void Recording::write_block() noexcept {
   try {
     add_new_names();

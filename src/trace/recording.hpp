@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A recording under way: who is told, and who writes.
+/// \file  A recording under way: it observes a manager, and writes a file.
 #include <tier/core/mutex.hpp>
 #include <tier/trace/recorder.hpp>
 
@@ -20,7 +20,7 @@
 
 namespace tier::trace {
 
-/// What one thread notes without a lock. The log of a thread that has ended serves another.
+/// Keeps what one thread notes without a lock. The log of a thread that has ended serves another.
 struct ThreadLog {
   explicit ThreadLog(ChunkPool& pool) noexcept : queue{pool} {}
 
@@ -31,13 +31,13 @@ struct ThreadLog {
   static constexpr std::size_t known_names = 64;
 
   RecordQueue queue;
-  std::uint32_t thread = 0;  ///< 1, 2, ... of those that have noted something
+  std::uint32_t thread = 0;  ///< 1, 2, ... in the order of their first records
   std::atomic<bool> taken{true};
-  std::array<KnownName, known_names> names;  ///< by the addresses that they were told at
+  std::array<KnownName, known_names> names;  ///< by a hash of the text's address and size
 };
 
-/// Notes what it is told, and writes it from a thread of its own. What is told under the manager's lock has a queue of its
-/// own, whose producers the lock puts in a row.
+/// Notes what it is told, and writes it from a thread of its own. Events told under the manager's lock have a queue of
+/// their own, whose producers that lock serialises.
 class Recording final : public Observer,
                         public ThreadObserver,
                         public Companion,
@@ -46,7 +46,7 @@ class Recording final : public Observer,
   Recording(const std::shared_ptr<Manager>& manager, const std::string& path, const RecorderOptions& options);
   ~Recording() override;
 
-  /// From now on it is told.
+  /// Begins to observe the manager.
   void begin(Manager& manager);
   void flush();
   void finish() noexcept;
@@ -71,17 +71,17 @@ class Recording final : public Observer,
   void on_rows_moved(const RowTraffic& traffic) noexcept override;
   void on_rows_awaited(std::string_view table) noexcept override;
 
-  // Companion: nothing of it is at rest in the child, which leaves it alone.
+  // Companion. Its state is not consistent in a forked child, which leaves it alone.
   void before_fork() noexcept override {}
   void after_fork(bool in_child) noexcept override;
-  void stop() noexcept override {}  // what the end of the runtime brings is recorded
+  void stop() noexcept override {}  // events of the runtime's end are recorded, too
   void add_statistics(Statistics& statistics) const override { statistics.metadata += pool_.memory(); }
 
  private:
   friend class ThreadLogs;
 
   void note(Record record, std::initializer_list<std::uint64_t> words) noexcept;
-  /// \param fill  writes so many words
+  /// \param fill  writes that many words
   void note_in_thread(Record record, std::string_view name, std::size_t words, auto&& fill) noexcept;
   [[nodiscard]] std::uint64_t next() noexcept { return sequence_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] bool is_off() const noexcept { return off_.load(std::memory_order_relaxed); }
@@ -101,7 +101,7 @@ class Recording final : public Observer,
   void add_new_names() TIER_REQUIRES(writing_);
   void add_lost() TIER_REQUIRES(writing_);
 
-  const std::uint64_t id_;  // of this recording in the process: addresses are used again
+  const std::uint64_t id_;  // unique in the process, because addresses are used again
   const std::weak_ptr<Manager> manager_;
   const std::chrono::milliseconds flush_every_;
   const bool lists_rows_;
@@ -114,16 +114,16 @@ class Recording final : public Observer,
   std::atomic<bool> failed_{false};
   bool in_child_ = false;
 
-  mutable Mutex naming_;  // after the manager's lock
+  mutable Mutex naming_;  // taken after the manager's lock
   std::unordered_map<std::string, std::uint32_t> names_ TIER_GUARDED_BY(naming_);
-  std::vector<const std::string*> texts_ TIER_GUARDED_BY(naming_);  // of names, in order
+  std::vector<const std::string*> texts_ TIER_GUARDED_BY(naming_);  // the names, in order
   std::size_t text_bytes_ TIER_GUARDED_BY(naming_) = 0;
   std::vector<std::unique_ptr<ThreadLog>> logs_ TIER_GUARDED_BY(naming_);
   std::uint32_t threads_ TIER_GUARDED_BY(naming_) = 0;
 
-  Mutex writing_;  // before all others but the manager's, with which it is never held
+  Mutex writing_;  // taken before all others; never held with the manager's
   RecordingFile file_ TIER_GUARDED_BY(writing_);
-  Ticks ticks_;  // `now` by all, the rest under `writing_`
+  Ticks ticks_;  // any thread may call `now`; the rest is under `writing_`
   BlockOfRecords block_ TIER_GUARDED_BY(writing_);
   std::size_t written_names_ TIER_GUARDED_BY(writing_) = 0;
   std::uint64_t written_lost_ TIER_GUARDED_BY(writing_) = 0, written_lost_names_

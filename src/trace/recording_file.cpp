@@ -21,8 +21,8 @@
 namespace tier::trace {
 namespace {
 
-/// While it lives, a write beyond a limit, or to a pipe that nobody reads, ends with its error alone: the signal, which is the
-/// thread's, would end the program.
+/// While it lives, a write beyond a limit, or to a pipe without a reader, fails with its error alone. The signal, which
+/// is sent to the thread, would end the program.
 class ErrorsOnly {
  public:
   ErrorsOnly() noexcept {
@@ -91,7 +91,7 @@ RecordingFile::~RecordingFile() {
 
 void RecordingFile::close() noexcept {
   if (descriptor_ < 0) return;
-  ::flock(descriptor_, LOCK_UN);  // a child that was forked since has it, too
+  ::flock(descriptor_, LOCK_UN);  // explicit, because a child forked since has the file, too
   ::close(std::exchange(descriptor_, -1));
 }
 
@@ -105,11 +105,11 @@ void BlockOfRecords::add_setting(std::string_view key, std::string_view value) {
   append_text(texts_, value);
 }
 
-/// The first byte tells what follows. Written by address: for most recordings this is what they cost.
+/// The first byte tells which fields follow. Writes by address, because most of a recording's cost is here.
 void BlockOfRecords::add(const Record& record, std::span<const std::uint64_t> words, const Ticks& ticks) {
   constexpr std::size_t longest = 80, longest_number = 10;
   const auto needed = used_ + longest + longest_number * words.size();
-  if (needed > records_.size()) records_.resize(2 * needed);  // or nothing has changed
+  if (needed > records_.size()) records_.resize(2 * needed);  // if this throws, nothing has changed
   const bool in_ticks = record.kind == RecordKind::Scope || record.kind == RecordKind::Rows;
   const auto start = in_ticks ? ticks.to_ns(record.start) : record.start;
   const auto duration =

@@ -12,33 +12,33 @@
 
 namespace tier::trace {
 
-/// A file that one recorder writes, and others may read meanwhile.
+/// Writes a file that belongs to one recorder, and that others may read meanwhile.
 /// \threadsafety  Externally synchronised.
 class RecordingFile {
  public:
-  /// Empties it.   \throws  `TierError`
+  /// Makes or empties the file.   \throws  `TierError`
   explicit RecordingFile(const std::string& path);
-  /// The lock stays where a forked process has the file, too: it may be the parent's.
+  /// Closes the file without unlocking it: if a forked process has the file, too, the lock may be the parent's.
   ~RecordingFile();
   RecordingFile(const RecordingFile&) = delete;
   RecordingFile& operator=(const RecordingFile&) = delete;
 
-  /// A write that fails is told on stderr; nothing is written from then on. What it has left of a block is cut off.
+  /// Writes a block. If that fails, says so on stderr, cuts off the partial block, and writes nothing from then on.
   void write(std::string_view bytes) noexcept;
-  /// Ends it for another reason.
+  /// Ends the recording for another reason.
   void fail(const char* why) noexcept;
   [[nodiscard]] bool failed() const noexcept { return failed_; }
-  /// Others may record into it from now on.
+  /// Unlocks and closes the file: others may record into it from now on.
   void close() noexcept;
 
  private:
   std::string path_;
   int descriptor_ = -1;
   bool failed_ = false;
-  std::uint64_t written_ = 0;  // bytes, whole
+  std::uint64_t written_ = 0;  // bytes of whole blocks
 };
 
-/// The records of one block. Numbers are next to those of the record before.
+/// Encodes the records of one block. Numbers are differences from the record before.
 class BlockOfRecords {
  public:
   void add_text(RecordKind kind, std::string_view text);
@@ -46,12 +46,12 @@ class BlockOfRecords {
   void add(const Record& record, std::span<const std::uint64_t> words, const Ticks& ticks);
 
   [[nodiscard]] std::size_t size() const noexcept { return texts_.size() + used_; }
-  /// What was added, and starts anew. Texts come first.
+  /// Returns what was added, texts first, and starts anew.
   [[nodiscard]] std::string take();
 
  private:
   std::string texts_;
-  std::vector<char> records_;  // of which so much is used:
+  std::vector<char> records_;  // used up to `used_`
   std::size_t used_ = 0;
   std::uint64_t sequence_ = 0, start_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  From the blocks of a recording to its records, in the order in which they happened.
+/// \file  Reads the records of a recording from its blocks, and puts them in the order in which they happened.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -95,7 +95,7 @@ void RecordReader::read_event(unsigned first, Payload& p) {
     all_.events.push_back(event);
 }
 
-/// That what will be looked up is there.
+/// Checks that whatever will be looked up is there.
 void RecordReader::check_event(const RecordedEvent& e) const {
   const auto require = [](bool holds) {
     if (!holds) throw BrokenRule{"a record that is malformed"};

@@ -26,7 +26,7 @@ void Rules::declare(TensorIndex tensor) {
   if (declared.kind != TensorKind::Parameter) return;
   states_[tensor].life = Life::Alive;
   if (trace_.header("recorded")) return come_alive(declared.size);  // objects come as the program goes
-  // It was there before all events so far, too.
+  // The parameter existed during all events so far, too.
   if (declared.size > most - peak_) throw BrokenRule{"more than 8 EiB alive at once"};
   live_ += declared.size;
   peak_ += declared.size;
@@ -63,7 +63,7 @@ void Rules::create(TensorIndex tensor) {
   begin_life(tensor);
 }
 
-/// Of one that survived an earlier iteration, W says no more than O.
+/// For a tensor that survived an earlier iteration, W means the same as O.
 void Rules::begin_life(TensorIndex tensor) {
   auto& life = states_[tensor].life;
   if (life == Life::Declared) come_alive(trace_.tensor(tensor).size);
@@ -114,7 +114,7 @@ void Rules::archive(std::span<const TensorIndex> tensors) {
   for (const auto tensor : tensors) check_alive(tensor);
 }
 
-/// No iteration begins with it: objects may go after the last one.
+/// A retire begins no iteration, because objects may go after the last one.
 void Rules::retire(std::span<const TensorIndex> tensors) {
   for (const auto tensor : tensors) {
     check_alive(tensor);

@@ -40,7 +40,7 @@ void apply(const Trace& trace, Event event, Rules& rules) {
 Summary summarise(const Trace& trace, std::string_view name) {
   Rules rules{trace};
   std::vector<Bytes> peaks;
-  std::uint64_t line = 1;  // the header's
+  std::uint64_t line = 1;  // that of the header
   for (const auto event : trace.events()) {
     ++line;
     if (event.kind == EventKind::EndOfIteration) peaks.push_back(rules.peak_of_iteration());

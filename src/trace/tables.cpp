@@ -10,7 +10,7 @@
 namespace tier::trace {
 namespace {
 
-/// All of the text, if it is a number.
+/// Returns the number that the text is; none if it is not one as a whole.
 std::optional<std::uint64_t> number_of(std::string_view text) {
   std::uint64_t number = 0;
   const auto* const end = text.data() + text.size();
@@ -19,7 +19,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return number;
 }
 
-/// The part before the next comma, which goes.
+/// Removes and returns the part before the next comma.
 std::string_view take_part(std::string_view& text) {
   const auto comma = std::min(text.find(','), text.size());
   const auto part = text.substr(0, comma);
@@ -36,7 +36,7 @@ std::vector<bool> homes_of_rows(const Trace& trace) {
     const auto key = trace.name(trace.setting(event).key);
     if (!key.starts_with(table_key)) continue;
     const auto id = number_of(key.substr(table_key.size()));
-    if (!id) continue;  // somebody else's setting
+    if (!id) continue;  // another program's setting
     if (const auto tensor = trace.find(*id)) homes[*tensor] = true;
   }
   return homes;

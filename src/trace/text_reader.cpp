@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  From the lines of the text form to a trace.
+/// \file  Reads a trace from the lines of the text form.
 #include <algorithm>
 #include <bit>
 #include <istream>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t most_bytes = (1ULL << 63) - 1;
 
-/// Takes the elements of `a,b,c` one by one; of `-` none.
+/// Calls `take` with each element of `a,b,c`; for `-` with none.
 template <class Take>
 void for_each_in(std::string_view list, Take&& take) {
   if (list == nothing) return;
@@ -54,7 +54,7 @@ Cause cause_of(std::string_view word) {
 struct KeyAndValue {
   std::string_view key, value;
 };
-/// The text that a field stands for.
+/// Returns the text that a field stands for.
 std::string_view text_of(std::string_view field) { return field == nothing ? std::string_view{} : field; }
 
 KeyAndValue key_and_value(std::string_view text) {
@@ -69,7 +69,7 @@ bool is_unknown_in_lower_case(std::string_view type) {
   return type.front() >= 'a' && type.front() <= 'z' && std::ranges::none_of(type, is_upper);
 }
 
-/// As eight hexadecimal digits, which is how it is written, or as a decimal number.
+/// True if the text is the checksum: in eight hexadecimal digits, as it is written, or as a decimal number.
 bool is_checksum(std::string_view text, std::uint32_t checksum) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string hexadecimal;
@@ -80,7 +80,7 @@ bool is_checksum(std::string_view text, std::uint32_t checksum) {
   return lower == hexadecimal || lower == std::to_string(checksum);
 }
 
-/// Takes lines in order. A line that breaks a rule throws `BrokenRule`; the reader is then of no use any more.
+/// Reads lines in order. A line that breaks a rule throws `BrokenRule`; the reader must not be used after that.
 class TextReader {
  public:
   explicit TextReader(Lines& lines) : lines_{lines} {}
@@ -124,7 +124,7 @@ class TextReader {
   Rules rules_{trace_};
   bool has_header_ = false;
   bool has_end_ = false;
-  // Of the line that is being read; kept so that lines do not allocate.
+  // Parts of the line that is being read; kept so that lines do not allocate.
   std::vector<Operand> operands_;
   std::vector<TensorIndex> tensors_;
   std::vector<std::uint64_t> rows_;
@@ -393,7 +393,7 @@ void check_memory(const Trace& trace, const ReadLimits& limits) {
                      " of memory, the reader's limit"};
 }
 
-/// \param[out] line  the last one that was begun; empty where there was none
+/// \param[out] line  the last line that was begun; empty if there was none
 void read_lines(Lines& lines, TextReader& reader, const ReadLimits& limits, std::string_view& line) {
   while (const auto next = lines.next()) {
     line = *next;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  From a trace to the lines of the text form.
+/// \file  Writes a trace as lines of the text form.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -48,7 +48,7 @@ class TextWriter {
   TextWriter& block(TensorIndex tensor, std::uint32_t block);
   void operands(std::span<const Operand> operands, Role role);
   void append_number(auto number);
-  /// \throws  `TraceError` if a reader would take it for something else
+  /// \throws  `TraceError` if a reader would take the text for something else
   void check(std::string_view text, bool holds) const;
 
   const Trace& trace_;

@@ -10,7 +10,7 @@
 namespace tier::trace {
 namespace {
 
-/// Whether the system has found that the counter can be trusted.
+/// True if the system has found that the counter can be trusted.
 bool system_uses_counter() {
 #if defined(__x86_64__) || defined(__aarch64__)
   const auto source =
@@ -28,7 +28,7 @@ Ticks::Ticks(std::chrono::steady_clock::time_point began)
       began_{static_cast<std::uint64_t>(began.time_since_epoch() / std::chrono::nanoseconds{1})} {
   if (!counter_) return;
   compare();
-  constexpr std::uint64_t apart = 100'000;  // ns, of which reading both clocks is less than a thousandth
+  constexpr std::uint64_t apart = 100'000;  // ns; reading both clocks takes less than a thousandth of it
   while (steady() - began_ < moments_.front().ns + apart) {
   }
   compare();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A clock that costs less to read than the system's, and its times as those of the steady clock.
+/// \file  A clock that costs less to read than the system's, with times converted to those of the steady clock.
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -11,19 +11,19 @@
 
 namespace tier::trace {
 
-/// The processor's counter where the system itself takes its time from it, so that it runs evenly and is the same for all
-/// threads; else nanoseconds of the steady clock.
-/// \threadsafety  `now` on any thread; the rest on one at a time.
+/// Reads the processor's counter if the system itself takes its time from it, because it then runs evenly and is the same
+/// for all threads; otherwise the steady clock, in nanoseconds.
+/// \threadsafety  `now` on any thread; the rest on one thread at a time.
 class Ticks {
  public:
-  /// \param began  when times are 0
+  /// \param began  the time that is 0
   explicit Ticks(std::chrono::steady_clock::time_point began);
 
   [[nodiscard]] std::uint64_t now() const noexcept { return counter_ ? count() : steady(); }
 
   /// Compares the two clocks, so that times up to now are exact.
   void compare();
-  /// Nanoseconds since `began`; 0 before it. Never less for a later tick, but for what lies beyond the last comparison.
+  /// Returns nanoseconds since `began`; 0 before it. Never less for a later tick, up to the last comparison.
   [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const noexcept;
 
  private:
@@ -48,7 +48,7 @@ class Ticks {
   }
 
   bool counter_;
-  std::uint64_t began_;          // of the steady clock
+  std::uint64_t began_;          // by the steady clock
   std::vector<Moment> moments_;  // two at least, in order
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What decides: the events a policy is told, the facts it may ask, the actions it may take.
+/// \file  The interface of policies: the events they are told, the facts they may ask for and the actions they may take.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 
@@ -21,7 +21,7 @@ inline constexpr std::size_t max_tiers = 8;
 using ObjectId = std::uint64_t;
 using BlockId = std::uint64_t;
 
-/// What a scope does with an operand.
+/// How a scope uses an operand.
 enum class Use : std::uint8_t { Read, Update, Overwrite };
 /// Advice about an object; it may start nothing.
 enum class Hint : std::uint8_t { WillUse, WillRead, WillWrite, Archive, Prefetch };
@@ -32,7 +32,7 @@ inline constexpr std::size_t cause_count = 6;
 [[nodiscard]] TIER_EXPORT std::string_view to_string(Hint hint) noexcept;
 [[nodiscard]] TIER_EXPORT std::string_view to_string(Use use) noexcept;
 
-/// What became of an action.
+/// The result of an action.
 enum class Outcome : std::uint8_t {
   Done,    ///< carried out, or begun in the background
   Pinned,  ///< refused: in use, or moving already
@@ -40,10 +40,10 @@ enum class Outcome : std::uint8_t {
   Full     ///< refused: no room there
 };
 
-/// When a copy that nobody waits for is carried out.
+/// When a copy that no thread waits for is carried out.
 enum class When : std::uint8_t {
   Soon,  ///< in turn with prefetches
-  Idle   ///< once nothing else is to be moved
+  Idle   ///< only when nothing else is waiting to move
 };
 
 /// A tier as a policy sees it.
@@ -59,9 +59,9 @@ struct TierFacts {
 struct BlockFacts {
   BlockId id = 0;
   Bytes size;
-  TierIndex tier = no_tier;          ///< of the primary
+  TierIndex tier = no_tier;          ///< tier of the primary
   std::uint32_t current_copies = 0;  ///< bit t: tier t holds a current copy (the primary's own bit included)
-  bool dirty = false;                ///< no current copy in a slower tier: giving it up means a write-back
+  bool dirty = false;                ///< no slower tier holds a current copy, so evicting means a write-back
   bool pinned = false;
   bool moving = false;
   bool archived = false;
@@ -76,29 +76,29 @@ class TIER_EXPORT PolicyContext {
   [[nodiscard]] virtual std::size_t tier_count() const noexcept = 0;
   [[nodiscard]] virtual TierFacts tier_facts(TierIndex tier) const noexcept = 0;
   [[nodiscard]] virtual std::optional<BlockFacts> block_facts(BlockId id) const noexcept = 0;
-  /// The tier to demote to, slower than `tier`: where copying a block of 1 MiB there, and back to the fastest tier, takes
-  /// least, as the models of tiers say. `no_tier` from the slowest.
+  /// Returns the tier to demote to: the slower tier for which copying 1 MiB there, and back to the fastest tier, takes
+  /// least time by the tiers' models. `no_tier` if `tier` is the slowest.
   [[nodiscard]] virtual TierIndex slower(TierIndex tier) const noexcept = 0;
 
-  /// Whether what moves between these tiers costs less in the background than where somebody waits for it. False without
-  /// movers, and between memories where these yield and each core computes (`CopyEngine::is_crowded`). What is begun all the
-  /// same is carried out.
+  /// True if a move between these tiers costs less in the background than when a thread waits for it. False without
+  /// movers, and between memories while movers yield and every core computes (`CopyEngine::is_crowded`). A move that is
+  /// begun anyway is carried out.
   [[nodiscard]] virtual bool in_background(TierIndex from, TierIndex to) const noexcept = 0;
 
   /// Begins a copy in the background, after which `tier` holds a current copy. The primary stays.
   /// \param tier  slower than the primary's; else `Gone`
   virtual Outcome copy(BlockId id, TierIndex tier, When when = When::Idle) noexcept = 0;
   /// Begins a copy in the background, after which the primary is in `tier`.
-  /// \param force  others may be evicted to make room; else only free room is taken
+  /// \param force  true: other blocks may be evicted to make room; false: only free room is taken
   virtual Outcome fetch(BlockId id, TierIndex tier, bool force) noexcept = 0;
-  /// The current copy in `tier` becomes the primary, at once.
+  /// Makes the current copy in `tier` the primary, at once.
   virtual Outcome make_primary(BlockId id, TierIndex tier) noexcept = 0;
-  /// Gives up the copy in `tier`, which is not the primary: that is refused as `Pinned`.
+  /// Drops the copy in `tier`. Dropping the primary is refused as `Pinned`.
   virtual Outcome drop(BlockId id, TierIndex tier) noexcept = 0;
   /// Demotes the block in the background, into free room.
-  /// \param to  a slower tier; `no_tier`: where that costs least by the block's size, or on from there if it is full
+  /// \param to  a slower tier; `no_tier`: the one that costs least for a block of this size, or the next by cost
   virtual Outcome evict(BlockId id, TierIndex to) noexcept = 0;
-  /// The block's `Policy::rank` has changed in a way that a use does not explain.
+  /// Tells the manager that the block's `Policy::rank` has changed in a way that a use does not explain.
   virtual void rerank(BlockId id) noexcept = 0;
 
  protected:
@@ -124,29 +124,29 @@ struct HintEvent : EventHeader {
   Hint hint{};
   BlockId block = 0;
   std::uint64_t scope = 0;  ///< the kernel or scope it came from; 0 outside one
-  ObjectId object = 0;  ///< whose the block is; 0 where several share it and it is not known which is meant
+  ObjectId object = 0;      ///< the block's object; 0 if several share it and which one is meant is unknown
 };
-/// A kernel's operands are told with `KernelEvent::operands`; for a Read- or WriteScope `name` is empty.
+/// An operand of a scope or kernel. In the `KernelEvent` of a Read- or WriteScope, `name` is empty.
 struct OperandFacts {
   BlockId block = 0;
   Use use{};
-  TierIndex tier = no_tier;  ///< where it is, or was used
+  TierIndex tier = no_tier;  ///< the tier where it is, or was used
 };
 struct KernelEvent : EventHeader {
   std::uint64_t scope = 0;
   std::string_view name;
-  std::uint64_t hash = 0;  ///< of name, operand roles and shapes: the same kernel on the same shapes
+  std::uint64_t hash = 0;  ///< of name, operand roles and shapes; equal for the same kernel and shapes
   std::span<const OperandFacts> operands;
-  std::uint64_t duration_ns = 0;  ///< at the end
+  std::uint64_t duration_ns = 0;  ///< known at the end only
 };
-/// An operand of a scope is not where uses need no decision.
+/// An operand of a scope is in a tier where its use needs a decision.
 struct MissEvent : EventHeader {
   BlockFacts block;
   Use use{};
   std::uint64_t scope = 0;
-  std::span<const OperandFacts> operands{};  ///< all that the scope wants at once, this one among them
+  std::span<const OperandFacts> operands{};  ///< all operands that the scope wants at once, this one included
 };
-/// A use that needed no decision. Its time is that of telling: no clock is read when it happens.
+/// A use that needed no decision. Its time is when the event is told, because no clock is read at the use.
 struct UseEvent : EventHeader {
   BlockId block = 0;
   Use use{};
@@ -159,18 +159,18 @@ struct WatermarkEvent : EventHeader {
 struct StepEvent : EventHeader {};
 struct IdleEvent : EventHeader {};
 
-/// Where a use is to happen.
+/// The tier in which a use is to happen.
 struct MissDecision {
   TierIndex tier = no_tier;  ///< fetch to this tier; `no_tier`: use it where it is, if the CPU can
   bool remember = false;     ///< in-place uses need not ask again until the block has moved
 };
-/// Where a new block goes first, or one that is overwritten after it was retired.
+/// The first tier of a new block, or of a block that is overwritten after it was retired.
 struct Placement {
   TierIndex tier = 0;
-  bool make_room = false;  ///< evict for it; else the next slower tier with free room takes it
+  bool make_room = false;  ///< true: evict others for it; false: the next slower tier with free room takes it
 };
 
-/// Neighbouring regions that could be evicted together to make contiguous room, and what that would cost.
+/// An eviction run: neighbouring regions that could be evicted together to make contiguous room, and the cost.
 struct Run {
   std::span<const BlockFacts> blocks;  ///< in address order; free space between them is not shown
   Bytes write_back;                    ///< bytes that would be copied
@@ -183,27 +183,27 @@ struct RoomRequest {
   BlockId for_block = 0;
   bool background = false;
 };
-/// The policy's answer. For each block of the chosen run `to[i]` says where it goes: a slower tier, or the same one, in
-/// which it stays elsewhere. Empty, or where there is no room: to where demoting it costs least, and on from there. In a full
-/// tier above the slowest room is made for it, unless all in there ranks higher.
+/// The policy's choice. `to[i]` is the destination of the run's block i: a slower tier, or the same tier, in which the
+/// block then moves elsewhere. If `to` is empty, or the destination has no room, the block goes where demoting it costs
+/// least, or to the next by cost. A full tier above the slowest makes room for it, unless every block there ranks higher.
 struct RunChoice {
   static constexpr std::size_t none = ~std::size_t{0};
-  std::size_t run = none;  ///< index into the proposals; `none`: nothing is offered
+  std::size_t run = none;  ///< index into the proposals; `none`: no run is given up
   std::span<const TierIndex> to{};
 };
 
-/// Which uses a policy wants to be told with `on_use`, beside those that it decides with `on_miss`. They come through a
-/// ring for each thread, in its order and late by up to a ring; where that is full they are dropped, and counted.
+/// The uses that a policy is told with `on_use`, in addition to those that it decides with `on_miss`. They come through a
+/// ring per thread, in that thread's order and late by up to a ring. If the ring is full they are dropped and counted.
 enum class WantedUses : std::uint8_t {
-  Stamps,  ///< none: it reads `last_use` when it chooses victims
-  Misses,  ///< those of a block that was not in the fastest tier: used in place as remembered, or on its way there
-  EveryUse  ///< all
+  Stamps,   ///< no uses; the policy reads `last_use` when it chooses victims
+  Misses,   ///< uses of a block that was not in the fastest tier: in place as remembered, or on its way there
+  EveryUse  ///< all uses
 };
 
 /// Decides what moves where; owns no bytes and takes no locks.
 ///
-/// Calls are serialised per runtime and come with the manager's lock held: return soon, call nothing of libtier
-/// but the context. If a call throws, the runtime goes on with first touch and says so once.
+/// Calls are serialised per runtime and come with the manager's lock held: return soon, and call nothing of libtier but
+/// the context. If a call throws, the runtime goes on with first touch and says so once.
 /// \see  docs/policies.md for a guide; src/policy/README.md for CachedArrays' interface in these words
 class TIER_EXPORT Policy {
  public:
@@ -213,24 +213,23 @@ class TIER_EXPORT Policy {
   [[nodiscard]] virtual WantedUses wanted_uses() const noexcept { return WantedUses::Stamps; }
   /// Bytes of ordinary memory that the policy keeps; `Statistics::metadata` counts them.
   [[nodiscard]] virtual Bytes memory() const noexcept { return {}; }
-  /// True: kernel begin and end are told.
+  /// True if kernel begin and end are to be told.
   [[nodiscard]] virtual bool wants_kernels() const noexcept { return false; }
-  /// False: `retire` marks garbage, which is reclaimed at a step mark or at 80 % of the slowest tier.
+  /// True if `retire` frees at once; else it marks garbage, reclaimed at a step mark or at 80 % of the slowest tier.
   [[nodiscard]] virtual bool frees_early() const noexcept { return true; }
   /// Share of a tier's capacity below which its free space is reported; 0: never.
   [[nodiscard]] virtual double watermark() const noexcept { return 0; }
 
   [[nodiscard]] virtual Placement place(const AllocationEvent& event, PolicyContext& context) = 0;
   [[nodiscard]] virtual MissDecision on_miss(const MissEvent& event, PolicyContext& context) = 0;
-  /// Blocks are proposed for eviction in ascending order of rank. The default is recency.
+  /// Returns a block's rank: blocks are proposed for eviction in ascending order of it. The default is recency.
   [[nodiscard]] virtual std::uint64_t rank(const BlockFacts& block) const noexcept { return block.last_use; }
-  /// Chooses among proposals, of which there is at least one; actions are refused meanwhile. Not asked for room in the
-  /// slowest tier. The default takes the run whose hottest block is the coldest, and of equals the one that writes
-  /// least.
+  /// Chooses among proposals, of which there is at least one. Actions are refused meanwhile. Not called for room in the
+  /// slowest tier. The default takes the run whose hottest block is coldest and, among equals, the one that writes least.
   [[nodiscard]] virtual RunChoice choose(const RoomRequest& request, std::span<const Run> runs,
                                          PolicyContext& context);
-  /// True: `choose` would take this run rather than any that has a block of this rank or a higher one. As proposals come in
-  /// ascending order of rank, no more are then made, which is faster. The default, false, has up to eight made.
+  /// True if `choose` would take this run over every run with a block of this rank or higher. Proposals come in ascending
+  /// order of rank, so no more are then made, which is faster. With false, the default, up to eight are made.
   [[nodiscard]] virtual bool prefers(const Run& /*run*/, std::uint64_t /*rank*/) const noexcept {
     return false;
   }

@@ -10,7 +10,7 @@
 namespace tier {
 
 /// Names and values in the order in which they were written, as `mode` and `LM` in `hint_aware:mode=LM`.
-/// Who makes a policy of them throws `ConfigError` for a name or a value that it does not know.
+/// The function that makes a policy of them throws `ConfigError` for a name or a value that it does not know.
 using PolicyOptions = std::span<const std::pair<std::string, std::string>>;
 
 }  // namespace tier

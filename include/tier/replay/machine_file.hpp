@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Machines as JSON: what `tier probe` writes, and a replay reads. `docs/replay.md` has the members.
+/// \file  Machines as JSON, which `tier probe` writes and a replay reads. `docs/replay.md` has the members.
 #include <tier/core/export.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/replay/machine.hpp>
@@ -9,7 +9,7 @@
 
 namespace tier::replay {
 
-/// \throws  `TierError` if the file cannot be read; `ConfigError`, naming file and member, for what is malformed or makes no
+/// \throws  `TierError` if the file cannot be read; `ConfigError`, naming file and member, if it is malformed or makes no
 ///          sense
 [[nodiscard]] TIER_EXPORT Machine read_machine(const std::string& path);
 /// \throws  `TierError` naming the path
@@ -19,14 +19,14 @@ TIER_EXPORT void write_machine(const Machine& machine, const std::string& path);
 struct MachineToJson {
   [[nodiscard]] TIER_EXPORT std::string operator()(const Machine& machine) const;
 };
-/// What `parse_machine` reads as an equal machine. A function object, as `tier::to_json` is.
+/// Returns text that `parse_machine` reads as an equal machine. A function object, as `tier::to_json` is.
 inline constexpr MachineToJson to_json{};
-/// \param name  of the text, for errors
+/// \param name  the text's name, for errors
 [[nodiscard]] TIER_EXPORT Machine parse_machine(const std::string& text, const std::string& name);
 
-/// How fast this machine's nodes were measured to be: each as the file's device of the name that a tier on it has, `numa:1`;
-/// and what kind of memory each then is.
-/// \param machine  of `discover()`
+/// Sets the measured speed of this machine's nodes, each from the file's device that is named as a tier on the node is,
+/// `numa:1`; then guesses what kind of memory each node is.
+/// \param machine  from `discover()`
 /// \throws         as `read_machine`, and `ConfigError` if none of the devices is a node of the machine
 TIER_EXPORT void read_measured(const std::string& path, tier::Machine& machine);
 

@@ -17,20 +17,20 @@ namespace tier {
 /// Makes a policy.   \throws  `ConfigError` for an unknown option or value
 using PolicyFactory = std::function<std::unique_ptr<Policy>(PolicyOptions)>;
 
-/// From now on `name` means this policy, in `RuntimeOptions::policy` and in `TIER_POLICY`.
+/// Registers a policy: from now on `name` means it in `RuntimeOptions::policy` and in `TIER_POLICY`.
 /// \throws  `ConfigError` if the name is taken, or is not one by `docs/specs.md`
-/// \threadsafety  Internally synchronised, as all of this page.
+/// \threadsafety  Internally synchronised, as are all functions of this file.
 TIER_EXPORT void register_policy(const std::string& name, PolicyFactory factory);
 
-/// All that are known, in alphabetical order.
+/// Returns the names of all known policies, in alphabetical order.
 [[nodiscard]] TIER_EXPORT std::vector<std::string> policy_names();
 
 /// \param spec  a name and options, as `hint_aware:mode=LM,prefetch=off`
 /// \throws      `ConfigError` naming what is unknown and what is allowed
 [[nodiscard]] TIER_EXPORT std::unique_ptr<Policy> make_policy(std::string_view spec);
 
-/// Belady's: a block has room in the fastest tier if what would have to leave is used later than it. It must know the future,
-/// so it has no name; `tier/replay/` gives one.
+/// Makes Belady's policy: a block enters the fastest tier if the blocks that would have to leave are used later than it.
+/// It must know the future, so it has no name; `tier/replay/` supplies the future.
 /// \param future  outlives the policy
 [[nodiscard]] TIER_EXPORT std::unique_ptr<Policy> make_belady(const FutureUses& future);
 

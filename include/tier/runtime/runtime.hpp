@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Tiers, a policy and what moves bytes between them, put together.
+/// \file  Puts together tiers, a policy and the manager that moves bytes between them.
 #include <tier/core/export.hpp>
 #include <tier/manager/manager.hpp>
 #include <tier/manager/statistics.hpp>
@@ -22,58 +22,59 @@
 namespace tier {
 
 struct RuntimeOptions {
-  std::vector<TierSpec> tiers;        ///< 1 to `max_tiers`, in any order; the CPU can address one at least
+  std::vector<TierSpec> tiers;        ///< 1 to `max_tiers`, in any order; at least one addressable
   std::string policy = "hint_aware";  ///< a name and options, as `hint_aware:mode=LM`
-  unsigned threads = 0;  ///< for copies that somebody waits for; 0: one for each CPU of this process
-  /// Background threads. On more than four CPUs a program had better compute on as many fewer, which is up to it.
+  unsigned threads = 0;  ///< for copies that a thread waits for; 0: one for each CPU of this process
+  /// Number of movers. On more than four CPUs the program should itself compute on that many fewer CPUs.
   unsigned movers = 1;
-  /// Between memories movers copy what nobody waits for only on cores that are idle, and `hint_aware` leaves it to whoever
-  /// will wait for it while each core computes; false: at once, whatever else runs. None: on machines of up to four CPUs.
+  /// True: between memories, movers carry out copies that no thread waits for only on idle cores, and `hint_aware` leaves
+  /// them to the thread that needs them while every core computes. False: at once. None: true on up to four CPUs.
   std::optional<bool> yields{};
   std::chrono::milliseconds report_waits_after{10'000};
-  std::optional<WindowMode> windows{};  ///< none: full where the system permits it, else restricted
-  /// A file that all of the runtime is recorded into, see `trace/recorder.hpp`; empty: that of `TIER_TRACE`, if it is set.
+  std::optional<WindowMode> windows{};  ///< none: full if the system permits it, else restricted
+  /// The file to record the whole runtime into, see `trace/recorder.hpp`; empty: that of `TIER_TRACE`, if it is set.
   std::string trace{};
-  /// With the rows of tables that are gathered and updated, for replays (`trace::RecorderOptions::rows`); none: as
-  /// `TIER_TRACE_ROWS` says, 1 or 0.
+  /// True: the recording lists the rows of tables that are gathered and updated, for replays
+  /// (`trace::RecorderOptions::rows`). None: as `TIER_TRACE_ROWS` says, 1 or 0.
   std::optional<bool> trace_rows{};
-  /// A file of `tier probe`: how fast nodes are of which firmware declares nothing; empty: that of `TIER_MEASURED`, if it is
-  /// set.
+  /// A file of `tier probe` with the speed of nodes for which firmware declares none; empty: that of `TIER_MEASURED`.
   std::string measured{};
-  /// Told of objects that outlive the runtime, once they have been named on stderr. By default checked builds abort.
+  /// Called with the objects that outlive the runtime, after they were named on stderr. By default checked builds abort.
   std::function<void(std::span<const std::string> names)> on_survivors{};
 };
 
-/// Owns what all objects made in it share. Objects keep that alive: those that outlive the runtime can still be used
-/// where they are, and no longer migrate on their own.
-/// \threadsafety  Internally synchronised, but for its end and `record`.
+/// Owns the tiers, policy and manager that all objects made in it share. Objects keep these alive: those that outlive the
+/// runtime can still be used where they are, but no longer migrate on their own.
+/// \threadsafety  Internally synchronised, except destruction and `record`.
 class TIER_EXPORT Runtime {
  public:
-  /// Where `TIER_TRACE` names a file, all that the runtime does is recorded there; of a second runtime in FILE.2, and so
-  /// on.
-  /// \throws  `ConfigError` for tiers or a policy that cannot be, or naming `TIER_TRACE`, `TIER_TRACE_ROWS` or `TIER_MEASURED`; `TierError` naming
-  ///          the call that failed and the tier or the file; `std::system_error` if a thread cannot start
+  /// Makes a runtime. If `TIER_TRACE` names a file, all that it does is recorded there; for a second one in FILE.2, and
+  /// so on.
+  /// \throws  `ConfigError` for impossible tiers or policies, or naming `TIER_TRACE`, `TIER_TRACE_ROWS` or
+  ///          `TIER_MEASURED`; `TierError` naming the call that failed and the tier or the file; `std::system_error` if a
+  ///          thread cannot start
   explicit Runtime(RuntimeOptions options);
-  /// `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`
+  /// Makes a runtime as in `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`.
   /// \throws  as the constructor
   [[nodiscard]] static Runtime from_spec(std::string_view tiers, std::string_view policy = "hint_aware");
-  /// From `TIER_TIERS`, and `TIER_POLICY` and `TIER_WINDOWS` where they are set. The first runtime of a process tells stderr of
-  /// variables named `TIER_...` that have no effect: unknown names, and those three if it was composed in code.
-  /// \throws  `ConfigError` naming the variable that is missing or wrong, `TierError` naming the one whose tier or file cannot
-  ///          be had; else as the constructor
+  /// Makes a runtime from `TIER_TIERS`, and from `TIER_POLICY` and `TIER_WINDOWS` if they are set. The first runtime of a
+  /// process warns on stderr about variables named `TIER_...` that have no effect: unknown names, and those three if it
+  /// is composed in code.
+  /// \throws  `ConfigError` naming the variable that is missing or wrong; `TierError` naming the variable whose tier or
+  ///          file cannot be had; else as the constructor
   [[nodiscard]] static Runtime from_environment();
 
-  /// Of what this machine has, as firmware declares it or `TIER_MEASURED` tells: `suggest_tiers()`. Its memory is faulted in
-  /// as it is used.
+  /// Makes a runtime from this machine's memory, as firmware declares it or `TIER_MEASURED` tells (`suggest_tiers()`).
+  /// The memory is faulted in as it is used.
   /// \throws  as the constructor
   [[nodiscard]] static Runtime discover(std::string_view policy = "hint_aware");
 
   Runtime(Runtime&&) noexcept;
   Runtime& operator=(Runtime&&) = delete;
-  /// Names the objects that are left, on stderr.
+  /// Names surviving objects on stderr.
   ~Runtime();
 
-  /// A step of the program, such as one batch of training, has ended.
+  /// Tells that a step of the program, such as one batch of training, has ended.
   void end_of_step() { manager_->end_of_step(); }
   /// Moves objects together until each tier's free space is in one piece, as far as open scopes allow.
   void compact() { manager_->compact(); }
@@ -84,16 +85,16 @@ class TIER_EXPORT Runtime {
   }
   void print_statistics(std::FILE* to = stderr) const;
 
-  /// Records what happens from now on into a file, instead of the recording under way, if any, which ends.
-  /// \throws  `TierError` naming the call that failed and the path, also of a file that another recorder has; `ConfigError`
-  ///          naming `TIER_TRACE_ROWS`, or if a `trace::Recorder` records the manager. Nothing is recorded then
+  /// Records from now on into a file. A recording under way ends.
+  /// \throws  `TierError` naming the call that failed and the path, also if another recorder has the file; `ConfigError`
+  ///          naming `TIER_TRACE_ROWS`, or if a `trace::Recorder` records the manager. Nothing is recorded then.
   void record(const std::string& path);
-  /// Null while nothing is recorded.
+  /// Returns null while nothing is recorded.
   [[nodiscard]] trace::Recorder* recorder() noexcept { return recorder_.get(); }
 
-  /// As the runtime was made with.
+  /// Returns the policy that the runtime was made with, as a spec.
   [[nodiscard]] const std::string& policy() const noexcept { return options_.policy; }
-  /// What objects and tables are made of.
+  /// Returns the manager, from which objects and tables are made.
   [[nodiscard]] const std::shared_ptr<Manager>& manager() const noexcept { return manager_; }
 
  private:
@@ -102,8 +103,8 @@ class TIER_EXPORT Runtime {
   std::unique_ptr<trace::Recorder> recorder_;
 };
 
-/// One for the whole process, never destroyed: from the environment, as `Runtime::from_environment()`. Where `TIER_TIERS`
-/// is not set, its tier is half of the memory that is available, as `dram`, faulted in as it is used.
+/// Returns the runtime of the whole process, made from the environment as by `Runtime::from_environment()`, and never
+/// destroyed. If `TIER_TIERS` is not set, its tier is half of the available memory, as `dram`, faulted in as it is used.
 /// \throws  as `Runtime::from_environment()`; the next call tries again
 [[nodiscard]] TIER_EXPORT Runtime& default_runtime();
 

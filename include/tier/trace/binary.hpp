@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The binary form of traces, on streams: smaller and faster to read than text, and what recordings are in.
+/// \file  The binary form of traces, on streams: smaller and faster to read than text. Recordings are written in it.
 #include <tier/core/export.hpp>
 #include <tier/trace/text.hpp>
 #include <tier/trace/trace.hpp>
@@ -10,17 +10,17 @@
 
 namespace tier::trace {
 
-/// In the header of a recording that was cut off or goes on still: what is read ends with its last whole block.
+/// Header key of a recording that was cut off or is still growing: its trace ends with the last whole block.
 inline constexpr std::string_view unfinished_key = "unfinished";
 
-/// In the header of a recording that lacks events, for which there was no room or memory: how many.
+/// Header key of a recording that lost events for want of room or memory; the value is how many.
 inline constexpr std::string_view lost_key = "lost";
 
-/// Reads a trace, or what a recording was of, and checks every rule. It may be packed by gzip or zstd.
+/// Reads a trace, or a recording as a trace, and checks every rule. The input may be packed by gzip or zstd.
 /// \param limits  `line` bounds a block, `text` all of them as they are unpacked
-/// \throws        `TraceError` for what is malformed, damaged or beyond the limits, and for a trace that is cut off;
+/// \throws        `TraceError` if the input is malformed, damaged or beyond the limits, or a trace that is cut off;
 ///                `TierError` if `in` goes bad
-/// \threadsafety  Safe on different streams.
+/// \threadsafety  Calls on different streams may run concurrently.
 [[nodiscard]] TIER_EXPORT Trace read_binary(std::istream& in, std::string_view name = "trace",
                                             const ReadLimits& limits = {});
 

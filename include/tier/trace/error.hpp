@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What is thrown for a trace that cannot be read.
+/// \file  The error for a trace that cannot be read.
 #include <tier/core/error.hpp>
 #include <tier/core/export.hpp>
 
@@ -10,17 +10,17 @@
 
 namespace tier {
 
-/// A trace breaks a rule of its format, is cut off or damaged, or larger than the reader may take in. Says
+/// Thrown if a trace breaks a rule of its format, is cut off or damaged, or exceeds the reader's limits. The message is
 /// `FILE:LINE: what is wrong, in "the line, shortened"`, or for the binary form `FILE: at byte N: what is wrong`.
 class TIER_EXPORT TraceError : public ConfigError {
  public:
-  /// \param line  from 1, of the text as it is unpacked   \param text  of the line; may be empty
+  /// \param line  from 1, in the unpacked text   \param text  the line's text; may be empty
   TraceError(std::string_view file, std::uint64_t line, std::string_view problem, std::string_view text = {});
 
   [[nodiscard]] static TraceError at_byte(std::string_view file, std::uint64_t byte,
                                           std::string_view problem);
 
-  /// 0 in the binary form.
+  /// Returns 0 in the binary form.
   [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
 
  private:

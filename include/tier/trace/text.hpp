@@ -11,27 +11,27 @@
 
 namespace tier::trace {
 
-/// How much a reader takes in before it refuses a trace, whatever the trace declares: none is trusted.
+/// Limits beyond which a reader refuses a trace, whatever the trace declares, because none is trusted.
 struct ReadLimits {
-  Bytes line = 16_MiB;   ///< the longest
-  Bytes text = 64_GiB;   ///< all of it, as it is unpacked
+  Bytes line = 16_MiB;   ///< the longest line
+  Bytes text = 64_GiB;   ///< all of the text, unpacked
   Bytes memory = 4_GiB;  ///< of the trace as data; while its arrays grow they may take three times as much
 };
 
-/// Reads a trace and checks every rule of the format, line by line. The text may be packed by gzip or zstd, which is told
-/// by its first bytes.
-/// \param name  of the file, for errors
-/// \throws      `TraceError` for what is malformed, cut off, damaged or beyond the limits; `TierError` if `in` goes bad
-/// \threadsafety  Safe on different streams.
+/// Reads a trace and checks every rule of the format, line by line. It may be packed by gzip or zstd, which its first
+/// bytes tell.
+/// \param name  the file's name, for errors
+/// \throws      `TraceError` if it is malformed, cut off, damaged or beyond the limits; `TierError` if `in` goes bad
+/// \threadsafety  Calls on different streams may run concurrently.
 [[nodiscard]] TIER_EXPORT Trace read_text(std::istream& in, std::string_view name = "trace",
                                           const ReadLimits& limits = {});
 
-/// Whether to end with a line E: the counts, and a checksum of what comes before.
+/// The end of a text: open, or checked by a line E with the counts and a checksum of what comes before.
 enum class Ending : bool { Open, Checked };
 
 /// Writes a trace in its canonical form: `read_text` gives an equal one, and writing that gives the same bytes.
-/// \throws  `TraceError` for a text that cannot stand where it would: one with a line break, or with a blank in a field
-///          that ends at one; `TierError` if `out` goes bad. What was written before is then on `out`.
+/// \throws  `TraceError` for a text that its place cannot hold: one with a line break, or with a blank in a field that
+///          ends at a blank; `TierError` if `out` goes bad. Earlier output is then on `out`.
 /// \pre     The trace keeps the rules, as `summarise` checks them.
 TIER_EXPORT void write_text(const Trace& trace, std::ostream& out, Ending ending = Ending::Checked);
 

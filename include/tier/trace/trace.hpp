@@ -19,10 +19,10 @@
 
 namespace tier::trace {
 
-/// The place of a tensor among those of its trace, from 0 without gaps, in the order in which they are declared.
+/// Index of a tensor in its trace: from 0 without gaps, in the order of the declarations.
 using TensorIndex = std::uint32_t;
 
-/// By its letter in the text form.
+/// The kind of a tensor, by its letter in the text form.
 enum class TensorKind : char {
   Parameter = 'p',  ///< exists from the start, and from iteration to iteration
   Gradient = 'g',   ///< survives its iteration unless it is retired in it
@@ -47,9 +47,9 @@ struct Tensor {
   friend bool operator==(const Tensor&, const Tensor&) = default;
 };
 
-/// What a kernel touches of a tensor.
+/// A tensor as an operand of a kernel.
 struct Operand {
-  Bytes touched;  ///< of the tensor: all, or less where it uses a slice
+  Bytes touched;  ///< bytes of the tensor: all, or fewer if the kernel uses a slice
   TensorIndex tensor = 0;
   Role role{};
   friend bool operator==(const Operand&, const Operand&) = default;
@@ -63,15 +63,15 @@ struct Range {
 
 struct Kernel {
   double flops = 0;  ///< finite, not negative
-  Range operands;    ///< under R, then W, U and O
+  Range operands;    ///< in the order R, W, U, O
   NameIndex op = 0;
   Phase phase{};
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
-// What a recording adds. Times are since its start, `sequence` orders what happened on different threads.
+// Events that only recordings have. Times are since the runtime began; `sequence` orders events of different threads.
 
-/// When the kernel before ran, and where its operands were.
+/// The times of the preceding kernel, and the tiers of its operands.
 struct Measurement {
   std::uint64_t sequence = 0;
   std::chrono::nanoseconds start{}, duration{};
@@ -101,7 +101,7 @@ struct Stall {
   NameIndex cause = 0;
   friend bool operator==(const Stall&, const Stall&) = default;
 };
-/// An object, or one block of its window, has got its first place.
+/// The first placement of an object, or of one block of its window.
 struct Placement {
   std::uint64_t sequence = 0;
   TensorIndex tensor = 0;
@@ -112,7 +112,7 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 inline constexpr Bytes most_alignment = 2_MiB;
-/// One outside a kernel.
+/// A hint outside a kernel.
 struct Hint {
   std::uint64_t sequence = 0;
   NameIndex hint = 0;
@@ -120,7 +120,7 @@ struct Hint {
   std::chrono::nanoseconds start{};
   friend bool operator==(const Hint&, const Hint&) = default;
 };
-/// An access to what was absent from a window.
+/// An access to an absent page of a window.
 struct Fault {
   std::uint64_t sequence = 0;
   TensorIndex tensor = 0;
@@ -134,11 +134,11 @@ struct RowAccess {
   NameIndex table = 0;
   std::uint64_t count = 0;
   std::chrono::nanoseconds start{};
-  Range rows;  ///< which, or none where only their count is known
+  Range rows;  ///< the rows, or none if only their count is known
   bool updates = false;
   friend bool operator==(const RowAccess&, const RowAccess&) = default;
 };
-/// Of the header, or of the configuration: tiers, models, policy, options.
+/// A key and value of the header, or of the configuration: tiers, models, policy, options.
 struct Setting {
   NameIndex key = 0, value = 0;
   friend bool operator==(const Setting&, const Setting&) = default;
@@ -147,8 +147,8 @@ struct Setting {
 enum class EventKind : std::uint8_t {
   Declaration,  ///< of a tensor
   Kernel,
-  Archive,  ///< not used for a while
-  Retire,   ///< dead
+  Archive,  ///< the tensors are not used for a while
+  Retire,   ///< the tensors' contents are dead
   EndOfIteration,
   Measurement,
   Migration,
@@ -162,24 +162,24 @@ enum class EventKind : std::uint8_t {
 /// One line of the text form.
 struct Event {
   EventKind kind{};
-  std::uint32_t place = 0;  ///< among those of its kind
+  std::uint32_t place = 0;  ///< index among the events of its kind
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// What happened to the tensors of a program, in order. 8 bytes an event, 24 a kernel, 16 an operand, each in an array of
-/// its kind: nothing is allocated for a single event. Whether the events make sense is not its concern: `read_text` checks
-/// the rules of the format, `check` those of a trace that was made by a program.
-/// \threadsafety  Const functions are safe at once, on a trace that nobody changes.
+/// Keeps what happened to the tensors of a program, in order. An event takes 8 bytes, a kernel 24, an operand 16, each in
+/// an array of its kind, so that no single event allocates. Whether the events make sense is checked elsewhere: by
+/// `read_text` for a text, by `summarise` for a trace that a program has made.
+/// \threadsafety  Const functions may run concurrently on a trace that no thread changes.
 class TIER_EXPORT Trace {
  public:
-  // Each `add` and `declare` appends. Where an array of the trace has no room for more, 2^32 of a kind, they throw
-  // `std::length_error` and may leave texts and numbers that no event refers to. They throw `std::out_of_range` for tensors
-  // that are not declared and names that the trace does not have, and `std::invalid_argument` for an id that is declared
-  // already and for rows that are not `access.count`; nothing has changed then.
+  // Each `add` and `declare` appends. If an array of the trace is full, at 2^32 of a kind, they throw `std::length_error`
+  // and may leave texts and numbers that no event refers to. They throw `std::out_of_range` for undeclared tensors and
+  // for names that the trace does not have, and `std::invalid_argument` for an id that is already declared and for rows
+  // whose number is not `access.count`; nothing has changed then.
 
   NameIndex add_name(std::string_view text) { return names_.add(text); }
   void add_header(std::string_view key, std::string_view value);
-  /// The id is not declared yet; see `find`.
+  /// Declares a tensor whose id is not declared yet; see `find`.
   TensorIndex declare(std::uint64_t id, Bytes size, TensorKind kind, std::string_view name);
   /// \pre  `operands` are in the order R, W, U, O.
   void add_kernel(std::string_view op, Phase phase, double flops, std::span<const Operand> operands);
@@ -191,17 +191,17 @@ class TIER_EXPORT Trace {
   void add(const Stall& s);
   void add(const Fault& f);
   void add(const Placement& p);
-  /// \param hint  of which `tensors` is set here
+  /// \param hint  its `tensors` is set here
   void add(Hint hint, std::span<const TensorIndex> tensors);
-  /// \param access  of which `rows` is set here   \param rows  `access.count` of them, or none
+  /// \param access  its `rows` is set here   \param rows  `access.count` rows, or none
   void add(RowAccess access, std::span<const std::uint64_t> rows);
   void add_setting(std::string_view key, std::string_view value);
 
   [[nodiscard]] std::string_view name(NameIndex name) const noexcept { return names_[name]; }
-  /// With the empty one.
+  /// Returns the number of names, the empty one included.
   [[nodiscard]] std::size_t name_count() const noexcept { return names_.count(); }
   [[nodiscard]] std::span<const Setting> headers() const noexcept { return headers_; }
-  /// The value of a key, if the header has it.
+  /// Returns the value of a key, if the header has it.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view key) const noexcept;
   [[nodiscard]] std::span<const Tensor> tensors() const noexcept { return tensors_; }
   [[nodiscard]] const Tensor& tensor(TensorIndex tensor) const noexcept {
@@ -212,11 +212,11 @@ class TIER_EXPORT Trace {
   [[nodiscard]] std::span<const Kernel> kernels() const noexcept { return kernels_; }
   [[nodiscard]] std::span<const Event> events() const noexcept { return events_; }
 
-  // Of an event of that kind.
+  // Each returns the data of an event, which must be of that kind.
   [[nodiscard]] const Kernel& kernel(Event event) const noexcept {
     return at(EventKind::Kernel, event, kernels_);
   }
-  /// \pre  It archives or retires.
+  /// \pre  The event archives or retires.
   [[nodiscard]] std::span<const TensorIndex> tensors_of(Event event) const noexcept {
     TIER_ASSERT(event.kind == EventKind::Archive || event.kind == EventKind::Retire, "it has a list");
     return stretch(lists_, list_ranges_[event.place]);
@@ -250,10 +250,10 @@ class TIER_EXPORT Trace {
     return stretch(rows_, access.rows);
   }
 
-  /// Memory that its contents take. While arrays grow they may hold three times as much.
+  /// Returns the memory that the contents take. While arrays grow they may hold three times as much.
   [[nodiscard]] Bytes memory() const noexcept;
 
-  /// The same header, events and texts, added in the same order.
+  /// True if header, events and texts are the same, added in the same order.
   [[nodiscard]] bool operator==(const Trace& other) const;
 
  private:
@@ -289,7 +289,7 @@ class TIER_EXPORT Trace {
   detail::PlaceTable by_id_;
   std::vector<Kernel> kernels_;
   std::vector<Operand> operands_;
-  std::vector<Range> list_ranges_;  // in lists_, of what is archived or retired
+  std::vector<Range> list_ranges_;  // ranges in lists_, of archives and retires
   std::vector<TensorIndex> lists_;
   std::vector<Measurement> measurements_;
   std::vector<Migration> migrations_;
@@ -300,7 +300,7 @@ class TIER_EXPORT Trace {
   std::vector<std::uint64_t> rows_;
   std::vector<Setting> settings_;
   std::vector<Placement> placements_;
-  std::uint32_t iterations_ = 0;  // that have ended
+  std::uint32_t iterations_ = 0;  // number that have ended
 };
 
 }  // namespace tier::trace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Finds by hash what lies in an array elsewhere.
+/// \file  A hash table of places in an array elsewhere.
 #include <tier/core/standard.hpp>
 
 #include <cstddef>
@@ -17,19 +17,19 @@ namespace tier::trace::detail {
   return x ^ (x >> 31);
 }
 
-/// Places in an array, open addressing. No allocation but when it grows, which is in powers of two.
+/// Keeps places in an array, by open addressing. Allocates only when it grows, which is in powers of two.
 class PlaceTable {
  public:
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-  /// \param is_it  of a place: whether what lies there is meant
+  /// \param is_it  called with a place; true if the wanted entry is there
   template <class IsIt>
   [[nodiscard]] std::uint32_t find(std::uint64_t hash, IsIt&& is_it) const {
     if (slots_.empty()) return none;
     for (auto slot = hash & mask();; slot = (slot + 1) & mask())
       if (slots_[slot] == none || is_it(slots_[slot])) return slots_[slot];
   }
-  /// \pre  It is not there yet.   \param hash_of  of a place
+  /// \pre  The place is not in the table yet.   \param hash_of  returns the hash for a place
   template <class HashOf>
   void add(std::uint32_t place, HashOf&& hash_of) {
     if (2 * (count_ + 1) > slots_.size()) grow(hash_of);
