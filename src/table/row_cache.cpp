@@ -138,8 +138,7 @@ void RowCache::tell_use(Window& window, RowId row, SlotId slot) noexcept {
 // Windows.
 
 void RowCache::reserve(Window& window, std::size_t rows) const {
-  window.pins.reserve(
-      rows);  // each row may pin a slot again, if another window has pinned it in between
+  window.pins.reserve(rows);  // each row may pin a slot again, if another window has pinned it in between
   window.fetches.reserve(chunk_);
   window.moves.reserve(most_moved_);
   if (layout_.block_rows == 1) window.requests.reserve(most_moved_);
@@ -396,7 +395,7 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool
   {
     const MutexLock lock{mutex_};
     full = awaited_ != 0;  // a prefetch must not compete for slots with a gather or an update
-    const bool over = !is_open(window.hold);  // the batch has ended meanwhile, so its rows are no longer wanted
+    const bool over = !is_open(window.hold);  // the batch has ended meanwhile
     for (; next < rows.size() && !is_full(window) && !full && !over; ++next) {
       const auto entry = map_[rows[next]].load(std::memory_order_relaxed);
       if (entry != nowhere) {

@@ -44,7 +44,7 @@ struct Window {
   Purpose purpose = Purpose::Gather;
   BatchNumber hold = 0;      ///< the batch for which rows are held
   std::uint32_t serial = 0;  ///< tells open windows apart
-  std::uint64_t waited = 0;  ///< counts rows that were not there when asked for; reset by the user of the window
+  std::uint64_t waited = 0;  ///< rows that were not there when asked for; the user of the window resets it
   bool told = false;         ///< the policy knows that the next row is asked for
   bool late = false;         ///< the next row had to be waited for; the user of the window resets both
   RowSet missed;             ///< rows that were in no slot; reset by the user of a gather or an update
@@ -366,8 +366,7 @@ class RowCache final : private RowFacts {
       nullptr;  // one bit for each slot, so dense that updates find it cached
   Epochs epochs_;
 
-  Mutex
-      gate_;  // taken before mutex_: held over a fork, so that no window opens while the fork waits for open ones
+  Mutex gate_;  // taken before mutex_: held over a fork, which waits for open windows to end
   mutable Mutex mutex_;
   CondVar changed_;  // a fetch, a write-back or a window has ended
   std::uint32_t waiters_ TIER_GUARDED_BY(mutex_) = 0;
@@ -380,7 +379,7 @@ class RowCache final : private RowFacts {
   std::uint32_t last_serial_ TIER_GUARDED_BY(mutex_) = 0;
   BatchNumber last_batch_ TIER_GUARDED_BY(mutex_) = 0;
   std::array<BatchNumber, max_open_batches> open_ TIER_GUARDED_BY(mutex_){};
-  std::array<bool, max_open_batches> announced_ TIER_GUARDED_BY(mutex_){};  // true for open batches that were announced
+  std::array<bool, max_open_batches> announced_ TIER_GUARDED_BY(mutex_){};  // for open batches
   std::error_code write_error_ TIER_GUARDED_BY(mutex_);                     // the last one
   std::atomic<RowId> logged_{0};                                            // written under the lock
   RowId reviewed_ TIER_GUARDED_BY(mutex_) = 0;  // uses in the log that the policy has been told of

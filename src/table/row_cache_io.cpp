@@ -275,8 +275,7 @@ void RowCache::free_written_staging() noexcept {
       auto& state = states_[slot];
       const bool is_used =
           state.row < layout_.rows && map_[state.row].load(std::memory_order_relaxed) == slot;
-      if (!is_used || is_dirty(slot) || state.pins != 0)
-        continue;  // the next flush handles those in use
+      if (!is_used || is_dirty(slot) || state.pins != 0) continue;  // the next flush handles those in use
       set_entry(state.row, nowhere);
       state.row = std::exchange(left, slot);
     }

@@ -105,7 +105,7 @@ CacheShape CacheShape::of_slots(const RowLayout& layout, RowId slots,
           std::clamp<RowId>(slots / 8, 1, layout.block_rows == 1 ? most_staging : most_staging_for_blocks),
       .buffers =
           layout.block_rows == 1 ? 0 : static_cast<RowId>(std::clamp<std::size_t>(buffers, 1, most_buffers)),
-      .log = std::clamp<RowId>(slots - slots / 16, 1, most_logged),  // keeps all metadata within 32 bytes a slot
+      .log = std::clamp<RowId>(slots - slots / 16, 1, most_logged),  // all within 32 bytes a slot
       .policy_bytes_per_slot = policy_bytes_per_slot};
 }
 
