@@ -837,7 +837,7 @@ bool Table::prefetch_next() noexcept {
   return !full;
 }
 
-// Takes locks in the order in which calls do. The cache is last, because open windows may need the other locks to finish.
+// Takes locks in the order in which calls do. The cache is last, because calls open windows while they hold the others.
 void Table::before_fork() noexcept {
   update_mutex_.lock();
   scratch_mutex_.lock();
