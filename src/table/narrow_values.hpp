@@ -41,7 +41,8 @@ struct Half {
   }
 
   /// Converts a float. Values above the largest half become infinity where an unbounded exponent would have rounded up:
-  /// from 65520 on to nearest, between 65504 and 65536 by chance. A NaN stays a quiet NaN, with the upper bits of its payload.
+  /// from 65520 on to nearest, between 65504 and 65536 by chance. A NaN stays a quiet NaN, with the upper bits of its
+  /// payload.
   template <class Round>
   [[gnu::always_inline]] static constexpr std::uint16_t store(float value, const Round& round) noexcept {
     const auto bits = std::bit_cast<std::uint32_t>(value);

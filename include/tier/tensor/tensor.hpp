@@ -33,9 +33,10 @@ class Tensor {
   /// \throws      `OutOfTierMemory`, also if the bytes of the shape cannot be counted; `TierError` in the child of a fork
   Tensor(const RuntimeRef& runtime, const Shape& shape, std::string_view name = {})
       : Tensor{{runtime, bytes_of(shape), alignment, name}, shape} {}
-  /// Makes one with a window: the addresses of its elements never change, and blocks of up to 2 MiB move one by one. Scopes,
-  /// which may cover `rows`, are advice: they fetch and keep what fits in half of the fastest tier; other blocks are fetched
-  /// when they are touched. After `madvise(MADV_DONTNEED)` contents are undefined, not zeros; `retire` frees memory.
+  /// Makes one with a window: the addresses of its elements never change, and blocks of up to 2 MiB move one by one.
+  /// Scopes, which may cover `rows`, are advice: they fetch and keep what fits in half of the fastest tier; other blocks
+  /// are fetched when they are touched. After `madvise(MADV_DONTNEED)` contents are undefined, not zeros; `retire` frees
+  /// memory.
   /// \throws  as above; also `TierError` if the system refuses what windows need, which with `WindowMode::Full` includes
   ///          the right to serve the process's own page faults
   Tensor(const RuntimeRef& runtime, const Shape& shape, Windowed, std::string_view name = {})
