@@ -15,8 +15,7 @@ namespace tier::detail {
 namespace {
 
 Bytes whole_units(Bytes maximum) noexcept {
-  constexpr auto most =
-      std::numeric_limits<std::size_t>::max() / 2;  // too large, but rounds up without overflow
+  constexpr auto most = std::numeric_limits<std::size_t>::max() / 2;  // rounds up without overflow
   return {round_up(std::clamp<std::size_t>(maximum.count, 1, most), WindowSpace::unit)};
 }
 

@@ -25,7 +25,7 @@ bool has_bytes(Manager& manager) noexcept {
 
 namespace {
 
-/// Of a large object, compares only pieces, including both ends. A scope then takes 0.05 us more on 64 B, 0.4 us on 1 MiB.
+/// Compares only pieces of a large object, including both ends. A scope then takes 0.05 us more on 64 B, 0.4 us on 1 MiB.
 constexpr std::size_t piece = 64, pieces = 16;
 
 std::uint64_t hash_of(const std::byte* bytes, std::size_t size) noexcept {
