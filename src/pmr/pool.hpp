@@ -19,7 +19,7 @@
 
 namespace tier::detail {
 
-/// Says who refuses sizes that exceed any address space.
+/// Selects which resource refuses sizes that exceed any address space.
 enum class HugeRequests : std::uint8_t {
   Refused,  ///< the pool, because upstream may overflow when it rounds them up
   PassedOn  ///< upstream, whose message has a name and a bound

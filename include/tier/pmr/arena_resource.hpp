@@ -42,7 +42,7 @@ class TIER_EXPORT ArenaResource final : public std::pmr::memory_resource, public
   ArenaResource(const RuntimeRef& runtime, Bytes maximum, const ArenaOptions& options = {});
   ArenaResource(const ArenaResource&) = delete;
   ArenaResource& operator=(const ArenaResource&) = delete;
-  /// Releases.
+  /// Frees all memory, as `release`.
   ~ArenaResource() override;
 
   /// Frees all memory, deallocated or not. The next allocation begins a new object.

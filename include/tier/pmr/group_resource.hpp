@@ -26,7 +26,7 @@ class TIER_EXPORT GroupResource final : public std::pmr::memory_resource, public
   explicit GroupResource(std::pmr::memory_resource& upstream);
   GroupResource(const GroupResource&) = delete;
   GroupResource& operator=(const GroupResource&) = delete;
-  /// Releases.
+  /// Frees all memory, as `release`.
   ~GroupResource() override;
 
   /// Frees all memory to upstream, deallocated or not.

@@ -36,7 +36,7 @@ class TIER_EXPORT MigratingResource final : public std::pmr::memory_resource, pu
   explicit MigratingResource(const RuntimeRef& runtime, std::string_view name = "MigratingResource");
   MigratingResource(const MigratingResource&) = delete;
   MigratingResource& operator=(const MigratingResource&) = delete;
-  /// Releases.
+  /// Frees all memory, as `release`.
   ~MigratingResource() override;
 
   /// Frees all memory, deallocated or not.

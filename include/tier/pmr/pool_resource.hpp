@@ -39,7 +39,7 @@ class TIER_EXPORT PoolResource : public std::pmr::memory_resource, public Alloca
   PoolResource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream);
   PoolResource(const PoolResource&) = delete;
   PoolResource& operator=(const PoolResource&) = delete;
-  /// Releases.
+  /// Frees all memory, as `release`.
   ~PoolResource() override;
 
   /// Frees all memory to upstream, deallocated or not.
