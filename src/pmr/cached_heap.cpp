@@ -106,7 +106,7 @@ ThreadSeat CachedHeap::add_thread(ThreadCache& cache) noexcept {
 }
 
 void CachedHeap::give_back(ThreadCache& cache) noexcept {
-  if (cache.is_void()) return;  // and stays so; this thread may hold the lock, if it came here for memory
+  if (cache.is_void()) return;  // stays void; and this thread may hold the lock, if it came here for memory
   const MutexLock lock{mutex_};
   if (cache.is_void()) return;
   caches_.erase(caches_.iterator_to(cache));

@@ -18,7 +18,7 @@ ForkMutex::ForkMutex() { ForkMutexes::instance().add(*this); }
 ForkMutex::~ForkMutex() { ForkMutexes::instance().remove(*this); }
 
 ForkMutexes& ForkMutexes::instance() {
-  static ForkMutexes* const all = make_metadata<ForkMutexes>().release();  // never ends: handlers stay
+  static ForkMutexes* const all = make_metadata<ForkMutexes>().release();  // never destroyed: handlers stay
   return *all;
 }
 

@@ -12,7 +12,7 @@
 namespace tier::detail {
 namespace {
 
-constexpr unsigned first_limit = 8;  // of a class, until it is used more
+constexpr unsigned first_limit = 8;  // cells of a class, until it is used more
 
 }  // namespace
 

@@ -35,9 +35,9 @@ struct Window {
   struct Fetch {
     RowId row;
     SlotId slot;
-    RowId old;         ///< the old row is dirty
-    bool write_back;   ///< the last batch that wanted the old row
-    BatchNumber hold;  ///< the last batch that wanted it
+    RowId old;         ///< the row that leaves; `no_row`: the slot was free
+    bool write_back;   ///< the row leaves dirty
+    BatchNumber hold;  ///< the last batch that wanted the row that leaves
     std::error_code error{};
   };
 

@@ -162,7 +162,7 @@ class Table final : public TableCore, private BackgroundWork {
   std::unique_ptr<RowCache> cache_;  // null if the table is whole
   Advisor advisor_;
   BatchBook book_;
-  Mutex update_mutex_;  // held by updates and flushes; taken before all other locks
+  Mutex update_mutex_;  // held by updates and flushes; the table's outermost lock
   // Counts updates and scatters, and the first contents. Stochastic rounding depends on it: otherwise a row with the same
   // values and gradients as before would be rounded the same way, and could never move. Written under update_mutex_.
   std::atomic<std::uint64_t> changes_{1};
@@ -320,7 +320,7 @@ std::span<const std::uint32_t> Table::check_rows(std::size_t ids, Bags bags, con
 void Table::gather(std::span<const RowId> ids, Bags bags, std::span<float> out, std::size_t stride,
                    BatchRecord* batch) {
   const auto offsets = check_rows(ids.size(), bags, {"the output", out.size(), stride});
-  if (batch == nullptr) check_ids(ids);  // opening the batch has checked it
+  if (batch == nullptr) check_ids(ids);  // else opening the batch has checked them
   const Output output{out.data(), layout_.dim, stride};
   asked_.fetch_add(ids.size(), std::memory_order_relaxed);
   tell_rows(ids, false);
