@@ -24,7 +24,7 @@ struct TIER_EXPORT MissRatioCurve {
   std::vector<CacheSize> sizes;
   std::uint64_t asked = 0;  ///< rows asked for, repeats included
   double first_uses = 0;    ///< share of these that were asked for the first time, which every cache misses
-  std::uint64_t followed = 0;  ///< rows, or blocks if these move, in the sample
+  std::uint64_t followed = 0;  ///< rows in the sample
 
   /// Returns the least size with at least this hit ratio.
   /// \throws  `ConfigError` if `hit_share` is not from 0 to 1, or there are no sizes

@@ -29,7 +29,7 @@ template <class F, class T>
 concept RowOptimizer = std::is_nothrow_invocable_v<const F&, std::span<T>, std::span<T>, std::span<const T>>;
 
 /// Keeps rows of `dim` values, with optimiser state beside them, in two tiers: all in the fastest if the budget covers
-/// them, else in a slower one with a cache of rows. If the slow tier moves blocks, a block holds several rows.
+/// them, else in a slower one with a cache of rows. A slow tier that moves blocks is read and written in whole blocks.
 ///
 /// Values go in and out as floats, whatever `TableOptions::storage` is.
 ///
