@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Slabs and large allocations of an arena.
+/// \file  Allocates slabs and large allocations of an arena.
 #include <tier/memory/region_heap.hpp>
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace tier::detail {
 
-/// Carves an arena's addresses.
+/// Carves slabs and large allocations out of an arena's window.
 /// \threadsafety  Externally synchronised.
 class ArenaMemory final : public std::pmr::memory_resource {
  public:
@@ -31,7 +31,7 @@ class ArenaMemory final : public std::pmr::memory_resource {
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 
   ArenaWindow& window_;
-  std::optional<RegionHeap> heap_;  // from the first allocation on
+  std::optional<RegionHeap> heap_;  // made by the first allocation
   Slots slots_;
 };
 

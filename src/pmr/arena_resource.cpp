@@ -11,8 +11,9 @@
 
 namespace tier {
 
-/// An object, what carves it, and a pool over that; or a place up to which it is taken.
-/// \threadsafety  Internally synchronised, by the pool's lock: forks know it.
+/// Keeps an arena's window, the memory that carves it, and a pool over that. A monotonic arena uses the window directly, up
+/// to an offset.
+/// \threadsafety  Internally synchronised by the pool's lock, which is held over a fork.
 class detail::ArenaPool {
  public:
   ArenaPool(const RuntimeRef& runtime, Bytes maximum, const ArenaOptions& options)
@@ -60,8 +61,8 @@ class detail::ArenaPool {
   ArenaWindow window_;
   ArenaMemory memory_{window_};
   Pool pool_;
-  Ledger ledger_;                   // of a monotonic one
-  std::size_t end_ = 0, used_ = 0;  // of allocations, and of what the window has been told
+  Ledger ledger_;                   // used if monotonic
+  std::size_t end_ = 0, used_ = 0;  // end of the allocations, and of the part of the window in use
 };
 
 void* detail::ArenaPool::advance(std::size_t size, std::size_t alignment) {
@@ -86,7 +87,7 @@ void detail::ArenaPool::release() noexcept {
   const MutexLock lock{mutex()};
   if constexpr (checked) ledger_.clear();
   end_ = used_ = 0;
-  if (memory_.is_empty()) window_.clear();  // else another thread has just come
+  if (memory_.is_empty()) window_.clear();  // else another thread has just allocated
 }
 
 ArenaResource::ArenaResource(const RuntimeRef& runtime, Bytes maximum, const ArenaOptions& options)

@@ -15,7 +15,7 @@ namespace tier::detail {
 namespace {
 
 Bytes whole_units(Bytes maximum) noexcept {
-  constexpr auto most = std::numeric_limits<std::size_t>::max() / 2;  // fails, but is counted
+  constexpr auto most = std::numeric_limits<std::size_t>::max() / 2;  // rounds up without overflow
   return {round_up(std::clamp<std::size_t>(maximum.count, 1, most), WindowSpace::unit)};
 }
 
@@ -72,7 +72,7 @@ std::size_t ArenaWindow::for_each_block(std::size_t at_most, FunctionRef<void(co
 }
 
 void ArenaWindow::throw_full(std::size_t size, std::size_t alignment, Bytes used) const {
-  std::array<char, 300> text{};  // this is the moment not to allocate
+  std::array<char, 300> text{};  // on the stack, because memory is short
   std::snprintf(
       text.data(), text.size(),
       "no room for %zu bytes aligned to %zu in the arena \"%.100s\": %zu of at most %zu bytes are in use",
@@ -89,7 +89,7 @@ void ArenaWindow::grow_to(std::size_t size) {
   }
 }
 
-/// What there is no memory to note is noted the next time.
+/// If there is no memory for a part, throws; the next call adds the missing parts.
 void ArenaWindow::add_new_parts() {
   const auto& blocks = handle_.ref().object->blocks;
   while (parts_.size() < blocks.size()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The object of an arena.
+/// \file  The object behind an arena.
 #include <tier/core/bytes.hpp>
 #include <tier/core/function_ref.hpp>
 #include <tier/manager/manager.hpp>
@@ -16,28 +16,29 @@
 
 namespace tier::detail {
 
-/// Addresses for as much as an arena may hold, and blocks where something lies. There is an object from the first use on.
+/// Reserves addresses for an arena's maximum, and has blocks only for the parts in use. The object is made by the first
+/// use.
 /// \threadsafety  Externally synchronised.
 class ArenaWindow {
  public:
-  /// \param covered  outlives this: told of blocks in which something lies
+  /// \param covered  outlives this; told which blocks are in use
   ArenaWindow(std::shared_ptr<Manager> manager, std::string_view name, Bytes maximum, CoveredBlocks& covered);
 
-  /// From now on something lies there.   \pre  Within the maximum.
+  /// Puts a range in use.   \pre  It is within the maximum.
   /// \throws  what the manager throws; nothing has changed
   void use(std::size_t offset, std::size_t size);
-  /// Nothing lies there any more: blocks that are empty now have no bytes in any tier.
-  /// \pre  It was used, in these pieces or others.
+  /// Ends the use of a range. Blocks that are empty then have no bytes in any tier.
+  /// \pre  The range is in use, in these pieces or others.
   void leave(std::size_t offset, std::size_t size) noexcept;
-  /// All is empty, and the object goes.
+  /// Ends all use, and destroys the object.
   void clear() noexcept;
 
-  /// \pre  It is used.
+  /// \pre  The object exists.
   [[nodiscard]] std::byte* at(std::size_t offset) const noexcept {
     return handle_.ref().object->window + offset;
   }
   [[nodiscard]] Bytes maximum() const noexcept { return maximum_; }
-  /// Calls `visit` with an address in each block in which something lies, at most so often.   \return  how often
+  /// Calls `visit` with an address in each block in use, at most `at_most` times.   \return  how often
   std::size_t for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const;
   [[noreturn]] void throw_full(std::size_t size, std::size_t alignment, Bytes used) const;
 
@@ -48,7 +49,7 @@ class ArenaWindow {
     std::size_t used;
     bool retired;
   };
-  /// The parts of a range, by number.
+  /// A range of parts, by index.
   struct Range {
     std::size_t first = 0, last = 0;
   };

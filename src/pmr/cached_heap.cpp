@@ -44,10 +44,10 @@ std::size_t CachedHeap::refill(SizeClass c, std::span<void*> cells, Shard shard)
   }
 }
 
-/// \return  how many, perhaps none
+/// \return  how many cells were taken, perhaps none
 std::size_t CachedHeap::refill_without_segment(SizeClass c, std::span<void*> cells, Shard shard) {
   if (!depots_are_empty()) try {
-      drain_depots();  // what they have of other classes may be a span's last, or a segment's
+      drain_depots();  // cells of other classes may empty a span or a segment
       return heap_.allocate(c, cells, shard);
     } catch (const std::bad_alloc&) {
     }
@@ -106,7 +106,7 @@ ThreadSeat CachedHeap::add_thread(ThreadCache& cache) noexcept {
 }
 
 void CachedHeap::give_back(ThreadCache& cache) noexcept {
-  if (cache.is_void()) return;  // for ever; and this thread may hold the lock, and have come here for memory
+  if (cache.is_void()) return;  // stays void; and this thread may hold the lock, if it came here for memory
   const MutexLock lock{mutex_};
   if (cache.is_void()) return;
   caches_.erase(caches_.iterator_to(cache));
@@ -130,7 +130,7 @@ Outstanding CachedHeap::outstanding() const noexcept {
                   static_cast<std::ptrdiff_t>((heap_.allocated() + alone.bytes).count), 0};
   const auto leave_out = [&](SizeClass c, std::span<void* const> free) TIER_NO_THREAD_SAFETY_ANALYSIS {
     for (const void* cell : free) {
-      const bool ours = alone.cells > 0 || heap_.owns(cell);  // where a cell is alone, others may be
+      const bool ours = alone.cells > 0 || heap_.owns(cell);  // outside segments, foreign cells look alike
       all.foreign += !ours;
       all.cells -= ours;
       all.bytes -= ours ? static_cast<std::ptrdiff_t>(class_size(c)) : 0;

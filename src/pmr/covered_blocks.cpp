@@ -9,7 +9,7 @@
 namespace tier::detail {
 namespace {
 
-/// An open scope's part in them.
+/// Keeps covered blocks open for one scope.
 class Cover {
  public:
   Cover(std::shared_ptr<const CachedHeap> heap, std::shared_ptr<CoveredBlocks> blocks) noexcept
@@ -37,7 +37,7 @@ void CoveredBlocks::close() noexcept {
   pinned_ = {};
 }
 
-/// What there is no memory to note is not pinned.
+/// If there is no memory to record a block, it is not pinned.
 void CoveredBlocks::pin(const std::byte* begin, std::size_t size) noexcept {
   try {
     visit_blocks(begin, size, std::size_t(-1), [&](const void* address) {

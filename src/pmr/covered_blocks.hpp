@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What comes to a group while scopes are open on it.
+/// \file  Pins memory that comes to a group while scopes are open on it.
 #include <tier/manager/manager.hpp>
 #include <tier/pmr/forwarding_resource.hpp>
 
@@ -13,19 +13,19 @@
 
 namespace tier::detail {
 
-/// Blocks of windows in which the group got memory since a scope was opened: pinned, as far as scopes pin what is advised,
-/// until the last scope ends or nothing of the group's lies there any more.
+/// Pins blocks of windows in which the group gets memory while a scope is open, as far as scopes may pin advised blocks,
+/// until the last scope ends or none of the group's memory lies there any more.
 /// \threadsafety  Externally synchronised.
 class CoveredBlocks {
  public:
   void open() noexcept { ++scopes_; }
   void close() noexcept;
-  /// From now on it is the group's.
+  /// Notes that the group has got this memory.
   void took(const void* begin, std::size_t size) noexcept {
     if (scopes_ > 0) [[unlikely]]
       pin(static_cast<const std::byte*>(begin), size);
   }
-  /// Now it is no longer.
+  /// Notes that the group is about to give this memory back.
   void gives(const void* begin, std::size_t size) noexcept {
     if (!pinned_.empty()) [[unlikely]]
       unpin(static_cast<const std::byte*>(begin), size);
@@ -34,7 +34,7 @@ class CoveredBlocks {
  private:
   struct Pinned {
     Operand operand;
-    std::size_t ranges;  // taken in it
+    std::size_t ranges;  // of the group's memory in the block
   };
 
   void pin(const std::byte* begin, std::size_t size) noexcept;
@@ -46,11 +46,11 @@ class CoveredBlocks {
       pinned_;
 };
 
-/// Opens them until what is returned ends. The heap's lock is theirs.
+/// Opens `blocks` until the returned object ends. The heap's lock guards them.
 [[nodiscard]] std::shared_ptr<void> cover(std::shared_ptr<const CachedHeap> heap,
                                           std::shared_ptr<CoveredBlocks> blocks);
 
-/// Says what passes.
+/// Forwards to upstream, and reports the memory that passes to `blocks`.
 /// \threadsafety  Externally synchronised.
 class CoveringResource final : public ForwardingResource {
  public:

@@ -11,12 +11,12 @@
 
 namespace tier::detail {
 
-/// Batches that some thread had too many of, for the next that has none: copying pointers is a tenth of what it costs to
-/// take cells back into their spans, and out of them again.
+/// Passes batches of free cells from threads that have too many to threads that have none. Copying pointers takes a tenth
+/// of the time of returning cells to their spans and taking them out again.
 /// \threadsafety  Externally synchronised.
 class Depot {
  public:
-  Depot() noexcept {}  // NOLINT: defaulted, it would clear the cells where it is value-initialised
+  Depot() noexcept {}  // NOLINT: if defaulted, value-initialisation would clear the cells
 
   /// \return  false if there is no room: nothing was taken then
   [[nodiscard]] bool put(SizeClass c, std::span<void* const> cells) noexcept {
@@ -25,7 +25,7 @@ class Depot {
     counts_[c] = static_cast<std::uint16_t>(counts_[c] + cells.size());
     return true;
   }
-  /// \return  how many, perhaps none
+  /// \return  how many cells were taken, perhaps none
   [[nodiscard]] std::size_t take(SizeClass c, std::span<void*> cells) noexcept {
     const auto count = std::min<std::size_t>(counts_[c], cells.size());
     counts_[c] = static_cast<std::uint16_t>(counts_[c] - count);
@@ -33,13 +33,13 @@ class Depot {
     return count;
   }
   [[nodiscard]] bool empty() const noexcept { return std::ranges::count(counts_, 0) == class_count; }
-  /// Calls `visit(size_class, cells)` for all there is.
+  /// Calls `visit(size_class, cells)` for all cells.
   template <class Visit>
   void for_each(Visit visit) const noexcept {
     for (unsigned c = 0; c < class_count; ++c)
       visit(SizeClass(c), std::span<void* const>{&cells_[first_[c]], counts_[c]});
   }
-  /// Calls `take(size_class, cells)` for all there is, and forgets it.
+  /// Calls `take(size_class, cells)` for all cells, and forgets them.
   template <class Take>
   void drain(Take take) noexcept {
     for_each(take);
@@ -57,7 +57,7 @@ class Depot {
   }();
 
   std::array<std::uint16_t, class_count> counts_{};
-  std::array<void*, 2 * all_magazines> cells_;  // uninitialised: what is not used is not touched
+  std::array<void*, 2 * all_magazines> cells_;  // uninitialised, so that unused parts are not touched
 };
 
 }  // namespace tier::detail

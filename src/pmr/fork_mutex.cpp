@@ -10,7 +10,7 @@
 namespace tier::detail {
 namespace {
 
-constinit thread_local unsigned times_held = 0;  // of the thread that forks
+constinit thread_local unsigned times_held = 0;  // by the thread that forks
 
 }  // namespace
 
@@ -18,7 +18,7 @@ ForkMutex::ForkMutex() { ForkMutexes::instance().add(*this); }
 ForkMutex::~ForkMutex() { ForkMutexes::instance().remove(*this); }
 
 ForkMutexes& ForkMutexes::instance() {
-  static ForkMutexes* const all = make_metadata<ForkMutexes>().release();  // handlers cannot be taken back
+  static ForkMutexes* const all = make_metadata<ForkMutexes>().release();  // never destroyed: handlers stay
   return *all;
 }
 
@@ -39,7 +39,7 @@ void ForkMutexes::remove(ForkMutex& mutex) noexcept {
 
 void ForkMutexes::before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS {
   if (times_held++ > 0) return;
-  // A thread that holds one may wait for another, or for the list: so nothing is held while waiting here.
+  // A thread that holds one of the locks may wait for another, or for the list, so this thread holds none while it waits.
   for (listing_.lock(); !try_lock_all(); listing_.lock()) {
     listing_.unlock();
     std::this_thread::yield();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Locks that are held while the process forks: the child finds what they guard in order, and goes on with it.
+/// \file  Locks that are held while the process forks, so that the child finds the data they guard consistent.
 #include <tier/core/mutex.hpp>
 
 #include <boost/intrusive/list.hpp>
 
 namespace tier::detail {
 
-/// A mutex that is free in the child of a fork, whichever thread had it.
+/// A mutex that is free in the child of a fork, whichever thread held it in the parent.
 class ForkMutex : public Mutex, public boost::intrusive::list_base_hook<> {
  public:
   /// \throws  `std::bad_alloc`
@@ -17,7 +17,7 @@ class ForkMutex : public Mutex, public boost::intrusive::list_base_hook<> {
   ForkMutex& operator=(const ForkMutex&) = delete;
 };
 
-/// All of them.
+/// Keeps a list of all `ForkMutex` objects.
 /// \threadsafety  Internally synchronised. Its lock may be taken under one of theirs.
 class ForkMutexes {
  public:
@@ -27,8 +27,8 @@ class ForkMutexes {
   void add(ForkMutex& mutex) noexcept;
   void remove(ForkMutex& mutex) noexcept;
 
-  /// Takes every one; may be called by one thread more than once. Whoever brings to rest what their holders wait for
-  /// calls it first.
+  /// Locks all of them; one thread may call it more than once. A caller that brings threads to rest for which holders of
+  /// these locks wait calls it first.
   void before_fork() noexcept;
   void after_fork() noexcept;
 

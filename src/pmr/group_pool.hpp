@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The blocks that a pool has in windows.
+/// \file  Visits the blocks that a pool has in windows.
 #include <tier/manager/manager.hpp>
 #include <tier/pmr/allocation_group.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace tier::detail {
 
-/// A block in which several slabs lie is visited once, if they are neighbors in the order in which they came.
+/// Visits a block with several slabs once, if the slabs are neighbours in the order in which they came.
 inline void for_each_block(const Pool& pool, std::size_t at_most, FunctionRef<void(const void*)> visit) {
   BlockId last = 0;
   pool.for_each_range([&](const std::byte* begin, std::size_t size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What checked builds know of every allocation, to see that it is given back as it was taken.
+/// \file  Checked builds: records every allocation, to check that it is deallocated as it was allocated.
 #include <tier/core/config.hpp>
 #include <tier/core/mutex.hpp>
 
@@ -14,7 +14,7 @@
 
 namespace tier::detail {
 
-/// What an allocation was asked for as.
+/// The size and alignment with which an allocation was requested.
 struct Request {
   std::size_t size, alignment;
 
@@ -23,7 +23,7 @@ struct Request {
 /// Abort, naming what is wrong with a deallocation. Until then every build goes on.
 [[noreturn]] void refuse_unknown(const char* resource, const void* p, bool within) noexcept;
 [[noreturn]] void refuse_other(const char* resource, const void* p, Request asked, Request was) noexcept;
-/// The allocations of one resource.
+/// Records the allocations of one resource.
 /// \threadsafety  Internally synchronised.
 class Ledger {
  public:
@@ -33,11 +33,12 @@ class Ledger {
   [[nodiscard]] const char* resource() const noexcept { return resource_.c_str(); }
   /// \throws  `std::bad_alloc`; nothing has changed
   void add(void* p, std::size_t size, std::size_t alignment);
-  /// Aborts, naming what is wrong, if the allocation is not here or was another.
-  /// \param within  whether `p` lies in the resource's memory: then what is not here was here before
+  /// Aborts, naming what is wrong, if the allocation is unknown, or had another size or alignment.
+  /// \param within  true if `p` lies in the resource's memory: an unknown `p` was deallocated before, or is in an
+  ///                allocation
   void remove(void* p, std::size_t size, std::size_t alignment, bool within) noexcept;
   void clear() noexcept;
-  /// Says on stderr what is outstanding, and forgets it.
+  /// Reports remaining allocations on stderr, and forgets them.
   void report_leaks() noexcept;
 
  private:

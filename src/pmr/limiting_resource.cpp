@@ -9,10 +9,10 @@
 
 namespace tier {
 
-/// Bytes taken from the budget, until they are committed or this ends.
+/// Takes bytes from the budget, and returns them at its end unless they were committed.
 class LimitingResource::Reservation {
  public:
-  /// \throws  `OutOfTierMemory` if there are not so many left
+  /// \throws  `OutOfTierMemory` if too few bytes are left
   Reservation(std::atomic<std::size_t>& outstanding, std::size_t size, Bytes budget)
       : outstanding_{outstanding}, size_{size} {
     auto before = outstanding_.load(std::memory_order_relaxed);

@@ -7,7 +7,7 @@
 namespace tier {
 namespace {
 
-constexpr std::array names{"allocate", "fail", "deallocate"};  // of actions, in their order
+constexpr std::array names{"allocate", "fail", "deallocate"};  // by action
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Memory for what resources know of their allocations. From malloc, not from operator new: a program may build that
-///        on a resource of ours.
+/// \file  Memory for the metadata of resources. From malloc, not from operator new, because a program may build operator
+///        new on a resource of this library.
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace tier::detail {
 
-/// For the standard's containers.
+/// Allocates metadata for standard containers.
 template <class T>
 struct MetadataAllocator {
   using value_type = T;
@@ -25,7 +25,7 @@ struct MetadataAllocator {
     constexpr auto size = sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers, too
     if (n > std::size_t(-1) / size) throw std::bad_array_new_length{};
     void* p = nullptr;
-    // The count is of requested bytes: what malloc adds to each is not known.
+    // Counts requested bytes, because what malloc adds to each is unknown.
     if constexpr (alignof(T) > alignof(std::max_align_t))
       p = std::aligned_alloc(alignof(T), n * size);
     else

@@ -6,7 +6,7 @@
 
 namespace tier {
 
-/// Windows, and a pool over them.
+/// Keeps windows, and a pool over them.
 class detail::MigratingPool {
  public:
   MigratingPool(const RuntimeRef& runtime, std::string_view name)

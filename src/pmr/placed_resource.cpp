@@ -25,7 +25,7 @@
 namespace tier {
 namespace {
 
-constexpr std::size_t largest_alignment = std::size_t{2} << 20;  // that of a tier's first byte
+constexpr std::size_t largest_alignment = std::size_t{2} << 20;  // the alignment of a tier's first byte
 
 std::string names_of_tiers(Manager& manager) {
   std::string names;
@@ -58,9 +58,9 @@ TierIndex find_tier(Manager& manager, std::string_view name) {
 
 }  // namespace
 
-/// The allocations of one tier, by address. Where regions are whole sectors of a device, which what never moves does not
-/// need, those smaller than a sector share segments.
-/// \threadsafety  Internally synchronised; a segment comes and goes under its lock.
+/// Keeps the allocations of one tier, by address. If regions are whole sectors of a device, which memory that never moves
+/// does not need, allocations smaller than a sector share segments.
+/// \threadsafety  Internally synchronised; segments are allocated and freed under its lock.
 class PlacedResource::Placements final : private detail::SegmentSource {
  public:
   Placements(std::shared_ptr<Manager> manager, TierIndex tier)
@@ -142,7 +142,7 @@ class PlacedResource::Placements final : private detail::SegmentSource {
     if (was != std::max<std::size_t>(size, 1))
       detail::refuse_other("PlacedResource", p, {size, alignment}, {was, alignment});
   }
-  /// What there is no memory to note is not allocated.
+  /// If the allocation cannot be recorded it is undone, and the exception rethrown.
   void note(void* p, std::size_t size, std::size_t alignment) {
     try {
       ledger_.add(p, size, alignment);
@@ -152,7 +152,7 @@ class PlacedResource::Placements final : private detail::SegmentSource {
     }
   }
 
-  // Of the heap, under the lock.
+  // Called by the heap, under the lock.
   [[nodiscard]] detail::SegmentMemory allocate_segment() override {
     return {static_cast<std::byte*>(add_shared(detail::segment_size, detail::segment_size)), nullptr};
   }
@@ -184,14 +184,14 @@ class PlacedResource::Placements final : private detail::SegmentSource {
 
   std::shared_ptr<Manager> manager_;
   TierIndex tier_;
-  std::size_t region_;  // what the tier gives at least
+  std::size_t region_;  // the smallest region of the tier
   ::pid_t process_ = ::getpid();
   detail::Ledger ledger_{"PlacedResource"};
   detail::ForkMutex mutex_;
   Storages large_ TIER_GUARDED_BY(mutex_);
-  Storages shared_;  // the heap's
+  Storages shared_;  // of the heap
   detail::SegmentHeap heap_ TIER_GUARDED_BY(mutex_){*this};
-  std::size_t small_bytes_ TIER_GUARDED_BY(mutex_) = 0;  // in the heap, as they were asked for
+  std::size_t small_bytes_ TIER_GUARDED_BY(mutex_) = 0;  // in the heap, as requested
 };
 
 PlacedResource::PlacedResource(const RuntimeRef& runtime, TierIndex tier)

@@ -59,7 +59,7 @@ void Pool::release() noexcept {
 }
 
 void Pool::report_allocations() const noexcept {
-  if (checked || process_ != ::getpid()) return;  // in a checked build the ledger does, with each release
+  if (checked || process_ != ::getpid()) return;  // in a checked build the ledger reports at each release
   auto allocated = heap_->outstanding();
   {
     const MutexLock lock{heap_->mutex()};
@@ -87,7 +87,7 @@ void Pool::for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) cons
   for (const auto& [p, large] : large_) visit(static_cast<std::byte*>(p), large.size);
 }
 
-/// What there is no memory to note is not allocated.
+/// If the allocation cannot be recorded it is undone, and the exception rethrown.
 void Pool::note(void* p, std::size_t size, std::size_t alignment) {
   try {
     ledger_.add(p, size, alignment);

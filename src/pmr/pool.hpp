@@ -19,13 +19,13 @@
 
 namespace tier::detail {
 
-/// Who refuses sizes that no process has addresses for.
+/// Selects which resource refuses sizes that exceed any address space.
 enum class HugeRequests : std::uint8_t {
-  Refused,  ///< the pool: upstream may round them up to nothing
+  Refused,  ///< the pool, because upstream may overflow when it rounds them up
   PassedOn  ///< upstream, whose message has a name and a bound
 };
 
-/// Small allocations from a heap, large ones from upstream.
+/// Takes small allocations from a heap, large ones from upstream.
 /// \threadsafety  Internally synchronised.
 class Pool {
  public:
@@ -47,12 +47,12 @@ class Pool {
     give_back(p, size, alignment);
   }
   void release() noexcept;
-  /// Says on stderr what is allocated still, before the pool ends: a count from what threads have kept, which costs the
-  /// path that allocates nothing. In the child of a fork nothing: threads that it has not would have deallocated.
+  /// Reports remaining allocations on stderr before the pool ends. Computes them from what threads keep, so that the
+  /// allocating path counts nothing. Silent in the child of a fork, which lacks threads that would have deallocated.
   void report_allocations() const noexcept;
-  /// Until what is returned ends, on any thread and perhaps after the pool, what comes from upstream is pinned.
+  /// Pins memory that comes from upstream until the returned object ends, on any thread and perhaps after the pool.
   [[nodiscard]] std::shared_ptr<void> cover() { return detail::cover(heap_, covered_); }
-  /// Calls `visit(begin, size)` for each slab and each large allocation, none of which goes meanwhile.
+  /// Calls `visit(begin, size)` for each slab and each large allocation; none is freed meanwhile.
   void for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) const;
 
   [[nodiscard]] std::pmr::memory_resource& upstream() const noexcept {
@@ -65,11 +65,11 @@ class Pool {
   using LargeAllocations = std::unordered_map<void*, Request, std::hash<void*>, std::equal_to<>,
                                               MetadataAllocator<std::pair<void* const, Request>>>;
 
-  /// `class_count` for what no pool has.
+  /// Returns `class_count` for a request that no size class fits.
   [[nodiscard]] static unsigned class_of_request(std::size_t size, std::size_t alignment) noexcept {
     if (alignment <= 16 && size - 1 < largest_small) [[likely]]
       return class_of(size);
-    return class_of(size, alignment);  // zero bytes, too
+    return class_of(size, alignment);  // handles zero bytes, too
   }
   void give_back(void* p, std::size_t size, std::size_t alignment) noexcept {
     const unsigned c = class_of_request(size, alignment);

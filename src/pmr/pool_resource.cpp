@@ -7,7 +7,7 @@
 namespace tier {
 namespace {
 
-/// An empty slab in a window is a block that is written back when its room is wanted.
+/// Returns empty slabs over windows: there an empty slab is a block that is written back when its room is wanted.
 detail::EmptySlabs empty_slabs_over(const std::pmr::memory_resource& upstream) noexcept {
   return detail::has_windows(&upstream) ? detail::EmptySlabs::Returned : detail::EmptySlabs::Kept;
 }

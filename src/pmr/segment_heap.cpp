@@ -156,7 +156,7 @@ void SegmentHeap::for_each_free(const std::byte* data,
 
 // Spans.
 
-/// The shard, or another where there is no memory for its lists.
+/// Returns the shard, or another one if there is no memory for its lists.
 Shard SegmentHeap::with_lists(Shard shard) {
   auto& lists = partial_[shard];
   if (lists == nullptr) try {
@@ -180,14 +180,14 @@ Span* SegmentHeap::fullest(SizeClass size_class, Shard shard) noexcept {
   return nullptr;
 }
 
-/// A span of another shard, one that is listed as emptiest there, if that is at most so full.
+/// Moves one span listed as the emptiest of another shard to `shard`, if its fullness is at most `fullness`; else null.
 Span* SegmentHeap::take_over(SizeClass size_class, Shard shard, unsigned fullness) noexcept {
   for (unsigned i = 1; i < most_shards; ++i) {
     const auto& theirs = partial_[(shard + i) % most_shards];
     if (theirs == nullptr) continue;
     auto& partial = (*theirs)[size_class];
     const auto emptiest = static_cast<unsigned>(std::countr_zero(partial.listed));
-    if (emptiest > fullness) continue;  // 32 where there is none
+    if (emptiest > fullness) continue;  // 32 if none is listed
     Span& span = partial.spans[emptiest].front();
     unlist(span);
     span.shard = shard;
@@ -249,7 +249,7 @@ void SegmentHeap::unlist(Span& span) noexcept {
 
 // Segments.
 
-/// The one with the least room of those with enough, or null.
+/// Returns the segment with the shortest free run that suffices, or null.
 Segment* SegmentHeap::segment_with(unsigned pages) noexcept {
   const std::uint32_t fitting = runs_listed_ >> pages << pages;
   if (fitting == 0) return nullptr;

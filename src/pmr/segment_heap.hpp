@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Small allocations from segments of 64 KiB, with all that is known of them elsewhere.
+/// \file  Allocates small cells from segments of 64 KiB, with all metadata elsewhere.
 #include <tier/core/bytes.hpp>
 #include <tier/core/function_ref.hpp>
 
@@ -15,42 +15,42 @@
 
 namespace tier::detail {
 
-/// One segment as its source hands it out.
+/// A segment as its source hands it out.
 struct SegmentMemory {
-  std::byte* data = nullptr;  ///< `segment_size` bytes, so aligned
-  void* owner = nullptr;      ///< the source's own, handed back with the segment
+  std::byte* data = nullptr;  ///< `segment_size` bytes, aligned to that size
+  void* owner = nullptr;      ///< private to the source, handed back with the segment
 };
 
-/// Where a heap's segments come from.
+/// Supplies a heap with segments.
 class SegmentSource {
  public:
-  /// \throws  when there is none to be had
+  /// \throws  if there is no memory
   [[nodiscard]] virtual SegmentMemory allocate_segment() = 0;
   virtual void free_segment(SegmentMemory segment) noexcept = 0;
-  /// Memory for one cell, aligned as in a segment, where there is no segment to be had.
-  /// \return  null: it is segments or nothing   \throws  when there is none to be had
+  /// Returns memory for one cell, aligned as in a segment, if no segment can be had.
+  /// \return  null if the source has segments only   \throws  if there is no memory
   [[nodiscard]] virtual void* allocate_cell(SizeClass) { return nullptr; }
-  /// \return  false if it is none of those
+  /// \return  false if the cell is not from `allocate_cell`
   virtual bool free_cell(void*, SizeClass) noexcept { return false; }
-  /// Takes back all that it has handed out.
+  /// Takes back all segments and cells.
   virtual void free_all() noexcept = 0;
 
  protected:
   ~SegmentSource() = default;
 };
 
-/// Segments cut into spans of pages, spans into cells of one class, so that cells of different sizes that are
-/// allocated together lie together. What is free is known from bitmaps beside: neither allocating nor freeing touches a
-/// segment, which may be in slow memory, or nowhere.
+/// Cuts segments into spans of pages, and spans into cells of one class, so that cells of different sizes that are
+/// allocated together lie together. Bitmaps outside the segments say what is free: neither allocating nor freeing touches a
+/// segment, which may be in slow memory, or absent.
 ///
-/// Cells come from the fullest spans, spans from segments with the least room, so that what is nearly empty empties.
-/// An empty span's pages serve any class, an empty segment goes back to the source; one is kept. Threads that allocate
-/// from different shards do so from different pages, except where those of another are at most half full.
+/// Cells come from the fullest spans, spans from the segments with the least room, so that nearly empty ones empty. The
+/// pages of an empty span serve any class. An empty segment goes back to the source, but one is kept. Threads that allocate
+/// from different shards do so from different pages, except for spans taken over from another shard, less than half full.
 ///
 /// Invariants: (I1) each page of a segment is free or belongs to one span; (I2) a span counts its free cells, and is
-/// never empty; (I3) unless it is full, it is listed in its shard at its fullness or above, but in the same half: cells
-/// that are freed move it only into the lower half, looking for the fullest does; (I4) a segment is listed by its longest
-/// free run, and at most one is empty.
+/// never empty; (I3) unless it is full, it is listed in its shard at its fullness or above, but in the same half: freeing
+/// cells moves it only into the lower half, and the search for the fullest span does the rest; (I4) a segment is listed by
+/// its longest free run, and at most one is empty.
 /// \threadsafety  Externally synchronised.
 class SegmentHeap {
  public:
@@ -60,32 +60,33 @@ class SegmentHeap {
   SegmentHeap(const SegmentHeap&) = delete;
   SegmentHeap& operator=(const SegmentHeap&) = delete;
 
-  /// Takes cells of one class, in no order; a segment more only if the shard has no other way to give one, and no other
-  /// shard a span that is at most half full; another's span in any case before failing.
+  /// Allocates cells of one class, in no order. Adds a segment only if the shard has no free cells, no segment has enough
+  /// free pages, and no other shard has a span that is less than half full. Takes over any span of another shard before it
+  /// fails.
   /// \pre     `cells` is not empty.
-  /// \return  how many, at least one
+  /// \return  how many cells were allocated, at least one
   /// \throws  what the source throws, or `std::bad_alloc`; nothing has changed
   std::size_t allocate(SizeClass size_class, std::span<void*> cells, Shard shard = 0);
-  /// One cell that is in no segment, straight from the source.
-  /// \return  null if the source has none such   \throws  what the source throws
+  /// Allocates one cell that is in no segment, straight from the source.
+  /// \return  null if the source has segments only   \throws  what the source throws
   [[nodiscard]] void* allocate_alone(SizeClass size_class);
-  /// \pre  They were allocated as this class. Aborts for others, as far as that shows, naming what is wrong.
+  /// \pre  The cells were allocated as this class. Aborts for others, as far as that is detected, naming what is wrong.
   void free(SizeClass size_class, std::span<void* const> cells) noexcept;
-  /// The one that the cell's span is in; any for what is not in this heap.
+  /// Returns the shard of the cell's span; 0 if the cell is in no segment of this heap.
   [[nodiscard]] Shard shard_of(const void* cell) const noexcept;
   /// Gives every segment back to the source, whatever is allocated in it.
   void release() noexcept;
 
-  /// Whether `p` lies in a segment.
+  /// True if `p` lies in a segment.
   [[nodiscard]] bool owns(const void* p) const noexcept { return table_.find(p) != nullptr; }
-  /// Calls `visit(offset, size)` for each free stretch of the segment at `data`, in no order; neighbours may come apart.
+  /// Calls `visit(offset, size)` for each free stretch of the segment at `data`, in no order; neighbours may be separate.
   void for_each_free(const std::byte* data, FunctionRef<void(std::size_t, std::size_t)> visit) const;
   [[nodiscard]] Bytes segments() const noexcept { return {table_.size() * segment_size}; }
-  /// In cells of segments, as large as they are.
+  /// Returns the bytes of allocated cells in segments, as cell sizes.
   [[nodiscard]] Bytes allocated() const noexcept { return allocated_; }
-  /// Of segments, that are allocated.
+  /// Returns how many cells in segments are allocated.
   [[nodiscard]] std::size_t cells() const noexcept { return cells_; }
-  /// That are in no segment.
+  /// The cells that are in no segment.
   struct Alone {
     std::size_t cells = 0;
     Bytes bytes{};
@@ -124,7 +125,7 @@ class SegmentHeap {
 
   SegmentSource& source_;
   SegmentTable table_;
-  std::array<MetadataPtr<Partials>, most_shards> partial_{};   // by shard, where it has had spans
+  std::array<MetadataPtr<Partials>, most_shards> partial_{};   // by shard; null until it has spans
   std::array<List<Segment>, pages_per_segment + 1> by_run_{};  // index: the longest free run, in pages
   std::uint32_t runs_listed_ = 0;                              // a bit for each list that is not empty
   Bytes allocated_{};

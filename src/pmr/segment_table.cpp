@@ -27,7 +27,7 @@ void SegmentTable::insert(Segment& segment) noexcept {
 void SegmentTable::erase(const Segment& segment) noexcept {
   std::size_t hole = home(address(segment));
   while (slots_[hole] != &segment) hole = next(hole);
-  // Whatever was pushed past the hole moves into it, so that no search ends there too early.
+  // Moves segments that were pushed past the hole into it, so that no search ends there too early.
   for (std::size_t i = next(hole); slots_[i] != nullptr; i = next(i)) {
     const std::size_t mask = slots_.size() - 1, from = home(address(*slots_[i]));
     if (((i - from) & mask) < ((i - hole) & mask)) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Finds the segment that an address lies in.
+/// \file  Finds the segment in which an address lies.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,7 +14,7 @@ namespace tier::detail {
 /// \threadsafety  Externally synchronised.
 class SegmentTable {
  public:
-  /// \return  null where `p` lies in none   \complexity  O(1)
+  /// \return  null if `p` lies in no segment   \complexity  O(1)
   [[nodiscard]] Segment* find(const void* p) const noexcept {
     if (slots_.empty()) return nullptr;
     const auto data = reinterpret_cast<std::uintptr_t>(p) & ~(segment_size - 1);
@@ -30,7 +30,7 @@ class SegmentTable {
   void erase(const Segment& segment) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// All segments, in no order; `visit` may not change the table.
+  /// Visits all segments, in no order; `visit` may not change the table.
   template <class Visit>
   void for_each(Visit visit) const {
     for (Segment* segment : slots_)
@@ -51,7 +51,7 @@ class SegmentTable {
   }
   [[nodiscard]] std::size_t next(std::size_t i) const noexcept { return (i + 1) & (slots_.size() - 1); }
 
-  std::vector<Segment*, MetadataAllocator<Segment*>> slots_;  // a power of two of them, or none
+  std::vector<Segment*, MetadataAllocator<Segment*>> slots_;  // none, or a power of two of them
   unsigned shift_ = 64;
   std::size_t size_ = 0;
 };

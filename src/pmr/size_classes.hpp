@@ -11,13 +11,13 @@
 
 namespace tier::detail {
 
-inline constexpr std::size_t segment_size = std::size_t{64} << 10;  ///< and alignment
-inline constexpr std::size_t page_size = std::size_t{4} << 10;      ///< ours, whatever the system's is
+inline constexpr std::size_t segment_size = std::size_t{64} << 10;  ///< its alignment, too
+inline constexpr std::size_t page_size = std::size_t{4} << 10;      ///< of heaps, whatever the system's is
 inline constexpr unsigned pages_per_segment = segment_size / page_size;
 
-/// Cells of one size: 0 is 16 B.
+/// Numbers the sizes of cells. Class 0 is 16 B.
 using SizeClass = std::uint8_t;
-/// Multiples of 16 B up to 128 B, then eight classes a doubling: a cell is at most an eighth larger than asked for.
+/// Sizes are multiples of 16 B up to 128 B, then eight a doubling: above 128 B a cell exceeds the request by at most 1/8.
 inline constexpr unsigned class_count = 72;
 inline constexpr std::size_t largest_small = std::size_t{32} << 10;
 
@@ -36,15 +36,15 @@ constexpr std::size_t class_size(SizeClass c) noexcept {
 
 static_assert(class_of(largest_small) == class_count - 1);
 
-/// What all cells of a class are aligned to in a segment, where they begin at multiples of their size from the start of a
-/// page.
+/// Returns the alignment of all cells of a class in a segment, where they begin at multiples of their size from the start
+/// of a page.
 constexpr std::size_t class_alignment(SizeClass c) noexcept {
   const std::size_t size = class_size(c);
   return std::min(size & (~size + 1), page_size);
 }
 
-/// The class of cells of `size` bytes that begin at multiples of `alignment`, `class_count` if there is none. Cells
-/// begin at multiples of their size from the start of a page.
+/// Returns the class of cells of `size` bytes that begin at multiples of `alignment`, `class_count` if there is none.
+/// Cells begin at multiples of their size from the start of a page.
 constexpr unsigned class_of(std::size_t size, std::size_t alignment) noexcept {
   if (alignment > page_size || size > largest_small) return class_count;
   unsigned c = class_of(round_up(std::max<std::size_t>(size, 1), alignment));
@@ -52,7 +52,7 @@ constexpr unsigned class_of(std::size_t size, std::size_t alignment) noexcept {
   return c;
 }
 
-/// Pages that are cut into cells of one class.
+/// The shape of a span: pages that are cut into cells of one class.
 struct SpanShape {
   std::uint32_t cell = 0;        ///< bytes
   std::uint32_t reciprocal = 0;  ///< ceil(2^32 / cell): offset / cell == offset * reciprocal >> 32
@@ -69,7 +69,8 @@ struct SpanShape {
 
 inline constexpr std::size_t most_cells_in_span = page_size / 16;
 
-/// The fewest pages that leave at most a sixteenth unused and hold a few cells: classes that few use cost little room.
+/// Uses the fewest pages that leave at most a sixteenth unused and hold a few cells, so that rare classes take little
+/// memory.
 constexpr SpanShape span_shape(SizeClass c) noexcept {
   const std::size_t size = class_size(c);
   const std::size_t few = size <= 1024 ? 8 : 1;

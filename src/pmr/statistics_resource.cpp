@@ -50,7 +50,7 @@ void* StatisticsResource::do_allocate(std::size_t size, std::size_t alignment) {
 }
 
 void StatisticsResource::do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
-  // Before upstream gives the memory to somebody else.
+  // Counts before upstream may give the memory to another thread.
   const auto before = outstanding_.fetch_sub(size, relaxed);
   TIER_VERIFY(size <= before, "more is deallocated through a StatisticsResource than was allocated");
   deallocations_.fetch_add(1, relaxed);

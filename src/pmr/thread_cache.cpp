@@ -55,7 +55,7 @@ bool ThreadCache::grow(SizeClass c) noexcept {
   return std::exchange(magazines_[c].limit, static_cast<std::uint16_t>(limit)) != limit;
 }
 
-/// Its destructor runs among those of the thread's thread-locals, and gives all cells back.
+/// Owns the caches of a thread. Its destructor runs with those of the thread's thread-locals, and gives all cells back.
 class ThreadCaches::Owner {
  public:
   Owner() = default;
@@ -70,7 +70,7 @@ class ThreadCaches::Owner {
   /// \throws  `std::bad_alloc`; nothing has changed
   ThreadCache* add(const std::shared_ptr<CachedHeap>& heap) {
     std::erase_if(owned_,
-                  [](const auto& cache) { return cache->is_void(); });  // nobody looks for them any more
+                  [](const auto& cache) { return cache->is_void(); });  // void caches are not looked up again
     Slots slots(std::bit_ceil(2 * (owned_.size() + 1)));
     owned_.push_back(make_metadata<ThreadCache>(heap));
     for (const auto& cache : owned_) {

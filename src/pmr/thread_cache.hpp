@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What one thread keeps of one heap's free cells, and where it finds that.
+/// \file  The free cells of a heap that one thread keeps, and how the thread finds them.
 #include <algorithm>
 #include <array>
 #include <boost/intrusive/list.hpp>
@@ -16,7 +16,7 @@ namespace tier::detail {
 
 class CachedHeap;
 
-/// How many free cells of a class a thread may keep: as many as pay for a lock, as long as they are not much memory.
+/// Returns how many free cells of a class a thread may keep: enough to make up for a lock, but not much memory.
 constexpr unsigned magazine_capacity(SizeClass c) noexcept {
   return static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{32} << 10) / class_size(c), 4, 64));
 }
@@ -26,29 +26,29 @@ inline constexpr unsigned all_magazines = [] {
   return total;
 }();
 
-/// What a heap knows a thread by.
+/// Identifies a thread to its heap.
 struct ThreadSeat {
-  std::uint64_t heap = 0;  ///< the id that it had then
+  std::uint64_t heap = 0;  ///< the heap's id when the seat was taken
   Shard shard = 0;
 };
 
-/// A few free cells of each class, last in first out. Cells are pointers here: their memory is never touched.
-/// \threadsafety  Confined to its thread, but for the list of its heap, which has the heap's lock.
+/// Keeps a few free cells of each class, last in first out. Cells are pointers here: their memory is never touched.
+/// \threadsafety  Confined to its thread, except the link in the heap's list, which the heap's lock guards.
 class ThreadCache
     : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
  public:
-  /// Takes its seat among the heap's threads.
+  /// Takes a seat among the heap's threads.
   explicit ThreadCache(std::shared_ptr<CachedHeap> heap) noexcept;
   /// Gives all cells back.
   ~ThreadCache();
   ThreadCache(const ThreadCache&) = delete;
   ThreadCache& operator=(const ThreadCache&) = delete;
 
-  /// As the heap's was when this was made.
+  /// Returns the heap's id at the time when this was made.
   [[nodiscard]] std::uint64_t heap_id() const noexcept { return seat_.heap; }
-  /// Where its thread's cells come from.
+  /// Returns the shard that this thread's cells come from.
   [[nodiscard]] Shard shard() const noexcept { return seat_.shard; }
-  /// The heap was released since: these cells are gone.
+  /// True if the heap was released since, so that these cells are gone.
   [[nodiscard]] bool is_void() const noexcept;
 
   /// \return  null if there is none
@@ -67,20 +67,20 @@ class ThreadCache
     return true;
   }
 
-  /// Room for a batch.   \pre  There are no cells of the class.
+  /// Returns room for a batch.   \pre  There are no cells of the class.
   [[nodiscard]] std::span<void*> room(SizeClass c) noexcept;
-  /// Takes the first `count` cells of the room, the first one to be popped first: those of a span then leave in the order
-  /// in which they lie, as the processor expects.
+  /// Accepts the first `count` cells of the room. The first is popped first, so that cells of a span leave in address
+  /// order, as the processor expects.
   void filled(SizeClass c, std::size_t count) noexcept;
-  /// All cells of the class.
+  /// Returns all cells of the class.
   [[nodiscard]] std::span<void* const> cells(SizeClass c) const noexcept {
     return {&cells_[magazines_[c].first], magazines_[c].count};
   }
-  /// Those that have been here longest.
+  /// Returns the older half of the cells of the class.
   [[nodiscard]] std::span<void* const> oldest(SizeClass c) const noexcept;
   /// Forgets the `count` oldest cells of the class.
   void drop(SizeClass c, std::size_t count) noexcept;
-  /// \return  whether there is more room for the class than before
+  /// \return  true if there is more room for the class than before
   bool grow(SizeClass c) noexcept;
 
  private:
@@ -93,11 +93,11 @@ class ThreadCache
   std::shared_ptr<CachedHeap> heap_;
   ThreadSeat seat_;
   std::array<Magazine, class_count> magazines_;
-  std::array<void*, all_magazines> cells_;  // uninitialised: what is not used is not touched
+  std::array<void*, all_magazines> cells_;  // uninitialised, so that unused parts are not touched
 };
 
-/// The caches of the calling thread, found by the id of their heap. Usable from the first static initialiser on; from when
-/// the thread's thread-locals are destroyed on, there are none.
+/// Finds the caches of the calling thread by the id of their heap. Usable from the first static initialiser on. Once the
+/// thread's thread-locals are destroyed, there are no caches.
 /// \threadsafety  Each thread sees its own.
 class ThreadCaches {
  public:
@@ -110,7 +110,7 @@ class ThreadCaches {
       if (slot.heap == 0) return nullptr;
     }
   }
-  /// Makes one.   \return  null if that cannot be: the thread is ending, or there is no memory
+  /// Makes a cache.   \return  null if that is impossible: the thread is ending, or there is no memory
   [[nodiscard]] static ThreadCache* make(const std::shared_ptr<CachedHeap>& heap) noexcept;
 
  private:
@@ -118,7 +118,7 @@ class ThreadCaches {
     std::uint64_t heap;
     ThreadCache* cache;
   };
-  class Owner;  // of what is found here; has a destructor, and is made when there is something to own
+  class Owner;  // owns the caches; has a destructor, so it is made with the first cache
 
   static constinit inline Slot no_slot{0, nullptr};
   static constinit thread_local const Slot* slots_;  // a power of two of them, at most half of them used

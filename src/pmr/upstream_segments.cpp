@@ -25,7 +25,7 @@ void UpstreamSegments::add_slab() {
   for (std::size_t i = count; i-- > 0;) free_.push_back(static_cast<std::byte*>(data) + i * segment_size);
 }
 
-/// A smaller one if there is no memory for so many segments.
+/// Takes a slab of `count` segments, or of one if there is no memory for so many.
 void* UpstreamSegments::take_slab(std::size_t& count) {
   for (;; count = 1) try {
       return upstream_.allocate(count * segment_size, segment_size);
@@ -54,7 +54,7 @@ bool UpstreamSegments::free_cell(void* cell, SizeClass c) noexcept {
   return true;
 }
 
-/// A slab that is one segment, and tells its segment's owner where it is listed.
+/// Takes a slab of one segment. The segment's `owner` is the index of the slab.
 SegmentMemory UpstreamSegments::allocate_slab() {
   if (unlisted_.empty()) {
     unlisted_.reserve(slabs_.size() + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Segments cut from what a memory resource gives.
+/// \file  Cuts segments from the memory of a resource.
 #include <tier/core/function_ref.hpp>
 
 #include <cstddef>
@@ -16,14 +16,14 @@
 
 namespace tier::detail {
 
-/// What becomes of slabs that nothing is allocated in.
+/// Says what happens to slabs without allocations.
 enum class EmptySlabs : std::uint8_t {
-  Kept,     ///< until all is freed, as the standard's pools do; they grow to an eighth of what there is
+  Kept,     ///< until all is freed, as in the standard's pools; new ones grow to an eighth of the total
   Returned  ///< at once; each is one segment
 };
 
-/// Takes slabs of one or more segments, and single cells where upstream has no slab. What is freed before all is serves
-/// again, if it is kept.
+/// Takes slabs of one or more segments from upstream, and single cells if upstream has no memory for a slab. Freed segments
+/// are reused, if slabs are kept.
 /// \threadsafety  Externally synchronised.
 class UpstreamSegments final : public SegmentSource {
  public:
@@ -38,7 +38,7 @@ class UpstreamSegments final : public SegmentSource {
 
   [[nodiscard]] SegmentMemory allocate_segment() override;
   void free_segment(SegmentMemory segment) noexcept override;
-  /// Where slabs are kept: others are objects, of which each cell would be one.
+  /// Takes a cell if slabs are kept, else returns null: upstream may then make an object of each allocation.
   [[nodiscard]] void* allocate_cell(SizeClass c) override;
   bool free_cell(void* cell, SizeClass c) noexcept override;
   void free_all() noexcept override;
@@ -51,7 +51,7 @@ class UpstreamSegments final : public SegmentSource {
 
  private:
   struct Slab {
-    void* data;  // null: none, and listed in `unlisted_`
+    void* data;  // null: no slab, and listed in `unlisted_`
     std::size_t bytes;
   };
 
@@ -67,8 +67,8 @@ class UpstreamSegments final : public SegmentSource {
   EmptySlabs empty_;
   std::size_t segments_ = 0;  // in all slabs
   std::vector<Slab, MetadataAllocator<Slab>> slabs_;
-  std::vector<std::byte*, MetadataAllocator<std::byte*>> free_;        // with room for every segment
-  std::vector<std::size_t, MetadataAllocator<std::size_t>> unlisted_;  // with room for every slab
+  std::vector<std::byte*, MetadataAllocator<std::byte*>> free_;        // has room for every segment
+  std::vector<std::size_t, MetadataAllocator<std::size_t>> unlisted_;  // has room for every slab
   Cells cells_;                                                        // that are in no slab
 };
 

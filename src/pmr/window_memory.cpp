@@ -12,7 +12,7 @@ void check_window_alignment(std::size_t alignment) {
 }
 
 void check_window_size(std::size_t size) {
-  // Below, what is rounded up and aligned still is a number.
+  // A size up to this can be rounded up and aligned without overflow.
   if (size > largest_request) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
 }
 
@@ -27,7 +27,7 @@ void* WindowMemory::do_allocate(std::size_t size, std::size_t alignment) {
 }
 
 void WindowMemory::do_deallocate(void* p, std::size_t, std::size_t) noexcept {
-  ObjectHandle handle;  // ends after the lock
+  ObjectHandle handle;  // destroyed after the lock is released
   const MutexLock lock{mutex_};
   const auto found = handles_.find(p);
   TIER_VERIFY(found != handles_.end(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Each allocation an object with a window.
+/// \file  Memory in which each allocation is an object with a window.
 #include <tier/core/mutex.hpp>
 #include <tier/manager/manager.hpp>
 
@@ -16,12 +16,12 @@
 namespace tier::detail {
 
 inline constexpr std::size_t largest_window_alignment = std::size_t{2} << 20;
-/// \throws  `OutOfTierMemory` for more than windows have
+/// \throws  `OutOfTierMemory` for a larger alignment than windows have
 void check_window_alignment(std::size_t alignment);
-/// \throws  `OutOfTierMemory` for what no process has addresses for
+/// \throws  `OutOfTierMemory` for a size that exceeds any address space
 void check_window_size(std::size_t size);
 
-/// Allocations of the size that moves: slabs and large ones.
+/// Allocates memory in the units that move: slabs and large allocations.
 /// \threadsafety  Internally synchronised.
 class WindowMemory final : public std::pmr::memory_resource {
  public:

@@ -11,7 +11,7 @@
 namespace tier::detail {
 namespace {
 
-/// All records that threads have left behind.
+/// Keeps the records of all threads, and reuses those of threads that have ended.
 class ScopeThreads {
  public:
   /// Never destroyed: scopes may end after static destructors.
@@ -19,7 +19,7 @@ class ScopeThreads {
     static auto* const threads = new ScopeThreads;
     return *threads;
   }
-  /// A child of a fork must not find the lock in the hands of a thread that it does not have.
+  /// Holds the lock over a fork, so that the child does not find it held by a thread that it lacks.
   ScopeThreads() { pthread_atfork(&lock, &unlock, &unlock); }
 
   ScopeThread& take() {
@@ -74,7 +74,7 @@ class Attachment {
 }  // namespace
 
 ScopeThread& attach_scope_thread() {
-  if (thread_is_ending) {  // a scope in the destructor of a thread_local: its record is not used again
+  if (thread_is_ending) {  // a scope in the destructor of a thread_local; this record is never reused
     this_scope_thread = &ScopeThreads::instance().take();
     return *this_scope_thread;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Checked builds: finds conflicting access between chains, and use of what was overwritten.
+/// \file  Checked builds: finds conflicting accesses of chains, and uses of overwritten contents.
 #include <tier/core/mutex.hpp>
 #include <tier/scope/open_scope.hpp>
 
@@ -36,14 +36,14 @@ struct Access {
   std::abort();
 }
 
-/// Which chains have which objects open.
+/// Records which chains have which objects open.
 class Accesses {
  public:
   static Accesses& instance() {
     static auto* const accesses = new Accesses;  // scopes may end after static destructors
     return *accesses;
   }
-  /// A child of a fork must not find the lock in the hands of a thread that it does not have.
+  /// Holds the lock over a fork, so that the child does not find it held by a thread that it lacks.
   Accesses() { pthread_atfork(&lock, &unlock, &unlock); }
 
   void note(Chain chain, const Operand& operand) {
@@ -60,7 +60,7 @@ class Accesses {
   void forget(Chain chain, const Operand& operand) {
     MutexLock lock{mutex_};
     const auto object = by_object_.find(key(operand));
-    if (object == by_object_.end()) return;  // not noted, for want of memory
+    if (object == by_object_.end()) return;  // there was no memory to note it
     auto& list = object->second;
     if (const auto ours = find(list, chain); ours != list.end()) {
       auto& count = operand.use == Use::Read ? ours->readers : ours->writers;
@@ -77,7 +77,8 @@ class Accesses {
   static void unlock() TIER_NO_THREAD_SAFETY_ANALYSIS { instance().mutex_.unlock(); }
 
   using Key = std::pair<const Manager*, ObjectId>;
-  /// Advice that was not followed knows no manager; no other window is at its address, and no id is as low without one.
+  /// Identifies a window entered as a whole by its address, because advice that was not followed has no manager. Addresses
+  /// never equal ids without a manager, which begin at 2^63.
   static Key key(const Operand& operand) noexcept {
     if (operand.whole) return {nullptr, reinterpret_cast<std::uintptr_t>(operand.address)};
     return {operand.block != nullptr ? operand.block->manager : nullptr, operand.object};
@@ -92,7 +93,7 @@ class Accesses {
 
 }  // namespace
 
-// A check is no reason to fail: what there is no memory to note is not checked.
+// A check must not fail a program: if there is no memory to note an access, it is not checked.
 void note_accesses(Chain chain, std::span<const Operand> batch) noexcept try {
   for (const auto& operand : batch)
     if (!operand.advice || operand.whole) Accesses::instance().note(chain, operand);

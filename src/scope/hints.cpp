@@ -14,7 +14,7 @@ namespace detail {
 namespace {
 Manager& manager_of(ObjectRef object) noexcept { return *object.object->block->manager; }
 
-/// All of these, each once, in as few runs as there are.
+/// Returns all of these blocks, each once, in as few runs as possible.
 std::vector<OwnedRun> runs_of(std::vector<BlockRef> blocks) {
   constexpr auto key = [](const BlockRef& block) { return std::pair{block.manager, block.id}; };
   std::ranges::sort(blocks, {}, key);

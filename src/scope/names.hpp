@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What messages call an operand or an object.
+/// \file  The names of operands and objects in messages.
 #include <tier/manager/manager.hpp>
 
 #include <string>
 
 namespace tier::detail {
 
-/// `"x" (object 3)`, or without a name `object 3`.
+/// Returns `"x" (object 3)`, or `object 3` without a name.
 [[nodiscard]] std::string name_of(const Operand& operand);
-/// The same; null is memory of the program.
+/// Returns the name of an object; a null reference is memory of the program.
 [[nodiscard]] std::string name_of(ObjectRef object);
 
 }  // namespace tier::detail

@@ -28,7 +28,7 @@ void Scope::begin_kernel(Manager& manager, std::string_view kernel, std::uint64_
     try {
       manager.kernel_begin({nesting_.id(), nesting_.is_root(), kernel, shapes}, operands_.all());
     } catch (...) {
-      leave();  // the constructor is not through: nobody else would
+      leave();  // no destructor runs after a constructor that throws
       throw;
     }
     who_.at_ns = now_ns();
@@ -36,7 +36,7 @@ void Scope::begin_kernel(Manager& manager, std::string_view kernel, std::uint64_
   if (observer != nullptr) who_.begun = observer->on_scope_begin(kernel);
   told_ = managed() != nullptr;
   if (told_) return;
-  // Nothing is pinned, which would keep manager and observer until the end.
+  // Reports the end at once: nothing is pinned that would keep manager and observer alive until the scope ends.
   if (observer != nullptr) observer->on_scope_end(who_.begun, operands_.all());
   if (who_.at_ns != 0) manager.kernel_end(nesting_.id(), 0);
 }

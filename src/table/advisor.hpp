@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What `advise` knows of a table.
+/// \file  The data behind `RowTable::advise`.
 #include <memory>
 #include <string>
 
@@ -10,14 +10,14 @@
 
 namespace tier::detail {
 
-/// A sample of the rows that a table was asked for, if its options want one, and what caches of it take.
+/// Keeps a sample of the rows that a table was asked for, if its options want one, and the sizes of its caches.
 /// \threadsafety  Internally synchronised.
 class Advisor {
  public:
   /// \throws  `ConfigError` for options that no table can have
   Advisor(Manager& manager, const TableOptions& options);
 
-  /// These rows are asked for.
+  /// Counts these rows as asked for.
   void note(std::span<const RowId> rows) noexcept {
     if (sample_ != nullptr) sample_->note(rows);
   }

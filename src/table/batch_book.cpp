@@ -12,7 +12,7 @@ std::uint64_t hash_of(std::span<const RowId> ids) noexcept {
   return hash;
 }
 
-// A hash may lie; the groups know every position.
+// Confirms a match of hashes: the groups know every position.
 bool has_ids(const RowGroups& groups, std::span<const RowId> ids) noexcept {
   if (groups.size() != ids.size()) return false;
   for (std::size_t row = 0; row < groups.rows().size(); ++row)

@@ -32,8 +32,8 @@ const CacheSize& MissRatioCurve::largest_in(Bytes budget) const {
 
 namespace detail {
 
-// Misses are of all rows asked for, those of the sample scaled up. If it has more or fewer uses than its share, its
-// hottest rows are to blame, which hit in any cache: the adjustment of the paper.
+// Divides the scaled-up misses of the sample by all rows asked for. If the sample has more or fewer uses than its share,
+// the cause is its hottest rows, which hit in any cache: the adjustment of the SHARDS paper.
 MissRatioCurve miss_ratio_curve(const ReuseCounts& counts, const CacheSizes& sizes) {
   const auto asked = static_cast<double>(counts.asked);
   const auto share = [&](double uses) { return counts.asked == 0 ? 1.0 : std::min(1.0, uses / asked); };
@@ -43,7 +43,7 @@ MissRatioCurve miss_ratio_curve(const ReuseCounts& counts, const CacheSizes& siz
   curve.followed = counts.followed;
   curve.sizes.push_back(sizes.whole());
 
-  // From the largest cache down, since what misses in it misses in all smaller ones.
+  // Goes from the largest cache down, since a miss in it is a miss in all smaller ones.
   double misses = counts.first_uses;
   for (auto bucket = ReuseHistogram::buckets; bucket-- > 0;) {
     const auto slots = ReuseHistogram::slots(bucket);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  From a sample of uses to a curve that a user can read.
+/// \file  Turns a sample of uses into a curve that a user can read.
 #include <tier/table/miss_ratio_curve.hpp>
 
 #include "table/reuse_sample.hpp"
@@ -8,7 +8,7 @@
 
 namespace tier::detail {
 
-/// \param sizes  of the table that `counts` is of
+/// \param sizes  of the table whose uses `counts` has
 [[nodiscard]] MissRatioCurve miss_ratio_curve(const ReuseCounts& counts, const CacheSizes& sizes);
 
 }  // namespace tier::detail

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Values of 16 bits, one at a time: what they are worth, and how a float becomes one. Integer arithmetic, so that
-///        neither the CPU nor its floating-point mode changes a result.
+/// \file  Converts single values of 16 bits from and to float. Integer arithmetic, so that neither the CPU nor its
+///        floating-point mode changes a result.
 #include <bit>
 #include <cstdint>
 
 namespace tier::detail {
 
-/// How the bits that a narrow value has no room for go: given `bits` with `dropped` of them at its end, what is left.
-/// A carry runs into the exponent, as it should. \pre  1 <= dropped <= 31, bits < 2^31
+/// Rounds to nearest, ties to even: returns `bits` without its `dropped` lowest bits. A carry may run into the exponent, as
+/// it should.   \pre  1 <= dropped <= 31, bits < 2^31
 struct NearestEven {
   [[gnu::always_inline]] constexpr std::uint32_t operator()(std::uint32_t bits,
                                                             std::uint32_t dropped) const noexcept {
@@ -16,7 +16,7 @@ struct NearestEven {
   }
 };
 
-/// Away from zero with the probability that leaves the mean where it was.
+/// Rounds up or down, with the probabilities that preserve the mean.
 /// \see  Gupta, Agrawal, Gopalakrishnan, Narayanan: Deep Learning with Limited Numerical Precision. ICML 2015.
 struct Stochastic {
   std::uint32_t random;
@@ -40,14 +40,15 @@ struct Half {
     return std::bit_cast<float>(sign | (magnitude < infinity ? finite : special));
   }
 
-  /// Above the largest half it is infinity, as if exponents had no bound until then: from 65520 on to nearest, between
-  /// 65504 and 65536 by chance. A NaN stays one, quiet, with the bits of it that there is room for.
+  /// Converts a float. Values above the largest half become infinity where an unbounded exponent would have rounded up:
+  /// from 65520 on to nearest, between 65504 and 65536 by chance. A NaN stays a quiet NaN, with the upper bits of its
+  /// payload.
   template <class Round>
   [[gnu::always_inline]] static constexpr std::uint16_t store(float value, const Round& round) noexcept {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const auto magnitude = bits & ~float_sign, exponent = magnitude >> 23;
-    // A subnormal half is a multiple of 2^-24: the fraction with its leading one, shifted to there. What is shifted out
-    // for good, beyond 31 bits, would be a chance below 2^-31.
+    // A subnormal half is a multiple of 2^-24: the fraction with its leading one, shifted into place. Bits shifted out
+    // beyond 31 are dropped before rounding; they would matter with a probability below 2^-31.
     const bool subnormal = exponent < least_normal_exponent;
     const auto shift = least_normal_exponent + 13 - exponent;
     const auto gone = shift < 31 ? 0U : shift < 62 ? shift - 31 : 31U;
@@ -73,22 +74,22 @@ struct BFloat16 {
     return std::bit_cast<float>(std::uint32_t{upper} << 16);
   }
 
-  /// As `Half::store`, with the bounds of its own.
+  /// Converts a float, as `Half::store` does, with bfloat16's own bounds.
   template <class Round>
   [[gnu::always_inline]] static constexpr std::uint16_t store(float value, const Round& round) noexcept {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const auto magnitude = bits & ~float_sign;
-    const auto nan = (magnitude >> 16) | 0x0040U;  // lest the bits that make it one are dropped
+    const auto nan = (magnitude >> 16) | 0x0040U;  // so that a NaN whose upper payload bits are 0 stays one
     return static_cast<std::uint16_t>(((bits & float_sign) >> 16) |
                                       (magnitude > float_infinity ? nan : round(magnitude, 16U)));
   }
 };
 
-/// Random bits without state, so that any thread can have those of any value: a hash of a counter.
+/// Returns random bits without state, by hashing a counter, so that any thread can compute those of any value.
 /// \see  Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3. SC 2011.
 /// \param change  the number of the change of the table
 constexpr std::uint32_t random_of_row(std::uint64_t seed, std::uint64_t change, std::uint64_t row) noexcept {
-  // The steps and the finaliser of splitmix64.
+  // Uses the steps and the finaliser of splitmix64.
   const auto mixed = [](std::uint64_t x) {
     x += 0x9E37'79B9'7F4A'7C15U;
     x = (x ^ (x >> 30)) * 0xBF58'476D'1CE4'E5B9U;
@@ -97,7 +98,7 @@ constexpr std::uint32_t random_of_row(std::uint64_t seed, std::uint64_t change, 
   };
   return static_cast<std::uint32_t>(mixed(mixed(mixed(seed) ^ change) ^ row) >> 32);
 }
-/// The bits for one value of that row. The finaliser of MurmurHash3, of 32 bits so that eight fit a register.
+/// Returns the bits for one value of that row. The finaliser of MurmurHash3; 32 bits, so that eight fit a register.
 [[gnu::always_inline]] constexpr std::uint32_t random_of_value(std::uint32_t of_row,
                                                                std::uint32_t column) noexcept {
   auto x = of_row + column * 0x9E37'79B9U;

@@ -8,18 +8,18 @@
 
 namespace tier::detail {
 
-/// The background rests many times as long as it has computed, and longer the less it finds: what it gains on later
-/// batches it takes from the threads of this one (src/table/README.md has the measurement).
+/// Computes how long the background rests: many times as long as it has computed, and longer the less it finds, because
+/// what it gains on later batches it takes from the threads of this one (src/table/README.md has the measurement).
 class PromotionPace {
  public:
-  /// The shortest, and twice as long again and again up to the longest.
+  /// Rests in multiples of the time computed: the shortest, doubled up to the longest.
   static constexpr unsigned shortest = 31, longest = 8 * shortest;
-  /// One use of so many worth promoting is enough for the shortest rest.
+  /// The shortest rest needs at least one use in this many to be worth promoting.
   static constexpr std::size_t worth_a_look = 32;
 
-  /// It has gone through a part of the log, and would have `admitted` of its rows in slots.
+  /// Notes that a part of the log was reviewed, and the policy admitted `admitted` of its rows.
   void admit(std::size_t admitted) noexcept { admitted_ += admitted; }
-  /// It has gone through all of it.   \param uses  a full log's; 0: it was not full, and few uses say little
+  /// Notes that all of the log was reviewed.   \param uses  of a full log; 0: it was not full, and few uses say little
   void end_log(std::size_t uses) noexcept {
     const auto admitted = std::exchange(admitted_, 0);
     if (uses != 0) times_ = admitted * worth_a_look >= uses ? shortest : std::min(times_ * 2, longest);

@@ -8,7 +8,7 @@
 namespace tier::detail {
 namespace {
 
-// One to one (the finaliser of MurmurHash3), so that a hash tells its row. Shifted, for 0 would stay 0.
+// A bijection (the finaliser of MurmurHash3), so that a hash identifies its row. Adds a constant, because 0 would stay 0.
 std::uint32_t hash_of(RowId row) noexcept {
   std::uint32_t hash = row + 0x9E3779B9U;
   hash = (hash ^ hash >> 16) * 0x85EBCA6BU;
@@ -73,7 +73,7 @@ void ReuseSample::note(std::span<const RowId> rows) noexcept {
   }
 }
 
-// The entry that it has, or that it would have.
+// Returns the entry of this hash, or the empty one where it belongs.
 ReuseSample::Followed& ReuseSample::entry_of(std::uint32_t hash) noexcept {
   auto at = std::size_t{hash};
   while (table_[at &= table_.size() - 1].stamp != 0 && table_[at].hash != hash) ++at;
@@ -81,14 +81,14 @@ ReuseSample::Followed& ReuseSample::entry_of(std::uint32_t hash) noexcept {
 }
 
 void ReuseSample::use(std::uint32_t hash) noexcept {
-  if (hash > last_hash_.load(std::memory_order_relaxed)) return;  // it has fallen meanwhile
+  if (hash > last_hash_.load(std::memory_order_relaxed)) return;  // the threshold has fallen meanwhile
   if (last_stamp_ + 1 == hashes_.size()) rebuild();
   auto& entry = entry_of(hash);
   if (entry.stamp == 0) {
     first_uses_ += scale_;
     ++followed_;
   } else {
-    const auto since = followed_ - live_.before(entry.stamp);  // rows used from then on, itself included
+    const auto since = followed_ - live_.before(entry.stamp);  // rows used since then, itself included
     const auto slots = static_cast<std::uint64_t>(std::lround(static_cast<double>(since) * scale_));
     reuses_.add(std::clamp<std::uint64_t>(slots, 1, rows_), scale_);
     live_.remove(entry.stamp);
@@ -103,8 +103,8 @@ void ReuseSample::use(std::uint32_t hash) noexcept {
   }
 }
 
-// Stamps have run out, or the threshold has fallen: those that are still followed are numbered anew. What was counted
-// of others stays, as what it stood for.
+// Renumbers the rows that are still followed, when stamps have run out or the threshold has fallen. Counts of rows that
+// are no longer followed stay, at the scale at which they were taken.
 void ReuseSample::rebuild() noexcept {
   const auto last_hash = last_hash_.load(std::memory_order_relaxed);
   scale_ = 0x1p32 / (last_hash + 1.0);

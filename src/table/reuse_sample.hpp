@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How many rows are used between two uses of the same one, from a sample of them.
+/// \file  Estimates from a sample how many rows are used between two uses of the same one.
 #include <tier/core/mutex.hpp>
 #include <tier/policy/row_policy.hpp>
 
@@ -13,8 +13,8 @@
 
 namespace tier::detail {
 
-/// Uses by the smallest least recently used cache that serves them, in slots. Each size up to 128 has a bucket of its
-/// own; above, a bucket is at most 1/64 of its sizes wide.
+/// Counts uses by the smallest least-recently-used cache that serves them, in slots. Each size up to 128 has a bucket of
+/// its own; above, a bucket is at most 1/64 of its sizes wide.
 class ReuseHistogram {
  public:
   static constexpr std::size_t buckets = 1664;  ///< for sizes up to 2^31
@@ -22,7 +22,7 @@ class ReuseHistogram {
   /// \pre  1 <= slots <= 2^31
   void add(std::uint64_t slots, double uses) noexcept { uses_[bucket_of(slots)] += uses; }
   [[nodiscard]] double uses(std::size_t bucket) const noexcept { return uses_[bucket]; }
-  /// The largest size in a bucket.
+  /// Returns the largest size in a bucket.
   [[nodiscard]] static std::uint64_t slots(std::size_t bucket) noexcept;
 
  private:
@@ -32,15 +32,15 @@ class ReuseHistogram {
   std::array<double, buckets> uses_{};
 };
 
-/// What a sample has seen since it was made, or reset.
+/// The counts of a sample since it was made, or reset.
 struct ReuseCounts {
   ReuseHistogram reuses;
-  double first_uses = 0;  ///< of rows that were not met before, as `reuses` scaled up from the sample to all
+  double first_uses = 0;       ///< first uses of rows; like `reuses`, scaled up from the sample to all rows
   std::uint64_t asked = 0;     ///< uses of all rows
   std::uint64_t followed = 0;  ///< rows in the sample
 };
 
-/// Stamps in the order of time, of which some are live. Small, so that it stays in the cache of a CPU that gathers.
+/// Keeps stamps in the order of time, of which some are live. Small, so that it stays in the cache of a CPU that gathers.
 /// \complexity  log(capacity / 64) a call
 class LiveStamps {
  public:
@@ -49,23 +49,23 @@ class LiveStamps {
   [[nodiscard]] bool contains(std::uint32_t stamp) const noexcept {
     return (bits_[stamp / 64] >> stamp % 64 & 1) != 0;
   }
-  /// \pre  It is not live.
+  /// \pre  The stamp is not live.
   void add(std::uint32_t stamp) noexcept { change(stamp, 1); }
-  /// \pre  It is live.
+  /// \pre  The stamp is live.
   void remove(std::uint32_t stamp) noexcept { change(stamp, ~std::uint32_t{0}); }
   void clear() noexcept;
-  [[nodiscard]] std::uint32_t before(std::uint32_t stamp) const noexcept;  ///< how many are live
+  [[nodiscard]] std::uint32_t before(std::uint32_t stamp) const noexcept;  ///< live stamps before this one
 
  private:
   void change(std::uint32_t stamp, std::uint32_t by) noexcept;
 
   std::vector<std::uint64_t> bits_;
-  std::vector<std::uint32_t> sums_;  // of whole words: a Fenwick tree, from 1
+  std::vector<std::uint32_t> sums_;  // live stamps of whole words: a Fenwick tree, from index 1
 };
 
-/// Follows the rows whose hash is below a threshold, which falls as more rows are met, so that their number is
-/// bounded and each has had the same chance. Nothing is allocated once it is made: at most 42 bytes for each row that
-/// it may follow.
+/// Samples uses by following the rows whose hash is below a threshold. The threshold falls as more rows are met, so that
+/// their number is bounded and each row has had the same chance. It allocates only when it is made: at most 42 bytes for
+/// each row that it may follow.
 /// \see           Waldspurger, Park, Garthwaite, Ahmad: Efficient MRC Construction with SHARDS. FAST 2015 (of fixed
 ///                size, with adjusted counts; the threshold falls by a 16th, not row by row).
 /// \threadsafety  Internally synchronised. Two uses at the same time count in either order.
@@ -77,10 +77,10 @@ class ReuseSample {
   ReuseSample(const ReuseSample&) = delete;
   ReuseSample& operator=(const ReuseSample&) = delete;
 
-  /// Rows are used, in this order.   \complexity  a hash a row; a look-up and log(most) for one that is followed
+  /// Counts uses of these rows, in this order.   \complexity  a hash a row; a look-up and log(most) for a followed one
   void note(std::span<const RowId> rows) noexcept TIER_EXCLUDES(mutex_);
   [[nodiscard]] ReuseCounts counts() const TIER_EXCLUDES(mutex_);
-  /// Counts from zero; which rows were used before, and in which order, stays known.
+  /// Restarts the counts; which rows were used before, and in which order, stays known.
   void reset_counts() noexcept TIER_EXCLUDES(mutex_);
 
   /// Holds the lock over a fork.
@@ -88,7 +88,7 @@ class ReuseSample {
   void after_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
  private:
-  /// An entry of the hash table; a row's hash, which no other row has, is below 2^32.
+  /// An entry of the hash table. The hash identifies the row, since no other row has it.
   struct Followed {
     std::uint32_t hash = 0;
     std::uint32_t stamp = 0;  // of its last use, from 1; 0: the entry is empty
@@ -100,12 +100,12 @@ class ReuseSample {
 
   const RowId rows_;
   const std::size_t most_;
-  std::atomic<std::uint32_t> last_hash_{~std::uint32_t{0}};  // that is followed; written under the lock
+  std::atomic<std::uint32_t> last_hash_{~std::uint32_t{0}};  // the highest followed; written under the lock
   std::atomic<std::uint64_t> asked_{0};
 
-  mutable Mutex mutex_;                                  // innermost
-  double scale_ TIER_GUARDED_BY(mutex_) = 1;             // rows that each followed one stands for
-  std::vector<Followed> table_ TIER_GUARDED_BY(mutex_);  // half full at most; none leaves but by `rebuild`
+  mutable Mutex mutex_;                                  // taken after all other locks
+  double scale_ TIER_GUARDED_BY(mutex_) = 1;             // rows that each followed row represents
+  std::vector<Followed> table_ TIER_GUARDED_BY(mutex_);  // at most half full; only `rebuild` removes entries
   std::vector<std::uint32_t> hashes_ TIER_GUARDED_BY(mutex_);  // by stamp
   LiveStamps live_ TIER_GUARDED_BY(mutex_);
   std::uint32_t last_stamp_ TIER_GUARDED_BY(mutex_) = 0;

@@ -7,8 +7,8 @@
 namespace tier::detail {
 namespace {
 
-// Eight floats at any address; in one register, or in two where these are shorter.
-// A typedef, since GCC and Clang disagree on where an alias declares its alignment, and one of them drops it.
+// Eight floats at any address, in one register, or in two if registers are shorter.
+// A typedef, because GCC and Clang disagree on where an alias declares its alignment, and one of them drops it.
 typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));  // NOLINT(modernize-use-using)
 // NOLINTNEXTLINE(modernize-use-using)
 typedef std::uint32_t EightWords __attribute__((vector_size(32), aligned(4), may_alias));

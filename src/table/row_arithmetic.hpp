@@ -11,13 +11,13 @@ namespace tier::detail {
 void add_row(float* out, const float* row, std::size_t n) noexcept;
 /// row[i] -= factor * gradient[i]
 void subtract_scaled(float* row, float factor, const float* gradient, std::size_t n) noexcept;
-/// A step of row-wise Adagrad: state += mean of squares of the gradient, whose sums are eight side by side, then these in
-/// order; row[i] -= rate / (sqrt(state) + epsilon) * gradient[i]
+/// Makes a step of row-wise Adagrad: state += mean(gradient^2), row[i] -= rate / (sqrt(state) + epsilon) * gradient[i].
+/// The squares are summed in eight lanes, then the lanes in order.
 void adagrad_step(float* row, float& state, const float* gradient, std::size_t n, float rate,
                   float epsilon) noexcept;
-/// 0 of none.
+/// Returns the largest value; 0 if there are none.
 [[nodiscard]] std::uint32_t largest_of(const std::uint32_t* values, std::size_t n) noexcept;
-/// None is below the one before it.
+/// True if no value is below the one before it.
 [[nodiscard]] bool is_ascending(const std::uint32_t* values, std::size_t n) noexcept;
 
 }  // namespace tier::detail

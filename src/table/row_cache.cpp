@@ -12,10 +12,10 @@
 namespace tier::detail {
 namespace {
 
-// What moves in one go: enough to fill a device's queue, little enough that who waits for one row is not kept long.
+// Bytes that are moved at once: enough to fill a device's queue, few enough that a wait for one row stays short.
 constexpr std::size_t chunk_bytes = 256 << 10;
 constexpr std::size_t fewest_in_chunk = 32, most_in_chunk = 1024;
-// Rows looked at in one hold of the lock by a prefetch.
+// Rows that a prefetch examines under one hold of the lock.
 constexpr std::size_t prefetch_stretch = 4096;
 constexpr std::size_t page = 4096;
 
@@ -32,7 +32,7 @@ std::size_t storage_bytes(const RowLayout& layout, const CacheShape& shape) {
   return parts.total().count - parts.policy.count;
 }
 
-/// What goes on when a policy has failed: it knows nothing, so it need not be told what came before.
+/// Replaces a policy that has failed. It keeps no state, so it need not be told what came before.
 class FirstTouch final : public RowPolicy {
  public:
   std::string_view name() const noexcept override { return "first touch (after a failure)"; }
@@ -47,13 +47,13 @@ class FirstTouch final : public RowPolicy {
 
 }  // namespace
 
-/// Which slots a window may take.
+/// Says which slots a window may take.
 class RowCache::MayGo final : public SlotFilter {
  public:
   MayGo(const RowCache& cache, bool held, BatchNumber but_not_of) noexcept
       : cache_{cache}, held_{held}, but_not_of_{but_not_of} {}
   bool operator()(SlotId slot) const noexcept override
-      TIER_NO_THREAD_SAFETY_ANALYSIS {  // asked under the lock
+      TIER_NO_THREAD_SAFETY_ANALYSIS {  // called under the lock
     const auto& state = cache_.states_[slot];
     if (state.pins != 0 || state.stuck || state.writing) return false;
     if (!cache_.is_held(state)) return true;
@@ -81,7 +81,7 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
                                       name_ + ".slots")},
       home_{layout, std::move(slow), {storage_.address(), buffer_bytes(layout, shape)}},
       direct_{policy_->uses_in_place() && home_.address() != nullptr && !home_.tier().checks_accesses()} {
-  // Buffers and slots first: a slow tier that wants alignment of memory wants a divisor of a block's size.
+  // Buffers and slots come first, because a slow tier may require memory aligned to a divisor of the block size.
   const auto slots = std::size_t{shape.slots} + shape.staging;
   slots_ = storage_.address() + buffer_bytes(layout, shape);
   states_ = reinterpret_cast<SlotState*>(slots_ + shape.slot_bytes(layout));
@@ -129,7 +129,7 @@ bool RowCache::admits(RowId row) noexcept {
   return ask([&](RowPolicy& p) { return p.admit(row, slots_free); });
 }
 
-// Once, however often the row is looked at before it can be used.
+// Tells the policy once, however often the row is examined before it can be used.
 void RowCache::tell_use(Window& window, RowId row, SlotId slot) noexcept {
   if (window.purpose != Purpose::Gather || std::exchange(window.told, true)) return;
   ask([&](RowPolicy& p) { slot < shape_.slots ? p.on_hit(row, slot) : p.on_miss(row); });
@@ -138,8 +138,7 @@ void RowCache::tell_use(Window& window, RowId row, SlotId slot) noexcept {
 // Windows.
 
 void RowCache::reserve(Window& window, std::size_t rows) const {
-  window.pins.reserve(
-      rows);  // a slot may be pinned for each row of it, if another window has pinned it in between
+  window.pins.reserve(rows);  // each row may pin a slot again, if another window has pinned it in between
   window.fetches.reserve(chunk_);
   window.moves.reserve(most_moved_);
   if (layout_.block_rows == 1) window.requests.reserve(most_moved_);
@@ -162,7 +161,7 @@ void RowCache::begin(Window& window) noexcept {
 }
 
 std::size_t RowCache::acquire(Window& window, std::span<const RowId> rows, std::span<std::byte*> addresses) {
-  reserve(window, rows.size());  // what may throw comes first
+  reserve(window, rows.size());  // whatever may throw comes first
   begin(window);
   MutexLock lock{mutex_};
   if (window.purpose == Purpose::Gather) drain_log();
@@ -176,7 +175,7 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> rows, std::
       const auto waited = window.waited;
       step = place(window, rows[next], addresses[next]);
       if (step != Step::Ready) {
-        window.waited = waited;  // it is looked at again
+        window.waited = waited;  // the row will be examined again
         window.late = window.late || step == Step::Busy;
         break;
       }
@@ -195,7 +194,7 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> rows, std::
       release(window, false);
       throw_unreadable(window);
     }
-    if (!placed) {  // a victim could not be written back and is out of the game: look again
+    if (!placed) {  // a victim could not be written back and its slot is unusable: look again
       let_go(window, pinned, false);
       window.waited = waited_before;
       continue;
@@ -256,7 +255,7 @@ RowCache::Step RowCache::place_missing(Window& window, RowId row, std::byte*& ad
       address = slot_address(slot);
       return Step::Ready;
     }
-    // A policy that is told every use decides as if rows came one by one: what this window has had may leave.
+    // A policy that is told every use decides as if rows came one by one: rows that this window has used may leave.
     if (policy_wants_all() && !window.pins.empty()) return Step::NoRoom;
   }
   if (window.purpose != Purpose::Update && slow().model().addressable)
@@ -288,7 +287,7 @@ RowCache::Step RowCache::read_in_place(Window& window, RowId row, std::byte*& ad
   return Step::Ready;
 }
 
-// A free slot, or one that a row leaves: first of those that nobody holds, then, so as not to wait, of those held.
+// Returns a free slot or evicts a row. Rows that are not held go first; held ones follow, so that the caller need not wait.
 SlotId RowCache::take_slot(Window& window, RowId row) {
   if (free_ != no_slot) {
     const auto slot = free_;
@@ -372,7 +371,7 @@ void RowCache::release(Window& window, bool used) noexcept {
   let_go(window, 0, changed);
 }
 
-// Of its pins, all but the first `kept`.
+// Unpins all slots of the window but the first `kept`.
 void RowCache::let_go(Window& window, std::size_t kept, bool changed) noexcept {
   for (const auto slot : std::span{window.pins}.subspan(kept)) {
     auto& state = states_[slot];
@@ -395,8 +394,8 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool
   std::size_t next = 0;
   {
     const MutexLock lock{mutex_};
-    full = awaited_ != 0;  // who takes slots now would take them from those that somebody needs now
-    const bool over = !is_open(window.hold);  // meanwhile: nobody wants them any more
+    full = awaited_ != 0;  // a prefetch must not compete for slots with a gather or an update
+    const bool over = !is_open(window.hold);  // the batch has ended meanwhile
     for (; next < rows.size() && !is_full(window) && !full && !over; ++next) {
       const auto entry = map_[rows[next]].load(std::memory_order_relaxed);
       if (entry != nowhere) {
@@ -411,8 +410,8 @@ std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool
       start_fetch(window, rows[next], slot);
     }
   }
-  // Where the slow tier takes no victim there is no use in trying more. A row that cannot be read is reported to
-  // whoever asks for it.
+  // If the slow tier accepts no victim, further tries are useless. A row that cannot be read is reported when it is
+  // asked for.
   if (!carry_out(window)) full = true;
   release(window);
   return next;
@@ -426,7 +425,7 @@ void RowCache::promote(Window& window, std::span<const RowId> admitted) noexcept
     const MutexLock lock{mutex_};
     for (const auto row : admitted) {
       if (is_full(window)) break;
-      if (map_[row].load(std::memory_order_relaxed) != nowhere) continue;  // admitted twice
+      if (map_[row].load(std::memory_order_relaxed) != nowhere) continue;  // listed twice
       const auto slot = take_slot(window, row);
       if (slot != no_slot) start_fetch(window, row, slot);
     }

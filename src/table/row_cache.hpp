@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A table's slots: which row is in which, and how rows come and go.
+/// \file  The slot cache of a table: maps rows to slots, and moves rows in and out.
 #include <tier/core/function_ref.hpp>
 #include <tier/core/mutex.hpp>
 #include <tier/manager/manager.hpp>
@@ -22,59 +22,59 @@
 namespace tier::detail {
 
 enum class Purpose : std::uint8_t {
-  Gather,    ///< rows are asked for: uses count, rows may be read in the slow tier
-  Update,    ///< rows are written: every row is in a slot, and nobody else writes or writes back there
-  Peek,      ///< rows are read without a trace
-  Prefetch,  ///< rows are fetched ahead: only into slots that nobody holds
+  Gather,    ///< counts as a use; rows may be read in the slow tier
+  Update,    ///< rows are written: every row is in a slot, and no other thread writes or writes back there
+  Peek,      ///< rows are read, and the policy is not told
+  Prefetch,  ///< rows are fetched ahead, only into slots that no batch holds
   Flush
 };
 
-/// Rows that somebody uses: pinned while it does. Reused, so that its memory stays.
+/// The rows that one call uses; they are pinned while it does. Objects are reused, so that their memory stays.
 struct Window {
   /// A row on its way into a slot.
   struct Fetch {
     RowId row;
     SlotId slot;
     RowId old;         ///< the row that leaves; `no_row`: the slot was free
-    bool write_back;   ///< it leaves dirty
-    BatchNumber hold;  ///< the last batch that wanted it
+    bool write_back;   ///< the row leaves dirty
+    BatchNumber hold;  ///< the last batch that wanted the row that leaves
     std::error_code error{};
   };
 
   Purpose purpose = Purpose::Gather;
-  BatchNumber hold = 0;      ///< the batch that rows are held for
+  BatchNumber hold = 0;      ///< the batch for which rows are held
   std::uint32_t serial = 0;  ///< tells open windows apart
-  std::uint64_t waited = 0;  ///< rows that were not there when asked for; summed up, the user resets it
-  bool told = false;         ///< the policy knows that the row which is looked at next is asked for
-  bool late = false;         ///< that row had to be waited for; the user resets both
-  RowSet missed;             ///< rows that were in no slot; the user of a gather or an update resets it
-  bool force = false;        ///< nobody will make room: take any slot, whatever the policy says
+  std::uint64_t waited = 0;  ///< rows that were not there when asked for; the user of the window resets it
+  bool told = false;         ///< the policy knows that the next row is asked for
+  bool late = false;         ///< the next row had to be waited for; the user of the window resets both
+  RowSet missed;             ///< rows that were in no slot; reset by the user of a gather or an update
+  bool force = false;        ///< no other thread will make room: take any slot, whatever the policy says
   std::vector<SlotId> pins;
-  std::vector<Fetch> fetches;  ///< begun, bytes not yet moved
-  std::size_t blocks = 0;      ///< that these are in, if they are next to each other there
+  std::vector<Fetch> fetches;  ///< begun; their bytes have not moved yet
+  std::size_t blocks = 0;      ///< blocks that `fetches` touch, if rows of one block are adjacent there
   std::vector<RowIo> moves;
   std::vector<IoRequest> requests;
-  std::uint64_t in_place_bytes = 0;  ///< read by the CPU in the slow tier
+  std::uint64_t in_place_bytes = 0;  ///< bytes that the CPU read in the slow tier
   unsigned in_place_reads = 0;
   std::chrono::steady_clock::time_point in_place_since;
   RowId failed_row = 0;  ///< valid if `failure`
   std::error_code failure;
 };
 
-/// Finds rows without a lock. A copy of its own keeps what it needs in registers.
+/// Finds rows without a lock. A local copy of the view keeps what it needs in registers.
 class SlotView {
  public:
   SlotView(const std::atomic<std::uint32_t>* map, const std::byte* slots, std::size_t row_bytes) noexcept
       : map_{map}, slots_{slots}, row_bytes_{row_bytes} {}
 
   [[nodiscard]] const void* entry_address(RowId row) const noexcept { return &map_[row]; }
-  /// Where the row's bytes are; null if it is in no slot. (1)
+  /// Returns where the row's bytes are; null if it is in no slot. (1)
   [[nodiscard]] const std::byte* find(RowId row) const noexcept {
     const auto entry = map_[row].load(std::memory_order_acquire);  // (1) <- (2)
     return entry < pending ? slots_ + entry * row_bytes_ : nullptr;
   }
 
-  static constexpr std::uint32_t pending = std::uint32_t{1} << 31;  ///< of an entry: not readable yet
+  static constexpr std::uint32_t pending = std::uint32_t{1} << 31;  ///< bit of an entry: not readable yet
 
  protected:
   const std::atomic<std::uint32_t>* map_;
@@ -82,7 +82,7 @@ class SlotView {
   std::size_t row_bytes_;
 };
 
-/// Finds every row: in its slot, or where it lives.
+/// Finds every row, in its slot or in the slow tier.
 class DirectView : private SlotView {
  public:
   using SlotView::entry_address;
@@ -92,9 +92,9 @@ class DirectView : private SlotView {
   [[nodiscard]] std::uint32_t entry(RowId row) const noexcept {
     return map_[row].load(std::memory_order_acquire);  // (1) <- (2)
   }
-  /// 1 for an entry of a row that is used where it lives, 0 for one of a row in a slot.
+  /// Returns 1 for an entry of a row that is used in the slow tier, 0 for one of a row in a slot.
   [[nodiscard]] static std::uint32_t home_bit(std::uint32_t entry) noexcept { return entry / pending; }
-  /// Where the row is that has this entry; without a branch, since no CPU can predict which of the two it is.
+  /// Returns where the row with this entry is. Branch-free, since no CPU can predict which of the two it is.
   [[nodiscard]] const std::byte* at(std::uint32_t entry, RowId row) const noexcept {
     return bases_[home_bit(entry)] + (entry + home_bit(entry) * (row - entry)) * row_bytes_;
   }
@@ -103,14 +103,14 @@ class DirectView : private SlotView {
   }
 
  private:
-  std::array<const std::byte*, 2> bases_;  // of the slots, of the home
+  std::array<const std::byte*, 2> bases_;  // bases of the slots, and of the rows in the slow tier
 };
 
-/// The slots of one table in the fastest tier, its home in a slower one, and the movement between them.
+/// Caches rows of one table in slots of the fastest tier. Each row also has a home, its place in a slower tier.
 ///
 /// The slot map has an entry for each row: a slot that holds it, a slot it is on its way to, or nowhere. A row that
-/// leaves dirty stays in the map until it has been written back, so whoever finds a slot there reads current bytes.
-/// A slot gets its next row's bytes only when nobody can be reading the last one's: readers announce themselves to
+/// leaves dirty stays in the map until it has been written back, so a reader that finds a slot there reads current bytes.
+/// A slot gets its next row's bytes only when no thread can be reading the last one's: readers announce themselves to
 /// `epochs()`. All else is decided under one lock; bytes move outside it. While a row that stays is written back it
 /// cannot leave, and updates wait for it.
 ///
@@ -120,7 +120,7 @@ class DirectView : private SlotView {
 /// \threadsafety  Internally synchronised; one `Update` window at a time.
 class RowCache final : private RowFacts {
  public:
-  /// Places everything in `manager`'s fastest tier.
+  /// Places slots, map and metadata in `manager`'s fastest tier.
   /// \param slow  the home of the rows
   RowCache(Manager& manager, const RowLayout& layout, const CacheShape& shape, PlacedStorage slow,
            std::unique_ptr<RowPolicy> policy, std::string name);
@@ -133,63 +133,63 @@ class RowCache final : private RowFacts {
   [[nodiscard]] Tier& slow() const noexcept { return home_.tier(); }
   [[nodiscard]] Bytes bytes() const noexcept { return storage_.size_bytes(); }
 
-  /// Writes the first contents of all rows, some at a time.   \pre  Nothing else is called yet.
-  /// \param fill  sets rows [first, first + count) at an address, as they lie in the slow tier, where zeros are
+  /// Writes the first contents of all rows, in pieces.   \pre  Nothing else is called yet.
+  /// \param fill  sets rows [first, first + count) at an address with the layout of the slow tier; the memory is zeroed
   void write_all(FunctionRef<void(RowId first, RowId count, std::byte* memory)> fill);
 
-  // What a reader without a lock uses, inside an epoch.
+  // Readers use these without a lock, inside an epoch.
   [[nodiscard]] Epochs& epochs() noexcept { return epochs_; }
   [[nodiscard]] SlotView view() const noexcept { return {map_, slots_, layout_.row_bytes}; }
 
-  // Direct use: rows that are in no slot are used where they live, and move in the background alone.
+  // Direct use: rows that are in no slot are used in the slow tier, and only the background moves rows.
   [[nodiscard]] bool is_direct() const noexcept { return direct_ && !in_fork_child_; }
   /// \pre  is_direct()
   [[nodiscard]] DirectView direct_view() const noexcept { return {view(), home_.address()}; }
-  /// Where the row is that has this entry, and will be written. By several threads at once.
-  /// \pre  nobody moves rows until that has been done
+  /// Returns where the row with this entry is, for writing. Several threads may call it at once.
+  /// \pre  no thread moves rows until the caller has written
   [[nodiscard]] std::byte* at_to_write(const DirectView& view, std::uint32_t entry, RowId row) noexcept {
-    // Hardly ever a slot's first change. Of a row at home, the bit of slot 0 is looked at, and then not used.
+    // A slot's first change is rare. For a row at home this reads the bit of slot 0 and ignores it.
     const auto home = DirectView::home_bit(entry);
     const auto slot = entry * (1 - home);
     if ((home | std::uint32_t{is_dirty(slot)}) == 0) [[unlikely]]
       set_dirty(slot, true);
     return const_cast<std::byte*>(view.at(entry, row));
   }
-  /// Of the map: what was read since it was this, and is this still, is as it was. Odd: it is changing.
+  /// Returns the version of the map. What was read between two equal even versions is consistent. Odd: it is changing.
   [[nodiscard]] std::uint64_t map_version() const noexcept {
     return map_version_.load(std::memory_order_acquire);
   }
-  /// True if `review` has as much to look at as it can have.
+  /// True if the log has no room for further uses.
   [[nodiscard]] bool log_is_full() const noexcept {
     return logged_.load(std::memory_order_relaxed) == shape_.log;
   }
-  /// Reserves all that `review`, `promote` and `prefetch` need, once; they allocate nothing.
+  /// Reserves all memory that `review`, `promote` and `prefetch` need, so that they allocate nothing.
   /// \throws  `std::bad_alloc`
   void reserve(Window& background, std::vector<RowId>& admitted) const;
-  /// Tells the policy of the uses in the log, a stretch of them for each call.
+  /// Tells the policy of the uses in the log, a limited number in each call.
   /// \pre                  `admitted` is reserved
-  /// \param[out] admitted  the rows of these uses that it would have in slots
-  /// \return               there are more
+  /// \param[out] admitted  rows among these uses that the policy admits to slots
+  /// \return               true if there are more
   bool review(std::vector<RowId>& admitted) noexcept TIER_EXCLUDES(mutex_);
-  /// Fetches rows, as far as others leave for them.
-  /// \pre  nobody writes rows directly; `window` is reserved; `admitted` is as `review` has left it
+  /// Fetches rows, as far as there is room.
+  /// \pre  no thread writes rows directly; `window` is reserved; `admitted` is as `review` has left it
   void promote(Window& window, std::span<const RowId> admitted) noexcept TIER_EXCLUDES(mutex_);
 
   // Windows.
-  /// Pins rows in order, fetching what is missing, until all are pinned, there is room for no more, or one would have
-  /// to be waited for while others are pinned.
+  /// Pins rows in order, fetching those that are missing, until all are pinned, there is no room for more, or the next one
+  /// would have to be waited for while others are pinned.
   /// \param addresses  set for the rows that were pinned
-  /// \return           how many; at least one, unless there are no rows
+  /// \return           how many were pinned; at least one, unless there are no rows
   /// \throws           `TierError` naming the row that cannot be read, `OutOfTierMemory`; nothing is pinned then
   std::size_t acquire(Window& window, std::span<const RowId> rows, std::span<std::byte*> addresses)
       TIER_EXCLUDES(mutex_);
-  /// Unpins all; what an `Update` window wanted is now dirty.
-  /// \param used  false: nobody has written there
+  /// Unpins all rows; those of an `Update` window become dirty.
+  /// \param used  false: the caller has not written to the rows
   void release(Window& window, bool used = true) noexcept TIER_EXCLUDES(mutex_);
-  /// Fetches rows from the first on and holds them for `window.hold`, a stretch of them for each call.
+  /// Fetches rows, beginning with the first, and holds them for `window.hold`; handles a limited number in each call.
   /// \pre              `window` is reserved
-  /// \param[out] full  there was no room for the next one, or a gather or an update is taking room
-  /// \return           how many are dealt with
+  /// \param[out] full  true if there was no room for the next one, or a gather or an update is taking room
+  /// \return           how many rows were handled
   std::size_t prefetch(Window& window, std::span<const RowId> rows, bool& full) noexcept
       TIER_EXCLUDES(mutex_);
   /// Writes back every dirty row.   \throws  `TierError` of the first that failed, after trying all; in the child of a
@@ -197,29 +197,29 @@ class RowCache final : private RowFacts {
   void flush(Window& window) TIER_EXCLUDES(mutex_);
 
   // Batches.
-  /// \return  a number that rows can be held for; 0 if too many batches are open
+  /// \return  a number for which rows can be held; 0 if too many batches are open
   [[nodiscard]] BatchNumber open_batch() TIER_EXCLUDES(mutex_);
   void announce(BatchNumber batch, std::span<const RowId> rows) TIER_EXCLUDES(mutex_);
-  /// Nothing is held for it any more.
-  /// \param announced  its rows, if the policy was told of them   \param used  it was gathered
+  /// Ends the holds of a batch.
+  /// \param announced  its rows, if the policy was told of them   \param used  true if it was gathered
   void end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept
       TIER_EXCLUDES(mutex_);
-  /// Holds those of the rows that are cached, unless a later announced batch does.
-  /// \param ending  a batch that does so no more
+  /// Holds the cached ones of these rows, unless a later announced batch holds them.
+  /// \param ending  a batch that is about to end: its holds pass to `batch`
   void hold(BatchNumber batch, std::span<const RowId> rows, BatchNumber ending) noexcept
       TIER_EXCLUDES(mutex_);
 
-  /// Tells the policy of uses that were served without a lock; it may hear of them later, or not at all.
-  /// \param hold  the rows' rows are held for this batch
+  /// Reports uses that were served without a lock. The policy may hear of them later, or not at all.
+  /// \param hold  the batch to hold these rows for, or 0
   void note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept TIER_EXCLUDES(mutex_);
   [[nodiscard]] bool policy_wants_all() const noexcept { return wants_all_.load(std::memory_order_relaxed); }
 
-  /// Around a fork: waits until no window is open and no bytes move, and holds the locks.
+  /// Called around a fork: waits until no window is open and no bytes move, and keeps the locks.
   void before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
-  /// In the child the slow tier is the parent's: rows that are in no slot cannot be reached.
+  /// In the child the slow tier's files belong to the parent: rows that are in no slot cannot be reached.
   void after_fork(bool in_child) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
 
-  /// Adds this cache's part.
+  /// Adds this cache's counters.
   void add_statistics(TableStatistics& statistics) const TIER_EXCLUDES(mutex_);
   void reset_statistics() TIER_EXCLUDES(mutex_);
   /// \throws  `std::logic_error` naming the broken invariant; for tests, when no window is open
@@ -232,12 +232,12 @@ class RowCache final : private RowFacts {
 
   struct SlotState {
     RowId row;             // or the next free slot
-    BatchNumber hold;      // kept for it while it is open
+    BatchNumber hold;      // the batch it is held for, while that is open
     std::uint32_t window;  // the last that pinned it, if it still does
     std::uint32_t pins : 24;
     std::uint32_t stuck : 1;       // writing it back has failed: it cannot leave
     std::uint32_t writing : 1;     // it is being written back, and stays
-    std::uint32_t prefetched : 1;  // and not asked for yet
+    std::uint32_t prefetched : 1;  // prefetched and not asked for yet
   };
   static_assert(sizeof(SlotState) == CacheShape::slot_metadata);
 
@@ -256,7 +256,7 @@ class RowCache final : private RowFacts {
   [[nodiscard]] SlotId slot_at(const std::byte* address) const noexcept {
     return static_cast<SlotId>(static_cast<std::size_t>(address - slots_) / layout_.row_bytes);
   }
-  /// The slow tier has no current copy.
+  /// True if the slow tier has no current copy.
   [[nodiscard]] bool is_dirty(SlotId slot) const noexcept {
     return (dirty_[slot / 32].load(std::memory_order_relaxed) >> slot % 32 & 1) != 0;
   }
@@ -273,7 +273,7 @@ class RowCache final : private RowFacts {
   [[nodiscard]] bool is_held(const SlotState& state) const noexcept TIER_REQUIRES(mutex_) {
     return is_open(state.hold);
   }
-  /// Unless a later batch holds it; one that was announced goes before those that were not.
+  /// Holds the slot for `batch`. An announced batch ranks before others, and among equals the later one.
   void take_hold(SlotState& state, BatchNumber batch) noexcept TIER_REQUIRES(mutex_) {
     if (!is_open(batch)) return;
     const bool announced = announced_[batch % max_open_batches];
@@ -283,7 +283,7 @@ class RowCache final : private RowFacts {
     if (!outranked) state.hold = batch;
   }
   void put_free(SlotId slot) noexcept TIER_REQUIRES(mutex_);
-  /// Who reads the new entry, and then the version, finds that it has changed.
+  /// A reader that finds the new entry, and then reads the version, sees that the version has changed.
   void set_entry(RowId row, std::uint32_t entry) noexcept TIER_REQUIRES(mutex_) {
     const auto version = map_version_.load(std::memory_order_relaxed);
     map_version_.store(version + 1, std::memory_order_relaxed);
@@ -291,7 +291,7 @@ class RowCache final : private RowFacts {
     map_version_.store(version + 2, std::memory_order_release);
   }
 
-  /// Asks the policy; if it throws, first touch takes over.
+  /// Asks the policy; if it throws, first touch replaces it.
   template <class F>
   auto ask(F&& question) noexcept TIER_REQUIRES(mutex_) {
     try {
@@ -312,7 +312,7 @@ class RowCache final : private RowFacts {
   Step place_missing(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
   Step refuse(Window& window, RowId row, std::error_code error) TIER_REQUIRES(mutex_);
   Step read_in_place(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
-  /// That is as much as moves in one go.
+  /// True if the window has as many fetches as are moved at once.
   [[nodiscard]] bool is_full(const Window& window) const noexcept {
     return window.fetches.size() == chunk_ || (layout_.block_rows > 1 && window.blocks == shape_.buffers);
   }
@@ -333,7 +333,7 @@ class RowCache final : private RowFacts {
   void forget(Window& window, const Window::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
   void write_staged(Window& window) noexcept TIER_EXCLUDES(mutex_);
   void transfer(Direction direction, Window& window, Cause cause) noexcept TIER_EXCLUDES(mutex_);
-  /// As the times of events are.
+  /// Returns the time on the clock of the manager's events.
   [[nodiscard]] std::uint64_t now_ns() const noexcept {
     const auto passed = std::chrono::steady_clock::now() - manager_.began();
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count());
@@ -350,42 +350,41 @@ class RowCache final : private RowFacts {
   const CacheShape shape_;
   const std::string name_;
   const std::unique_ptr<RowPolicy> own_policy_;
-  RowPolicy* policy_ TIER_GUARDED_BY(mutex_);  // that one, or what stands in for it when it has failed
+  RowPolicy* policy_ TIER_GUARDED_BY(mutex_);  // own_policy_, or its replacement after a failure
   std::atomic<bool> wants_all_;
-  const std::size_t chunk_;       // rows that are fetched in one go
-  const std::size_t most_moved_;  // rows that one transfer moves
+  const std::size_t chunk_;       // rows that are fetched at once
+  const std::size_t most_moved_;  // most rows in one transfer
   PlacedStorage storage_;
   RowStore home_;
   const bool direct_;
   std::byte* slots_ = nullptr;
   std::atomic<std::uint32_t>* map_ = nullptr;  // written under the lock
-  std::atomic<std::uint64_t> map_version_{0};  // the same
+  std::atomic<std::uint64_t> map_version_{0};  // written under the lock
   SlotState* states_ = nullptr;                // guarded by the lock
   RowId* log_ = nullptr;                       // guarded by the lock
   std::atomic<std::uint32_t>* dirty_ =
-      nullptr;  // a bit for each slot: so densely that updates find it cached
+      nullptr;  // one bit for each slot, so dense that updates find it cached
   Epochs epochs_;
 
-  Mutex
-      gate_;  // outside the other: held over a fork, so that no window opens while it waits for the open ones
+  Mutex gate_;  // taken before mutex_: held over a fork, which waits for open windows to end
   mutable Mutex mutex_;
   CondVar changed_;  // a fetch, a write-back or a window has ended
   std::uint32_t waiters_ TIER_GUARDED_BY(mutex_) = 0;
   SlotId free_ TIER_GUARDED_BY(mutex_) = no_slot;
   SlotId free_staging_ TIER_GUARDED_BY(mutex_) = no_slot;
   SlotId hand_ TIER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t pins_ TIER_GUARDED_BY(mutex_) = 0;     // of all slots together
+  std::uint64_t pins_ TIER_GUARDED_BY(mutex_) = 0;     // the sum over all slots
   std::uint32_t windows_ TIER_GUARDED_BY(mutex_) = 0;  // that are open
-  std::uint32_t awaited_ TIER_GUARDED_BY(mutex_) = 0;  // of these: of gathers and updates
+  std::uint32_t awaited_ TIER_GUARDED_BY(mutex_) = 0;  // open windows of gathers and updates
   std::uint32_t last_serial_ TIER_GUARDED_BY(mutex_) = 0;
   BatchNumber last_batch_ TIER_GUARDED_BY(mutex_) = 0;
   std::array<BatchNumber, max_open_batches> open_ TIER_GUARDED_BY(mutex_){};
-  std::array<bool, max_open_batches> announced_ TIER_GUARDED_BY(mutex_){};  // of those that are open
-  std::error_code write_error_ TIER_GUARDED_BY(mutex_);                     // the last
+  std::array<bool, max_open_batches> announced_ TIER_GUARDED_BY(mutex_){};  // for open batches
+  std::error_code write_error_ TIER_GUARDED_BY(mutex_);                     // the last one
   std::atomic<RowId> logged_{0};                                            // written under the lock
-  RowId reviewed_ TIER_GUARDED_BY(mutex_) = 0;  // of them, the policy knows of so many
+  RowId reviewed_ TIER_GUARDED_BY(mutex_) = 0;  // uses in the log that the policy has been told of
   TableStatistics counters_ TIER_GUARDED_BY(mutex_);
-  bool in_fork_child_ = false;  // set before the child's first own instruction
+  bool in_fork_child_ = false;  // set in the child before `fork` returns there
 };
 
 }  // namespace tier::detail

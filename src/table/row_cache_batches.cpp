@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What batches hold, and what the policy hears of them and of uses that took no lock.
+// Holds of batches, and what the policy is told of batches and of uses that took no lock.
 #include <algorithm>
 
 #include "table/row_cache.hpp"
@@ -32,7 +32,7 @@ void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bo
        is_direct() ? std::span<const RowId>{} : announced) {  // nothing is fetched for a batch
     const auto slot = slot_of(row);
     if (slot == no_slot || !states_[slot].prefetched) continue;
-    // One that was used has served, whoever wants it next; one that was not may be held for another batch that will.
+    // A used row has served its purpose. An unused one may be held for another batch that will use it.
     if (!used && states_[slot].hold != batch) continue;
     states_[slot].prefetched = false;
     counters_.prefetched_unused += !used;
@@ -73,11 +73,11 @@ void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept
   }
 }
 
-// All of them can be fetched in one go.
+// Limits the stretch so that all its rows can be fetched at once.
 RowId RowCache::review_stretch() const noexcept { return std::min<RowId>(512, static_cast<RowId>(chunk_)); }
 
 bool RowCache::review(std::vector<RowId>& admitted) noexcept {
-  // Whoever gathers or updates may wait for one hold of the lock: for a use a policy may wait for memory several times.
+  // Gathers and updates may wait for one hold of the lock, and a policy may miss the CPU cache several times for each use.
   constexpr RowId hold = 32, ahead = 16;
   const auto stretch = review_stretch();
   admitted.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How the bytes of rows move: victims out, missed rows in, all of them home.
+// Moves the bytes of rows: writes victims back, reads missed rows, flushes.
 #include <tier/core/error.hpp>
 #include <tier/manager/manager.hpp>
 
@@ -12,7 +12,7 @@
 namespace tier::detail {
 namespace {
 
-// Rows looked at in one hold of the lock by a flush.
+// Rows that a flush examines under one hold of the lock.
 constexpr RowId flush_stretch = 4096;
 
 TierError row_error(const std::string& table, RowId row, Tier& tier, std::error_code error,
@@ -26,14 +26,14 @@ TierError row_error(const std::string& table, RowId row, Tier& tier, std::error_
 
 void RowCache::write_all(FunctionRef<void(RowId, RowId, std::byte*)> fill) {
   constexpr std::size_t most = 4 << 20;
-  auto* const memory = storage_.address();  // up to the states: nothing is there yet
+  auto* const memory = storage_.address();  // up to the states; nothing is stored there yet
   const auto room = static_cast<std::size_t>(reinterpret_cast<std::byte*>(states_) - memory);
   const auto at_once = std::max<std::size_t>(1, std::min(most, room) / layout_.block_bytes);
   for (std::size_t first = 0; first < layout_.blocks(); first += at_once) {
     const auto blocks = std::min(at_once, layout_.blocks() - first);
     const auto row = static_cast<RowId>(first * layout_.block_rows);
     const auto rows = std::min<std::size_t>(blocks * layout_.block_rows, layout_.rows - row);
-    std::memset(memory, 0, blocks * layout_.block_bytes);  // what pads blocks must not differ from run to run
+    std::memset(memory, 0, blocks * layout_.block_bytes);  // padding must be the same in every run
     fill(row, static_cast<RowId>(rows), memory);
     const MutexLock pass{gate_};
     const auto error = home_.write_blocks(static_cast<RowId>(first), {memory, blocks * layout_.block_bytes});
@@ -41,7 +41,7 @@ void RowCache::write_all(FunctionRef<void(RowId, RowId, std::byte*)> fill) {
   }
 }
 
-// Moves the bytes of the fetches that were begun: victims out, then rows in.
+// Moves the bytes of the fetches that were begun: victims out, then rows in. \return  true if all victims were written
 bool RowCache::carry_out(Window& window) {
   const bool written = write_victims(window);
   const auto replaces = [](const Window::Fetch& fetch) { return fetch.old != no_row; };
@@ -65,7 +65,7 @@ bool RowCache::write_victims(Window& window) {
   auto fetch = fetches.begin();
   for (const auto& move : window.moves) {
     if (fetch == clean || move.memory != slot_address(fetch->slot)) {
-      settle_written(slot_at(move.memory), move.error);  // it had joined
+      settle_written(slot_at(move.memory), move.error);  // a neighbour that was written with its block
       continue;
     }
     fetch->error = move.error;
@@ -83,13 +83,13 @@ bool RowCache::write_victims(Window& window) {
   return fetches.size() == begun;
 }
 
-// Dirty rows of a victim's block are written with it, and stay: the block is written anyway.
+// Dirty rows of a victim's block are written with it, and stay, because the block is written anyway.
 void RowCache::list_victims(Window& window, std::span<const Window::Fetch> victims) {
   auto& moves = window.moves;
   auto room = most_moved_ - victims.size();
   moves.clear();
   for (auto victim = victims.begin(); victim != victims.end();) {
-    const MutexLock lock{mutex_};  // for a block at a time: others wait for it
+    const MutexLock lock{mutex_};  // for one block at a time, since others wait for it
     const auto block = victim->old / layout_.block_rows;
     auto row = block * layout_.block_rows;
     for (const auto end = row + layout_.rows_in(block); row < end; ++row) {
@@ -106,7 +106,7 @@ void RowCache::list_victims(Window& window, std::span<const Window::Fetch> victi
   }
 }
 
-// Not what somebody uses or is about to: updates would wait for it.
+// True if the row may be written with its block. Rows in use or held are left out, since updates would have to wait.
 bool RowCache::may_join(RowId row) const noexcept {
   const auto slot = slot_of(row);
   if (slot == no_slot) return false;
@@ -114,7 +114,7 @@ bool RowCache::may_join(RowId row) const noexcept {
   return is_dirty(slot) && !state.stuck && !state.writing && state.pins == 0 && !is_held(state);
 }
 
-// The old row stays where it is: nothing is lost.
+// Undoes an eviction whose write-back failed: the old row stays in its slot, and nothing is lost.
 void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
   auto& state = states_[fetch.slot];
   set_entry(fetch.row, nowhere);
@@ -161,7 +161,7 @@ void RowCache::read_rows(Window& window) {
   changed_.notify_all();
 }
 
-// A row that cannot be read is in no slot.
+// Undoes a fetch that failed: the row is in no slot.
 void RowCache::forget(Window& window, const Window::Fetch& fetch) noexcept {
   set_entry(fetch.row, nowhere);
   if (!is_staging(fetch.slot)) ask([&](RowPolicy& p) { p.on_erase(fetch.row, fetch.slot); });
@@ -173,7 +173,7 @@ void RowCache::forget(Window& window, const Window::Fetch& fetch) noexcept {
   window.failure = fetch.error;
 }
 
-// What was updated in staging goes home at once. If it cannot, staging has become its slot.
+// Writes rows that were updated in staging to the slow tier. If a write fails, the row stays in its staging slot.
 void RowCache::write_staged(Window& window) noexcept {
   auto& moves = window.moves;
   moves.clear();
@@ -228,7 +228,7 @@ void RowCache::flush(Window& window) {
   if (failure) throw row_error(name_, failed, slow(), failure, "cannot write back");
 }
 
-// In the order of their homes, for large writes.   \return  the row to go on from
+// Lists dirty rows in the order of their homes, for large writes.   \return  the row to continue with
 RowId RowCache::list_dirty(Window& window, RowId row) {
   const MutexLock lock{mutex_};
   window.moves.clear();
@@ -239,7 +239,7 @@ RowId RowCache::list_dirty(Window& window, RowId row) {
     if (entry != nowhere && (states_[slot].row != row || states_[slot].writing)) {
       if (!window.moves.empty()) break;
       ++waiters_;
-      changed_.wait(mutex_);  // somebody else writes it back, and may fail
+      changed_.wait(mutex_);  // another thread writes it back, and may fail
       --waiters_;
       continue;
     }
@@ -266,7 +266,7 @@ void RowCache::settle_written(SlotId slot, std::error_code error) noexcept {
   ++counters_.write_errors;
 }
 
-// Rows that were stuck in staging have gone home: once nobody reads them there, staging is free again.
+// Frees staging slots whose stuck rows have been written back, once no thread reads them there.
 void RowCache::free_written_staging() noexcept {
   SlotId left = no_slot;
   {
@@ -275,8 +275,7 @@ void RowCache::free_written_staging() noexcept {
       auto& state = states_[slot];
       const bool is_used =
           state.row < layout_.rows && map_[state.row].load(std::memory_order_relaxed) == slot;
-      if (!is_used || is_dirty(slot) || state.pins != 0)
-        continue;  // of those in use the next flush will see to
+      if (!is_used || is_dirty(slot) || state.pins != 0) continue;  // the next flush handles those in use
       set_entry(state.row, nowhere);
       state.row = std::exchange(left, slot);
     }
@@ -288,7 +287,7 @@ void RowCache::free_written_staging() noexcept {
 
 void RowCache::transfer(Direction direction, Window& window, Cause cause) noexcept {
   if (window.moves.empty()) return;
-  if (in_fork_child_) {  // what could not leave staging before the fork stays there
+  if (in_fork_child_) {  // rows that were stuck in staging before the fork stay there
     for (auto& move : window.moves) move.error = std::make_error_code(std::errc::operation_not_permitted);
     return;
   }

@@ -9,7 +9,7 @@
 namespace tier::detail {
 namespace {
 
-constexpr unsigned digit_bits = 11;              // counters of a pass fit the first-level cache
+constexpr unsigned digit_bits = 11;              // the counters of a pass fit the first-level cache
 constexpr std::size_t worth_counting = 1 << 10;  // below, comparing is faster than clearing the counters
 
 }  // namespace
@@ -31,7 +31,7 @@ void RowGroups::build(std::span<const RowId> ids, RowId rows) {
   starts_.push_back(static_cast<std::uint32_t>(occurrences_.size()));
 }
 
-// Digit by digit from the lowest, each pass stable, so that positions stay ascending.
+// Radix sort from the lowest digit; each pass is stable, so that positions stay ascending.
 void RowGroups::sort(RowId rows) {
   if (occurrences_.size() < worth_counting) return std::sort(occurrences_.begin(), occurrences_.end());
   spare_.resize(occurrences_.size());

@@ -10,15 +10,15 @@
 
 namespace tier::detail {
 
-/// A batch's rows, each once and ascending, with the positions in the batch at which each occurs, ascending: the
-/// order in which gradients are summed. Its memory is kept for the next batch.
+/// Groups the ids of a batch by row: its rows, each once and ascending, with the positions at which each occurs, ascending,
+/// which is the order in which gradients are summed. Its memory is kept for the next batch.
 class RowGroups {
  public:
   /// \pre  Every id is below `rows`.   \complexity  linear in the ids
   void build(std::span<const RowId> ids, RowId rows);
 
   [[nodiscard]] std::span<const RowId> rows() const noexcept { return rows_; }
-  /// `position_of` each of these is an index into the ids.
+  /// Returns the occurrences of a row; `position_of` each is an index into the ids.
   [[nodiscard]] std::span<const std::uint64_t> occurrences(std::size_t row) const noexcept {
     return std::span{occurrences_}.subspan(starts_[row], starts_[row + 1] - starts_[row]);
   }
@@ -35,7 +35,7 @@ class RowGroups {
 
   std::vector<std::uint64_t> occurrences_, spare_;  // row << 32 | position
   std::vector<RowId> rows_;
-  std::vector<std::uint32_t> starts_;  // and the end
+  std::vector<std::uint32_t> starts_;  // of each row's occurrences, and the end
 };
 
 }  // namespace tier::detail

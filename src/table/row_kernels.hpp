@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The loops over rows, prefetching in software: rows lie anywhere, so each would wait for memory.
+/// \file  The loops over rows. They prefetch in software, because rows lie anywhere, and each would wait for memory.
 #include <tier/copy/parallel_for.hpp>
 #include <tier/policy/row_policy.hpp>
 
@@ -16,20 +16,20 @@
 
 namespace tier::detail {
 
-/// A sum begins with zeros, so that it is the same wherever it is taken.
+/// Starts a sum with zeros, so that it is the same wherever it is computed.
 inline void start_sum(float* out, std::size_t n) noexcept { std::memset(out, 0, n * sizeof(float)); }
 
-// GCC takes a function that only prefetches for one without effect, and drops its calls unless they were inlined.
+// GCC considers a function that only prefetches to have no effect, and drops its calls unless they were inlined.
 #define TIER_PREFETCHES inline __attribute__((always_inline))
 
-/// All lines of a row; its last one too where the row begins within a line.
+/// Prefetches all lines of a row, also if it begins within a line.
 TIER_PREFETCHES void prefetch_row(const std::byte* row, std::size_t bytes) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(row) & ~std::uintptr_t{63};
   for (auto line = begin; line < reinterpret_cast<std::uintptr_t>(row) + bytes; line += 64)
     __builtin_prefetch(reinterpret_cast<const void*>(line));
 }
 
-/// Finds rows of a table that is whole.
+/// Finds rows of a whole table.
 struct WholeRows {
   const std::byte* base;
   std::size_t row_bytes;
@@ -38,7 +38,7 @@ struct WholeRows {
   [[nodiscard]] const std::byte* operator()(RowId row) const noexcept { return base + row * row_bytes; }
 };
 
-/// Finds rows in a cache: one load, one test.   \pre  Inside an epoch of the cache.
+/// Finds rows in a cache with one load and one test.   \pre  Inside an epoch of the cache.
 struct CachedRows {
   SlotView slots;
 
@@ -48,7 +48,7 @@ struct CachedRows {
   [[nodiscard]] const std::byte* operator()(RowId row) const noexcept { return slots.find(row); }
 };
 
-/// The rows of ids, by their positions.
+/// Finds the rows of ids, by their positions.
 template <class Find>
 struct ById {
   Find find;
@@ -58,8 +58,8 @@ struct ById {
   [[nodiscard]] const std::byte* operator()(std::size_t i) const noexcept { return find(ids[i]); }
 };
 
-/// Finds every row of a cache, in a slot or where it lives, and notes its entry when it is prefetched: it is read once
-/// then, and again from where all are side by side.   \pre  As above.
+/// Finds every row of a cache, in a slot or in the slow tier. Notes its entry when it is prefetched, so that the map is
+/// read once, and later uses read the entries side by side.   \pre  Inside an epoch of the cache.
 struct DirectRows {
   DirectView rows;
   std::size_t home_bytes;
@@ -73,7 +73,7 @@ struct DirectRows {
     entries[i] = rows.entry(ids[i]);
     return (*this)(i);
   }
-  /// \pre  It has been looked up.
+  /// \pre  The row has been looked up.
   [[nodiscard]] const std::byte* operator()(std::size_t i) const noexcept {
     return rows.at(entries[i], ids[i]);
   }
@@ -81,14 +81,14 @@ struct DirectRows {
 };
 
 /// How many rows are prefetched at a time. On Emerald Rapids, over 2 GiB: between copies, 4 or 16 took a tenth longer than
-/// 1; between sums, 1 or 4 longer than 8 or 16, a third longer with bags of 8 rows of 512 bytes.
+/// 1; between sums, 1 or 4 took longer than 8 or 16, a third longer with bags of 8 rows of 512 bytes.
 constexpr std::size_t before_copies = 1, before_arithmetic = 16;
-/// How far ahead. Measured on Zen 4 over 2 GiB: rows further ahead gain nothing, nearer ones are late.
+/// The prefetch distance. Measured on Zen 4 over 2 GiB: rows further ahead gain nothing, nearer ones are late.
 constexpr std::size_t rows_ahead = 18, entries_ahead = 40;
 
 /// Prefetches ahead of a loop over rows: map entries first, the rows they lead to later.
-/// \tparam Rows  gives the address of a row by its position, or null; it may have entries to prefetch, and rows that have
-///               to be looked up before
+/// \tparam Rows  gives the address of a row by its position, or null; may have entries to prefetch (`prefetch_entry`), and
+///               rows that must be looked up first (`look_up`)
 template <class Rows>
 class Ahead {
  public:
@@ -97,7 +97,7 @@ class Ahead {
     prefetch_entries(next_, next_ + entries_ahead);
     prefetch_rows(next_, next_ + rows_ahead);
   }
-  /// \param i  the position that is about to be used; it does not fall
+  /// \param i  the position that is about to be used; never lower than in the last call
   TIER_PREFETCHES void operator()(std::size_t i) noexcept {
     if (i < next_) return;
     prefetch_entries(next_ + entries_ahead, next_ + entries_ahead + at_once_);
@@ -126,7 +126,7 @@ class Ahead {
   std::size_t next_, end_, bytes_, at_once_;
 };
 
-/// Where a gather puts its rows.
+/// The destination of a gather.
 struct Output {
   float* data;
   std::size_t dim;
@@ -136,8 +136,8 @@ struct Output {
 };
 
 /// Copies rows `range` to `out[range]`.
-/// \param values  the type of those in rows, see row_values.hpp
-/// \return  how many were not found, `missed` has their positions; or were found in the slow tier
+/// \param values  how rows store values, see row_values.hpp
+/// \return  how many rows were not found, with their positions in `missed`, or how many were found in the slow tier
 template <class Values, class Rows>
 std::size_t copy_rows(const Values values, const Rows rows, IndexRange range, const Output out,
                       std::uint32_t* missed) noexcept {
@@ -157,7 +157,7 @@ std::size_t copy_rows(const Values values, const Rows rows, IndexRange range, co
 }
 
 /// Sums the rows of bags `range`.
-/// \return  how many lack a row, `missed` has their numbers; or how many rows were found in the slow tier
+/// \return  how many bags lack a row, with their numbers in `missed`, or how many rows were found in the slow tier
 template <class Values, class Rows>
 std::size_t sum_bags(const Values values, const Rows rows, std::span<const std::uint32_t> offsets,
                      IndexRange range, const Output out, std::uint32_t* missed) noexcept {

@@ -10,11 +10,11 @@ namespace tier::detail {
 namespace {
 
 constexpr std::size_t cache_line = 64;
-constexpr RowId most_rows = RowId{1} << 31;                 // a slot map has one bit to spare
-constexpr std::size_t most_columns = std::size_t{1} << 28;  // all bytes of a table can be counted
+constexpr RowId most_rows = RowId{1} << 31;                 // an entry of the slot map has one bit to spare
+constexpr std::size_t most_columns = std::size_t{1} << 28;  // so that the bytes of a table fit 64 bits
 constexpr RowId most_logged = 1 << 14;
 
-// A row that begins at a cache line touches one line less; worth 3 % of memory, the overhead that tables may have.
+// A row that begins at a cache line touches one line less. That is worth 3 % of memory, the overhead allowed to tables.
 std::size_t padded(std::size_t row_bytes) {
   const auto whole_lines = round_up(row_bytes, cache_line);
   return (whole_lines - row_bytes) * 32 <= row_bytes ? whole_lines : row_bytes;
@@ -33,7 +33,7 @@ RowLayout layout_of(const TableOptions& options, std::size_t row_bytes, std::uin
           .block_bytes = block_bytes};
 }
 
-/// Of a row with its state, not padded.
+/// Returns the bytes of a row with its state, not padded.
 std::size_t bare_bytes(const TableOptions& options) { return layout_of(options, 0, 1, 0).used_row_bytes(); }
 
 }  // namespace
@@ -80,7 +80,7 @@ RowLayout row_layout(const TableOptions& options, const Tier& slow) {
   return layout_of(options, blocks_bytes, 1, blocks_bytes);
 }
 
-// The metadata behind them begins at a multiple of its size.
+// Rounds up, because the metadata behind the slots begins at a multiple of its size.
 std::size_t CacheShape::slot_bytes(const RowLayout& layout) const noexcept {
   return round_up((std::size_t{slots} + staging) * layout.row_bytes, slot_metadata);
 }
@@ -97,7 +97,7 @@ CacheBytes CacheShape::parts(const RowLayout& layout) const noexcept {
 
 CacheShape CacheShape::of_slots(const RowLayout& layout, RowId slots,
                                 std::size_t policy_bytes_per_slot) noexcept {
-  // As large as a quarter of the slots at most: where memory is short, slots do more than a deep queue.
+  // Buffers take at most a quarter of the memory of the slots: if memory is short, slots help more than a deep queue.
   const auto buffers = slots * layout.row_bytes / (4 * layout.block_bytes);
   return {
       .slots = slots,
@@ -105,13 +105,13 @@ CacheShape CacheShape::of_slots(const RowLayout& layout, RowId slots,
           std::clamp<RowId>(slots / 8, 1, layout.block_rows == 1 ? most_staging : most_staging_for_blocks),
       .buffers =
           layout.block_rows == 1 ? 0 : static_cast<RowId>(std::clamp<std::size_t>(buffers, 1, most_buffers)),
-      .log = std::clamp<RowId>(slots - slots / 16, 1, most_logged),  // all in 32 bytes a slot
+      .log = std::clamp<RowId>(slots - slots / 16, 1, most_logged),  // all within 32 bytes a slot
       .policy_bytes_per_slot = policy_bytes_per_slot};
 }
 
 CacheShape CacheShape::of_budget(const RowLayout& layout, Bytes budget,
                                  std::size_t policy_bytes_per_slot) noexcept {
-  RowId low = 0, high = layout.rows;  // `low` slots fit, or none do
+  RowId low = 0, high = layout.rows;  // `low` slots fit, or `low` is 0
   while (low < high) {
     const auto middle = high - (high - low) / 2;
     if (of_slots(layout, middle, policy_bytes_per_slot).bytes(layout) <= budget.count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How rows lie in memory and in the slow tier, and what a cache of them takes.
+/// \file  How rows lie in memory and in the slow tier, and how much memory a cache of them takes.
 #include <tier/memory/tier.hpp>
 #include <tier/table/table_options.hpp>
 
@@ -9,14 +9,14 @@
 
 namespace tier::detail {
 
-/// How rows lie: one after the other in slots; in the slow tier too where the CPU addresses it, else in blocks, the
-/// least that it moves. A block has whole rows, and a large row whole blocks, which then count as one.
+/// Describes how rows lie. In slots, and in an addressable slow tier, they lie one after the other. In another slow tier
+/// they lie in blocks, the unit that it moves: a block holds whole rows, or a large row takes whole blocks, counted as one.
 struct RowLayout {
   RowId rows = 0;
-  std::size_t dim = 0;            ///< values of a row
-  std::size_t value_bytes = 0;    ///< of each, as it is stored
-  std::size_t state_columns = 0;  ///< floats after them
-  std::size_t row_bytes = 0;      ///< from a row to the next one in its block, or of slots; a multiple of 4
+  std::size_t dim = 0;            ///< values in a row
+  std::size_t value_bytes = 0;    ///< bytes of each stored value
+  std::size_t state_columns = 0;  ///< floats after the values
+  std::size_t row_bytes = 0;      ///< stride between rows of a block, or between slots; a multiple of 4
   RowId block_rows = 1;
   std::size_t block_bytes = 0;
 
@@ -24,58 +24,58 @@ struct RowLayout {
     return static_cast<RowId>((std::uint64_t{rows} + block_rows - 1) / block_rows);
   }
   [[nodiscard]] RowId rows_in(RowId block) const noexcept;
-  /// From the beginning of a block to a row of it or of those behind it.
+  /// Returns the offset of a row from the beginning of its block, or of an earlier one.
   [[nodiscard]] std::size_t offset(std::size_t row) const noexcept {
     return row / block_rows * block_bytes + row % block_rows * row_bytes;
   }
-  /// From the beginning of a row to its state: as floats are aligned.
+  /// Returns the offset of the state in a row, aligned for floats.
   [[nodiscard]] std::size_t state_offset() const noexcept {
     return round_up(dim * value_bytes, alignof(float));
   }
-  /// Of a row with its state, without padding behind it.
+  /// Returns the bytes of a row with its state, without padding.
   [[nodiscard]] std::size_t used_row_bytes() const noexcept {
     return state_offset() + state_columns * sizeof(float);
   }
-  /// In the slow tier, or whole in the fastest.
+  /// Returns the bytes of all rows, in the slow tier or whole in the fastest.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return std::uint64_t{blocks()} * block_bytes; }
 };
 
-/// \throws  `ConfigError` for what no table can be: no rows, zero-width rows, too many, what cannot be stored.
+/// \throws  `ConfigError` for options that no table can have: no rows, zero-width rows, too many, unknown storage
 void check_options(const TableOptions& options);
 
-/// Rows one after the other, for a tier that the CPU addresses. Padded to cache lines where that costs little.
+/// Lays rows out one after the other, for an addressable tier. Pads them to cache lines if that costs little.
 [[nodiscard]] RowLayout row_layout(const TableOptions& options);
-/// Rows as this slow tier wants them: whole rows in a block of its granularity, or a row of whole blocks.
+/// Lays rows out for this slow tier: whole rows in a block of its granularity, or a row of whole blocks.
 [[nodiscard]] RowLayout row_layout(const TableOptions& options, const Tier& slow);
 
-/// The parts of a cache: slots, slot map, what the table and its policy keep for each slot, a log of recent uses, and
-/// staging: slots through which pass the rows that get none, and buffers through which pass blocks.
+/// Sizes the parts of a cache: slots, slot map, what the table and its policy keep for each slot, a log of recent uses, and
+/// staging (slots that rows without a slot of their own pass through, and buffers for blocks).
 struct CacheShape {
-  static constexpr std::size_t slot_metadata = 16;        ///< and a bit
-  static constexpr RowId most_staging = 64;               ///< as deep as a device's queue needs to be
-  static constexpr RowId most_staging_for_blocks = 1024;  ///< of whose rows many are in one
-  static constexpr RowId most_buffers = 128;              ///< the same, and some to be going on with
+  static constexpr std::size_t slot_metadata = 16;        ///< bytes; each slot also has a dirty bit
+  static constexpr RowId most_staging = 64;               ///< the depth that a device's queue needs
+  static constexpr RowId most_staging_for_blocks = 1024;  ///< many staged rows share a block
+  static constexpr RowId most_buffers = 128;              ///< the queue depth, and some in reserve
 
   RowId slots = 0;
   RowId staging = 0;
-  RowId buffers = 0;  ///< blocks; none where rows move one by one
+  RowId buffers = 0;  ///< blocks; 0 if rows move one by one
   RowId log = 0;      ///< uses that it holds
   std::size_t policy_bytes_per_slot = 0;
 
   [[nodiscard]] static constexpr std::size_t words_of_bits(std::size_t bits) noexcept {
     return (bits + 31) / 32;
   }
-  /// Of all slots, those for staging among them.
+  /// Returns the bytes of all slots, staging included.
   [[nodiscard]] std::size_t slot_bytes(const RowLayout& layout) const noexcept;
-  /// All zeros if it has no slots.
+  /// Returns the bytes of each part; all zeros if there are no slots.
   [[nodiscard]] CacheBytes parts(const RowLayout& layout) const noexcept;
   [[nodiscard]] std::size_t bytes(const RowLayout& layout) const noexcept {
     return parts(layout).total().count;
   }
-  /// That many slots, and the rest to match.
+  /// Returns the shape with this many slots, and the other parts to match.
   [[nodiscard]] static CacheShape of_slots(const RowLayout& layout, RowId slots,
                                            std::size_t policy_bytes_per_slot) noexcept;
-  /// The largest that `budget` covers; no slots if it covers none.
+  /// Returns the largest shape that `budget` covers; without slots if it covers none.
   [[nodiscard]] static CacheShape of_budget(const RowLayout& layout, Bytes budget,
                                             std::size_t policy_bytes_per_slot) noexcept;
 };

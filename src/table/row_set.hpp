@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which rows a call has met.
+/// \file  The rows that a call has met.
 #include <tier/policy/row_policy.hpp>
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace tier::detail {
 
-/// A set that is emptied at no cost. Reused, so that its memory stays.
+/// Keeps a set that is emptied at no cost. Reused, so that its memory stays.
 /// \threadsafety  One thread at a time.
 class RowSet {
  public:
-  /// Empties it and makes room for `most` rows.   \throws  `std::bad_alloc`; it is as before
+  /// Empties the set and makes room for `most` rows.   \throws  `std::bad_alloc`; the set is unchanged
   void reset(std::size_t most) {
     if (entries_.size() < 2 * most) entries_ = std::vector<std::uint64_t>(std::bit_ceil(2 * most));
     if (++round_ == 0) {
@@ -36,7 +36,7 @@ class RowSet {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
-  std::vector<std::uint64_t> entries_;  // in their upper half the round in which they were set
+  std::vector<std::uint64_t> entries_;  // the upper half is the round in which an entry was set
   std::uint32_t round_ = 0;
   std::size_t size_ = 0;
 };

@@ -27,7 +27,7 @@ StoreTraffic RowStore::transfer(Direction direction, std::span<RowIo> rows,
   if (layout_.block_rows == 1) return transfer_rows(direction, rows, requests);
   StoreTraffic traffic;
   while (!rows.empty()) {
-    const MutexLock lock{mutex_};  // others may move some in between
+    const MutexLock lock{mutex_};  // released between rounds, so that other threads can move blocks
     rows = rows.subspan(list_blocks(rows));
     const bool reads = direction == Direction::Read;
     traffic.reads +=
@@ -63,7 +63,7 @@ StoreTraffic RowStore::transfer_rows(Direction direction, std::span<RowIo> rows,
   return {.bytes_out = moved * layout_.row_bytes, .writes = moved};
 }
 
-// As many as there are buffers.   \return  how many rows they have
+// Lists the blocks of the first rows, at most as many as there are buffers.   \return  how many rows these are
 std::size_t RowStore::list_blocks(std::span<RowIo> rows) noexcept {
   blocks_.clear();
   std::size_t end = 0;
@@ -99,7 +99,7 @@ std::uint64_t RowStore::transfer_blocks(Direction direction, const F& which) noe
   return moved;
 }
 
-// What pads a block must not differ from run to run.
+// Zeros the padding of a block, so that it is the same in every run.
 void RowStore::clear_padding(const Block& block) noexcept {
   const auto used = layout_.rows_in(block.index) * layout_.row_bytes;
   std::memset(in_buffer(block, block.index * layout_.block_rows) + used, 0, layout_.block_bytes - used);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A table's rows in the slow tier, where each has its place.
+/// \file  The rows of a table in the slow tier, each at a fixed place.
 #include <tier/core/mutex.hpp>
 #include <tier/manager/manager.hpp>
 
@@ -14,50 +14,50 @@
 
 namespace tier::detail {
 
-/// A row that is to move.
+/// A row to move, and its memory.
 struct RowIo {
   RowId row;
   std::byte* memory;
   std::error_code error{};
 };
 
-/// What a transfer took, as the slow tier sees it.
+/// Counts what a transfer moved, as the slow tier sees it.
 struct StoreTraffic {
-  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< out of the slow tier, and into it
+  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< read from the slow tier, and written to it
   std::uint64_t reads = 0, writes = 0;        ///< rows, or blocks of them
 };
 
 /// Moves rows between memory and their places in the slow tier.
 ///
-/// Where the slow tier moves blocks of several rows, they pass through buffers. A row is read with its block; one that
-/// is written is put into its block, which is read first unless all its rows are given. One thread at a time moves
-/// blocks, so that none of two rows of a block is lost that are written at the same time.
-/// \threadsafety  Internally synchronised. A row that is being written is moved by nobody else.
+/// If the slow tier moves blocks of several rows, they pass through buffers. A row is read with its block. A written row
+/// is put into its block, which is read first unless all its rows are given. One thread at a time moves blocks, so that
+/// two concurrent writes to one block cannot lose each other's rows.
+/// \threadsafety  Internally synchronised. The caller ensures that no other thread moves a row that is being written.
 class RowStore {
  public:
-  /// \param buffers  memory of whole blocks, at least one where rows are in blocks; aligned for the slow tier
+  /// \param buffers  memory of whole blocks, at least one if rows are in blocks; aligned for the slow tier
   RowStore(const RowLayout& layout, PlacedStorage storage, std::span<std::byte> buffers);
 
   [[nodiscard]] Tier& tier() const noexcept { return storage_.tier(); }
   [[nodiscard]] TierIndex tier_index() const noexcept { return storage_.tier_index(); }
-  /// Where the rows are, one after the other; null where the CPU does not address them.
+  /// Returns where the rows are, one after the other; null if the CPU cannot address them.
   [[nodiscard]] std::byte* address() const noexcept { return storage_.address(); }
 
-  /// Where in the tier a block is, or a row where each is one.
+  /// Returns the offset in the tier of a block, or of a row if each row is a block.
   [[nodiscard]] std::uint64_t place_of(RowId block) const noexcept {
     return storage_.offset() + std::uint64_t{block} * layout_.block_bytes;
   }
 
-  /// Writes blocks (rows, where each is one) from `first` on, all at once.   \pre  Nothing else moves.
+  /// Writes blocks (rows, if each is one) from `first` on, all at once.   \pre  No other transfer runs.
   [[nodiscard]] std::error_code write_blocks(RowId first, std::span<std::byte> memory) noexcept;
-  /// Moves rows; sets the error of each that could not be moved. What does not fit the buffers goes in turns.
-  /// \param rows      ascending, each once
-  /// \param requests  whose memory is used; it has room for so many as there are rows
+  /// Moves rows; sets the error of each that could not be moved. Works in rounds of as many blocks as there are buffers.
+  /// \param rows      ascending, without duplicates
+  /// \param requests  scratch memory, with capacity for one request a row
   StoreTraffic transfer(Direction direction, std::span<RowIo> rows, std::vector<IoRequest>& requests) noexcept
       TIER_EXCLUDES(mutex_);
 
  private:
-  /// One that moves: the rows of it that were asked for.
+  /// A block to move, with those of its rows that were asked for.
   struct Block {
     RowId index;
     std::span<RowIo> rows;
@@ -67,7 +67,7 @@ class RowStore {
   StoreTraffic transfer_rows(Direction direction, std::span<RowIo> rows,
                              std::vector<IoRequest>& requests) noexcept;
   std::size_t list_blocks(std::span<RowIo> rows) noexcept TIER_REQUIRES(mutex_);
-  /// Those for which `which` holds and that have not failed.   \return  how many went well
+  /// Moves the blocks for which `which` holds and that have not failed.   \return  how many succeeded
   template <class F>
   std::uint64_t transfer_blocks(Direction direction, const F& which) noexcept TIER_REQUIRES(mutex_);
   [[nodiscard]] bool is_whole(const Block& block) const noexcept {
@@ -81,7 +81,7 @@ class RowStore {
   const std::size_t most_blocks_;  // that fit the buffers
   Mutex mutex_;
   const std::span<std::byte> buffers_ TIER_GUARDED_BY(mutex_);
-  std::vector<Block> blocks_ TIER_GUARDED_BY(mutex_);  // those in the buffers, in their order
+  std::vector<Block> blocks_ TIER_GUARDED_BY(mutex_);  // the blocks in the buffers, in their order
   std::vector<IoRequest> requests_ TIER_GUARDED_BY(mutex_);
 };
 

@@ -27,7 +27,7 @@ TIER_INLINE void add_all(float* out, const std::uint16_t* row, std::size_t n) no
   for (std::size_t i = 0; i < n; ++i) out[i] += Value::load(row[i]);
 }
 
-/// \param round_of  how the value of a column is rounded
+/// \param round_of  returns the rounding for a column
 template <class Value, class RoundOf>
 TIER_INLINE void store_all(std::uint16_t* row, const float* values, std::size_t n,
                            const RoundOf& round_of) noexcept {
@@ -83,7 +83,7 @@ struct Avx2 {
   static constexpr NarrowKernels kernels{load, add, nearest, stochastic};
 };
 
-/// The CPU's own conversions of halves; it has none that go by chance.
+/// Uses the CPU's conversions of halves; it has none with stochastic rounding.
 #define TIER_F16C __attribute__((target("avx2,f16c")))
 struct F16c {
   static constexpr std::size_t lanes = 8;
@@ -114,8 +114,8 @@ struct F16c {
   }
 };
 
-// Asked of the CPU itself: Clang 14 has no `__builtin_cpu_supports("f16c")`. Once, since a hypervisor traps the
-// question: 4 us.
+// Asks the CPU itself, because Clang 14 has no `__builtin_cpu_supports("f16c")`. Asks once, since a hypervisor traps
+// CPUID, which takes 4 us.
 bool has_f16c() noexcept {
   static const bool has = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -131,7 +131,7 @@ std::span<const NarrowKernels> narrow_kernels(RowStorage storage) noexcept {
 #if defined(__x86_64__)
   static constexpr std::array of_half{F16c::kernels, Avx2<Half>::kernels, Portable<Half>::kernels};
   static constexpr std::array of_bfloat16{Avx2<BFloat16>::kernels, Portable<BFloat16>::kernels};
-  const bool avx2 = __builtin_cpu_supports("avx2") != 0;  // and the system saves its registers
+  const bool avx2 = __builtin_cpu_supports("avx2") != 0;  // also checks that the system saves the registers
   if (storage == RowStorage::Half) return std::span{of_half}.subspan(avx2 ? (has_f16c() ? 0 : 1) : 2);
   return std::span{of_bfloat16}.subspan(avx2 ? 0 : 1);
 #else
@@ -143,7 +143,7 @@ std::span<const NarrowKernels> narrow_kernels(RowStorage storage) noexcept {
 
 namespace {
 
-/// Null for floats.
+/// Returns null for floats.
 const NarrowKernels* best_kernels(RowStorage storage) noexcept {
   return storage == RowStorage::Float ? nullptr : &narrow_kernels(storage).front();
 }

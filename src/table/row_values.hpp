@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The values of a row as its table stores them, and as floats. Loops over rows are templates over these.
+/// \file  Converts the values of rows between storage and floats. Loops over rows are templates over these classes.
 #include <tier/policy/row_policy.hpp>
 #include <tier/table/table_options.hpp>
 
@@ -14,7 +14,7 @@
 
 namespace tier::detail {
 
-/// The values of rows that hold floats.
+/// Loads and adds rows that hold floats.
 class FloatValues {
  public:
   explicit FloatValues(std::size_t dim) noexcept : dim_{dim}, bytes_{dim * sizeof(float)} {}
@@ -28,24 +28,24 @@ class FloatValues {
   }
 
  private:
-  std::size_t dim_, bytes_;  // one of them from the other costs a cycle a row
+  std::size_t dim_, bytes_;  // both are kept, since computing one from the other costs a cycle a row
 };
 
-/// Loops over values of 16 bits, with the widest registers that the CPU has. The instruction set changes no result, but
-/// for which NaN is kept.
+/// Loops over values of 16 bits, with the widest registers that the CPU has. The instruction set does not change results,
+/// except for the payload of a NaN.
 struct NarrowKernels {
   void (*load)(float* out, const std::uint16_t* row, std::size_t n) noexcept;
   void (*add)(float* out, const std::uint16_t* row, std::size_t n) noexcept;
   void (*store_nearest)(std::uint16_t* row, const float* values, std::size_t n) noexcept;
-  /// \param random  of the row: see `random_of_row`
+  /// \param random  of the row, see `random_of_row`
   void (*store_stochastic)(std::uint16_t* row, const float* values, std::size_t n,
                            std::uint32_t random) noexcept;
 };
 
-/// Those that this CPU can run, the best one first: for tests, which compare them.   \pre  `storage` is not `Float`
+/// Returns the kernels that this CPU can run, the best first. Tests compare them.   \pre  `storage` is not `Float`
 [[nodiscard]] std::span<const NarrowKernels> narrow_kernels(RowStorage storage) noexcept;
 
-/// The values of rows that hold 16 bits each; of which type, the kernels know.
+/// Loads and adds rows that hold values of 16 bits, whose type the kernels know.
 class NarrowValues {
  public:
   NarrowValues(const NarrowKernels& kernels, std::size_t dim) noexcept : kernels_{kernels}, dim_{dim} {}
@@ -63,23 +63,23 @@ class NarrowValues {
   std::size_t dim_;
 };
 
-/// The storage of one table, chosen when it is made: how values get in and out.
+/// Loads and stores rows in the storage of one table, chosen when it is made.
 class RowValues {
  public:
   explicit RowValues(const TableOptions& options) noexcept;
 
   [[nodiscard]] bool are_floats() const noexcept { return kernels_ == nullptr; }
-  /// Calls `use` with the values' type: once for many rows.
+  /// Calls `use` with the type of the values; call it once for many rows.
   template <class F>
   decltype(auto) visit(const F& use) const {
     return are_floats() ? use(FloatValues{dim_}) : use(NarrowValues{*kernels_, dim_});
   }
-  /// row = values, rounded if need be.
-  /// \param change  the number of the change of the table that this is a part of
+  /// Stores row = values, rounded if the storage is narrower.
+  /// \param change  the number of the change of the table to which this store belongs
   void store(std::byte* row, const float* values, RowId id, std::uint64_t change) const noexcept;
 
  private:
-  const NarrowKernels* kernels_;  // null: of floats
+  const NarrowKernels* kernels_;  // null: floats
   std::size_t dim_;
   std::optional<std::uint64_t> seed_;
 };

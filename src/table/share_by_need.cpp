@@ -10,24 +10,24 @@
 namespace tier {
 namespace {
 
-/// From the size that a table has to a larger one.
+/// A step from a table's size to a larger one.
 struct Step {
   std::size_t to = 0;
   Bytes cost;
-  double saved_per_byte = 0;  ///< misses; 0: there is no step that saves any
+  double saved_per_byte = 0;  ///< misses; 0: no step saves any
 };
 
-/// With what lookups cost, in misses.
+/// Returns the misses of a table at a size, plus the cost of its lookups, in misses.
 double misses(const MissRatioCurve& table, std::size_t size, double lookup) {
   const bool whole = size + 1 == table.sizes.size();
   return (table.sizes[size].miss_ratio + (whole ? 0 : lookup)) * static_cast<double>(table.asked);
 }
 
-// The steepest of those that cost at most `left`: one along the convex hull of what can be had.
+// Returns the steepest step that costs at most `left`; it lies on the convex hull of the reachable sizes.
 Step best_step(const MissRatioCurve& table, std::size_t from, Bytes left, double lookup) {
   Step best;
   for (auto to = from + 1; to < table.sizes.size(); ++to) {
-    if (table.sizes[to].bytes <= table.sizes[from].bytes) continue;  // no curve of ours has such
+    if (table.sizes[to].bytes <= table.sizes[from].bytes) continue;  // never true for curves of this library
     const auto cost = table.sizes[to].bytes - table.sizes[from].bytes;
     if (cost > left) break;
     const auto saved = misses(table, from, lookup) - misses(table, to, lookup);

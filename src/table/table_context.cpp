@@ -10,7 +10,7 @@
 
 namespace tier {
 
-/// Lock order: this lock, then that of attached work.
+/// Runs attached work on one background thread. Lock order: this lock, then that of attached work.
 class TableContext::Threads final : public Companion {
  public:
   explicit Threads(unsigned threads) : arena_{threads} {}
@@ -22,7 +22,7 @@ class TableContext::Threads final : public Companion {
 
   void attach(BackgroundWork& work) TIER_EXCLUDES(mutex_) {
     const MutexLock lock{mutex_};
-    queue_.reserve(attached_.size() + 1);  // each is in it once at most
+    queue_.reserve(attached_.size() + 1);  // each work is in the queue once at most
     attached_.push_back(&work);
   }
 
@@ -69,7 +69,7 @@ class TableContext::Threads final : public Companion {
     return sum;
   }
 
-  /// Holds the lock until `after_fork`: whoever enqueues has no lock that work needs to come to rest.
+  /// Holds the lock until `after_fork`. Safe, because callers of `enqueue` hold no lock that work needs to come to rest.
   void before_fork() noexcept override TIER_NO_THREAD_SAFETY_ANALYSIS {
     mutex_.lock();
     resting_ = true;
@@ -118,7 +118,7 @@ class TableContext::Threads final : public Companion {
   std::vector<BackgroundWork*> queue_ TIER_GUARDED_BY(mutex_);
   BackgroundWork* running_ TIER_GUARDED_BY(mutex_) = nullptr;
   bool stop_ TIER_GUARDED_BY(mutex_) = false;
-  bool resting_ TIER_GUARDED_BY(mutex_) = false;  // somebody forks
+  bool resting_ TIER_GUARDED_BY(mutex_) = false;  // a fork is in progress
   std::thread thread_;
 };
 
@@ -133,7 +133,7 @@ Arena& TableContext::arena() noexcept { return threads_->arena(); }
 void TableContext::attach(BackgroundWork& work) { threads_->attach(work); }
 bool TableContext::enqueue(BackgroundWork& work) { return threads_->enqueue(work); }
 void TableContext::rest_for(std::chrono::nanoseconds use) noexcept {
-  // Only the background thread writes it.
+  // Only the background thread writes rest_until_.
   const auto from =
       std::max(used_ns_.load(std::memory_order_relaxed), rest_until_.load(std::memory_order_relaxed));
   rest_until_.store(from + use.count(), std::memory_order_relaxed);

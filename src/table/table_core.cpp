@@ -25,28 +25,28 @@
 namespace tier::detail {
 namespace {
 
-// Rows for which a second thread pays: a loop on two threads costs about as much as gathering a hundred rows.
+// Fewest rows for which another thread pays: a parallel loop costs about as much as gathering a hundred rows.
 constexpr std::size_t rows_per_part = 1024;
 constexpr std::size_t most_parts = 256;
 
-/// Of the calling thread: what it has computed, not what it has waited.
+/// Returns the CPU time of the calling thread, which excludes waits.
 std::chrono::nanoseconds thread_time() noexcept {
   ::timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
 }
 
-/// As many floats that each thread has some of, side by side, and no two in one cache line.
+/// Stride in floats between per-thread buffers, padded so that threads share no cache line.
 constexpr std::size_t apart(std::size_t floats) noexcept { return round_up(floats, 16) + 16; }
 
-/// A row of a gather that was not there at first sight.
+/// A row of a gather that was missed in the first pass.
 struct LateRow {
   RowId row;
   std::uint32_t target;  // the output row, or bag
   bool first;            // of its bag, or the only one
 };
 
-/// What one call needs. Kept for the next call.
+/// Memory that one call needs, kept for the next call.
 struct Scratch {
   std::vector<std::uint32_t> missed;
   std::vector<LateRow> late;
@@ -54,8 +54,8 @@ struct Scratch {
   std::vector<std::byte*> addresses;
   std::vector<std::uint32_t> bag_of;
   std::vector<std::uint32_t> entries;
-  std::vector<float> sums;       // of gradients, for each thread
-  std::vector<float> wide_rows;  // narrow rows and their state while they are updated, for each thread
+  std::vector<float> sums;       // of gradients, one buffer for each thread
+  std::vector<float> wide_rows;  // narrow rows and their state during an update, one buffer for each thread
   Window window;
 };
 
@@ -91,14 +91,14 @@ class Table final : public TableCore, private BackgroundWork {
   void check_invariants() const override;
 
  private:
-  /// Known to the context as long as it lives.
+  /// Attaches the table to its context for as long as it lives.
   class Attachment;
   class Resuming;
-  /// Takes a scratch, and gives it back.
+  /// Borrows a scratch, and gives it back on destruction.
   class Borrowed;
-  /// A batch that ends with the block.
+  /// A batch that ends with the enclosing block.
   class Owned;
-  /// Changes the row of a group, given the occurrences of its id.
+  /// Changes the row of one group, given the occurrences of its id.
   using GroupUpdate =
       FunctionRef<void(std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t part)>;
 
@@ -106,7 +106,7 @@ class Table final : public TableCore, private BackgroundWork {
   void fill_rows(const std::function<void(RowId, std::span<float>)>& initial, RowId first, std::size_t count,
                  std::byte* memory);
   void check_ids(std::span<const RowId> ids) const { detail::check_ids(ids, layout_.rows, name_); }
-  /// A row of floats for each id, or each bag.   \return  the offsets of bags, none for rows one by one
+  /// Checks that `floats` has a row for each id, or bag.   \return  the offsets of bags; empty if rows are gathered singly
   std::span<const std::uint32_t> check_rows(std::size_t ids, Bags bags, const Floats& floats) const;
   [[nodiscard]] std::size_t parts_for(std::size_t rows) const noexcept;
 
@@ -148,7 +148,7 @@ class Table final : public TableCore, private BackgroundWork {
   void count_unique(BatchRecord& batch) noexcept;
   void count_use(std::chrono::steady_clock::time_point since) noexcept;
   void count_wait(std::chrono::steady_clock::time_point since) noexcept;
-  /// That these are gathered or updated; to be called without a lock.
+  /// Tells the observer that rows are gathered or updated. Call without a lock.
   void tell_rows(std::span<const RowId> ids, bool updates) const noexcept {
     if (auto* const observer = context_->manager().thread_observer(); observer != nullptr) [[unlikely]]
       observer->on_rows({name_, layout_.rows, layout_.row_bytes, ids, updates});
@@ -159,25 +159,25 @@ class Table final : public TableCore, private BackgroundWork {
   RowLayout layout_;
   const RowValues values_;
   PlacedStorage storage_;            // of a whole table
-  std::unique_ptr<RowCache> cache_;  // of one that is not
+  std::unique_ptr<RowCache> cache_;  // null if the table is whole
   Advisor advisor_;
   BatchBook book_;
-  Mutex update_mutex_;  // held by updates and flushes: outermost
-  // Updates and scatters so far, and the first contents. Stochastic rounding depends on it: else a row with the same
-  // values and gradients as before would be rounded as before, and could never move. Written under the lock above.
+  Mutex update_mutex_;  // held by updates and flushes; the table's outermost lock
+  // Counts updates and scatters, and the first contents. Stochastic rounding depends on it: otherwise a row with the same
+  // values and gradients as before would be rounded the same way, and could never move. Written under update_mutex_.
   std::atomic<std::uint64_t> changes_{1};
   Mutex scratch_mutex_;
   std::vector<std::unique_ptr<Scratch>> scratches_ TIER_GUARDED_BY(scratch_mutex_);
-  Window prefetch_window_;       // of the background thread
-  std::vector<RowId> admitted_;  // the same
-  PromotionPace pace_;           // the same
+  Window prefetch_window_;       // for the background thread only
+  std::vector<RowId> admitted_;  // for the background thread only
+  PromotionPace pace_;           // for the background thread only
   std::atomic<bool> stalled_{false}, closing_{false};
   std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, unique_missed_{0}, waited_{0}, waited_ns_{0},
       stalls_{0}, dropped_{0}, direct_{0}, direct_bytes_{0};
-  std::unique_ptr<Attachment> attachment_;  // last: all else is there when a fork is told
+  std::unique_ptr<Attachment> attachment_;  // last, so that all other members exist when a fork is reported
 };
 
-/// Whatever ends with it, and however, may be what a prefetch has found in its way: that looks again.
+/// At its end, wakes a stalled prefetch, since the call that ends may have been what stalled it.
 class Table::Resuming {
  public:
   explicit Resuming(Table& table) noexcept : table_{table} {}
@@ -220,7 +220,7 @@ class Table::Borrowed {
     const MutexLock lock{table_.scratch_mutex_};
     try {
       table_.scratches_.push_back(std::move(scratch_));
-    } catch (const std::bad_alloc&) {  // then it is made anew
+    } catch (const std::bad_alloc&) {  // then the next call makes a new one
     }
   }
   Borrowed(const Borrowed&) = delete;
@@ -320,7 +320,7 @@ std::span<const std::uint32_t> Table::check_rows(std::size_t ids, Bags bags, con
 void Table::gather(std::span<const RowId> ids, Bags bags, std::span<float> out, std::size_t stride,
                    BatchRecord* batch) {
   const auto offsets = check_rows(ids.size(), bags, {"the output", out.size(), stride});
-  if (batch == nullptr) check_ids(ids);  // else it was checked when the batch was opened
+  if (batch == nullptr) check_ids(ids);  // else opening the batch has checked them
   const Output output{out.data(), layout_.dim, stride};
   asked_.fetch_add(ids.size(), std::memory_order_relaxed);
   tell_rows(ids, false);
@@ -364,8 +364,8 @@ void Table::gather_direct(std::span<const RowId> ids, std::span<const std::uint3
   if (cache_->log_is_full() && context_->is_rested()) wake();
 }
 
-// Parts tile the ids, or the bags: a thread's misses go where its own ids are, and are then moved together. A bag that is
-// missed has an id, so that there is room for each, however many bags are empty.
+// Parts tile the ids, or bags. Each thread writes its misses where its own ids are; they are compacted afterwards. A missed
+// bag has at least one id, so there is room for each, however many bags are empty.
 template <class Rows>
 std::size_t Table::pull(const Rows& rows, std::size_t ids, std::span<const std::uint32_t> offsets,
                         const Output& out, std::uint32_t* missed) {
@@ -400,8 +400,8 @@ std::size_t Table::pull_cached(std::span<const RowId> ids, std::span<const std::
   return pull(ById<CachedRows>{{cache_->view()}, ids.data()}, ids.size(), offsets, out, missed);
 }
 
-// What is there is taken without a lock. What is not is fetched, or used where it is.
-// `ends`: the batch is over with this gather, and that is told first, so that rows leave which nobody else wants.
+// Takes rows that are in slots without a lock; fetches the others, or uses them in the slow tier.
+// `ends`: the batch ends with this gather. It ends before rows are fetched, so that rows no other batch wants can leave.
 void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint32_t> offsets,
                           const Output& out, BatchRecord* batch, Owned* ends) {
   const Resuming resuming{*this};
@@ -470,7 +470,7 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
 void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> rows, const Output& out,
                     bool sum) {
   const auto parts = parts_for(late.size());
-  // One thread has all rows of a bag.
+  // Moves a boundary so that all rows of a bag go to one thread.
   const auto from_bag = [&](std::size_t i) {
     while (sum && i > 0 && i < late.size() && late[i].target == late[i - 1].target) ++i;
     return i;
@@ -578,7 +578,7 @@ void Table::update(std::span<const RowId> ids, Bags bags, std::span<const float>
   });
 }
 
-// By way of floats, the state behind them as it is behind floats that are stored.
+// Widens the row to floats, with its state behind it as in a stored row of floats, updates it, and rounds it back.
 void Table::update_narrow(std::byte* row, RowId id, const float* gradient, RowUpdate update,
                           float* wide) const {
   auto* const state = row + layout_.state_offset();
@@ -610,7 +610,7 @@ void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate u
   const MutexLock one_at_a_time{update_mutex_};
   updated_.fetch_add(ids.size(), std::memory_order_relaxed);
   change_rows(*batch, update);
-  // One that throws is not counted: made again, it leaves what it would have left if it had gone at once.
+  // A change that throws is not counted, so that a retry rounds as if it had succeeded at once.
   changes_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -647,10 +647,10 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
   unique_missed_.fetch_add(window.missed.size(), std::memory_order_relaxed);
 }
 
-// Under the update's lock, which who moves rows takes: what is found stays there. What the batch's gather has noted of
-// the map is taken from there, if nothing has changed since: those lines have left the cache by now. Each
-// thread finds its rows before it changes the first: their entries are in no order, and a loop that only finds waits for
-// many at a time.
+// Runs under the update lock, which moving rows needs too, so rows stay where they are found. If the map has not changed
+// since the batch's gather, uses the entries that the gather noted: the map's lines have left the CPU cache by now. Each
+// thread finds all its rows before it changes the first, because their entries are in no order, and a loop that only finds
+// overlaps many cache misses.
 void Table::change_direct(BatchRecord& batch, GroupUpdate update) {
   const Borrowed borrowed{*this};
   auto& addresses = (*borrowed).addresses;
@@ -712,10 +712,10 @@ void Table::apply_part(const RowGroups& groups, IndexRange range, const F& row_o
   }
 }
 
-/// In parallel; calls `use` with ranges that tile `count`.
+/// Calls `use` in parallel, with ranges that tile `count`.
 template <class F>
 void Table::for_each_group(std::size_t count, const F& use) {
-  const auto parts = parts_for(2 * count);  // an update does more for a row than a gather
+  const auto parts = parts_for(2 * count);  // an update does more for each row than a gather
   if (parts == 1) return use(IndexRange{0, count}, 0);
   context_->arena().parallel_for(parts, [&](std::size_t part) { use(part_of(count, parts, part), part); });
 }
@@ -749,12 +749,12 @@ BatchNumber Table::announce(std::span<const RowId> ids) {
 }
 
 void Table::settle() noexcept {
-  if (!is_whole() && cache_->is_direct()) wake();  // for what the log has
+  if (!is_whole() && cache_->is_direct()) wake();  // so that the uses in the log are reviewed
   context_->settle(*this);
 }
 
 void Table::prefetch(BatchNumber batch) {
-  if (batch == 0 || is_whole() || cache_->is_direct()) return;  // then rows are used where they are
+  if (batch == 0 || is_whole() || cache_->is_direct()) return;  // then rows are used in the slow tier
   if (book_.want(batch)) wake();
 }
 
@@ -777,7 +777,7 @@ void Table::close(BatchRecord* batch) noexcept { end(batch); }
 void Table::end(BatchRecord* record) noexcept {
   if (!is_whole()) {
     const auto announced = record->announced ? record->groups.rows() : std::span<const RowId>{};
-    // A row that another batch wants too was held for the last of them only.
+    // A row that other batches want too was held for only the last of them.
     if (record->announced)
       book_.for_each_prefetched_before(record->number, [&](BatchNumber number, std::span<const RowId> rows) {
         cache_->hold(number, rows, record->number);
@@ -788,11 +788,11 @@ void Table::end(BatchRecord* record) noexcept {
   if (stalled_.load(std::memory_order_relaxed)) resume();
 }
 
-/// Has the background look for what is to be prefetched. If there is no background, the hint is dropped.
+/// Wakes the background to look for work. If there is no background thread, drops the hint and counts it.
 void Table::wake() noexcept {
   try {
     if (context_->enqueue(*this)) return;
-  } catch (const std::exception&) {  // no memory, no thread
+  } catch (const std::exception&) {  // no memory, or no thread
   }
   dropped_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -826,7 +826,7 @@ bool Table::prefetch_next() noexcept {
   if (record == nullptr) return false;
   bool full = false;
   prefetch_window_.hold = record->number;
-  // Before it looks for room: whoever makes room from now on has it look again.
+  // Set before the search for room, so that a thread that makes room from now on resumes the prefetch.
   stalled_ = true;
   const auto fetched = cache_->prefetch(prefetch_window_, BatchBook::unfetched(*record), full);
   book_.end_prefetch(record, fetched);
@@ -837,7 +837,7 @@ bool Table::prefetch_next() noexcept {
   return !full;
 }
 
-// In the order in which calls take them. The cache comes to rest last: a window may be open while the others are held.
+// Takes locks in the order in which calls do. The cache is last, because calls open windows while they hold the others.
 void Table::before_fork() noexcept {
   update_mutex_.lock();
   scratch_mutex_.lock();
@@ -882,7 +882,7 @@ TableStatistics Table::statistics() const {
   all.unique = unique_.load(std::memory_order_relaxed);
   all.unique_missed_rows = unique_missed_.load(std::memory_order_relaxed);
   all.waited = waited_.load(std::memory_order_relaxed);
-  all.hits = all.asked - std::min(all.asked, all.waited);  // who gathers now may have been counted in part
+  all.hits = all.asked - std::min(all.asked, all.waited);  // a running gather may be half counted
   const auto direct = direct_.load(std::memory_order_relaxed);
   all.missed_rows += direct;
   all.in_place_rows += direct;

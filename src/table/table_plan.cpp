@@ -25,7 +25,7 @@ bool is_whole(const RowLayout& layout, const TableOptions& options, Bytes budget
   return options.slots ? *options.slots >= options.rows : layout.bytes() <= budget.count;
 }
 
-// The first tier after the fastest that has room for the rows, unless the options name one.
+// Returns the tier that the options name, or the first after the fastest that has room for the rows.
 TierIndex slow_tier(Manager& manager, const TableOptions& options) {
   if (options.slow != no_tier) {
     if (options.slow == Manager::fastest() || options.slow >= manager.tier_count())
@@ -50,7 +50,7 @@ TierIndex slow_tier(Manager& manager, const TableOptions& options) {
                     to_string(minimum) + " that a slot, the slot map and staging for a batch take"};
 }
 
-// No slots where `budget` covers none.
+// Returns a shape without slots if `budget` covers none.
 CacheShape shape_of(const RowLayout& layout, const TableOptions& options, Bytes budget,
                     std::size_t policy_bytes) {
   if (!options.slots) return CacheShape::of_budget(layout, budget, policy_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Whether a table is whole or has a cache, and of what size.
+/// \file  Decides whether a table is whole or has a cache, and of what size.
 #include <tier/manager/manager.hpp>
 #include <tier/table/miss_ratio_curve.hpp>
 #include <tier/table/table_options.hpp>
@@ -14,21 +14,21 @@ namespace tier::detail {
 struct TablePlan {
   bool whole = false;
   RowLayout layout;
-  CacheShape shape;       ///< of a table that is not whole
+  CacheShape shape;       ///< unless the table is whole
   PlacedStorage storage;  ///< where the rows live
 };
 
-/// Decides, and takes room for the rows.   \throws  `ConfigError`, `OutOfTierMemory`
+/// Plans a table, and allocates memory for the rows.   \throws  `ConfigError`, `OutOfTierMemory`
 [[nodiscard]] TablePlan plan_table(Manager& manager, const TableOptions& options);
 
-/// What a table takes of the fastest tier, by the size of its cache.
+/// Computes what a table takes of the fastest tier, by the size of its cache.
 struct CacheSizes {
-  RowLayout layout;  ///< of a cache
+  RowLayout layout;  ///< of a table with a cache
   Bytes whole_bytes;
   std::size_t policy_bytes_per_slot = 0;
 
   [[nodiscard]] CacheSize whole() const noexcept { return {layout.rows, whole_bytes, 0}; }
-  /// Nothing where the whole table takes no more.
+  /// Returns nothing if the whole table takes no more.
   [[nodiscard]] std::optional<CacheSize> cache(std::uint64_t slots, double miss_ratio) const noexcept;
 };
 

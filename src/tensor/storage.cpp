@@ -7,7 +7,7 @@
 namespace tier::detail {
 namespace {
 
-/// Ids of memory that no manager knows; managers count from below.
+/// Returns ids for memory that no manager knows; managers count up from 1, so these never meet.
 ObjectId next_unmanaged_id() noexcept {
   static std::atomic<ObjectId> last{ObjectId{1} << 63};
   return last.fetch_add(1, std::memory_order_relaxed);
@@ -24,7 +24,7 @@ TensorStorage::TensorStorage(const RuntimeRef& runtime, Bytes size, std::size_t 
 
 namespace {
 
-/// Resources of others may round what is larger up to nothing.
+/// Checks the size, because a resource of others may overflow when it rounds a huge size up.
 std::byte* allocate(std::pmr::memory_resource& resource, Bytes size, std::size_t alignment) {
   check_request(size.count, alignment);
   return static_cast<std::byte*>(resource.allocate(size.count, alignment));

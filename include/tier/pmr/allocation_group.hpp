@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What was allocated together, as scopes and hints see it.
+/// \file  Memory that was allocated together, as scopes and hints see it.
 #include <tier/core/export.hpp>
 #include <tier/core/function_ref.hpp>
 #include <tier/scope/traits.hpp>
@@ -12,18 +12,18 @@
 
 namespace tier {
 
-/// Memory that belongs together. Scopes and hints on it cover every block of a window that it has when they begin, scopes
-/// also those that it gets before they end.
+/// Memory that belongs together. Scopes and hints on a group cover every block of a window that it has when they begin;
+/// scopes also cover blocks that come to it before they end.
 class TIER_EXPORT AllocationGroup {
  public:
-  /// How many blocks it has in windows.
+  /// Returns how many blocks of windows the group has.
   [[nodiscard]] virtual std::size_t block_count() const noexcept = 0;
-  /// Calls `visit` with an address in each block, at most so often; nothing of it is freed meanwhile.
+  /// Calls `visit` with an address in each block, at most `at_most` times; no block is freed meanwhile.
   virtual void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const = 0;
-  /// Until what is returned ends, blocks that come to the group are pinned, as far as a scope would pin them; on any thread,
-  /// perhaps after the group. Null: they are not.
+  /// Pins blocks that come to the group, as far as a scope would pin them, until the returned object ends. That may be on
+  /// any thread, perhaps after the group's end. Null: they are not pinned.
   [[nodiscard]] virtual std::shared_ptr<void> cover() const { return nullptr; }
-  /// Whether a scope or hint on any container in it covers all of it.
+  /// True if a scope or hint on any container in the group covers all of it.
   [[nodiscard]] virtual bool is_one_unit() const noexcept { return false; }
 
  protected:
@@ -31,11 +31,11 @@ class TIER_EXPORT AllocationGroup {
 };
 
 namespace detail {
-/// The group that is, or is behind, a memory resource; null if there is none.
+/// Returns the group that is, or is behind, a memory resource; null if there is none.
 [[nodiscard]] TIER_EXPORT const AllocationGroup* group_of(const std::pmr::memory_resource* resource) noexcept;
-/// Whether what it gives may lie in windows: behind pools and groups there is a resource that has some.
+/// True if memory from the resource may lie in windows: behind pools and groups there is a resource with windows.
 [[nodiscard]] TIER_EXPORT bool has_windows(const std::pmr::memory_resource* resource) noexcept;
-/// One address in each block of a range, as far as it lies in a window. \return  how many there are, or `at_most`
+/// Calls `visit` with an address in each block of a range, as far as it lies in a window. \return  how often
 TIER_EXPORT std::size_t visit_blocks(const std::byte* begin, std::size_t size, std::size_t at_most,
                                      FunctionRef<void(const void*)> visit);
 }  // namespace detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Resources for containers that are not of `std::pmr`.
+/// \file  Memory resources for containers that are not of `std::pmr`.
 #include <tier/core/export.hpp>
 #include <tier/core/standard.hpp>
 
@@ -21,20 +21,20 @@ namespace detail {
 /// An allocator over a memory resource. Unlike `std::pmr::polymorphic_allocator` it moves with its container, never falls
 /// back to the default resource, and does not pass itself on to what the elements own.
 ///
-/// One that is made without a resource, as containers do that are made without an allocator, has none, and allocates
-/// nothing: such a container is one to move into, or to assign to.
+/// An allocator made without a resource, as in a container made without an allocator, cannot allocate. Such a container
+/// is one to move into, or to assign to.
 /// \pre           The resource outlives all containers over it.
-/// \threadsafety  As the resource's.
+/// \threadsafety  As the resource.
 template <class T>
 class Allocator {
  public:
   using value_type = T;
 
-  /// What a container holds is copied to where that container is: assigning to it does not carry it to another tier.
+  /// Copies stay in the destination's resource: assigning to a container does not carry it to another tier.
   using propagate_on_container_copy_assignment = std::false_type;
   /// A moved container takes its memory along. The alternative copies each element across resources.
   using propagate_on_container_move_assignment = std::true_type;
-  /// So does a swapped one: with unequal resources the alternative is undefined.
+  /// Swapped containers exchange their memory, too: with unequal resources the alternative is undefined.
   using propagate_on_container_swap = std::true_type;
   using is_always_equal = std::false_type;
 
@@ -42,9 +42,9 @@ class Allocator {
   Allocator(std::pmr::memory_resource* resource) noexcept  // NOLINT: implicit, as the standard's
       : resource_{resource} {}
   template <class U>
-  Allocator(const Allocator<U>& other) noexcept : resource_{other.resource()} {}  // NOLINT: likewise
+  Allocator(const Allocator<U>& other) noexcept : resource_{other.resource()} {}  // NOLINT: as above
 
-  /// Null if it was made without one.
+  /// Returns null if the allocator was made without a resource.
   [[nodiscard]] std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
   /// \throws  `std::bad_array_new_length`, `ConfigError` if there is no resource, and what the resource throws

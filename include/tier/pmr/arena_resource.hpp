@@ -18,34 +18,34 @@ class ArenaPool;
 }
 
 struct ArenaOptions {
-  std::string_view name = "ArenaResource";  ///< of its object, for messages and statistics
-  /// Deallocating does nothing, as in `std::pmr::monotonic_buffer_resource`: what is built once and let go as a whole lies
-  /// as it was allocated.
+  std::string_view name = "ArenaResource";  ///< name of the object, for messages and statistics
+  /// Makes deallocating do nothing, as in `std::pmr::monotonic_buffer_resource`, so that data that is built once and freed
+  /// as a whole lies in the order of allocation.
   bool monotonic = false;
 };
 
 /// A memory resource whose allocations are all in one object: a scope or hint on it, or on any container in it, covers
 /// everything. Pointers stay valid while it moves.
 ///
-/// It grows in blocks, from 64 KiB to 2 MiB, up to a maximum that costs address space alone. What is deallocated serves
-/// again; blocks in which nothing is allocated go back to the tiers at once. What is known of allocations lies outside
-/// them, so that deallocating brings nothing back. A checked build aborts when what is deallocated was not allocated here,
-/// or in another size or alignment, and tells on stderr what was not deallocated when it releases, unless it is monotonic.
+/// It grows in blocks, from 64 KiB to 2 MiB, up to a maximum that costs only address space. Deallocated memory is reused;
+/// blocks without allocations go back to the tiers at once. Metadata lies outside the allocations, so that deallocating
+/// fetches nothing. A checked build aborts when memory is deallocated that was not allocated here, or with another size or
+/// alignment, and reports remaining allocations on stderr when it releases, unless it is monotonic.
 ///
 /// As for a `MigratingResource`, contents are undefined after `madvise(MADV_DONTNEED)`, and an arena that ends before its
 /// allocations, unless it is monotonic, says so on stderr.
-/// \threadsafety  Internally synchronised, but for construction and destruction. The child of a fork can use what is there,
-///                but not make it grow.
+/// \threadsafety  Internally synchronised, except construction and destruction. The child of a fork can use what is there,
+///                but cannot make it grow.
 class TIER_EXPORT ArenaResource final : public std::pmr::memory_resource, public AllocationGroup {
  public:
-  /// \param maximum  of all allocations with what lies between them; rounded up to 64 KiB
+  /// \param maximum  of all allocations with the gaps between them; rounded up to 64 KiB
   ArenaResource(const RuntimeRef& runtime, Bytes maximum, const ArenaOptions& options = {});
   ArenaResource(const ArenaResource&) = delete;
   ArenaResource& operator=(const ArenaResource&) = delete;
-  /// Releases.
+  /// Frees all memory, as `release`.
   ~ArenaResource() override;
 
-  /// Frees all that was allocated, deallocated or not. The next allocation begins a new object.
+  /// Frees all memory, deallocated or not. The next allocation begins a new object.
   void release() noexcept;
   [[nodiscard]] Bytes maximum() const noexcept;
 
@@ -55,8 +55,8 @@ class TIER_EXPORT ArenaResource final : public std::pmr::memory_resource, public
   [[nodiscard]] bool is_one_unit() const noexcept override { return true; }
 
  protected:
-  /// \throws  `OutOfTierMemory`, naming the arena and its maximum where that is reached; `TierError` where the system does
-  ///          not let the process serve its own page faults, and in the child of a fork; nothing has changed
+  /// \throws  `OutOfTierMemory`, naming the arena and its maximum if that is reached; `TierError` if the system does not
+  ///          let the process serve its own page faults, and in the child of a fork; nothing has changed
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }

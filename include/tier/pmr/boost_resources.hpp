@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Between the memory resources of the standard and those of Boost.Container, which are two types.
+/// \file  Adaptors between the memory resources of the standard and those of Boost.Container, which are two types.
 #include <tier/core/standard.hpp>
 
 #include <boost/container/pmr/memory_resource.hpp>
@@ -11,7 +11,7 @@
 namespace tier {
 
 namespace detail {
-/// A resource of type `To` over one of type `From`. Two over equal resources are equal.
+/// Makes a resource of type `From` usable as one of type `To`. Adaptors over equal resources are equal.
 template <class To, class From>
 class ResourceAdaptor final : public To {
  public:
@@ -37,12 +37,12 @@ class ResourceAdaptor final : public To {
 };
 }  // namespace detail
 
-/// A resource of the standard's that draws from one of Boost's.
-/// \threadsafety  As upstream's.
+/// Makes a Boost resource usable as a standard one.
+/// \threadsafety  As upstream.
 using FromBoostResource =
     detail::ResourceAdaptor<std::pmr::memory_resource, boost::container::pmr::memory_resource>;
-/// A resource of Boost's that draws from one of the standard's, as all of ours are.
-/// \threadsafety  As upstream's.
+/// Makes a standard resource, such as any of this library, usable as a Boost one.
+/// \threadsafety  As upstream.
 using ToBoostResource =
     detail::ResourceAdaptor<boost::container::pmr::memory_resource, std::pmr::memory_resource>;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Scopes and hints on the standard's containers over resources of ours.
+/// \file  Scopes and hints on standard containers over resources of this library.
 #include <tier/pmr/allocation_group.hpp>
 
 #include <concepts>
@@ -12,14 +12,14 @@
 
 namespace tier {
 
-/// A container that says which memory resource it draws from.
+/// A container with an allocator over a memory resource.
 template <class T>
 concept PmrContainer = std::ranges::range<const T> && requires(const T& container) {
   { container.get_allocator().resource() } -> std::convertible_to<std::pmr::memory_resource*>;
 };
 
 namespace detail {
-/// Boost's vectors, too, whose iterators do not say that they are contiguous.
+/// A contiguous container, including Boost's vectors, whose iterators do not say that they are contiguous.
 template <class T>
 concept Contiguous = std::ranges::contiguous_range<const T> ||
     (std::ranges::random_access_range<const T>&& requires(const T& container) {
@@ -28,9 +28,9 @@ concept Contiguous = std::ranges::contiguous_range<const T> ||
     });
 }  // namespace detail
 
-/// A contiguous container is covered element by element, but for what its elements own; any other, and each in an
-/// `ArenaResource`, by the group of its resource: all that was allocated through the same one.
-/// \pre  Nobody changes the container meanwhile.
+/// A contiguous container is covered element by element, without what its elements own. Any other, and each container in an
+/// `ArenaResource`, is covered by the group of its resource: all memory that was allocated through that resource.
+/// \pre  No thread changes the container meanwhile.
 template <PmrContainer T>
 struct ScopeTraits<T> {
   static std::size_t block_count(const T& container) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Containers of Boost's over memory resources, where they are better than the standard's.
+/// \file  Boost containers over memory resources, for cases in which they are better than the standard's.
 #include <tier/pmr/allocator.hpp>
 
 #include <boost/container/container_fwd.hpp>
@@ -16,11 +16,11 @@
 #include <boost/container/devector.hpp>
 #endif
 
-/// All are made with a resource: `containers::vector<float> v{&resource};`. One that is made without has none, and
-/// throws `ConfigError` when it allocates.
+/// All are made with a resource: `containers::vector<float> v{&resource};`. A container made without one throws
+/// `ConfigError` when it allocates.
 namespace tier::containers {
 
-/// A vector that leaves new elements of trivial types as they are, instead of zeroing what is about to be overwritten.
+/// A vector that default-initialises new elements: those of trivial types are not zeroed before they are overwritten.
 /// Elements move in one piece when it grows.
 template <class T>
 class vector : public boost::container::vector<T, Allocator<T>> {
@@ -28,16 +28,16 @@ class vector : public boost::container::vector<T, Allocator<T>> {
 
  public:
   using Base::Base;
-  /// `count` elements, default-initialised: those of trivial types have no value yet.
+  /// Makes `count` elements, default-initialised: those of trivial types have no value yet.
   vector(std::size_t count, const Allocator<T>& allocator)
       : Base(count, boost::container::default_init, allocator) {}
 
   using Base::resize;
-  /// New elements are default-initialised: those of trivial types have no value yet.
+  /// Default-initialises new elements: those of trivial types have no value yet.
   void resize(std::size_t count) { Base::resize(count, boost::container::default_init); }
 };
 
-/// With room for `Inline` elements in itself.
+/// A vector with room for `Inline` elements in itself.
 template <class T, std::size_t Inline>
 class small_vector : public boost::container::small_vector<T, Inline, Allocator<T>> {
   using Base = boost::container::small_vector<T, Inline, Allocator<T>>;
@@ -47,7 +47,7 @@ class small_vector : public boost::container::small_vector<T, Inline, Allocator<
   explicit small_vector(const Allocator<T>& allocator) : Base(typename Base::allocator_type{allocator}) {}
 };
 
-/// A map in one sorted array: what is read more than it is changed.
+/// A map in one sorted array, for data that is read more than it is changed.
 template <class Key, class T, class Compare = std::less<Key>>
 using flat_map = boost::container::flat_map<Key, T, Compare, Allocator<std::pair<Key, T>>>;
 template <class Key, class Compare = std::less<Key>>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Copies of containers in a resource of choice.
+/// \file  Copies containers to a given memory resource.
 #include <tier/pmr/allocator.hpp>
 
 #include <array>
@@ -20,7 +20,7 @@ namespace detail {
 using PmrAllocator = std::pmr::polymorphic_allocator<>;
 using OurAllocator = Allocator<std::byte>;
 
-/// Whether a `T` is made with such an allocator: a container over it, or a pair of which one is.
+/// True if a `T` is made with such an allocator: a container over it, or a pair in which one is.
 template <class T, class A>
 inline constexpr bool takes_allocator = std::uses_allocator_v<T, A>;
 template <class First, class Second, class A>
@@ -35,7 +35,7 @@ concept OwnsElements = requires {
 
 template <class... Ts>
 struct Types {};
-/// The types that a `T` visibly has in itself or owns.
+/// The types that a `T` visibly contains or owns.
 template <class T>
 struct Parts {
   using type = Types<>;
@@ -76,8 +76,8 @@ inline constexpr bool is_pair_or_tuple<std::pair<First, Second>> = true;
 template <class... Ts>
 inline constexpr bool is_pair_or_tuple<std::tuple<Ts...>> = true;
 
-/// Whether a `T` may draw from a memory resource, as far as its type tells.
-/// \param Above  what it is a part of: a type may own others of its own
+/// True if a `T` may draw from a memory resource, as far as its type tells.
+/// \param Above  the types that contain `T`, since a type may own objects of its own type
 template <class T, class... Above>
 constexpr bool draws_from_resource() {
   if constexpr ((std::same_as<T, Above> || ...))
@@ -91,7 +91,7 @@ constexpr bool draws_from_resource() {
     }(typename Parts<T>::type{});
 }
 
-/// Whether a `T` that is made with a `std::pmr` allocator passes it on to all that draws from memory resources.
+/// True if a `T` made with a `std::pmr` allocator passes it on to all its parts that draw from memory resources.
 template <class T, class... Above>
 constexpr bool passes_allocator_on() {
   if constexpr ((std::same_as<T, Above> || ...))
@@ -105,15 +105,15 @@ constexpr bool passes_allocator_on() {
 }
 }  // namespace detail
 
-/// A copy in `resource`: of a container of `std::pmr` with what its elements own in such containers, as far as they pass an
-/// allocator on, which pairs, tuples and containers do; or of one over `tier::Allocator` whose elements own nothing in a
-/// resource. A plain copy of the former would lie in the default resource.
+/// Returns a copy in `resource`. A container of `std::pmr` is copied with what its elements own in such containers, as far
+/// as they pass an allocator on, which pairs, tuples and containers do. A container over `tier::Allocator` may have only
+/// elements that own nothing in a resource. A plain copy of a `std::pmr` container would lie in the default resource.
 ///
-/// What passes no allocator on would be copied to the default resource: an optional, a variant, an array or a container of
-/// another allocator with elements that draw from a resource does not compile. A type of the program's own cannot be seen
-/// through: one with a member of `std::pmr` must itself take an allocator (have an `allocator_type`, and a constructor that
-/// takes one after what it copies), or that member goes to the default resource. What draws from no resource, such as
-/// `std::string`, stays with `new`.
+/// Parts that do not pass an allocator on would be copied to the default resource: an optional, a variant, an array or a
+/// container of another allocator with elements that draw from a resource does not compile. The members of the program's
+/// own types are invisible here: a type with a `std::pmr` member must take an allocator itself (have an `allocator_type`,
+/// and a constructor that takes one after what it copies), or that member goes to the default resource. Parts that draw
+/// from no resource, such as `std::string`, stay with `new`.
 /// \throws  what the resource throws, and the elements' copying; nothing is left in the resource then
 template <class Container>
 [[nodiscard]] Container copy_in(std::pmr::memory_resource& resource, const Container& container) {

@@ -11,12 +11,12 @@
 
 namespace tier {
 
-/// When upstream has no memory, calls a function that may free some, as a cache's entries, and asks upstream again for
-/// as long as the function says so.
+/// If upstream has no memory, calls a function that may free some, such as a cache's entries, and asks upstream again as
+/// long as the function returns true.
 /// \threadsafety  Internally synchronised if `upstream` and the function are.
 class TIER_EXPORT FailureCallbackResource final : public ForwardingResource {
  public:
-  /// Told how much was asked for.   \return  whether it is worth asking again
+  /// Takes the size of the request.   \return  true if it is worth asking again
   using Callback = std::function<bool(Bytes)>;
 
   /// \pre  `upstream` outlives this resource.
@@ -24,8 +24,8 @@ class TIER_EXPORT FailureCallbackResource final : public ForwardingResource {
       : ForwardingResource{upstream}, callback_{std::move(callback)} {}
 
  private:
-  /// \throws  upstream's `std::bad_alloc` once the function returns false, what the function throws, and whatever else
-  ///          upstream throws, at once
+  /// \throws  upstream's `std::bad_alloc` once the function returns false; what the function throws; and any other
+  ///          exception of upstream, at once
   void* do_allocate(std::size_t size, std::size_t alignment) override;
 
   Callback callback_;

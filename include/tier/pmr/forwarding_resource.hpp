@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What stands before another memory resource.
+/// \file  The base of resources that forward to another one.
 #include <tier/core/export.hpp>
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace tier {
 
-/// Passes on what is asked of it; the base of resources that do one thing more. Scopes and hints see through it: on a
-/// container over it they cover the group of what is upstream.
-/// \threadsafety  As upstream's.
+/// Passes requests on to upstream; the base of resources that do one thing more. Scopes and hints see through it: on a
+/// container over it they cover the group of upstream.
+/// \threadsafety  As upstream.
 class TIER_EXPORT ForwardingResource : public std::pmr::memory_resource {
  public:
   /// \pre  `upstream` outlives this resource.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Names what is allocated through it as one group.
+/// \file  Makes a group of the memory that is allocated through it.
 #include <tier/core/export.hpp>
 #include <tier/pmr/allocation_group.hpp>
 
@@ -14,11 +14,11 @@ namespace detail {
 class Pool;
 }
 
-/// Keeps what is allocated through it apart from what else comes from upstream, in slabs of 64 KiB and large allocations of
-/// its own, so that it moves together and a scope can be opened on it. Over an upstream without windows scopes on it do
-/// nothing. One that ends before its allocations says so on stderr, in every build. Over windows, contents are undefined after
+/// Keeps its allocations apart from others of upstream, in slabs of 64 KiB and large allocations of its own, so that they
+/// move together and a scope can be opened on them. Over an upstream without windows, scopes on it do nothing. A resource
+/// that ends before its allocations says so on stderr, in every build. Over windows, contents are undefined after
 /// `madvise(MADV_DONTNEED)`, not zeros.
-/// \threadsafety  Internally synchronised, but for construction and destruction. Upstream is called by one thread at a
+/// \threadsafety  Internally synchronised, except construction and destruction. Upstream is called by one thread at a
 ///                time.
 class TIER_EXPORT GroupResource final : public std::pmr::memory_resource, public AllocationGroup {
  public:
@@ -26,10 +26,10 @@ class TIER_EXPORT GroupResource final : public std::pmr::memory_resource, public
   explicit GroupResource(std::pmr::memory_resource& upstream);
   GroupResource(const GroupResource&) = delete;
   GroupResource& operator=(const GroupResource&) = delete;
-  /// Releases.
+  /// Frees all memory, as `release`.
   ~GroupResource() override;
 
-  /// Gives all memory back to upstream, deallocated or not.
+  /// Frees all memory to upstream, deallocated or not.
   void release() noexcept;
   [[nodiscard]] std::pmr::memory_resource& upstream_resource() const noexcept;
 

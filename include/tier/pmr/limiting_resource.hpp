@@ -11,7 +11,7 @@
 
 namespace tier {
 
-/// Caps the bytes outstanding at once from an upstream resource, as they are asked for.
+/// Caps the bytes outstanding at once from an upstream resource, as requested, without rounding.
 /// \threadsafety  Internally synchronised if `upstream` is: the only state is one atomic count.
 class TIER_EXPORT LimitingResource final : public ForwardingResource {
  public:
@@ -20,7 +20,7 @@ class TIER_EXPORT LimitingResource final : public ForwardingResource {
       : ForwardingResource{upstream}, budget_{budget} {}
   LimitingResource(const LimitingResource&) = delete;
   LimitingResource& operator=(const LimitingResource&) = delete;
-  /// Says on stderr what is outstanding.
+  /// Reports on stderr if bytes are outstanding.
   ~LimitingResource() override;
 
   [[nodiscard]] Bytes budget() const noexcept { return budget_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A resource that tells of what passes through it.
+/// \file  A resource that logs allocations and deallocations.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace tier {
 
-/// Tells a function of each allocation and deallocation that passes to and from an upstream resource.
+/// Calls a function for each allocation and deallocation that passes to an upstream resource.
 /// \threadsafety  Internally synchronised if `upstream` and the function are.
 class TIER_EXPORT LoggingResource final : public ForwardingResource {
  public:
@@ -23,11 +23,11 @@ class TIER_EXPORT LoggingResource final : public ForwardingResource {
   };
   using Sink = std::function<void(const Event&)>;
 
-  /// \param sink  told after an allocation and before a deallocation
+  /// \param sink  called after an allocation and before a deallocation
   /// \pre         `upstream` outlives this resource; `sink` does not throw, and does not use this resource.
   LoggingResource(std::pmr::memory_resource& upstream, Sink sink)
       : ForwardingResource{upstream}, sink_{std::move(sink)} {}
-  /// Writes lines as `allocate,0x7f10a2c0,100,16`: what is done (`allocate`, `fail`, `deallocate`), address, size and
+  /// Writes lines such as `allocate,0x7f10a2c0,100,16`: the action (`allocate`, `fail`, `deallocate`), address, size and
   /// alignment in bytes.
   LoggingResource(std::pmr::memory_resource& upstream, std::FILE* to);
 

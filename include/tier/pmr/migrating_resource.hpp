@@ -20,26 +20,26 @@ class MigratingPool;
 /// containers work on it unmodified, with or without scopes.
 ///
 /// An allocation of more than 32 KiB is an object of its own, in blocks of up to 2 MiB that move one by one. Smaller ones
-/// share objects of 64 KiB with others that were allocated about the same time, whatever their sizes. What is known of
-/// allocations lies outside them, so that deallocating brings nothing back. Empty objects go at once. A checked build aborts
-/// when what is deallocated was not allocated here, or in another size or alignment, and tells on stderr what was not
-/// deallocated when it releases.
+/// share objects of 64 KiB with others that were allocated about the same time, whatever their sizes. Metadata lies outside
+/// the allocations, so that deallocating fetches nothing. Empty objects are freed at once. A checked build aborts when
+/// memory is deallocated that was not allocated here, or with another size or alignment, and reports remaining allocations
+/// on stderr when it releases.
 ///
-/// A heap on top must not count on `madvise(MADV_DONTNEED)` or `MADV_FREE`: in a window contents are undefined afterwards, not
-/// zeros. To give memory back, it deallocates; whoever needs zeros writes them.
+/// A heap on top must not rely on `madvise(MADV_DONTNEED)` or `MADV_FREE`: in a window contents are undefined afterwards,
+/// not zeros. It must deallocate to free memory, and write zeros where it needs them.
 ///
-/// One that ends before its allocations says so on stderr, in every build.
-/// \threadsafety  Internally synchronised, but for construction and destruction.
+/// A resource that ends before its allocations says so on stderr, in every build.
+/// \threadsafety  Internally synchronised, except construction and destruction.
 class TIER_EXPORT MigratingResource final : public std::pmr::memory_resource, public AllocationGroup {
  public:
   /// \param name  of its objects, for messages and statistics
   explicit MigratingResource(const RuntimeRef& runtime, std::string_view name = "MigratingResource");
   MigratingResource(const MigratingResource&) = delete;
   MigratingResource& operator=(const MigratingResource&) = delete;
-  /// Releases.
+  /// Frees all memory, as `release`.
   ~MigratingResource() override;
 
-  /// Frees all that was allocated, deallocated or not.
+  /// Frees all memory, deallocated or not.
   void release() noexcept;
 
   [[nodiscard]] std::size_t block_count() const noexcept override;
@@ -47,7 +47,7 @@ class TIER_EXPORT MigratingResource final : public std::pmr::memory_resource, pu
   [[nodiscard]] std::shared_ptr<void> cover() const override;
 
  protected:
-  /// \throws  `OutOfTierMemory`, or `TierError` in the child of a fork and where the system refuses what windows need; nothing
+  /// \throws  `OutOfTierMemory`, or `TierError` in the child of a fork and if the system refuses what windows need; nothing
   ///          has changed
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;

@@ -12,25 +12,25 @@
 
 namespace tier {
 
-/// Each allocation is memory in one tier, and never moves. It counts against the tier's capacity, rounded up to 64 B or to
-/// what the next paragraph says; making room for it may move others' objects. In the fastest tier an allocation is refused
-/// that would leave no room for what has to be brought there to be used. It costs about a microsecond and some 600 B of ordinary
+/// Allocates memory in one tier that never moves. It counts against the tier's capacity, rounded up to 64 B or as the next
+/// paragraph says; making room for it may move other objects. In the fastest tier an allocation is refused if it would
+/// leave no room for objects that must be there to be used. Each takes about a microsecond and some 600 B of ordinary
 /// memory: put a `PoolResource` over it for small ones.
 ///
-/// Where a tier of the runtime has direct I/O, regions are whole blocks of its device, 4 KiB as a rule. What is smaller
-/// then shares segments of 64 KiB. An empty one goes back at once, but for one while others are in use; where there is no
+/// If a tier of the runtime has direct I/O, regions are whole blocks of its device, usually 4 KiB. Smaller allocations then
+/// share segments of 64 KiB. An empty segment is freed at once, but one is kept while others are in use. If there is no
 /// room for a segment, an allocation takes a region of its own.
 ///
-/// Keeps the runtime's core alive. What has not been deallocated when it ends is named on stderr, and freed; a checked
+/// Keeps the runtime's core alive. When it ends, remaining allocations are reported on stderr, and freed; a checked
 /// build aborts. In the child of a fork nothing can be allocated.
-/// \threadsafety  Internally synchronised, but for construction and destruction.
+/// \threadsafety  Internally synchronised, except construction and destruction.
 class TIER_EXPORT PlacedResource final : public std::pmr::memory_resource {
  public:
-  /// \param tier  as the runtime counts them, 0 being the fastest
-  /// \throws      `ConfigError` for a tier that is not there or that the CPU cannot address
+  /// \param tier  the tier's index in the runtime; 0 is the fastest
+  /// \throws      `ConfigError` for a tier that does not exist or that the CPU cannot address
   PlacedResource(const RuntimeRef& runtime, TierIndex tier);
-  /// \param tier  as statistics name it: `dram`, `mapped`, `emulated:cxl`, `numa:2`, which `cxl` may have become; the fastest
-  ///              of that name
+  /// \param tier  the name in statistics: `dram`, `mapped`, `emulated:cxl`, `numa:2`, which `cxl` may have become; the
+  ///              fastest tier of that name
   /// \throws      `ConfigError` naming the runtime's tiers
   PlacedResource(const RuntimeRef& runtime, std::string_view tier);
   PlacedResource(const PlacedResource&) = delete;

@@ -12,35 +12,35 @@
 
 namespace tier {
 
-/// What has passed through a `StatisticsResource`, in bytes as they were asked for.
+/// Counts of a `StatisticsResource`; bytes as requested, without rounding.
 struct ResourceStatistics {
   std::uint64_t allocations = 0;  ///< that succeeded
   std::uint64_t deallocations = 0;
   std::uint64_t failures = 0;  ///< allocations that threw
-  Bytes allocated;             ///< of all allocations, ever
+  Bytes allocated;             ///< by all allocations so far
   Bytes outstanding;
-  Bytes peak;  ///< the most that was outstanding at once
+  Bytes peak;  ///< the most bytes outstanding at once
 };
 
 /// Counts the allocations and bytes that pass to and from an upstream resource.
-/// \threadsafety  Internally synchronised if `upstream` is: counts are atomic, each on its own.
+/// \threadsafety  Internally synchronised if `upstream` is. Each count is atomic on its own.
 class TIER_EXPORT StatisticsResource final : public ForwardingResource {
  public:
   /// \pre  `upstream` outlives this resource.
   explicit StatisticsResource(std::pmr::memory_resource& upstream) noexcept : ForwardingResource{upstream} {}
   StatisticsResource(const StatisticsResource&) = delete;
   StatisticsResource& operator=(const StatisticsResource&) = delete;
-  /// Says on stderr what is outstanding.
+  /// Reports on stderr if allocations are outstanding.
   ~StatisticsResource() override;
 
-  /// A snapshot: while other threads allocate, its counts may be of different moments.
+  /// Returns a snapshot: while other threads allocate, its counts may be of different moments.
   [[nodiscard]] ResourceStatistics statistics() const noexcept;
 
  private:
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
 
-  // Relaxed: they order nothing else.
+  // Relaxed, because they order nothing else.
   std::atomic<std::uint64_t> allocations_{0}, deallocations_{0}, failures_{0};
   std::atomic<std::size_t> allocated_{0}, outstanding_{0}, peak_{0};
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Says that objects are not expected to be touched inside.
+/// \file  A scope in which objects are not expected to be touched.
 #include <tier/core/export.hpp>
 #include <tier/scope/hints.hpp>
 
@@ -13,15 +13,15 @@ namespace tier {
 class ArchiveScope;
 
 namespace detail {
-/// No other scope to be moved, and no set of objects.
+/// True for arguments that are neither another scope to be moved nor a set of objects.
 template <class... Ts>
 concept RefusedByArchive = (!std::same_as<std::remove_cvref_t<Ts>, ArchiveScope> && ...) &&
                            (!std::convertible_to<Ts, std::span<const ObjectRef>> && ...);
 }  // namespace detail
 
-/// Archives on entry, as `archive` does, and says `will_use` on exit: of objects, of containers and groups in windows, of
-/// `x.rows(a, b)`. Neither pins nor gives views; touching inside works, and ends the archiving of what is touched.
-/// \pre          What it is given outlives the scope; of containers their resources are enough.
+/// Archives on entry, as `archive` does, and hints `will_use` on exit. For objects, for containers and groups in windows,
+/// and for `x.rows(a, b)`. Neither pins nor gives views. Touching inside works, and ends the archiving of what is touched.
+/// \pre          The arguments outlive the scope; of containers, only their resources need to.
 /// \threadsafety  Made, moved and ended on one thread at a time.
 class [[nodiscard]] TIER_EXPORT ArchiveScope {
  public:
@@ -52,7 +52,7 @@ class [[nodiscard]] TIER_EXPORT ArchiveScope {
   void archive_all() const;
 
   boost::container::small_vector<ObjectRef, 8> objects_;
-  std::vector<detail::OwnedRun> runs_;  // of blocks in windows: an end looks at nothing that may have changed
+  std::vector<detail::OwnedRun> runs_;  // of blocks in windows: the end reads nothing that may have changed
 };
 
 }  // namespace tier

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which scopes belong together: a scope and those opened under it form a chain.
+/// \file  Chains: a scope and the scopes opened under it form a chain.
 #include <tier/core/export.hpp>
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace tier {
 
-/// Names a scope and all that are opened under it, whichever thread runs them.
+/// Names a scope and all scopes opened under it, whichever threads run them.
 class Chain {
  public:
   explicit constexpr Chain(std::uint64_t id) noexcept : id_{id} {}
@@ -22,14 +22,14 @@ class Chain {
 
 namespace detail {
 
-/// The scopes open on one thread. Outlives the thread, since a scope opened here may end elsewhere: the owner
-/// counts plainly, others through the atomic. Never freed; the next new thread takes it over once it counts none.
+/// Counts the scopes open on one thread. Outlives the thread, since a scope opened here may end elsewhere: the owner
+/// counts plainly, other threads through the atomic. Never freed; the next new thread takes it over once no scope is open.
 /// No two share a cache line of 64 B.
 struct alignas(64) ScopeThread {
   std::uint64_t next_id = 0;    ///< the thread's number above, a count below: unique in the process
   std::uint64_t chain = 0;      ///< of the innermost scope
-  std::uint64_t innermost = 0;  ///< scope
-  std::uint64_t opened = 0;     ///< here, less those that ended here
+  std::uint64_t innermost = 0;  ///< the innermost scope
+  std::uint64_t opened = 0;     ///< scopes opened here, less those that ended here
   std::atomic<std::uint64_t> ended_elsewhere{0};
 
   [[nodiscard]] bool has_open() const noexcept {
@@ -46,13 +46,13 @@ TIER_EXPORT ScopeThread& attach_scope_thread();
   return attach_scope_thread();
 }
 
-/// The scope that a hint given now comes from; 0 outside one.
+/// Returns the scope that a hint given now comes from; 0 outside a scope.
 [[nodiscard]] inline std::uint64_t innermost_scope() noexcept {
   const auto* thread = this_scope_thread;
   return thread != nullptr && thread->has_open() ? thread->innermost : 0;
 }
 
-/// One level of nesting on the thread that made it; may end on any.
+/// One level of nesting on the thread that made it. May end on any thread.
 class Nesting {
  public:
   Nesting() : Nesting{scope_thread()} {}
@@ -94,7 +94,7 @@ class Nesting {
       --thread_->opened;
       if (thread_->innermost == id_) thread_->innermost = parent_;
     } else {
-      // Whoever hands a scope over synchronises with the thread that it goes back to; the count needs no more.
+      // A program that hands a scope to another thread synchronises with that thread itself; the count needs no order.
       thread_->ended_elsewhere.fetch_add(1, std::memory_order_relaxed);
     }
   }
@@ -103,7 +103,7 @@ class Nesting {
   std::uint64_t id_;
   bool root_;
   std::uint64_t chain_;
-  std::uint64_t parent_;  // of the same thread; 0: none
+  std::uint64_t parent_;  // on the same thread; 0: none
 };
 
 }  // namespace detail
@@ -121,7 +121,7 @@ class [[nodiscard]] ChainGuard {
   }
   ~ChainGuard() {
     --thread_.opened;
-    if (was_empty_) return;  // what stays open was opened under the guard and keeps its chain
+    if (was_empty_) return;  // scopes still open were opened under the guard and keep its chain
     thread_.chain = chain_;
     thread_.innermost = innermost_;
   }

@@ -13,7 +13,7 @@
 
 namespace tier {
 
-/// What a hint may be given on: what a scope may be opened on for such a use. A set of `ObjectRef` is one of objects.
+/// An operand that a hint accepts: one that a scope with this use accepts. A set of `ObjectRef` is a set of objects.
 template <class T, Use use>
 concept HintOperand = !std::convertible_to<T, std::span<const ObjectRef>> &&
                       ((ReadOperand<T> && (use == Use::Read || WriteOperand<T>)) || WindowOperand<T, use>);
@@ -35,7 +35,7 @@ template <ScopedInWindows T>
   return blocks;
 }
 
-/// Blocks in windows whose ids follow one another.
+/// A run of blocks in windows with consecutive ids.
 struct OwnedRun {
   Manager* manager;
   BlockRun blocks;
@@ -50,10 +50,10 @@ void hint_on(Hint hint, const T& object) {
 }
 }  // namespace detail
 
-/// The objects will be used soon. Advice: may start nothing, as where fast memory has no free room; docs/policies.md says which
-/// hint starts what, `Statistics::hints` what came of them. As for scopes, an object is named (or a part of one that is,
-/// `x.rows(a, b)`), and a container or a group stands for the blocks of windows that it is in.
-/// \threadsafety  Any thread, as all of this page, while nobody moves, changes or destroys the objects.
+/// Hints that the objects will be used soon. May start nothing, for instance if fast memory has no free room;
+/// docs/policies.md says which hint starts what, and `Statistics::hints` counts the results. As for scopes, an object (or a
+/// part of one, `x.rows(a, b)`) is named; a container or a group stands for the blocks of windows that it is in.
+/// \threadsafety  All hints: any thread, while no other thread moves, changes or destroys the objects.
 template <HintOperand<Use::Read>... Ts>
 void will_use(Ts&&... objects) {
   (detail::hint_on(Hint::WillUse, objects), ...);
@@ -78,8 +78,8 @@ template <class... Ts>
 requires(!(HintOperand<Ts, Use::Update> && ...)) void will_write(Ts&&...) {
   (detail::refuse_unless<HintOperand<Ts, Use::Update>, Use::Update, Ts>(), ...);
 }
-/// The objects are not expected to be used for a while; the next use ends it. In windows whole blocks are meant, with what
-/// else lies in them, and a use is a scope or a fetch: what is present is loaded and stored unseen.
+/// Hints that the objects will not be used for a while; the next use ends it. In windows this means whole blocks, with all
+/// they contain, and only a scope or a fetch counts as a use: accesses to present pages are not seen.
 template <HintOperand<Use::Read>... Ts>
 void archive(Ts&&... objects) {
   (detail::hint_on(Hint::Archive, objects), ...);
@@ -90,14 +90,14 @@ requires(!(HintOperand<Ts, Use::Read> && ...)) void archive(Ts&&...) {
   (detail::refuse_unless<HintOperand<Ts, Use::Read>, Use::Read, Ts>(), ...);
 }
 
-/// Asks for a fetch to begin now. Returns at once, whatever the size; a scope waits for what is in flight.
+/// Begins a fetch. Returns at once, whatever the size; a scope waits for fetches in flight.
 /// \return  `Done` (begun, or there already), or why it was refused: `Full`, `Pinned`, `Gone`
 template <Scoped T>
 Outcome prefetch(const T& object) noexcept {
   return detail::begin_prefetch(ScopeTraits<T>::object(object));
 }
 
-/// Prefetches each block that is in a window; memory outside windows needs no fetch.   \return  the last refusal, if there was one
+/// Prefetches each block that is in a window; memory outside windows needs no fetch.   \return  the last refusal, if any
 template <ScopedInWindows T>
 Outcome prefetch(const T& object) {
   Outcome outcome = Outcome::Done;
@@ -114,12 +114,13 @@ requires(!Scoped<T> && !ScopedInWindows<T>) Outcome prefetch(const T&) {
   return Outcome::Gone;
 }
 
-/// Moves what is in windows to a tier, now, and returns when it is there. What a scope has open, and what is freed
-/// meanwhile, stays where it is.
-/// \pre     It is of one runtime.
+/// Moves an object in windows to a tier, and returns when it is there. Blocks that a scope has open, or that are freed
+/// meanwhile, stay where they are.
+/// \pre     All blocks belong to one runtime.
 /// \return  how many blocks of windows it lies in: 0 if it is empty, or so short that it lies in its container
-/// \throws  `ConfigError` for a tier that is not there, and for what is in plain memory, which cannot move; `OutOfTierMemory` where there is no room, or what has room cannot be written (`cause()` is the device's error);
-///          `TierError` for what cannot be read. Some of it may have moved; all of it can be used as before
+/// \throws  `ConfigError` for a tier that does not exist, and for plain memory, which cannot move; `OutOfTierMemory` if
+///          there is no room, or blocks that occupy it cannot be written (`cause()` is the device's error); `TierError` if
+///          a block cannot be read. Some blocks may have moved; all can be used as before
 template <ScopedInWindows T>
 std::size_t migrate(const T& object, TierIndex tier) {
   const auto blocks = detail::blocks_of(object);
@@ -138,8 +139,8 @@ requires(!ScopedInWindows<T>) void migrate(const T&, TierIndex) {
       "#include <tier/pmr/container_scopes.hpp> for containers; a tensor moves by scopes and prefetch()");
 }
 
-/// Not a hint but a promise: the contents are not needed any more. Where the object is in use, from the end of that
-/// use on. It may be overwritten again.
+/// Promises that the contents are not needed any more. If the object is in use, this takes effect when that use ends. It
+/// may be overwritten again.
 template <Scoped... Ts>
 void retire(Ts&... objects) noexcept {
   static_assert((!std::is_const_v<Ts> && ...), "retire() ends an object's contents");

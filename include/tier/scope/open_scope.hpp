@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What all pinning scopes are: an entered batch of operands at its place in a chain.
+/// \file  The base of all pinning scopes: an entered batch of operands at its place in a chain.
 #include <tier/core/config.hpp>
 #include <tier/core/export.hpp>
 #include <tier/scope/chain.hpp>
@@ -21,14 +21,14 @@ namespace detail {
 /// Checked builds: aborts, naming the object, if an operand conflicts with one open in another chain.
 TIER_EXPORT void note_accesses(Chain chain, std::span<const Operand> batch) noexcept;
 TIER_EXPORT void forget_accesses(Chain chain, std::span<const Operand> batch) noexcept;
-/// Checked builds: makes what an `overwrites` operand held unusable.
+/// Checked builds: fills an `overwrites` operand with a NaN pattern, so that its old contents cannot be used.
 TIER_EXPORT void spoil(const Operand& operand) noexcept;
 }  // namespace detail
 
-/// An open scope of any kind; Read-, Write- and KernelScopes may be moved into one. Its operands stay where they are
+/// Keeps a scope of any kind open; Read-, Write- and KernelScopes may be moved into one. Its operands stay where they are
 /// until it ends, on whichever thread.
 /// \pre           All operands that a runtime manages belong to the same one.
-/// \threadsafety  Look-ups may run side by side; open, move and end it on one thread at a time.
+/// \threadsafety  Look-ups may run concurrently; open, move and end it on one thread at a time.
 class [[nodiscard]] TIER_EXPORT Scope {
  public:
   Scope(Scope&& other) noexcept
@@ -50,17 +50,17 @@ class [[nodiscard]] TIER_EXPORT Scope {
   }
   ~Scope() { end(); }
 
-  /// For a `ChainGuard` on another thread that works for this scope.
+  /// Returns the chain, for a `ChainGuard` on another thread that works for this scope.
   [[nodiscard]] Chain chain() const noexcept { return nesting_.chain(); }
 
-  /// The object's view for reading. Aborts, in every build, if the object is not in this scope, and names it.
-  /// \param caller  for that: where the call stands
+  /// Returns the object's view for reading. Aborts, in every build, if the object is not in this scope, and names it.
+  /// \param caller  the place of the call, for the message
   template <Scoped T>
   [[nodiscard]] auto in(const T& object,
                         detail::Caller caller = {__builtin_FILE(), __builtin_LINE()}) const noexcept {
     return detail::view_of(object, found(object, Use::Read, caller));
   }
-  /// The object's view for writing. Aborts, in every build, if the object is not in this scope or only read there.
+  /// Returns the object's view for writing. Aborts, in every build, if the object is not in this scope or only read there.
   template <Scoped T>
   [[nodiscard]] auto out(T& object,
                          detail::Caller caller = {__builtin_FILE(), __builtin_LINE()}) const noexcept {
@@ -75,7 +75,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
     refuse_view<T>();
   }
 
-  /// The same of a part of an object. Aborts if nothing of the object is in this scope, unless the part is empty.
+  /// Returns the view of a part of an object. Aborts if no part of the object is in this scope, unless the part is empty.
   template <PartReference T>
   [[nodiscard]] auto in(const T& part,
                         detail::Caller caller = {__builtin_FILE(), __builtin_LINE()}) const noexcept {
@@ -102,12 +102,12 @@ class [[nodiscard]] TIER_EXPORT Scope {
                   "the scope is "
                   "open");
   }
-  /// It lies in no block.
+  /// True if the part lies in no block.
   template <PartReference T>
   static bool is_empty(const T& part) noexcept {
     return ScopeTraits<T>::bytes(part).empty();
   }
-  /// Enters all or nothing; named operands come first.
+  /// Enters all operands or none; named operands come first.
   template <OperandList... Lists>
   explicit Scope(std::string_view kernel, const Lists&... lists)
       : operands_{(std::size_t{0} + ... + (lists.size() + further_blocks(lists)))} {
@@ -117,7 +117,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
       (add_further(lists), ...);
     } catch (...) {
       Manager::leave(
-          operands_.all());  // advice has entered; the constructor is not through: nobody else would
+          operands_.all());  // advice has entered, and no destructor runs after a constructor that throws
       throw;
     }
     Manager* const manager = enter(kernel);
@@ -127,8 +127,8 @@ class [[nodiscard]] TIER_EXPORT Scope {
     if constexpr (detail::checked) (spoil(lists), ...);
   }
 
-  /// Of an object that the scope was made with: its number is enough, since all of them are of one runtime.
-  /// \pre  It has not been moved since.
+  /// Returns the operand of an object that the scope was opened with. Its id identifies it, since all operands are of one
+  /// runtime.   \pre  The object has not been moved since.
   template <class T>
   [[nodiscard]] const Operand& operand_of(const T& object) const noexcept {
     const auto* const operand = find(id_of(object), Use::Read);
@@ -143,7 +143,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
     const ObjectRef managed = ScopeTraits<T>::object(object);
     return managed.object != nullptr ? managed.id() : ScopeTraits<T>::operand(object, Use::Read).object;
   }
-  /// What stands for all of the object, and permits `use`. Aborts if there is nothing of the kind.
+  /// Returns the operand that covers the whole object and permits `use`. Aborts if there is none.
   template <class T>
   [[nodiscard]] const Operand& found(const T& object, Use use, detail::Caller caller) const noexcept {
     const ObjectRef managed = ScopeTraits<T>::object(object);
@@ -159,13 +159,13 @@ class [[nodiscard]] TIER_EXPORT Scope {
         return &operand;
     return nullptr;
   }
-  /// Runtimes count their objects each from 1: an id is not enough. A block's line may be in use by other threads: it is read
-  /// only where the pointers do not tell.
+  /// True if the operand is of the object's runtime. An id is not enough, because each runtime counts its objects from 1.
+  /// Reads the block, whose cache line other threads may use, only if the pointers do not decide.
   [[nodiscard]] static bool is_of_runtime(const Operand& operand, ObjectRef object) noexcept {
     return operand.block == nullptr || object.object == nullptr || operand.block == object.object->block ||
            operand.block->manager == object.object->block->manager;
   }
-  /// Whether some part of the object is here, and permits `use`.
+  /// True if some part of the object is in this scope and permits `use`.
   [[nodiscard]] bool has_of(ObjectId id, Use use) const noexcept {
     return std::ranges::any_of(operands_.all(), [&](const Operand& operand) {
       return operand.object == id && (use == Use::Read || operand.use != Use::Read);
@@ -183,7 +183,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
   template <Use role, class T>
   void add_named(const OperandsOf<role, T>&) noexcept {}
 
-  // Of objects whose windows are cut into blocks, those beyond the first: advice.
+  // Counts the blocks beyond the first of objects whose windows are cut into blocks. They are entered as advice.
   [[nodiscard]] static std::size_t further_blocks(ObjectRef ref) noexcept {
     return ref.object != nullptr && ref.object->cut ? ref.object->blocks.size() - 1 : 0;
   }
@@ -203,7 +203,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
       });
     });
   }
-  /// Of what is not in windows alone.
+  /// Calls `f` for each object of the list; `OperandsOf`, which is in windows only, has none.
   template <Use role, class... Ts>
   static void for_each_object(const OperandGroup<role, Ts...>& group, auto&& f) {
     group.for_each([&]<class T>(T& object) { f(ScopeTraits<std::remove_const_t<T>>::object(object)); });
@@ -246,7 +246,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
         });
   }
 
-  /// Named operands of a kind that has shapes; sets at run time count by their sizes alone.
+  /// Hashes the shapes of named operands that have shapes. Sets at run time have none: only their sizes count.
   template <Use role, class... Ts>
   [[nodiscard]] static std::uint64_t shapes_of(const OperandGroup<role, Ts...>& group) noexcept {
     std::uint64_t hash = 0;
@@ -292,7 +292,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
       for (const auto ref : set.elements)
         if (ref.object != nullptr) spoil_object(ref.id());
   }
-  /// Of what is in windows, the blocks that are entered to be overwritten.
+  /// Spoils the operands of an object; in windows, only blocks that were entered for overwriting.
   void spoil_object(ObjectId id) noexcept {
     for (const auto& operand : operands_.all())
       if (operand.object == id && operand.use != Use::Read &&
@@ -300,7 +300,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
         detail::spoil(operand);
   }
 
-  /// Inlined by force: as a call it costs a tenth of what a scope on one resident object takes.
+  /// Force-inlined: a call takes a tenth of the time of a scope on one resident object.
   /// \return  the operands' manager; null if no runtime manages one of them
   [[gnu::always_inline]] Manager* enter(std::string_view kernel) {
     Manager* manager = nullptr;
@@ -312,8 +312,8 @@ class [[nodiscard]] TIER_EXPORT Scope {
         manager = operand.block->manager;
         stamp = manager->clock().stamp();
       }
-      slow |= operand.block->manager != manager;  // which is refused there
-      if (operand.advice) {                       // it has tried before
+      slow |= operand.block->manager != manager;  // enter_slowly refuses this
+      if (operand.advice) {                       // it tried to enter when it was added
         slow |= !operand.entered;
         continue;
       }
@@ -348,13 +348,13 @@ class [[nodiscard]] TIER_EXPORT Scope {
 
   detail::Nesting nesting_;
   detail::OperandBuffer operands_;
-  std::vector<std::shared_ptr<void>> covers_;  // of groups: what comes to them
+  std::vector<std::shared_ptr<void>> covers_;  // pin blocks that come to groups later
   struct Told {
     ThreadObserver* observer;
     ThreadObserver::Begun begun;
-    std::uint64_t at_ns;  // when those were told whom the manager tells; 0: nobody
+    std::uint64_t at_ns;  // when the manager was told; 0: it was not
   };
-  bool told_ = false;  // somebody has been told of its beginning, and waits for its end:
+  bool told_ = false;  // true: `who_` was told of the beginning, and must be told of the end
   Told who_;
 };
 

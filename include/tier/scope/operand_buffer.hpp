@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Where a scope keeps its operands.
+/// \file  Storage for the operands of a scope.
 #include <tier/core/assert.hpp>
 #include <tier/manager/manager.hpp>
 
@@ -14,8 +14,8 @@
 
 namespace tier::detail {
 
-/// A fixed number of operands: eight inline, more on the heap. Unlike a general small vector it constructs them in
-/// place: a copy of what has just been written field by field stalls, which doubled the cost of a scope under clang.
+/// Keeps a fixed number of operands: eight inline, more on the heap. Unlike a general small vector it constructs them in
+/// place: a copy right after the fields were written one by one stalls, which doubled the cost of a scope under clang.
 class OperandBuffer {
   static_assert(std::is_trivially_copyable_v<Operand> && std::is_trivially_destructible_v<Operand>);
 

@@ -11,7 +11,7 @@
 
 namespace tier {
 
-/// Named objects in one role. Refers to them: pass it on to a scope at once.
+/// Named objects in one role. Keeps references to them: pass it to a scope at once.
 template <Use role_, class... Ts>
 struct OperandGroup {
   static constexpr Use role = role_;
@@ -43,7 +43,7 @@ struct OperandSet {
   [[nodiscard]] std::size_t size() const noexcept { return elements.size(); }
 };
 
-/// What is in windows, in one role: advice to a scope.
+/// A container, group or part in windows, in one role. A scope treats it as advice.
 template <Use role_, class T>
 struct OperandsOf {
   static constexpr Use role = role_;
@@ -65,7 +65,7 @@ inline constexpr bool is_operand_group<OperandGroup<role, Ts...>> = true;
 template <Use role, class Element>
 inline constexpr bool is_operand_group<OperandSet<role, Element>> = true;
 
-/// A range of `ObjectRef` or of pointers to objects; a pointer to const is not for writing.
+/// The elements of a range of `ObjectRef` or of pointers to objects. Pointers to const are not for writing.
 template <class R>
 using ElementOf = std::ranges::range_value_t<R>;
 template <class R>
@@ -95,7 +95,7 @@ template <class T>
 concept WriteList = OperandList<T> && !ReadList<T>;
 
 namespace detail {
-/// What `reads`, `updates` and `overwrites` take: named objects, or one thing in windows, or one set of objects.
+/// The arguments of `reads`, `updates` and `overwrites`: named objects, or one operand in windows, or one set of objects.
 template <class T, Use role>
 concept NamedOperand = ReadOperand<T> &&(role == Use::Read || WriteOperand<T>);
 template <class T, Use role>
@@ -107,7 +107,7 @@ template <Use role, class... Ts>
 concept OperandsFor = (NamedOperand<Ts, role> && ...) ||
                       (sizeof...(Ts) == 1 && (LoneOperand<Ts, role> && ...));
 
-/// The compiler says a sentence for operands that cannot be, and goes on with a group that has none.
+/// Makes the compiler print a sentence for invalid operands, and returns an empty group.
 template <Use role, class... Ts>
 [[nodiscard]] constexpr OperandGroup<role> refused() noexcept {
   (refuse_unless<NamedOperand<Ts, role>, role, Ts>(), ...);
@@ -115,7 +115,7 @@ template <Use role, class... Ts>
 }
 }  // namespace detail
 
-/// Fetched; gives views of const.
+/// Lists objects to read: they are fetched, and their views are const.
 template <ReadOperand... Ts>
 [[nodiscard]] Reads<std::remove_cvref_t<Ts>...> reads(Ts&&... objects) noexcept {
   return {{&objects...}};
@@ -136,7 +136,7 @@ requires(!detail::OperandsFor<Use::Read, Ts...>)
   return detail::refused<Use::Read, Ts...>();
 }
 
-/// Fetched, read and written.
+/// Lists objects to update: they are fetched, read and written.
 template <WriteOperand... Ts>
 [[nodiscard]] Updates<std::remove_cvref_t<Ts>...> updates(Ts&&... objects) noexcept {
   return {{&objects...}};
@@ -157,8 +157,8 @@ requires(!detail::OperandsFor<Use::Update, Ts...>)
   return detail::refused<Use::Update, Ts...>();
 }
 
-/// Not fetched: the old contents are gone, also if the scope ends by an exception. Checked builds fill them with
-/// a NaN pattern.
+/// Lists objects to overwrite: they are not fetched. The old contents are gone, also if the scope ends by an exception.
+/// Checked builds fill them with a NaN pattern.
 template <WriteOperand... Ts>
 [[nodiscard]] Overwrites<std::remove_cvref_t<Ts>...> overwrites(Ts&&... objects) noexcept {
   return {{&objects...}};
@@ -168,7 +168,7 @@ template <detail::WriteSet R>
   return detail::set_of<Use::Overwrite>(objects);
 }
 
-/// Of a part, only blocks that lie in it as a whole; the others are updated.
+/// Overwrites the blocks that lie wholly in a part; the other blocks of the part are updated.
 template <WindowOperand<Use::Overwrite> T>
 requires PartReference<std::remove_cvref_t<T>>
 [[nodiscard]] auto overwrites(T&& part) noexcept { return detail::all_of<Use::Overwrite>(part); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What the compiler says, in one sentence, of what a scope or a hint cannot be given.
+/// \file  Compile-time messages, of one sentence each, for arguments that a scope or a hint does not accept.
 #include <tier/scope/traits.hpp>
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace tier::detail {
 
-/// Why something is no operand.
+/// Why an argument is not an operand.
 enum class Refusal : std::uint8_t {
   None,
   Temporary,
   Const,
   HeaderMissing,  ///< a container over a memory resource, without tier/pmr/container_scopes.hpp
-  NotOurs,        ///< nothing that libtier knows
+  NotOurs,        ///< a type that libtier does not know
   WrongRole,      ///< `updates(…)` for a ReadScope and the like
   Overwritten     ///< a container, which can only be read or updated
 };
@@ -24,7 +24,7 @@ template <class T>
 concept OverResource = requires(const T& container) {
   container.get_allocator().resource();
 };
-/// `reads(…)` and the like.
+/// The lists that `reads(…)` and the like return.
 template <class T>
 concept WithRole = requires {
   T::role;
@@ -36,7 +36,7 @@ concept ConstSet = std::ranges::range<T> && std::is_pointer_v<std::ranges::range
 template <class T>
 concept TakesPart = Scoped<T> || ScopedInWindows<T>;
 
-/// \tparam T  as a forwarding reference deduces it; what is no operand for such a use
+/// Returns why `T`, as a forwarding reference deduces it, is not an operand for this use.
 template <Use use, class T>
 [[nodiscard]] constexpr Refusal refusal_of() noexcept {
   using Object = std::remove_cvref_t<T>;
@@ -49,7 +49,7 @@ template <Use use, class T>
   return use == Use::Overwrite ? Refusal::Overwritten : Refusal::WrongRole;
 }
 
-/// Compiles for `Refusal::None` alone.
+/// Compiles only for `Refusal::None`.
 template <Refusal why, class T>
 constexpr void explain() noexcept {
   static_assert(

@@ -17,8 +17,8 @@ namespace detail {
 template <class T, Use role>
 concept ListFor = OperandList<T> &&(std::remove_cvref_t<T>::role == Use::Read) == (role == Use::Read);
 
-/// The list of operands that an argument of a Read- or WriteScope is: itself, or one of what it names. `T` is as a
-/// forwarding reference deduces it. Anything else is refused in words, once the scope is made.
+/// Converts an argument of a Read- or WriteScope to a list of operands: a list stays, an object becomes a list of one. `T`
+/// is as a forwarding reference deduces it. Other arguments are refused with a message when the scope is made.
 template <Use role, class T>
 struct ArgumentList {
   using Type = OperandGroup<role>;
@@ -56,7 +56,7 @@ class TypedScope : public Scope {
   template <std::size_t i>
   using View = ViewOf<std::remove_pointer_t<std::tuple_element_t<i, Named>>>;
 
-  /// The view of the i-th named operand.   \pre  The object is where it was when the scope was opened.
+  /// Returns the view of the i-th named operand.   \pre  The object is where it was when the scope was opened.
   template <std::size_t i>
   [[nodiscard]] View<i> get() const noexcept {
     return view_of(*std::get<i>(named_), this->operand_of(*std::get<i>(named_)));

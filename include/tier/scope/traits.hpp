@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How a type takes part in scopes.
+/// \file  The traits by which a type takes part in scopes.
 #include <tier/manager/manager.hpp>
 
 #include <concepts>
@@ -11,47 +11,47 @@ namespace tier {
 /// Specialised by each type that scopes and hints accept (tensor/ does); for a `T`:
 /// ```
 /// static ObjectRef object(const T&) noexcept;           null for memory that no runtime manages
-/// static Operand operand(const T&, Use);                what it throws, the scope's constructor does
-/// static ReadView view(const T&, const Operand&);       of the operand while it is entered
+/// static Operand operand(const T&, Use);                what it throws, the scope's constructor throws
+/// static ReadView view(const T&, const Operand&);       valid while the operand is entered
 /// static WriteView view(T&, const Operand&);
-/// static std::uint64_t shape_hash(const T&) noexcept;   optional: tells policies kernels on other shapes apart
+/// static std::uint64_t shape_hash(const T&) noexcept;   optional: lets policies distinguish kernels by shape
 /// ```
 template <class T>
 struct ScopeTraits;
 
-/// Something that a scope may be opened on.
+/// An object that a scope may be opened on.
 template <class T>
 concept Scoped = requires(const T& object, Use use) {
   { ScopeTraits<T>::object(object) } -> std::same_as<ObjectRef>;
   { ScopeTraits<T>::operand(object, use) } -> std::same_as<Operand>;
 };
 
-/// Something in windows that a scope may be opened on: as many blocks as it has. For a `T`:
+/// A container, group or part in windows that a scope may be opened on, with any number of blocks. For a `T`:
 /// ```
-/// static std::size_t block_count(const T&) noexcept;      at most so many, perhaps fewer by the time of:
+/// static std::size_t block_count(const T&) noexcept;      an upper bound; there may be fewer by the time of:
 /// static void for_each_address(const T&, std::size_t at_most, auto&& f);   one in each block, which stays allocated
-/// static std::shared_ptr<void> cover(const T&);   optional, may be null: until it ends, what comes to it is pinned, too
+/// static std::shared_ptr<void> cover(const T&);   optional, may be null: until it ends, new blocks are pinned, too
 /// static bool is_plain(const T&) noexcept;   optional: it has bytes, and none of them can ever be in a window
 /// ```
-/// What refers to a part of a named object may be a temporary, and has views of its own: `static constexpr bool
+/// A type that refers to a part of a named object may be a temporary, and has views of its own: `static constexpr bool
 /// is_reference = true`, `is_writable`, `object(const T&)` as above, `bytes(const T&)` and `view(const T&)`.
 template <class T>
 concept ScopedInWindows = requires(const T& object) {
   { ScopeTraits<T>::block_count(object) } -> std::same_as<std::size_t>;
 };
 
-/// A named object, as a scope needs it: `T` is deduced from a forwarding reference.
+/// A named object, as scopes require it: `T` is deduced from a forwarding reference.
 template <class T>
 concept ReadOperand = std::is_lvalue_reference_v<T> && Scoped<std::remove_cvref_t<T>>;
-/// The same, and not const.
+/// A named object that is not const.
 template <class T>
 concept WriteOperand = ReadOperand<T> && !std::is_const_v<std::remove_reference_t<T>>;
-/// Refers to a part of something named.
+/// A type that refers to a part of a named object.
 template <class T>
 concept PartReference = ScopedInWindows<T> && requires {
   requires ScopeTraits<T>::is_reference;
 };
-/// A named thing in windows, or a reference to a part of one; to write, not const.
+/// A named container or group in windows, or a reference to a part of an object. For writing, it must not be const.
 template <class T, Use use>
 concept WindowOperand = ScopedInWindows<std::remove_cvref_t<T>> &&
     ((PartReference<std::remove_cvref_t<T>> &&
@@ -60,7 +60,7 @@ concept WindowOperand = ScopedInWindows<std::remove_cvref_t<T>> &&
       (use == Use::Read || !std::is_const_v<std::remove_reference_t<T>>)));
 
 namespace detail {
-/// The read view for a pointer to const, the write view for any other.
+/// Returns the read view for a const object, the write view for any other.
 template <class T>
 [[nodiscard]] auto view_of(T& object, const Operand& operand) noexcept {
   return ScopeTraits<std::remove_const_t<T>>::view(object, operand);

@@ -15,22 +15,21 @@ namespace detail {
 class Advisor;
 }
 
-/// Says before there is a table what its `RowTable::advise` would say after gathers of the same ids. It is given them
-/// piece by piece, so that a log need not fit memory; it follows `TableOptions::sample` of its rows, and takes what is
-/// said there.
+/// Predicts, before a table exists, what its `RowTable::advise` would return after gathers of the same ids. Takes the ids
+/// in pieces, so that a log need not fit memory. Samples `TableOptions::sample` rows, and uses the memory stated there.
 /// \threadsafety  Internally synchronised. Two calls at the same time count in either order.
 class TIER_EXPORT CacheAdvisor {
  public:
-  /// \param options  of the table to be
+  /// \param options  of the future table
   /// \throws         `ConfigError` for options that no table can have
   CacheAdvisor(Manager& manager, const TableOptions& options);
   CacheAdvisor(CacheAdvisor&&) noexcept;
   CacheAdvisor& operator=(CacheAdvisor&&) noexcept;
   ~CacheAdvisor();
 
-  /// These are asked for next.
+  /// Counts these ids as asked for next.
   /// \throws      `std::out_of_range` naming table, id and bound, before anything changes
-  /// \complexity  a hash an id; for one that is followed a look-up, and log(`TableOptions::sample`)
+  /// \complexity  a hash an id; for a sampled one also a look-up, and log(`TableOptions::sample`)
   void note(std::span<const RowId> ids);
   /// \throws  `ConfigError` if `TableOptions::sample` is 0
   [[nodiscard]] MissRatioCurve advise() const;

@@ -10,37 +10,37 @@
 
 namespace tier {
 
-/// A size that a table's cache may have.
+/// A possible size of a table's cache.
 struct CacheSize {
   std::uint64_t slots = 0;  ///< rows that it holds
-  Bytes bytes;              ///< of the fastest tier, with all that goes with them: as `TableOptions::budget`
+  Bytes bytes;              ///< of the fastest tier, metadata included: a value for `TableOptions::budget`
   double miss_ratio = 0;    ///< share of the rows asked for that are not there
 };
 
-/// What caches of each size would have missed of the rows that a table was asked for, row by row, the least recently
-/// used one leaving: a policy that knows more misses less.
+/// The miss ratios of caches of each size, for the rows that a table was asked for. Assumes that rows come one by one and
+/// that the least recently used one is evicted; a policy that knows more misses less.
 struct TIER_EXPORT MissRatioCurve {
-  /// Ascending, the miss ratio never rising: from the least cache to the whole table, which misses nothing.
+  /// Ascending sizes, from the least cache to the whole table, which misses nothing. The miss ratio never rises.
   std::vector<CacheSize> sizes;
-  std::uint64_t asked = 0;  ///< rows, each as often as it was asked for
-  double first_uses = 0;    ///< share of these that were asked for the first time: every cache misses those
-  std::uint64_t followed = 0;  ///< rows that this was learnt from, or blocks where these move
+  std::uint64_t asked = 0;  ///< rows asked for, repeats included
+  double first_uses = 0;    ///< share of these that were asked for the first time, which every cache misses
+  std::uint64_t followed = 0;  ///< rows in the sample
 
-  /// The least size that has this share of the rows there.
-  /// \throws  `ConfigError` if it is not from 0 to 1, or there are no sizes
+  /// Returns the least size with at least this hit ratio.
+  /// \throws  `ConfigError` if `hit_share` is not from 0 to 1, or there are no sizes
   [[nodiscard]] const CacheSize& least_for(double hit_share) const;
-  /// The largest size that `budget` covers; the least of all if it covers none.
+  /// Returns the largest size that `budget` covers; the least of all if it covers none.
   /// \throws  `ConfigError` if there are no sizes
   [[nodiscard]] const CacheSize& largest_in(Bytes budget) const;
 };
 
-/// Shares a budget between tables so that they miss few rows together: step by step it goes where a byte saves most
-/// misses, a step being to whichever larger size that fits is steepest, which is along the convex hull of a curve.
-/// \param lookup  what it costs to have a row in a cache, to find, announce and update it there, in misses: a table that is
-///              whole saves it. Near 0 where a miss is I/O; where it is a copy between memories it may be 1. Not negative
+/// Shares a budget between tables so that together they miss few rows. Each step enlarges the table where a byte saves
+/// most misses, to the size that fits with the steepest gain, which lies on the convex hull of the table's curve.
+/// \param lookup  the cost of a row in a cache (to find, announce and update it there), in misses: a whole table saves it.
+///              Near 0 if a miss is I/O; maybe 1 if it is a copy between memories. Not negative
 /// \return      the budget of each table, one of its sizes; together at most `budget`, and less if more saves nothing.
-///              Misses, with what lookups cost, are above the least possible by less than one step saves, the first that was
-///              too large to take.
+///              Misses, with the cost of lookups, exceed the least possible by less than the saving of one step, the first
+///              that did not fit.
 /// \throws      `ConfigError` if `budget` does not cover the least size of each, for a curve without sizes, and for a
 ///              `lookup` that is negative or no number
 /// \complexity  steps x (tables + sizes of one)

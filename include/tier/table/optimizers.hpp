@@ -8,9 +8,9 @@
 
 namespace tier {
 
-/// row -= rate * gradient. Needs no state.
+/// Computes row -= rate * gradient. Needs no state.
 /// \pre           `row` and `gradient` are [dim].
-/// \threadsafety  Safe on different rows side by side.
+/// \threadsafety  Safe on different rows concurrently.
 struct TIER_EXPORT Sgd {
   float rate = 0.01F;
 
@@ -20,10 +20,10 @@ struct TIER_EXPORT Sgd {
 
 /// Adagrad with one accumulator for the whole row: state[0] += mean(gradient^2), then
 /// row -= rate / (sqrt(state[0]) + epsilon) * gradient. Needs one state column.
-/// \pre           `row` and `gradient` are [dim], `state` is [1] or more, which `RowTable::update` sees to.
+/// \pre           `row` and `gradient` are [dim], `state` is [1] or more, which `RowTable::update` ensures.
 /// \threadsafety  As `Sgd`.
 struct TIER_EXPORT RowWiseAdagrad {
-  static constexpr std::size_t state_columns = 1;  ///< that a table needs for it
+  static constexpr std::size_t state_columns = 1;  ///< columns that a table needs for it
 
   float rate = 0.01F;
   float epsilon = 1e-8F;

@@ -9,15 +9,15 @@
 
 namespace tier {
 
-/// How a table stores the values of its rows. All arithmetic is in fp32: narrower ones are widened when they are read,
-/// and rounded when they are stored. Optimiser state is fp32 always.
+/// How a table stores the values of its rows. All arithmetic is in fp32: narrower values are widened when they are read,
+/// and rounded when they are stored. Optimiser state is always fp32.
 enum class RowStorage : std::uint8_t {
-  Float,  ///< 4 bytes: what is stored is what is read
-  Half,   ///< 2 bytes: IEEE binary16, 11 significant bits; what is too large, from 65520 on, becomes infinity
+  Float,    ///< 4 bytes; values are stored exactly
+  Half,     ///< 2 bytes: IEEE binary16, 11 significant bits; from 65520 on, values become infinity
   BFloat16  ///< 2 bytes: the upper half of a float, 8 significant bits
 };
 
-/// Of one value.
+/// Returns the bytes of one stored value.
 [[nodiscard]] constexpr std::size_t value_bytes(RowStorage storage) noexcept {
   return storage == RowStorage::Float ? 4 : 2;
 }
@@ -26,8 +26,8 @@ namespace detail {
 struct NarrowKernels;
 }
 
-/// The values of a stored row, and floats. What tables do with their rows, for rows that a program keeps itself.
-/// \pre           A row is aligned as its values are, and has as many as there are floats.
+/// Converts between the values of a stored row and floats. For rows that a program keeps itself, in the format of tables.
+/// \pre           A row is aligned as its values are, and has as many values as there are floats.
 /// \threadsafety  Immutable.
 class TIER_EXPORT RowFormat {
  public:
@@ -41,7 +41,7 @@ class TIER_EXPORT RowFormat {
   void store(std::byte* row, std::span<const float> values) const noexcept;
 
  private:
-  const detail::NarrowKernels* kernels_;  // null: of floats
+  const detail::NarrowKernels* kernels_;  // null: floats
 };
 
 }  // namespace tier

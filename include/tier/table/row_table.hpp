@@ -17,27 +17,27 @@
 
 namespace tier {
 
-/// Names a batch that was announced; none where the hint was dropped, or the table is whole and needs no hints.
+/// Names an announced batch. Empty if the hint was dropped, or the table needs no hints.
 struct BatchId {
   BatchNumber number = 0;
   [[nodiscard]] explicit operator bool() const noexcept { return number != 0; }
   friend bool operator==(BatchId, BatchId) = default;
 };
 
-/// What `update` calls for each row of a batch, once: with the row, its state, and the sum of its gradients.
+/// A function that `update` calls once for each row of a batch, with the row, its state, and the sum of its gradients.
 template <class F, class T>
 concept RowOptimizer = std::is_nothrow_invocable_v<const F&, std::span<T>, std::span<T>, std::span<const T>>;
 
-/// Rows of `dim` values, with optimiser state beside them, in two tiers: all in the fastest where the budget covers
-/// that, else in a slower one with a cache of rows (or of blocks of rows, where the slow tier moves blocks).
+/// Keeps rows of `dim` values, with optimiser state beside them, in two tiers: all in the fastest if the budget covers
+/// them, else in a slower one with a cache of rows. A slow tier that moves blocks is read and written in whole blocks.
 ///
-/// Values go in and out as floats, whatever `TableOptions::storage` makes of them between.
+/// Values go in and out as floats, whatever `TableOptions::storage` is.
 ///
 /// Results do not depend on where rows are, on hints, on the policy, or on the number of threads.
 ///
-/// \threadsafety  `gather`, `read_rows`, `announce`, `prefetch`, `cancel` and batches may run side by side, and beside
-///                what the table does in the background. `update` and `scatter` wait for each other; reading a row
-///                while it is updated is the caller's data race.
+/// \threadsafety  `gather`, `read_rows`, `announce`, `prefetch`, `cancel` and batches may run concurrently, also with the
+///                table's background work. `update` and `scatter` wait for each other; reading a row while it is updated
+///                is the caller's data race.
 template <class T>
 class RowTable {
   static_assert(std::same_as<T, float>, "rows are of float");
@@ -52,31 +52,31 @@ class RowTable {
         dim_{options.dim},
         state_columns_{options.state_columns},
         core_{detail::TableCore::make(std::move(context), std::move(options))} {}
-  /// With threads of its own: for a single table.
+  /// Makes a context of its own, for a single table.
   RowTable(std::shared_ptr<Manager> manager, TableOptions options)
       : RowTable{std::make_shared<TableContext>(std::move(manager)), std::move(options)} {}
 
   [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::size_t dim() const noexcept { return dim_; }
   [[nodiscard]] std::size_t state_columns() const noexcept { return state_columns_; }
-  /// All rows are in the fastest tier for good.
+  /// True if all rows are in the fastest tier for good.
   [[nodiscard]] bool is_whole() const noexcept { return core_->is_whole(); }
-  /// Rows that fit the cache; all of them if the table is whole.
+  /// Returns how many rows fit the cache; all of them if the table is whole.
   [[nodiscard]] std::uint64_t slots() const noexcept { return core_->slots(); }
-  /// What it takes of the fastest tier, metadata and staging included.
+  /// Returns the memory taken of the fastest tier, metadata and staging included.
   [[nodiscard]] Bytes fast_bytes() const noexcept { return core_->fast_bytes(); }
 
-  /// A scope for one batch: until its end its rows are kept, as far as they fit. If these ids were announced, it is
-  /// that batch.
+  /// Opens a scope for one batch, which keeps its rows in the cache, as far as they fit, until it ends. If these ids were
+  /// announced, it is that batch.
   /// \pre     `ids` outlive the scope.
   /// \throws  `std::out_of_range` naming table, id and bound
   [[nodiscard]] Batch batch(std::span<const RowId> ids) { return Batch{*core_, ids, dim_, state_columns_}; }
 
-  /// Copies rows: outside a batch scope, but if these ids were announced, it is that batch.
+  /// Copies rows, outside a batch scope. If these ids were announced, this is the gather of that batch, and ends it.
   /// \param out  [ids, dim]
-  /// \throws     `std::out_of_range` before anything changes, naming table, id and bound, or how short `out` is; `TierError` naming a row that cannot be read;
-  ///             `OutOfTierMemory` with the error of a write-back, if failed ones leave no slot and the CPU cannot address
-  ///             the slow tier
+  /// \throws     `std::out_of_range` before anything changes, naming table, id and bound, or how short `out` is;
+  ///             `TierError` naming a row that cannot be read; `OutOfTierMemory` with the error of a write-back, if failed
+  ///             ones leave no slot and the CPU cannot address the slow tier
   void gather(std::span<const RowId> ids, std::span<T> out) {
     core_->gather(ids, std::nullopt, out, dim_, nullptr);
   }
@@ -89,8 +89,8 @@ class RowTable {
                      std::size_t stride = 0) {
     core_->gather(ids, offsets, out, stride == 0 ? dim_ : stride, nullptr);
   }
-  /// Replaces rows; their state stays. Of an id that occurs twice the last row counts.   \param rows  [ids, dim]
-  /// \throws  `std::out_of_range` before anything changes, also if `rows` has not `dim` floats for each id; else as
+  /// Replaces rows; their state stays. If an id occurs twice, the last row counts.   \param rows  [ids, dim]
+  /// \throws  `std::out_of_range` before anything changes, also if `rows` is shorter than `dim` floats for each id; else as
   ///          `Batch::update`
   void scatter(std::span<const RowId> ids, std::span<const T> rows) { core_->scatter(ids, rows); }
   /// See `Batch::update`.
@@ -99,33 +99,33 @@ class RowTable {
     batch(ids).update(gradients, optimizer);
   }
 
-  /// Says that a batch of these ids will be gathered. Knowledge only: it steers which rows leave. Ignored where rows are
-  /// used in place (`RowPolicy::uses_in_place`): none is fetched or kept for a batch. Up to 256 batches are open at once, and
-  /// further ones are dropped, and counted. Each keeps 24 bytes an id, and what the policy notes, in ordinary memory that
-  /// is not part of the budget.
+  /// Says that a batch of these ids will be gathered. It fetches nothing, but steers which rows leave. Ignored if rows are
+  /// used in place (`RowPolicy::uses_in_place`), since none is fetched or kept for a batch then. Up to 256 batches are open
+  /// at once; further ones are dropped and counted. Each keeps 24 bytes an id, and what the policy notes, in ordinary
+  /// memory outside the budget.
   /// \throws  `std::out_of_range`
   [[nodiscard]] BatchId announce(std::span<const RowId> ids) { return {core_->announce(ids)}; }
-  /// Fetches an announced batch in the background, and holds its rows until it has been gathered or cancelled. Takes
-  /// only slots that nobody holds, and goes on when some come free; holds are given up before anyone waits. A hint: it
-  /// is dropped, and counted, where the thread for it cannot start, in the child of a fork and after the runtime's end.
+  /// Fetches an announced batch in the background, and holds its rows until it has been gathered or cancelled. Takes only
+  /// slots that no batch holds, and goes on when some come free; holds are given up before any caller waits. A hint: it is
+  /// dropped and counted if its thread cannot start, in the child of a fork, and after the runtime's end.
   void prefetch(BatchId batch) { core_->prefetch(batch.number); }
-  /// Announces and prefetches.
+  /// Announces and prefetches a batch.
   BatchId prefetch(std::span<const RowId> ids) {
     const auto batch = announce(ids);
     prefetch(batch);
     return batch;
   }
-  /// The announced batch will not be gathered after all. Unknown ones, and those that are over, are ignored.
+  /// Says that the announced batch will not be gathered. Unknown batches, and those that have ended, are ignored.
   void cancel(BatchId batch) noexcept { core_->cancel(batch.number); }
 
-  /// Waits until prefetches have come as far as there is room: for tests, and for runs that shall repeat exactly.
+  /// Waits until prefetches have come as far as there is room. For tests, and for runs that must repeat exactly.
   void settle() noexcept { core_->settle(); }
 
-  /// Copies rows [first, first + out.size() / dim) from wherever they are. Counts as no use.
+  /// Copies rows [first, first + out.size() / dim) from wherever they are. Does not count as a use.
   /// \param out  [rows, dim]
   /// \throws     as `gather`; `std::out_of_range` also if `out` is shorter than a row
   void read_rows(RowId first, std::span<T> out) { core_->read(first, detail::RowPart::Values, out); }
-  /// The same for their state.
+  /// Copies the state of rows, as `read_rows` copies values.
   /// \param out  [rows, state_columns]
   /// \throws     as `gather`; `ConfigError` if there are no state columns
   void read_states(RowId first, std::span<T> out) { core_->read(first, detail::RowPart::State, out); }
@@ -133,10 +133,10 @@ class RowTable {
   void flush() { core_->flush(); }
 
   [[nodiscard]] TableStatistics statistics() const { return core_->statistics(); }
-  /// The sample that `advise` reads begins to count anew, too, but still knows which rows were asked for before: after
-  /// a warm-up, first uses are those of rows that the warm-up had not.
+  /// Zeros all counters. The sample that `advise` reads restarts its counts too, but still knows which rows were asked for
+  /// before: after a warm-up, first uses are those of rows that the warm-up did not ask for.
   void reset_statistics() { core_->reset_statistics(); }
-  /// How large its cache should be, from the ids that gathers asked for since the table was made, or
+  /// Estimates miss ratios by cache size, from the ids that gathers asked for since the table was made, or
   /// `reset_statistics()`. The sizes are those of a cache also if this table is whole.
   /// \throws  `ConfigError` if `TableOptions::sample` is 0
   [[nodiscard]] MissRatioCurve advise() const { return core_->advise(); }
@@ -149,7 +149,7 @@ class RowTable {
   std::unique_ptr<detail::TableCore> core_;
 };
 
-/// The rows of one batch, from gather to update. Its end, however it comes, lets go of them.
+/// The rows of one batch, from gather to update. Its end releases them, also after an exception.
 /// \threadsafety  One thread at a time.   \pre  The table outlives it.
 template <class T>
 class [[nodiscard]] RowTable<T>::Batch {
@@ -176,18 +176,19 @@ class [[nodiscard]] RowTable<T>::Batch {
 
   /// Changes each row of the batch once, in parallel, by the sum of its gradients in the order of the ids.
   /// \param gradients  [ids, dim]
-  /// \param optimizer  is called with (row, state, gradient), for different rows side by side; what it makes of the row
-  ///                   is then rounded where the storage is narrower than floats
+  /// \param optimizer  is called with (row, state, gradient), concurrently for different rows; the row that it leaves is
+  ///                   then rounded if the storage is narrower than floats
   /// \throws           `std::out_of_range` before anything changes, for fewer gradients than ids, or bags, and for offsets
   ///                   that `gather_pooled` would refuse; `ConfigError` if the optimiser needs more state columns
-  ///                   (`F::state_columns`) than there are; `TierError` naming a row that cannot be read, `OutOfTierMemory` with the error of a write-back
-  ///                   that would have made room. Nothing has changed then if the policy gave slots to all rows of the
-  ///                   batch at once; else those of lowest id may have been updated.
+  ///                   (`F::state_columns`) than there are; `TierError` naming a row that cannot be read;
+  ///                   `OutOfTierMemory` with the error of a write-back that would have made room. After these two nothing
+  ///                   has changed if the policy gave slots to all rows of the batch at once; else the rows of lowest id
+  ///                   may have been updated.
   template <RowOptimizer<T> F>
   void update(std::span<const T> gradients, const F& optimizer) {
     update_by(std::nullopt, gradients, dim_, optimizer);
   }
-  /// The same with one gradient for each bag, which is that of all its rows.
+  /// Updates the rows of each bag by the one gradient of that bag.
   /// \param gradients  [bags, dim], or that of bag b at `gradients[b * stride]`
   template <RowOptimizer<T> F>
   void update_pooled(std::span<const std::uint32_t> offsets, std::span<const T> gradients, const F& optimizer,
@@ -215,8 +216,8 @@ class [[nodiscard]] RowTable<T>::Batch {
   std::size_t dim_, state_columns_;
 };
 
-/// What a table with these options takes of the fastest tier of `manager`: to the byte, but that the tier rounds it up,
-/// to 64 bytes, or to a block of the device where a tier has direct I/O.
+/// Returns the memory that a table with these options takes of the fastest tier of `manager`. Exact, but that the tier
+/// rounds it up, to 64 bytes, or to a block of the device if a tier has direct I/O.
 /// \throws  `ConfigError`
 [[nodiscard]] TIER_EXPORT TableBytes bytes_needed(Manager& manager, const TableOptions& options);
 

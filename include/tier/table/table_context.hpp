@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What the tables of one runtime share.
+/// \file  Memory and threads that the tables of one runtime share.
 #include <tier/copy/parallel_for.hpp>
 #include <tier/core/export.hpp>
 #include <tier/manager/manager.hpp>
@@ -13,10 +13,10 @@
 
 namespace tier {
 
-/// Something with work for the thread that prefetches, with locks and counters of its own.
+/// Work for the background thread, with its own locks and counters.
 class TIER_EXPORT BackgroundWork {
  public:
-  /// Does a part of it.   \return  true if there is more to do now
+  /// Does a part of the work.   \return  true if there is more to do now
   virtual bool work() noexcept = 0;
   /// See `Companion`.
   virtual void before_fork() noexcept = 0;
@@ -28,13 +28,13 @@ class TIER_EXPORT BackgroundWork {
   ~BackgroundWork() = default;
 };
 
-/// The manager that gives tables their memory, the threads that gather and update in parallel, and the thread that
-/// prefetches. Tables keep it alive. It rests over a fork and stops at the end of the runtime. Make one for each
+/// Keeps the manager that gives tables their memory, the threads that gather and update in parallel, and the thread that
+/// prefetches. Tables keep it alive. Its threads rest over a fork and stop at the end of the runtime. Make one for each
 /// runtime: two would compete for the CPUs.
 /// \threadsafety  Internally synchronised.
 class TIER_EXPORT TableContext {
  public:
-  /// \param threads  of a gather or an update, the caller's included; 0: the machine's
+  /// \param threads  how many threads a gather or an update uses, the caller's included; 0: as many as the machine has
   /// \throws         `std::bad_alloc`
   explicit TableContext(std::shared_ptr<Manager> manager, unsigned threads = 0);
   /// \pre  No work is enqueued.
@@ -45,31 +45,31 @@ class TIER_EXPORT TableContext {
   [[nodiscard]] Manager& manager() const noexcept { return *manager_; }
   [[nodiscard]] Arena& arena() noexcept;
 
-  /// Of all tables that there are, together. `Manager::statistics()` lists them one by one.
+  /// Returns the sum over all tables. `Manager::statistics()` lists them one by one.
   [[nodiscard]] TableStatistics statistics() const;
 
-  /// From now on it is told of forks, and may be enqueued.
+  /// Makes `work` known: it is told of forks from now on, and may be enqueued.
   void attach(BackgroundWork& work);
-  /// Has `work()` called in the background, part by part in turn with others', until it says that it is done.
-  /// Enqueued already: it is called once more. The thread starts with the first call.
+  /// Has `work()` called in the background until it returns false; several works take turns. If it is enqueued already, it
+  /// is called once more. The thread starts with the first call.
   /// \return  false if nothing is done in the background: the runtime has ended, or this is the child of a fork
   bool enqueue(BackgroundWork& work);
-  /// What is done in the background because there may be a gain in it shall leave the CPUs to the program: it rests until
-  /// tables have been used for much longer than it has computed, for all tables together (src/table/README.md has the
-  /// measurement). Use counts, not the clock, since what can be gained is time of use.
+  /// Makes optional background work leave the CPUs to the program: it rests until tables have been used for the time `use`,
+  /// summed over all tables (src/table/README.md has the measurement). Use counts, not the clock, because such work can
+  /// save only time of use.
   void rest_for(std::chrono::nanoseconds use) noexcept;
-  /// Somebody has used rows of a table for so long.
+  /// Reports that a caller has used rows of a table for this time.
   void count_use(std::chrono::nanoseconds time) noexcept {
     used_ns_.fetch_add(time.count(), std::memory_order_relaxed);
   }
-  /// \return  such work has rested enough
+  /// True if such work has rested enough.
   [[nodiscard]] bool is_rested() const noexcept {
     return used_ns_.load(std::memory_order_relaxed) >= rest_until_.load(std::memory_order_relaxed);
   }
-  /// Returns when `work()` has said that it is done.
+  /// Returns when `work()` has returned false.
   void settle(const BackgroundWork& work) noexcept;
-  /// Forgets what was attached. When this returns no call is under way, nor will there be one.
-  /// \pre  `work()` says that it is done from now on, or soon.
+  /// Detaches `work`. When this returns, no call of it is running, and none will start.
+  /// \pre  `work()` returns false from now on, or soon.
   void remove(BackgroundWork& work) noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The extents of a tensor, and how its elements lie.
+/// \file  The extents of a tensor, and the layout of its elements.
 #include <tier/core/assert.hpp>
 #include <tier/core/export.hpp>
 
@@ -15,7 +15,7 @@ namespace tier {
 
 inline constexpr std::size_t max_rank = 8;
 
-/// Up to `max_rank` extents, outermost first. Without any it is a scalar's: one element.
+/// Up to `max_rank` extents, outermost first. A shape without extents is a scalar's: one element.
 /// \threadsafety  Immutable.
 class TIER_EXPORT Shape {
  public:
@@ -29,7 +29,7 @@ class TIER_EXPORT Shape {
     TIER_ASSERT(i < rank_, "a dimension is less than the rank");
     return extents_[i];
   }
-  /// The product of the extents.
+  /// Returns the product of the extents.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   [[nodiscard]] std::span<const std::size_t> extents() const noexcept { return {extents_.data(), rank_}; }
   friend bool operator==(const Shape&, const Shape&) = default;
@@ -40,14 +40,14 @@ class TIER_EXPORT Shape {
   std::size_t count_ = 1;
 };
 
-/// Equal for equal shapes, and likely for no others.
+/// Returns a hash: equal for equal shapes, and unlikely to be equal for others.
 [[nodiscard]] TIER_EXPORT std::uint64_t hash_of(const Shape& shape) noexcept;
 /// `[64, 256, 56, 56]`
 [[nodiscard]] TIER_EXPORT std::string to_string(const Shape& shape);
 
-/// Elements from one index to the next, for each dimension.
+/// The distance in elements between neighbours along each dimension.
 using Strides = std::array<std::size_t, max_rank>;
-/// Of rows that follow one another: the last dimension is contiguous.
+/// Returns the strides of rows that follow one another: the last dimension is contiguous.
 [[nodiscard]] TIER_EXPORT Strides row_major(const Shape& shape) noexcept;
 
 }  // namespace tier

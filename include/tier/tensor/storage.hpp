@@ -15,22 +15,22 @@ namespace tier::detail {
 /// Owns an object of a runtime or an allocation from a resource, or refers to memory of the program.
 class TIER_EXPORT TensorStorage {
  public:
-  /// An object, with a window or without.
+  /// Makes an object, with or without a window.
   TensorStorage(const RuntimeRef& runtime, Bytes size, std::size_t alignment, std::string_view name,
                 bool in_window = false);
-  /// An allocation.
+  /// Allocates from a resource.
   TensorStorage(std::pmr::memory_resource& resource, Bytes size, std::size_t alignment);
-  /// Memory of the program.   \param alignment  of what `another` allocates
+  /// Refers to memory of the program.   \param alignment  of storage that `another` allocates
   TensorStorage(void* address, Bytes size, std::size_t alignment) noexcept;
   TensorStorage(TensorStorage&& other) noexcept;
   TensorStorage& operator=(TensorStorage&& other) noexcept;
   ~TensorStorage() { release(); }
 
-  /// Storage of the same kind and size: in the same runtime, from the same resource, or for memory of the program
-  /// from the heap.
+  /// Returns storage of the same kind and size: in the same runtime, from the same resource, or from the heap if this is
+  /// memory of the program.
   [[nodiscard]] TensorStorage another(std::string_view name) const;
   [[nodiscard]] ObjectRef object() const noexcept { return handle_.ref(); }
-  /// Null without a window.
+  /// Returns null if there is no window.
   [[nodiscard]] std::byte* window() const noexcept {
     return handle_ ? handle_.ref().object->window : nullptr;
   }

@@ -16,7 +16,7 @@
 
 namespace tier {
 
-/// A row-major array that is one object of a runtime. Its elements are reached through scopes. Move-only: moving keeps
+/// Keeps a row-major array as one object of a runtime. Its elements are reached through scopes. Move-only: moving keeps
 /// the object, so scopes that are open on it stay valid.
 /// \threadsafety  As a container of the standard library.
 template <class T>
@@ -28,23 +28,23 @@ class Tensor {
   using value_type = T;
   static constexpr std::size_t alignment = alignof(T) < 64 ? 64 : alignof(T);
 
-  /// With undefined elements.
+  /// Makes a tensor with undefined elements.
   /// \param name  for messages and statistics
   /// \throws      `OutOfTierMemory`, also if the bytes of the shape cannot be counted; `TierError` in the child of a fork
   Tensor(const RuntimeRef& runtime, const Shape& shape, std::string_view name = {})
       : Tensor{{runtime, bytes_of(shape), alignment, name}, shape} {}
-  /// Likewise, with a window: the elements are where they are for ever, in blocks of up to 2 MiB that move one by one.
-  /// Scopes, which may cover `rows`, are advice: they bring and keep what fits in half of the fastest tier. What does not
-  /// fit is fetched when it is touched. After `madvise(MADV_DONTNEED)` contents are undefined, not zeros: `retire` gives
-  /// room back.
-  /// \throws  also `TierError` where the system refuses what windows need: with `WindowMode::Full` to let the process serve its
-  ///          own page faults
+  /// Makes one with a window: the addresses of its elements never change, and blocks of up to 2 MiB move one by one.
+  /// Scopes, which may cover `rows`, are advice: they fetch and keep what fits in half of the fastest tier; other blocks
+  /// are fetched when they are touched. After `madvise(MADV_DONTNEED)` contents are undefined, not zeros; `retire` frees
+  /// memory.
+  /// \throws  as above; also `TierError` if the system refuses what windows need, which with `WindowMode::Full` includes
+  ///          the right to serve the process's own page faults
   Tensor(const RuntimeRef& runtime, const Shape& shape, Windowed, std::string_view name = {})
       : Tensor{{runtime, bytes_of(shape), alignment, name, true}, shape} {}
-  /// Likewise, on memory that does not move.   \pre  `resource` outlives the tensor
+  /// Makes one on memory that does not move.   \pre  `resource` outlives the tensor
   Tensor(std::pmr::memory_resource& resource, const Shape& shape)
       : Tensor{{resource, bytes_of(shape), alignment}, shape} {}
-  /// A tensor on memory of the program, which never moves.
+  /// Wraps memory of the program, which never moves.
   /// \param data  at least the shape's elements, aligned for `T`; it outlives the tensor
   [[nodiscard]] static Tensor wrap(T* data, const Shape& shape) {
     return {detail::TensorStorage{static_cast<void*>(data), bytes_of(shape), alignment}, shape};
@@ -53,8 +53,8 @@ class Tensor {
   Tensor(Tensor&&) noexcept = default;
   Tensor& operator=(Tensor&&) noexcept = default;
 
-  /// A copy, where this one is: in its runtime or from its resource.
-  /// \throws  `OutOfTierMemory`, `TierError`; both fit at once, or neither is copied
+  /// Returns a copy, in the same runtime or from the same resource.
+  /// \throws  `OutOfTierMemory`, `TierError`; nothing is copied unless both tensors fit at once
   [[nodiscard]] Tensor clone(std::string_view name = {}) const {
     Tensor copy{storage_.another(name), shape_};
     if (shape_.count() == 0) return copy;
@@ -62,15 +62,15 @@ class Tensor {
     tier::copy(std::as_writable_bytes(scope.out(copy).elements()), std::as_bytes(scope.in(*this).elements()));
     return copy;
   }
-  /// `std::move(t).reshaped({…})`: the same object in another shape.
+  /// Returns the same object in another shape: `std::move(t).reshaped({…})`.
   /// \throws  `ConfigError` if the number of elements differs; `t` is as it was
   [[nodiscard]] Tensor reshaped(const Shape& shape) && {
     static_cast<void>(TensorView<T>{nullptr, shape_}.reshaped(shape));
     return {std::move(storage_), shape};
   }
 
-  /// The rows (indices of the first dimension) from `begin` up to `end`, of a tensor with a window: for scopes and hints,
-  /// as in `ReadScope in{x.rows(0, 8)}`, `in[x.rows(0, 8)]`.
+  /// Returns the rows (indices of the first dimension) from `begin` up to `end`, of a tensor with a window. For scopes and
+  /// hints, as in `ReadScope in{x.rows(0, 8)}`, `in[x.rows(0, 8)]`.
   /// \throws  `std::out_of_range`, or `ConfigError` if there is no window
   [[nodiscard]] TensorRows<const T> rows(std::size_t begin, std::size_t end) const {
     return rows_of<const T>(begin, end);
@@ -82,7 +82,7 @@ class Tensor {
   [[nodiscard]] std::size_t extent(std::size_t i) const noexcept { return shape_[i]; }
   [[nodiscard]] std::size_t count() const noexcept { return shape_.count(); }
   [[nodiscard]] Bytes size_bytes() const noexcept { return {count() * sizeof(T)}; }
-  /// For operand sets of different types; null for memory that no runtime manages.
+  /// Returns the object, for operand sets of different types; null for memory that no runtime manages.
   [[nodiscard]] ObjectRef object() const noexcept { return storage_.object(); }
 
  private:

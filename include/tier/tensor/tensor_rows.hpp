@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Some rows of a tensor with a window, for scopes and hints on them alone.
+/// \file  A range of rows of a tensor with a window, for scopes and hints on them alone.
 #include <tier/scope/traits.hpp>
 #include <tier/tensor/tensor_view.hpp>
 
@@ -10,20 +10,20 @@
 
 namespace tier {
 
-/// Asks for a tensor with a window.
+/// Tag that asks for a tensor with a window.
 struct Windowed {};
 inline constexpr Windowed windowed{};
 
 namespace detail {
 /// \throws  `std::out_of_range` naming the tensor and its shape; `ConfigError` if there is no window
 TIER_EXPORT void check_rows(const Shape& shape, std::size_t begin, std::size_t end, ObjectRef object);
-/// The shape of so many rows.
+/// Returns the shape with this number of rows.
 [[nodiscard]] TIER_EXPORT Shape with_rows(const Shape& shape, std::size_t rows);
 }  // namespace detail
 
-/// What `Tensor::rows` gives: `T` is const if the tensor is. A scope on it covers the blocks that these rows lie in, as
-/// advice; its view has these rows alone.
-/// \pre           The tensor lives.
+/// The rows that `Tensor::rows` returns; `T` is const if the tensor is. A scope on them covers the blocks that contain
+/// them, as advice; its view has these rows alone.
+/// \pre           The tensor outlives it.
 /// \threadsafety  Immutable.
 template <class T>
 class TensorRows {

@@ -9,7 +9,7 @@
 
 namespace tier {
 
-/// A pointer, a shape and strides: what kernels compute on. Valid until the scope that gave it ends.
+/// A pointer, a shape and strides, on which kernels compute. Valid until the scope that gave it ends.
 /// \threadsafety  Immutable; the elements are plain memory.
 template <class T>
 class TensorView {
@@ -17,22 +17,22 @@ class TensorView {
   TensorView(T* data, const Shape& shape, const Strides& strides) noexcept
       : data_{data}, shape_{shape}, strides_{strides} {}
   TensorView(T* data, const Shape& shape) noexcept : TensorView{data, shape, row_major(shape)} {}
-  /// A view for writing may be read.
+  /// Converts a view for writing to one for reading.
   template <class U, std::enable_if_t<std::is_same_v<const U, T>, int> = 0>
   TensorView(const TensorView<U>& other) noexcept  // NOLINT: implicit, as that of a pointer
       : TensorView{other.data(), other.shape(), other.strides()} {}
 
   [[nodiscard]] T* data() const noexcept { return data_; }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
-  /// In elements.
+  /// Returns the strides in elements.
   [[nodiscard]] const Strides& strides() const noexcept { return strides_; }
   [[nodiscard]] std::size_t rank() const noexcept { return shape_.rank(); }
   [[nodiscard]] std::size_t extent(std::size_t i) const noexcept { return shape_[i]; }
   [[nodiscard]] std::size_t count() const noexcept { return shape_.count(); }
-  /// All elements in row-major order.
+  /// Returns all elements in row-major order.
   [[nodiscard]] std::span<T> elements() const noexcept { return {data_, count()}; }
 
-  /// One index for each dimension.
+  /// Returns an element, given one index for each dimension.
   template <class... Indices>
   [[nodiscard]] T& operator()(Indices... indices) const noexcept {
     TIER_ASSERT(sizeof...(Indices) == rank(), "one index for each dimension");
@@ -42,7 +42,7 @@ class TensorView {
     return data_[offset];
   }
 
-  /// The same elements in another shape.   \throws  `ConfigError` if their number differs
+  /// Returns the same elements in another shape.   \throws  `ConfigError` if their number differs
   [[nodiscard]] TensorView reshaped(const Shape& shape) const {
     if (shape.count() != count())
       throw ConfigError{"shape " + to_string(shape_) + " cannot become " + to_string(shape) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What a row table does whatever its element type. Not for users: see row_table.hpp.
+/// \file  The part of a row table that does not depend on its element type. Not for users: see row_table.hpp.
 #include <tier/core/export.hpp>
 #include <tier/core/function_ref.hpp>
 #include <tier/table/miss_ratio_curve.hpp>
@@ -17,15 +17,15 @@ namespace tier::detail {
 
 struct BatchRecord;
 
-/// Changes a row, its state behind it, by the sum of its gradients.
+/// Changes a row, which its state follows in memory, by the sum of its gradients.
 using RowUpdate = FunctionRef<void(float* row, const float* gradient)>;
 
-/// The offsets of pooled bags; none: rows one by one.
+/// The offsets of pooled bags; `nullopt` for single rows.
 using Bags = std::optional<std::span<const std::uint32_t>>;
 
 enum class RowPart : std::uint8_t { Values, State };
 
-/// \threadsafety  As `RowTable`.
+/// Implements `RowTable`.   \threadsafety  As `RowTable`.
 class TIER_EXPORT TableCore {
  public:
   [[nodiscard]] static std::unique_ptr<TableCore> make(std::shared_ptr<TableContext> context,
@@ -37,7 +37,7 @@ class TIER_EXPORT TableCore {
   [[nodiscard]] virtual Bytes fast_bytes() const noexcept = 0;
 
   /// \param out    a row for each id or bag, `stride` floats apart
-  /// \param batch  null: outside a batch scope
+  /// \param batch  null outside a batch scope
   virtual void gather(std::span<const RowId> ids, Bags bags, std::span<float> out, std::size_t stride,
                       BatchRecord* batch) = 0;
   /// \param gradients  a row for each id or bag, `stride` floats apart
@@ -46,7 +46,7 @@ class TIER_EXPORT TableCore {
   /// \throws  `ConfigError` if the rows have fewer columns of state than an optimiser needs
   virtual void check_state_columns(std::size_t needed) const = 0;
   virtual void scatter(std::span<const RowId> ids, std::span<const float> rows) = 0;
-  /// That part of rows from the first on, as many as `out` has room for.
+  /// Copies one part of rows from the first on, as many as `out` has room for.
   virtual void read(RowId first, RowPart part, std::span<float> out) = 0;
   virtual void flush() = 0;
 
