@@ -7,7 +7,7 @@
 
 namespace tier::tool::report {
 
-/// Where operands were when their kernels began, and which hints came to nothing.
+/// What operands were in when their kernels began, and the hints that did not help.
 struct Story {
   std::vector<KernelRow> kernels;
   std::vector<HintRow> hints;
