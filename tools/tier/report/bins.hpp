@@ -7,7 +7,7 @@
 
 namespace tier::tool::report {
 
-/// Sums amounts that are spread evenly over stretches of time. A lasting level is an amount, too: its height times its time.
+/// Sums amounts that are spread evenly over stretches of time. A lasting level is one, too: its height times its time.
 /// \complexity  An amount takes the same time however many bins it covers.
 class SpreadBins {
  public:
