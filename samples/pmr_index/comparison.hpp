@@ -17,7 +17,7 @@
 
 namespace pmr_index {
 
-/// Runs this program several times under equal conditions. `std` always comes first: its peak sets the others' memory.
+/// Runs this program several times under equal conditions. `std` is always one of them: its peak sets the others' memory.
 ///
 /// `os_paging` may use the fast memory, at least 16 MiB, plus the program's other needs. So may the runs in tiers if the
 /// slow tier is a file that bypasses the page cache.
