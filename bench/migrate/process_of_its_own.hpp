@@ -17,7 +17,7 @@ namespace migrate {
 /// Forks a child, and runs a way there.
 class ProcessOfItsOwn final : public Way {
  public:
-  /// \param make  called in the child   \throws  its exception as `std::runtime_error`, or `tier::TierError` naming the call
+  /// \param make  called in the child   \throws  its error as `std::runtime_error`, or `tier::TierError` naming the call
   ProcessOfItsOwn(std::string name, Nodes nodes, const std::function<std::unique_ptr<Way>()>& make);
   [[nodiscard]] Moved move(Leg leg) override;
   [[nodiscard]] tier::Bytes huge() const override { return huge_; }

@@ -42,7 +42,7 @@ struct LayerCost {
   std::uint64_t bytes_in = 0, bytes_out = 0;  ///< moved to and from fast memory meanwhile, for any tensor
 };
 
-/// What to inspect beside the computation; this takes time.
+/// Selects inspections beside the computation, which take time.
 struct Inspection {
   bool layers = false;  ///< the costs of each layer
   bool values = false;  ///< NaNs, infinities and subnormal numbers in kernels' outputs

@@ -172,7 +172,7 @@ class LoweredLayer {
 
 [[nodiscard]] std::unique_ptr<LoweredLayer> make_lowered(const Layer& layer, Value self);
 
-/// What the backward pass of a kind of layer reads, besides gradients.
+/// Tells which tensors the backward pass of a kind of layer reads, besides gradients.
 struct BackwardReads {
   bool input, output;
 };

@@ -7,7 +7,7 @@
 
 namespace tier::tool::report {
 
-/// What operands were in when their kernels began, and the hints that did not help.
+/// The kernels, with the tiers of their operands on entry, and the hints that did not help.
 struct Story {
   std::vector<KernelRow> kernels;
   std::vector<HintRow> hints;

@@ -160,7 +160,7 @@ class OneLstm {
   struct State {
     TensorId hidden = 0, cell = 0;
   };
-  /// What a forward kernel leaves for the backward one.
+  /// The results of a forward kernel that the backward one needs.
   struct Part {
     StepRange steps{};
     State before{}, after{};
