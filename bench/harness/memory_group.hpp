@@ -47,7 +47,7 @@ class MemoryGroup {
   /// \throws           `TierError` if it cannot be started in the group
   Ended run(std::vector<std::string> arguments, const std::atomic<bool>& stop = false);
 
-  /// True if programs in the group cannot swap. False although there is a limit: the kernel does not count swap, and
+  /// True if programs in the group cannot swap. False with a limit means that the kernel does not count swap:
   /// swapped memory comes on top.
   [[nodiscard]] bool forbids_swap() const noexcept { return forbids_swap_; }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return guard_->folder(); }

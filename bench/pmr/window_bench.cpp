@@ -72,7 +72,7 @@ class PlainCopies {
   CopyEngine engine_;
 };
 
-/// The threads that a move has to interrupt, on their CPUs.
+/// The CPUs that a move has to interrupt: each that runs a thread of the program.
 struct Others {
   const char* what;
   bool read;

@@ -52,8 +52,8 @@ AccessSkew::AccessSkew(std::string_view name, std::uint64_t rows, std::uint64_t 
   }
 }
 
-// The histogram's row shares have three digits, too few for the hot rows. Their accesses are computed for rows touched 1.4
-// times the bucket's lower bound each, which is the mean of a power law and agrees with the other buckets.
+// The histogram's row shares have three digits, too few for the hot rows. There a bucket's accesses go to rows that are
+// touched 1.4 times its lower bound each, which is the mean of a power law and agrees with the other buckets.
 void AccessSkew::use_production_histogram() {
   const auto accesses = static_cast<double>(rows_) * production_accesses_per_row;
   std::uint64_t rows_left = rows_;

@@ -2,8 +2,9 @@
 #pragma once
 /// \file  A deep learning recommendation model on any kind of memory.
 ///
-/// dense -> bottom layers -///                          pairwise dot products -> top layers -> logit
-/// ids -> embedding sums --/
+/// dense -> bottom layers --+
+///                          +-> pairwise dot products -> top layers -> logit
+/// ids -> embedding sums ---+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -249,7 +249,7 @@ Budget budget_of(const Experiment& experiment, tier::Bytes fast, bool ahead) {
   const auto plan = ahead ? moving_ahead : moving_late;
   if (!asked.empty()) return plan(sample::parse_fast(asked, fast).count);
   const auto usable = std::min(fast.count, experiment.peak);
-  const auto lacking = experiment.peak - usable;  // at the peak: more than this is never in transit
+  const auto lacking = experiment.peak - usable;  // at the peak; no more than this need ever be in transit
   const auto bytes =
       usable - std::min(sample::parse_fast(ahead ? "30%" : "15%", {usable}).count, lacking / 2);
   auto budget = plan(bytes);

@@ -18,8 +18,8 @@ namespace tier::tool {
 /// Returns the command's options, including those of its groups.
 [[nodiscard]] std::vector<const CLI::Option*> options_of(const CLI::App& command);
 
-/// Returns the error text for a command line that lacks a required command or has an unknown option, with the command
-/// it may have meant; empty if there is nothing to say.
+/// Returns the error text for a command line with an unknown command, and the one it may mean, or with an unknown option;
+/// empty if there is nothing to say.
 [[nodiscard]] std::string unknown_command(const CLI::App& app, std::span<char* const> arguments);
 
 /// Returns the name after those of its parents, as `tier trace check`.

@@ -166,7 +166,7 @@ std::string unused_by_hardware(const Arguments& arguments) {
   return names;
 }
 
-/// Notes each part of the request that the mode does not affect.
+/// Notes options that the mode leaves unused, or that no policy has modes.   \throws  `ConfigError` for two modes
 void check_mode(const Arguments& arguments) {
   if (arguments.mode.empty()) return;
   if (is_two_level(arguments.mode)) {

@@ -75,8 +75,7 @@ void MovieLensLog::read_genres(const std::filesystem::path& path) {
   TextLines lines{path, "movieId,title,genres"};
   const auto parse = [&](std::string_view view) {
     const std::string line{view};
-    // Titles hold commas and backslashes, so nothing is an escape: with NUL as the escape, the tokenizer would throw on
-    // one.
+    // Titles hold commas and backslashes, so nothing is an escape. With NUL as one, the tokenizer would throw on a NUL.
     const boost::tokenizer<Quoted> tokens{line, Quoted{std::string{}, ",", "\""}};
     const std::vector<std::string> fields{tokens.begin(), tokens.end()};
     if (fields.size() != 3) {

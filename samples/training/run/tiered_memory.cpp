@@ -8,7 +8,7 @@ namespace training {
 
 bool moves_ahead(const TieredOptions& options, std::size_t computing, std::size_t cpus) {
   if (options.movers == 0) return false;
-  if (!options.slow) return true;      // for a recording, which has the hints that other runs would give
+  if (!options.slow) return true;      // a recording has the hints of a run with a slow tier
   constexpr std::size_t few_cpus = 4;  // on which movers yield
   using enum tier::TierKind;
   const auto kind = options.slow->kind;

@@ -70,8 +70,8 @@ std::size_t budget_at(const Kernel& kernel, Budget budget) {
 constexpr std::size_t least_lead = 2;
 
 /// Plans archives and prefetches. Gaps that end soonest get room in the budget first, each from as early as there is room
-/// without a break; from the start of the gap it stays. So the tensors needed soonest stay (Belady's rule). The others come
-/// as early as none of those has to leave: at least a kernel ahead, into what is free beyond the budget.
+/// without a break; if it has room from the gap's start, it stays. So the tensors needed soonest stay (Belady's rule). The
+/// others come as early as none of those has to leave: at least a kernel ahead, into what is free beyond the budget.
 void add_planned(const Step& step, const Uses& uses, std::vector<Gap> gaps, Budget budget,
                  std::vector<Hints>& hints) {
   const auto n = step.kernels.size();

@@ -46,7 +46,7 @@ struct CachedArraysRuns {
   [[nodiscard]] bool has(const std::string& workload) const { return peaks.contains(workload); }
 };
 
-/// 180 GB of DRAM and 1300 GB of NVRAM.
+/// Returns a setting with 180 GB of DRAM and 1300 GB of NVRAM.
 [[nodiscard]] Setting cachedarrays_setting();
 
 /// \param only  as in `cachedarrays`

@@ -6,7 +6,7 @@
 
 namespace tier::tool::report {
 
-/// ns since the start of the recording; where a trace has no times, the number of a kernel.
+/// A time in ns since the start of the recording; if a trace has no times, the number of a kernel.
 using Time = std::int64_t;
 
 /// Returns `a + b`, or the nearest `Time`.

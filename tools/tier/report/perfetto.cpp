@@ -51,7 +51,7 @@ class Writer {
     std::vector<std::size_t> events;
   };
 
-  /// Formats microseconds with three decimals. A double could not hold both whole recordings and nanoseconds.
+  /// Formats microseconds with three decimals. A double has too few digits for long recordings.
   [[nodiscard]] std::string microseconds(Time time) const {
     if (!timed_) return std::to_string(time);
     auto text = std::to_string(time / 1000) + ".";

@@ -75,7 +75,7 @@ Tiers::Tiers(const trace::Trace& trace) : trace_{trace} {
       });
     }
   }
-  placements_.clear();  // placements read so far only named tiers
+  placements_.clear();  // these entries only marked what was read
 }
 
 void Tiers::configure(std::string_view specs) {
