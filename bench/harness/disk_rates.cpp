@@ -64,8 +64,7 @@ class Buffer {
 class DirectFile {
  public:
   DirectFile(const std::string& folder, const DiskMix& mix) : file_{folder} {
-    const auto tier =
-        make_tier(tiers::file(folder, mix.span));  // knows whether direct I/O works and what it requires
+    const auto tier = make_tier(tiers::file(folder, mix.span));  // knows the needs of direct I/O
     alignment_ = tier->io_alignment();
     check(tier->direct_io(), without_direct_io(folder));
     check(mix.block.count % alignment_ == 0,

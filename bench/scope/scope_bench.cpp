@@ -171,8 +171,7 @@ class Sleeper {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = false;
-  std::jthread thread_{
-      [this](const std::stop_token& stop) { run(stop); }};  // last, because it uses the others
+  std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};  // last: uses the others
 };
 
 /// Measures how long `prefetch` of 1 GiB takes to return; moving takes no time here. `others` make room for it.

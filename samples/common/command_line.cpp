@@ -51,9 +51,8 @@ int end_with(int status) {
 }
 
 const char* reason(const std::exception& error) {
-  const bool says_nothing =
-      dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
-      dynamic_cast<const tier::OutOfTierMemory*>(&error) == nullptr;  // from plain memory
+  const bool says_nothing = dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
+                            dynamic_cast<const tier::OutOfTierMemory*>(&error) == nullptr;  // of plain memory
   return says_nothing ? "the system has not enough memory for what the options ask for" : error.what();
 }
 

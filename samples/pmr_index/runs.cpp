@@ -251,11 +251,10 @@ RunResult run_std(const Options& options) {
 }
 
 RunResult run_tiered(const Options& options, tier::Bytes peak) {
-  tier::Runtime runtime{
-      {.tiers = {tier::tiers::dram(sample::parse_fast(options.fast, peak)),
-                 sample::parse_slow(options.slow, peak * 2)},
-       .policy = options.policy,
-       .windows = tier::window_mode_of(options.windows)}};  // none: the best mode that the system permits
+  tier::Runtime runtime{{.tiers = {tier::tiers::dram(sample::parse_fast(options.fast, peak)),
+                                   sample::parse_slow(options.slow, peak * 2)},
+                         .policy = options.policy,
+                         .windows = tier::window_mode_of(options.windows)}};  // none: the best possible
   tier::MigratingResource resource{runtime};
 
   Run run{options, &runtime};

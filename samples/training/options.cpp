@@ -132,8 +132,7 @@ void check_numbers(const Options& o) {
                                                            {"--steps", o.steps.value_or(1)},
                                                            {"--width", o.width.value_or(1)}};
   for (const auto& [name, value] : positive) check(value > 0, fmt::format("{} must be at least 1", name));
-  constexpr std::uint64_t most =
-      std::numeric_limits<std::int32_t>::max();  // so that products of two do not overflow
+  constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();  // products of two do not overflow
   for (const auto& [name, value] : positive)
     sample::check_range(name, static_cast<std::uint64_t>(value), 1, most);
   sample::check_range("--image", static_cast<std::uint64_t>(o.image), 0, most);

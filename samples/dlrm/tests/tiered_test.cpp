@@ -223,8 +223,7 @@ TEST_CASE("--policy decides for rows too where it can, and --row-policy for rows
   const TemporaryFolder folder;
   auto options = small_options();
   options.lookahead = 0;
-  options.slow = fmt::format(
-      "file:{}:8MiB", folder.path().string());  // in memory, the timing of background work would matter
+  options.slow = fmt::format("file:{}:8MiB", folder.path().string());  // in memory, timing would matter
   std::set<std::uint64_t> traffic;
   for (const auto name : tier::row_policy_names()) {
     options.row_policy = name;

@@ -33,8 +33,7 @@ struct Operands {
   std::uint64_t count = 0, bytes = 0;
   std::optional<std::uint64_t> elsewhere = 0;  ///< none: unknown
   std::uint64_t bytes_elsewhere = 0;
-  std::uint64_t bytes_brought =
-      0;  ///< to fast memory, including those that came ahead of use, or used in a slower tier
+  std::uint64_t bytes_brought = 0;  ///< to fast memory, also ahead of use, or used in a slower tier
 
   /// Returns ReDL's data locality by objects; 1 without operands, NaN if unknown.
   [[nodiscard]] double on_time_share() const {

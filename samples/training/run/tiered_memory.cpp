@@ -84,8 +84,7 @@ Traffic traffic_of(const tier::Statistics& statistics, const Operands& operands)
   traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;
   traffic.moving_s = static_cast<double>(statistics.moving_ns) * 1e-9;
   for (const auto& tier : statistics.tiers) traffic.peaks.push_back({tier.name, tier.high_water.count});
-  auto& dram =
-      *std::ranges::find(traffic.peaks, "dram", &TierPeak::tier);  // holds libtier's descriptors, too
+  auto& dram = *std::ranges::find(traffic.peaks, "dram", &TierPeak::tier);  // with libtier's descriptors
   dram.overhead_bytes = statistics.metadata.count;
   dram.bytes += dram.overhead_bytes;
   return traffic;

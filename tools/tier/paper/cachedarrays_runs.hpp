@@ -34,10 +34,9 @@ struct CachedArraysRuns {
   std::vector<Workload> large;                                            ///< the replayed ones
   std::map<std::string, Bytes> peaks;                                     ///< by workload
   std::map<std::pair<std::string, std::string>, replay::Result> traffic;  ///< by workload and mode
-  std::map<std::pair<std::string, Victims>, replay::Result>
-      victims;                                 ///< CA_LM with other victims, by workload
-  std::map<std::string, Occupancy> occupancy;  ///< by mode; empty without ResNet
-  replay::Result small_sectors;                ///< ResNet in 2LM_M with sectors of 4 KiB
+  std::map<std::pair<std::string, Victims>, replay::Result> victims;      ///< CA_LM with others, by workload
+  std::map<std::string, Occupancy> occupancy;                             ///< by mode; empty without ResNet
+  replay::Result small_sectors;  ///< ResNet in 2LM_M with sectors of 4 KiB
   std::vector<Sweep> sweeps;
 
   [[nodiscard]] const replay::Result& of(const std::string& workload, const std::string& mode) const {

@@ -110,8 +110,7 @@ class Levels {
 std::vector<Occupancy> occupancy_of(std::span<const Change> changes, const Tiers& tiers, const Axis& axis,
                                     std::size_t most_charts) {
   const auto own = std::min(tiers.count(), most_charts);
-  std::vector<Levels> levels(
-      own + 2, Levels{axis});  // own tiers, then the other tiers together, then objects in no tier
+  std::vector<Levels> levels(own + 2, Levels{axis});  // own tiers, then all other tiers, then no tier
   for (const auto& change : changes)
     levels[change.tier == tiers.count() ? own + 1 : std::min<std::size_t>(change.tier, own)].apply(change);
   std::vector<Occupancy> all;

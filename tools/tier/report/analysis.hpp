@@ -101,8 +101,7 @@ struct KernelRow {
   Time time = 0;               ///< of the measured runs
   std::uint64_t
       reads = 0,
-      hits =
-          0;  ///< operands read or updated whose tier is known: all, and those in the fastest tier on entry
+      hits = 0;  ///< operands under R and U whose tier is known: all, and those in the fastest on entry
   std::vector<std::pair<std::string, std::uint64_t>>
       elsewhere;  ///< where the reads that were no hits found their operands; the most first
 };

@@ -93,8 +93,7 @@ std::string x_axis(const Axis& axis) {
   const auto span = static_cast<double>(axis.bins) * static_cast<double>(axis.width);
   const auto step = std::max(1.0, step_of(Unit::Threads, span, most_ticks));
   const auto first = std::ceil(begin / step) * step;
-  for (int i = 0; i <= most_ticks;
-       ++i) {  // the count ends the loop if a small step no longer changes a late time
+  for (int i = 0; i <= most_ticks; ++i) {  // counted, since a small step may not change a late time
     const auto tick = first + i * step;
     if (tick > begin + span) break;
     const auto text = tick == 0 ? "0" : axis.timed ? human_time(tick) : human_number(tick, 6);

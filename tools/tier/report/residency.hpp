@@ -77,8 +77,7 @@ class Residency {
   std::unordered_map<trace::TensorIndex, BlockSizes> block_sizes_;
   std::vector<Object> objects_;
   std::vector<bool> copies_;  // by migration, true if it has changed no place
-  std::vector<bool>
-      homes_;  // by object, true if it is a home of rows: its migrations are of rows, and it stays
+  std::vector<bool> homes_;   // by object, true if it is a home of rows, which stays in place
   std::vector<bool> placed_;  // by object, true if a line gives its place
   std::vector<trace::TensorIndex> of_this_iteration_;
   std::vector<Change> changes_;

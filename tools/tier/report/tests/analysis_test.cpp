@@ -231,8 +231,7 @@ TEST_CASE("bytes alive from kernel to kernel have the peak that a walk through t
     CHECK(report.occupancy[0].tier.empty());
     CHECK(report.occupancy[0].peak == trace::summarise(t).peak.count);
     CHECK(report.totals.peak == trace::summarise(t).peak.count);
-    for (std::size_t bin = 0; bin < report.axis.bins;
-         ++bin) {  // one kernel per bin: mean and highest are equal
+    for (std::size_t bin = 0; bin < report.axis.bins; ++bin) {  // one kernel each: mean is highest
       double sum = 0;
       for (const auto& layer : report.occupancy[0].layers) sum += layer.values[bin];
       REQUIRE(sum == doctest::Approx(report.occupancy[0].highest[bin]));

@@ -123,8 +123,7 @@ TEST_CASE(
   const auto hits = [&](const char* name) {
     return std::pair{kernel(report, name).reads, kernel(report, name).hits};
   };
-  CHECK(hits("hit") ==
-        std::pair<std::uint64_t, std::uint64_t>{1, 1});  // an operand that is only written does not count
+  CHECK(hits("hit") == std::pair<std::uint64_t, std::uint64_t>{1, 1});  // written operands do not count
   CHECK(hits("slow") == std::pair<std::uint64_t, std::uint64_t>{2, 0});
   CHECK(hits("missed") == std::pair<std::uint64_t, std::uint64_t>{1, 0});
   CHECK(hits("again") == std::pair<std::uint64_t, std::uint64_t>{1, 1});
@@ -167,8 +166,7 @@ TEST_CASE("a copy after which the object is still used where it was has moved no
     return std::pair{report.occupancy.at(0).peak, report.occupancy.at(1).peak};
   };
   using Peaks = std::pair<std::uint64_t, std::uint64_t>;
-  CHECK(peaks("h 9 will_read 0 100\n") ==
-        Peaks{1000, 1000});  // no later line shows its place, so it counts as moved
+  CHECK(peaks("h 9 will_read 0 100\n") == Peaks{1000, 1000});  // no later line: it has moved
   CHECK(peaks("K a f 0 R 0 W - U -\nk 3 50 50 0 dram\n") == Peaks{1000, 0});
   CHECK(peaks("K a f 0 R 0 W - U -\nk 3 50 50 0 file\n") == Peaks{1000, 1000});
   CHECK(peaks("m 3 0 dram file 0 evict 50 50\nh 9 will_read 0 200\n") == Peaks{1000, 1000});
