@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Questions: from which size on do our copies run at the speed of memory, cold and warm? What does a second thread gain?
-// How fast are the other directions, given the device's speed?
+// How fast are the other directions, relative to the device's speed?
 #include "copy/cold_copies.hpp"
 #include "harness/engine_copies.hpp"
 

@@ -109,7 +109,7 @@ class Handover {
 
  private:
   static constexpr std::uint64_t batches = 2'000, batch = 256,
-                                 slots = 64;  // up to 16,384 in flight
+                                 slots = 64;  // 16,384 in flight
 
   void produce() {
     for (std::uint64_t n = 0; n < batches; ++n) {

@@ -60,7 +60,7 @@ struct Lstm {
 };
 /// Normalises each row of a sequence.
 struct LayerNorm {};
-/// Adds a learned row to each step of a sequence.
+/// Adds to each row of a sequence the learned row of its step.
 struct PositionEmbedding {
   std::int64_t count = 0;  ///< steps of the longest sequence
 };

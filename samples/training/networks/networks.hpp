@@ -50,7 +50,7 @@ struct VggDepths {
                                          const NetworkOptions& options);
 
 [[nodiscard]] Network inception_v3(const NetworkOptions& options);
-/// Has biases instead of batch norms, without which it would not have the footprint that AutoTM reports.
+/// Uses biases instead of batch norms; only then does it have the footprint that AutoTM reports.
 [[nodiscard]] Network inception_v4(const NetworkOptions& options);
 
 /// A language model: embedding, two LSTM layers, a distribution over the next character.
