@@ -108,8 +108,7 @@ class Handover {
   [[nodiscard]] double operations() const { return batches * batch; }
 
  private:
-  static constexpr std::uint64_t batches = 2'000, batch = 256,
-                                 slots = 64;  // 16,384 in flight
+  static constexpr std::uint64_t batches = 2'000, batch = 256, slots = 64;  // 16,384 in flight at most
 
   void produce() {
     for (std::uint64_t n = 0; n < batches; ++n) {
