@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What copies are held against: `memcpy` and loops of non-temporal stores, on memory that is out of cache.
+/// \file  The baselines of copies: `memcpy` and loops of non-temporal stores, on memory out of cache.
 #include <tier/copy/copy_engine.hpp>
 #include <tier/core/function_ref.hpp>
 #include <tier/memory/tier.hpp>
@@ -14,30 +14,30 @@
 
 namespace tier::bench {
 
-/// A whole copy by one thread.
+/// A loop with which one thread copies everything.
 struct Loop {
   std::string name;
   void (*copy)(std::byte* dst, const std::byte* src, std::size_t n) noexcept;
 };
 
 [[nodiscard]] const Loop& memcpy_loop();
-/// The fastest of the non-temporal loops that this CPU can run (with and without prefetching, and `rep movsb`) on
-/// this many threads; measured once.
+/// Returns the fastest non-temporal loop that this CPU can run (with and without prefetching, and `rep movsb`) on this many
+/// threads; measured once.
 [[nodiscard]] const Loop& best_streaming_loop(unsigned threads);
 
-/// Two stretches of memory, each eight times the last-level cache, walked from end to end: what is copied was last
-/// touched so long ago that it has left the cache.
+/// Two stretches of memory, each eight times the last-level cache, walked from end to end. Copied bytes were touched so
+/// long ago that they have left the cache.
 class ColdMemory {
  public:
   static ColdMemory& instance();
 
-  /// The offset of the next `size` bytes.
+  /// Returns the offset of the next `size` bytes.
   std::size_t next(std::size_t size) noexcept;
   [[nodiscard]] TierRange to(std::size_t offset) const noexcept { return {to_.get(), offset}; }
   [[nodiscard]] TierRange from(std::size_t offset) const noexcept { return {from_.get(), offset}; }
   [[nodiscard]] std::byte* destination(std::size_t offset) const noexcept { return to_->base() + offset; }
   [[nodiscard]] const std::byte* source(std::size_t offset) const noexcept { return from_->base() + offset; }
-  /// \throws  `std::runtime_error` if the two stretches differ somewhere in [0, size).
+  /// \throws  `std::runtime_error` if the stretches differ anywhere in [0, size)
   void check(std::size_t size) const;
 
  private:
@@ -47,8 +47,8 @@ class ColdMemory {
   std::unique_ptr<Tier> to_, from_;
 };
 
-/// Threads that start a copy together at once, because they spin: the least that sharing one can cost. What is
-/// timed beside them must find the cores free, so they sleep while nobody wants them.
+/// Threads that spin, so that they start a copy together at once: the lowest possible cost of sharing one. They sleep while
+/// unused, because whatever is timed beside them needs free cores.
 class Team {
  public:
   explicit Team(unsigned threads);
@@ -56,10 +56,10 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// Lets the threads sleep, or wakes them; they are awake at first.
+  /// Puts the threads to sleep, or wakes them. They are awake at first.
   void rest() noexcept;
   void wake() noexcept;
-  /// Copies `n` bytes, each thread an equal part.   \pre  awake
+  /// Copies `n` bytes, an equal part per thread.   \pre  the threads are awake
   void copy(const Loop& loop, std::byte* dst, const std::byte* src, std::size_t n) noexcept;
 
  private:

@@ -26,14 +26,14 @@ void copy_by_memcpy(std::byte* dst, const std::byte* src, std::size_t n) noexcep
   std::memcpy(dst, src, n);
 }
 
-/// Our own kernel of this rank.
+/// Copies with our own kernel of this rank.
 template <std::size_t rank>
 void copy_by_kernel(std::byte* dst, const std::byte* src, std::size_t n) noexcept {
   detail::stream_bytes(detail::stream_kernels()[rank], dst, src, n);
 }
 
 #if defined(__x86_64__)
-// The loops a textbook has, without prefetching.   \pre  Aligned to the vector, and a multiple of it.
+// Textbook loops, without prefetching.   \pre  aligned to the vector size, and a multiple of it
 void copy_by_sse2(std::byte* dst, const std::byte* src, std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; i += 16)
     _mm_stream_si128(reinterpret_cast<__m128i*>(dst + i),
@@ -80,7 +80,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The time of a walk over 64 MiB in steps of 2 MiB.
+/// Returns the time of a walk over 64 MiB in steps of 2 MiB.
 double measure(const Loop& loop, Team& team) {
   constexpr std::size_t step = 2 << 20;
   auto& memory = ColdMemory::instance();
@@ -92,7 +92,7 @@ double measure(const Loop& loop, Team& team) {
   return now() - start;
 }
 
-/// By the median of nine rounds; each goes through all loops, so that a slow spell of the machine meets them all.
+/// Chooses by the median of nine rounds. Each round runs all loops, so that a slow spell of the machine affects them all.
 Loop find_best(unsigned threads) {
   constexpr std::size_t rounds = 9;
   Team team{threads};
@@ -106,7 +106,7 @@ Loop find_best(unsigned threads) {
   return loops[static_cast<std::size_t>(best - times.begin())];
 }
 
-/// Gives the CPU away now and then, for the case that the machine is doing something else.
+/// Spins, but yields the CPU now and then in case other work needs it.
 template <class Condition>
 void spin_until(Condition holds) {
   for (int spins = 0; !holds(); ++spins)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Questions: from which size on do our copies run at the speed of memory, cold and warm? What does the second thread
-// bring? How fast are the other directions, by the device's speed?
+// Questions: from which size on do our copies run at the speed of memory, cold and warm? What does a second thread gain?
+// How fast are the other directions, relative to the device's speed?
 #include "copy/cold_copies.hpp"
 #include "harness/engine_copies.hpp"
 
@@ -22,7 +22,7 @@ void count_bytes(benchmark::State& state, std::size_t size) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(size));
 }
 
-/// Cold: each copy is of other memory. Warm: always the same.
+/// Places to copy from: always others (cold), or always the same (warm).
 class Places {
  public:
   Places(std::size_t size, bool warm) : size_{size}, warm_{warm} {}
@@ -61,13 +61,13 @@ void by_engine(benchmark::State& state, bool warm) {
   count_bytes(state, size);
 }
 
-/// Where a file tier is made: beside us, or where TIER_BENCH_DIR says.
+/// Returns the folder for a file tier: TIER_BENCH_DIR, or else the current one.
 std::string scratch_directory() {
   const char* given = std::getenv("TIER_BENCH_DIR");
   return given != nullptr ? given : ".";
 }
 
-/// 64 MiB between memory and a device, in tasks of the given size that are run 64 MiB at a time.
+/// Copies 64 MiB between memory and a device, in tasks of the given size.
 void by_device(benchmark::State& state, const TierSpec& spec, Direction direction) {
   constexpr std::size_t total = 64 << 20;
   const auto size = static_cast<std::size_t>(state.range(0));

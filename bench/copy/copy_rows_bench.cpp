@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: does a large copy run at the speed of memory, whoever carries it out?
+// Question: does a large copy run at the speed of memory, whichever threads carry it out?
 #include "copy/cold_copies.hpp"
 #include "harness/engine_copies.hpp"
 #include "harness/rows.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t walk = 128 << 20;  // one sample: some milliseconds
 
-/// Ours against `loop` on as many threads, each copying `walk` bytes in steps of `size`.
+/// Times our copies against `loop` with equally many threads, each copying `walk` bytes in steps of `size`.
 Pair copies_against(const Loop& loop, std::size_t size, unsigned threads) {
   auto& memory = ColdMemory::instance();
   CopyEngine engine{{.threads = threads, .movers = 0}};
@@ -33,7 +33,7 @@ Pair copies_against(const Loop& loop, std::size_t size, unsigned threads) {
   const auto prepare = [&](Side side) {
     side == Side::Ours ? team.rest() : team.wake();
     std::this_thread::sleep_for(
-        std::chrono::milliseconds{2});  // the other side's threads go to sleep meanwhile
+        std::chrono::milliseconds{2});  // meanwhile the other side's threads go to sleep
   };
   return time_pair(ours, theirs, 15, prepare);
 }
@@ -56,7 +56,7 @@ Row copy_row(const Loop& loop, double mark, const char* reach, std::size_t size,
                      pair);
 }
 
-/// Both sides in the cache, for comparison: no mark.
+/// Prints both sides in cache for comparison, without a mark.
 void print_warm() {
   constexpr std::size_t size = 1 << 20, copies = 1000;
   const auto& memory = ColdMemory::instance();
@@ -76,7 +76,7 @@ std::vector<Row> copy_large() {
   std::vector<Row> rows;
   const unsigned most = std::min(8U, std::max(1U, std::thread::hardware_concurrency()));
   for (unsigned threads : {1U, most}) {
-    if (threads == 1 && !rows.empty()) break;  // a machine of one CPU
+    if (threads == 1 && !rows.empty()) break;  // the machine has one CPU
     for (std::size_t size : {std::size_t{2} << 20, std::size_t{64} << 20}) {
       rows.push_back(copy_row(best_streaming_loop(threads), 0.95, ">= 0.95", size, threads));
       rows.push_back(copy_row(memcpy_loop(), 1.4, ">= 1.4", size, threads));

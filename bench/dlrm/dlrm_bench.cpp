@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what does a training step of the DLRM pay for libtier while all its data fits fast memory, and what when a
-// tenth of it does?
+// Question: what does a training step of the DLRM pay for libtier if all its data fits fast memory, and what if a tenth
+// does?
 #include "harness/recorded.hpp"
 #include "harness/rows.hpp"
 #include "harness/shares.hpp"
@@ -23,7 +23,7 @@
 namespace tier::bench {
 namespace {
 
-/// The model and batches of `tier-dlrm` with small tables: 8 of 100,000 rows of 32 floats, 8 ids of each.
+/// The model and batches of `tier-dlrm` with small tables: 8 of 100,000 rows of 32 floats, 8 ids for each.
 struct Task {
   std::unique_ptr<dlrm::Log> log;
   dlrm::ModelOptions model;
@@ -75,7 +75,7 @@ std::vector<Row> record_overhead() {
                     pair, 1e3 / batches_in_sample, [](const Row& r) { return r.ratio <= 1.02; })};
 }
 
-/// What the peak of tiers, a tenth of the tables fast, has over that of plain memory; of rows in both tiers one counts.
+/// Measures the peak of tiers with a tenth of the tables fast, over that of plain memory. Rows in both tiers count once.
 Row memory_overhead(std::size_t dim) {
   dlrm::Options options;
   options.table_bytes = "1GB";
@@ -110,13 +110,13 @@ Row memory_overhead(std::size_t dim) {
           .reach = "<= 1.03",
           .reached = ratio <= 1.03};
 }
-// A map of 4 bytes a row, and 32 bytes a slot, are 5 % of the narrowest rows and 1.4 % of the widest.
+// A map of 4 bytes a row and 32 bytes a slot take 5 % of the narrowest rows and 1.4 % of the widest.
 std::vector<Row> memory_overheads() {
   return {memory_overhead(32), memory_overhead(64), memory_overhead(128)};
 }
 
-/// What of a step's time goes to looking rows up by itself: the same model on plain memory behind an index, in turns with
-/// the one that has none; and the tiered one in turns with it.
+/// Prints the share of a step spent looking up rows: the model on plain memory behind an index, alternating with the one
+/// without an index, and the tiered one alternating with it.
 void print_bound_of_a_map(LargeTask& task, dlrm::Dlrm<dlrm::TieredMemory>& tiered,
                           dlrm::Dlrm<dlrm::PlainMemory>& plain) {
   IndexedMemory memory;
@@ -132,7 +132,7 @@ void print_bound_of_a_map(LargeTask& task, dlrm::Dlrm<dlrm::TieredMemory>& tiere
   print("a tenth fast, beside plain memory behind that index", tiered, indexed);
 }
 
-/// A tenth of the tables fast, the rest in memory as slow as CXL, from which the CPU takes rows where they are.
+/// Measures a tenth of the tables fast and the rest in memory as slow as CXL, where the CPU uses rows in place.
 Row dlrm_10pct(std::size_t dim) {
   LargeTask task{dim};
   const auto tables = bytes_of_tables(task.model);
@@ -146,7 +146,7 @@ Row dlrm_10pct(std::size_t dim) {
   dlrm::Dlrm plain{plain_memory, task.model};
   const auto ours = [&] { learn(tiered, task.batches(Side::Ours)); };
   const auto theirs = [&] { learn(plain, task.batches(Side::Baseline)); };
-  for (int i = 0; i < 40; ++i) {  // until the rows that are wanted often are in fast memory
+  for (int i = 0; i < 40; ++i) {  // until frequent rows are in fast memory
     task.read(Side::Ours);
     ours();
     task.read(Side::Baseline);

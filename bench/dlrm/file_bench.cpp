@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: with a tenth of the DLRM's tables in memory and the rest in a file, what keeps it from learning faster? And
-// what would the operating system's paging make of the same memory?
+// Question: with a tenth of the DLRM's tables in memory and the rest in a file, what limits the speed of learning? And how
+// would the operating system's paging do with the same memory?
 #include "harness/disk_rates.hpp"
 #include "harness/rows.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 
 using namespace tier::literals;
 
-// The disk is given as many requests as it can use.
+// Deep enough for the disk to reach its full rate.
 constexpr unsigned depth = 64;
 constexpr Bytes block{4096};
 constexpr std::size_t most_to_fill = 30;
@@ -43,8 +43,8 @@ Moved moved(const dlrm::TieredMemory& memory) {
   return {of("file>dram"), of("dram>file")};
 }
 
-/// Learning against its bound: the time of the same on plain memory, in turns, or that which the disk takes for the
-/// blocks of one turn, on average.
+/// Compares learning with its bound: the longer of the time on plain memory, alternating, and the mean time that the disk
+/// takes for the blocks of one turn.
 Row against_bound() {
   LargeTask task{32};
   const auto tables = bytes_of_tables(task.model);
@@ -63,7 +63,7 @@ Row against_bound() {
     task.read(Side::Baseline);
     theirs();
   };
-  // Until all slots are in use, and a row that comes has another leave.
+  // Runs until all slots are in use, so that each fetched row evicts another.
   auto before = moved(tiered_memory);
   for (std::size_t i = 0; i < most_to_fill; ++i) {
     const auto last = std::exchange(before, (learn_both(), moved(tiered_memory)));
@@ -101,7 +101,7 @@ Row against_bound() {
       pair);
 }
 
-/// Learning under a limit of memory, against the operating system's paging under the same.
+/// Compares learning under a memory limit with the operating system's paging under the same limit.
 std::vector<Row> against_paging() {
   const auto options = dlrm::parse_options(
       {"--limited", "--table-bytes", "4GB", "--samples", "200000", "--fast", "10%", "--slow",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Plain memory whose tables are behind an index: what a map of four bytes a row costs by itself, whoever has it.
+/// \file  Plain memory with tables behind an index: the bare cost of a map of four bytes a row.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -12,8 +12,8 @@
 
 namespace tier::bench {
 
-/// A gather looks up where its rows are, and its update uses what the gather found: the least that whoever keeps some of
-/// the rows elsewhere has to do. All rows are where they would be without an index.
+/// Looks up in a gather where its rows are, and reuses the result in the update: the minimum for any table that keeps some
+/// rows elsewhere. All rows are where they would be without an index.
 class IndexedTable final : public dlrm::PlainTable {
  public:
   IndexedTable(const dlrm::TableShape& shape, std::shared_ptr<tbb::task_arena> arena)
@@ -21,7 +21,7 @@ class IndexedTable final : public dlrm::PlainTable {
     std::iota(index(), index() + shape.rows, RowId{0});
   }
   void gather(const dlrm::Lookup& lookup, std::span<float> out) override {
-    constexpr std::size_t ahead = 40;  // as libtier's tables do
+    constexpr std::size_t ahead = 40;  // the same distance as in libtier's tables
     found_.starts = lookup.starts;
     found_.ids.resize(lookup.ids.size());
     in_parallel(lookup.ids.size(), [&](std::size_t begin, std::size_t end) {
@@ -40,7 +40,7 @@ class IndexedTable final : public dlrm::PlainTable {
   [[nodiscard]] RowId* index() const { return reinterpret_cast<RowId*>(index_.data()); }
 
   sample::HugeBuffer index_;
-  dlrm::Lookup found_;  // by the last gather
+  dlrm::Lookup found_;  // the result of the last gather
 };
 
 class IndexedMemory : public dlrm::PlainMemory {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What several measurements of the DLRM learn, and how.
+/// \file  The learning task that several measurements of the DLRM share.
 #include <benchmark/benchmark.h>
 #include <omp.h>
 
@@ -18,7 +18,7 @@ namespace tier::bench {
 inline constexpr std::size_t batches_in_sample = 8;
 inline constexpr std::size_t lookahead = 2;
 
-/// Learns from the batches as the program does: those ahead are announced, and their rows asked for.
+/// Learns from the batches as the program does: later ones are announced and their rows prefetched.
 template <class Memory>
 void learn(dlrm::Dlrm<Memory>& model, const std::vector<dlrm::Batch>& batches) {
   for (std::size_t i = 1; i < lookahead; ++i) model.prefetch(batches[i]);
@@ -28,7 +28,7 @@ void learn(dlrm::Dlrm<Memory>& model, const std::vector<dlrm::Batch>& batches) {
   }
 }
 
-/// 4 GB of tables and a log that is never read twice.
+/// 4 GB of tables, and a log that is never read twice.
 class LargeTask {
  public:
   explicit LargeTask(std::size_t dim) {
@@ -43,7 +43,7 @@ class LargeTask {
     for (std::size_t side = 0; side < logs_.size(); ++side)
       readers_[side].emplace(*logs_[side], experiment.train.learn_from, model.batch, model.rows);
   }
-  /// The next batches of one side; both get the same.
+  /// Reads the next batches of one side; both sides get the same.
   void read(Side side) {
     auto& batches = read_[index(side)];
     batches.clear();

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Mount {
-  fs::path root, point;  // what of the tree is mounted, and where
+  fs::path root, point;  // the mounted part of the tree, and its mount point
 };
 
 bool has_word(const std::string& list, const std::string& word, char separator) {
@@ -28,7 +28,7 @@ bool has_word(const std::string& list, const std::string& word, char separator) 
   return false;
 }
 
-/// `36 35 98:0 /root /point options [fields] - type source options`, as in proc(5).
+/// Parses `36 35 98:0 /root /point options [fields] - type source options`, as in proc(5).
 std::optional<Mount> mount_of(const std::string& line, int version) {
   std::istringstream words{line};
   std::string skipped, root, point, type, source, options;
@@ -49,7 +49,7 @@ std::optional<Mount> find_mount(const fs::path& process, int version) {
   return {};
 }
 
-/// `4:memory:/a/b` in version 1, `0::/a/b` in version 2.
+/// Finds the group in `4:memory:/a/b` (version 1) or `0::/a/b` (version 2).
 fs::path group_of(const fs::path& process, int version) {
   std::ifstream lines{process / "cgroup"};
   for (std::string line; std::getline(lines, line);) {
@@ -90,7 +90,7 @@ ControlGroups find_control_groups(const fs::path& process) {
   for (const int version : {1, 2}) {
     const auto mount = find_mount(process, version);
     if (!mount) continue;
-    // In a container the tree's root may not be what is mounted; a group outside it is not ours to see.
+    // In a container the mount may not show the tree's root; a group outside it is not visible to us.
     const auto below = group_of(process, version).lexically_relative(mount->root);
     const bool at_top = below.empty() || *below.begin() == ".." || below == ".";
     return {version, mount->point, at_top ? mount->point : mount->point / below};
@@ -102,7 +102,7 @@ ControlGroups find_control_groups(const fs::path& process) {
 bool limit_memory(const fs::path& group, int version, Bytes limit) {
   const auto bytes = std::to_string(limit.count);
   write_text(group / (version == 1 ? "memory.limit_in_bytes" : "memory.max"), bytes);
-  // Version 1 limits the sum of memory and swap, version 2 swap. A kernel that does not count it has no such file.
+  // Version 1 limits the sum of memory and swap, version 2 swap. A kernel that does not count swap has no such file.
   const auto swap = group / (version == 1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max");
   if (std::error_code error; !fs::exists(swap, error) && !error) return false;
   write_text(swap, version == 1 ? bytes : "0");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Where the system's memory control groups are, and where the caller is among them.
+/// \file  Finds the system's memory control groups, and the caller's group.
 #include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
 
@@ -8,32 +8,33 @@
 
 namespace tier::bench {
 
-/// No group can be made here: names what was tried and why it failed.
+/// Thrown if no group can be made. Names what was tried and why it failed.
 class NoMemoryGroup : public TierError {
   using TierError::TierError;
 };
 
-/// The tree of groups that limits memory: that of version 1 where one is mounted, else that of version 2.
+/// The tree of groups that limits memory: version 1 if mounted, else version 2.
 struct ControlGroups {
   int version = 2;
   std::filesystem::path top;
   std::filesystem::path ours;  ///< the process's group: `top` or below
 };
 
+/// Finds the tree and the group of a process.
 /// \param process  a folder with `mountinfo` and `cgroup` as in proc(5)
 /// \throws         `NoMemoryGroup` if no tree that limits memory is mounted
 ControlGroups find_control_groups(const std::filesystem::path& process);
 
-/// Limits what a group may have of memory and page cache together, and forbids it swap.
-/// \param version  of the tree that it is in
-/// \return         false if the kernel does not count a group's swap: then it may have any amount besides
-/// \throws         `TierError` naming the file that could not be written, whichever it is
+/// Limits a group's memory and page cache together, and forbids swap.
+/// \param version  of the group's tree
+/// \return         false if the kernel does not count a group's swap: the group may then swap without limit
+/// \throws         `TierError` naming the file that could not be written
 bool limit_memory(const std::filesystem::path& group, int version, Bytes limit);
 
-/// Whether a group of version 2 lets those below it have limits of memory.
-/// \throws  `TierError` if it cannot, having none itself
+/// True if a group of version 2 lets groups below it have memory limits.
+/// \throws  `TierError` if it cannot, because it has none itself
 bool passes_memory_on(const std::filesystem::path& group);
-/// Makes it do so.   \throws  `TierError` naming the file that could not be written
+/// Makes the group do so.   \throws  `TierError` naming the file that could not be written
 void pass_memory_on(const std::filesystem::path& group);
 
 }  // namespace tier::bench

@@ -43,7 +43,7 @@ void check(const DiskMix& mix) {
   check(mix.seconds > 0, "it must take some time");
 }
 
-/// Of a size and alignment that direct I/O takes, full of random bytes.
+/// A buffer for direct I/O, with its size and alignment, full of random bytes.
 class Buffer {
  public:
   Buffer(std::size_t size, std::size_t alignment, std::uint64_t seed)
@@ -60,12 +60,11 @@ class Buffer {
   std::span<std::byte> bytes_;
 };
 
-/// A file past the page cache. Its requests take no way through the library, whose number of requests at one time has
-/// bounds of its own.
+/// A file accessed past the page cache. Requests bypass the library, which has its own limit on concurrent requests.
 class DirectFile {
  public:
   DirectFile(const std::string& folder, const DiskMix& mix) : file_{folder} {
-    const auto tier = make_tier(tiers::file(folder, mix.span));  // knows what direct I/O is and asks for
+    const auto tier = make_tier(tiers::file(folder, mix.span));  // knows the needs of direct I/O
     alignment_ = tier->io_alignment();
     check(tier->direct_io(), without_direct_io(folder));
     check(mix.block.count % alignment_ == 0,
@@ -104,7 +103,7 @@ class DirectFile {
   std::size_t alignment_ = page;
 };
 
-/// Reading what was never written would not touch the disk.
+/// Writes the whole file, because reading unwritten parts would not touch the disk.
 void fill(const DirectFile& file, Bytes span, std::uint64_t seed) {
   constexpr std::size_t at_once = std::size_t{8} << 20;
   const Buffer buffer{std::min(at_once, span.count), file.alignment(), seed};
@@ -114,13 +113,13 @@ void fill(const DirectFile& file, Bytes span, std::uint64_t seed) {
   }
 }
 
-/// No two pages that are written are equal, for disks that store equal ones once.
+/// Makes written pages distinct, because some disks store equal pages once.
 void make_unique(std::span<std::byte> bytes, std::uint64_t number) noexcept {
   for (std::size_t at = 0; at < bytes.size(); at += page)
     std::memcpy(&bytes[at], &number, std::min(sizeof number, bytes.size() - at));
 }
 
-/// Spreads writes evenly: after n requests of all threads, the share of writes is what was asked for within a few.
+/// Spreads writes evenly: after n requests of all threads, the share of writes is off by only a few.
 class Turns {
  public:
   Turns(double write_share, double start) noexcept : share_{write_share}, due_{start} {}
@@ -139,7 +138,7 @@ struct Counts {
   std::atomic<std::uint64_t> read{0}, written{0};
 };
 
-/// One request after the other, until `end`.
+/// Issues one request after the other, until `end`.
 void issue(const DirectFile& file, const DiskMix& mix, unsigned thread, Clock::time_point end,
            Counts& counts) {
   const auto seed = mix.seed * deepest + thread;

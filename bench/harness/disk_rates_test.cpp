@@ -30,7 +30,7 @@ bool has_direct_io() {
   return false;
 }
 
-/// Threads of this process that the system shows waiting for a disk.
+/// Returns the threads of this process that wait for a disk, as the system shows.
 std::size_t threads_at_a_disk() {
   std::size_t count = 0;
   for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
@@ -75,7 +75,7 @@ TEST_CASE("as many requests are in flight as were asked for, also more than a fi
     std::jthread watcher{[&](const std::stop_token& stop) {
       while (!stop.stop_requested()) most = std::max(most, threads_at_a_disk());
     }};
-    // Blocks so large that the disk, not the CPU, is what requests wait for.
+    // The blocks are so large that requests wait for the disk, not for the CPU.
     std::ignore = measure_disk(folder, {.block = 128_KiB, .depth = depth, .span = 32_MiB, .seconds = 0.5});
     watcher.request_stop();
     watcher.join();

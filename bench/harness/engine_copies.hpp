@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Copies by the engine that migrations use, without a manager.
+/// \file  Copies with the engine that migrations use, without a manager.
 #include <tier/copy/copy_engine.hpp>
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tier::bench {
 
-/// A task of a benchmark: its end needs no telling, since it is run synchronously.
+/// A task of a benchmark. It is run synchronously, so its end needs no notification.
 class PlainTask final : public CopyTask {
  public:
   PlainTask(TierRange to_range, TierRange from_range, std::size_t bytes) {
@@ -21,7 +21,7 @@ class PlainTask final : public CopyTask {
   void finished(std::error_code error, bool cancelled) noexcept override;
 };
 
-/// One copy by the engine, as the manager does it.
+/// Makes one copy with the engine, as the manager does.
 void run_copy(CopyEngine& engine, TierRange to, TierRange from, std::size_t size, bool warm = false);
 
 }  // namespace tier::bench

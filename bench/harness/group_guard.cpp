@@ -17,9 +17,9 @@
 namespace tier::bench {
 namespace {
 
-// The guard is forked from a program that may have threads: what it calls is async-signal-safe.
+// The guard is forked from a program that may have threads, so it calls only async-signal-safe functions.
 
-/// \param processes  a file with their ids, one a line; 0 is one that we cannot see
+/// \param processes  a file with their ids, one per line; 0 is one that we cannot see
 void kill_all(const char* processes) {
   const int file = ::open(processes, O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -39,7 +39,7 @@ void kill_all(const char* processes) {
   ::close(file);
 }
 
-/// \param statistics  of a group, as in cgroup.stat   \return  how many groups are below it; -1: not known
+/// \param statistics  of a group, as in cgroup.stat   \return  the number of groups below it; -1: unknown
 long groups_below(const char* statistics) {
   constexpr std::string_view first = "nr_descendants ";
   std::array<char, 64> text{};
@@ -56,7 +56,7 @@ long groups_below(const char* statistics) {
 
 struct Parent {
   std::string passed_on, statistics;
-  long groups = -1;  // below it, before there was ours; -1: nothing is taken back
+  long groups = -1;  // below it, before ours was made; -1: nothing is taken back
 };
 
 void take_memory_back(const Parent& parent) {
@@ -64,19 +64,19 @@ void take_memory_back(const Parent& parent) {
   const int file = ::open(parent.passed_on.c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
   constexpr std::string_view less = "-memory";
-  std::ignore = ::write(file, less.data(), less.size());  // refused if a group below it passes it on
+  std::ignore = ::write(file, less.data(), less.size());  // fails if a group below also passes it on
   ::close(file);
 }
 
 [[noreturn]] void stand_guard(int end, const char* folder, const char* processes, const Parent& parent) {
-  ::setsid();  // Ctrl-C is for the program
+  ::setsid();  // Ctrl-C is meant for the program
   ::dup2(end, 0);
   ::close_range(1, ~0U, 0);
   char none = 0;
   while (::read(0, &none, 1) < 0 && errno == EINTR) {
   }
   constexpr timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
-  for (int i = 0; i < 1000; ++i) {  // what was killed takes its time to go
+  for (int i = 0; i < 1000; ++i) {  // killed processes take time to end
     kill_all(processes);
     if (::rmdir(folder) == 0 || errno != EBUSY) break;
     ::nanosleep(&pause, nullptr);

@@ -7,14 +7,14 @@
 
 namespace tier::bench {
 
-/// A process of its own waits for the end of this object or of the program; then it kills what is still in the group
-/// and removes the folder.
+/// A child process waits for the end of this object or of the program. It then kills what is still in the group, and
+/// removes the folder.
 /// \threadsafety  Externally synchronised.
 class GroupGuard {
  public:
   /// Makes the folder.
-  /// \param takes_memory_back  in the end its parent shall not pass on limits of memory any more, unless there are other
-  ///                           groups below it than before: somebody may rely on it
+  /// \param takes_memory_back  at the end, stop the parent from passing on memory limits, unless the number of groups below
+  ///                           it has changed, which may rely on these
   /// \throws                   `TierError` naming the call and the folder
   explicit GroupGuard(std::filesystem::path folder, bool takes_memory_back = false);
   ~GroupGuard();
@@ -25,7 +25,7 @@ class GroupGuard {
 
  private:
   std::filesystem::path folder_;
-  int end_ = -1;  // its other side is read by the guard, which sees it closed
+  int end_ = -1;  // the guard reads the other end, and sees when this one is closed
   pid_t guard_ = -1;
 };
 

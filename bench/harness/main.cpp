@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A benchmark program: `--rows FILE [ID...]` measures its promises and writes them as JSON; without, it is Google
-// Benchmark's.
+// The main program of benchmarks: `--rows FILE [ID...]` measures the promises and writes them as JSON; otherwise it runs
+// Google Benchmark.
 #include "harness/registry.hpp"
 
 #include <benchmark/benchmark.h>
@@ -34,7 +34,7 @@ int write_rows(const char* path, std::span<char*> ids) {
   for (const auto& [id, measurement] : tier::bench::registry()) {
     if (!wanted(ids, id)) continue;
     for (Row row : measurement()) {
-      row.id = id;  // by which it was asked for
+      row.id = id;  // the id by which it was asked for
       rows.push_back(to_json(row));
     }
   }

@@ -27,7 +27,7 @@ fs::path new_name() {
   return "libtier-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
 }
 
-/// Both sides are closed at the start of another program.
+/// A pipe. Both ends are closed when another program starts.
 struct Pipe {
   Pipe() {
     if (::pipe2(sides.data(), O_CLOEXEC) != 0) fail("pipe2");
@@ -47,16 +47,16 @@ struct Pipe {
   std::array<int, 2> sides{-1, -1};
 };
 
-/// Async-signal-safe.
+/// Enters the group.   Async-signal-safe.
 bool enter(const char* processes) {
   const int file = ::open(processes, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   return file >= 0 && ::write(file, "0", 1) == 1;
 }
 
-/// What a new process does before it is the program; async-signal-safe.
-/// \param processes  of the group; empty: it stays in its parent's
+/// Turns the forked process into the program.   Async-signal-safe.
+/// \param processes  of the group; empty: the process stays in its parent's
 [[noreturn]] void become(const char* processes, char** argv, int output, int failure) {
-  ::setpgid(0, 0);  // the terminal's Ctrl-C reaches the caller, who passes it on
+  ::setpgid(0, 0);  // the terminal's Ctrl-C reaches the caller, which passes it on
   ::dup2(output, STDOUT_FILENO);
   if (*processes == '\0' || enter(processes)) ::execv(argv[0], argv);
   const int error = errno;
@@ -72,7 +72,7 @@ int error_at_start(int failure) {
   return error;
 }
 
-/// Until the other side is closed. Interrupts the program once `stop` is set.
+/// Reads until the other end is closed. Interrupts the program once `stop` is set.
 std::string read_output(int output, pid_t program, const std::atomic<bool>& stop) {
   constexpr int patience_ms = 20;
   std::string text;

@@ -30,7 +30,7 @@ std::string content(const fs::path& file) {
   return text.str();
 }
 
-/// What a process finds where version 2 is mounted, at /a/b of the tree, with the groups /a/b and /a in folders.
+/// The files that a process at /a/b sees where version 2 is mounted, with folders for the groups /a/b and /a.
 class FakeGroups {
  public:
   FakeGroups() {
@@ -42,7 +42,7 @@ class FakeGroups {
               top().string() + " rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
     write(process() / "cgroup", "3:cpuset:/x\n0::/a/b\n");
   }
-  /// As the kernel shows a group whose parent passes `controllers` on to it.
+  /// Adds files as of a group whose parent passes `controllers` on to it.
   void add(const fs::path& group, const std::string& controllers, const std::string& passed_on) const {
     write(top() / group / "cgroup.controllers", controllers);
     write(top() / group / "cgroup.subtree_control", passed_on);
@@ -67,7 +67,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// A group on this system; null, said aloud, where it allows none.
+/// Returns a group on this system; null, with a message, if it allows none.
 MemoryGroup* real_group(std::optional<MemoryGroup>& storage, std::optional<Bytes> limit = {}) {
   try {
     storage.emplace(limit);
@@ -121,7 +121,7 @@ TEST_CASE("a limit that cannot be set, of memory or of swap, is an error that na
   const fs::path folder = group.path();
   const auto check = [&](int version, const char* name) {
     CAPTURE(name);
-    fs::create_directory(folder / name);  // nothing can be written to it
+    fs::create_directory(folder / name);  // which makes writing to it fail
     CHECK_THROWS_WITH_AS(limit_memory(folder, version, 64_MiB),
                          doctest::Contains((std::string{name} + "\": Is a directory").c_str()),
                          tier::TierError);
@@ -142,7 +142,7 @@ TEST_CASE("in version 2 a group has its limit, and what runs in it") {
     folder = group.folder();
     CHECK(folder.parent_path() == fake.top() / "a/b");
     CHECK(content(folder / "memory.max") == "67108864");
-    CHECK(!group.forbids_swap());  // files here do not come with a folder
+    CHECK(!group.forbids_swap());  // here no files come with a folder
     write(folder / "memory.peak", "4096\n");
     const auto ended = group.run({"/bin/sh", "-c", "echo said; exit 3"});
     CHECK(content(folder / "cgroup.procs") == "0");
@@ -150,7 +150,7 @@ TEST_CASE("in version 2 a group has its limit, and what runs in it") {
     CHECK(ended.output == "said\n");
     CHECK(ended.peak == 4_KiB);
     fs::remove(folder / "memory.peak");
-    CHECK(group.run({"/bin/sh", "-c", "exit 0"}).peak > 100_KiB);  // the program's own
+    CHECK(group.run({"/bin/sh", "-c", "exit 0"}).peak > 100_KiB);  // of the program alone
     for (const auto* name : {"memory.max", "cgroup.procs"}) fs::remove(folder / name);
   }
   CHECK(!fs::exists(folder));
@@ -220,7 +220,7 @@ TEST_CASE("a group that cannot be made is refused with each file that was tried,
   SUBCASE("a file that cannot be written") {
     write(fake.process() / "cgroup", "0::/\n");
     write(fake.top() / "cgroup.controllers", "memory");
-    fs::create_directories(fake.top() / "cgroup.subtree_control");  // nothing can be written to it
+    fs::create_directories(fake.top() / "cgroup.subtree_control");  // which makes writing to it fail
     const auto why = refusal(fake.process());
     CHECK(contains(why, "cgroup.subtree_control\": Is a directory"));
   }
@@ -327,7 +327,7 @@ TEST_CASE("a group is removed, and what runs in it killed, when its owner is") {
     std::fprintf(stderr, "%s\n", group->folder().c_str());
     std::ignore = group->run({"/bin/sh", "-c", "kill -KILL $PPID; exec sleep 100"});
   });
-  if (owner.signal == 0) return;  // the child has said why
+  if (owner.signal == 0) return;  // the child has reported why
   CHECK(owner.signal == SIGKILL);
   const fs::path folder = owner.errors.substr(0, owner.errors.find('\n'));
   CAPTURE(folder);

@@ -20,7 +20,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr int attempts = 3;
 constexpr unsigned most_nodes = 1024;
 using Mask = std::array<unsigned long, most_nodes / (8 * sizeof(unsigned long))>;
-constexpr unsigned long mask_bits = most_nodes + 1;  // the kernel takes one less
+constexpr unsigned long mask_bits = most_nodes + 1;  // the kernel uses one bit less
 
 Mask mask_of(unsigned node) {
   constexpr auto bits = 8 * sizeof(unsigned long);

@@ -15,7 +15,7 @@ using namespace tier;
 
 namespace {
 
-/// Skips aloud where the system has no such call, or denies it.
+/// Reports a skip if the system lacks the call or denies it.
 bool is_denied(const TierError& error) {
   if (error.code() != std::errc::operation_not_permitted && error.code() != std::errc::function_not_supported)
     return false;

@@ -19,7 +19,7 @@ PagedFile::PagedFile(const std::string& folder, Bytes size, Paging paging)
     : size_{round_up(std::max<std::size_t>(size.count, 1), page_size())}, paging_{paging}, file_{folder} {
   if (file_.in_memory())
     throw ConfigError{"files in \"" + folder + "\" are in memory: paging needs a folder on a disk"};
-  file_.allocate(size_);  // now: a store into a mapping could not report a full disk
+  file_.allocate(size_);  // now, because a store into a mapping cannot report a full disk
   void* mapped = ::mmap(nullptr, size_.count, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), 0);
   if (mapped == MAP_FAILED) file_.fail("mmap");
   data_ = static_cast<std::byte*>(mapped);

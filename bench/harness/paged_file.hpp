@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The operating system's paging, to compare with: data in a shared mapping of a file.
+/// \file  The operating system's paging as a comparison: data in a shared mapping of a file.
 #include <tier/core/bytes.hpp>
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace tier::bench {
 
-/// The least that a program which pages may use for its pages. Those on their way from and to the disk cannot be given up:
-/// with 4 MiB the system, which reads ahead, has been seen to kill the program for want of others.
+/// The least memory for a program's pages under paging. Pages in transfer cannot be evicted: with 4 MiB the system, which
+/// reads ahead, has killed the program for lack of others.
 inline constexpr Bytes least_for_paging{16 << 20};
 
-/// What the system is told of the accesses to come.
+/// The advice to the system about coming accesses.
 enum class Paging : std::uint8_t {
-  Default,  ///< nothing: it reads ahead as it sees fit
-  Random,   ///< MADV_RANDOM: it reads what is touched
-  WillNeed  ///< MADV_RANDOM, and MADV_WILLNEED on what the program announces
+  Default,  ///< none: it reads ahead as it sees fit
+  Random,   ///< MADV_RANDOM: it reads only what is touched
+  WillNeed  ///< MADV_RANDOM, and MADV_WILLNEED for announced ranges
 };
 
-/// A file without a name, as large as its data from the start, mapped. It is addressed as memory is; what of it is in
-/// memory, the system decides.
-/// \threadsafety  `will_need` may be called by any thread.
+/// A mapped file without a name, allocated in full from the start. It is addressed like memory; the system decides which
+/// part is resident.
+/// \threadsafety  `will_need` may be called by any thread
 class PagedFile {
  public:
   /// \param folder  on a disk
@@ -37,12 +37,12 @@ class PagedFile {
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] bool wants_announcements() const noexcept { return paging_ == Paging::WillNeed; }
 
-  /// Writes all to the disk and drops it from memory, and gives the advice. Until then the system knows nothing: fill
-  /// the data first.   \throws  `TierError`
+  /// Writes all to the disk, drops it from memory, and applies the advice. The system has no advice before that: fill the
+  /// data first.   \throws  `TierError`
   void start_cold();
-  /// From here on all is read in order.   \throws  `TierError`
+  /// Advises that everything will be read in order.   \throws  `TierError`
   void will_read_through();
-  /// Announces a range, widened to pages; for the variant that wants announcements.
+  /// Announces a range, widened to pages, for the variant with announcements.
   void will_need(std::size_t offset, std::size_t size) const noexcept;
 
  private:
@@ -54,11 +54,11 @@ class PagedFile {
   std::byte* data_ = nullptr;
 };
 
-/// What the operating system's paging has done for this process.
+/// The operating system's paging of this process, in counts.
 struct PagingCounts {
   std::uint64_t waits = 0;  ///< major faults: accesses that waited for the disk
-  Bytes read, written;      ///< from and to disks; what is dirty counts as written
-  Bytes resident;           ///< most of it at once, ever
+  Bytes read, written;      ///< from and to disks; dirtied pages count as written
+  Bytes resident;           ///< peak, of all time
 
   friend PagingCounts operator-(const PagingCounts& a, const PagingCounts& b) {
     return {a.waits - b.waits, a.read - b.read, a.written - b.written, a.resident};

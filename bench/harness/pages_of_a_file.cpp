@@ -15,7 +15,7 @@ namespace {
 
 using namespace tier::literals;
 
-/// \return  how many pages do not hold what was written
+/// \return  the number of pages that lack the written value
 int wrong_pages(tier::bench::PagedFile& file, std::size_t size) {
   constexpr std::size_t page = (4_KiB).count;
   for (std::size_t i = 0; i < size; i += page) *reinterpret_cast<std::uint64_t*>(file.data() + i) = i;

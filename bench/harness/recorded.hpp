@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Has runtimes recorded, to see what that costs.
+/// \file  Records runtimes, to measure what that costs.
 #include <stdlib.h>  // mkdtemp, setenv
 
 #include <cerrno>
@@ -11,8 +11,8 @@
 
 namespace tier::bench {
 
-/// While it lives, each runtime that is made is recorded, into a folder in `TIER_BENCH_DIR` (default: the current one) that
-/// goes with it: it outlives those runtimes.
+/// Records each runtime made during its life, into a folder in `TIER_BENCH_DIR` (default: the current one) that it removes
+/// at its end. Must outlive those runtimes.
 class Recorded {
  public:
   Recorded() {
@@ -30,7 +30,7 @@ class Recorded {
   Recorded(const Recorded&) = delete;
   Recorded& operator=(const Recorded&) = delete;
 
-  /// From now on others are not.
+  /// Leaves later runtimes unrecorded.
   void stop() const { ::unsetenv("TIER_TRACE"); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The measurements that a benchmark program holds; for its main function.
+/// \file  The measurements of a benchmark program, for its main function.
 #include "harness/rows.hpp"
 
 #include <string>
@@ -13,7 +13,7 @@ struct Registered {
   Measurement measurement;
 };
 
-/// All that `add_rows` was told, in that order.
+/// Returns all measurements of `add_rows`, in order.
 std::vector<Registered>& registry();
 
 }  // namespace tier::bench

@@ -37,7 +37,7 @@ void sample(FunctionRef<void()> timed, Timings& into) {
   into.faults += page_faults() - faults;
 }
 
-/// The value that a `q`-th part of `values` is below, rounding down to one of them.
+/// Returns the `q`-quantile of the values, rounded down to one of them.
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   return values.at(static_cast<std::size_t>(q * static_cast<double>(values.size() - 1)));
@@ -49,7 +49,7 @@ double measure_fault() {
   const std::size_t pages = size / page;
   void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::runtime_error{"no memory to measure the cost of a page fault in"};
-  ::madvise(mapped, size, MADV_NOHUGEPAGE);  // a benchmark's stray faults are small pages
+  ::madvise(mapped, size, MADV_NOHUGEPAGE);  // a benchmark's stray faults are of small pages
   auto* bytes = static_cast<volatile char*>(mapped);
   const double start = now();
   for (std::size_t i = 0; i < size; i += page) bytes[i] = 1;
@@ -99,7 +99,7 @@ Pair time_pair(FunctionRef<void()> ours, FunctionRef<void()> baseline, int repea
   for (int i = -1; i < repeats; ++i) {
     Pair warm_up;
     Pair& into = i < 0 ? warm_up : pair;
-    // Which goes first alternates, so that neither always finds the other's data in the cache.
+    // The order alternates, so that neither side always finds the other's data in the cache.
     const bool ours_first = i % 2 == 0;
     const auto sample_of = [&](Side side) {
       prepare(side);

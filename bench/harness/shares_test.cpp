@@ -14,7 +14,7 @@ using tier::bench::stalled_share;
 TEST_CASE("what was fetched is not fast, and what was waited for not on time") {
   CHECK(fast_share(6, 8) == 0.25);
   CHECK(fast_share(0, 8) == 1);
-  CHECK(fast_share(9, 8) == 0);  // some of it for a use that has not come yet
+  CHECK(fast_share(9, 8) == 0);  // some were fetched for later uses
   CHECK(fast_share(3, 0) == 1);
   CHECK(on_time_share(2, 8) == 0.75);
   CHECK(on_time_share(8, 8) == 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A file that is gone when nobody has it open any more.
+/// \file  A file that disappears when no process has it open any more.
 #include <tier/core/bytes.hpp>
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 namespace tier::bench {
 
 /// Owns a file without a name.
-/// \threadsafety  Immutable but for what is done to the file.
+/// \threadsafety  Immutable, except for the file's contents.
 class UnnamedFile {
  public:
   /// \param folder  of the file
@@ -20,11 +20,11 @@ class UnnamedFile {
   UnnamedFile& operator=(const UnnamedFile&) = delete;
 
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// Makes it so long, and takes the space on the disk.   \throws  `TierError`
+  /// Sets the size and allocates the disk space.   \throws  `TierError`
   void allocate(Bytes size);
-  /// True where its file system is no disk's.
+  /// True if the file system is not on a disk.
   [[nodiscard]] bool in_memory() const noexcept;
-  /// \throws  `TierError` for a call on it that has failed
+  /// \throws  `TierError` for a failed call on the file
   [[noreturn]] void fail(const char* call, int error = errno) const;
 
  private:

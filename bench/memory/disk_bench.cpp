@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what does this disk give to reads and writes at one time, by block, share of writes and depth?
+// Question: what rates of reads and writes does this disk reach at once, by block, share of writes and depth?
 #include "harness/disk_rates.hpp"
 
 #include <benchmark/benchmark.h>

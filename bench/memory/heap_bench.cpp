@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: does giving out a region stay cheap, however many are live?
+// Question: does allocating a region stay cheap, however many are live?
 #include "harness/rows.hpp"
 
 #include <tier/memory/region_heap.hpp>
@@ -17,8 +17,8 @@ namespace {
 
 using namespace tier::literals;
 
-/// A heap with `live` regions of 64 KiB to 1 GiB (log-uniform), of which any may be replaced. It stands for a tier
-/// of any size: its metadata is out of band and nothing is behind it, as with a `simulated` tier.
+/// A heap with `live` regions of 64 KiB to 1 GiB (log-uniform), any of which may be replaced. It stands for a tier of any
+/// size: its metadata is out of band and no memory is behind it, as with a `simulated` tier.
 class Churn {
  public:
   explicit Churn(std::size_t live) : heap_{Bytes{live * mean_size * 2}, 4_KiB}, slots_(live) {
@@ -57,7 +57,7 @@ constexpr int operations = 20'000;
 Row heap_row(std::size_t live, double mark) {
   Churn churn{live};
   std::mt19937_64 random{42};
-  // So that it takes no pages from the system and returns none: that is what a fault costs, not an allocator.
+  // Keeps malloc from mapping and unmapping pages: that would measure faults, not the allocator.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
   ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   std::vector<void*> blocks(1000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  tier-migrate: what it costs to move memory between two nodes, by libtier and by the kernel.
+/// \file  tier-migrate: measures moving memory between two nodes, by libtier and by the kernel.
 #include <fmt/format.h>
 #include <tier/core/error.hpp>
 #include <tier/core/standard_streams.hpp>
@@ -18,7 +18,7 @@ using tier::Bytes;
 using tier::NumaNode;
 using tier::PageKind;
 
-constexpr int lacking = 77;  // what a test takes for skipped
+constexpr int lacking = 77;  // marks a test as skipped
 
 struct Options {
   std::optional<unsigned> from, to;
@@ -53,7 +53,7 @@ void add_options(CLI::App& app, Options& o) {
 
 std::vector<Bytes> sizes_of(const Options& options) {
   constexpr std::size_t page = 4096;
-  constexpr Bytes most{std::size_t{1} << 60};  // of which the ways need several
+  constexpr Bytes most{std::size_t{1} << 60};  // the ways need several times as much
   std::vector<Bytes> sizes;
   for (const auto& text : options.sizes) {
     sizes.push_back(tier::parse_bytes(text));
@@ -95,7 +95,7 @@ const NumaNode& named(const std::vector<NumaNode>& nodes, unsigned id, const cha
       fmt::format("{} {}: this process may have memory of the nodes {}", option, id, ids)};
 }
 
-/// \pre  there are two
+/// \pre  there are two nodes
 migrate::Nodes choose(const std::vector<NumaNode>& nodes, const tier::Machine& machine,
                       const Options& options) {
   const auto with_cpus = std::ranges::find_if(nodes, [](const NumaNode& n) { return !n.cpus.empty(); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  All ways, in turns.
+/// \file  Measures all ways, in turns.
 #include <string>
 #include <vector>
 
@@ -11,27 +11,27 @@ namespace migrate {
 
 struct WayResult {
   std::string name{};
-  std::string why_not{};  ///< it has not been measured, or not to the end
+  std::string why_not{};  ///< why it was not measured, or not to the end
   tier::bench::Timings there{}, back{};
-  std::size_t pages = 0, elsewhere = 0, wrong = 0;  ///< of all moves that count, together
+  std::size_t pages = 0, elsewhere = 0, wrong = 0;  ///< of all counted moves together
   tier::Bytes huge{};                               ///< of the object, after the last move
   tier::Bytes besides{};
 
-  /// Of there and back, by their medians, in seconds.
+  /// Returns the time there and back, by medians, in seconds.
   [[nodiscard]] double both() const { return there.median() + back.median(); }
 };
 
 struct ObjectResult {
   Object object;
-  std::string why_not;  ///< it has not been measured
+  std::string why_not;  ///< why it was not measured
   std::vector<WayResult> ways;
 };
 
-/// Moves the object there and back in each way, in turns, once beforehand without counting.
-/// \param free  of the node that has least: where that is too little, the result says so
+/// Moves the object there and back in each way, in turns, after one uncounted round.
+/// \param free  of the node with the least free memory; the result says if that is too little
 [[nodiscard]] ObjectResult measure(const Object& object, Nodes nodes, tier::Bytes free, int repeats);
 
-/// Whether all that was moved was where it should be, as it should be.
+/// True if all that was moved was in its place and unchanged.
 [[nodiscard]] bool is_right(const ObjectResult& result);
 
 }  // namespace migrate

@@ -14,18 +14,18 @@
 
 namespace migrate {
 
-/// As it goes from the child to its parent.
+/// The message from the child to its parent.
 struct ProcessOfItsOwn::Answer {
   Moved moved;
   tier::Bytes huge, besides;
-  std::array<char, 256> error{};  // empty: there is none
+  std::array<char, 256> error{};  // empty: no error
 };
 
 tier::Bytes resident_memory() { return tier::read_kib("/proc/self/status", "RssAnon:"); }
 
 namespace {
 
-/// \return  false when there is nobody at the other end
+/// \return  false if the other end is closed
 template <class T>
 bool receive_from(int socket, T& value) {
   return ::recv(socket, &value, sizeof value, MSG_WAITALL) == static_cast<::ssize_t>(sizeof value);
@@ -35,7 +35,7 @@ bool send_to(int socket, const T& value) {
   return ::send(socket, &value, sizeof value, MSG_NOSIGNAL) == static_cast<::ssize_t>(sizeof value);
 }
 
-/// Answers once that it is ready, and then each leg; ends with the parent.
+/// Answers once when ready, and then for each leg. Ends with the parent.
 template <class Answer>
 void serve(int socket, const std::function<std::unique_ptr<Way>()>& make) {
   Answer answer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A way that moves all of a process, in a process that has nothing else to move.
+/// \file  A way that moves a whole process, in a child process that has nothing else to move.
 #include <sys/types.h>
 
 #include <functional>
@@ -11,13 +11,13 @@
 
 namespace migrate {
 
-/// What this process has in memory and shares with no file.
+/// Returns the resident memory of this process that is not shared with a file.
 [[nodiscard]] tier::Bytes resident_memory();
 
-/// Forks, and has a way there.
+/// Forks a child, and runs a way there.
 class ProcessOfItsOwn final : public Way {
  public:
-  /// \param make  called in the child   \throws  what it throws, as a `std::runtime_error`, or `tier::TierError` naming the call
+  /// \param make  called in the child   \throws  its error as `std::runtime_error`, or `tier::TierError` naming the call
   ProcessOfItsOwn(std::string name, Nodes nodes, const std::function<std::unique_ptr<Way>()>& make);
   [[nodiscard]] Moved move(Leg leg) override;
   [[nodiscard]] tier::Bytes huge() const override { return huge_; }
@@ -25,10 +25,10 @@ class ProcessOfItsOwn final : public Way {
 
  private:
   struct Answer;
-  /// Ends when this does.
+  /// A child process, which ends with this object.
   class Child {
    public:
-    /// \param serve  called there with its end of a socket, whose other end is here
+    /// \param serve  called in the child with its end of a socket, whose other end is here
     explicit Child(const std::function<void(int socket)>& serve);
     ~Child();
     Child(const Child&) = delete;
@@ -40,7 +40,7 @@ class ProcessOfItsOwn final : public Way {
     ::pid_t id_ = -1;
   };
   Answer receive();
-  // Not called: all of it happens in the child.
+  // Never called: all of this happens in the child.
   void carry(Leg) override {}
   [[nodiscard]] std::span<std::byte> before(Leg) const noexcept override { return {}; }
   [[nodiscard]] std::span<std::byte> after(Leg) const noexcept override { return {}; }

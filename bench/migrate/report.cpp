@@ -30,7 +30,7 @@ std::string_view words_of(tier::PageKind pages) { return pages == tier::PageKind
 
 bool is_measured(const WayResult& way) { return !way.there.seconds.empty() && way.why_not.empty(); }
 
-/// 0 if it was not measured.
+/// Returns 0 if the copy was not measured.
 double seconds_of_copy(const ObjectResult& result) {
   for (const auto& way : result.ways)
     if (way.name == "plain copy" && is_measured(way)) return way.both();

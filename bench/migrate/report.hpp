@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What a user can send: the machine, and what each way took.
+/// \file  A report that users can send: the machine, and the time of each way.
 #include <tier/memory/discovery.hpp>
 
 #include <string>

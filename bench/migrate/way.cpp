@@ -15,7 +15,7 @@ std::span<std::uint64_t> words(std::span<std::byte> bytes) {
 
 std::size_t words_in_page() { return tier::page_size() / sizeof(std::uint64_t); }
 
-/// Of word `i` when the object has been stamped.
+/// Returns the value of word `i` after the object was stamped.
 std::uint64_t expected(std::size_t i, std::uint64_t stamp) {
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
   return i * odd + (i % words_in_page() == 0 ? stamp : 0);
@@ -40,7 +40,7 @@ Moved Way::move(Leg leg) {
   Moved moved{.seconds = taken.count()};
   const auto bytes = after(leg);
   moved.pages = (bytes.size() + tier::page_size() - 1) / tier::page_size();
-  moved.elsewhere = tier::bench::pages_elsewhere(bytes, node_after(leg));  // before a load could bring them
+  moved.elsewhere = tier::bench::pages_elsewhere(bytes, node_after(leg));  // before a load can fault them in
   const auto all = words(bytes);
   for (std::size_t i = 0; i < all.size(); ++i) moved.wrong += all[i] != expected(i, stamp_) ? 1 : 0;
   if (moved.elsewhere > 0) missed();

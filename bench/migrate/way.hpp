@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  One way to move an object between the memory of two nodes.
+/// \file  A way to move an object between the memory of two nodes.
 #include <tier/core/bytes.hpp>
 
 #include <cstddef>
@@ -17,17 +17,17 @@ struct Nodes {
 
 enum class Leg : std::uint8_t { There, Back };
 
-/// What one move took, and what was found afterwards.
+/// The cost of one move, and what was found afterwards.
 struct Moved {
   double seconds = 0;
   std::size_t pages = 0;  ///< small ones, of the object
   std::size_t elsewhere =
-      0;  ///< of them not on the node they were moved to, or not in memory, as the kernel says
-  std::size_t wrong = 0;  ///< words of the object that are not as they were
+      0;                  ///< pages that are not on the target node or not in memory, as the kernel reports
+  std::size_t wrong = 0;  ///< words of the object that have changed
 };
 
-/// Keeps an object, moves it, and knows what is in it. Before each move, untimed, one word in each page is written, so that
-/// no way can do without copying, and what was copied is told from what was there before.
+/// Keeps an object, moves it, and knows its contents. Before each move, untimed, it writes one word in each page, so that
+/// every way has to copy, and copied contents differ from older ones.
 /// \threadsafety  Confined to one thread.
 class Way {
  public:
@@ -36,18 +36,18 @@ class Way {
   Way& operator=(const Way&) = delete;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// First there, then back, and so on.
+  /// Moves the object, first there, then back, and so on.
   /// \throws  `tier::TierError` or `tier::OutOfTierMemory` if it cannot be moved
   [[nodiscard]] virtual Moved move(Leg leg);
-  /// Of the object, after a move.
+  /// Returns the object's bytes in huge pages, after a move.
   [[nodiscard]] virtual tier::Bytes huge() const = 0;
-  /// What is moved besides the object, because the way knows no objects.
+  /// Returns the bytes that are moved besides the object, if the way cannot single it out.
   [[nodiscard]] virtual tier::Bytes besides() const { return {}; }
 
  protected:
   Way(std::string name, Nodes nodes) : name_{std::move(name)}, nodes_{nodes} {}
 
-  /// To be called once there is memory.
+  /// Writes the object. Call it once there is memory.
   void fill();
   [[nodiscard]] unsigned node_after(Leg leg) const noexcept {
     return leg == Leg::There ? nodes_.away : nodes_.home;
@@ -58,10 +58,10 @@ class Way {
 
  private:
   virtual void carry(Leg leg) = 0;
-  /// Where the object is before and after the leg.
+  /// Returns the place of the object before and after the leg.
   [[nodiscard]] virtual std::span<std::byte> before(Leg leg) const noexcept = 0;
   [[nodiscard]] virtual std::span<std::byte> after(Leg leg) const noexcept = 0;
-  /// Pages were found elsewhere.
+  /// Called if pages were found elsewhere.
   virtual void missed() {}
 
   std::string name_;

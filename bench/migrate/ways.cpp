@@ -21,7 +21,7 @@ using tier::Bytes;
 using tier::bench::NodePages;
 using namespace tier::literals;
 
-constexpr Bytes spare = 16_MiB;  // what a tier needs besides: blocks, and room for faults
+constexpr Bytes spare = 16_MiB;  // a tier's other needs: blocks, and room for faults
 
 tier::TierSpec spec_on(unsigned node, const Object& object, Bytes more) {
   auto spec = tier::tiers::numa(std::to_string(node), object.size + more);
@@ -29,7 +29,7 @@ tier::TierSpec spec_on(unsigned node, const Object& object, Bytes more) {
   return spec;
 }
 
-/// As users have it: the bytes are copied, and the pages at the object's addresses are changed.
+/// Migrates an object with a window, as users do: copies the bytes and replaces the pages at its addresses.
 class Window final : public Way {
  public:
   Window(const Object& object, Nodes nodes) : Way{"window", nodes} {
@@ -72,7 +72,7 @@ class Window final : public Way {
   bool fastest_is_home_ = true;
 };
 
-/// The same bytes by the same engine, and no more: the addresses change.
+/// Copies the bytes with the same engine and does nothing else, so addresses change.
 class PlainCopy final : public Way {
  public:
   PlainCopy(const Object& object, Nodes nodes)
@@ -103,7 +103,7 @@ class PlainCopy final : public Way {
   tier::CopyEngine engine_;
 };
 
-/// Pages that the kernel moves, which takes new ones on the one node and gives back those of the other.
+/// Pages that the kernel moves: it allocates new ones on one node and frees those of the other.
 class ByKernel : public Way {
  public:
   ByKernel(std::string name, const Object& object, Nodes nodes)
@@ -158,7 +158,7 @@ Candidate candidate(std::string name, const std::function<std::unique_ptr<Way>()
   Candidate made{std::move(name), nullptr, {}};
   try {
     made.way = make();
-  } catch (const std::exception& error) {  // as denied in a container, or no room
+  } catch (const std::exception& error) {  // such as denied in a container, or no room
     made.why_not = error.what();
   }
   return made;
@@ -169,7 +169,7 @@ Candidate candidate(std::string name, const std::function<std::unique_ptr<Way>()
 Bytes room_for(const Object& object) { return object.size * 5 + spare; }
 
 std::vector<Candidate> make_ways(const Object& object, Nodes nodes) {
-  // A process of its own comes first: the others start threads, which a fork would not take along.
+  // The child process comes first, because the other ways start threads, which a fork would not copy.
   auto migrate_pages = candidate("migrate_pages(2)", [&]() -> std::unique_ptr<Way> {
     return std::make_unique<ProcessOfItsOwn>("migrate_pages(2)", nodes,
                                              [&] { return std::make_unique<MigratePages>(object, nodes); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The ways there are: ours, the copy that ours cannot beat, and those of the kernel.
+/// \file  All ways: ours, the plain copy that ours cannot beat, and those of the kernel.
 #include <tier/memory/tiers.hpp>
 
 #include <memory>
@@ -11,24 +11,24 @@
 
 namespace migrate {
 
-/// An object of which nothing but its size and its pages matters.
+/// An object, for which only size and page kind matter.
 struct Object {
   tier::Bytes size;
   tier::PageKind pages = tier::PageKind::Small;
 };
 
-/// What each of two nodes must have free for all ways at once.
+/// Returns the memory that each of two nodes must have free for all ways at once.
 [[nodiscard]] tier::Bytes room_for(const Object& object);
 
-/// A way, or why there is none.
+/// A way, or the reason why there is none.
 struct Candidate {
   std::string name;
   std::unique_ptr<Way> way;
-  std::string why_not;  ///< empty where there is a way
+  std::string why_not;  ///< empty if there is a way
 };
 
-/// An object with a window, migrated between two tiers; nothing but our copy between memory of both; the kernel's ways.
-/// Each has memory of its own, faulted in beforehand and given back with the way.
+/// Makes the ways: an object with a window, migrated between two tiers; a plain copy with our engine between memory of
+/// both; the kernel's ways. Each has its own memory, faulted in beforehand and freed with the way.
 [[nodiscard]] std::vector<Candidate> make_ways(const Object& object, Nodes nodes);
 
 }  // namespace migrate

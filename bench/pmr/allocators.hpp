@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The allocators that ours are held against, each as a memory resource. The program's malloc stays the system's.
+/// \file  The allocators that ours is compared with, each as a memory resource. The program's malloc stays the system's.
 #include <dlfcn.h>
 #include <mimalloc.h>
 #include <tbb/scalable_allocator.h>
@@ -19,7 +19,7 @@
 
 namespace tier::bench {
 
-/// A resource over two functions.
+/// A memory resource over two functions.
 template <class Allocate, class Free>
 class FunctionResource final : public std::pmr::memory_resource {
  public:
@@ -39,7 +39,7 @@ class FunctionResource final : public std::pmr::memory_resource {
   Free free_;
 };
 
-/// Loaded so that only who asks for it by name finds its functions: they include a malloc.
+/// Loads mimalloc so that its functions are found only by name here, because they include a malloc.
 inline void* mimalloc_function(const char* name) {
   static void* const library = ::dlopen("libmimalloc.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   void* const function = library != nullptr ? ::dlsym(library, name) : nullptr;
@@ -47,7 +47,7 @@ inline void* mimalloc_function(const char* name) {
   return function;
 }
 
-/// It keeps what is freed: what faults cost is not asked here.
+/// Returns mimalloc as a resource. It keeps freed memory, so that the cost of faults is not measured.
 inline std::pmr::memory_resource& mimalloc() {
   reinterpret_cast<void (*)(mi_option_t)>(mimalloc_function("mi_option_disable"))(mi_option_allow_decommit);
   using Malloc = void* (*)(std::size_t);
@@ -82,7 +82,7 @@ inline std::pmr::memory_resource& tbbmalloc() {
   return resource;
 }
 
-/// \throws  `std::runtime_error` if an allocator has taken the place of the system's
+/// \throws  `std::runtime_error` if another allocator has replaced the system's
 inline void require_the_systems_malloc() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<void*>(&std::malloc), &info) == 0 ||

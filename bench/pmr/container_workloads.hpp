@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What programs do with containers, on plain memory and over a memory resource.
+/// \file  Typical uses of containers, on plain memory and over a memory resource.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
@@ -19,7 +19,7 @@
 
 namespace tier::bench {
 
-/// Containers as they are without us.
+/// Containers with the standard allocator.
 struct Plain {
   template <class T>
   using Allocator = std::allocator<T>;
@@ -29,7 +29,7 @@ struct Plain {
   }
 };
 
-/// Containers over a resource.
+/// Containers over a memory resource.
 struct Over {
   std::pmr::memory_resource* resource;
 
@@ -41,7 +41,7 @@ struct Over {
   }
 };
 
-/// \param most  elements of a vector, a power of two; the least is one, and each power in between is as likely
+/// \param most  elements of a vector, a power of two; sizes from one up are equally likely in each power of two
 template <class Memory>
 void grow_vectors(const Memory& memory, int count, std::size_t most) {
   using Vector = std::vector<std::uint32_t, typename Memory::template Allocator<std::uint32_t>>;
@@ -72,7 +72,7 @@ void build_and_probe_hash_map(const Memory& memory) {
   benchmark::DoNotOptimize(found);
 }
 
-/// From now on malloc takes no pages from the system for each large allocation, and returns none.
+/// Keeps malloc from mapping pages for large allocations and from returning pages.
 inline void make_malloc_keep_its_pages() {
   ::mallopt(M_MMAP_MAX, 0);
   ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());

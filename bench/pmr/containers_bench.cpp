@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what do the standard's containers gain, or pay, when their memory comes from a PoolResource?
+// Question: what do standard containers gain or pay if their memory comes from a PoolResource?
 #include <benchmark/benchmark.h>
 #include <tier/pmr/pool_resource.hpp>
 
@@ -106,8 +106,8 @@ Row against_plain(const Workload& workload) {
   return row(workload, "plain std", time_over(workload, pool));
 }
 
-/// The bound of the other row: the standard library moves the elements of a vector one by one unless its allocator is
-/// `std::allocator`, and no resource can make up for that.
+/// Measures the bound of the other row: unless its allocator is `std::allocator`, the standard library moves a vector's
+/// elements one by one, and no resource can make up for that.
 Row against_malloc(const Workload& workload) {
   PoolResource pool{std::pmr::new_delete_resource()};
   return row(workload, "std::pmr over malloc",
@@ -117,7 +117,7 @@ Row against_malloc(const Workload& workload) {
 
 std::vector<Row> pmr_containers() {
   require_the_systems_malloc();
-  make_malloc_keep_its_pages();  // as ours does: that is what faults cost
+  make_malloc_keep_its_pages();  // as ours does, so that faults are not measured
   std::vector<Row> rows;
   for (const auto& workload : workloads) {
     print_others(workload);

@@ -3,7 +3,7 @@
 
 #include <jemalloc/jemalloc.h>
 
-/// Read by jemalloc: it keeps what is freed, as all do that it is held against. What faults cost is not asked here.
+/// Read by jemalloc, which then keeps freed memory, as all competitors do: the cost of faults is not measured.
 const char* malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1";
 
 namespace tier::bench {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  jemalloc in a library of its own, which hides its malloc: linked in, or loaded, it would become the program's.
+/// \file  jemalloc in its own library, which hides its malloc: linked or loaded otherwise, it would become the program's.
 #include <cstddef>
 
 namespace tier::bench {

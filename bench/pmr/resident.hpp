@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What memory something takes, apart from all else that a program does.
+/// \file  Measures the memory of one piece of work apart from the rest of the program.
 #include <sys/wait.h>
 #include <unistd.h>
 #include <tier/core/function_ref.hpp>
@@ -19,8 +19,8 @@ inline std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// What `measure` returns in a process of its own, a fork of this one.
-/// \throws  `std::runtime_error` if there is no answer from it
+/// Returns the result of `measure` in a forked child process.
+/// \throws  `std::runtime_error` if the child gives no answer
 inline double in_child(FunctionRef<double()> measure) {
   std::array<int, 2> pipe{};
   if (::pipe(pipe.data()) != 0) throw std::runtime_error{"pipe failed"};

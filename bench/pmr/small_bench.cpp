@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: is PoolResource as fast as the fastest allocators, on one thread, on two, and where one frees what the other
-// has allocated?
+// Question: is PoolResource as fast as the fastest allocators, on one thread, on two, and if one frees what the other has
+// allocated?
 #include <malloc.h>
 #include <tier/pmr/pool_resource.hpp>
 
@@ -39,11 +39,11 @@ struct Allocation {
 
 Allocation allocate(std::pmr::memory_resource& resource, std::size_t size) {
   auto* const p = static_cast<std::byte*>(resource.allocate(size));
-  *p = std::byte{1};  // what is allocated is written
+  *p = std::byte{1};  // every allocation is written
   return {p, size};
 }
 
-/// Allocations of 16 B to 1 KiB, of which each thread replaces its own at random.
+/// Allocations of 16 B to 1 KiB, which threads replace at random, each its own.
 class Churn {
  public:
   Churn(std::pmr::memory_resource& resource, Team& team) : resource_{resource}, team_{team} {
@@ -61,7 +61,7 @@ class Churn {
   void run() {
     team_.run([&](std::size_t i) { replace(shares_[i]); });
   }
-  /// Writes everything.   \return  bytes asked for
+  /// Writes every allocation.   \return  bytes asked for
   std::size_t touch() {
     std::size_t bytes = 0;
     for (const auto& share : shares_)
@@ -97,7 +97,7 @@ class Churn {
   std::vector<Share> shares_;
 };
 
-/// One thread allocates and hands over, in batches; the other frees.
+/// One thread allocates and hands over in batches; the other frees.
 class Handover {
  public:
   Handover(std::pmr::memory_resource& resource, Team& team) : resource_{resource}, team_{team} {}
@@ -108,7 +108,7 @@ class Handover {
   [[nodiscard]] double operations() const { return batches * batch; }
 
  private:
-  static constexpr std::uint64_t batches = 2'000, batch = 256, slots = 64;  // 16,384 on their way at most
+  static constexpr std::uint64_t batches = 2'000, batch = 256, slots = 64;  // 16,384 in flight at most
 
   void produce() {
     for (std::uint64_t n = 0; n < batches; ++n) {
@@ -138,7 +138,7 @@ struct Rival {
   std::pmr::memory_resource* resource;
 };
 
-/// mimalloc last: its pair is the row.
+/// Returns the rivals, mimalloc last, because the last pair becomes the row.
 std::vector<Rival> rivals(bool one_thread) {
   static std::pmr::synchronized_pool_resource synchronized;
   static std::pmr::unsynchronized_pool_resource unsynchronized;
@@ -155,7 +155,7 @@ double ns(const Workload& workload, const Timings& timings) {
   return timings.median() / workload.operations() * 1e9;
 }
 
-/// Bytes of memory for each byte asked for, in a process that does nothing else.
+/// Returns resident bytes per requested byte, in a process that does nothing else.
 double resident_share(std::pmr::memory_resource& resource, std::size_t threads) {
   return in_child([&] {
     Team team{threads};
@@ -167,7 +167,7 @@ double resident_share(std::pmr::memory_resource& resource, std::size_t threads) 
   });
 }
 
-/// Of memory, once all that one thread has handed to another is freed, in a process that does nothing else.
+/// Returns the memory left after one thread has freed all that another handed over, in a process that does nothing else.
 double mebibytes_after_handover(std::pmr::memory_resource& resource) {
   return in_child([&] {
     Team team{2};
@@ -198,7 +198,7 @@ void print_resident() {
                   rival.name, mebibytes_after_handover(*rival.resource));
 }
 
-/// Ours against one rival after the other, in pairs, with a new pool for each; prints all, and returns the last.
+/// Measures ours against each rival in turn, with a new pool for each; prints all, and returns the last.
 template <class Workload>
 Row row(const char* what, Team& team) {
   Row last;
@@ -226,7 +226,7 @@ Row row(const char* what, Team& team) {
 
 std::vector<Row> pmr_small() {
   require_the_systems_malloc();
-  print_resident();  // before there are threads, which a child would not have
+  print_resident();  // before threads exist, which a child would lack
   Team one{1}, two{2};
   std::vector<Row> rows;
   rows.push_back(row<Churn>("free + allocate, 16 B to 1 KiB, one thread", one));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Threads that stay from one sample to the next, as a program's do.
+/// \file  Threads that live from one sample to the next, as those of a program do.
 #include <tier/core/function_ref.hpp>
 
 #include <barrier>
@@ -25,7 +25,7 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   [[nodiscard]] std::size_t size() const noexcept { return threads_.size() + 1; }
-  /// Each calls `work(i)`, the caller as number 0; returns when all have.
+  /// Calls `work(i)` on each thread, with 0 on the caller's, and returns when all have ended.
   void run(FunctionRef<void(std::size_t)> work) {
     work_ = work;
     step_.arrive_and_wait();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: from what size on is an allocation an object of its own, rather than a cell of a slab with others?
+// Question: from which size on should an allocation be an object of its own rather than a cell of a slab?
 #include <benchmark/benchmark.h>
 #include <tier/memory/tiers.hpp>
 #include <tier/pmr/arena_resource.hpp>
@@ -20,14 +20,13 @@ namespace {
 
 using namespace literals;
 
-/// Allocations of up to a size, at least three quarters of it, 32 MiB in all, of which one after another is replaced at
-/// random. What is allocated is written.
+/// Allocations of three quarters of a size up to that size, 32 MiB in all, which are replaced at random and written.
 class Replacements {
  public:
   Replacements(std::pmr::memory_resource& resource, std::size_t most)
       : resource_{resource}, most_{most}, live_((32_MiB).count / most) {
     for (auto& a : live_) a = allocate();
-    for (std::size_t i = 0; i < 20 * live_.size(); ++i) replace();  // as mixed as it gets
+    for (std::size_t i = 0; i < 20 * live_.size(); ++i) replace();  // until sizes are well mixed
   }
   ~Replacements() {
     for (const auto& a : live_) resource_.deallocate(a.p, a.size);
@@ -83,7 +82,7 @@ void cells_of_slabs(benchmark::State& state) {
 }
 BENCHMARK(cells_of_slabs)->Arg(8)->Arg(16)->Arg(24)->Arg(32);
 
-/// A slab has room for one of 48 or 64 KiB: as cells they would be of larger blocks, as here.
+/// A slab would hold only one allocation of 48 or 64 KiB; larger blocks, as here, could hold more as cells.
 void pieces_of_an_arena(benchmark::State& state) {
   auto runtime = one_tier();
   ArenaResource arena{runtime, 128_MiB};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what does it cost to move memory whose addresses stay, beyond the copy of its bytes?
+// Question: what does moving memory with constant addresses cost, beyond the copy of its bytes?
 #include <tier/core/error.hpp>
 #include <tier/pmr/container_scopes.hpp>
 #include <tier/pmr/migrating_resource.hpp>
@@ -28,10 +28,10 @@ using namespace literals;
 
 using Words = std::pmr::vector<std::uint64_t>;
 
-/// A thread that reads here and there, all the time, and finds what was written.
+/// A thread that reads random words all the time and checks what it finds.
 class Reader {
  public:
-  /// \param wrong  set if it finds anything else
+  /// \param wrong  set if a word differs
   Reader(const std::uint64_t* words, std::size_t count, std::atomic<bool>& wrong)
       : thread_{[words, count, &wrong](const std::stop_token& stop) {
           Random random{1};
@@ -46,7 +46,7 @@ class Reader {
   std::jthread thread_;
 };
 
-/// The same bytes between two ranges, by the engine that migrations use.
+/// Copies the same bytes between two ranges with the engine that migrations use.
 class PlainCopies {
  public:
   PlainCopies(std::size_t size, unsigned threads)
@@ -56,7 +56,7 @@ class PlainCopies {
         engine_{{.threads = threads, .movers = 0}} {
     auto* const words = reinterpret_cast<std::uint64_t*>(one_->base());
     std::iota(words, words + size / sizeof(*words), 0);
-    there_and_back();  // now the other has them, too
+    there_and_back();  // fills the other range, too
   }
   [[nodiscard]] const std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(one_->base()); }
   void there_and_back() {
@@ -72,16 +72,16 @@ class PlainCopies {
   CopyEngine engine_;
 };
 
-/// What a move interrupts: each CPU that runs a thread of the program.
+/// The CPUs that a move has to interrupt: each that runs a thread of the program.
 struct Others {
   const char* what;
   bool read;
-  unsigned threads;  ///< that copy; 0: the machine's
+  unsigned threads;  ///< copy threads; 0: the machine's default
 };
 constexpr Others a_reader{"while another thread reads it", true, 0};
 constexpr Others nobody{"with no CPU to interrupt", false, 1};
 
-/// Words in windows over two tiers, which lie on a node each where there are several.
+/// Words in a window over two tiers, on two nodes if there are several.
 class Moving {
  public:
   Moving(Bytes size, unsigned threads)
@@ -98,7 +98,7 @@ class Moving {
     migrate(words_, 0);
     ++times_;
   }
-  /// Whether each time all of it has moved.
+  /// True if all words have moved each time.
   [[nodiscard]] bool all_moved() const {
     const auto statistics = runtime_.statistics();
     const auto bytes = std::min(statistics.bytes_moved(0, 1), statistics.bytes_moved(1, 0));
@@ -143,8 +143,8 @@ Row row(Bytes size, const Others& others) {
                    pair, 1e3, [&](const Row& r) { return all_moved && !wrong && r.ratio <= 1.10; });
 }
 
-/// Against the kernel's own ways from node to node, by which pages are given back and taken anew; in turns with ours, but for
-/// `migrate_pages`, which would move what is ours, too.
+/// Measures the kernel's own ways between nodes, which free and allocate pages, alternating with ours; not so for
+/// `migrate_pages`, which would move our memory, too.
 std::vector<Row> rows_between_nodes(Bytes size) {
   const auto nodes = memory_nodes();
   if (nodes.size() < 2) {
@@ -202,7 +202,7 @@ std::vector<Row> window_migrate() {
   } catch (const TierError& error) {
     std::printf("window.migrate: the kernel's ways are skipped: %s\n", error.what());
   }
-  // Without full windows they fail, and say why. The last shows what interrupting others costs.
+  // Without full windows they fail with a reason. The last row shows the cost of interrupting others.
   for (const auto& one :
        {row(16_MiB, a_reader), row(64_MiB, a_reader), row(256_MiB, a_reader), row(64_MiB, nobody)})
     rows.push_back(one);

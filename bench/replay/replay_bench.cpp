@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: how many events a second does a replay get through, with very many objects alive?
+// Question: how many events per second does a replay process, with very many live objects?
 #include "harness/rows.hpp"
 
 #include <tier/replay/replay.hpp>
@@ -20,8 +20,8 @@ using namespace tier::literals;
 constexpr std::size_t alive = 1'000'000, kernels = 500'000;
 constexpr auto size = 64_KiB;
 
-/// Small kernels over a million objects, nine of ten operands among those made last: each reads two, makes one and is the end
-/// of another.
+/// Returns a trace of small kernels over a million objects, with nine of ten operands among the newest. Each kernel reads
+/// two objects, makes one and ends another.
 trace::Trace dense_trace() {
   using namespace trace;
   Trace trace;
@@ -57,7 +57,7 @@ Row rate_row(const trace::Trace& trace, const std::string& policy, double share_
   const auto ours = [&] {
     events = replay::run(trace, machine, tiers, make, {.passes = 1, .asynchronous = false}).events;
   };
-  const auto walk = [&] {  // what any tool pays that looks at every operand
+  const auto walk = [&] {  // the cost of any tool that looks at every operand
     std::uint64_t sum = 0;
     for (const auto event : trace.events())
       if (event.kind == trace::EventKind::Kernel)

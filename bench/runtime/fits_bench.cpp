@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what does a program pay for libtier while all its data fits fast memory?
+// Question: what does a program pay for libtier if all its data fits fast memory?
 #include "harness/rows.hpp"
 
 #include <tier/runtime/runtime.hpp>
@@ -41,7 +41,7 @@ std::vector<Row> fits_overhead() {
     WriteScope fill{overwrites(tensor)};
     std::fill_n(fill.get<0>().data(), elements, 0.25F);
   }
-  // The same on plain memory: huge pages, faulted in, at the same distances.
+  // The same work on plain memory: huge pages, faulted in, at the same distances.
   constexpr std::size_t bytes = 2 << 20;
   auto* memory = static_cast<float*>(::aligned_alloc(bytes, bytes));
   ::madvise(memory, bytes, MADV_HUGEPAGE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what do containers pay for a MigratingResource while all that they hold fits fast memory? Programs of std::pmr
-// pay what they do over malloc already; of what plain std gains, the standard library has a part, which copies a vector
-// that grows by memcpy for its own allocator alone.
+// Question: what do containers pay for a MigratingResource if all that they hold fits fast memory? Programs of std::pmr
+// already pay what std::pmr costs over malloc. Part of plain std's lead comes from the standard library, which grows a
+// vector by memcpy only for its own allocator.
 #include <malloc.h>
 #include <sys/mman.h>
 #include <tier/pmr/migrating_resource.hpp>
@@ -40,7 +40,7 @@ constexpr std::array workloads{
     Workload{"unordered_map: build, probe", &build_and_probe_hash_map, &build_and_probe_hash_map},
 };
 
-/// As a tier is: on huge pages where the system gives them, faulted in, and kept.
+/// Makes malloc's memory like that of a tier: on huge pages if the system gives them, faulted in, and kept.
 void make_malloc_like_a_tier() {
   make_malloc_keep_its_pages();
   auto* const whole = static_cast<std::byte*>(std::malloc(memory.count));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what does a scope cost when nothing has to move, and what more when it is recorded; and how long does a prefetch
+// Question: what does a scope cost if nothing has to move, and how much more if it is recorded? How long does a prefetch
 // take to return?
 #include "harness/recorded.hpp"
 #include "harness/rows.hpp"
@@ -36,7 +36,7 @@ struct Fixture {
   }
 };
 
-/// The least that keeps an object in place: one atomic add and one subtract on a line of its own.
+/// The minimum for pinning an object: one atomic add and one subtract on its own cache line.
 struct alignas(64) Counter {
   std::atomic<std::uint64_t> pins{0};
 };
@@ -50,7 +50,7 @@ auto times(Body body) {
   };
 }
 
-/// The same work on `threads` threads at once; returns when all have ended.
+/// Runs the same work on `threads` threads at once; returns when all have ended.
 template <class Work>
 void on_threads(int threads, const Work& work) {
   std::vector<std::jthread> team;
@@ -111,7 +111,7 @@ Row recorded_row(std::string what, const Pair& pair) {
                    pair, 1e9 / repeats, [](const Row& r) { return r.value - r.baseline_value <= 50; });
 }
 
-/// In bursts that the recording's buffers hold.
+/// Measures in bursts that the recording's buffers can hold.
 std::vector<Row> record_scope() {
   const Recorded recorded;
   Fixture ours;
@@ -141,7 +141,7 @@ std::vector<Row> record_scope() {
 
 const bool record_registered = add_rows("record.scope", record_scope);
 
-/// A thread that sleeps until it is woken, and then does nothing.
+/// A thread that sleeps until it is woken, and then sleeps again.
 class Sleeper {
  public:
   Sleeper() = default;
@@ -171,10 +171,10 @@ class Sleeper {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = false;
-  std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};  // last: it uses the others
+  std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};  // last: uses the others
 };
 
-/// How long `prefetch` of 1 GiB takes to return; nothing takes time to move. `others` make room for it.
+/// Measures how long `prefetch` of 1 GiB takes to return; moving takes no time here. `others` make room for it.
 Row prefetch_row(std::string what, std::size_t others) {
   Runtime runtime{
       {.tiers = {tiers::simulated("redl", 1_GiB), tiers::simulated("cxl", 64_GiB)}, .policy = "lru"}};
@@ -190,7 +190,7 @@ Row prefetch_row(std::string what, std::size_t others) {
     for (auto& t : tensors) WriteScope{overwrites(t)};
     runtime.end_of_step();
     runtime.manager()->quiesce();
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});  // who is to be woken sleeps
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});  // so that the threads to wake are asleep
   };
   bool all_begun = true;
   const auto pair = time_pair([&] { all_begun &= prefetch(wanted) == Outcome::Done; },
@@ -234,7 +234,7 @@ void read_own(benchmark::State& state, Fixture& f) {
 void read_own_object(benchmark::State& state) { read_own(state, shared()); }
 BENCHMARK(read_own_object)->ThreadRange(1, 8)->UseRealTime();
 
-/// First touch that wants to be told of every use.
+/// The policy first_touch, but told of every use.
 class EveryUsePolicy final : public Policy {
  public:
   std::string_view name() const noexcept override { return "every_use"; }
@@ -247,7 +247,7 @@ class EveryUsePolicy final : public Policy {
   std::uint64_t uses_ = 0;
 };
 
-/// Beside `read_own_object`: what it costs that each use is told, and how many are not.
+/// Compare with `read_own_object`: shows the cost of reporting each use, and how many reports are dropped.
 void read_own_object_every_use_told(benchmark::State& state) {
   static const bool known =
       (register_policy("every_use", [](PolicyOptions) { return std::make_unique<EveryUsePolicy>(); }), true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: what does a gather cost when all rows are in fast memory, against a loop over a plain array that prefetches
-// in software as the table does? Rows lie far apart: the time is that of memory, and of finding the row.
+// Question: what does a gather cost if all rows are in fast memory, against a loop over a plain array with the same
+// software prefetching? Rows lie far apart, so the time is that of memory and of finding the row.
 #include "harness/rows.hpp"
 
 #include <tier/copy/parallel_for.hpp>
@@ -34,7 +34,7 @@ constexpr std::size_t batch_rows = 2048, batches = 64;
 
 enum Skew : std::int64_t { Uniform, Skewed };
 
-/// Rows of `dim` floats that fill `bytes`.
+/// The rows of `dim` floats that fill `bytes`.
 struct Extent {
   Bytes bytes;
   std::size_t dim;
@@ -43,16 +43,16 @@ struct Extent {
   }
 };
 
-/// At least eight times the last-level cache: what is asked for is elsewhere.
+/// Returns at least eight times the last-level cache, so that requested rows are not in it.
 Bytes beyond_caches(Bytes at_least) {
-  const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 where it is not known
+  const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 if unknown
   return std::max(at_least, Bytes{8 * static_cast<std::size_t>(std::max(0L, cache))});
 }
 
-/// Batches of ids, those of a batch anywhere in the table.
+/// Batches of ids from all over the table.
 class Asked {
  public:
-  // Skewed as Zipf's law with exponent 1, over all rows, those asked for often lying anywhere.
+  // Skewed ids follow Zipf's law with exponent 1, over all rows; frequent ones are scattered.
   Asked(RowId rows, std::int64_t skew) : ids_(batch_rows * batches) {
     std::mt19937_64 random{42};
     std::uniform_real_distribution<double> unit{0, 1};
@@ -69,10 +69,10 @@ class Asked {
   std::vector<RowId> ids_;
 };
 
-/// Something that copies the rows of some ids to one place.
+/// Copies the rows of some ids to one place.
 using Gather = std::function<void(std::span<const RowId> ids, std::span<float> out)>;
 
-/// `copy(ids, out)` for a part of the ids on each of `threads` threads.
+/// Calls `copy(ids, out)` for a part of the ids on each of `threads` threads.
 template <class Copy>
 Gather in_parts(unsigned threads, std::size_t dim, Copy copy) {
   return [copy, dim, arena = std::make_shared<Arena>(threads)](std::span<const RowId> ids,
@@ -88,7 +88,7 @@ Gather in_parts(unsigned threads, std::size_t dim, Copy copy) {
   };
 }
 
-constexpr std::size_t ahead = 18, entries_ahead = 40;  // as tables do
+constexpr std::size_t ahead = 18, entries_ahead = 40;  // as in tables
 
 /// Copies rows of `dim` floats at `base`.
 Gather plain_gather(const float* base, std::size_t dim, unsigned threads) {
@@ -104,7 +104,7 @@ Gather plain_gather(const float* base, std::size_t dim, unsigned threads) {
   });
 }
 
-/// The same behind an index: four bytes a row say where it is, the least that whoever keeps some of the rows has to load.
+/// Copies rows behind an index: four bytes per row give its place, the minimum for any table that keeps only some rows.
 Gather index_gather(const float* base, const RowId* index, std::size_t dim, unsigned threads) {
   return in_parts(threads, dim, [base, index, dim](std::span<const RowId> ids, float* out) {
     const auto prefetch = [&](std::size_t i) __attribute__((always_inline)) {
@@ -120,7 +120,7 @@ Gather index_gather(const float* base, const RowId* index, std::size_t dim, unsi
   });
 }
 
-/// The baseline: an array with huge pages where tiers have them, and an index of its rows in disorder.
+/// The baseline: an array, with huge pages if tiers have them, and an index of its rows in random order.
 class PlainRows {
  public:
   explicit PlainRows(const Extent& extent)
@@ -145,7 +145,7 @@ class PlainRows {
 
 enum class Kind { Whole, Cached };
 
-/// All rows that are asked for are in fast memory. Of a cached table a tenth is not, and is not asked for.
+/// A table whose requested rows are all in fast memory. A cached table keeps a tenth elsewhere, which is not requested.
 class TableRows {
  public:
   TableRows(const Extent& extent, Kind kind, unsigned threads)
@@ -169,7 +169,7 @@ class TableRows {
   [[nodiscard]] Gather gather() const {
     return [this](std::span<const RowId> ids, std::span<float> out) { table_->gather(ids, out); };
   }
-  /// Where the rows of a whole table are.
+  /// Returns the address of a whole table's rows.
   [[nodiscard]] const float* rows() {
     const RowId first = 0;
     const std::vector<float> gradient(table_->dim());
@@ -191,7 +191,7 @@ class TableRows {
 class Gathering {
  public:
   Gathering(const Extent& extent, Skew skew) : asked_{extent.rows(), skew}, out_(batch_rows * extent.dim) {}
-  /// Our time and a plain array's.
+  /// Times our gather against a plain array's.
   Pair time(const Gather& ours, const Gather& plain) {
     return time_pair([&] { all(ours); }, [&] { all(plain); }, 25);
   }
@@ -207,9 +207,9 @@ class Gathering {
   std::vector<float> out_;
 };
 
-/// Rows of "What to reach": speed against the plain array's. Beside it their bound: of a table that has a map, that array
-/// behind an index; of a whole table, the plain array's loop over the table's own rows. What is missing from the mark and
-/// not from the bound is the map's price, or luck with where memory lies.
+/// Makes rows of "What to reach": speed relative to the plain array. Beside it stands the bound: for a table with a map,
+/// that array behind an index; for a whole table, the plain loop over the table's own rows. A gap to the mark that the
+/// bound has, too, is the price of the map, or luck with the placement of memory.
 template <Kind kind>
 std::vector<Row> table_rows() {
   const Extent extent{beyond_caches(2_GiB), 64};
@@ -254,7 +254,7 @@ std::vector<Row> table_rows() {
 const bool registered =
     add_rows("table.whole", table_rows<Kind::Whole>) && add_rows("table.cached", table_rows<Kind::Cached>);
 
-// Items are rows.
+// Google Benchmark's items are rows.
 void gather_with(benchmark::State& state, const Gather& gather, const Extent& extent) {
   const Asked asked{extent.rows(), state.range(1)};
   std::vector<float> out(batch_rows * extent.dim);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: how far are hints, and what moves in the background, ahead of what needs no change to a program: pages that
-// migrate by how they were used, and the operating system's paging?
+// Question: how far are hints and background moves ahead of ways that need no change to a program: pages that migrate by
+// their use, and the operating system's paging?
 #include <fmt/format.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace tier::literals;
 
-/// What moves is compared, so that all run the same kernels.
+/// Turns recomputation off, so that all runs use the same kernels and differ only in what moves.
 Workload without_recomputation(Workload workload) {
   workload.insert(workload.end(), {"--recompute", "off"});
   return workload;
@@ -44,8 +44,8 @@ Row against_page_migration(const Workload& workload) {
                    [](const Row& r) { return r.ratio < 1; });
 }
 
-/// Programs of their own, one after the other, each under the same limit of memory. Of each the median of its iterations
-/// but the first counts.
+/// Runs child processes, one after the other, each under the same memory limit. Each counts with the median of its
+/// iterations without the first.
 void add_against_paging(std::vector<Row>& rows, Workload workload) {
   const auto what = name_of(workload);
   workload = without_recomputation(std::move(workload));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What several measurements of training learn, and how.
+/// \file  The learning tasks that several measurements of training share.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -24,9 +24,9 @@ namespace tier::bench {
 /// Arguments of tier-train.
 using Workload = std::vector<std::string>;
 
-/// ReDL's, on generated data: images and sequences as large as the step needs to take 1 GB. The LSTM's model is as large as
-/// ReDL's, 106 MB (its Table II). It goes through a sequence by five characters at once: all of them in one kernel use half of
-/// the peak, which a fast tier of a fifth cannot hold.
+/// ReDL's networks on generated data, with images and sequences so large that a step takes 1 GB. The LSTM's model is as
+/// large as ReDL's, 106 MB (its Table II). It computes a sequence in pieces of five characters: one kernel for all would
+/// use half of the peak, which a fast tier of a fifth cannot hold.
 inline const std::vector<Workload> workloads{
     {"resnet50", "--batch", "128", "--image", "72"},
     {"vgg19", "--batch", "64", "--image", "80"},
@@ -65,7 +65,7 @@ class Learner {
     };
     executor_.run(iteration);
   }
-  /// What kernels took so far, without what they waited for.
+  /// Returns the time in kernels so far, without waits.
   [[nodiscard]] double compute_seconds() const { return executor_.compute_seconds(); }
 
  private:
@@ -75,19 +75,19 @@ class Learner {
   std::uint64_t next_ = 0;
 };
 
-/// Whether bytes move ahead where as many threads compute as now.
+/// True if bytes move ahead with the current number of compute threads.
 inline bool ahead(const training::TieredOptions& options) {
   return training::moves_ahead(options, static_cast<std::size_t>(omp_get_max_threads()),
                                static_cast<std::size_t>(omp_get_num_procs()));
 }
 
-/// What a step took: in kernels, while something moved, and while kernels waited for that.
+/// The times of a step: in kernels, while something moved, and while kernels waited for that.
 struct Taken {
   double compute_s = 0, io_s = 0, stalled_s = 0;
-  Bytes in{}, out{};  ///< moved to fast memory, and from it
+  Bytes in{}, out{};  ///< moved to and from fast memory
 };
 
-/// Learns in a memory in tiers, and knows what its steps took.
+/// Learns in tiers and measures its steps.
 class TieredLearner {
  public:
   TieredLearner(const training::Experiment& experiment, const training::TieredOptions& options)
@@ -106,8 +106,8 @@ class TieredLearner {
                       now.stalled_s - before_.stalled_s, now.in - before_.in, now.out - before_.out});
     before_ = now;
   }
-  /// Medians of the times and means of the bytes of all steps but the first, which is not timed.
-  /// \pre  there are two steps
+  /// Returns medians of times and means of bytes, over all steps but the first, which is not timed.
+  /// \pre  there are at least two steps
   [[nodiscard]] Taken taken() const {
     const auto median = [this](double Taken::*member) {
       Timings timings;
@@ -137,7 +137,7 @@ class TieredLearner {
 };
 
 struct Learned {
-  Pair pair;    ///< steps in turns with those on plain memory
+  Pair pair;    ///< steps alternating with those on plain memory
   Taken taken;  ///< by a step of ours
 };
 inline Learned learn(const training::Experiment& experiment, const training::TieredOptions& options) {
@@ -148,12 +148,12 @@ inline Learned learn(const training::Experiment& experiment, const training::Tie
   return {pair, ours.taken()};
 }
 
-/// How often both sides take their memory anew, for as many pairs each time: kernels take some % more or less by where its
-/// pages are, and nobody chooses these.
+/// How often both sides allocate their memory anew, for equally many pairs each: kernels vary by some percent with the
+/// placement of pages, which cannot be chosen.
 inline constexpr int places = 3;
 
-/// Ours computes on all threads but `left`, which has them for what moves bytes; plain memory on all. oneDNN's kernels are
-/// made for a number of threads, so that each side has its own.
+/// Measures ours on all threads but `left`, which are for movers, and plain memory on all. oneDNN prepares kernels for a
+/// number of threads, so each side has its own.
 inline Pair learn_beside(int left, const Workload& workload, const training::TieredOptions& options) {
   const int all = omp_get_max_threads();
   const auto leave = [all](int threads) { omp_set_num_threads(all - threads); };
@@ -175,8 +175,8 @@ inline Pair learn_beside(int left, const Workload& workload, const training::Tie
   return pair;
 }
 
-/// Leaves a core to what moves bytes, on both sides of a measurement: of a few cores, what all of them computing lose to copies.
-/// \param measure  given what a row says of who computes
+/// Leaves a core to movers, on both sides of a measurement: with few cores, copies slow all of them down.
+/// \param measure  gets the words of a row for the compute threads
 inline std::vector<Row> beside_a_free_core(const char* id, auto&& measure) {
   const int cores = omp_get_num_procs();
   if (cores < 2) {
@@ -190,7 +190,7 @@ inline std::vector<Row> beside_a_free_core(const char* id, auto&& measure) {
   return rows;
 }
 
-/// Where the slow tier is.
+/// The slow tier's kind.
 enum class Slow { Memory, File };
 
 inline std::string folder() {
@@ -198,14 +198,14 @@ inline std::string folder() {
   return named != nullptr ? named : ".";
 }
 
-/// Tiers with a fifth of the peak in fast memory; with more where kernels could not run then.
+/// Tiers with a fifth of the peak in fast memory, or more if kernels could not run with that.
 struct Fifth {
   training::TieredOptions options;
-  std::string words;  ///< what they are, for a row
-  bool more = false;  ///< than a fifth
+  std::string words;  ///< describes the tiers in a row
+  bool more = false;  ///< more than a fifth
 };
 
-/// \throws  `ConfigError` where files' blocks would not leave memory
+/// \throws  `ConfigError` if there is no direct I/O, without which a file's blocks would stay in memory
 inline Fifth a_fifth(const training::Experiment& experiment, Slow slow) {
   if (slow == Slow::File) require_direct_io(folder());
   const Bytes all{experiment.peak}, enough = all / 4 * 5;
@@ -225,7 +225,7 @@ inline Fifth a_fifth(const training::Experiment& experiment, Slow slow) {
   return fifth;
 }
 
-/// A mark that is set for a fifth.
+/// Words a mark that was set for a fifth.
 inline std::string mark_of(const Fifth& fifth, const std::string& mark) {
   return fifth.more ? mark + " at a fifth" : mark;
 }

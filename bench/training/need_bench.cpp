@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Question: how much fast memory do residual networks need to learn at most 5 % slower than on plain memory, and does that
-// grow with their depth?
+// grow with depth?
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -14,14 +14,14 @@
 namespace tier::bench {
 namespace {
 
-/// Images as large as the step needs to take 1 GB.
+/// Networks with images so large that a step takes 1 GB.
 const std::vector<Workload> networks{{"resnet32", "--batch", "128", "--image", "64"},
                                      {"resnet50", "--batch", "128", "--image", "72"},
                                      {"resnet101", "--batch", "64", "--image", "72"},
                                      {"resnet152", "--batch", "64", "--image", "72"}};
 
 constexpr double most_slowdown = 1.05;
-constexpr int parts = 20;  // of the peak: shares are told to 5 %
+constexpr int parts = 20;  // of the peak: results are in steps of 5 %
 
 Pair at(const training::Experiment& experiment, int part) {
   auto options = a_fifth(experiment, Slow::Memory).options;
@@ -33,8 +33,8 @@ Pair at(const training::Experiment& experiment, int part) {
   return pair;
 }
 
-/// By halving: more fast memory is taken to be no slower.
-/// \param who  computes, for a row
+/// Finds the need by bisection, assuming that more fast memory is not slower.
+/// \param who  words of the row for the compute threads
 Row need_of(const std::string& id, const Workload& workload, const std::string& who) {
   const auto experiment = experiment_of(workload);
   fmt::print(stderr, "{}:\n", name_of(workload));

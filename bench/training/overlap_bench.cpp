@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Question: how much of what moves hides behind the computation, of what could? Nothing does where nothing moves but what a
-// kernel waits for: there kernels and transfers each take what they take alone. With C and I for these, no schedule of the
-// same kernels and bytes takes less than max(C, I), which is (C + I) / max(C, I) times as fast. The asynchronous run's plan
-// keeps a little less, so that it moves somewhat more; both print what moved. Where I is far below C there is little to gain:
-// those rows then say that what moves in the background costs little.
+// Question: how much of the movable work hides behind computation, out of what could? Nothing is hidden if blocks move only
+// when a kernel waits: kernels and transfers then take their own times, C and I. No schedule of the same kernels and bytes
+// takes less than max(C, I), which is (C + I) / max(C, I) times as fast. The asynchronous run's plan keeps a little less,
+// so it moves somewhat more; both print what moved. If I is far below C there is little to gain: those rows then say that
+// moving in the background costs little.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,8 +24,8 @@ void print(const char* name, const Taken& taken, double seconds) {
       name, seconds, taken.compute_s, taken.io_s, taken.stalled_s, to_human(taken.in), to_human(taken.out));
 }
 
-/// Asynchronously and synchronously, in turns.
-/// \param who  computes, for a row
+/// Compares asynchronous with synchronous runs, alternating.
+/// \param who  words of the row for the compute threads
 void add_overlap(std::vector<Row>& rows, const std::string& id, const Workload& workload, Slow slow,
                  const std::string& who) {
   const auto experiment = experiment_of(workload);

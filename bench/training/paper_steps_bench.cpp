@@ -39,7 +39,7 @@ void replay_in(const std::string& mode, const trace::Trace& trace) {
                     {.asynchronous = false, .compacts_after_steps = true, .copies_new_objects = mode == "0"});
 }
 
-/// Which of them takes longest: it stands for all.
+/// Returns the slowest mode, which stands for all.
 std::string slowest(const std::vector<std::string>& modes, const trace::Trace& trace) {
   using clock = std::chrono::steady_clock;
   return std::ranges::max(modes, {}, [&](const std::string& mode) {
@@ -49,7 +49,7 @@ std::string slowest(const std::vector<std::string>& modes, const trace::Trace& t
   });
 }
 
-/// Two iterations, the second of which counts.
+/// Measures two iterations, of which the second counts.
 Row step_row(const LargeStep& step, const trace::Trace& trace, const std::vector<std::string>& modes,
              double reach) {
   const auto mode = slowest(modes, trace);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Question: how much longer does training take with a fifth of its memory fast, and the rest in slow memory or on a disk?
-// How much of that is computation that shares its cores with what moves bytes? And what does libtier cost where all of it
-// is fast, and a recording of that?
+// How much of that is computation that shares its cores with movers? And what does libtier cost if all memory is fast, and
+// what does recording that run cost?
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -22,8 +22,8 @@ namespace {
 
 using namespace tier::literals;
 
-/// Of each workload in ReDL's slow memory, and of all of them.
-/// \param left  threads of all on which ours does not compute   \param who  computes, for a row
+/// Measures each workload in ReDL's slow memory, and their mean.
+/// \param left  threads on which ours does not compute   \param who  words of the row for the compute threads
 std::vector<Row> in_slow_memory(const std::string& id, int left, const std::string& who) {
   std::vector<Row> rows;
   const auto ours = left == 0 ? who : fmt::format(", on all cores but {}", left);
@@ -53,8 +53,8 @@ std::vector<Row> in_slow_memory(const std::string& id, int left, const std::stri
   return rows;
 }
 
-/// As many threads as there are CPUs, or on ours, of more than a few, one less: kernels wait for their slowest thread, so
-/// that one which shares its CPU with a mover slows all of them.
+/// Uses as many threads as CPUs; ours one less if there are more than a few: kernels wait for their slowest thread, so a
+/// thread that shares its CPU with a mover slows all of them.
 std::vector<Row> in_redls_memory() {
   const int cores = omp_get_num_procs();
   const bool is_worth_it = cores > static_cast<int>(detail::few_cpus) && omp_get_max_threads() == cores;
@@ -66,8 +66,7 @@ std::vector<Row> free_core() {
   return beside_a_free_core(id, [](const std::string& who) { return in_slow_memory(id, 0, who); });
 }
 
-/// Against the longer of computing on plain memory, in turns, and moving what was moved by a disk that is as busy as it
-/// can be.
+/// Compares with the longer of computing on plain memory, alternating, and moving the same bytes with a fully busy disk.
 Row on_disk(const std::string& id, const Workload& workload, const std::string& who) {
   const auto experiment = experiment_of(workload);
   const auto fifth = a_fifth(experiment, Slow::File);

@@ -30,7 +30,7 @@ Permutation::Permutation(std::uint64_t size, std::uint64_t key)
   shift_ = static_cast<unsigned>(std::bit_width(mask_) + 1) / 2;
 }
 
-// Each step is a bijection of the words of bit_width(mask) bits; what lands beyond the end walks on until it is inside.
+// Each step is a bijection of words of bit_width(mask) bits. A result beyond the end is mapped again until it is inside.
 std::uint64_t Permutation::operator()(std::uint64_t i) const {
   do {
     i = ((i ^ key_) * 0x9e3779b97f4a7c15) & mask_;
@@ -52,8 +52,8 @@ AccessSkew::AccessSkew(std::string_view name, std::uint64_t rows, std::uint64_t 
   }
 }
 
-// The histogram's row shares are printed with three digits, too few for the hot rows: there, a bucket's accesses are
-// those of rows touched 1.4 times its lower bound each, which is the mean of a power law and agrees with the rest.
+// The histogram's row shares have three digits, too few for the hot rows. There a bucket's accesses go to rows that are
+// touched 1.4 times its lower bound each, which is the mean of a power law and agrees with the other buckets.
 void AccessSkew::use_production_histogram() {
   const auto accesses = static_cast<double>(rows_) * production_accesses_per_row;
   std::uint64_t rows_left = rows_;
@@ -89,7 +89,7 @@ std::uint64_t AccessSkew::rank(std::uint64_t access) const {
   return group.first_row + (place - group.first_access) * group.rows / group.accesses;
 }
 
-// The inverse of the continuous law's distribution on [1, rows + 1); an exponent of 0 is the uniform one.
+// Inverts the continuous law's distribution on [1, rows + 1). An exponent of 0 gives the uniform distribution.
 std::uint64_t AccessSkew::zipf_rank(double u) const {
   const auto n = static_cast<double>(rows_) + 1;
   const double power = 1 - exponent_;

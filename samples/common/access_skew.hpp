@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which rows of a table a generated log touches, and how often.
+/// \file  The rows of a table that a generated log touches, and how often.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace sample {
 
-/// The histogram of a production log: of the rows touched, which share was touched `above < n <= 2 above` times, and
-/// which share of all accesses went to them. From github.com/facebookresearch/dlrm_datasets (MIT), commit 6f46ba7,
+/// One bucket of a production log's histogram: the share of touched rows that were touched `above < n <= 2 above` times,
+/// and the share of all accesses to them. From github.com/facebookresearch/dlrm_datasets (MIT), commit 6f46ba7,
 /// embedding_bag/2021/locality_stats.txt, whole batch: 887 M accesses to 128 M rows of 856 tables.
 struct LocalityBucket {
   std::uint32_t above;
@@ -37,20 +37,20 @@ class Permutation {
   unsigned shift_;
 };
 
-/// The sequence of rows that one table is asked for: element `i` is a pure function of `i` and the seed.
+/// The sequence of rows that one table is asked for. Element `i` is a pure function of `i` and the seed.
 class AccessSkew {
  public:
-  /// \param name  "production": every 6.9 accesses a row (a *period*) have the histogram above, every row being
-  ///              touched, in an order that is shuffled anew each period; "uniform"; or the exponent of a Zipf law.
-  /// \throws      `ConfigError` for any other name.
+  /// \param name  "production": every 6.9 accesses per row (a *period*) have the histogram above and touch every row, in an
+  ///              order shuffled anew each period; "uniform"; or the exponent of a Zipf law
+  /// \throws      `ConfigError` for any other name
   AccessSkew(std::string_view name, std::uint64_t rows, std::uint64_t seed);
 
   [[nodiscard]] std::uint64_t row(std::uint64_t access) const;
-  /// The accesses after which the histogram repeats; 1 if they are independent of each other.
+  /// Returns the number of accesses after which the histogram repeats; 1 if accesses are independent.
   [[nodiscard]] std::uint64_t period() const { return period_; }
 
  private:
-  /// Rows with neighbouring ranks, and how many accesses of a period go to them.
+  /// Rows with neighbouring ranks, and the accesses of a period that go to them.
   struct Group {
     std::uint64_t first_access, accesses, first_row, rows;
   };

@@ -11,7 +11,7 @@ void restart_with_brief_spinning(char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
   ::setenv("OMP_WAIT_POLICY", "active", 1);
   ::setenv("GOMP_SPINCOUNT", "10000", 1);
-  ::execv("/proc/self/exe", argv);  // returns only if it failed, and then they spin for longer
+  ::execv("/proc/self/exe", argv);  // returns only on failure; OpenMP's threads then spin for longer
 }
 
 }  // namespace sample

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  OpenMP's threads beside those that move bytes.
+/// \file  Makes OpenMP's threads share the cores with threads that move data.
 
 namespace sample {
 
-/// oneDNN computes on OpenMP's threads. By default these spin for long between two kernels and take the cores from the
-/// threads that move data; asleep at once, they make every kernel wait for them. So they spin briefly. OpenMP reads its
-/// environment when it is loaded, hence the program starts anew unless that says something already.
+/// Restarts the program so that OpenMP's threads, on which oneDNN computes, spin only briefly. By default they spin for
+/// long between two kernels and take the cores from movers; if they slept at once, every kernel would wait for them to
+/// wake. OpenMP reads its environment when it is loaded, hence the restart. Does nothing if it sets the spinning.
 void restart_with_brief_spinning(char** argv);
 
 }  // namespace sample

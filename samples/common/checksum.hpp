@@ -9,11 +9,11 @@
 
 namespace sample {
 
-/// XXH3 of all bytes added, in order.
+/// Computes XXH3 of all added bytes, in order.
 class Checksum {
  public:
   Checksum() : state_{XXH3_createState()} { XXH3_64bits_reset(state_.get()); }
-  /// Not inlined: g++ 12 then warns of accesses that its branches exclude.
+  /// Not inlined, because g++ 12 then warns of accesses that its branches exclude.
   [[gnu::noinline]] void add(std::span<const std::byte> bytes) {
     XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
   }
@@ -24,7 +24,7 @@ class Checksum {
   struct Free {
     void operator()(XXH3_state_t* state) const noexcept { XXH3_freeState(state); }
   };
-  std::unique_ptr<XXH3_state_t, Free> state_;  // made by the library, which aligns it
+  std::unique_ptr<XXH3_state_t, Free> state_;  // created by the library, which aligns it
 };
 
 }  // namespace sample

@@ -17,12 +17,12 @@
 namespace sample {
 
 bool parse(CLI::App& app, std::vector<std::string> arguments, std::ostream& out) {
-  std::ranges::reverse(arguments);  // as CLI11 wants them
+  std::ranges::reverse(arguments);  // CLI11 expects the last argument first
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     const auto text = app.help();
-    // A flush at the end of the program succeeds although an earlier one has failed: texts may be longer than a buffer.
+    // Flushed here: if a text exceeds the buffer, a later flush can succeed although an earlier one has failed.
     if (!out.write(text.data(), static_cast<std::streamsize>(text.size())).flush())
       throw tier::TierError{tier::last_system_error(), "writing to standard output"};
     return false;

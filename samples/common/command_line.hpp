@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What the samples' command lines have in common.
+/// \file  Shared parts of the samples' command lines.
 #include <tier/core/output_file.hpp>
 
 #include <CLI/CLI.hpp>
@@ -12,34 +12,35 @@
 
 namespace sample {
 
+/// Parses a command line.
 /// \param arguments  without the program's name
-/// \return           false if the help was asked for, which is on `out` now
-/// \throws           `tier::ConfigError` for what `app` does not know, with the hint where its options are listed
+/// \return           false if help was asked for; it has been written to `out`
+/// \throws           `tier::ConfigError` for unknown arguments, with a hint how to list the options
 bool parse(CLI::App& app, std::vector<std::string> arguments, std::ostream& out);
 
-/// Whether what is at `path` can be read only once, by one process: a pipe, or the standard input, which - is.
+/// True if the data at `path` can be read only once, by one process: a pipe, or the standard input (-).
 [[nodiscard]] bool reads_once(const std::string& path);
 
-/// The file of `--json`, opened before anything is measured, so that what cannot be written is said at once; null for an
-/// empty path and for the standard output, which - is.
+/// Opens the file of `--json` before anything is measured, so that a path that cannot be written is reported at once.
+/// \return  null for an empty path and for the standard output (-)
 /// \throws  `tier::TierError` naming the call and the path
 [[nodiscard]] std::unique_ptr<tier::OutputFile> open_results(const std::string& path);
 
-/// The exit status where all went well, but a run has learned nothing: its loss is no finite number.
+/// The exit status if nothing failed but a run learned nothing: its loss is not finite.
 inline constexpr int learned_nothing = 3;
-/// For the helps of programs that learn.
+/// Text for the help of programs that learn.
 inline constexpr const char* exit_statuses =
     "Ends with 0; with 1 after what could not be done, and with 2 where options or data are not as they "
     "should be, which it "
     "says;\nwith 3 where a run has learned nothing, since its loss is no finite number; with 130 after "
     "Ctrl-C.";
 
-/// \return  `status`, once what was printed has gone out
-/// \throws  `tier::TierError` if it has not
+/// Flushes the output and returns `status`.
+/// \throws  `tier::TierError` if writing failed
 int end_with(int status);
-/// What an error says; of a `std::bad_alloc` of plain memory, which says nothing but its name, that memory is lacking.
+/// Returns the error's text. A `std::bad_alloc` of plain memory has only a name, so the text says that memory is lacking.
 [[nodiscard]] const char* reason(const std::exception& error);
-/// Says what has failed, on stderr, if that can be written.
+/// Prints the error to stderr, if possible, and returns `status`.
 int fail(const char* program, const std::exception& error, int status);
 
 }  // namespace sample

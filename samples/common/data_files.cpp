@@ -23,8 +23,7 @@ std::vector<fs::path> files_named(const fs::path& folder, std::string_view begin
     const std::string plain{unpacked_name(name)};
     if (entry.is_directory() || !plain.starts_with(begin) || !plain.ends_with(end)) continue;
     auto& known = files[plain];
-    if (known.empty() || entry.path() < known)
-      known = entry.path();  // the name without a suffix is the least
+    if (known.empty() || entry.path() < known) known = entry.path();  // the unpacked name sorts first
   }
   std::vector<fs::path> paths;
   for (auto& [name, path] : files) paths.push_back(std::move(path));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The two hashes of the sample: XXH3 for text (the same everywhere, by its specification) and a mixer of words.
+/// \file  Two hashes: XXH3 for text, whose specification makes it the same everywhere, and a mixer of words.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -10,7 +10,7 @@
 
 namespace sample {
 
-/// A categorical value as an id; the batch reader reduces it to the rows of its table.
+/// Returns a categorical value as an id. The batch reader reduces it to the rows of its table.
 inline std::uint64_t hash_text(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
 /// Mixes a word so that neighbours come out unrelated (the finaliser of splitmix64).
@@ -21,13 +21,13 @@ constexpr std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A stream of random words is `mix(a, b, c, ...)` over counters: no state, so any part of it can be made alone.
+/// Mixes several words. `mix(a, b, c, ...)` over counters is a stateless random stream; any part can be made alone.
 template <std::unsigned_integral... Rest>
 constexpr std::uint64_t mix(std::uint64_t first, std::uint64_t second, Rest... rest) {
   return mix(mix(first) ^ second, rest...);
 }
 
-/// In [0, 1).
+/// Maps a word to [0, 1).
 constexpr double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
 }  // namespace sample

@@ -22,7 +22,7 @@ constexpr std::size_t page = (4_KiB).count;
 HugeBuffer::HugeBuffer(std::size_t size_bytes) : memory_{nullptr, Unmap{0}} {
   const auto size =
       tier::round_up(std::max<std::size_t>(size_bytes, 1), size_bytes < huge_page ? page : huge_page);
-  const auto reserved = size + (size < huge_page ? 0 : huge_page);  // room to begin at a huge page
+  const auto reserved = size + (size < huge_page ? 0 : huge_page);  // room to align the start to a huge page
   void* memory =
       ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
@@ -35,7 +35,7 @@ HugeBuffer::HugeBuffer(std::size_t size_bytes) : memory_{nullptr, Unmap{0}} {
     ::munmap(reinterpret_cast<void*>(begin + size), address + reserved - begin - size);
   }
   memory_ = {reinterpret_cast<void*>(begin), Unmap{size}};
-  ::madvise(memory_.get(), size, MADV_HUGEPAGE);  // advice: with small pages it works too
+  ::madvise(memory_.get(), size, MADV_HUGEPAGE);  // only advice: small pages work, too
   auto* bytes = static_cast<volatile std::byte*>(memory_.get());
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < size; i += page) bytes[i] = std::byte{};

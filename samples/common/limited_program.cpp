@@ -8,8 +8,7 @@
 namespace sample {
 
 tier::bench::Ended LimitedProgram::run(const Run& run) const {
-  constexpr int interrupted =
-      128 + SIGINT;  // the program's exit status, of which there are then results, too
+  constexpr int interrupted = 128 + SIGINT;  // the program's exit status; it has results then, too
   auto arguments = arguments_;
   arguments.insert(arguments.begin(), program_);
   arguments.insert(arguments.end(), {"--run", run.name, "--json", "-"});

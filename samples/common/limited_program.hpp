@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Runs of a program in processes of their own, under a limit of memory.
+/// \file  Runs a program in child processes under a memory limit.
 #include <fmt/format.h>
 #include <harness/memory_group.hpp>
 #include <tier/core/error.hpp>
@@ -17,28 +17,28 @@
 
 namespace sample {
 
-/// A run needed more than its limit.
+/// Thrown if a run needed more than its limit.
 class Killed : public tier::TierError {
   using TierError::TierError;
 };
 
-/// A program that takes `--run NAME --json -`, with what else it is told.
+/// Runs a program that takes `--run NAME --json -` and further arguments.
 /// \threadsafety  Externally synchronised.
 class LimitedProgram {
  public:
-  /// \param stop  once set, a run is interrupted; it outlives this
+  /// \param stop  once set, a run is interrupted; must outlive this
   LimitedProgram(std::string program, std::vector<std::string> arguments, const std::atomic<bool>& stop)
       : program_{std::move(program)}, arguments_{std::move(arguments)}, stop_{stop} {}
 
   struct Run {
     std::string name;
-    std::vector<std::string> more{};     ///< arguments
-    std::optional<tier::Bytes> limit{};  ///< none: memory is only counted
-    std::string what{};                  ///< of it, for messages: "with tables of one row"
-    std::string advice{};                ///< to whom it is killed: "--reserve leaves more"
+    std::vector<std::string> more{};     ///< further arguments
+    std::optional<tier::Bytes> limit{};  ///< none: memory is counted, but not limited
+    std::string what{};                  ///< describes the run in messages: "with tables of one row"
+    std::string advice{};                ///< for the message if it is killed: "--reserve leaves more"
   };
-  /// One that has ended well, was interrupted, or has learned nothing.
-  /// \throws  `Killed`; `tier::TierError` if it failed, which has said why on stderr; `tier::bench::NoMemoryGroup`
+  /// Runs the program until it ends well, is interrupted, or has learned nothing.
+  /// \throws  `Killed`; `tier::TierError` if it failed, after its own message on stderr; `tier::bench::NoMemoryGroup`
   [[nodiscard]] tier::bench::Ended run(const Run& run) const;
 
   [[nodiscard]] bool stopped() const { return stop_; }
@@ -49,10 +49,10 @@ class LimitedProgram {
   const std::atomic<bool>& stop_;
 };
 
-/// The fastest of several runs. One that is killed under its limit is left out, said on stderr.
+/// Returns the fastest of several runs. A run that is killed under its limit is skipped with a message on stderr.
 /// \param run       makes the run of a name
-/// \param is_faster of two
-/// \throws          what `run` does; `Killed` if all were
+/// \param is_faster compares two results
+/// \throws          as `run`; `Killed` if all runs were killed
 template <class Result>
 [[nodiscard]] Result fastest_of(std::span<const std::string> names, const LimitedProgram& program, auto run,
                                 auto is_faster, std::string_view who) {
@@ -62,7 +62,7 @@ template <class Result>
     if (program.stopped() && !variants.empty()) continue;
     try {
       variants.push_back(run(name));
-    } catch (const Killed& error) {  // then it is not the fastest
+    } catch (const Killed& error) {  // a killed run cannot be the fastest
       fmt::print(stderr, "{}: {}\n", who, error.what());
       killed = std::current_exception();
     }

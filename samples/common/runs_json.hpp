@@ -14,7 +14,7 @@
 
 namespace sample {
 
-/// \param to_json  of one run
+/// Formats runs as JSON.   \param to_json  converts one run
 template <class Run>
 [[nodiscard]] std::string runs_to_text(std::span<const Run> runs, auto to_json) {
   auto list = nlohmann::ordered_json::array();
@@ -22,7 +22,7 @@ template <class Run>
   return tier::detail::json_text(nlohmann::ordered_json{{"runs", std::move(list)}}) + '\n';
 }
 
-/// \param from_json  one run   \throws  `tier::TierError` if the text is none of runs
+/// Parses runs from JSON.   \param from_json  converts one run   \throws  `tier::TierError` if the text holds no runs
 template <class Run>
 [[nodiscard]] std::vector<Run> runs_from_text(std::string_view text, auto from_json) try {
   std::vector<Run> runs;

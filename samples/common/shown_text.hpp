@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Text of others in messages.
+/// \file  Makes foreign text safe to show in messages.
 #include <string>
 #include <string_view>
 
 namespace sample {
 
-/// At most 60 bytes of `text`, others than printable ASCII as `\xNN`, so that what nobody sees is seen; ... stands for the
-/// rest.
+/// Returns at most 60 bytes of `text`, then ... for the rest. Bytes other than printable ASCII become `\xNN`, so that they
+/// are visible.
 [[nodiscard]] std::string shown(std::string_view text);
 
 }  // namespace sample

@@ -35,7 +35,7 @@ std::vector<tier::TierSpec> parse_sized(const std::string& text, tier::Bytes byt
   } catch (const tier::ConfigError&) {
     try {
       return tier::parse_tiers(fmt::format("{}:{}", text, bytes.count));
-    } catch (const tier::ConfigError&) {  // it lacked more than a size
+    } catch (const tier::ConfigError&) {  // more than the size was wrong
     }
     throw;
   }

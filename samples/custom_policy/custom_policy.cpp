@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A policy of one's own: one class, and one line that gives it a name. docs/policies.md explains it step by step.
+// A custom policy: one class, and one line that gives it a name. docs/policies.md explains it step by step.
 #include <tier/core/error.hpp>
 #include <tier/policy/policy.hpp>
 #include <tier/runtime/runtime.hpp>
@@ -10,7 +10,7 @@
 #include <vector>
 using namespace tier::literals;
 
-/// Keeps small blocks in fast memory and lets large ones be used where they are.
+/// Keeps small blocks in fast memory, and uses large ones where they are.
 class SmallFirst final : public tier::Policy {
  public:
   std::string_view name() const noexcept override { return "small_first"; }
@@ -23,7 +23,7 @@ class SmallFirst final : public tier::Policy {
     const bool fetch = event.block.size <= small;
     return {.tier = fetch ? tier::TierIndex{0} : tier::no_tier, .remember = !fetch};
   }
-  /// The largest leave first.
+  /// Ranks blocks for eviction: the largest leave first.
   std::uint64_t rank(const tier::BlockFacts& block) const noexcept override {
     return ~std::uint64_t{block.size.count};
   }

@@ -38,7 +38,7 @@ RunResult Allowance::run(const PlannedRun& planned) const {
                                    .limit = limit(planned.fast),
                                    .advice = "--reserve leaves more to all but tables"});
   auto results = from_json(ended.output);
-  if (results.empty()) {  // interrupted before it began
+  if (results.empty()) {  // interrupted before the run began
     results.emplace_back().name = planned.name;
     results.back().complete = false;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Runs of this program in processes of their own, under one limit of memory.
+/// \file  Runs this program in child processes, under one memory limit.
 #include <tier/core/bytes.hpp>
 
 #include <atomic>
@@ -13,24 +13,24 @@
 
 namespace dlrm {
 
-/// What all of them may use: the tables' fast memory, at least 16 MiB, and what the program needs besides.
+/// The memory that all limited runs may use: the tables' fast memory, at least 16 MiB, plus the program's other needs.
 class Allowance {
  public:
-  /// Measures the latter: the peak of runs with tables of one row. Sees that limits can be set.
+  /// Measures the other needs as the peak of runs with tables of one row, and checks that limits can be set.
   /// \param program  `tier-dlrm`
-  /// \throws  `tier::bench::NoMemoryGroup` where the system gives no limits
+  /// \throws  `tier::bench::NoMemoryGroup` if the system offers no limits
   Allowance(const Experiment& experiment, const std::atomic<bool>& stop,
             std::string program = "/proc/self/exe");
 
-  /// \throws  `tier::TierError` if the run did not come to its end; the program has said why on stderr.
+  /// \throws  `tier::TierError` if the run did not finish, after its own message on stderr
   RunResult run(const PlannedRun& planned) const;
-  /// The fastest variant of the operating system's paging as the run `os_paging`. One that is killed under its limit is
-  /// left out, said on stderr.   \throws  as `run`
+  /// Returns the fastest variant of the operating system's paging as the run `os_paging`. A variant that is killed under
+  /// its limit is skipped with a message on stderr.   \throws  as `run`
   RunResult os_paging(const std::string& fast) const;
 
   [[nodiscard]] tier::Bytes overhead() const { return overhead_; }
   [[nodiscard]] tier::Bytes limit(const std::string& fast) const;
-  /// False where the system does not count swap: what is swapped out of a run comes on top of its limit.
+  /// False if the system does not count swap: swapped memory then comes on top of a run's limit.
   [[nodiscard]] bool forbids_swap() const { return forbids_swap_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A batch as the model takes it, and reading a log batch by batch.
+/// \file  Batches for the model, and a reader that makes them from a log.
 #include <tier/policy/row_policy.hpp>
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace dlrm {
 
 using tier::RowId;
 
-/// What one batch asks of one table: a bag of rows for each sample.
+/// The rows of one table that one batch needs: a bag of rows per sample.
 struct Lookup {
   std::vector<RowId> ids;             ///< all bags, one after the other
   std::vector<std::uint32_t> starts;  ///< bag `s` is `ids[starts[s] .. starts[s + 1])`
@@ -23,13 +23,13 @@ struct Lookup {
   }
 };
 
-/// Always as many samples as the model was made for. Where the log ran out, the last ones are empty and not `used`.
+/// A batch of the size that the model was made for. If the log has run out, the last samples are empty and not `used`.
 struct Batch {
   std::uint64_t number = 0;  ///< from 0, over all epochs of a run
   std::size_t used = 0;
   std::vector<float> labels;    ///< [samples]
   std::vector<float> dense;     ///< [samples, dense features]
-  std::vector<Lookup> lookups;  ///< of each table
+  std::vector<Lookup> lookups;  ///< one per table
 };
 
 /// The records [first, last) of a log.
@@ -38,10 +38,10 @@ struct Stretch {
   std::uint64_t last = 0;
 };
 
-/// A stretch of a log as batches, once or several times over.
+/// Reads a stretch of a log as batches, once or several times.
 class BatchReader {
  public:
-  /// Rewinds `log`, which must outlive the reader.   \param rows  of each table; ids are reduced modulo them
+  /// Rewinds `log`, which must outlive the reader.   \param rows  of each table; ids are taken modulo these
   BatchReader(Log& log, Stretch stretch, std::size_t samples, std::vector<RowId> rows,
               std::size_t epochs = 1);
   std::optional<Batch> next();

@@ -30,7 +30,7 @@ struct Argument {
   const float* pointer;
 };
 
-// oneDNN takes inputs and outputs alike as plain void pointers, hence the cast.
+// oneDNN takes inputs and outputs as plain void pointers, hence the cast.
 void execute(const dnnl::primitive& primitive, std::initializer_list<Argument> arguments) {
   thread_local dnnl::stream stream{cpu()};
   std::unordered_map<int, memory> map;
@@ -68,7 +68,7 @@ struct LinearLayer::Primitives {
     forward = dnnl::inner_product_forward{hint};
     backward_weights = dnnl::inner_product_backward_weights{{{x, w, b, y}, cpu(), hint}};
     backward_data = dnnl::inner_product_backward_data{{{x, w, y}, cpu(), hint}};
-    // The slope is taken from the output, so that the input need not be kept.
+    // The slope is computed from the output, so the input need not be kept.
     const auto from_output = algorithm::eltwise_relu_use_dst_for_bwd;
     const dnnl::eltwise_forward::primitive_desc relu_hint{{prop_kind::forward_training, from_output, y, 0, 0},
                                                           cpu()};

@@ -10,8 +10,7 @@ using sample::unit;
 
 namespace {
 
-constexpr double initial_spread =
-    0.05;  // small against what a few updates add, large enough to tell rows apart
+constexpr double initial_spread = 0.05;  // small against a few updates, but large enough to tell rows apart
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  An embedding table as the model uses it, whatever holds its rows.
+/// \file  The embedding table as the model uses it, independent of what holds its rows.
 #include <tier/core/bytes.hpp>
 #include <tier/core/function_ref.hpp>
 #include <tier/table/optimizers.hpp>
@@ -16,14 +16,13 @@ namespace dlrm {
 
 enum class Optimizer : std::uint8_t { Sgd, Adagrad };
 
-/// How weights learn. A row has one sum of squares for all its values, kept behind them; each weight of a layer has
-/// its own.
+/// How weights learn. A row has one sum of squares for all values, stored after them; each weight of a layer has its own.
 struct Learning {
   Optimizer optimizer = Optimizer::Adagrad;
   float rate = 0.02F;
 
   [[nodiscard]] std::size_t row_states() const { return optimizer == Optimizer::Adagrad ? 1 : 0; }
-  /// Calls `use` with what changes one row. It is libtier's on plain memory too: the arithmetic is to be the same.
+  /// Calls `use` with the optimiser of rows. Plain memory uses libtier's, too, so that the arithmetic is the same.
   template <class Use>
   void with_row_optimizer(Use&& use) const {
     if (optimizer == Optimizer::Adagrad) {
@@ -35,14 +34,14 @@ struct Learning {
 };
 
 struct TableShape {
-  std::size_t table = 0;  ///< its number
+  std::size_t table = 0;  ///< its index
   RowId rows = 0;
   std::size_t dim = 0;
   std::uint64_t seed = 0;
   Learning learning;
   tier::RowStorage storage = tier::RowStorage::Float;
 
-  /// From the beginning of a row to its state, which is of floats whatever its values are.
+  /// Returns the offset of the state in a row. The state is in floats, whatever the type of the values.
   [[nodiscard]] std::size_t state_offset() const {
     return tier::round_up(dim * tier::value_bytes(storage), sizeof(float));
   }
@@ -52,37 +51,37 @@ struct TableShape {
   [[nodiscard]] std::size_t size_bytes() const { return rows * row_bytes(); }
 };
 
-/// What a row of a new table holds: small random values, a pure function of seed, table and row.
+/// Fills a row of a new table with small random values, a pure function of seed, table and row.
 void initial_row(const TableShape& shape, RowId row, std::span<float> values);
 
-/// A table was told to serve for so long and no longer.
+/// Thrown by a table whose time limit has passed.
 class OutOfTime : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "the time of this run is up"; }
 };
 
-/// Rows that are looked up in bags and learn from the gradients of the sums.
-/// \threadsafety  Called by one thread; works in parallel inside.
+/// Rows that are looked up in bags, and learn from the gradients of the bags' sums.
+/// \threadsafety  The caller uses one thread; work inside is parallel.
 class EmbeddingTable {
  public:
   virtual ~EmbeddingTable() = default;
 
-  /// This lookup comes later, in the order of these calls; its rows may be fetched. Advice: changes no result.
-  /// \pre  It stays where it is until it is gathered or cancelled.
+  /// Announces a lookup, in order of use; its rows may be fetched. This is advice and changes no result.
+  /// \pre  the lookup is not moved before it is gathered or cancelled
   virtual void prefetch(const Lookup& /*lookup*/) {}
-  /// An announced lookup will not come.
+  /// Withdraws an announced lookup.
   virtual void cancel(const Lookup& /*lookup*/) {}
 
-  /// Sums of the bags, added up in their order.   \param out  [samples, dim]
+  /// Sums the bags, each in order.   \param out  [samples, dim]
   virtual void gather(const Lookup& lookup, std::span<float> out) = 0;
-  /// Each row of the lookup gathered last learns from the sum of its bags' gradients, added up in sample order.
+  /// Updates each row of the last gathered lookup by the sum of its bags' gradients, added up in sample order.
   /// \param gradients  [samples, dim]
   virtual void update(const Lookup& lookup, std::span<const float> gradients) = 0;
-  /// The lookup gathered last is not going to be updated.
+  /// Ends the last gathered lookup without an update.
   virtual void finish() {}
 
-  /// Calls `visit` with stretches of consecutive rows, from the first row to the last, and then with stretches of
-  /// their states.
+  /// Calls `visit` with stretches of consecutive rows, from the first row to the last, and then with stretches of their
+  /// states.
   virtual void read_all(tier::FunctionRef<void(std::span<const float>)> visit) = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace dlrm {
 namespace {
 
-// Takes about half a second, generated or parsed, on one core of an EPYC.
+// Reading this much takes about half a second on one core of an EPYC, generated or parsed.
 constexpr std::size_t most_numbers_read = 4'000'000;
 constexpr std::size_t rows_followed = 8192;
 
@@ -25,8 +25,8 @@ std::vector<tier::MissRatioCurve> curves_of(tier::Manager& manager, std::vector<
     const auto batch = asked.next();
     if (!batch) break;
     numbers += batch->labels.size() + batch->dense.size();
-    // That updates use the same rows again is left out: under `lru` it would make one table that holds a whole batch
-    // worth more than two that hold half of theirs, which `hint_aware` has no need of.
+    // Updates use the same rows again, but are left out: under `lru` they would make one table that holds a whole batch
+    // worth more than two that hold half of theirs, which does not hold for `hint_aware`.
     for (std::size_t table = 0; table < tables.size(); ++table) {
       advisors[table].note(batch->lookups[table].ids);
       numbers += batch->lookups[table].ids.size();
@@ -38,11 +38,11 @@ std::vector<tier::MissRatioCurve> curves_of(tier::Manager& manager, std::vector<
   return curves;
 }
 
-/// A table that is not whole.
+/// A table that does not yet fit its share.
 struct Part {
   tier::Bytes* share;
-  tier::Bytes room;   // until it is
-  double first_uses;  // and one more, so that nobody has none
+  tier::Bytes room;   // still missing for the whole table
+  double first_uses;  // plus one, so that none is 0
 };
 
 void add_the_rest(std::span<const tier::MissRatioCurve> curves, tier::Bytes rest,
@@ -53,7 +53,7 @@ void add_the_rest(std::span<const tier::MissRatioCurve> curves, tier::Bytes rest
     if (const auto room = curve.sizes.back().bytes - shares[table]; room.count > 0)
       parts.push_back({&shares[table], room, curve.first_uses * static_cast<double>(curve.asked) + 1});
   }
-  // First who becomes whole by less than what is due: what is over is the others'.
+  // Tables whose missing bytes are below their due come first, so that the surplus goes to the others.
   std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
     return static_cast<double>(a.room.count) / a.first_uses <
            static_cast<double>(b.room.count) / b.first_uses;

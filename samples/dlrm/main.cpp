@@ -37,7 +37,7 @@ void warn_of_bad_lines(const dlrm::BadLines& bad) {
                bad.first_unused);
 }
 
-/// \return  whether there are any
+/// \return  true if there are any
 bool warn_of_diverged_runs(const std::vector<dlrm::RunResult>& results) {
   bool any = false;
   for (const auto& run : results) {
@@ -50,7 +50,7 @@ bool warn_of_diverged_runs(const std::vector<dlrm::RunResult>& results) {
   return any;
 }
 
-/// None, said aloud, where the system limits no memory.
+/// Returns null, with a message, if the system cannot limit memory.
 std::unique_ptr<dlrm::Allowance> make_allowance(const dlrm::Experiment& experiment) try {
   const auto& options = experiment.options;
   if (!options.run.empty() || !(options.compare || options.sweep || options.limited)) return {};
@@ -68,7 +68,7 @@ std::unique_ptr<dlrm::Allowance> make_allowance(const dlrm::Experiment& experime
   return {};
 }
 
-/// \param allowance  of runs that have a limit; may be null
+/// \param allowance  for limited runs; may be null
 dlrm::RunResult make_run(const dlrm::PlannedRun& planned, const dlrm::Experiment& experiment,
                          const dlrm::Allowance* allowance, dlrm::Progress& progress) {
   const auto& name = planned.name;
@@ -97,7 +97,7 @@ void report(const std::vector<dlrm::RunResult>& results, const dlrm::Options& op
 }
 
 void report_sweep(const std::vector<dlrm::RunResult>& results, const dlrm::Options& options) {
-  auto* const out = options.json == "-" ? stderr : stdout;  // JSON stays alone
+  auto* const out = options.json == "-" ? stderr : stdout;  // stdout then holds only JSON
   fmt::print(out, "\n{}", dlrm::to_sweep_table(results));
   if (dlrm::plot_sweep(results, options.plot))
     fmt::print(out, "plotted as {0}.svg and {0}.png\n", options.plot);
@@ -115,7 +115,7 @@ int run(const dlrm::Options& options) {
   dlrm::warm_up(experiment);
   const auto allowance = make_allowance(experiment);
   std::vector<dlrm::RunResult> results;
-  std::exception_ptr failure;  // of a run: the others are worth their table
+  std::exception_ptr failure;  // of one run; the table of the others is still printed
   for (const auto& planned : dlrm::plan_runs(options)) {
     if (interrupted || failure) break;
     if (planned.name == "os_paging" && !allowance) continue;

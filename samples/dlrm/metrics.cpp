@@ -8,7 +8,7 @@
 
 namespace dlrm {
 
-// The rank-sum form: of each group of equal logits, count what is below it.
+// Computes the rank-sum form: for each group of equal logits, counts the samples below it.
 double auc(std::vector<Prediction> predictions) {
   for (const auto& prediction : predictions) {
     if (std::isnan(prediction.logit)) return prediction.logit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How well clicks were predicted.
+/// \file  Measures how well clicks were predicted.
 #include <vector>
 
 namespace dlrm {
@@ -10,14 +10,14 @@ struct Prediction {
   float label;  ///< 0 or 1
 };
 
-/// The chance that a clicked sample is ranked above one that is not, a tie counting one half. Exact.
-/// \return  NaN unless both kinds are there.
+/// Returns the exact probability that a clicked sample ranks above one that is not; a tie counts one half.
+/// \return  NaN unless there are samples of both kinds
 [[nodiscard]] double auc(std::vector<Prediction> predictions);
 
-/// Mean binary cross-entropy in nats.
+/// Returns the mean binary cross-entropy in nats.
 [[nodiscard]] double log_loss(const std::vector<Prediction>& predictions);
 
-/// The same of one sample, without overflow for large logits.
+/// Returns the cross-entropy of one sample, without overflow for large logits.
 [[nodiscard]] double log_loss(const Prediction& prediction);
 
 }  // namespace dlrm

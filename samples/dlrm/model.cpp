@@ -4,7 +4,7 @@
 namespace dlrm {
 namespace {
 
-// Weights, gradients and sums of squares; outputs and their gradients.
+// Counts weights, gradients and sums of squares, and outputs with their gradients.
 std::size_t floats_of_layers(const std::vector<std::size_t>& widths, std::size_t batch) {
   std::size_t sum = 0;
   for (std::size_t i = 0; i + 1 < widths.size(); ++i)

@@ -2,8 +2,9 @@
 #pragma once
 /// \file  A deep learning recommendation model on any kind of memory.
 ///
-/// dense -> bottom layers -///                          pairwise dot products -> top layers -> logit
-/// ids -> embedding sums --/
+/// dense -> bottom layers --+
+///                          +-> pairwise dot products -> top layers -> logit
+/// ids -> embedding sums ---+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,21 +26,21 @@ struct ModelOptions {
   std::size_t batch = 0;            ///< samples
   std::size_t dense = 0;            ///< features
   std::size_t dim = 0;              ///< of every embedding
-  std::vector<RowId> rows;          ///< of each table
-  std::vector<std::size_t> bottom;  ///< widths of the hidden layers; one of `dim` follows
-  std::vector<std::size_t> top;     ///< the same; one of 1 follows
+  std::vector<RowId> rows;          ///< one per table
+  std::vector<std::size_t> bottom;  ///< widths of the hidden layers; a layer of width `dim` follows
+  std::vector<std::size_t> top;     ///< the same; a layer of width 1 follows
   std::uint64_t seed = 1;
   Learning learning;
   tier::RowStorage storage = tier::RowStorage::Float;
 };
 
-/// `first`, then `widths`, then `last`.
+/// Returns `first`, then `widths`, then `last`.
 std::vector<std::size_t> chain(std::size_t first, std::vector<std::size_t> widths, std::size_t last);
 
-/// In all tensors of the model: everything but its tables.
+/// Returns the floats in all tensors of the model, without its tables.
 std::size_t dense_floats(const ModelOptions& options);
 
-/// A chain of linear layers with their gradients and optimiser state; a ReLU after each, after the last if asked.
+/// A chain of linear layers with gradients and optimiser state. A ReLU follows each layer, the last one only if asked.
 template <class Memory>
 class Mlp {
  public:
@@ -49,7 +50,7 @@ class Mlp {
       bool relu_at_the_end);
 
   void forward(const Tensor& x);
-  /// From `output_gradient()`, which it changes, to the gradients of all weights and, if asked, of the input.
+  /// Computes the gradients of all weights, and of the input if asked, from `output_gradient()`, which it changes.
   void backward(const Tensor& x, Tensor* input_gradient);
   void step();
 
@@ -65,7 +66,7 @@ class Mlp {
     LinearLayer kernel;
     Tensor w, b, y;       // weights, bias, output
     Tensor dw, db, dy;    // their gradients
-    Tensor sum_w, sum_b;  // Adagrad's sums of squares; of one element with SGD
+    Tensor sum_w, sum_b;  // Adagrad's sums of squares; one element with SGD
   };
   Layer make_layer(std::size_t index, std::size_t in, std::size_t out, bool relu);
   void initialise(Layer& layer, std::size_t index, std::size_t in, std::size_t out);
@@ -84,18 +85,18 @@ class Dlrm {
   Dlrm(const Dlrm&) = delete;
   Dlrm& operator=(const Dlrm&) = delete;
 
-  /// This batch comes later, in the order of these calls. Advice.   \pre  It outlives its turn, or is cancelled.
+  /// Announces a batch, in order of use. This is advice.   \pre  the batch lives until it is used or cancelled
   void prefetch(const Batch& batch);
   void cancel(const Batch& batch);
 
-  /// One step of learning.   \return  the mean loss before it
+  /// Makes one step of learning.   \return  the mean loss before it
   double train(const Batch& batch);
   /// Calls `predicted(logit)` for each used sample of the batch.
   template <class Predicted>
   void predict(const Batch& batch, Predicted&& predicted);
 
-  /// Calls `visit(name, values)` for everything that was learned, optimiser state beside rows included, in an order
-  /// that is always the same. A table comes in several stretches.
+  /// Calls `visit(name, values)` for everything that was learned, including optimiser state beside rows, always in the same
+  /// order. A table comes in several stretches.
   template <class Visit>
   void visit_weights(Visit&& visit) const;
 
@@ -114,10 +115,10 @@ class Dlrm {
   Tensor dense_;  // [batch, dense features]
   Mlp<Memory> bottom_;
   std::vector<std::unique_ptr<EmbeddingTable>> tables_;
-  std::vector<Tensor> sums_, sum_gradients_;  // of each table's bags: [batch, dim]
+  std::vector<Tensor> sums_, sum_gradients_;  // by table, of its bags: [batch, dim]
   Tensor embedded_, embedded_gradient_;       // [batch, features, dim]
-  Tensor products_;                           // scratch of the interaction
-  Tensor pairs_, pairs_gradient_;             // what it gives
+  Tensor products_;                           // scratch memory of the interaction
+  Tensor pairs_, pairs_gradient_;             // output of the interaction
   Mlp<Memory> top_;
   std::vector<const Tensor*> parts_;  // of embedded_: the bottom's output and the sums
   std::vector<Tensor*> part_gradients_;
@@ -152,7 +153,7 @@ auto Mlp<Memory>::make_layer(std::size_t index, std::size_t in, std::size_t out,
           .sum_b = tensor("bias_sum", sums ? out : 1)};
 }
 
-// Uniform, with the spread that keeps the variance of what passes through (Glorot and Bengio, 2010).
+// Uniform, with the spread that preserves the variance of the signal (Glorot and Bengio, 2010).
 template <class Memory>
 void Mlp<Memory>::initialise(Layer& layer, std::size_t index, std::size_t in, std::size_t out) {
   const auto k = memory_.kernel("initialise", overwrites(layer.w, layer.b, layer.sum_w, layer.sum_b));

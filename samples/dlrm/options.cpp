@@ -20,7 +20,7 @@
 namespace dlrm {
 namespace {
 
-// The best of a few tried on the logs that the README names.
+// The best of a few values, tried on the logs that the README names.
 constexpr float sgd_rate = 0.5F;
 constexpr float adagrad_rate = 0.02F;
 
@@ -92,7 +92,7 @@ void add_memory_options(CLI::App& app, Options& o) {
       ->take_last();
 }
 
-// Where the program calls itself it adds options to those it was given: the last one counts.
+// If the program calls itself, it appends options to those it was given: the last one counts.
 void add_run_options(CLI::App& app, Options& o) {
   app.add_flag(
       "--sweep", o.sweep,
@@ -117,7 +117,7 @@ void check(bool holds, const std::string& message) {
   if (!holds) throw tier::ConfigError{message};
 }
 
-// Far above what anybody has: so that no product of two or three of these, in bytes, wraps.
+// Far above any machine, but such that products of two or three of these, in bytes, do not overflow.
 constexpr std::uint64_t most_width = 1 << 24;
 constexpr std::uint64_t most_tables = 1 << 16;
 constexpr std::uint64_t most_samples = std::uint64_t{1} << 62;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The model's memory as `PlainMemory`, with the tables left to the operating system's paging.
+/// \file  The model's memory as in `PlainMemory`, with the tables left to the operating system's paging.
 #include <string>
 #include <vector>
 
@@ -12,13 +12,13 @@ namespace dlrm {
 class PagedMemory : public PlainMemory {
  public:
   /// \param folder   of the tables' files
-  /// \param seconds  that the tables serve lookups, from when the last was made; 0: for ever
+  /// \param seconds  for which the tables serve lookups, since the last table was made; 0: without limit
   PagedMemory(std::string folder, tier::bench::Paging paging, double seconds)
       : folder_{std::move(folder)}, paging_{paging}, seconds_{seconds} {}
 
   std::unique_ptr<EmbeddingTable> table(const TableShape& shape);
-  /// What waits and how much is read, the system tells of pages alone: a page read counts as one row fetched. How long
-  /// was waited it does not tell.
+  /// Counts by pages, because the system tells only of pages: a page read counts as one row fetched. The time spent waiting
+  /// is unknown.
   [[nodiscard]] Traffic traffic() const;
 
  private:
@@ -27,8 +27,8 @@ class PagedMemory : public PlainMemory {
   std::string folder_;
   tier::bench::Paging paging_;
   double seconds_;
-  tier::bench::PagingCounts start_;  // when the last table was made
-  std::vector<PagedTable*> tables_;  // the model's, which lives shorter
+  tier::bench::PagingCounts start_;  // from the time the last table was made
+  std::vector<PagedTable*> tables_;  // owned by the model, which has a shorter life
 };
 
 }  // namespace dlrm

@@ -26,11 +26,11 @@ void PagedTable::prefetch(const Lookup& lookup) {
   try {
     in_parallel(ids_.size(), [this](std::size_t begin, std::size_t end) { announce(begin, end); });
   } catch (const OutOfTime&) {
-    // The gather to come says so.
+    // The next gather throws it again.
   }
 }
 
-/// One call for each stretch of neighbouring pages.
+/// Announces with one call per stretch of neighbouring pages.
 void PagedTable::announce(std::size_t begin, std::size_t end) const {
   constexpr std::size_t page = 4096;
   const auto row_bytes = shape().row_bytes();

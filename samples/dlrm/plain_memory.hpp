@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The model's memory without libtier: what the tiered runs are compared with.
+/// \file  The model's memory without libtier, with which tiered runs are compared.
 ///
-/// It has the few names of libtier that the model uses, so that one model serves both; scopes do nothing here.
-/// Memory comes in huge pages and is touched before it is used, as libtier's is.
+/// It offers the few names of libtier that the model uses, so that one model serves both; scopes do nothing here. Memory
+/// comes in huge pages and is touched before use, as libtier's is.
 #include <omp.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -30,7 +30,7 @@ class PlainTensor {
   std::size_t count_;
 };
 
-/// Stands for the operands of a kernel, which plain memory need not know.
+/// A placeholder for the operands of a kernel, which plain memory ignores.
 struct PlainOperands {};
 template <class... Tensors>
 PlainOperands reads(const PlainTensor&, const Tensors&...) {
@@ -56,7 +56,7 @@ class PlainScope {
   [[nodiscard]] std::span<float> out(PlainTensor& tensor) const { return {tensor.data(), tensor.count()}; }
 };
 
-/// Where one run keeps its tensors and tables, and what that cost.
+/// Holds the tensors and tables of one run, and counts their costs.
 class PlainMemory {
  public:
   using Tensor = PlainTensor;
@@ -78,7 +78,7 @@ class PlainMemory {
 
  private:
   std::shared_ptr<tbb::task_arena> arena_ = std::make_shared<tbb::task_arena>(omp_get_max_threads());
-  std::size_t live_bytes_ = 0;  // nothing is freed before the run ends, so this is the peak too
+  std::size_t live_bytes_ = 0;  // nothing is freed before the run ends, so this is also the peak
 };
 
 }  // namespace dlrm

@@ -8,7 +8,7 @@
 
 #include "common/huge_buffer.hpp"
 
-// One function, compiled for both kinds of CPU and chosen at run time.
+// Compiles a function for two kinds of CPU; the choice is made at run time.
 #if defined(__x86_64__)
 #define DLRM_WIDEST_VECTORS __attribute__((target_clones("avx2", "default")))
 #else
@@ -18,11 +18,11 @@
 namespace dlrm {
 namespace {
 
-// Rows are asked for this far ahead of their use, as in libtier's tables.
+// How many rows ahead of their use rows are prefetched, as in libtier's tables.
 constexpr std::size_t prefetch_distance = 18;
 constexpr std::size_t cache_line = 64;
 
-// Inlined always: GCC takes a call of a function that only prefetches for one without effect, and drops it.
+// Always inlined: GCC takes a call of a function that only prefetches to have no effect, and drops it.
 [[gnu::always_inline]] inline void prefetch_row(const std::byte* row, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += cache_line) __builtin_prefetch(row + i);
   __builtin_prefetch(row + bytes - 1);
@@ -46,7 +46,7 @@ std::shared_ptr<std::byte> huge_rows(std::size_t size_bytes) {
 PlainTable::PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena)
     : PlainTable{shape, std::move(arena), huge_rows(shape.size_bytes())} {}
 
-// On the same threads as libtier's tables, so that the two differ in nothing but where rows are.
+// Runs on the same threads as libtier's tables, so that the two differ only in where rows are.
 PlainTable::PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena,
                        std::shared_ptr<std::byte> rows)
     : shape_{shape},
@@ -104,8 +104,8 @@ void PlainTable::order_by_row(const Lookup& lookup) {
   starts_.push_back(static_cast<std::uint32_t>(occurrences_.size()));
 }
 
-// Digit by digit, counting, as libtier's tables do: a library's sort would leave this baseline behind for no fault of its
-// memory. Each pass is stable, so samples stay in order.
+// A radix sort with counting, as in libtier's tables: with a library's sort this baseline would be slower for reasons other
+// than its memory. Each pass is stable, so samples stay in order.
 void PlainTable::sort_by_row() {
   constexpr unsigned digit_bits = 11;
   spare_.resize(occurrences_.size());

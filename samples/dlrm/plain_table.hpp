@@ -13,12 +13,12 @@
 
 namespace dlrm {
 
-/// A row is followed by its state.
+/// A table whose rows are each followed by their state.
 class PlainTable : public EmbeddingTable {
  public:
-  /// \param arena  the threads of all tables, as libtier's share theirs
+  /// \param arena  the threads of all tables, shared as by libtier's tables
   PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena);
-  /// \param rows  zeroed memory for all of it
+  /// \param rows  zeroed memory for the whole table
   PlainTable(const TableShape& shape, std::shared_ptr<tbb::task_arena> arena,
              std::shared_ptr<std::byte> rows);
   void gather(const Lookup& lookup, std::span<float> out) override;
@@ -27,7 +27,7 @@ class PlainTable : public EmbeddingTable {
 
  protected:
   [[nodiscard]] const TableShape& shape() const { return shape_; }
-  /// Called again and again during long work, by any thread. What it throws ends the work.
+  /// Called repeatedly during long work, by any thread. An exception ends the work.
   virtual void before_piece() const {}
   /// Calls `body(begin, end)` with parts of [0, count).
   template <class Body>
@@ -63,10 +63,10 @@ class PlainTable : public EmbeddingTable {
   tier::RowFormat format_;
   std::shared_ptr<tbb::task_arena> arena_;
   std::shared_ptr<std::byte> rows_;
-  // Of the lookup that is updated; kept for their memory.
+  // Belong to the lookup that is updated; kept for their capacity.
   std::vector<std::uint64_t> occurrences_;  // row << 32 | sample, ascending
   std::vector<std::uint64_t> spare_;
-  std::vector<std::uint32_t> starts_;  // where each row begins among them, and the end
+  std::vector<std::uint32_t> starts_;  // where each row begins among the occurrences, and the end
 };
 
 }  // namespace dlrm

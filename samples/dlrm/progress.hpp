@@ -18,7 +18,7 @@ struct ProgressState {
   std::optional<double> fast_share;  ///< none: the run has no tiers
 };
 
-/// One line of text, without an end of line.
+/// Formats one line of text, without a line break.
 [[nodiscard]] std::string progress_line(std::string_view name, const ProgressState& state);
 
 using Progress = tier::tool::TerminalLine;

@@ -79,7 +79,7 @@ TieredOptions tiered_options(const Experiment& experiment) {
           .threads = static_cast<unsigned>(threads_of(experiment.options))};
 }
 
-/// What is wrong here would otherwise show only after the runs that need no tiers.
+/// Checks the tier options early. Errors would otherwise show only after the runs that need no tiers.
 void check_tiers(const Options& options) {
   std::ignore = tier::make_policy(options.policy);
   std::ignore = tier::make_row_policy(options.policy_of_rows());
@@ -152,7 +152,7 @@ tier::Bytes fast_bytes(const Experiment& experiment) {
 }
 
 void warm_up(const Experiment& experiment) {
-  constexpr RowId few_rows = 64;  // tables are no part of it
+  constexpr RowId few_rows = 64;  // tables are not warmed up
   auto options = experiment.model;
   options.rows.assign(options.rows.size(), few_rows);
   PlainMemory memory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The runs that the program can make, by name.
+/// \file  The program's runs, by name.
 #include <string>
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace dlrm {
 
-/// What all runs of one call have in common.
+/// The common settings of all runs of one call.
 struct Experiment {
   Options options;
   Log& log;
@@ -20,22 +20,22 @@ struct Experiment {
 };
 
 /// Counts the log's records, holds out its last tenth, and sizes the model.
-/// \throws  `ConfigError` for a log or options that do not make a model.
+/// \throws  `ConfigError` if the log or the options do not make a model
 Experiment make_experiment(const Options& options, Log& log);
 
-/// The log that the options ask for.
+/// Makes the log that the options ask for.
 std::unique_ptr<Log> make_log(const Options& options);
 
-/// The fast memory that the tables get.
+/// Returns the fast memory of the tables.
 tier::Bytes fast_bytes(const Experiment& experiment);
 
-/// The same with another size of it.
+/// Returns the experiment with another size of fast memory.
 Experiment with_fast(Experiment experiment, const std::string& fast);
 
-/// The runs that the options ask for, in order; `os_paging` is one of `Allowance`.
+/// Returns the runs that the options ask for, in order; `Allowance` makes the run `os_paging`.
 std::vector<PlannedRun> plan_runs(const Options& options);
 
-/// Learns two batches and forgets them: what oneDNN compiles on first use is not for the first run to pay.
+/// Learns two batches and forgets them, so that the first run does not pay for what oneDNN compiles on first use.
 void warm_up(const Experiment& experiment);
 
 RunResult make_run(const std::string& name, const Experiment& experiment, Progress& progress,

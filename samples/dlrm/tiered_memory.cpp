@@ -25,8 +25,8 @@ tier::Bytes scaled(tier::Bytes size, double factor) {
   return {static_cast<std::size_t>(static_cast<double>(size.count) * factor)};
 }
 
-/// What the tensors take, with a quarter more for what a heap cannot use. Not part of `--fast`: it is the tables that
-/// do not fit, and the tensors are the same in every run.
+/// Returns room for the tensors, with a quarter more for heap overhead. It is not part of `--fast`: only the tables do not
+/// fit, and the tensors are the same in every run.
 tier::Bytes room_for_tensors(const ModelOptions& model) {
   return scaled({dense_floats(model) * sizeof(float)}, 1.25) + 8_MiB;
 }
@@ -34,7 +34,7 @@ tier::Bytes room_for_tensors(const ModelOptions& model) {
 tier::Bytes room_for_tables(const TieredOptions& options, const ModelOptions& model) {
   if (!options.slow || (options.slots == 0 && options.fast >= bytes_of_tables(model)))
     return scaled(bytes_of_tables(model), 1.04) + 8_MiB;  // rows may be padded to cache lines
-  // What tables take is counted to the byte, but that a tier rounds it up.
+  // The tables' needs are exact to the byte, except that a tier rounds them up.
   if (options.slots == 0) return options.fast + tier::Bytes{model.rows.size()} * 8192 + 1_MiB;
   tier::Bytes room;
   for (std::size_t table = 0; table < model.rows.size(); ++table) {
@@ -87,17 +87,17 @@ void TieredMemory::share_by_need(BatchReader& asked) {
   for (std::size_t table = 0; table < model_.rows.size(); ++table)
     tables.push_back(options_of(shape_of(model_, table)));
   auto& manager = *runtime_.manager();
-  // A guess for memories of today: with 1 a DLRM of 1 GB was 10 % faster at a fifth on `emulated:cxl` than with 0.
+  // A guess for present memories: a DLRM of 1 GB at a fifth on `emulated:cxl` was 10 % faster with 1 than with 0.
   const double lookup = manager.tier(1).model().addressable ? 1 : 0;
   shares_ = shares_by_need(manager, std::move(tables), options_.fast, lookup, asked);
 }
 
-/// There is less fast memory than tables.
+/// True if there is less fast memory than the tables need.
 bool TieredMemory::is_divided() const {
   return options_.slow && options_.slots == 0 && options_.fast < bytes_of_tables(model_);
 }
 
-// Of a table that has no part of what is divided.
+// Returns the options of a table, without a share of divided memory.
 tier::TableOptions TieredMemory::options_of(const TableShape& shape) const {
   auto options = table_options(shape);
   options.policy = tier::make_row_policy(options_.row_policy);
@@ -105,7 +105,7 @@ tier::TableOptions TieredMemory::options_of(const TableShape& shape) const {
   return options;
 }
 
-// What tables move and wait for is among the runtime's numbers.
+// The runtime's statistics include what tables move and wait for.
 Traffic TieredMemory::traffic() const {
   const auto rows = table_statistics();
   const auto statistics = runtime_.statistics();
@@ -153,14 +153,14 @@ tier::Bytes TieredMemory::doubled() const {
   return sum;
 }
 
-// What row policies keep counts as fast memory, as it does in the tables' budget.
+// Memory of row policies counts as fast memory, as it does in the tables' budget.
 tier::Bytes TieredMemory::policy_bytes() const {
   tier::Bytes sum;
   for (const auto* table : tables_) sum += table->policy_bytes();
   return sum;
 }
 
-// Descriptors and heaps, and what tables and their policies keep beside rows.
+// Sums descriptors and heaps, and what tables and their policies keep beside rows.
 tier::Bytes TieredMemory::overhead(const tier::Statistics& statistics) const {
   auto sum = statistics.metadata + policy_bytes();
   for (const auto* table : tables_) {

@@ -18,27 +18,27 @@ namespace dlrm {
 
 /// How a run divides its memory.
 struct TieredOptions {
-  tier::Bytes fast;                       ///< for tables, with all that they need there
-  std::size_t slots = 0;                  ///< rows of each table in fast memory, instead of `fast`
+  tier::Bytes fast;                       ///< for tables and all that they need there
+  std::size_t slots = 0;                  ///< rows of each table in fast memory, in place of `fast`
   std::optional<tier::TierSpec> slow{};   ///< none: everything is fast
-  std::vector<tier::TierSpec> more{};     ///< beside the two
+  std::vector<tier::TierSpec> more{};     ///< further tiers
   std::string policy = "hint_aware";      ///< of tensors
   std::string row_policy = "hint_aware";  ///< of tables
   unsigned threads = 0;
 };
 
-/// What the model's tables need: dim values and optimiser state of every row.
+/// Returns the bytes of the model's tables: values and optimiser state of every row.
 tier::Bytes bytes_of_tables(const ModelOptions& model);
 
 class TieredMemory {
  public:
   using Tensor = tier::Tensor<float>;
 
-  /// One fast tier for the tables' share and all tensors, and the slow one. Tables share it by their sizes.
+  /// Makes one fast tier, for the tables' share and all tensors, and the slow one. Tables share fast memory by size.
   /// \throws  as `tier::Runtime`
   TieredMemory(const TieredOptions& options, const ModelOptions& model);
 
-  /// Has tables share it by need: see `shares_by_need`.   \pre  there are none yet
+  /// Makes tables share fast memory by need: see `shares_by_need`.   \pre  no table has been made
   void share_by_need(BatchReader& asked);
 
   Tensor tensor(std::string_view name, std::size_t count);
@@ -52,7 +52,7 @@ class TieredMemory {
   void end_of_step() { runtime_.end_of_step(); }
 
   [[nodiscard]] Traffic traffic() const;
-  /// Rows in fast memory that have their place in the slow tier too: one of the two could go at once.
+  /// Returns the bytes of rows in fast memory that also have a place in the slow tier; one of the two could be freed.
   [[nodiscard]] tier::Bytes doubled() const;
   [[nodiscard]] std::optional<double> hit_share() const { return table_statistics().fast_share(); }
 
@@ -66,10 +66,10 @@ class TieredMemory {
 
   TieredOptions options_;
   ModelOptions model_;
-  std::vector<tier::Bytes> shares_;  // of each table
+  std::vector<tier::Bytes> shares_;  // one per table
   tier::Runtime runtime_;
   std::shared_ptr<tier::TableContext> context_;
-  std::vector<const TieredTable*> tables_;  // the model's, which lives shorter
+  std::vector<const TieredTable*> tables_;  // owned by the model, which has a shorter life
 };
 
 }  // namespace dlrm

@@ -46,7 +46,7 @@ std::optional<tier::BatchId> TieredTable::take_announced(const Lookup& lookup) {
 }
 
 void TieredTable::gather(const Lookup& lookup, std::span<float> out) {
-  take_announced(lookup);  // the table knows it by its ids
+  take_announced(lookup);  // the table finds it by its ids
   batch_.reset();
   batch_.emplace(rows_.batch(lookup.ids));
   batch_->gather_pooled(lookup.starts, out);

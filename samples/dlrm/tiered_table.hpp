@@ -10,13 +10,13 @@
 
 namespace dlrm {
 
-/// What libtier has to know of a table, but for its policy and its part of the fast memory.
+/// Returns libtier's options for a table, without its policy and its part of the fast memory.
 tier::TableOptions table_options(const TableShape& shape);
 
-/// A `tier::RowTable`. A batch's scope is open from its gather to its update, so that its rows stay.
+/// A `tier::RowTable`. A batch's scope is open from gather to update, so that its rows stay resident.
 class TieredTable final : public EmbeddingTable {
  public:
-  /// \param options  those of `shape`, with a row policy, and budget or slots
+  /// \param options  those of `shape`, with a row policy, and a budget or slots
   TieredTable(std::shared_ptr<tier::TableContext> context, const TableShape& shape,
               tier::TableOptions options);
 
@@ -29,7 +29,7 @@ class TieredTable final : public EmbeddingTable {
 
   [[nodiscard]] const tier::RowTable<float>& rows() const { return rows_; }
   [[nodiscard]] const TableShape& shape() const { return shape_; }
-  /// What its row policy keeps for its slots, in ordinary memory.
+  /// Returns what its row policy keeps for its slots, in ordinary memory.
   [[nodiscard]] tier::Bytes policy_bytes() const {
     return tier::Bytes{rows_.is_whole() ? 0 : rows_.slots() * policy_bytes_per_slot_};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  One run: learning from the first nine tenths of a log, and being tested on the last.
+/// \file  Makes one run: learns from the first nine tenths of a log and tests on the last.
 #include <fmt/format.h>
 #include <tier/core/error.hpp>
 
@@ -21,11 +21,11 @@ struct TrainOptions {
   Stretch learn_from;
   Stretch test_on;
   std::size_t epochs = 1;
-  std::size_t lookahead = 2;  ///< batches known ahead of the one that is trained on
+  std::size_t lookahead = 2;  ///< batches announced ahead of the current one
 };
 
-/// Learns batch by batch while the next ones are announced and their rows asked for.
-/// \tparam Memory  as `PlainMemory`: tensors, kernels, tables, and `traffic()` and `hit_share()` of what was done so far
+/// Learns batch by batch while the next ones are announced and their rows prefetched.
+/// \tparam Memory  like `PlainMemory`: tensors, kernels, tables, and `traffic()` and `hit_share()` so far
 template <class Memory>
 class Trainer {
  public:
@@ -38,8 +38,8 @@ class Trainer {
         stop_{stop},
         model_{memory, model} {}
 
-  /// Ends early, with what was reached so far, once `stop` is set or a table throws `OutOfTime`: the batch then
-  /// under way counts as learned.
+  /// Trains and tests. Ends early with the results so far if `stop` is set or a table throws `OutOfTime`; the batch in
+  /// progress then counts as learned.
   RunResult run(const std::string& name, Progress& progress);
 
  private:
@@ -57,7 +57,7 @@ class Trainer {
   Log& log_;
   const std::atomic<bool>& stop_;
   Dlrm<Memory> model_;
-  std::deque<Batch> window_;  // the batch to train on, then those announced
+  std::deque<Batch> window_;  // the current batch, then those announced
   sample::Checksum checksum_;
 };
 
@@ -66,7 +66,7 @@ RunResult Trainer<Memory>::run(const std::string& name, Progress& progress) {
   RunResult result;
   result.name = name;
   learn(result, progress);
-  result.traffic = memory_.traffic();  // before the test and the checksum move anything
+  result.traffic = memory_.traffic();  // before the test and the checksum move data
   if (result.out_of_time) return result;
   test(result);
   add_weights();

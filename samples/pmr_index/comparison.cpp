@@ -22,7 +22,7 @@ using namespace tier::literals;
 
 constexpr const char* this_program = "/proc/self/exe";
 
-/// A run that is left out.
+/// Reports a run that took too long and is skipped.
 class OutOfTime : public tier::TierError {
   using TierError::TierError;
 };
@@ -107,7 +107,7 @@ std::optional<RunResult> Comparison::os_paging() {
     if (!name.starts_with("os_paging") || stop_ || too_slow_.contains(name)) continue;
     try {
       variants.push_back(run_alone(name, true));
-    } catch (const OutOfTime&) {  // then it is not the fastest
+    } catch (const OutOfTime&) {  // a run that is too slow cannot be the fastest
       too_slow_.insert(name);
     }
   }
@@ -118,7 +118,7 @@ std::optional<RunResult> Comparison::os_paging() {
   return best;
 }
 
-// With a slow tier in memory, or mapped, the runs in tiers cannot have the limit: that tier would count.
+// The limit is only for a slow tier in a file. Memory, or a mapped file, would count against it.
 void Comparison::set_sizes(const RunResult& std_run) {
   peak_ = {std_run.container_bytes};
   fast_ = sample::parse_fast(options_.fast, peak_);
@@ -130,7 +130,7 @@ void Comparison::set_sizes(const RunResult& std_run) {
   }
 }
 
-/// The peak of a run that indexes nothing.
+/// Returns the peak of a run that indexes nothing.
 tier::Bytes Comparison::measure_overhead(const std::string& name) const {
   MemoryGroup group{};
   return {result_of(name, group.run(arguments(name, {"--empty", "--fast", "1MiB"}), stop_)).peak_bytes};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The runs side by side, each a process of its own.
+/// \file  Makes the runs side by side, each in its own process.
 #include <tier/core/bytes.hpp>
 
 #include <atomic>
@@ -17,27 +17,27 @@
 
 namespace pmr_index {
 
-/// Runs of this program under the same conditions. The first is always `std`, whose peak the others' memory depends on.
+/// Runs this program several times under equal conditions. `std` is always one of them: its peak sets the others' memory.
 ///
-/// `os_paging` may use the fast memory, at least 16 MiB, and what the program needs besides; so may the runs in tiers
-/// where the slow tier is a file that is read and written past the page cache.
+/// `os_paging` may use the fast memory, at least 16 MiB, plus the program's other needs. So may the runs in tiers if the
+/// slow tier is a file that bypasses the page cache.
 class Comparison {
  public:
   /// \param stop  once set, runs are interrupted
   Comparison(const Options& options, const std::atomic<bool>& stop);
 
-  /// All that came to their end, in turns as often as asked; each run's median. One that fails ends it.
+  /// Makes all runs, in turns if repeated. \return  the median of each run that ended well; the first failure ends all
   std::vector<RunResult> run();
-  /// Of the run that failed.   \throws  that, if there was one
+  /// Throws the exception of the run that failed, if one did.
   void rethrow_failure() const;
-  /// What may be used, and what was left out: a line each.
+  /// Describes the memory limit and the skipped runs, a line each.
   [[nodiscard]] std::string remarks() const;
 
  private:
   void take_turns();
   void run_once(const std::string& name);
   [[nodiscard]] RunResult run_alone(const std::string& name, bool limited) const;
-  /// None: all variants took too long.
+  /// Returns none if all variants took too long.
   [[nodiscard]] std::optional<RunResult> os_paging();
   void set_sizes(const RunResult& std_run);
   [[nodiscard]] tier::Bytes measure_overhead(const std::string& name) const;
@@ -46,15 +46,15 @@ class Comparison {
 
   Options options_;
   const std::atomic<bool>& stop_;
-  std::map<std::string, std::vector<RunResult>> results_;  // of each turn
+  std::map<std::string, std::vector<RunResult>> results_;  // by turn
   tier::Bytes peak_, fast_;
-  std::optional<tier::Bytes> limit_;  // none: no limits can be set
+  std::optional<tier::Bytes> limit_;  // none if the system offers no limits
   std::string why_no_limit_;
   std::set<std::string> too_slow_;  // variants of os_paging
   std::exception_ptr failure_;
 };
 
-/// Whether all have the same checksum; says on stderr which has not.
+/// True if all have the same checksum; reports on stderr those that differ.
 [[nodiscard]] bool found_the_same(std::span<const RunResult> runs);
 
 }  // namespace pmr_index

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  An inverted index of the standard's containers. Nothing here knows of tiers.
+/// \file  An inverted index of standard containers. It knows nothing of tiers.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,17 +18,17 @@
 
 namespace pmr_index {
 
-/// A document in which a word is, and where in the word's positions those of that document begin.
+/// A document that holds a word, and where its positions begin among the word's positions.
 struct Posting {
   std::uint32_t document;
   std::uint32_t first;
 };
 
-/// What is known of one word, by ascending document.
+/// The postings of one word, by ascending document.
 struct PostingList {
   explicit PostingList(std::pmr::memory_resource* resource) : postings{resource}, positions{resource} {}
 
-  /// Where the word is in the document of `postings[i]`.
+  /// Returns the positions of the word in the document of `postings[i]`.
   [[nodiscard]] std::span<const std::uint32_t> positions_in(std::size_t i) const {
     const std::size_t end = i + 1 < postings.size() ? postings[i + 1].first : positions.size();
     return std::span{positions}.subspan(postings[i].first, end - postings[i].first);
@@ -40,36 +40,37 @@ struct PostingList {
 
 /// A word of a document that is being added.
 struct Occurrence {
-  std::uint32_t word;  ///< that of the source of documents
+  std::uint32_t word;  ///< the id in the source of documents
   std::uint32_t document, position;
   friend auto operator<=>(const Occurrence&, const Occurrence&) = default;
 };
 
 class Index {
  public:
-  /// \param lists       for what is known of words: nearly all of the index
-  /// \param dictionary  for words and where their lists are
+  /// \param lists       for the postings of words: nearly all of the index
+  /// \param dictionary  for words and the places of their lists
   Index(std::pmr::memory_resource* lists, std::pmr::memory_resource* dictionary)
       : words_{dictionary}, lists_{dictionary}, lengths_{dictionary}, resource_{lists} {}
 
-  /// \param word_of      the word behind an `Occurrence::word`
-  /// \param occurrences  sorted; all words of some documents, which follow those that were added before
+  /// Adds documents.
+  /// \param occurrences  sorted; all words of some documents, which follow those added before
   /// \param lengths      of these documents, in words
-  /// \throws  `std::length_error` for a word in 2^32 places or more
+  /// \param word_of      returns the word of an `Occurrence::word`
+  /// \throws  `std::length_error` for a word in 2^32 or more places
   template <class WordOf>
   void add(std::span<const Occurrence> occurrences, std::span<const std::uint32_t> lengths, WordOf word_of);
 
-  /// Null: no document has it.
+  /// Returns null if no document has the word.
   [[nodiscard]] const PostingList* find(std::string_view word) const {
     const auto found = words_.find(word);
     return found == words_.end() ? nullptr : &lists_[found->second];
   }
   [[nodiscard]] std::span<const std::uint32_t> lengths() const noexcept { return lengths_; }
-  /// Of a document, in words.
+  /// Returns the mean number of words in a document.
   [[nodiscard]] double mean_length() const noexcept {
     return static_cast<double>(length_) / static_cast<double>(std::max<std::size_t>(1, lengths_.size()));
   }
-  /// By word, in how many documents it is.
+  /// Visits each word with the number of documents that hold it.
   template <class Visit>
   void for_each_word(Visit visit) const {
     for (const auto& [word, list] : words_) visit(std::string_view{word}, lists_[list].postings.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  tier-index: builds an inverted index of std::pmr containers and compares the memory it can lie in.
+/// \file  tier-index: builds an inverted index of std::pmr containers and compares kinds of memory for it.
 #include <fmt/format.h>
 #include <tier/core/error.hpp>
 #include <tier/core/output_file.hpp>

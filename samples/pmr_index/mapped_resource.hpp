@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A memory resource over a mapped file, which the operating system pages: to compare with.
+/// \file  A memory resource over a mapped file, which the operating system pages, as a comparison.
 #include <harness/paged_file.hpp>
 
 #include <boost/interprocess/indexes/iset_index.hpp>
@@ -12,7 +12,7 @@
 
 namespace pmr_index {
 
-/// Boost.Interprocess's best fit in a `PagedFile`.
+/// Allocates from a `PagedFile` with Boost.Interprocess's best fit.
 /// \threadsafety  Externally synchronised.
 class MappedResource final : public std::pmr::memory_resource {
  public:

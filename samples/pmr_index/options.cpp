@@ -50,7 +50,7 @@ void add_memory_options(CLI::App& app, Options& o) {
       ->capture_default_str();
 }
 
-// Where the program calls itself it adds options to those it was given: the last one counts.
+// If the program calls itself, it appends options to those it was given: the last one counts.
 void add_run_options(CLI::App& app, Options& o) {
   app.add_option("--runs", o.runs, "Which to make, of std,scopes,no_scopes,os_paging; std is always one")
       ->delimiter(',')
@@ -71,7 +71,7 @@ void check(bool holds, const std::string& message) {
   if (!holds) throw tier::ConfigError{message};
 }
 
-/// What is wrong here would otherwise show only after the runs that need no tiers.
+/// Checks the options early. Errors would otherwise show only after the runs that need no tiers.
 void check_options(const Options& o) {
   constexpr std::size_t most_documents = 100'000'000;
   check(o.documents >= 100 && o.documents <= most_documents,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  tier-relocate: a hash table changes tiers while pointers into it are held.
+/// \file  tier-relocate: a hash table changes tiers while the program holds pointers into it.
 #include <fmt/format.h>
 #include <harness/node_pages.hpp>
 #include <tier/core/error.hpp>
@@ -34,13 +34,13 @@ using namespace tier::literals;
 
 constexpr tier::TierIndex fast = 0, slow = 1;
 
-/// As large as a customer's record, so that a table of 1 GiB has some millions.
+/// About the size of a customer's record, so that a table of 1 GiB has some millions.
 struct Record {
   std::array<std::uint64_t, 14> words{};
   friend bool operator==(const Record&, const Record&) = default;
 };
 using Table = std::pmr::unordered_map<std::uint64_t, Record>;
-constexpr std::size_t element_bytes = 136;  // a node of libstdc++'s, and its bucket
+constexpr std::size_t element_bytes = 136;  // a node of libstdc++ with its bucket
 
 struct Options {
   std::string size = "1GiB";
@@ -59,7 +59,7 @@ void fill(Table& table, tier::Bytes size) {
   for (std::uint64_t key = 0; key < count; ++key) table.emplace(key, record_of(key));
 }
 
-/// Elements all over the table, which must be the same and at the same addresses whatever moves.
+/// Elements all over the table, whose values and addresses must not change when blocks move.
 class HeldPointers {
  public:
   HeldPointers(const Table& table, std::size_t count) {
@@ -84,7 +84,7 @@ double seconds_of(auto&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// \return  the seconds there and back, of as many bytes of plain memory
+/// Moves equally many bytes of plain memory.   \return  the seconds there and back
 std::pair<double, double> time_move_pages(tier::Bytes size, const std::vector<unsigned>& nodes) {
   tier::bench::NodePages pages{size, tier::PageKind::Huge, nodes[0]};
   const auto there = seconds_of([&] { pages.move_pages(nodes[1]); });
@@ -97,13 +97,13 @@ sample::TextRow row(const std::string& what, tier::Bytes size, double there, dou
           fmt::format("{:.2f}, {:.2f} GB/s", rate / there, rate / back)};
 }
 
-/// On its own, without windows.
+/// True if the tier alone can hold containers, without windows.
 bool can_hold_containers(const tier::TierSpec& spec) {
   if (spec.kind == tier::TierKind::Emulated) return tier::find_model(spec.model)->addressable;
   return spec.kind != tier::TierKind::File;
 }
 
-/// A copy of the table, element by element, in memory of that tier.
+/// Copies the table, element by element, into memory of the tier.
 double time_rebuilding(tier::Runtime& runtime, const Table& table, tier::TierIndex to) {
   tier::PlacedResource placed{runtime, to};
   return seconds_of([&] {
@@ -117,7 +117,7 @@ int run(const Options& options) {
   if (size < 4_KiB || size.count > sample::most_bytes)
     throw tier::ConfigError{fmt::format("--size {}: allowed are 4KiB to 1024TiB", options.size)};
   const auto room = size / 8 * 10 + 64_MiB;
-  // Room for the table and a copy that is made of it.
+  // Each tier has room for the table and for a copy of it.
   tier::Runtime runtime{{.tiers = {tier::tiers::dram(room * 2), sample::parse_slow(options.slow, room * 2)}}};
   tier::MigratingResource resource{runtime};
   Table table{&resource};
@@ -134,7 +134,7 @@ int run(const Options& options) {
   rows.push_back(row("tier::migrate", {moved}, there, back));
   held.check(table);
   tier::migrate(table, slow);
-  held.check(table);  // where it is
+  held.check(table);  // in its present tier
   for (std::uint64_t key = 0; key < table.size(); ++key)
     if (table.at(key) != record_of(key))
       throw tier::TierError{std::make_error_code(std::errc::io_error), "the table"};

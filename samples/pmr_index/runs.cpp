@@ -31,7 +31,7 @@
 
 namespace pmr_index {
 
-/// The lists of some queries, one query after the other.
+/// The lists of several queries, one query after the other.
 struct Batch {
   [[nodiscard]] std::span<const PostingList* const> query(std::size_t i) const {
     const auto first = i == 0 ? 0 : ends[i - 1];
@@ -39,12 +39,12 @@ struct Batch {
   }
 
   std::vector<const PostingList*> lists{};
-  std::vector<std::size_t> ends{};  // of each query's
+  std::vector<std::size_t> ends{};  // of each query's lists
 };
 
 }  // namespace pmr_index
 
-/// What scopes and prefetches on queries cover: all of their lists.
+/// Makes scopes and prefetches of queries cover all of their lists.
 template <>
 struct tier::ScopeTraits<pmr_index::Batch> {
   using Postings = ScopeTraits<decltype(pmr_index::PostingList::postings)>;
@@ -82,7 +82,7 @@ std::uint64_t count_mappings() {
   return static_cast<std::uint64_t>(std::count(std::istreambuf_iterator<char>{maps}, {}, '\n'));
 }
 
-/// Of the process so far; windows' are the runtime's to tell.
+/// Counts the faults of the process so far; those of windows come from the runtime.
 Faults count_faults(const tier::Runtime* runtime) {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -95,7 +95,7 @@ Faults operator-(const Faults& a, const Faults& b) {
   return {a.minor - b.minor, a.major - b.major, a.window - b.window};
 }
 
-/// How queries are helped: by nothing, by scopes, or by advice to the system.
+/// The help for queries: none, scopes, or advice to the system.
 struct Unaided {
   struct Nothing {};
   [[nodiscard]] Nothing open_all() const { return {}; }
@@ -139,7 +139,7 @@ class Run {
     look_at_mappings();
   }
 
-  /// \param lists, dictionary  as of `Index`
+  /// \param lists, dictionary  as in `Index`
   template <class Aid>
   RunResult on(std::pmr::memory_resource* lists, std::pmr::memory_resource* dictionary, const Aid& aid) {
     Index index{lists, dictionary};
@@ -174,7 +174,7 @@ void Run::draw(const char* what, std::size_t done, std::size_t all) {
       what));
 }
 
-// Words are sorted, so that each list is appended to once for all of these documents, as indexers do.
+// Words are sorted, as indexers do, so that each list is appended to once for all of these documents.
 void Run::read_documents(std::size_t first, std::size_t last) {
   std::vector<WordId> words;
   occurrences_.clear();
@@ -254,11 +254,11 @@ RunResult run_tiered(const Options& options, tier::Bytes peak) {
   tier::Runtime runtime{{.tiers = {tier::tiers::dram(sample::parse_fast(options.fast, peak)),
                                    sample::parse_slow(options.slow, peak * 2)},
                          .policy = options.policy,
-                         .windows = tier::window_mode_of(options.windows)}};  // none: whichever can be
+                         .windows = tier::window_mode_of(options.windows)}};  // none: the best possible
   tier::MigratingResource resource{runtime};
 
   Run run{options, &runtime};
-  tier::GroupResource dictionary{resource};  // for a scope that covers no more than that
+  tier::GroupResource dictionary{resource};  // so that a scope can cover exactly the dictionary
   auto result = options.run == "scopes"
                     ? run.on(&resource, &dictionary, WithScopes{dictionary, options.prefetch})
                     : run.on(&resource, &resource, Unaided{});
@@ -277,10 +277,10 @@ RunResult run_paged(const Options& options, tier::Bytes peak) {
       {"os_paging_willneed", tier::bench::Paging::WillNeed}};
   const auto folder =
       options.paging_folder.empty() ? sample::paging_folder(options.slow) : options.paging_folder;
-  const auto size = peak * 2 + 64_MiB;  // a heap is never full
+  const auto size = peak * 2 + 64_MiB;  // a heap cannot be filled completely
   tier::bench::PagedFile file{folder, size, variants.at(options.run)};
   ::alarm(options.paging_seconds);  // then SIGALRM ends the process
-  file.start_cold();                // the advice is for the time of building too
+  file.start_cold();                // so that the advice also holds while building
   MappedResource resource{file, size};
   auto result = Run{options, nullptr}.on(&resource, &resource, WithAdvice{file});
   result.memory = {{"memory", resident_peak()}};

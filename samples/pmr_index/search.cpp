@@ -18,17 +18,17 @@ namespace {
 constexpr std::size_t most_hits = 10;
 constexpr std::size_t most_words = 3;
 
-// Of BM25, as usual.
+// The usual constants of BM25.
 constexpr double k1 = 1.2;
 constexpr double b = 0.75;
 
-/// A list, and how far it has been read.
+/// A list and the position of reading.
 struct Cursor {
   const PostingList* list;
   std::size_t at = 0;
   double weight = 0;
 
-  /// Goes on to the first document from `document` on, in ever larger steps.   \return  whether it is that one
+  /// Goes on to the first document not before `document`, in doubling steps.   \return  true if it is `document`
   bool seek(std::uint32_t document) {
     const std::span<const Posting> rest = std::span{list->postings}.subspan(at);
     std::size_t step = 1;
@@ -51,7 +51,7 @@ std::uint32_t nearest(std::span<const std::uint32_t> a, std::span<const std::uin
   return least;
 }
 
-/// \param length  of the document, as a part of the mean
+/// \param length  of the document, relative to the mean
 double score(std::span<const Cursor> cursors, double length) {
   double sum = 0;
   for (const auto& cursor : cursors) {
@@ -71,7 +71,7 @@ void keep_best(std::vector<Hit>& hits, const Hit& hit) {
   std::push_heap(hits.begin(), hits.end(), std::greater{});
 }
 
-/// The rarest word first: the others need be looked at only where it is.
+/// Orders the rarest word first, so that the others are looked up only in its documents.
 std::vector<Cursor> open(const Index& index, std::span<const PostingList* const> lists) {
   std::vector<Cursor> cursors;
   const auto documents = static_cast<double>(index.lengths().size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Queries, and the best documents for each.
+/// \file  Queries and their best documents.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,23 +11,23 @@
 
 namespace pmr_index {
 
-/// Words that a document must have, all of them.
+/// Words that a document must all have.
 using Query = std::vector<std::string>;
 
-/// A stream of queries of two or three words that are in 1 of 5 to 1 of 500 documents; how often a word is asked for
-/// follows Zipf's law, whatever its frequency in documents. It depends on the text and the seed alone.
-/// \throws  `tier::ConfigError` where there are not enough words for that
+/// Makes queries of two or three words that are in 1 of 5 to 1 of 500 documents. How often a word is asked for follows
+/// Zipf's law, whatever its frequency in documents. The queries depend only on the text and the seed.
+/// \throws  `tier::ConfigError` if there are too few words
 [[nodiscard]] std::vector<Query> make_queries(const Index& index, std::size_t count, const std::string& skew,
                                               std::uint64_t seed);
 
-/// A document and how well it fits.
+/// A document and its score.
 struct Hit {
   double score;
   std::uint32_t document;
   friend auto operator<=>(const Hit&, const Hit&) = default;
 };
 
-/// The ten best documents that have all the words, best first: BM25, and more the nearer two of the words are.
+/// Returns the ten best documents that have all words, best first, by BM25 plus a bonus for words near each other.
 [[nodiscard]] std::vector<Hit> search(const Index& index, std::span<const PostingList* const> lists);
 
 }  // namespace pmr_index

@@ -17,12 +17,12 @@ using sample::mix;
 constexpr std::size_t words_of_document = 200;
 constexpr std::size_t longest_sentence = 64;  // longer ones, such as lists, are cut
 
-// Of generated text.
+// Sizes of generated text.
 constexpr std::size_t generated_words = 1'000'000;
 constexpr std::size_t generated_vocabulary = 40'000;
 constexpr const char* generated_skew = "1.0";
 
-/// The letters and digits of ASCII, whatever the locale.
+/// True for ASCII letters and digits, in any locale.
 bool is_of_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -30,7 +30,7 @@ std::vector<fs::path> files_at(const fs::path& path) {
   return fs::is_directory(path) ? sample::files_named(path, "", ".txt") : std::vector{path};
 }
 
-/// A word that can be spoken.
+/// Returns a pronounceable word for a number.
 std::string spell(std::uint64_t number) {
   constexpr std::string_view consonants = "bdfgklmnprstvz", vowels = "aeiou";
   std::string word;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The text that is indexed, as documents of words.
+/// \file  The text to index, as documents of words.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -14,16 +14,16 @@ namespace pmr_index {
 
 using WordId = std::uint32_t;
 
-/// Some text in plain memory, and any number of documents of about 200 words over it: first the text itself, in order;
-/// then sentences of it, drawn at random. What the words are does not change, only which of them meet.
+/// Holds text in plain memory, and gives any number of documents of about 200 words: first the text itself, in order; then
+/// sentences of it, drawn at random. The words stay the same; only their combinations change.
 /// \threadsafety  Immutable.
 class Text {
  public:
-  /// Reads a file, - for the standard input, or all files `*.txt` of a folder, each as it is or packed, and once if it is both:
-  /// words are runs of ASCII letters and digits, in lower case.
-  /// \throws  `tier::TierError` for what cannot be read; `tier::ConfigError` where there are no words
+  /// Reads a file, - for the standard input, or all files `*.txt` of a folder, packed or not, each name once. Words are
+  /// runs of ASCII letters and digits, in lower case.
+  /// \throws  `tier::TierError` if a file cannot be read; `tier::ConfigError` if there are no words
   static Text read(const std::filesystem::path& path, std::uint64_t seed);
-  /// A million words drawn from a vocabulary by Zipf's law, in sentences of 8 to 23.
+  /// Draws a million words from a vocabulary by Zipf's law, in sentences of 8 to 23.
   static Text generate(std::uint64_t seed);
 
   [[nodiscard]] std::size_t vocabulary_size() const noexcept { return vocabulary_.size(); }
@@ -45,9 +45,8 @@ class Text {
   std::vector<std::string> vocabulary_;
   std::unordered_map<std::string, WordId> ids_;
   std::vector<WordId> words_;
-  std::vector<std::size_t> sentences_{0};  // where each begins, and the end
-  std::vector<std::size_t> documents_{
-      0};  // of the text itself: the sentence with which each begins, and the end
+  std::vector<std::size_t> sentences_{0};  // where each begins, then the end
+  std::vector<std::size_t> documents_{0};  // of the text itself: the first sentence of each, then the end
 };
 
 }  // namespace pmr_index

@@ -52,7 +52,7 @@ void warn_of_no_test(const training::Experiment& experiment) {
                options.batch);
 }
 
-/// \return  whether there are any
+/// \return  true if there are any
 bool warn_of_diverged_runs(const std::vector<training::RunResult>& results) {
   bool any = false;
   for (const auto& run : results) {
@@ -66,7 +66,7 @@ bool warn_of_diverged_runs(const std::vector<training::RunResult>& results) {
   return any;
 }
 
-/// The exit status for an error that ends the program or a run.
+/// Returns the exit status for an error that ends the program or a run.
 int status_of(const std::exception& error) {
   return dynamic_cast<const tier::ConfigError*>(&error) != nullptr ? 2 : 1;
 }
@@ -81,7 +81,7 @@ void report(const std::vector<training::RunResult>& results, const training::Opt
   file->finish();
 }
 
-/// JSON stays alone.
+/// Returns the stream for notes; stdout then holds only JSON.
 std::FILE* notes(const training::Options& options) { return options.json == "-" ? stderr : stdout; }
 
 void report_sweep(const std::vector<training::RunResult>& results, const training::Experiment& experiment) {
@@ -93,7 +93,7 @@ void report_sweep(const std::vector<training::RunResult>& results, const trainin
     fmt::print(out, "plotted as {0}.svg and {0}.png\n", options.plot);
 }
 
-/// None, said aloud, where the system limits no memory.
+/// Returns null, with a message, if the system cannot limit memory.
 std::unique_ptr<training::Paging> make_paging(const training::Experiment& experiment,
                                               const std::vector<training::PlannedRun>& runs) try {
   if (std::ranges::find(runs, "os_paging", &training::PlannedRun::name) == runs.end()) return {};
@@ -120,7 +120,7 @@ int record(const training::Options& options) {
   const auto trace = training::trace_of(step, options.batch);
   tier::trace::write_file(trace, options.record_only);
   const auto all = tier::trace::summarise(trace, options.record_only);
-  auto* const out = options.record_only == "-" ? stderr : stdout;  // the trace stays alone
+  auto* const out = options.record_only == "-" ? stderr : stdout;  // stdout then holds only the trace
   fmt::print(out, "{}: {} kernels, {} tensors, peak {}, written to {}\n", step.network, all.kernels,
              all.tensors, tier::to_human(all.peak), options.record_only);
   return 0;
@@ -137,7 +137,7 @@ int run(const training::Options& options) {
   const auto runs = training::plan_runs(options);
   const auto paging = make_paging(experiment, runs);
   std::vector<training::RunResult> results;
-  int failure = 0;  // the status for a run that has failed: the others are worth their table
+  int failure = 0;  // the status after a failed run; the table of the others is still printed
   for (const auto& planned : runs) {
     const bool pages = planned.name == "os_paging";
     if (interrupted) break;

@@ -116,7 +116,7 @@ void check(bool holds, const std::string& message) {
   if (!holds) throw tier::ConfigError{message};
 }
 
-/// A network may be named by `--record-only` alone.
+/// Takes the network from `--record-only` if only that names one.
 void name_network(Options& o) {
   if (!o.network.empty()) return;
   check(std::ranges::find(known_networks(), o.record_only, &KnownNetwork::name) != known_networks().end(),
@@ -132,13 +132,13 @@ void check_numbers(const Options& o) {
                                                            {"--steps", o.steps.value_or(1)},
                                                            {"--width", o.width.value_or(1)}};
   for (const auto& [name, value] : positive) check(value > 0, fmt::format("{} must be at least 1", name));
-  constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();  // so that no product of two wraps
+  constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();  // products of two do not overflow
   for (const auto& [name, value] : positive)
     sample::check_range(name, static_cast<std::uint64_t>(value), 1, most);
   sample::check_range("--image", static_cast<std::uint64_t>(o.image), 0, most);
   sample::check_range("--steps-at-once", static_cast<std::uint64_t>(o.steps_at_once), 0, most);
   sample::check_range("--threads", o.threads, 0, 4096);
-  constexpr std::int64_t most_pieces = 4096;  // each makes kernels of its own
+  constexpr std::int64_t most_pieces = 4096;  // each has its own kernels
   check(o.steps_at_once == 0 || o.steps.value_or(1) / o.steps_at_once < most_pieces,
         fmt::format("--steps {} in pieces of --steps-at-once {} are too many: {} pieces are the most",
                     o.steps.value_or(1), o.steps_at_once, most_pieces));

@@ -34,14 +34,14 @@ tier::Bytes Paging::measure_overhead() const {
   if (experiment_.options.iterations > 0) once.insert(once.end(), {"--iterations", "1", "--warm-up", "0"});
   const auto ended = program_.run({.name = "plain", .more = std::move(once)});
   const auto results = from_json(ended.output);
-  if (results.empty()) return {};  // interrupted before it began
+  if (results.empty()) return {};  // interrupted before the run began
   return {ended.peak.count - std::min(ended.peak.count, results.front().traffic.peak_bytes())};
 }
 
 RunResult Paging::run_limited(const std::string& name) const {
   const auto ended = program_.run({.name = name, .limit = limit()});
   auto results = from_json(ended.output);
-  if (results.empty()) {  // interrupted before it began
+  if (results.empty()) {  // interrupted before the run began
     results.emplace_back().name = name;
     results.back().complete = false;
   }

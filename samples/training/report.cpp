@@ -47,7 +47,7 @@ double slowdown(const RunResult& run, std::span<const RunResult> runs) {
   return slowdown_of(run, runs.front().name == "plain" ? &runs.front() : nullptr);
 }
 
-/// The time of an iteration that the slow-down is a ratio to.
+/// Returns the time of an iteration to which the slow-down is a ratio.
 double compared_with(const RunResult& run, std::span<const RunResult> runs) {
   return run.seconds_per_iteration / slowdown(run, runs);
 }
@@ -137,12 +137,12 @@ nlohmann::ordered_json run_to_json(const RunResult& run, std::span<const RunResu
   return json;
 }
 
-/// What is not finite is null.
+/// Reads a number; null stands for a value that is not finite.
 double number(const nlohmann::ordered_json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
 
-/// Shares are kept as counts: of a million, which is finer than they are shown.
+/// Shares are stored as counts of a million, which is finer than what is shown.
 constexpr std::uint64_t million = 1'000'000;
 std::uint64_t count_without(double share) {
   return static_cast<std::uint64_t>(std::lround((1 - share) * static_cast<double>(million)));
@@ -234,7 +234,7 @@ std::string to_locality(std::span<const RunResult> runs) {
 std::string to_inspections(std::span<const RunResult> runs) {
   std::string text;
   for (const auto& run : runs) {
-    text += to_inspections(run.variants);  // of which it is one
+    text += to_inspections(run.variants);  // this run is one of its variants
     if (!run.variants.empty()) continue;
     if (run.subnormals) text += fmt::format("{}: {} subnormal values written\n", run.name, *run.subnormals);
     if (run.layers.empty()) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What runs have to say: as a table and as JSON.
+/// \file  The results of runs, as a table and as JSON.
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,16 +10,16 @@
 
 namespace training {
 
-/// Runs that were not in turns with plain memory are compared with the first, if it is on plain memory.
+/// Formats a table. Runs that did not alternate with plain memory are compared with the first run, if that was plain.
 [[nodiscard]] std::string to_table(std::span<const RunResult> runs);
-/// How the share of operands that were in fast memory in time went, over some of the iterations: by objects, and by bytes.
+/// Formats the share of operands that were in fast memory on time, over some of the iterations, by objects and by bytes.
 /// Empty if no run has more than one.
 [[nodiscard]] std::string to_locality(std::span<const RunResult> runs);
-/// What layers took, for each run that has looked at them; and subnormal values, for each that has looked at values.
+/// Formats costs of layers for each run that inspected these, and subnormal values for each that inspected values.
 [[nodiscard]] std::string to_inspections(std::span<const RunResult> runs);
-/// {"runs": [...]}; numbers that are not finite are null.
+/// Formats {"runs": [...]}; numbers that are not finite become null.
 [[nodiscard]] std::string to_json(std::span<const RunResult> runs);
-/// \throws  `tier::TierError` if the text is none of `to_json`
+/// Parses the text of `to_json`.   \throws  `tier::TierError` if the text is malformed
 [[nodiscard]] std::vector<RunResult> from_json(std::string_view text);
 
 }  // namespace training

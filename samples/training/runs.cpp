@@ -19,7 +19,7 @@
 namespace training {
 namespace {
 
-/// The rates that the networks' authors used, or the like.
+/// The learning rates of the networks' authors, or similar ones.
 struct Usual {
   Optimizer optimizer;
   double rate;
@@ -68,7 +68,7 @@ TrainOptions train_options(const Options& options, const KnownNetwork& network, 
                       : sample::checked_product({options.epochs, epoch}, "--epochs and batches of the data",
                                                 std::uint64_t{1} << 62);
   train.inspection = {.layers = options.layers, .values = options.check_values};
-  train.test_batches = options.brief ? 0 : train.iterations;  // a short run is not tested for long
+  train.test_batches = options.brief ? 0 : train.iterations;  // the test is no longer than the training
   return train;
 }
 
@@ -82,7 +82,7 @@ tier::TierSpec slow_of(const Experiment& experiment) {
   return sample::parse_slow(experiment.options.slow, {experiment.peak});
 }
 
-/// A run that was asked for alone may as well say what it lacks.
+/// True for comparisons and sweeps. A single run fails instead, and its error tells the size it needs.
 bool raises_sizes(const Options& options) { return options.sweep || options.compare; }
 
 tier::Bytes smallest_size(const Experiment& experiment) {
@@ -90,7 +90,7 @@ tier::Bytes smallest_size(const Experiment& experiment) {
   return sample::parse_fast(options.sweep ? plan_sweep().back().fast : options.fast, {experiment.peak});
 }
 
-/// Everything in slow memory, and used there where the CPU can.
+/// Keeps everything in slow memory, and uses it there if the CPU can.
 class AllSlow final : public tier::Policy {
  public:
   std::string_view name() const noexcept override { return "all_slow"; }
@@ -123,7 +123,7 @@ TieredOptions tiered_options(const PlannedRun& planned, const Experiment& experi
     tiered.fast = fast_for(experiment.peak);
     tiered.slow.reset();
     tiered.more.clear();
-  } else if (name.starts_with("mode_")) {  // as the paper measured them
+  } else if (name.starts_with("mode_")) {  // the paper's settings
     tiered.policy = "hint_aware:free=0,mode=" + name.substr(5);
     tiered.movers = 0;
   } else if (name == "first_touch" || name == "page_migration") {
@@ -154,23 +154,23 @@ std::unique_ptr<Memory> make_memory(const PlannedRun& planned, const Experiment&
   return std::make_unique<TieredMemory>(tiered);
 }
 
-/// For what a run of a comparison or a sweep is compared with; none for others, and for one that was asked for alone.
+/// Makes the plain memory that a run of a comparison or sweep is compared with; none for other runs.
 std::unique_ptr<Memory> make_plain_memory(const PlannedRun& planned, const Options& options) {
   if (!(options.compare || options.sweep) || !options.run.empty() || planned.name == "plain") return {};
   return std::make_unique<PlainMemory>();
 }
 
-/// Whether bytes move ahead of their use in a run that is told what is prefetched.
+/// True if bytes move ahead of use in a run with prefetches.
 bool ahead(const PlannedRun& planned, const Experiment& experiment) {
   if (planned.name.starts_with("os_paging")) return true;
   return moves_ahead(tiered_options(planned, experiment), threads_of(experiment.options),
                      static_cast<std::size_t>(omp_get_num_procs()));
 }
 
-/// What of the tensors may be fast.
+/// Returns the bytes of tensors that may be fast.
 tier::Bytes fast_bytes(const PlannedRun& planned, const Experiment& experiment) {
   if (planned.name == "plain" || planned.name == "all_fast") return {experiment.peak};
-  // Where the CPU cannot use the slow tier, what a kernel uses, and little to stay beside it.
+  // If the CPU cannot use the slow tier, room for one kernel's operands and little beside.
   if (planned.name == "all_slow") return least_fast(experiment, slow_of(experiment));
   return fast_of(experiment, planned.fast);
 }
@@ -188,8 +188,7 @@ tier::Bytes fast_for(std::size_t bytes) { return {bytes + bytes / 16 + (16 << 20
 
 tier::Bytes least_fast(const Experiment& experiment, const tier::TierSpec& slow) {
   if (slow.kind != tier::TierKind::File) return {};
-  constexpr std::size_t shared_blocks =
-      2 << 20;  // of 64 KiB: one for each small operand, of which there are few
+  constexpr std::size_t shared_blocks = 2 << 20;  // of 64 KiB: one per small operand, of which there are few
   return {largest_working_set(experiment.steps).bytes + shared_blocks};
 }
 
@@ -250,7 +249,7 @@ Budget budget_of(const Experiment& experiment, tier::Bytes fast, bool ahead) {
   const auto plan = ahead ? moving_ahead : moving_late;
   if (!asked.empty()) return plan(sample::parse_fast(asked, fast).count);
   const auto usable = std::min(fast.count, experiment.peak);
-  const auto lacking = experiment.peak - usable;  // at the peak: no more than that need ever be on its way
+  const auto lacking = experiment.peak - usable;  // at the peak; no more than this need ever be in transit
   const auto bytes =
       usable - std::min(sample::parse_fast(ahead ? "30%" : "15%", {usable}).count, lacking / 2);
   auto budget = plan(bytes);

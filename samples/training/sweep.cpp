@@ -31,7 +31,7 @@ std::string seconds(const RunResult* run) {
   return run == nullptr ? "-" : fmt::format("{:.4g} s", run->seconds_per_iteration);
 }
 
-/// Of the time of another; in times of plain memory, where both were in turns with it.
+/// Returns the ratio of two times; if both runs alternated with plain memory, of their slow-downs.
 std::string share(const RunResult* run, const RunResult* of) {
   if (run == nullptr || of == nullptr) return "-";
   const double in_plains = slowdown_of(*run, nullptr) / slowdown_of(*of, nullptr);
@@ -40,7 +40,7 @@ std::string share(const RunResult* run, const RunResult* of) {
                                    : run->seconds_per_iteration / of->seconds_per_iteration);
 }
 
-/// Of the peak: the fast memory that there was.
+/// Returns the run's fast memory in percent of the peak.
 double percent(const RunResult& run, std::size_t peak) {
   return 100 * static_cast<double>(run.fast_bytes) / static_cast<double>(peak);
 }

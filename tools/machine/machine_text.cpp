@@ -20,7 +20,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text.empty() ? "none" : text;
 }
 
-/// `cxl, no CPUs, 25 GB/s read, 25 GB/s written, 300 ns, distances 17 10, memory tier 22`
+/// Formats `cxl, no CPUs, 25 GB/s read, 25 GB/s written, 300 ns, distances 17 10, memory tier 22`.
 std::string text_of(const NumaNode& node) {
   std::string text{to_string(node.kind)};
   text += node.cpus.empty() ? ", no CPUs" : ", CPUs " + node.cpus;
@@ -53,7 +53,7 @@ std::string text_of(const KernelTiering& kernel) {
   return text.empty() ? "no" : text;
 }
 
-/// `4.00 GiB by a control group, which has 1.00 GiB left`
+/// Formats `4.00 GiB by a control group, which has 1.00 GiB left`.
 std::string text_of_limit(Bytes limit, const std::optional<Bytes>& left) {
   const auto text = to_human(limit) + " by a control group";
   return left && *left < limit ? text + ", which has " + to_human(*left) + " left" : text;
@@ -61,7 +61,7 @@ std::string text_of_limit(Bytes limit, const std::optional<Bytes>& left) {
 
 auto allowed_nodes(const Machine& m) { return std::ranges::count(m.nodes, true, &NumaNode::allowed); }
 
-/// Where there are several groups.
+/// Lists the groups of nodes, if there are several.
 std::string text_of(const TierGraph& graph) {
   if (graph.groups().size() < 2) return {};
   std::string text = "\ngroups of nodes, fastest first\n";

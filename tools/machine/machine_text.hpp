@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What discovery finds, for people and for programs.
+/// \file  Formats what discovery finds, for people and for programs.
 #include <tier/memory/discovery.hpp>
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,22 +10,22 @@
 
 namespace tier::tool {
 
-/// Indented, with the value in a column of its own.
+/// Formats an indented line with the value in its own column.
 [[nodiscard]] std::string line(std::string_view what, std::string_view value);
-/// `25 GB/s`, or `unknown` if it is 0.
+/// Formats a rate: `25 GB/s`, or `unknown` for 0.
 [[nodiscard]] std::string rate(double bytes_per_second);
-/// `yes`, or `no: ` and the reason.
+/// Returns `yes`, or `no: ` and the reason.
 [[nodiscard]] std::string yes(const Facility& facility);
 
 struct Missing {
   std::string what, why;
 };
 
-/// With the groups of nodes in its `TierGraph`, where there are several.
+/// Describes the machine. If it has several groups of nodes, lists those of its `TierGraph`.
 [[nodiscard]] std::string machine_text(const Machine& machine);
-/// What the kernel may do to tiers of nodes and to windows over them, and how to keep it from that.
+/// Warns of what the kernel may do to tiers of nodes and to windows over them, and says how to prevent it.
 [[nodiscard]] std::vector<std::string> machine_warnings(const Machine& machine, bool full_windows);
-/// What the machine lacks, or does not let this process have, and what is done without it.
+/// Lists what the machine lacks or denies this process, and what the library does without it.
 [[nodiscard]] std::vector<Missing> machine_missing(const Machine& machine);
 [[nodiscard]] nlohmann::ordered_json machine_json(const Machine& machine);
 [[nodiscard]] nlohmann::ordered_json facility_json(const Facility& facility);

@@ -20,7 +20,7 @@ namespace {
   throw TierError{{error, std::generic_category()}, std::string{call} + " for gnuplot"};
 }
 
-/// What a child reads or writes: neither has to wait for the other, as with a pipe.
+/// A child's input or output as a file in memory: unlike with a pipe, neither side has to wait.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_{::memfd_create("gnuplot", MFD_CLOEXEC)} {

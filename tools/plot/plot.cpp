@@ -15,12 +15,12 @@ namespace {
 
 struct Terminal {
   const char* suffix;
-  const char* settings;  ///< of gnuplot
+  const char* settings;  ///< in gnuplot's language
 };
 constexpr Terminal svg{".svg", "svg size 720,420 background 'white'"};
 constexpr Terminal png{".png", "pngcairo size 1080,630 fontscale 1.3"};
 
-/// Quoted. gnuplot reads commands line by line, and quotes end with the line: what is no text stands as blanks.
+/// Quotes text. gnuplot reads commands by line, and a quote ends with its line, so control characters become blanks.
 std::string gnuplot_text(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -30,17 +30,17 @@ std::string gnuplot_text(const std::string& text) {
   return quoted + "'";
 }
 
-/// Titles need not be names of gnuplot's.
+/// Names a data block by the line's number, since titles need not be valid names in gnuplot.
 std::string block_of(std::size_t line) { return fmt::format("$line{}", line); }
 
-/// As gnuplot reads them.
+/// Returns a line's points as a data block of gnuplot.
 std::string points_of(const PlotLine& line, const std::string& block) {
   std::string text = block + " << END\n";
   for (const auto& [x, y] : line.points) text += fmt::format("{} {}\n", x, y);
   return text + "END\n";
 }
 
-/// All but where to.
+/// Returns all settings except the output.
 std::string settings_of(const Plot& plot) {
   std::string text;
   for (std::size_t i = 0; i < plot.lines.size(); ++i)

@@ -8,7 +8,7 @@
 
 namespace tier::tool {
 
-// A flush succeeds although an earlier one, of a buffer that was full, has failed.
+// A flush can succeed although an earlier one, of a full buffer, has failed.
 void flush_standard_output() {
   const bool failed = std::ferror(stdout) != 0;
   if (std::fflush(stdout) != 0) throw TierError{last_system_error(), "writing to standard output"};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The end of a program that has printed something.
+/// \file  Ends a program's output.
 
 namespace tier::tool {
 
-/// Lets what was printed to `stdout` go out.
-/// \throws  `TierError` if some of it has not: now, or before, of which no reason is left
+/// Flushes `stdout`.
+/// \throws  `TierError` if a write fails or has failed before; an earlier failure has no reason left
 void flush_standard_output();
 
 }  // namespace tier::tool

@@ -9,18 +9,18 @@
 
 namespace tier::tool {
 
-/// `NAME [====    ]  50 %`
+/// Formats `NAME [====    ]  50 %`.
 [[nodiscard]] std::string progress_bar(std::string_view name, double share);
 
-/// Draws on a terminal, a few times a second. Where the output is no terminal it says nothing.
+/// Draws on a terminal, a few times a second. If the output is no terminal it draws nothing.
 /// \threadsafety  Confined to one thread.
 class TerminalLine {
  public:
   explicit TerminalLine(std::FILE* out);
-  /// True at most five times a second: then compose a line and `draw` it.
+  /// True at most five times a second: compose a line and `draw` it then.
   [[nodiscard]] bool due() const;
   void draw(std::string_view line);
-  /// Of what was drawn nothing remains.
+  /// Erases what was drawn.
   void clear();
 
  private:

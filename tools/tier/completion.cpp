@@ -20,14 +20,14 @@
 namespace tier::tool {
 namespace {
 
-/// As bash reads it back; there is no apostrophe in names and types of ours.
+/// Quotes words so that bash reads them back. Names and types here have no apostrophe.
 std::string quoted(const std::vector<std::string>& words) {
   std::string text = "'";
   for (const auto& word : words) text.append(text.size() > 1 ? " " : "").append(word);
   return text + "'";
 }
 
-/// As the completion's variables.
+/// Returns assignments to the completion script's variables.
 std::string assigned(const Values& values) {
   return fmt::format("words={} files={}", quoted(values.words), values.files ? "yes" : "");
 }
@@ -36,7 +36,7 @@ void add_alternative(std::string& pattern, const std::string& text) {
   pattern += (pattern.empty() ? "'" : "|'") + text + "'";
 }
 
-/// For each command and all below it: its options, and what may stand without one.
+/// Returns the options and positional values of a command and of all commands below it.
 std::string commands_of(const CLI::App& command) {
   Values others;
   std::vector<std::string> options;
@@ -54,7 +54,7 @@ std::string commands_of(const CLI::App& command) {
   return text;
 }
 
-/// By what they may be: patterns of options with a value.
+/// Patterns of options that take a value, by the assignments for that value.
 using Patterns = std::map<std::string, std::string>;
 
 void add_patterns(const CLI::App& command, Patterns& patterns) {
@@ -74,7 +74,7 @@ std::string option_values_of(const CLI::App& command) {
   return text;
 }
 
-/// What a word may lead to.
+/// Adds the full name of every command below to a shell pattern.
 void add_paths(const CLI::App& command, std::string& pattern) {
   for (const auto* c : subcommands_of(command)) {
     add_alternative(pattern, full_name(*c));

@@ -12,11 +12,11 @@ namespace tier::tool {
 namespace {
 
 constexpr int runs = 5;
-constexpr std::size_t floats = 256;            // at a time
-constexpr std::size_t passes = 400'000;        // over as many, by each thread
+constexpr std::size_t floats = 256;            // per call of multiply_and_add
+constexpr std::size_t passes = 400'000;        // over that many floats, by each thread
 constexpr std::size_t parts_in_caches = 8192;  // 8 MiB
 
-/// As this compiler makes it for this machine.
+/// Compiled for several instruction sets if the compiler can; the machine's best one runs.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
     !defined(__SANITIZE_ADDRESS__)
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))

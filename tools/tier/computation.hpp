@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Computation that keeps all cores busy, for measuring beside it.
+/// \file  A computation that keeps all cores busy while something else is measured.
 #include <tier/copy/parallel_for.hpp>
 
 #include <cstddef>
@@ -9,19 +9,19 @@
 
 namespace tier::tool {
 
-/// What each thread goes over: 1 KiB again and again, or 8 MiB, which push what others keep out of a core's caches, as kernels
-/// do.
+/// The memory that each thread computes on: 1 KiB again and again, or 8 MiB, which displaces other data from a core's
+/// caches as kernels do.
 enum class Over { Little, Caches };
 
 /// Multiplies and adds on all threads of an arena.   \threadsafety  one caller at a time
 class Computation {
  public:
   Computation(Arena& arena, Over over);
-  /// The shortest of some runs.   \return  seconds
+  /// Measures the computation, the best of several runs.   \return  seconds
   [[nodiscard]] double seconds();
-  /// Multiplications and additions of floats in a second.
+  /// Returns multiplications and additions of floats per second.
   [[nodiscard]] double operations();
-  /// Runs `work` while all cores compute.   \return  what that returns
+  /// Runs `work` while all cores compute.   \return  the result of `work`
   double beside(const std::function<double()>& work);
 
  private:
@@ -29,7 +29,7 @@ class Computation {
   [[nodiscard]] std::size_t rounds() const noexcept;
 
   Arena& arena_;
-  std::vector<std::vector<float>> values_;  // each thread's
+  std::vector<std::vector<float>> values_;  // of each thread
 };
 
 }  // namespace tier::tool

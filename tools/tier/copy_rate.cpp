@@ -14,7 +14,7 @@
 namespace tier::tool {
 namespace {
 
-/// One copy that can be waited for, and may go on for ever.
+/// One copy that can be waited for, or that resubmits itself until told to stop.
 class Piece final : public CopyTask {
  public:
   Piece() = default;
@@ -92,7 +92,7 @@ double copy_rate(const Way& way, By by) {
 
 double seconds_of_one(const Way& way) {
   CopyEngine engine{{.yields = false}};
-  std::vector<std::uint64_t> goes_over(4 << 20, 1);  // 32 MiB, as kernels go over much between copies
+  std::vector<std::uint64_t> goes_over(4 << 20, 1);  // 32 MiB, since kernels touch much between copies
   auto pieces = pieces_of(way);
   std::vector<double> seconds;
   for (auto& piece : pieces) {

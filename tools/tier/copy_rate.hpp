@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How fast the copy engine is between two tiers.
+/// \file  Measures how fast the copy engine copies between two tiers.
 #include <tier/memory/tier.hpp>
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tier::tool {
 
 enum class By { Waiter, Mover };
 
-/// From the start of one tier to a place in another, or in the same one.
+/// A copy from the start of one tier to a place in another or in the same tier.
 struct Way {
   Tier* from = nullptr;
   Tier* to = nullptr;
@@ -19,15 +19,15 @@ struct Way {
   std::uint64_t piece = 0;  ///< of one copy
 };
 
-/// Bytes a second, the best of some runs.
+/// Returns bytes per second, the best of several runs.
 /// \throws       `TierError` naming the tiers
 [[nodiscard]] double copy_rate(const Way& way, By by);
 
-/// Of one piece at a time, for a thread that computes in between, while others sleep.
-/// \return  seconds, the median of all pieces   \throws  as above
+/// Measures single copies by a thread that computes in between, while the other threads sleep.
+/// \return  seconds for one piece, the median of all   \throws  as above
 [[nodiscard]] double seconds_of_one(const Way& way);
 
-/// Runs `work` while a mover copies without a pause.   \return  what `work` returns
+/// Runs `work` while a mover copies without a pause.   \return  the result of `work`
 [[nodiscard]] double while_copying(const Way& way, const std::function<double()>& work);
 
 }  // namespace tier::tool

@@ -33,7 +33,7 @@ TierReport look_at(TierSpec spec, const Machine& machine) {
   report.spec = spec;
   try {
     const auto tier = make_tier(spec, machine);
-    // A little of it, which tells what pages the system gives, and where: where it has none, the description is silent.
+    // Reserves a sample, so that the description can say which pages the system gives. Without one it says nothing of them.
     if (tier->has_private_pages()) std::ignore = tier->reserve(0, std::min(tier->capacity(), sample).count);
     report.model = tier->model();
     report.description = tier->description();
@@ -66,7 +66,7 @@ std::optional<std::string> variable(const char* name) {
   return text != nullptr ? std::optional<std::string>{text} : std::nullopt;
 }
 
-/// Its errors name the variable.
+/// Calls `read` and prefixes its errors with the name of the variable.
 template <class Read>
 auto of_variable(const char* name, Read&& read) {
   try {
@@ -83,7 +83,7 @@ std::optional<WindowMode> asked_windows() {
   throw ConfigError{"TIER_WINDOWS: \"" + *environment + "\" is neither full nor restricted"};
 }
 
-/// Those that can be made, fastest first, as a manager has them.
+/// Returns the tiers that can be made, fastest first, in the order of a manager.
 template <class Reports>
 auto by_speed(Reports& tiers) {
   std::vector<decltype(&tiers.front())> sorted;
@@ -93,7 +93,7 @@ auto by_speed(Reports& tiers) {
   return sorted;
 }
 
-/// Of tiers that a runtime can be made of.
+/// Fills in where blocks move, unless there are more tiers than a runtime can have.
 void find_moves(std::vector<TierReport>& tiers) {
   const auto sorted = by_speed(tiers);
   if (sorted.size() > max_tiers) return;
@@ -110,7 +110,7 @@ void find_moves(std::vector<TierReport>& tiers) {
   }
 }
 
-/// Why windows over tiers, of which there is one that the CPU can reach, cannot be full; empty if they can.
+/// Returns why windows over tiers cannot be full; empty if they can. \pre  the CPU can address one of the tiers
 std::string why_not_full(const Machine& machine, const TierReport& fastest) {
   if (!fastest.has_private_pages)
     return "the fastest tier, " + fastest.text + ", has no pages that windows could take";
@@ -147,7 +147,7 @@ bool has_file(const TierSpec& spec) {
   return spec.kind == TierKind::File || spec.kind == TierKind::Mapped || spec.kind == TierKind::Pmem;
 }
 
-/// Tells of tiers that lie in memory, that are larger than their disk, or that need more memory than there is.
+/// Warns of file tiers that lie in memory or exceed their disk, and of tiers that need more memory than there is.
 std::vector<std::string> tier_warnings(const std::vector<TierSpec>& specs) {
   std::vector<std::string> warnings;
   for (const auto& spec : specs) {

@@ -33,7 +33,7 @@ std::string text_of(const TierReport& t, const std::vector<TierReport>& all) {
   return text;
 }
 
-/// In a column of ten.
+/// Pads the text to a column of ten.
 std::string cell(std::string text) {
   text.insert(0, std::max<std::size_t>(10, text.size() + 1) - text.size(), ' ');
   return text;
@@ -45,7 +45,7 @@ std::string microseconds(double seconds) {
   return text.data();
 }
 
-/// Where there are several tiers: a table of what it costs to move between them, and where blocks go.
+/// Returns a table of copy times between tiers, and where blocks go; empty for fewer than two tiers.
 std::string text_of_moves(const std::vector<TierReport>& all) {
   std::vector<const TierReport*> tiers;
   for (const auto& tier : all)
@@ -89,7 +89,7 @@ std::string text_of_models() {
   return text;
 }
 
-/// As a kernel, a copy that is waited for, and the background's one thread have it.
+/// Describes a device by three rates: for kernels, for copies that a thread waits for, and for one mover.
 std::string text_of(const replay::Device& d) {
   const auto both = [](double read, double written) { return rate(read) + " and " + rate(written); };
   return line("  " + d.name, "kernels " + both(d.read, d.store) + ", " + std::to_string(d.latency.count()) +

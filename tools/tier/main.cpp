@@ -53,13 +53,13 @@ void add_info(CLI::App& app) {
   });
 }
 
-/// Throws nothing where that cannot be written.
+/// Prints an error. It does not throw if stderr cannot be written.
 void complain(std::string_view message) {
   const auto name = fmt::format(tier::tool::style_on(stderr, tier::tool::bad), "tier:");
   std::fputs(fmt::format("{} {}\n", name, message).c_str(), stderr);
 }
 
-/// Help and version are such errors, too, which end with 0.
+/// Prints the outcome of parsing. CLI11 reports help and version as errors with status 0.
 int end_with(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, message;
   const int status = app.exit(error, out, message);

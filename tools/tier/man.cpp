@@ -19,7 +19,7 @@
 namespace tier::tool {
 namespace {
 
-/// As roff prints it: hyphens and quotes are those of a keyboard, and no line is a request.
+/// Escapes text for roff: hyphens and quotes print as typed, and no line is read as a request.
 std::string roff(std::string_view text) {
   std::string result;
   bool begins = true;
@@ -52,14 +52,14 @@ std::string roff(std::string_view text) {
   return result;
 }
 
-/// `tier-trace` of `tier trace`.
+/// Returns the page's name: `tier-trace` for `tier trace`.
 std::string page_name(const CLI::App& command) {
   auto name = full_name(command);
   std::ranges::replace(name, ' ', '-');
   return name;
 }
 
-/// Of a footer: what stands before its examples, and they.
+/// Splits a footer into the text before its examples, and the examples.
 std::pair<std::string, std::string> parted(const std::string& footer) {
   for (const std::string_view word : {"Examples:\n", "Example:\n"}) {
     const auto at = footer.find(word);
@@ -68,7 +68,7 @@ std::pair<std::string, std::string> parted(const std::string& footer) {
   return {footer, ""};
 }
 
-/// Without a request a paragraph alone.
+/// Returns a heading, or the start of a paragraph if there is no request.
 std::string heading(std::string_view request, std::string_view text) {
   return request.empty() ? ".PP\n" : fmt::format(".{} {}\n", request, roff(text));
 }
@@ -109,7 +109,7 @@ std::string every_option(const CLI::App& command) {
   return text;
 }
 
-/// What is the same for a page, which has sections by `request`, and for a part of one, which has none.
+/// Returns what pages and parts of pages share. Sections of a page use `request`; a part has none.
 std::string body(const CLI::App& command, std::string_view request) {
   const auto [text, commands] = parted(command.get_footer());
   return section(request, "DESCRIPTION", text.empty() ? "" : roff(text) + "\n") +
@@ -118,7 +118,7 @@ std::string body(const CLI::App& command, std::string_view request) {
          section(request, "EXAMPLES", examples(commands));
 }
 
-/// The program's commands have pages of their own, theirs are parts of these.
+/// Lists subcommands. Those of the program have their own pages; deeper ones are parts of these pages.
 std::string commands(const CLI::App& command) {
   std::string text;
   for (const auto* c : subcommands_of(command)) {

@@ -27,13 +27,13 @@ struct Add {
   }
 };
 
-/// How rows are drawn: few of them most of the time, as items and users are (Zipf's law, exponent 1), or all alike.
+/// How rows are drawn: by Zipf's law with exponent 1, as items and users are, or uniformly.
 enum class Skew { Zipf, None };
 
-/// A table whose rows are asked for at random.
+/// A table whose rows are gathered and updated at random.
 class Rows {
  public:
-  /// \param slots  as many as there are rows: it is whole
+  /// \param slots  if equal to `rows`, the table is whole
   Rows(const std::shared_ptr<TableContext>& context, std::uint64_t rows, std::uint64_t slots, TierIndex slow)
       : table_{context, options(rows, slots, slow)}, out_(batch * dim) {
     for (std::uint64_t asked = 0; asked < 4 * slots; asked += batch) {  // until all slots are full
@@ -42,10 +42,10 @@ class Rows {
     }
   }
 
-  /// ns of some batches.
+  /// Times of several batches, in ns.
   struct Taken {
     std::vector<double> prefetch, gather, update;
-    double distinct = 0;  ///< rows of a batch, each once, on average: so many are announced and updated
+    double distinct = 0;  ///< mean distinct rows of a batch; each is announced and updated once
   };
   Taken take(bool prefetches, bool updates) {
     Taken taken;
@@ -59,15 +59,15 @@ class Rows {
     return taken;
   }
 
-  /// What fetching a batch takes beyond fetching one whose rows are there, on average.
+  /// The mean extra cost of fetching a batch over fetching one whose rows are resident.
   struct Moved {
     double longer = 0;             ///< ns
     double read = 0, written = 0;  ///< rows
   };
-  /// In turns with batches of some time ago, whose rows are still there.
+  /// Fetches new batches in turn with earlier ones, whose rows are still resident.
   Moved move(bool updates) {
     std::deque<std::vector<RowId>> there;
-    // Between two uses of a batch come the new one and the old one of each turn.
+    // Two uses of a batch are separated by one new and one old batch per turn.
     const auto ago =
         std::clamp<std::size_t>((std::max(table_.slots() / batch, std::uint64_t{3}) - 1) / 2, 1, 32);
     Moved moved;
@@ -106,10 +106,10 @@ class Rows {
     ids_.resize(batch);
     for (auto& id : ids_) {
       auto drawn = random_();
-      if (skew == Skew::Zipf) {  // whose ranks are as likely in each power of two
+      if (skew == Skew::Zipf) {  // Its ranks are equally likely in each power of two.
         const auto rank = std::pow(static_cast<double>(table_.rows()), static_cast<double>(drawn) * 0x1p-64);
         drawn = static_cast<std::uint64_t>(rank) *
-                0x9E37'79B9'7F4A'7C15;  // the likely ones apart from each other
+                0x9E37'79B9'7F4A'7C15;  // spreads the likely rows apart
       }
       id = static_cast<RowId>(drawn % table_.rows());
     }
@@ -142,13 +142,13 @@ class Rows {
   std::mt19937_64 random_{1};
 };
 
-/// Of calls that nothing else keeps from a core.
+/// Returns the median, which ignores calls that another process delayed.
 double median(std::vector<double> times) {
   std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
   return times[times.size() / 2];
 }
 
-/// While kernels compute, as most rows move: fetched ahead.
+/// Measures fetches while kernels compute: most rows are fetched ahead, in the background.
 Rows::Moved move_beside(Computation& kernels, Rows& rows, bool updates) {
   Rows::Moved moved;
   kernels.beside([&] {
@@ -166,7 +166,7 @@ std::chrono::nanoseconds whole_ns(double time) {
 
 void measure_rows(const std::shared_ptr<Manager>& manager, Computation& kernels, replay::Machine& machine) {
   const auto context = std::make_shared<TableContext>(manager);
-  constexpr std::uint64_t most = 1 << 30;  // bytes: policy, map and slots of a large table are in no cache
+  constexpr std::uint64_t most = 1 << 30;  // bytes: policy, map and slots of a large table exceed all caches
   const auto rows_in = [&](TierIndex tier) {
     return std::max<std::uint64_t>(2 * batch,
                                    std::min(most, manager->tier(tier).capacity().count / 2) / row_bytes);

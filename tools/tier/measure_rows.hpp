@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What rows of tables cost beside their bytes, by gathering and updating some.
+/// \file  Measures what table rows cost beyond copying their bytes, by gathering and updating some.
 #include <tier/manager/manager.hpp>
 #include <tier/replay/machine.hpp>
 
@@ -10,10 +10,10 @@
 
 namespace tier::tool {
 
-/// Sets `row_lookup`, `row_update` and `row_announce` of the machine, and `row_read` and `row_write` of each device, which are
-/// those of the manager's tiers in order and have been measured else.
-/// \param kernels  what computes while rows move in the background
-/// \throws  `TierError`, `OutOfTierMemory` where a tier is below 16 MiB
+/// Sets the machine's `row_lookup`, `row_update` and `row_announce`, and each device's `row_read` and `row_write`.
+/// The devices are the manager's tiers in order; all else about them has been measured.
+/// \param kernels  computes while rows move in the background
+/// \throws  `TierError`; `OutOfTierMemory` if a tier is smaller than 16 MiB
 void measure_rows(const std::shared_ptr<Manager>& manager, Computation& kernels, replay::Machine& machine);
 
 }  // namespace tier::tool

@@ -25,21 +25,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int runs = 5;
-constexpr std::uint64_t piece = 16 << 20;  // an object of the size of an activation
+constexpr std::uint64_t piece = 16 << 20;  // about the size of an activation
 constexpr double seconds_of_cores_and_rows = 8;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The shortest of some runs.
+/// Returns the shortest of several runs.
 double best(const std::function<double()>& run) {
   double shortest = run();
   for (int i = 1; i < runs; ++i) shortest = std::min(shortest, run());
   return shortest;
 }
 
-/// Half of a tier, in pieces: copies within it have the other half.
+/// Returns half of the tier, in whole pieces: copies within the tier need the other half.
 std::uint64_t measured_bytes(const Tier& tier) {
   constexpr std::uint64_t most = 512 << 20;
   const auto half = std::min(most, tier.capacity().count / 2) / piece * piece;
@@ -58,10 +58,10 @@ std::uint64_t bytes_of_both(const Tier& tier, const Tier& fastest) {
   return std::min(measured_bytes(tier), measured_bytes(fastest));
 }
 
-/// Writes everything that is read below: a device may answer sooner for what was never written.
-/// \return  the seconds that measuring a tier will take
+/// Writes everything that is read later, since a device may answer sooner for bytes never written.
+/// \return  the seconds that measuring the tier will take
 double fill(Tier& tier, Tier& fastest) {
-  constexpr double passes = runs * 6;  // each way by all cores and by a mover, loads and stores
+  constexpr double passes = runs * 6;  // all cores and a mover in each direction, loads and stores
   const auto start = Clock::now();
   if (&tier == &fastest)
     std::memset(tier.base(), 1, measured_bytes(tier));
@@ -70,7 +70,7 @@ double fill(Tier& tier, Tier& fastest) {
   return seconds_since(start) * passes / (&tier == &fastest ? 1 : runs);
 }
 
-/// For a tier in files that the page cache stands before: the disk below, without it. None where there is no direct I/O.
+/// Opens the disk below a file tier that uses the page cache, by direct I/O. \return  none if that is not possible
 std::unique_ptr<Tier> disk_below(const Tier& tier) try {
   if (tier.directory().empty() || tier.direct_io() || tier.model().persistent) return {};
   auto disk = make_tier(tiers::file(std::string{tier.directory()}, {2 * measured_bytes(tier)}));
@@ -79,7 +79,7 @@ std::unique_ptr<Tier> disk_below(const Tier& tier) try {
   return {};
 }
 
-/// As a kernel would that streams through objects in place, and pays what an emulated device takes.
+/// Streams through objects in place as a kernel does, including the delays of an emulated device.
 class Streams {
  public:
   Streams(Tier& tier, Arena& arena) : tier_{tier}, arena_{arena}, bytes_{measured_bytes(tier)} {
@@ -120,10 +120,10 @@ class Streams {
   Tier& tier_;
   Arena& arena_;
   std::uint64_t bytes_;
-  std::atomic<std::uint64_t> sum_{0};  // so that nothing is left out
+  std::atomic<std::uint64_t> sum_{0};  // keeps the compiler from removing the loads
 };
 
-/// ns of one load that depends on the one before, all over half a tier; of what the CPU cannot reach, of one small read.
+/// Returns the ns of one dependent load over up to half a tier; if the CPU cannot address it, of one small read.
 double latency_ns(Tier& tier) {
   constexpr std::size_t accesses = 200'000, sector = 4096;
   const auto bytes = std::min<std::uint64_t>(measured_bytes(tier), 128 << 20);
@@ -143,7 +143,7 @@ double latency_ns(Tier& tier) {
            }) /
            reads * 1e9;
   }
-  // One cycle through all cache lines: each line has the place of the next.
+  // One cycle through all cache lines: each line holds the place of the next.
   const auto lines = bytes / 64;
   std::vector<std::uint32_t> order(lines);
   std::iota(order.begin(), order.end(), 0U);
@@ -164,7 +164,7 @@ double latency_ns(Tier& tier) {
   return tier.charges() ? std::max(measured, static_cast<double>(tier.model().latency.count())) : measured;
 }
 
-/// Of copies from the fastest tier to the slowest one that the CPU can reach, of a size at which it matters.
+/// Returns the start-up time of a copy of 1 MiB from the fastest tier to the slowest addressable one.
 std::chrono::nanoseconds copy_start_of(const std::vector<std::unique_ptr<Tier>>& tiers,
                                        const replay::Machine& machine) {
   constexpr std::uint64_t size = 1 << 20, most = 64 << 20;
@@ -188,7 +188,7 @@ void measure_copies(Tier& tier, Tier& fastest, Computation& kernels, replay::Dev
   d.mover_write = kernels.beside([&] { return copy_rate(to, By::Mover); });
 }
 
-/// Nothing is faster than the disk that has it.
+/// Limits the device's rates to those of its disk.
 void slow_to(Tier& disk, Tier& fastest, Computation& kernels, replay::Device& d) {
   replay::Device below;
   measure_copies(disk, fastest, kernels, below);
@@ -201,7 +201,7 @@ void slow_to(Tier& disk, Tier& fastest, Computation& kernels, replay::Device& d)
   d.source += "; at the rates of its disk, by direct I/O: the page cache is faster";
 }
 
-/// Managers order tiers by what reading takes, and noise is not to change the order.
+/// Raises the latency so that managers, which order tiers by read time, keep the order despite noise.
 void keep_order(replay::Device& device, const replay::Device& faster) {
   const auto model = device.tier_model();
   const double missing = seconds_to_read_block(faster.tier_model()) - seconds_to_read_block(model);
@@ -227,7 +227,7 @@ replay::Machine measure(std::vector<std::unique_ptr<Tier>> tiers, const std::str
   const auto measurements = static_cast<double>(tiers.size() + 3);  // filling, each tier, cores, rows
   told("filling", 0);
   for (auto& tier : tiers) reserve(*tier, 2 * measured_bytes(*tier));
-  std::vector<std::unique_ptr<Tier>> disks;  // by tier, or none
+  std::vector<std::unique_ptr<Tier>> disks;  // by tier; null for tiers without one
   double seconds = seconds_of_cores_and_rows;
   for (auto& tier : tiers) {
     seconds += fill(*tier, fastest);

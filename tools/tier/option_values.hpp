@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What options and positionals take, for completions.
+/// \file  The values that options and positionals take, for shell completion.
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 namespace tier::tool {
 
-/// By its type in the help: `{a,b}` of a check, `a|b`, or FILE.
+/// Possible values, read from the type that help shows: `{a,b}` of a check, `a|b`, or FILE.
 struct Values {
   std::vector<std::string> words;
   bool files = false;
@@ -16,7 +16,7 @@ struct Values {
 
 [[nodiscard]] bool takes_value(const CLI::Option& option);
 
-/// With their dashes.
+/// Returns the option's names, with their dashes.
 [[nodiscard]] std::vector<std::string> names_of(const CLI::Option& option);
 
 }  // namespace tier::tool

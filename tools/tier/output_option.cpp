@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of devices, such as /dev/null, each may have all.
+/// True if both paths name one file. Devices, such as /dev/null, can be written twice.
 bool is_one_file(const fs::path& one, const fs::path& other) {
   std::error_code unknown;
   if (fs::exists(one, unknown) && fs::exists(other, unknown))

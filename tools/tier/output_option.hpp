@@ -6,10 +6,10 @@
 namespace tier::tool {
 
 struct OutputOption {
-  std::string name, path;  ///< an empty path: it was not given
+  std::string name, path;  ///< the path is empty if the option was not given
 };
 
-/// \throws  `ConfigError` if both are the standard output or one file, in which the second would take the place of the first
+/// \throws  `ConfigError` if both are the standard output or the same file, which the second would overwrite
 void check_apart(const OutputOption& one, const OutputOption& other);
 
 }  // namespace tier::tool

@@ -42,7 +42,7 @@ struct Arguments {
   RowOptions rows;
 };
 
-/// Of one policy.
+/// The replays of one policy.
 struct Plan {
   std::string policy;
   double all_fast = 0;                                        // seconds with all in fast memory
@@ -51,7 +51,7 @@ struct Plan {
   std::optional<CurvePoint> least{};
 };
 
-/// `10%` or `0.1`.
+/// Parses `10%` or `0.1`.
 double parse_budget(const std::string& text) {
   const bool percent = text.ends_with('%');
   std::size_t end = 0;
@@ -65,7 +65,7 @@ double parse_budget(const std::string& text) {
   return percent ? number / 100 : number;
 }
 
-/// `20%` of the peak, or `1GiB`.
+/// Parses `20%` of the peak, or `1GiB`.
 Bytes parse_size(const std::string& text, Bytes peak) {
   if (!text.ends_with('%')) return parse_bytes(text);
   const double size = parse_budget(text) * static_cast<double>(peak.count);
@@ -75,7 +75,7 @@ Bytes parse_size(const std::string& text, Bytes peak) {
   return round_to_shown({static_cast<std::uint64_t>(size)});
 }
 
-/// Of live bytes. Without kernels it is not known what lives when: all there is.
+/// Returns the peak of live bytes. Without kernels lifetimes are unknown, so all tensors count.
 Bytes peak_of(const trace::Trace& trace, const std::string& name) {
   auto peak = trace::summarise(trace, name).peak;
   if (trace.kernels().empty())
@@ -84,7 +84,7 @@ Bytes peak_of(const trace::Trace& trace, const std::string& name) {
   return peak;
 }
 
-/// As `--at` takes it.
+/// Returns the size in a form that `--at` accepts.
 std::string text_of(Bytes size) { return round_to_shown(size) == size ? shown_size(size) : to_string(size); }
 
 std::string names_of(const replay::Machine& machine) {
@@ -93,7 +93,7 @@ std::string names_of(const replay::Machine& machine) {
   return names;
 }
 
-/// What a GB of each device costs, of `NAME=PRICE`.
+/// Parses `NAME=PRICE` into the price of a GB by device.
 std::map<std::string, double> parse_prices(const std::vector<std::string>& texts,
                                            const replay::Machine& machine, bool named) {
   std::map<std::string, double> prices;
@@ -119,7 +119,7 @@ std::map<std::string, double> parse_prices(const std::vector<std::string>& texts
   return prices;
 }
 
-/// A policy's options have commas between them.
+/// Quotes text for CSV if needed: a policy's options are separated by commas.
 std::string csv_text(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -162,7 +162,7 @@ class Planner {
   }
 
  private:
-  /// A bar of its own for each policy. How many replays bisection takes is not known: at most these.
+  /// Draws a bar for each policy. The replays of the bisection are unknown in advance, so it assumes the maximum.
   void show(const std::string& policy, std::uint64_t kernel, unsigned passes) {
     constexpr unsigned bisection = 8;
     const double of_replay =
@@ -170,7 +170,7 @@ class Planner {
     const auto replays = 1 + (sizes_.empty() ? arguments_.points + bisection : sizes_.size());
     progress_.show(policy, std::min(1.0, (replays_ + of_replay) / static_cast<double>(replays)));
   }
-  /// \param tables  none: as `replay::Options::row_memory` has it
+  /// \param tables  if absent, `replay::Options::row_memory` keeps its default
   [[nodiscard]] double seconds(const std::string& policy, Bytes fast, std::optional<Bytes> tables) {
     const auto make = [&](const FutureUses& future) {
       return policy == "belady" ? make_belady(future) : make_policy(policy);
@@ -187,7 +187,7 @@ class Planner {
     ++replays_;
     return taken;
   }
-  /// Each size is replayed once: what one table says of it, others say.
+  /// Replays each size once; all tables share the result.
   [[nodiscard]] std::optional<double> slow_down(Plan& plan, Bytes fast) {
     if (fast.count == 0) return std::nullopt;
     const auto [found, is_new] = plan.replayed.try_emplace(fast.count);
@@ -211,7 +211,7 @@ class Planner {
     plan.replayed[all_fast().count] = plan.curve.front().slow_down;
     return plan;
   }
-  /// What each policy needs, which then is a size of all curves.
+  /// Finds the least memory of each policy, and adds that size to all curves.
   void find_needed() {
     for (auto& plan : plans_) {
       const SlowDownOf of = [&](Bytes fast) { return slow_down(plan, fast); };
@@ -230,10 +230,10 @@ class Planner {
     return std::ranges::any_of(curve, [&](const CurvePoint& point) { return point.fast == fast; });
   }
   [[nodiscard]] Bytes all_fast() const noexcept { return {2 * peak_.count + (1 << 20)}; }
-  /// Where nothing takes time with all in fast memory there is no ratio to it.
+  /// True if nothing takes time with all in fast memory: there is then no ratio, and times are in seconds.
   [[nodiscard]] bool in_seconds() const noexcept { return !takes_time_.value_or(true); }
   [[nodiscard]] double limit() const noexcept { return in_seconds() ? 0 : 1 + arguments_.budget; }
-  /// Of fast memory, and of slow memory for what does not fit it.
+  /// Returns the price of this much fast memory, and of slow memory for the rest of the peak.
   [[nodiscard]] std::optional<double> price(Bytes fast) const {
     const auto a = prices_.find(devices_[0]), b = prices_.find(devices_[1]);
     if (a == prices_.end() || b == prices_.end()) return std::nullopt;
@@ -284,7 +284,7 @@ class Planner {
   [[nodiscard]] double share_of_peak(Bytes fast) const {
     return peak_ == 0_B ? 1 : static_cast<double>(fast.count) / static_cast<double>(peak_.count);
   }
-  /// Of what keeps within the budget: the price goes straight from the least fast memory to all.
+  /// Prints the cheapest size within the budget. The price is linear from the least fast memory up to all of it.
   void print_cheapest() const {
     const auto all_fast = price(peak_);
     if (!all_fast || !sizes_.empty()) return;
@@ -301,7 +301,7 @@ class Planner {
                                         devices_[0], devices_[1], cheapest->policy);
     fmt::print("\ncheapest: {}, for {:.2f}\n", what, least);
   }
-  /// Of all curves, by fast memory, the most first.
+  /// Returns the points of all curves by fast memory, the most first.
   [[nodiscard]] std::map<std::uint64_t, std::vector<std::optional<double>>, std::greater<>> rows() const {
     std::map<std::uint64_t, std::vector<std::optional<double>>, std::greater<>> rows;
     for (const auto size : sizes_) rows[size.count].resize(plans_.size());
@@ -353,9 +353,9 @@ class Planner {
   std::vector<std::string> devices_;
   replay::Machine machine_;
   std::map<std::string, double> prices_;
-  std::vector<Bytes> sizes_;        // of `--at`
-  unsigned replays_ = 0;            // of the policy at hand
-  std::optional<bool> takes_time_;  // something does, with all in fast memory; known after the first replay
+  std::vector<Bytes> sizes_;        // `--at`
+  unsigned replays_ = 0;            // of the current policy
+  std::optional<bool> takes_time_;  // with all in fast memory; known after the first replay
   std::vector<Plan> plans_;
 };
 

@@ -47,7 +47,7 @@ void print(const replay::Machine& machine) {
   fmt::print("\n");
 }
 
-/// The table's place is that of the machine where that goes to the standard output.
+/// Says how long measuring takes, unless the machine itself goes to the standard output.
 void say_duration(double seconds, const Arguments& arguments, Progress& progress) {
   if (arguments.out == "-") return;
   progress.clear();
@@ -56,7 +56,7 @@ void say_duration(double seconds, const Arguments& arguments, Progress& progress
 }
 
 void probe(const Arguments& arguments) {
-  std::optional<OutputFile> out;  // what cannot be written is said before anything is measured
+  std::optional<OutputFile> out;  // opened first: an unwritable path is reported before measuring
   if (!arguments.out.empty()) out.emplace(arguments.out);
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& spec : parse_tiers(arguments.tiers)) tiers.push_back(make_tier(spec));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The command `tier probe`: what this machine's tiers are worth, measured.
+/// \file  The command `tier probe`, which measures this machine's tiers.
 #include <CLI/CLI.hpp>
 
 namespace tier::tool {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How far a command is, on a terminal.
+/// \file  A progress line on a terminal.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace tier::tool {
 
-/// A line on stderr, where that is a terminal; nothing remains of it.
+/// Draws a line on stderr, if that is a terminal, and removes it at the end.
 class Progress {
  public:
   Progress() = default;
@@ -17,15 +17,15 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress() { clear(); }
 
-  /// A bar, a few times a second.   \param share  that is done
+  /// Draws a bar, a few times a second.   \param share  the part that is done
   void show(std::string_view what, double share) {
     if (line_.due()) line_.draw(progress_bar(what, share));
   }
-  /// Before a file is written. Where that is the standard output (-), the line goes: both may be one terminal.
+  /// Call before writing a file. If it is the standard output (-), clears the line, since both may be one terminal.
   void say_writing(const std::string& path) { path == "-" ? clear() : say("writing " + path + " ..."); }
-  /// Of what has no share.
+  /// Draws a line for work whose share is unknown.
   void say(std::string_view what) { line_.draw(what); }
-  /// Before something else is printed.
+  /// Call before printing anything else.
   void clear() { line_.clear(); }
 
  private:

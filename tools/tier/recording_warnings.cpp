@@ -12,7 +12,7 @@
 namespace tier::tool {
 namespace {
 
-/// Throws nothing where it cannot be written.
+/// Prints to stderr. It does not throw if that cannot be written.
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 }  // namespace

@@ -48,7 +48,7 @@ struct Run {
   replay::Result result;
 };
 
-/// The policy's spec in one of CachedArrays' modes, which are options of `hint_aware`.
+/// Adds a CachedArrays mode to the policy's spec. Modes are options of `hint_aware`.
 std::string with_mode(const std::string& policy, const std::string& mode) {
   auto spec = parse_policy(policy);
   if (mode.empty() || spec.name != "hint_aware") return policy;
@@ -81,7 +81,7 @@ void print_rows(const std::vector<Run>& runs) {
                  r.rows->in_place, r.rows->read, r.rows->written, r.rows->waiting);
 }
 
-/// Its time as a multiple of another; a dash where there is none.
+/// Returns the time as a multiple of another; a dash if there is no other.
 std::string multiple(double seconds, std::optional<double> of) {
   if (!of) return "-";
   return fmt::format("{:.2f}x", *of > 0 ? seconds / *of : 1.0);
@@ -151,7 +151,7 @@ bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }
 
 void note(const std::string& text) { std::fputs(("tier: " + text + "\n").c_str(), stderr); }
 
-/// \return  what of a command line goes unused there; empty: nothing
+/// Returns the names of options that a hardware cache does not use; empty if there are none.
 std::string unused_by_hardware(const Arguments& arguments) {
   std::string names;
   const auto add = [&](bool given, const char* name) {
@@ -166,7 +166,7 @@ std::string unused_by_hardware(const Arguments& arguments) {
   return names;
 }
 
-/// Says so where a mode changes nothing of some of what was asked for.
+/// Notes options that the mode leaves unused, or that no policy has modes.   \throws  `ConfigError` for two modes
 void check_mode(const Arguments& arguments) {
   if (arguments.mode.empty()) return;
   if (is_two_level(arguments.mode)) {
@@ -188,7 +188,7 @@ void check_mode(const Arguments& arguments) {
     note("mode " + arguments.mode + " is hint_aware's: without it, since no --policy is that");
 }
 
-/// Replays one trace, several times over.
+/// Replays one trace several times.
 class Replayer {
  public:
   Replayer(const Arguments& arguments, Progress& progress)
@@ -200,12 +200,12 @@ class Replayer {
 
   [[nodiscard]] const trace::Trace& trace() const noexcept { return trace_; }
   [[nodiscard]] const replay::Machine& machine() const noexcept { return machine_; }
-  /// Hardware decides there.
+  /// Replays a cache in hardware, without a policy.
   Run run_two_level();
   Run run_policy(const std::string& policy);
 
  private:
-  /// A bar of its own for each run.
+  /// Draws a bar for each run.
   void show(const std::string& policy, std::uint64_t kernel, unsigned passes) {
     const auto all = static_cast<double>(trace_.kernels().size()) * passes;
     progress_.show(policy, static_cast<double>(kernel + 1) / all);
@@ -244,7 +244,7 @@ Run Replayer::run_policy(const std::string& policy) {
   return {policy, has_mode ? arguments_.mode : "", replay::run(trace_, machine_, tiers_, make, options)};
 }
 
-/// Seconds under the policy that knows the future; none where there is no room for what it wants.
+/// Returns the seconds under the policy that knows the future; none if there is not enough room for it.
 std::optional<double> seconds_of_belady(const std::vector<Run>& runs, Replayer& replayer) try {
   const auto has_it = std::ranges::find(runs, knows_the_future, &Run::policy);
   return (has_it != runs.end() ? *has_it : replayer.run_policy(knows_the_future)).result.seconds;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  `tier report`: a trace as a page, or for a viewer of timelines.
+/// \file  The command `tier report`: a trace as a page, or for a timeline viewer.
 #include <CLI/CLI.hpp>
 
 namespace tier::tool {

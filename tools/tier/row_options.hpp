@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What the commands that replay are told of row tables.
+/// \file  Options about row tables that the replaying commands share.
 #include <tier/replay/replay.hpp>
 #include <tier/trace/trace.hpp>
 
@@ -11,17 +11,17 @@
 namespace tier::tool {
 
 struct RowOptions {
-  std::string policy;  ///< empty: that of objects
+  std::string policy;  ///< empty: as for objects
   unsigned lookahead = 0;
 };
 
-/// `--row-policy` and `--lookahead`.   \param options  outlives the parsing
+/// Adds `--row-policy` and `--lookahead`.   \param options  must outlive the parsing
 void add_row_options(CLI::App& command, RowOptions& options);
 
-/// \param policy  of objects: the row policy has its name, if there is one, or is `hint_aware`
+/// \param policy  of objects: rows use the row policy of that name, if there is one, otherwise `hint_aware`
 void set_rows(const RowOptions& options, const std::string& policy, replay::Options& replay);
 
-/// Says so if a recording has gathers, but not their rows.
+/// Warns if a recording has gathers without their rows.
 void warn_of_missing_rows(const trace::Trace& trace);
 
 }  // namespace tier::tool

@@ -16,7 +16,7 @@
 namespace tier::tool {
 namespace {
 
-constexpr std::string_view prefix = "simulated:";  // which may be left out
+constexpr std::string_view prefix = "simulated:";  // optional
 
 std::string joined(const std::vector<std::string_view>& names) {
   std::string text;
@@ -24,7 +24,7 @@ std::string joined(const std::vector<std::string_view>& names) {
   return text;
 }
 
-/// As a tier of that model has it; kernels, copies and movers are not told apart.
+/// Returns a device with the rates of a tier model. Kernels, copies and movers get the same rates.
 replay::Device device_of(std::string_view name, const TierModel& model, std::string source) {
   const double read = model.read_bytes_per_second, write = model.write_bytes_per_second;
   return {.name = std::string{name},
@@ -42,7 +42,7 @@ replay::Device device_of(std::string_view name, const TierModel& model, std::str
           .persistent = model.persistent};
 }
 
-/// A device that is known: of the first machine that has it, or else of the models of tiers.
+/// A known device, from the first machine that has it, or else from the models of tiers.
 struct KnownDevice {
   const replay::Machine* machine = nullptr;  // null: a model
   replay::Device device;
@@ -76,7 +76,7 @@ std::ptrdiff_t count_in(const replay::Machine& machine, const std::vector<std::s
   return std::ranges::count_if(devices, [&](const auto& d) { return machine.find(d) != nullptr; });
 }
 
-/// The machine that has most of them: of several the first.
+/// Returns the machine that has the most of these devices; the first of several.
 const replay::Machine& best_machine(const std::vector<std::string>& devices, auto&& may_be) {
   const replay::Machine* best = nullptr;
   for (const auto name : replay::machine_names()) {
@@ -87,7 +87,7 @@ const replay::Machine& best_machine(const std::vector<std::string>& devices, aut
   return *best;
 }
 
-/// The machine of the fastest of the devices that a machine has, and beside its own devices those of others.
+/// Returns the machine that has the fastest of the devices, extended by the devices that it lacks.
 replay::Machine composed(const std::vector<std::string>& devices,
                          const std::vector<replay::Device>& recorded) {
   std::vector<KnownDevice> known;
@@ -117,8 +117,8 @@ replay::Machine composed(const std::vector<std::string>& devices,
   return machine;
 }
 
-/// By the rates that the tier had when the trace was recorded, if it says them.
-/// \throws  `ConfigError` if what it says can be no tier's
+/// Returns a device with the rates that the tier had when the trace was recorded; none if the trace has none.
+/// \throws  `ConfigError` if the recorded rates are not valid for a tier
 std::optional<replay::Device> recorded_device(const report::TierOfTrace& tier) {
   if (!tier.no_model.empty())
     throw ConfigError{
@@ -182,7 +182,7 @@ ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine)
   auto& names = chosen.names;
   for (std::size_t i = 0; i < 2 && i < recorded.count() && recorded.ranked(); ++i) {
     const auto& tier = recorded.all()[i];
-    // Of `emulated:cxl` a machine that was probed has that name; others know `cxl`.
+    // A probed machine calls the device `emulated:cxl`; others call it `cxl`.
     for (const auto& name : {tier.name, tier.name.substr(tier.name.find(':') + 1)})
       if (names.size() == i && is_known(name) && std::ranges::find(names, name) == names.end())
         names.push_back(name);

@@ -10,10 +10,10 @@
 namespace tier::tool {
 namespace {
 
-/// A size as it is shown.
+/// A size as shown.
 struct Shown {
   std::uint64_t digits = 0;  // below 10000
-  std::uint64_t step = 1;    // bytes of the last of them
+  std::uint64_t step = 1;    // bytes per unit of the last digit
 };
 
 Shown shown(Bytes size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How much slower a program is with less fast memory.
+/// \file  The slow-down of a program as a function of fast memory.
 #include <tier/core/bytes.hpp>
 #include <tier/replay/replay.hpp>
 
@@ -11,34 +11,35 @@
 
 namespace tier::tool {
 
-/// With so much fast memory.
+/// One amount of fast memory and its slow-down.
 struct CurvePoint {
   Bytes fast;
-  /// Time, as a ratio to that with all in fast memory; where that takes none, the seconds that it takes with so much.
+  /// Time relative to that with all in fast memory; if that takes none, the time in seconds.
   double slow_down = 0;
 };
 
-/// The slow-down with so much fast memory; none where a kernel's operands do not fit.
+/// Returns the slow-down with this much fast memory; none if a kernel's operands do not fit.
 using SlowDownOf = std::function<std::optional<double>(Bytes fast)>;
 
-/// With four digits, rounded up, and the unit that makes them short: `842.1MB`. What `parse_bytes` reads of it is what
-/// `round_to_shown` gives, so that whoever asks for a size that was shown is told the same again.
+/// Formats a size with four digits, rounded up, and the unit that makes it shortest: `842.1MB`. `parse_bytes` reads it back
+/// as `round_to_shown` of the size, so asking for a shown size gives the same result again.
 [[nodiscard]] std::string shown_size(Bytes size);
 [[nodiscard]] Bytes round_to_shown(Bytes size);
 
-/// \param peak   of live bytes: with so much, and what alignment adds, all is fast
-/// \param count  of points, from the peak down by equal ratios to a 64th of it; those that do not fit are left out
+/// Measures the slow-down at several sizes.
+/// \param peak   live bytes: with this much, and what alignment adds, all is fast
+/// \param count  of points, from the peak down in equal ratios to a 64th of it; sizes that do not fit are left out
 /// \return       the most memory first
 [[nodiscard]] std::vector<CurvePoint> slow_down_curve(Bytes peak, unsigned count,
                                                       const SlowDownOf& slow_down);
 
-/// Of these sizes those that fit, in their order.
+/// Measures the slow-down at these sizes, in order; sizes that do not fit are left out.
 [[nodiscard]] std::vector<CurvePoint> slow_down_at(const std::vector<Bytes>& sizes,
                                                    const SlowDownOf& slow_down);
 
-/// The least fast memory, to within a 200th of the peak, with which the slow-down is at most `limit`: between the last point
-/// of the curve where it is, coming from the peak, and the one after it.
-/// \return  none if it is more at the first point already
+/// Finds the least fast memory, to within a 200th of the peak, whose slow-down is at most `limit`. It lies between the last
+/// point of the curve within the limit, counted from the peak, and the next one.
+/// \return  none if the first point already exceeds the limit
 [[nodiscard]] std::optional<CurvePoint> least_memory(const std::vector<CurvePoint>& curve, double limit,
                                                      const SlowDownOf& slow_down);
 

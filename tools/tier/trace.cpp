@@ -18,11 +18,11 @@
 namespace tier::tool {
 namespace {
 
-/// What the commands are given.
+/// The arguments of all commands.
 struct Arguments {
   TraceInput in;
   std::string out;
-  std::optional<trace::Form> form;  ///< to convert to; none: by the name
+  std::optional<trace::Form> form;  ///< to convert to; none: taken from the name
 };
 
 void check(const Arguments& arguments) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  `tier trace`: checks traces and converts them.
+/// \file  The command `tier trace`, which checks and converts traces.
 #include <CLI/CLI.hpp>
 
 namespace tier::tool {

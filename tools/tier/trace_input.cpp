@@ -35,10 +35,10 @@ void add_trace_input(CLI::App& command, TraceInput& input, const std::string& na
 }
 
 trace::Trace read(const TraceInput& input, Progress& progress) {
-  std::error_code unknown;  // of a pipe
+  std::error_code unknown;  // a pipe has no size
   const auto size = std::filesystem::file_size(input.path, unknown);
   return trace::read_file(input.path, input.limits, [&](std::uint64_t taken) {
-    // A file that grows has more than it had.
+    // A growing file can exceed its first size.
     if (!unknown && size > 0)
       progress.show("reading", std::min(1.0, static_cast<double>(taken) / static_cast<double>(size)));
   });

@@ -16,11 +16,11 @@ struct TraceInput {
   trace::ReadLimits limits;
 };
 
-/// Adds the file and the limits of what may be taken in.
-/// \param input  outlives the parsing   \param name  of the file in the help
+/// Adds the file, and limits on how much of it may be read.
+/// \param input  must outlive the parsing   \param name  of the file in help
 void add_trace_input(CLI::App& command, TraceInput& input, const std::string& name);
 
-/// \throws  as `trace::read_file`
+/// Reads the trace and shows progress.   \throws  as `trace::read_file`
 [[nodiscard]] trace::Trace read(const TraceInput& input, Progress& progress);
 
 }  // namespace tier::tool

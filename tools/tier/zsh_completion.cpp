@@ -14,14 +14,14 @@
 namespace tier::tool {
 namespace {
 
-/// Whatever is in it.
+/// Quotes any text as one word of a shell.
 std::string shell_word(std::string_view text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string{"'\\''"} : std::string{c};
   return word + "'";
 }
 
-/// Within a specification, whose parts are between colons and brackets.
+/// Escapes text within a specification, whose parts are separated by colons and brackets.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -37,14 +37,14 @@ std::string function_name(const CLI::App& command) {
   return name;
 }
 
-/// What is completed; a blank is nothing.
+/// Returns what zsh completes for the option; a blank completes nothing.
 std::string action_of(const CLI::Option& option) {
   const auto values = values_of(option);
   if (!values.words.empty()) return fmt::format("({})", fmt::join(values.words, " "));
   return values.files ? "_files" : " ";
 }
 
-/// One for each of its names, of which only one is offered, unless it may be given several times.
+/// Returns one specification per name. zsh offers only one of them, unless the option may be repeated.
 std::vector<std::string> specifications_of(const CLI::Option& option) {
   if (option.get_positional())
     return {fmt::format("{}{}:{}", option.get_required() ? ":" : "::", escaped(option.get_name()),
@@ -63,7 +63,7 @@ std::vector<std::string> specifications_of(const CLI::Option& option) {
   return all;
 }
 
-/// The words of a call.
+/// Returns the arguments of the call of `_arguments`.
 std::string arguments_of(const CLI::App& command) {
   std::string text = " -S";
   for (const auto* option : options_of(command))
@@ -72,7 +72,7 @@ std::string arguments_of(const CLI::App& command) {
   return text;
 }
 
-/// Of the command itself, which begins with its commands' words, and of these.
+/// Returns the function of a command, then those of its subcommands.
 std::string functions_of(const CLI::App& command) {
   const auto commands = subcommands_of(command);
   auto text = function_name(command) + "() {\n";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The completion for zsh.
+/// \file  Shell completion for zsh.
 #include <CLI/CLI.hpp>
 #include <string>
 
 namespace tier::tool {
 
-/// A file `_tier` for a folder of `fpath`, which may be sourced, too.
+/// Returns the text of a file `_tier`, which can go into a folder of `fpath` or be sourced.
 [[nodiscard]] std::string zsh_completion(const CLI::App& app);
 
 }  // namespace tier::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The parts of tier-migrate, on one node, which needs no more for a move to be one.
+/// \file  Tests parts of tier-migrate on one node, which suffices for a move.
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <tier/core/error.hpp>
@@ -28,7 +28,7 @@ constexpr std::size_t pages = 4;
 
 unsigned first_node() { return bench::memory_nodes().front(); }
 
-/// Memory that has changed places when it has been moved, as far as it is told to do right.
+/// A way that copies the object between two places; it errs if told to copy only a part.
 class Fake final : public Way {
  public:
   explicit Fake(unsigned node = first_node(), std::size_t copied = pages * 4096)
@@ -54,7 +54,7 @@ class Fake final : public Way {
   Mapping home_{pages * 4096, -1, "home"}, away_{pages * 4096, -1, "away"};
 };
 
-/// \return  false where the system denies what moves need: then it was said
+/// \return  false, with a message, if the system denies what moves need
 bool can_move() {
   try {
     bench::NodePages{64_KiB, PageKind::Small, first_node()}.move_pages(first_node());
@@ -96,10 +96,10 @@ TEST_CASE("a move is right if all words are as they were and all pages on the no
   CHECK(right.misses == 0);
 
   Fake half{first_node(), 2 * 4096 + 8};
-  CHECK(half.move(Leg::There).wrong == 2 * 512 - 1);  // all but the first
+  CHECK(half.move(Leg::There).wrong == 2 * 512 - 1);  // all but the first word
   Fake lost{first_node(), 0};
   std::ignore = lost.move(Leg::There);
-  CHECK(lost.move(Leg::Back).wrong > 0);  // what was there before does not pass for what was moved
+  CHECK(lost.move(Leg::Back).wrong > 0);  // the old contents of the place do not pass for the moved ones
 
   Fake elsewhere{bench::memory_nodes().back() + 1};
   CHECK(elsewhere.move(Leg::There).elsewhere == pages);

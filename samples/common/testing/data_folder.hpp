@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The data sets, which are not part of the library.
+/// \file  Finds the data sets, which are not part of the library.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace sample {
 
-/// The folder that TIER_DATA names; without one a case of the suite "data" ends, which CTest reports as skipped.
+/// Returns the folder that TIER_DATA names. Without one a case of the suite "data" ends, and CTest reports it as skipped.
 inline std::optional<std::filesystem::path> data_folder() {
   if (const char* name = std::getenv("TIER_DATA"); name != nullptr && *name != '\0') return name;
   MESSAGE("skipped: TIER_DATA names no folder with the data sets");

@@ -20,7 +20,7 @@ const std::vector<std::string> avazu_fields{"id",         "click",        "hour"
                                             "C18",        "C19",          "C20",          "C21"};
 
 constexpr std::size_t click = 1;
-constexpr std::size_t hour = 2;  // YYMMDDHH; the first of the categories too
+constexpr std::size_t hour = 2;  // YYMMDDHH; also the first category
 
 }  // namespace
 
@@ -36,7 +36,7 @@ bool AvazuLog::next(Record& record) {
   });
 }
 
-// The log has no numbers but the time: the hour of the day is the one dense feature.
+// The log has no number but the time, so the hour of the day is the only dense feature.
 void AvazuLog::parse(std::string_view line, Record& record) {
   fields_.split(line, ',');
   record.label = fields_.label(click);

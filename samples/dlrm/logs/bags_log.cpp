@@ -79,7 +79,7 @@ bool BagsLog::next(Record& record) {
   return true;
 }
 
-// A bag may hold nearly all items: after some tries one of its own has to do.
+// A bag may hold nearly all items, so after some tries one of its own items is accepted.
 std::uint64_t BagsLog::draw_other_item() const {
   std::uint64_t item = 0;
   for (std::uint64_t attempt = 1; attempt <= 16; ++attempt) {

@@ -39,8 +39,8 @@ bool CriteoLog::next(Record& record) {
   });
 }
 
-// Counts are heavy-tailed, hence the logarithm; a missing one and the few negative ones are 0. A missing category is
-// a value of its own: the hash of the empty text.
+// Counts are heavy-tailed, hence the logarithm. A missing count and the few negative ones become 0. A missing category is a
+// value of its own: the hash of the empty text.
 void CriteoLog::parse(std::string_view line, Record& record) {
   fields_.split(line, '\t');
   record.label = fields_.label(0);

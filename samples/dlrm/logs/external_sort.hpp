@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Sorting more records than memory holds, through temporary files.
+/// \file  Sorts more records than memory holds, through temporary files.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace dlrm {
 
-/// A file of `T`s without a name: it goes when it is closed, however the program ends.
+/// An unnamed file of `T`s. It is deleted when it is closed, however the program ends.
 template <class T>
 requires std::is_trivially_copyable_v<T>
 class TemporaryFile {
@@ -37,7 +37,7 @@ class TemporaryFile {
       throw tier::TierError{tier::last_system_error(), "reading a temporary file"};
     return {};
   }
-  /// \throws  `TierError` if what was appended could not be written.
+  /// \throws  `TierError` if appended values could not be written
   void rewind() {
     if (std::fflush(file_.get()) != 0 || std::fseek(file_.get(), 0, SEEK_SET) != 0) {
       throw tier::TierError{tier::last_system_error(), "writing a temporary file"};
@@ -51,8 +51,8 @@ class TemporaryFile {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-/// Sorts by `operator<`, which must order any two values that differ. Holds `capacity` values and the buffers of
-/// `fan_in` files at most.
+/// Sorts by `operator<`, which must order any two different values. Holds at most `capacity` values, and the buffers of
+/// `fan_in` files.
 template <class T>
 class ExternalSort {
  public:
@@ -65,7 +65,7 @@ class ExternalSort {
     values_.push_back(value);
   }
 
-  /// All values in order, at the first.
+  /// Returns all values in order, positioned at the first.
   TemporaryFile<T> finish() && {
     write_run();
     std::vector<T>{}.swap(values_);

@@ -12,11 +12,11 @@ using sample::unit;
 
 namespace {
 
-constexpr std::size_t dense_features = 13;  // as many as Criteo's logs have
-// Spreads of the two parts of the logit, chosen so that the hidden weights themselves reach an AUC of about 0.85.
+constexpr std::size_t dense_features = 13;  // the same as in Criteo's logs
+// Spreads of the two parts of the logit, chosen so that a model with the hidden weights has an AUC of about 0.85.
 constexpr double dense_spread = 1.0;
 constexpr double ids_spread = 1.5;
-constexpr double root_12 = 3.4641016151377544;  // makes a uniform variable's variance 1
+constexpr double root_12 = 3.4641016151377544;  // scales a uniform variable to variance 1
 
 // Streams of random words under one seed.
 enum Stream : std::uint64_t { dense_value = 1, dense_weight, row_weight, click, table_seed };

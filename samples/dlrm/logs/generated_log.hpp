@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A click log of any size, made up as it is read.
+/// \file  A click log of any size, generated while it is read.
 #include "common/access_skew.hpp"
 #include "logs/log.hpp"
 
@@ -9,13 +9,13 @@ namespace dlrm {
 struct GeneratedLogOptions {
   std::uint64_t records = 200'000;
   std::vector<std::uint64_t> rows;  ///< of each table
-  std::size_t pooling = 8;          ///< ids for each table and record
+  std::size_t pooling = 8;          ///< ids per table and record
   std::string skew = "production";
   std::uint64_t seed = 1;
 };
 
-/// Every row and every dense feature has a hidden weight, and a record is clicked with the probability that their sum
-/// says: so there is something to learn, and a best AUC that no model beats. A record is a pure function of its number.
+/// Generates records. Every row and every dense feature has a hidden weight, and the sum of these gives the probability of
+/// a click: so there is something to learn, and a best AUC that no model beats. A record is a pure function of its number.
 class GeneratedLog final : public Log {
  public:
   explicit GeneratedLog(const GeneratedLogOptions& options);

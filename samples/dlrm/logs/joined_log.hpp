@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Logs of one format, one after the other.
+/// \file  Joins logs of one format, one after the other.
 #include "logs/log.hpp"
 
 namespace dlrm {
@@ -18,8 +18,8 @@ class JoinedLog final : public Log {
  private:
   std::vector<std::unique_ptr<Log>> parts_;
   std::size_t at_ = 0;
-  BadLines ended_;  // of the parts before that
-  BadLines bad_;    // with those of the part that is read
+  BadLines ended_;  // of the parts that have ended
+  BadLines bad_;    // the same plus those of the current part
 };
 
 }  // namespace dlrm

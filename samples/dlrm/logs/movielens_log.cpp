@@ -39,7 +39,7 @@ std::vector<std::uint64_t> parse_genres(const std::string& text) {
 
 MovieLensLog::MovieLensLog(const std::filesystem::path& ratings, std::size_t sort_capacity)
     : shape_{.dense = 1, .features = {"user", "movie"}}, ratings_{sort_ratings(ratings, sort_capacity)} {
-  if (!std::filesystem::is_regular_file(ratings)) return;  // nothing lies beside the standard input
+  if (!std::filesystem::is_regular_file(ratings)) return;  // the standard input has no neighbouring files
   for (const auto* name : {"movies.csv", "movies.csv.gz", "movies.csv.zst"}) {
     const auto movies = ratings.parent_path() / name;
     if (!std::filesystem::exists(movies)) continue;
@@ -75,7 +75,7 @@ void MovieLensLog::read_genres(const std::filesystem::path& path) {
   TextLines lines{path, "movieId,title,genres"};
   const auto parse = [&](std::string_view view) {
     const std::string line{view};
-    // Titles hold commas and backslashes: nothing escapes anything, not even a NUL, for which the tokenizer would throw.
+    // Titles hold commas and backslashes, so nothing is an escape. With NUL as one, the tokenizer would throw on a NUL.
     const boost::tokenizer<Quoted> tokens{line, Quoted{std::string{}, ",", "\""}};
     const std::vector<std::string> fields{tokens.begin(), tokens.end()};
     if (fields.size() != 3) {

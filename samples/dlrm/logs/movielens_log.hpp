@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  MovieLens' ratings, in order of time, as clicks: a rating of 4 or more is one.
+/// \file  MovieLens' ratings, in order of time, as clicks: a rating of 4 or more is a click.
 #include <compare>
 #include <unordered_map>
 
@@ -9,7 +9,7 @@
 
 namespace dlrm {
 
-/// One line of ratings.csv. Ordered by time, then by place in the file.
+/// One line of ratings.csv. Ratings are ordered by time, then by line.
 struct Rating {
   std::int64_t time;
   std::uint64_t line;
@@ -18,8 +18,8 @@ struct Rating {
   auto operator<=>(const Rating&) const = default;
 };
 
-/// User, movie and the movie's genres (from movies.csv, if it lies beside the ratings). The ratings are sorted
-/// once, on disk; the genres of all movies stay in memory.
+/// Reads user, movie and the movie's genres (from movies.csv, if it lies beside the ratings). The ratings are sorted once,
+/// on disk; the genres of all movies stay in memory.
 class MovieLensLog final : public Log {
  public:
   static constexpr std::size_t default_sort_capacity = std::size_t{1} << 20;
@@ -39,7 +39,7 @@ class MovieLensLog final : public Log {
   LogShape shape_;
   BadLines bad_;  // of both files
   TemporaryFile<Rating> ratings_;
-  std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> genres_;  // of a movie, hashed
+  std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> genres_;  // hashed, by movie
 };
 
 }  // namespace dlrm

@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view day = "day_";  // of Criteo's terabyte, before the number
+constexpr std::string_view day = "day_";  // the prefix in Criteo's terabyte; a number follows
 
-/// The usual names of the log's file in a folder of the data set; where it has a file for each day, of the first.
+/// Returns the usual names of the log's file in a folder; if there is a file per day, the name of the first.
 std::vector<std::string_view> usual_names(std::string_view format) {
   if (format == "criteo") return {"train.txt", "train.tsv", "day_0"};
   if (format == "avazu") return {"train.csv", "train"};
@@ -32,7 +32,7 @@ std::vector<std::string_view> usual_names(std::string_view format) {
   return {"train.txt"};
 }
 
-/// In the order of time, packed or not.
+/// Returns the files of all days in order of time, packed or not.
 std::vector<fs::path> days_in(const fs::path& folder) {
   std::map<std::uint64_t, fs::path> days;
   for (const auto& file : sample::files_named(folder, day, "")) {
@@ -47,7 +47,7 @@ std::vector<fs::path> days_in(const fs::path& folder) {
   return files;
 }
 
-/// The log itself: `path`, or in a folder the file of a usual name, packed or not, or the days that are there.
+/// Returns the log's files: `path` itself; in a folder, a file of a usual name, packed or not, or all days.
 std::vector<fs::path> log_at(const fs::path& path, std::string_view format) {
   if (!fs::is_directory(path)) return {path};
   const auto names = usual_names(format);
@@ -86,7 +86,7 @@ LogContents read_through(Log& log, std::string_view name, std::uint64_t least) {
   Record record;
   LogContents found;
   while (log.next(record)) ++found.records;
-  found.bad_lines = log.bad_lines();  // a rewound log has none
+  found.bad_lines = log.bad_lines();  // rewinding resets them
   if (found.records < least) {
     const auto& bad = found.bad_lines;
     throw tier::ConfigError{fmt::format(

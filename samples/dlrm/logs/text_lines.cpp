@@ -15,7 +15,7 @@
 namespace dlrm {
 namespace {
 
-/// Caught in `TextLines::next` only.
+/// Reports a bad field. Only `TextLines::next` catches it.
 struct BadField : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Reading a text file line by line, with bad lines counted, and the fields of a line.
+/// \file  Reads a text file line by line, counts bad lines, and splits lines into fields.
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -16,22 +16,22 @@
 
 namespace dlrm {
 
-/// Lines of a file, which may be packed, be read only once, have a byte order mark and lines that end as on Windows. A line
-/// that cannot be parsed is counted and skipped; too many of them end the reading.
+/// Reads the lines of a file, which may be packed, readable only once, have a byte order mark, or end lines as on Windows.
+/// A line that cannot be parsed is counted and skipped; too many of them end the reading.
 class TextLines {
  public:
-  /// \param header  the first line, exactly; empty if the file has none.
-  /// \throws  `ConfigError` naming the file if it cannot be read or begins with another header.
+  /// \param header  the exact first line; empty if the file has none
+  /// \throws  `ConfigError` naming the file if it cannot be read or begins with another header
   TextLines(std::filesystem::path path, std::string header = {});
 
-  /// Feeds lines to `parse` until it returns true.   \return  false at the end of the file.
-  /// \throws  `ConfigError` once over 10 lines and over 1 % of those read were bad.
+  /// Feeds lines to `parse` until it returns true.   \return  false at the end of the file
+  /// \throws  `ConfigError` if more than 10 lines and more than 1 % of those read were bad
   bool next(tier::FunctionRef<bool(std::string_view)> parse);
   void rewind();
-  /// Says of the line that `parse` has now that it is well-formed, but holds no record.
+  /// Counts the line that `parse` is reading as well-formed but without a record.
   void note_unused(std::string_view why);
   [[nodiscard]] const BadLines& bad_lines() const { return bad_; }
-  /// Of the line that was read last, from 1.
+  /// Returns the number of the last line read, from 1.
   [[nodiscard]] std::uint64_t line_number() const { return number_; }
 
  private:
@@ -46,27 +46,27 @@ class TextLines {
   std::string header_;
   tier::InputFile file_;
   std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 16);
-  std::string_view unread_;  // of the buffer
+  std::string_view unread_;  // part of the buffer
   std::string line_;
   std::uint64_t number_ = 0;
-  bool cut_off_ = false;  // the last line has no end: the file may have been truncated
+  bool cut_off_ = false;  // the last line has no end, so the file may be truncated
   BadLines bad_;
 };
 
-/// Stands for a bad line; `TextLines` catches it. `number` counts fields from 1.
+/// Throws an error for a bad line, which `TextLines` catches. `number` counts fields from 1.
 [[noreturn]] void throw_bad_field(std::size_t number, std::string_view name, std::string_view problem);
 
-/// The fields of one line, by name, checked for their number.
+/// The fields of one line, by index and name; their number is checked.
 class Fields {
  public:
   explicit Fields(std::vector<std::string> names) : names_{std::move(names)} {}
   [[nodiscard]] std::size_t count() const { return names_.size(); }
 
-  /// The fields refer to `line`.   \throws  for a line with more or fewer fields than there are names.
+  /// Splits a line, to which the fields then refer.   \throws  if the number of fields differs from that of names
   void split(std::string_view line, char separator);
   [[nodiscard]] std::string_view operator[](std::size_t i) const { return fields_[i]; }
 
-  /// The field as a number; `what` says which is expected, as in "an integer".
+  /// Parses the field as a number. `what` names the expected type, as in "an integer".
   template <class T>
   [[nodiscard]] T number(std::size_t i, std::string_view what) const {
     T value{};
@@ -75,7 +75,7 @@ class Fields {
     if (error != std::errc{} || end != text.data() + text.size()) throw_not(i, what);
     return value;
   }
-  /// The field as 0 or 1.
+  /// Parses the field as 0 or 1.
   [[nodiscard]] float label(std::size_t i) const;
   [[noreturn]] void throw_not(std::size_t i, std::string_view what) const;
 

@@ -23,10 +23,10 @@ using namespace tier::literals;
 
 namespace {
 
-constexpr std::size_t dim = 15;  // a row takes a cache line, with its optimiser state
+constexpr std::size_t dim = 15;  // a row with its optimiser state fills a cache line
 constexpr std::size_t row_bytes = 64;
 
-/// Tables of a generated log, and what is known of them before they are made.
+/// Tables of a generated log, and the data known before the tables are made.
 struct Setting {
   Setting(std::vector<std::uint64_t> table_rows, std::string skew, std::uint64_t log_records = 4000)
       : rows{table_rows.begin(), table_rows.end()},
@@ -45,7 +45,7 @@ struct Setting {
     auto reader = asked();
     return shares_by_need(*runtime.manager(), std::move(tables), fast, 0, reader);
   }
-  /// Rows that fit a table of this budget.
+  /// Returns the rows that fit a table of this budget.
   [[nodiscard]] std::uint64_t slots(std::size_t number, tier::Bytes budget) const {
     auto options = table(number);
     options.budget = budget;
@@ -63,7 +63,7 @@ tier::Bytes sum(const std::vector<tier::Bytes>& shares) {
   return std::accumulate(shares.begin(), shares.end(), tier::Bytes{});
 }
 
-/// Rows that textbook caches of these sizes miss.
+/// Returns the rows that textbook caches of these sizes miss.
 std::uint64_t misses(Setting& setting, const std::vector<tier::Bytes>& shares) {
   std::vector<std::vector<RowId>> ids(shares.size());
   auto reader = setting.asked();
@@ -79,7 +79,7 @@ std::uint64_t misses(Setting& setting, const std::vector<tier::Bytes>& shares) {
   return sum;
 }
 
-/// A log that never ends, and counts what was read of it.
+/// An endless log that counts what was read of it.
 class EndlessLog final : public Log {
  public:
   explicit EndlessLog(std::size_t ids_in_record) : ids_{ids_in_record} {}

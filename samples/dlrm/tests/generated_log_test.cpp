@@ -26,7 +26,7 @@ struct Histogram {
   std::array<double, buckets> accesses{};
 };
 
-/// Bucket b holds counts in (2^(b-1), 2^b], the last one all above.
+/// Bucket b holds counts in (2^(b-1), 2^b]; the last one holds all larger counts.
 std::size_t bucket_of(std::uint64_t count) {
   return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(count - 1)), buckets - 1);
 }
@@ -48,7 +48,7 @@ Histogram count_accesses(const AccessSkew& skew, std::uint64_t rows, std::uint64
   return histogram;
 }
 
-/// The histogram that ends in ": 0.473" lines behind `heading`, of the file's first section.
+/// Reads the histogram after `heading` in the file's first section, in lines that end like ": 0.473".
 std::array<double, buckets> read_shares(std::istream& file, const std::string& heading) {
   std::array<double, buckets> shares{};
   std::string line;
@@ -61,7 +61,7 @@ std::array<double, buckets> read_shares(std::istream& file, const std::string& h
   return shares;
 }
 
-// The published shares have three digits.
+// The tolerance includes rounding, because the published shares have three digits.
 void check_within_a_tenth(double share, double published) {
   CHECK(std::abs(share - published) <= 0.1 * published + 0.0005);
 }
@@ -108,7 +108,7 @@ TEST_CASE("tables of any size are covered, and shuffled anew in each period") {
       shuffled = shuffled || skew.row(i) != skew.row(i + skew.period());
     }
     for (const auto count : counts) CHECK(count > 0);
-    CHECK((shuffled || rows < 10));  // two orders of a few accesses may well be equal
+    CHECK((shuffled || rows < 10));  // two orders of a few accesses may be equal
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What row policies make of a log whose figures are known: bags of 82,629 items, a twentieth of which fits.
+// Compares row policies with known figures for a log: bags of 82,629 items, a twentieth of which fits.
 #include <doctest/doctest.h>
 #include <tier/memory/tiers.hpp>
 #include <tier/runtime/row_policies.hpp>
@@ -24,7 +24,7 @@ namespace {
 constexpr RowId rows = 91'599, slots = 4131;
 constexpr std::size_t dim = 16, bags_in_batch = 256;
 
-/// The items of each batch of bags, as they are in the file.
+/// Returns the items of each batch of bags, in the file's order.
 std::vector<std::vector<RowId>> batches_of(const std::filesystem::path& file) {
   std::ifstream whole{file};
   REQUIRE_MESSAGE(whole, "TIER_DATA has no " << file);
@@ -39,7 +39,7 @@ std::vector<std::vector<RowId>> batches_of(const std::filesystem::path& file) {
   return batches;
 }
 
-/// Gathers all batches, each announced, or prefetched, so many batches before.
+/// Gathers all batches, each announced or prefetched a number of batches ahead.
 class Replay {
  public:
   explicit Replay(const std::vector<std::vector<RowId>>& batches) : batches_{batches} {}
@@ -104,7 +104,7 @@ TEST_CASE("on the bags of a bookseller, policies have the hit rates that are kno
       replay.prefetched_ahead = prefetched;
       const auto reached = share(replay, "hint_aware", make_row_policy("hint_aware"));
       CHECK(reached <= optimum);
-      // How far the background has come when a batch ends differs from run to run.
+      // The progress of background work at the end of a batch varies from run to run.
       CHECK(reached >= (ahead < 32 ? 0.48 : 0.5) - (prefetched == 0 ? 0 : 0.03));
     }
   }

@@ -24,7 +24,7 @@ using sample::mix;
 
 namespace {
 
-/// A line of Criteo's with one field replaced.
+/// Returns a line of Criteo's log with one field replaced.
 std::string criteo_line(std::size_t field = 0, const std::string& value = "1") {
   std::string line;
   for (std::size_t i = 0; i < 40; ++i) {
@@ -236,7 +236,7 @@ TEST_CASE("of a data set that has a file for each day all are read, in the order
     ::gzclose(file);
   };
   packed("day_9.gz", labelled(9) + "bad too\n");
-  packed("day_0.gz", labelled(0) + labelled(0));  // which is there unpacked
+  packed("day_0.gz", labelled(0) + labelled(0));  // this day exists unpacked, too
   const auto log = open_log(folder.path(), "criteo", 1);
   CHECK(log->shape().features.size() == 26);
   for (int pass = 0; pass < 2; ++pass) {
@@ -321,7 +321,7 @@ TEST_CASE("ratings come in order of time with their movies' genres, a click bein
   CHECK(records[0].ids[2] == std::vector{hash_text("Drama")});
   CHECK(records[1].label == 1);
   CHECK(records[1].ids[2].empty());
-  CHECK(records[2].ids[1] == std::vector{mix(9)});  // a movie that movies.csv does not have
+  CHECK(records[2].ids[1] == std::vector{mix(9)});  // this movie is missing from movies.csv
   CHECK(records[2].ids[2].empty());
   CHECK(records[3].ids[2] == std::vector{hash_text("Children"), hash_text("Comedy")});
 }
@@ -361,7 +361,7 @@ TEST_CASE("damaged names of movies are read as far as they are whole" * doctest:
 TEST_CASE("an external sort orders any number of values, whatever fits in memory") {
   for (const std::size_t count : {0U, 1U, 9U, 10U, 11U, 1000U}) {
     CAPTURE(count);
-    ExternalSort<int> sort{10};  // 100 files of 10 for the last count: more than are merged at once
+    ExternalSort<int> sort{10};  // 100 files of 10 for the last count, more than one merge takes
     std::vector<int> values(count);
     std::mt19937 random{static_cast<unsigned>(count)};
     for (auto& value : values) sort.add(value = static_cast<int>(random() % 500));
@@ -380,7 +380,7 @@ TEST_CASE("a bag is asked about an item of its own and about another one") {
   for (int user = 3; user < 50; ++user) text += fmt::format("{} {} {}\n", user, user, user + 50);
   BagsLog log{folder.write("log", text), 1};
   const auto records = read_all(log);
-  REQUIRE(records.size() == 2 * 48);  // bags of none and of one make no record
+  REQUIRE(records.size() == 2 * 48);  // bags of zero or one item make no record
   const std::set<std::uint64_t> first_bag{mix(5), mix(6), mix(7)};
   CHECK(records[0].label == 1);
   CHECK(records[1].label == 0);

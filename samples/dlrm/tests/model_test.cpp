@@ -25,11 +25,11 @@ ModelOptions small_model(Optimizer optimizer, float rate) {
           .rows = {5, 3},
           .bottom = {6},
           .top = {7, 5},
-          .seed = 1,  // one that leaves no unit exactly at its ReLU's kink, where there is no gradient
+          .seed = 1,  // a seed for which no unit is exactly at its ReLU's kink, where there is no gradient
           .learning = {.optimizer = optimizer, .rate = rate}};
 }
 
-/// Four samples and one place left over.
+/// Returns four samples and one unused place.
 Batch small_batch() {
   Batch batch;
   batch.used = 4;
@@ -76,7 +76,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-/// The model once more, in double and as plainly as can be.
+/// Computes the loss again, in double and as plainly as possible.
 double reference_loss(const Weights& weights, const Batch& batch, std::size_t dim) {
   double loss = 0;
   for (std::size_t sample = 0; sample < batch.used; ++sample) {
@@ -102,7 +102,7 @@ double reference_loss(const Weights& weights, const Batch& batch, std::size_t di
   return loss / static_cast<double>(batch.used);
 }
 
-/// Initial rows are too small to show in the loss: these are not.
+/// Enlarges rows, because initial ones are too small to affect the loss.
 void enlarge_rows(Dlrm<PlainMemory>& model, const Batch& batch) {
   for (int i = 0; i < 20; ++i) model.train(batch);
 }
@@ -111,7 +111,7 @@ void enlarge_rows(Dlrm<PlainMemory>& model, const Batch& batch) {
 
 TEST_CASE("every gradient is that of finite differences, embedding rows included") {
   PlainMemory memory;
-  Dlrm model{memory, small_model(Optimizer::Sgd, 1)};  // so that a step is the gradient
+  Dlrm model{memory, small_model(Optimizer::Sgd, 1)};  // so that a step equals the gradient
   const auto batch = small_batch();
   enlarge_rows(model, batch);
   auto weights = weights_of(model);
@@ -163,7 +163,7 @@ TEST_CASE("row-wise Adagrad divides a row's step by the root of its mean squared
       const double step = mean_square == 0 ? 0 : 0.5 * gradient[i] / std::sqrt(mean_square);
       CHECK(values[row * 4 + i] == doctest::Approx(before.at("table.0")[row * 4 + i] - step).epsilon(1e-3));
     }
-    CHECK((mean_square > 0) == (row != 3));  // nobody asks for row 3
+    CHECK((mean_square > 0) == (row != 3));  // no bag has row 3
   }
 }
 

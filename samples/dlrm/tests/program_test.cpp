@@ -118,7 +118,7 @@ TEST_CASE("a log that changes after it was read through ends the run with an err
   auto options = parse(small_run);
   const auto log = make_log(options);
   auto experiment = make_experiment(options, *log);
-  experiment.train.learn_from.last = 20'000;  // of the 10,000 that the log has
+  experiment.train.learn_from.last = 20'000;  // although the log has 10,000
   Progress progress{stderr};
   std::atomic<bool> stop = false;
   CHECK_THROWS_WITH_AS(std::ignore = make_run("plain", experiment, progress, stop),

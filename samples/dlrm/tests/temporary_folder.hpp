@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Files for a test, gone after it.
+/// \file  A folder for a test's files, deleted after it.
 #include <unistd.h>
 
 #include <filesystem>

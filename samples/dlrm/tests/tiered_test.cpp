@@ -25,10 +25,10 @@ namespace {
 
 Options small_options() {
   Options options;
-  options.samples = 300;  // enough to move several times what is fast
+  options.samples = 300;  // enough to move several times the fast memory
   options.tables = 3;
   options.rows = {4000, 2000, 1000};
-  options.dim = 32;  // a slot map of 4 bytes a row leaves room in a tenth
+  options.dim = 32;  // leaves room in a tenth for a slot map of 4 bytes a row
   options.batch = 64;
   options.threads = 2;
   return options;
@@ -58,7 +58,7 @@ std::string refusal(const std::string& name, const Options& options) {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// Flips a bit of the scratch file in `folder` that this process has open, as a bad device would.
+/// Flips a bit of this process's open scratch file in `folder`, as a faulty device would.
 void flip_a_bit(const std::filesystem::path& folder, off_t offset) {
   for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
     std::error_code gone;
@@ -77,7 +77,7 @@ void flip_a_bit(const std::filesystem::path& folder, off_t offset) {
   FAIL("no scratch file is open in ", folder.string());
 }
 
-/// The run computed the same bits, and used the slow tier in earnest.
+/// Checks that the run computed the same bits and used the slow tier heavily.
 void check_same(const RunResult& run, const RunResult& expected, std::size_t fast_bytes) {
   CHECK(run.checksum == expected.checksum);
   CHECK(run.auc == expected.auc);
@@ -89,7 +89,7 @@ struct Policies {
   std::string objects, rows;
 };
 
-/// Every object policy with the default row policy, and every row policy with the default object policy.
+/// Returns every object policy with the default row policy, and every row policy with the default object policy.
 std::vector<Policies> every_policy() {
   const Options defaults;
   std::vector<Policies> all;
@@ -99,7 +99,7 @@ std::vector<Policies> every_policy() {
   return all;
 }
 
-/// The first lines of a file as one of the same name in `folder`.
+/// Copies the first lines of a file to one of the same name in `folder`.
 std::filesystem::path beginning_of(const std::filesystem::path& file, std::size_t lines,
                                    const TemporaryFolder& folder) {
   std::ifstream whole{file};
@@ -131,7 +131,7 @@ TEST_CASE("a run at a tenth of fast memory ends with the bits of the plain run, 
         const auto run = make("tiered", options);
         check_same(run, expected, fast.count);
         CHECK(run.traffic.fast_share < 1);
-        if (!slow.starts_with("file:")) continue;  // there blocks of rows move
+        if (!slow.starts_with("file:")) continue;  // a file moves whole blocks of rows
         CHECK(run.traffic.read_amplification > 1);
         CHECK(run.traffic.bytes_per_written_row > 32 * sizeof(float));
         CHECK(run.traffic.bytes_per_written_row < 4096);
@@ -182,7 +182,7 @@ TEST_CASE(
     options.dim = 32;
     options.batch = log.batch;
     options.threads = 2;
-    options.share = "size";  // more rows move than by need
+    options.share = "size";  // moves more rows than sharing by need
     CAPTURE(std::string{log.format});
     const auto expected = make("plain", options);
     MESSAGE(std::string{log.format} << ": AUC " << expected.auc << ", log loss " << expected.log_loss);
@@ -223,8 +223,7 @@ TEST_CASE("--policy decides for rows too where it can, and --row-policy for rows
   const TemporaryFolder folder;
   auto options = small_options();
   options.lookahead = 0;
-  options.slow =
-      fmt::format("file:{}:8MiB", folder.path().string());  // in memory, the background decides when
+  options.slow = fmt::format("file:{}:8MiB", folder.path().string());  // in memory, timing would matter
   std::set<std::uint64_t> traffic;
   for (const auto name : tier::row_policy_names()) {
     options.row_policy = name;
@@ -252,7 +251,7 @@ TEST_CASE(
       CHECK(expected.checksum != floats);
       CHECK(make("all_fast", options).checksum == expected.checksum);
       CHECK(make("os_paging_default", options).checksum == expected.checksum);
-      // Rows move, or are used where they live.
+      // Rows move to fast memory, or are used in place.
       for (const auto& [policy, slow] :
            {std::pair{"hint_aware", fmt::format("file:{}:8MiB", folder.path().string())},
             std::pair{"lfu", std::string{"emulated:cxl:8MiB"}}}) {
@@ -329,7 +328,7 @@ TEST_CASE("a number of slots is taken instead of a size") {
   const auto few = make("tiered", options);
   CHECK(few.checksum == plain.checksum);
   CHECK(few.traffic.fast_share < 1);
-  options.slots = 4000;  // as many as the longest table has rows
+  options.slots = 4000;  // as many as the largest table has rows
   const auto all = make("tiered", options);
   CHECK(all.checksum == plain.checksum);
   CHECK(all.traffic.fast_share == 1);

@@ -36,7 +36,7 @@ std::uint32_t big_endian(std::span<const std::uint8_t> bytes, std::size_t at) {
   return value;
 }
 
-/// \return  what follows an IDX file's header   \param[out] extents  as many as the header is to have
+/// \return  the bytes after an IDX file's header   \param[out] extents  one for each dimension of the header
 Bytes read_idx(const std::filesystem::path& file, std::span<std::uint32_t> extents) {
   auto bytes = read_file(file);
   const auto header = 4 + 4 * extents.size();
@@ -113,7 +113,7 @@ ImageSet split_off(ImageSet& set, std::size_t count) {
   return rest;
 }
 
-/// Noise around a colour that tells the class.
+/// Makes images of noise around a colour that depends on the class.
 ImageSet generated_images(std::size_t count, std::uint64_t seed) {
   ImageSet set{.side = 32, .channels = 3, .pixels = {}, .labels = {}};
   for (std::size_t i = 0; i < count; ++i) {
@@ -188,7 +188,7 @@ ImageData::View ImageData::varied(std::size_t index, std::uint64_t key) const {
   return {index, shift(0), shift(1), training_.channels > 1 && sample::mix(key, std::uint64_t{2}) % 2 == 1};
 }
 
-// What is shifted in from outside is the mean, 0.
+// Pixels from outside the image get the mean, 0.
 void ImageData::draw(const ImageSet& set, const View& view, std::size_t side, std::span<float> out) const {
   const auto* pixels = set.pixels.data() + view.index * set.bytes_of_one();
   const auto stored = static_cast<int>(set.side);

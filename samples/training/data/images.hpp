@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Small images in memory, shuffled, shifted and enlarged on their way into batches.
+/// \file  Small images in memory, which are shuffled, shifted and enlarged on their way into batches.
 #include <array>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace training {
 
-/// Pixels channels-last.
+/// Images with their labels; pixels are channels-last.
 struct ImageSet {
   std::size_t side = 0;
   std::size_t channels = 0;
@@ -18,7 +18,7 @@ struct ImageSet {
 
   [[nodiscard]] std::size_t count() const { return labels.size(); }
   [[nodiscard]] std::size_t bytes_of_one() const { return side * side * channels; }
-  /// Of a pixel's first channel, from the beginning of its image.
+  /// Returns the offset of a pixel's first channel within its image.
   [[nodiscard]] std::size_t offset(std::size_t row, std::size_t column) const {
     return (row * side + column) * channels;
   }
@@ -26,7 +26,7 @@ struct ImageSet {
 
 class ImageData final : public Data {
  public:
-  /// \param vary  whether images of training are shifted, and mirrored if they have colours
+  /// \param vary  shift training images, and mirror those with colours
   ImageData(ImageSet training, ImageSet test, std::uint64_t seed, bool vary);
 
   [[nodiscard]] std::int64_t channels() const override {
@@ -42,10 +42,10 @@ class ImageData final : public Data {
                   std::span<float> labels) const override;
 
  private:
-  /// How an image is seen.
+  /// The view of an image in a batch.
   struct View {
     std::size_t index = 0;
-    int right = 0, down = 0;  ///< pixels that it is shifted by
+    int right = 0, down = 0;  ///< shift in pixels
     bool mirrored = false;
   };
   void draw(const ImageSet& set, const View& view, std::size_t side, std::span<float> out) const;
@@ -57,12 +57,12 @@ class ImageData final : public Data {
   std::array<float, 4> mean_{}, scale_{};  // of each channel
 };
 
-/// The images of all files together, each as it is or packed.
-/// \throws  `tier::TierError` for what cannot be read, `tier::ConfigError` naming the file for what is none
+/// Reads the images of all files together, each plain or packed.
+/// \throws  `tier::TierError` if a file cannot be read, `tier::ConfigError` naming a file that has another format
 [[nodiscard]] ImageSet read_cifar10(std::span<const std::filesystem::path> files);
-/// \param images, labels  IDX files, as they are or packed   \throws  as `read_cifar10`
+/// \param images, labels  IDX files, plain or packed   \throws  as `read_cifar10`
 [[nodiscard]] ImageSet read_mnist(const std::filesystem::path& images, const std::filesystem::path& labels);
-/// The last `count` images as a set of their own.
+/// Moves the last `count` images into a set of their own.
 [[nodiscard]] ImageSet split_off(ImageSet& set, std::size_t count);
 [[nodiscard]] ImageSet generated_images(std::size_t count, std::uint64_t seed);
 

@@ -46,13 +46,13 @@ std::unique_ptr<Data> open_cifar10(const fs::path& folder, std::uint64_t seed) {
   return {};
 }
 
-/// Images and their labels, by what is before both words in their names: `train-`, `t10k-`.
+/// The files of images and labels, by the prefix of their names: `train-`, `t10k-`.
 struct MnistFiles {
   fs::path images, labels;
 };
 std::map<std::string, MnistFiles> mnist_files(const fs::path& folder) {
   std::map<std::string, MnistFiles> pairs;
-  for (const auto* end : {"-idx3-ubyte", ".idx3-ubyte"})  // the second is what some unpackers make of it
+  for (const auto* end : {"-idx3-ubyte", ".idx3-ubyte"})  // some unpackers write the second
     for (const auto& file : files_named(folder, "", std::string{"images"} + end)) {
       const auto name = file.filename().string();
       pairs[name.substr(0, name.rfind("images"))].images = file;
@@ -70,7 +70,7 @@ std::map<std::string, MnistFiles> mnist_files(const fs::path& folder) {
   return pairs;
 }
 
-/// One set, of which the last tenth is held out, or one to learn from and one to test with.
+/// Opens one set, whose last tenth is held out, or one for learning and one for the test.
 std::unique_ptr<Data> open_mnist(const fs::path& folder, std::uint64_t seed) {
   const auto pairs = mnist_files(folder);
   const auto find = [&](std::string_view word) {

@@ -57,7 +57,7 @@ void TextData::test_batch(const BatchShape& shape, std::uint64_t number, std::sp
   });
 }
 
-/// Words of a small vocabulary, each followed by one of two others.
+/// Generates words of a small vocabulary, each followed by one of two others.
 std::string generated_text(std::size_t count, std::uint64_t seed) {
   constexpr std::uint64_t words = 64;
   std::string text;

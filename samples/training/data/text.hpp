@@ -9,7 +9,7 @@
 
 namespace training {
 
-/// To predict each character's successor. The last tenth is held out.
+/// Text for predicting the successor of each character. The last tenth is held out.
 class TextData final : public Data {
  public:
   TextData(const std::string& text, std::uint64_t seed);
@@ -23,10 +23,10 @@ class TextData final : public Data {
                   std::span<float> labels) const override;
 
  private:
-  /// Sequence `i` of a batch from `start(i)` on.
+  /// Takes a batch whose sequence `i` begins at `start(i)`.
   void take(const BatchShape& shape, std::span<float> inputs, std::span<float> labels, auto start) const;
 
-  std::vector<std::uint8_t> ids_;  // by rank among the characters that occur
+  std::vector<std::uint8_t> ids_;  // by rank among the occurring characters
   std::int64_t classes_ = 0;
   std::size_t held_out_from_ = 0;
   std::uint64_t seed_;

@@ -48,7 +48,7 @@ std::int64_t count_of(const Dims& dims) {
 
 namespace {
 
-/// oneDNN counts the values of one image in 32 bits.
+/// Checks an image's size, since oneDNN counts its values in 32 bits.
 void check_shape(const Dims& shape) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (count_of(shape) == 0 || shape.size() != 4 || count_of(shape) / shape[0] <= most) return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What convolutional networks have in common.
+/// \file  Shared parts of convolutional networks.
 #include "network/network.hpp"
 
 namespace training {
 
-/// A convolution whose output is as large as its input, but for the stride.
+/// Returns a convolution whose output is as large as its input, apart from the stride.
 [[nodiscard]] inline Convolution same_size(std::int64_t channels, Pair kernel, std::int64_t stride = 1) {
   return {.channels = channels,
           .kernel = kernel,
@@ -23,7 +23,7 @@ namespace training {
   return net.convolution(net.relu(net.batch_norm(x)), convolution);
 }
 
-/// The classifier of networks that end in a mean over the image.
+/// Adds the classifier of networks that end in a mean over the image.
 inline void classify(Network& net, Value x, std::int64_t classes) {
   net.softmax_loss(net.inner_product(net.mean_of_image(x), {.width = classes}));
 }

@@ -10,15 +10,15 @@ constexpr std::int64_t usual_image = 299;
 constexpr Pooling around{.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}};
 constexpr Pooling halving{.kernel = {3, 3}, .stride = {2, 2}};
 
-/// Convolutions in a chain, as branches of these networks are written.
+/// A chain of convolutions, the notation for branches of these networks.
 struct Chain {
   Network& net;
   Value at;
-  bool normed = true;  ///< with batch norm, else with a bias
+  bool normed = true;  ///< with batch norm; otherwise with a bias
 
-  /// As large as its input.
+  /// Adds a convolution whose output is as large as its input.
   Chain same(std::int64_t channels, Pair kernel) const { return then(same_size(channels, kernel)); }
-  /// Without padding.
+  /// Adds a convolution without padding.
   Chain valid(std::int64_t channels, Pair kernel, std::int64_t stride = 1) const {
     return then({.channels = channels, .kernel = kernel, .stride = {stride, stride}});
   }

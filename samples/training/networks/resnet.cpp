@@ -21,7 +21,7 @@ Value pool(Network& net, Value x) {
 struct Bottleneck {
   std::int64_t channels;
   std::int64_t stride;
-  bool first;  ///< of its part
+  bool first;  ///< in its part
 };
 
 /// Calls `block(x, Bottleneck)` for each of four parts.
@@ -34,7 +34,7 @@ Value parts(Value x, const std::array<int, 4>& blocks, auto block) {
   return x;
 }
 
-/// \param strided  which of the three convolutions has the stride
+/// \param strided  index of the convolution, of three, that has the stride
 Value bottleneck(Network& net, Value x, const Bottleneck& b, int strided) {
   auto y = conv_bn_relu(net, x, same_size(b.channels, {1, 1}));
   y = conv_bn_relu(net, y, same_size(b.channels, {3, 3}, strided == 1 ? b.stride : 1));

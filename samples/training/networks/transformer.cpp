@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  A Transformer (Vaswani et al., 2017) as a language model: causal, with layer norms in front.
+/// \file  A Transformer (Vaswani et al., 2017) as a language model: causal, with layer norms before each sublayer.
 #include "networks/networks.hpp"
 
 namespace training {

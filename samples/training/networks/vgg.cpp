@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  VGG (Simonyan and Zisserman, 2014), and AutoTM's deep variants of it.
+/// \file  VGG (Simonyan and Zisserman, 2014), and AutoTM's deep variants.
 #include "networks/networks.hpp"
 
 namespace training {

@@ -22,7 +22,7 @@ void visit(const dnnl_memory_desc_t& layout, int axis, const float* data, const 
   for (std::int64_t i = 0; i < layout.dims[axis]; ++i) visit(layout, axis + 1, data + i * stride, f);
 }
 
-/// Calls `f` for each value that a description has in memory, also for what pads it; of a part, for its own values alone.
+/// Calls `f` for each value of a description in memory, including padding; for a part, only for its own values.
 void for_each_value(const dnnl::memory::desc& desc, const float* data, const auto& f) {
   const auto& layout = desc.data;
   const auto* const begin = data + layout.offset0;
@@ -32,7 +32,7 @@ void for_each_value(const dnnl::memory::desc& desc, const float* data, const aut
   std::for_each_n(begin, desc.get_size() / sizeof(float), f);
 }
 
-/// An argument that another one before it also is: both sides of what works in place.
+/// True if an earlier argument is the same: a kernel in place has it as input and as output.
 bool is_repeated(const Kernel& kernel, const Argument& argument) {
   return std::any_of(kernel.arguments.data(), &argument, [&](const Argument& other) {
     return other.use == argument.use && other.offset == argument.offset && other.desc == argument.desc;

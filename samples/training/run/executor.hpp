@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Walks a step over a memory. The same kernels on every memory, so results are the same bits.
+/// \file  Runs a step on a memory. Every memory runs the same kernels, so results are the same bits.
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -12,17 +12,17 @@
 
 namespace training {
 
-/// A network's parameters and its optimiser's state in a memory, where all its steps find them.
+/// Keeps a network's parameters and its optimiser's state in a memory, where all its steps find them.
 class Parameters {
  public:
-  /// \param step  any of the network's: of all, they are the first tensors
+  /// \param step  any of the network's steps: parameters are the first tensors of each
   Parameters(const Step& step, Memory& memory, std::uint64_t seed);
 
-  /// Each has its initial value again.
+  /// Resets every parameter to its initial value.
   void begin_anew();
   [[nodiscard]] std::size_t count() const { return slots_.size(); }
   [[nodiscard]] Slot slot(TensorId tensor) const { return slots_[tensor]; }
-  /// Calls `f(name, values)` for each.
+  /// Calls `f(tensor, values)` for each parameter.
   void visit(tier::FunctionRef<void(const StepTensor&, std::span<const float>)> f) const;
   void add_to(sample::Checksum& checksum) const;
 
@@ -34,21 +34,21 @@ class Parameters {
   std::vector<Slot> slots_;
 };
 
-/// What a layer, or a part of one that its kernels name, took.
+/// The costs of a layer, or of a part of one that its kernels name.
 struct LayerCost {
   std::string layer;
-  double seconds = 0;  ///< of its kernels, with what they waited for
+  double seconds = 0;  ///< in its kernels, including waits
   double stalled_s = 0;
-  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< moved to and from fast memory meanwhile, for whomever
+  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< moved to and from fast memory meanwhile, for any tensor
 };
 
-/// What is looked at beside the computation; it takes time.
+/// Selects inspections beside the computation, which take time.
 struct Inspection {
-  bool layers = false;  ///< what each of them takes
-  bool values = false;  ///< NaNs, infinities and subnormal numbers in what kernels write
+  bool layers = false;  ///< the costs of each layer
+  bool values = false;  ///< NaNs, infinities and subnormal numbers in kernels' outputs
 };
 
-/// A kernel has written something that is no number.
+/// Thrown if a kernel has written a value that is not finite.
 class NotANumber : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -60,28 +60,28 @@ class Executor {
     bool recompute = false;  ///< `with_recomputation`
     Inspection inspection{};
   };
-  /// \pre  parameters and memory outlive it
+  /// \pre  parameters and memory outlive this
   Executor(const Step& step, const Parameters& parameters, Memory& memory, const Options& options);
 
-  /// \throws  as `Memory::run`, or `NotANumber` naming kernel and tensor; the step is then in parts, and its parameters as
-  ///          far as it came
+  /// \throws  as `Memory::run`, or `NotANumber` naming kernel and tensor; the step is then incomplete, and its parameters
+  ///          are partly updated
   void run(Iteration& iteration);
 
-  /// Sets what kernels, layers and inspections have cost so far back to nothing.
+  /// Resets the costs of kernels, layers and inspections.
   void forget_costs();
-  /// What kernels took so far, without what they waited for.
+  /// Returns the time in kernels so far, without waits.
   [[nodiscard]] double compute_seconds() const { return compute_seconds_; }
-  /// Adds each to that of the same name, or behind all; if they are inspected.
+  /// Adds each layer's costs to the entry of that name, or appends one; only if layers are inspected.
   void add_layer_costs(std::vector<LayerCost>& layers) const;
-  /// Written by kernels so far, if values are inspected.
+  /// Returns the subnormal values written so far, if values are inspected.
   [[nodiscard]] std::uint64_t subnormals() const { return subnormals_; }
 
  private:
-  /// A kernel with what it takes to run it.
+  /// A kernel prepared to run.
   struct Ready {
     std::vector<SlotUse> uses;
     dnnl::primitive primitive;
-    std::vector<dnnl::memory> arguments;  ///< as the kernel's
+    std::vector<dnnl::memory> arguments;  ///< in the kernel's order
     std::unordered_map<int, dnnl::memory> by_index;
   };
   [[nodiscard]] Ready make_ready(const Kernel& kernel) const;
@@ -94,13 +94,13 @@ class Executor {
   Step step_;
   Memory& memory_;
   dnnl::stream stream_;
-  std::vector<Slot> slots_;  // of each tensor
+  std::vector<Slot> slots_;  // by tensor
   std::vector<Hints> hints_;
   std::vector<Ready> kernels_;
   std::vector<float*> data_;
   double compute_seconds_ = 0;
   Inspection inspection_;
-  std::vector<LayerCost> costs_;  // of each kernel, by its name
+  std::vector<LayerCost> costs_;  // by kernel, with its name
   std::uint64_t subnormals_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Where a run keeps its tensors.
+/// \file  The interface of memories that keep a run's tensors.
 #include <harness/shares.hpp>
 #include <tier/core/function_ref.hpp>
 
@@ -19,7 +19,7 @@
 
 namespace training {
 
-/// A tensor in a memory.
+/// The index of a tensor in a memory.
 using Slot = std::size_t;
 
 struct SlotUse {
@@ -27,24 +27,24 @@ struct SlotUse {
   Role role{};
 };
 
-/// Operands of kernels so far, and those of them that were not in fast memory when a kernel asked for them: it waited, or
-/// used them in a slower tier.
+/// Counts kernels' operands so far, and those that were not in fast memory when a kernel asked for them: it waited for
+/// them, or used them in a slower tier.
 struct Operands {
   std::uint64_t count = 0, bytes = 0;
-  std::optional<std::uint64_t> elsewhere = 0;  ///< none: not known
+  std::optional<std::uint64_t> elsewhere = 0;  ///< none: unknown
   std::uint64_t bytes_elsewhere = 0;
-  std::uint64_t bytes_brought = 0;  ///< to fast memory, also ahead of their use, or used in a slower tier
+  std::uint64_t bytes_brought = 0;  ///< to fast memory, also ahead of use, or used in a slower tier
 
-  /// ReDL's data locality, by objects. Of no operands 1; NaN if it is not known.
+  /// Returns ReDL's data locality by objects; 1 without operands, NaN if unknown.
   [[nodiscard]] double on_time_share() const {
     return elsewhere ? tier::bench::on_time_share(*elsewhere, count)
                      : std::numeric_limits<double>::quiet_NaN();
   }
-  /// The same, by bytes.
+  /// Returns the same by bytes.
   [[nodiscard]] double on_time_share_of_bytes() const {
     return tier::bench::on_time_share(bytes_elsewhere, bytes);
   }
-  /// Of their bytes what nobody had to bring.
+  /// Returns the share of operand bytes that did not have to be brought.
   [[nodiscard]] double fast_share() const { return tier::bench::fast_share(bytes_brought, bytes); }
   friend Operands operator-(const Operands& a, const Operands& b) {
     Operands difference{.count = a.count - b.count,
@@ -57,24 +57,24 @@ struct Operands {
   }
 };
 
-/// The most that one tier held.
+/// The peak use of one tier.
 struct TierPeak {
   std::string tier;
   std::uint64_t bytes = 0;
-  std::uint64_t overhead_bytes = 0;  ///< of these: what is no tensor
+  std::uint64_t overhead_bytes = 0;  ///< part of the bytes that is no tensor
 };
 
-/// What a run's memory did. One on plain memory moves nothing.
+/// The work of a run's memory. Plain memory moves nothing.
 struct Traffic {
   Operands operands;
   std::map<std::string, std::uint64_t> bytes_moved{};  ///< by "FROM>TO"
-  std::uint64_t bytes_in = 0, bytes_out = 0;           ///< of these: to fast memory, and from it
+  std::uint64_t bytes_in = 0, bytes_out = 0;           ///< of these: to and from fast memory
   std::uint64_t in_place_bytes = 0;                    ///< used in a slower tier
   double stalled_s = 0;
-  double moving_s = 0;  ///< during which something was on its way
+  double moving_s = 0;  ///< time during which some transfer was in progress
   std::vector<TierPeak> peaks{};
 
-  /// What came after a moment at which it was so much. Peaks are of all the time.
+  /// Returns the traffic after an earlier snapshot. Peaks cover the whole time.
   [[nodiscard]] Traffic since(const Traffic& begin) const {
     auto traffic = *this;
     traffic.operands = operands - begin.operands;
@@ -88,7 +88,7 @@ struct Traffic {
     traffic.moving_s -= begin.moving_s;
     return traffic;
   }
-  /// Of all tiers together, at most: theirs may be of different moments.
+  /// Returns an upper bound for all tiers together, since their peaks may be of different moments.
   [[nodiscard]] std::uint64_t peak_bytes() const {
     return std::accumulate(peaks.begin(), peaks.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const TierPeak& peak) { return sum + peak.bytes; });
@@ -99,10 +99,10 @@ struct Traffic {
   }
 };
 
-/// What computes.   \param data  of each use
+/// The computation of a kernel.   \param data  the address of each use
 using Body = tier::FunctionRef<void(std::span<std::byte* const> data)>;
 
-/// Knows tensors by slots. A slot has bytes from a kernel that overwrites it until it is retired.
+/// Keeps tensors, identified by slots. A slot has bytes from a kernel that overwrites it until it is retired.
 /// \threadsafety  Confined to one thread.
 class Memory {
  public:
@@ -110,17 +110,17 @@ class Memory {
 
   virtual Slot add(std::string name, std::size_t bytes) = 0;
 
-  /// Holds the uses, each slot once, while `body` runs on their addresses.
+  /// Pins the uses, each slot once, while `body` runs on their addresses.
   /// \throws  what `body` throws; `tier::OutOfTierMemory`
   virtual void run(std::string_view kernel, std::span<const SlotUse> uses, const Body& body) = 0;
-  /// The bytes are needed no more.
+  /// Ends the life of the slot's bytes.
   virtual void retire(Slot slot) = 0;
   /// Hints.
   virtual void archive(Slot slot) = 0;
   virtual void prefetch(Slot slot) = 0;
   virtual void end_of_step() = 0;
 
-  /// Since it began.
+  /// Returns the traffic since this was created.
   [[nodiscard]] virtual Traffic traffic() const = 0;
 };
 

@@ -19,7 +19,7 @@ constexpr std::size_t row = 4096;  // bytes
 PageMigrationMemory::PageMigrationMemory(const tier::RuntimeOptions& options)
     : PlainMemory{[this](std::size_t bytes) { return add_area(bytes); }}, runtime_{options} {}
 
-/// Touched before it is used, as plain memory is. The last row is nobody's, so that no piece lies in two areas.
+/// Touches the area before use, as plain memory does. The last row stays unused, so that no piece spans two areas.
 std::byte* PageMigrationMemory::add_area(std::size_t bytes) {
   const tier::Shape shape{(bytes + row - 1) / row + 1, row / sizeof(float)};
   auto& area = areas_.emplace_back(Area{{runtime_, shape, tier::windowed, "pages"}, {}});

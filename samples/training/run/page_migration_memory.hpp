@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Memory whose pages migrate by what is touched, to compare with: as plain memory, but in windows.
+/// \file  Memory whose pages migrate by what is touched, as a comparison: plain memory, but in windows.
 #include <tier/memory/tiers.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/tensor/tensor.hpp>
@@ -15,8 +15,8 @@
 
 namespace training {
 
-/// As an operating system sees it: a few large areas, in which pieces are given out and taken back without its knowledge.
-/// Scopes tell which pages a kernel reads and writes, as hardware does, and nothing else is told.
+/// Emulates an operating system's view: a few large areas, in which pieces are allocated and freed without its knowledge.
+/// Scopes tell which pages a kernel reads and writes, as hardware would, and nothing else is told.
 class PageMigrationMemory final : public PlainMemory {
  public:
   /// \throws  as `tier::Runtime`
@@ -29,7 +29,7 @@ class PageMigrationMemory final : public PlainMemory {
  private:
   struct Area {
     tier::Tensor<float> tensor;     ///< shape {rows, floats of a row}
-    std::vector<std::size_t> ends;  ///< of its blocks: bytes from its begin
+    std::vector<std::size_t> ends;  ///< of its blocks, in bytes from its start
     [[nodiscard]] std::byte* data() const { return tensor.object().object->window; }
   };
   struct Rows {

@@ -12,11 +12,11 @@ PagedMemory::PagedMemory(std::string folder, tier::bench::Paging paging)
       folder_{std::move(folder)},
       paging_{paging} {}
 
-/// The last page is nobody's, so that no piece lies in two files, of which one alone would be told of it.
+/// Leaves the last page unused, so that no piece spans two files, only one of which would get its advice.
 std::byte* PagedMemory::map(std::size_t bytes) {
   constexpr std::size_t page = 4096;
   auto file = std::make_unique<tier::bench::PagedFile>(folder_, tier::Bytes{bytes + page}, paging_);
-  file->start_cold();  // it has nothing yet: the system gets its advice
+  file->start_cold();  // the file is still empty; this applies the advice
   mappings_.push_back({std::move(file), bytes});
   return mappings_.back().file->data();
 }
@@ -33,7 +33,7 @@ void PagedMemory::prefetch(Slot slot) {
 Traffic PagedMemory::traffic() const {
   const auto counts = tier::bench::paging_counts() - start_;
   auto traffic = PlainMemory::traffic();
-  // Whether what was read came in time the system does not say.
+  // The system does not tell whether reads were on time, so all count as late.
   traffic.operands.bytes_elsewhere = traffic.operands.bytes_brought =
       std::min(counts.read.count, traffic.operands.bytes);
   traffic.operands.elsewhere.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Memory that the operating system pages, to compare with: as plain memory, but in shared mappings of files.
+/// \file  Memory that the operating system pages, as a comparison: plain memory, but in shared mappings of files.
 #include <harness/paged_file.hpp>
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace training {
 class PagedMemory final : public PlainMemory {
  public:
   /// \param folder  on a disk
-  /// \param paging  what the system is told; `WillNeed`: what is prefetched, too
+  /// \param paging  the advice to the system; with `WillNeed` prefetches are announced, too
   /// \throws        as `tier::bench::PagedFile`, when memory is first taken
   PagedMemory(std::string folder, tier::bench::Paging paging);
 

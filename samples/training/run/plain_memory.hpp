@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Memory without libtier: what the tiered runs are compared with.
+/// \file  Memory without libtier, with which tiered runs are compared.
 ///
-/// Freed early and used again at once, in huge pages that are touched before they are used, as libtier's are.
+/// Memory is freed early and reused at once, in huge pages that are touched before use, as libtier's are.
 #include <functional>
 #include <set>
 #include <utility>
@@ -13,11 +13,11 @@
 
 namespace training {
 
-/// Hands out pieces of large buffers, the smallest that fits first, and puts neighbours together again.
+/// Allocates pieces of large buffers by best fit, and merges free neighbours.
 class PlainPool {
  public:
   static constexpr std::size_t alignment = 64;
-  /// Gives buffers of at least so many bytes, which live as long as the pool.
+  /// Returns buffers of at least the given size, which live as long as the pool.
   using Source = std::function<std::byte*(std::size_t)>;
 
   explicit PlainPool(Source source) : source_{std::move(source)} {}
@@ -26,7 +26,7 @@ class PlainPool {
   void give_back(std::byte* piece, std::size_t bytes);
 
  private:
-  using Piece = std::pair<std::size_t, std::byte*>;  // bytes first: the smallest that fits
+  using Piece = std::pair<std::size_t, std::byte*>;  // bytes first, which orders by size
   void add_free(std::byte* begin, std::size_t bytes);
   void remove_free(std::byte* begin, std::size_t bytes);
   void grow(std::size_t bytes);
@@ -50,7 +50,7 @@ class PlainMemory : public Memory {
 
  protected:
   explicit PlainMemory(PlainPool::Source source) : pool_{std::move(source)} {}
-  /// Its bytes; none while it has none.
+  /// Returns the slot's bytes; empty while it has none.
   [[nodiscard]] std::span<std::byte> bytes_of(Slot slot) const {
     return {slots_[slot].data, slots_[slot].data == nullptr ? 0 : slots_[slot].bytes};
   }
@@ -63,7 +63,7 @@ class PlainMemory : public Memory {
   std::vector<sample::HugeBuffer> buffers_;
   PlainPool pool_;
   std::vector<Entry> slots_;
-  std::vector<std::byte*> data_;  // of the kernel under way
+  std::vector<std::byte*> data_;  // of the current kernel
   std::size_t live_ = 0;
   std::size_t peak_ = 0;
   Operands operands_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Time that has passed.
+/// \file  Measures elapsed time.
 #include <chrono>
 
 namespace training {

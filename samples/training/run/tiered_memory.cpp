@@ -8,7 +8,7 @@ namespace training {
 
 bool moves_ahead(const TieredOptions& options, std::size_t computing, std::size_t cpus) {
   if (options.movers == 0) return false;
-  if (!options.slow) return true;      // a recording has what would be told then
+  if (!options.slow) return true;      // a recording has the hints of a run with a slow tier
   constexpr std::size_t few_cpus = 4;  // on which movers yield
   using enum tier::TierKind;
   const auto kind = options.slow->kind;
@@ -41,7 +41,7 @@ void TieredMemory::run(std::string_view kernel, std::span<const SlotUse> uses, c
   data_.clear();
   for (const auto& use : uses) {
     auto& tensor = *slots_[use.slot].tensor;
-    // oneDNN takes inputs and outputs alike as plain pointers, hence the cast.
+    // oneDNN takes inputs and outputs as plain pointers, hence the cast.
     auto* data =
         use.role == Role::Reads ? const_cast<float*>(scope.in(tensor).data()) : scope.out(tensor).data();
     data_.push_back(reinterpret_cast<std::byte*>(data));
@@ -84,7 +84,7 @@ Traffic traffic_of(const tier::Statistics& statistics, const Operands& operands)
   traffic.stalled_s = static_cast<double>(statistics.stalled_ns) * 1e-9;
   traffic.moving_s = static_cast<double>(statistics.moving_ns) * 1e-9;
   for (const auto& tier : statistics.tiers) traffic.peaks.push_back({tier.name, tier.high_water.count});
-  auto& dram = *std::ranges::find(traffic.peaks, "dram", &TierPeak::tier);  // has libtier's descriptors, too
+  auto& dram = *std::ranges::find(traffic.peaks, "dram", &TierPeak::tier);  // with libtier's descriptors
   dram.overhead_bytes = statistics.metadata.count;
   dram.bytes += dram.overhead_bytes;
   return traffic;

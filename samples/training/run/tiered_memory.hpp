@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Memory in tiers: a tensor of libtier for each of a step's, a scope for each kernel.
+/// \file  Memory in tiers: one libtier tensor per tensor of a step, one scope per kernel.
 #include <tier/memory/tiers.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/tensor/tensor.hpp>
@@ -15,22 +15,22 @@ namespace training {
 struct TieredOptions {
   tier::Bytes fast;
   std::optional<tier::TierSpec> slow{};  ///< none: everything is fast
-  std::vector<tier::TierSpec> more{};    ///< beside the two
+  std::vector<tier::TierSpec> more{};    ///< further tiers
   std::string policy = "hint_aware";
   unsigned threads = 0;
-  unsigned movers = 1;  ///< background threads; with none nothing moves but what a kernel waits for
-  bool hints = true;    ///< else what is archived or prefetched is not told
+  unsigned movers = 1;  ///< background threads; without any, blocks move only if a kernel waits for them
+  bool hints = true;    ///< pass archives and prefetches on
 };
 
-/// Whether bytes move ahead of their use. Not without movers, and hardly between memories where each of a few cores computes
+/// True if bytes move ahead of use. They do not without movers, and hardly between memories if all of a few cores compute
 /// (`tier::RuntimeOptions::yields`).
-/// \param computing, cpus  threads that compute, and CPUs that they may run on
+/// \param computing, cpus  compute threads, and CPUs that they may run on
 [[nodiscard]] bool moves_ahead(const TieredOptions& options, std::size_t computing, std::size_t cpus);
 
 [[nodiscard]] tier::RuntimeOptions runtime_options(const TieredOptions& options);
 
 /// \pre             one of the tiers is `dram`
-/// \param operands  what was elsewhere, or brought, is set from the statistics
+/// \param operands  `elsewhere` and the bytes brought are replaced by those of the statistics
 [[nodiscard]] Traffic traffic_of(const tier::Statistics& statistics, const Operands& operands);
 
 class TieredMemory final : public Memory {
@@ -55,7 +55,7 @@ class TieredMemory final : public Memory {
   struct Entry {
     std::string name;
     std::size_t bytes = 0;
-    std::optional<tier::Tensor<float>> tensor{};  ///< from the first kernel that overwrites it
+    std::optional<tier::Tensor<float>> tensor{};  ///< set by the first kernel that overwrites it
   };
   void sort_by_role(std::span<const SlotUse> uses);
   void make_tensor(Entry& entry);
@@ -63,7 +63,7 @@ class TieredMemory final : public Memory {
   tier::Runtime runtime_;
   bool moves_ahead_, hints_;
   std::vector<Entry> slots_;
-  std::vector<tier::ObjectRef> reads_, updates_, overwrites_;  // of the kernel under way
+  std::vector<tier::ObjectRef> reads_, updates_, overwrites_;  // of the current kernel
   std::vector<std::byte*> data_;
   Operands operands_;
 };

@@ -31,7 +31,7 @@ double share(std::uint64_t part, std::uint64_t all) {
 
 class Run {
  public:
-  /// \pre  steps, data and memory outlive it
+  /// \pre  steps, data and memory outlive this
   Run(const Steps& steps, const Data& data, Memory& memory, const TrainOptions& options)
       : steps_{steps},
         data_{data},
@@ -49,7 +49,7 @@ class Run {
     auto iteration = iteration_of(number);
     executors_[step_of(executors_.size(), options_.seed, number)].run(iteration);
   }
-  /// What came before counts no more.
+  /// Forgets all results so far and resets the parameters.
   void begin_anew() {
     parameters_.begin_anew();
     for (auto& executor : executors_) executor.forget_costs();
@@ -93,7 +93,7 @@ class Run {
       result_.subnormals = result_.subnormals.value_or(0) + executor.subnormals();
   }
 
-  /// From here on counts what memory does, without what parameters were initialised with.
+  /// Starts counting the memory's work, after the initialisation of parameters.
   void begin() {
     begin_ = memory_.traffic();
     operands_ = begin_.operands;
@@ -156,7 +156,7 @@ class Run {
   std::vector<double> times_;
   sample::Checksum checksum_;
   Traffic begin_;
-  Operands operands_;  // so far
+  Operands operands_;  // up to the previous iteration
   RunResult result_;
 };
 
@@ -194,7 +194,7 @@ double slowdown_of(const RunResult& run, const RunResult* plain) {
 }
 
 Bound bound_of(const RunResult& run) {
-  constexpr double hidden = 1.15;  // ours to reach on a disk
+  constexpr double hidden = 1.15;  // our limit, which runs on a disk should reach
   const double compute = run.compute_s;
   const double io = run.traffic.moving_s;
   const double both = compute + run.traffic.stalled_s;
@@ -240,7 +240,7 @@ RunResult train(std::string name, const Steps& steps, const Data& data, Memory& 
     if (on_iteration) on_iteration(state);
   }
   const auto plain = other ? other->seconds_per_iteration() : std::numeric_limits<double>::quiet_NaN();
-  other.reset();  // testing needs its memory no more
+  other.reset();  // the test does not need its memory
   auto result = run.result(std::move(name), stop);
   result.plain_seconds_per_iteration = plain;
   return result;

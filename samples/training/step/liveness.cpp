@@ -6,7 +6,7 @@
 namespace training {
 namespace {
 
-/// Of each tensor, the places of the kernels that use it.
+/// The indices of the kernels that use each tensor.
 using Uses = std::vector<std::vector<std::size_t>>;
 
 Uses uses_of(const Step& step) {
@@ -18,7 +18,7 @@ Uses uses_of(const Step& step) {
 
 bool dies(const StepTensor& tensor) { return tensor.kind != Kind::Parameter; }
 
-/// Small ones share blocks, of which others are in use: they stay where they are.
+/// True for small parameters. They share blocks with others that are in use, and so stay in place.
 bool is_small(const StepTensor& tensor) { return !dies(tensor) && tensor.bytes < 64 << 10; }
 
 void add_retired(const Step& step, const Uses& uses, std::vector<Hints>& hints) {
@@ -26,13 +26,13 @@ void add_retired(const Step& step, const Uses& uses, std::vector<Hints>& hints) 
     if (dies(step.tensors[t]) && !uses[t].empty()) hints[uses[t].back()].retire.push_back(t);
 }
 
-/// Two uses, by places of kernels, with kernels between; those of the next step follow those of this one.
+/// Two uses, by index of kernel, with kernels between them. Indices of the next step follow those of this one.
 struct Gap {
   TensorId tensor;
   std::size_t from, to;
 };
 
-/// Those that end after the forward pass.
+/// Returns the gaps that end after the forward pass.
 std::vector<Gap> gaps_of(const Step& step, const Uses& uses) {
   std::vector<Gap> gaps;
   for (TensorId t = 0; t < uses.size(); ++t) {
@@ -46,7 +46,7 @@ std::vector<Gap> gaps_of(const Step& step, const Uses& uses) {
   return gaps;
 }
 
-/// Bytes that kernels work among: of all tensors between their first and their last use, but not within gaps.
+/// Returns the live bytes at each kernel: of all tensors from first to last use, except within gaps.
 std::vector<std::size_t> load_of(const Step& step, const Uses& uses, const std::vector<Gap>& gaps) {
   const auto n = step.kernels.size();
   std::vector<std::size_t> load(n);
@@ -65,13 +65,13 @@ std::size_t budget_at(const Kernel& kernel, Budget budget) {
   return kernel.phase == Phase::Forward ? budget.forward : budget.backward;
 }
 
-/// Kernels between a prefetch and what needs it, and that one: less is too late for the optimiser's state, which is updated
-/// right after a kernel that fills the budget.
+/// The least distance of a prefetch from its use, in kernels, including the using one. One is too late for the optimiser's
+/// state, which is updated right after a kernel that fills the budget.
 constexpr std::size_t least_lead = 2;
 
-/// Those needed soonest get their part of the budget first, each from as early on as it has it without a break; from the
-/// start of its gap: then it stays. So those stay that are needed again soonest (Belady's rule), and the others come as
-/// early as can be without one of those leaving: at least a kernel ahead, into what is free beyond the budget.
+/// Plans archives and prefetches. Gaps that end soonest get room in the budget first, each from as early as there is room
+/// without a break; if it has room from the gap's start, it stays. So the tensors needed soonest stay (Belady's rule). The
+/// others come as early as none of those has to leave: at least a kernel ahead, into what is free beyond the budget.
 void add_planned(const Step& step, const Uses& uses, std::vector<Gap> gaps, Budget budget,
                  std::vector<Hints>& hints) {
   const auto n = step.kernels.size();

@@ -18,10 +18,10 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 
-/// Values of an optimiser's state in one tensor, at most.
+/// The most values of an optimiser's state in one tensor.
 constexpr std::size_t most_of_a_state = 4 << 20;
 
-/// Of a part, what it has itself, not what lies between its rows.
+/// Returns the bytes of a description; for a part, without the gaps between its rows.
 std::size_t bytes_of(const dnnl::memory::desc& desc) {
   const auto dims = desc.dims();
   return static_cast<std::size_t>(count_of(dims)) * dnnl::memory::data_type_size(desc.data_type());
@@ -59,7 +59,7 @@ Step Lowering::lower() {
   for (std::size_t i = layers.size(); i-- > 0;) {
     const bool loss = i + 1 == layers.size();
     if (!loss && contributions_[i].empty())
-      continue;  // nothing learned is below, or nothing above depends on it
+      continue;  // nothing learned is below, or the loss does not depend on it
     if (!loss) sum_contributions({i});
     lowered[i]->backward(*this);
     if (!loss) --pending_.at(contributions_[i].front());

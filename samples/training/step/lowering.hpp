@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What layers use to write their kernels into a step.
+/// \file  The interface with which layers write their kernels into a step.
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -19,11 +19,11 @@ namespace training {
 
 enum class Mode : std::uint8_t { Training, Prediction };
 
-/// The engine that all primitives are made for.
+/// Returns the engine of all primitives.
 [[nodiscard]] const dnnl::engine& cpu();
-/// Images channels-last, all else row-major.
+/// Returns the standard layout: images channels-last, all else row-major.
 [[nodiscard]] dnnl::memory::desc dense(const Dims& dims);
-/// As oneDNN likes it best.
+/// Leaves the layout to oneDNN.
 [[nodiscard]] dnnl::memory::desc any_layout(const Dims& dims);
 
 class Lowering {
@@ -32,28 +32,28 @@ class Lowering {
       : network_{network}, mode_{mode}, learning_{learning} {
     step_.network = network.name();
   }
-  /// Layer by layer, forward and back.
+  /// Lowers layer by layer, forward and back.
   Step lower();
 
   [[nodiscard]] bool is_training() const { return mode_ == Mode::Training; }
   [[nodiscard]] const Dims& shape(Value value) const { return network_.shape(value); }
 
-  /// Of all primitives: scratchpads are tensors, unless `Learning` hides them.
+  /// Returns the attributes of all primitives: scratchpads are tensors, unless `Learning` hides them.
   [[nodiscard]] dnnl::primitive_attr attributes() const;
 
   TensorId parameter(std::string name, const dnnl::memory::desc& desc, const Initial& initial);
-  /// One with what the optimizer keeps of it; it decays if `initial` is random.
+  /// Adds a parameter with its optimiser's state; it decays if `initial` is random.
   TensorId learned(std::string name, const dnnl::memory::desc& desc, const Initial& initial);
   TensorId tensor(std::string name, Kind kind, const dnnl::memory::desc& desc);
-  /// A copy: new tensors move the old ones.
+  /// Returns a copy, since new tensors relocate the old ones.
   [[nodiscard]] dnnl::memory::desc desc(TensorId tensor) const { return step_.tensors[tensor].desc; }
 
   struct Operand {
-    int index;  ///< of oneDNN; functions get their operands in the order they are given
+    int index;  ///< in oneDNN; functions get their operands in this order
     TensorId tensor;
     Role role;
     dnnl::memory::desc part{};  ///< of the tensor; empty: all of it
-    std::size_t offset = 0;     ///< bytes before the part, beside what its description says
+    std::size_t offset = 0;     ///< bytes before the part, beyond those in its description
   };
   struct NewKernel {
     std::string name;
@@ -65,7 +65,7 @@ class Lowering {
     double flops = 0;
   };
   void add(NewKernel kernel);
-  /// With a scratchpad, if it wants one.
+  /// Adds a kernel, with a scratchpad if it needs one.
   template <class PrimitiveDesc>
   void add(NewKernel kernel, const PrimitiveDesc& primitive) {
     kernel.primitive = primitive;
@@ -75,48 +75,48 @@ class Lowering {
                                  Role::Overwrites});
     add(std::move(kernel));
   }
-  /// What makes a layer's output once more, as a relu in its place would leave it, in the backward pass, from what that needs
-  /// anyway.   \pre  it wants no scratchpad
+  /// Registers a kernel that makes a layer's output again in the backward pass, with a relu in place, from tensors which
+  /// that pass needs anyway.   \pre  it needs no scratchpad
   void can_repeat_with_relu(Value layer, NewKernel kernel) { with_relu_[layer.layer] = std::move(kernel); }
-  /// The kernel that was added last was a relu in the place of what the layer gives: `Kernel::again`.
+  /// Call after adding a relu in place of the layer's output: registers `Kernel::again`.
   void add_again(Value layer);
 
-  /// The tensor that holds a value.
+  /// Returns the tensor that holds a value.
   [[nodiscard]] TensorId of(Value value) const { return values_[value.layer]; }
-  /// A new tensor for what `layer` gives.
+  /// Makes a new tensor for the output of `layer`.
   TensorId output(Value layer);
-  /// Its first input's, if that is needed no more; else a new one.
+  /// Returns the tensor of the first input if nothing needs it any more; otherwise a new one.
   TensorId output_in_place(Value layer);
   void set_output(Value layer, TensorId tensor);
 
-  /// The class of each row of what the network gives.
+  /// Returns the tensor with the class of each output row.
   TensorId labels();
 
-  /// A tensor in another layout: made once in a step, by a kernel of its own.
+  /// Returns a tensor in another layout, made once per step by its own kernel.
   TensorId laid_out(TensorId tensor, const dnnl::memory::desc& wanted, Phase phase);
   TensorId copied(TensorId from, std::string name, Kind kind, const dnnl::memory::desc& wanted, Phase phase);
   /// \param sum  may be `a`
   void add_tensors(std::string name, Phase phase, TensorId a, TensorId b, TensorId sum);
 
-  /// Whether anything that is learned is below.
+  /// True if any layer below has something to learn.
   [[nodiscard]] bool needs_gradient(Value value) const { return needs_gradient_[value.layer]; }
-  /// The sum of what was contributed.
+  /// Returns the sum of the contributions.
   [[nodiscard]] TensorId gradient(Value value);
-  /// A new tensor for the gradient at an input.
+  /// Makes a new tensor for the gradient of an input.
   TensorId new_gradient(const Layer& layer, Value input);
   void contribute(Value input, TensorId gradient);
-  /// Nobody but the layer under way needs the tensor, so it may be overwritten.
+  /// True if only the current layer needs the tensor, which it may then overwrite.
   [[nodiscard]] bool is_own(TensorId gradient) const {
     return !learning_.functional && pending_.at(gradient) == 1;
   }
-  /// For the sum of two values: one of them, if it is needed no more.
+  /// Returns the tensor for a sum of two values: one of them, if nothing needs it any more.
   TensorId sum_output(Value layer) { return learning_.functional ? output(layer) : output_in_place(layer); }
-  /// The gradient of a parameter, which is updated at once: slice by slice of the optimizer's state, so that of a large
-  /// one no more need be in fast memory at a time than itself, its gradient and a slice.
+  /// Updates a parameter by its gradient at once, slice by slice of the optimiser's state, so that a large one needs only
+  /// itself, its gradient and one slice in fast memory at a time.
   void learn(TensorId parameter, TensorId gradient);
 
  private:
-  /// What the optimizer keeps of some of a parameter's values, those from `first` on.
+  /// The optimiser's state for a parameter's values from `first` on.
   struct StateSlice {
     std::size_t first = 0;
     std::size_t count = 0;
@@ -133,12 +133,12 @@ class Lowering {
   Mode mode_;
   Learning learning_;
   Step step_;
-  std::uint64_t bytes_ = 0;  // of its tensors
+  std::uint64_t bytes_ = 0;  // of all its tensors
   std::vector<TensorId> values_;
   std::vector<std::size_t> consumers_;
   std::vector<bool> needs_gradient_;
   std::vector<std::vector<TensorId>> contributions_;
-  std::map<TensorId, std::size_t> pending_;  // contributions to values not reached yet, by tensor
+  std::map<TensorId, std::size_t> pending_;  // by tensor, contributions to values not reached yet
   std::map<TensorId, std::vector<TensorId>> layouts_;
   std::map<std::size_t, NewKernel> with_relu_;  // by layer
   std::map<TensorId, std::vector<StateSlice>> states_;
@@ -146,7 +146,7 @@ class Lowering {
   std::optional<TensorId> labels_;
 };
 
-/// One layer on its way into a step. Remembers between the passes what the backward one needs.
+/// A layer while it is lowered. It keeps what its backward pass needs from the forward pass.
 class LoweredLayer {
  public:
   LoweredLayer(const Layer& layer, Value self) : layer_{layer}, self_{self} {}
@@ -172,7 +172,7 @@ class LoweredLayer {
 
 [[nodiscard]] std::unique_ptr<LoweredLayer> make_lowered(const Layer& layer, Value self);
 
-/// What the backward pass of a kind of layer reads, besides gradients.
+/// Tells which tensors the backward pass of a kind of layer reads, besides gradients.
 struct BackwardReads {
   bool input, output;
 };

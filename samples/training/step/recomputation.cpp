@@ -13,14 +13,14 @@
 namespace training {
 namespace {
 
-/// A use of a tensor, by the place of the kernel.
+/// A use of a tensor, by the index of the kernel.
 struct Touch {
   std::size_t kernel;
   Role role;
 };
 using Touches = std::vector<std::vector<Touch>>;
 
-/// Of each tensor, in order.
+/// Returns the uses of each tensor, in order.
 Touches touches_of(const Step& step) {
   Touches touches(step.tensors.size());
   for (std::size_t k = 0; k < step.kernels.size(); ++k)
@@ -28,10 +28,10 @@ Touches touches_of(const Step& step) {
   return touches;
 }
 
-/// How a tensor is made again. None reads what another one makes: that may be made later.
+/// How to make a tensor again. No recipe reads what another one makes, which may be made later.
 struct Recipe {
   TensorId tensor;
-  std::size_t before;  ///< the kernel of the backward pass that needs it first
+  std::size_t before;  ///< the first kernel of the backward pass that needs it
   const Kernel* kernel;
 };
 
@@ -39,7 +39,7 @@ class Recomputation {
  public:
   explicit Recomputation(const Step& step) : step_{step}, touches_{touches_of(step)} {}
 
-  /// In the order of their first uses in the backward pass.
+  /// Returns the recipes in the order of first use in the backward pass.
   [[nodiscard]] std::vector<Recipe> recipes_of(const std::set<TensorId>& leaving) const {
     std::vector<Recipe> possible, chosen;
     for (const auto tensor : leaving)
@@ -58,7 +58,7 @@ class Recomputation {
   }
 
  private:
-  /// None if the last kernel that writes the tensor cannot be repeated, or what that takes would be there no more.
+  /// Returns none if the last kernel that writes the tensor cannot be repeated, or its inputs would be gone.
   [[nodiscard]] std::optional<Recipe> recipe_of(TensorId tensor) const {
     const auto& touches = touches_[tensor];
     const auto later = std::ranges::find_if(
@@ -72,7 +72,7 @@ class Recomputation {
 
   static bool writes(const Touch& touch) { return touch.role != Role::Reads; }
 
-  /// Whether what a recipe reads is the same as when the tensor was written, and would be there.
+  /// True if a recipe's inputs still exist, unchanged since the tensor was written.
   [[nodiscard]] bool keeps_inputs(const Recipe& recipe, std::size_t written) const {
     return std::ranges::all_of(inputs_of(recipe), [&](TensorId input) {
       const auto& touches = touches_[input];
@@ -94,7 +94,7 @@ class Recomputation {
   Touches touches_;
 };
 
-/// What leaves during the forward pass.
+/// Returns the tensors that leave during the forward pass.
 std::set<TensorId> leaving(const Step& step, Budget budget) {
   std::set<TensorId> tensors;
   const auto hints = hints_of(step, budget);
@@ -126,7 +126,7 @@ Step rewritten(const Step& step, const std::vector<Recipe>& recipes) {
   return result;
 }
 
-/// Kernels between which what the backward pass has made for itself is out of fast memory.
+/// The kernels between which a tensor made in the backward pass is out of fast memory.
 struct Absence {
   TensorId tensor;
   std::size_t from, to;
@@ -147,13 +147,13 @@ std::vector<Absence> absences_of(const Step& step, Budget budget) {
   return absences;
 }
 
-/// Without those that drive a gradient out, which then passes as often as the tensor would have. Gradients that were absent
-/// before are not their doing.
+/// Removes recipes that evict a gradient, which would then move as often as the tensor would have. Gradients that were
+/// absent before do not count.
 std::vector<Recipe> without_harm(const std::vector<Recipe>& recipes, const std::vector<Absence>& before,
                                  const std::vector<Absence>& after) {
   std::vector<Recipe> kept;
   for (std::size_t i = 0; i < recipes.size(); ++i) {
-    const auto place = recipes[i].before + i;  // each recipe before it has added a kernel
+    const auto place = recipes[i].before + i;  // each earlier recipe has added a kernel
     const auto is_cause = [&](const Absence& absence) {
       return absence.from < place && place < absence.to &&
              std::ranges::find(before, absence.tensor, &Absence::tensor) == before.end();

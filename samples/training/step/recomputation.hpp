@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What is computed again in the backward pass, instead of being kept for it.
+/// \file  Recomputes tensors in the backward pass instead of keeping them for it.
 #include <cstddef>
 
 #include "step/liveness.hpp"
@@ -8,12 +8,12 @@
 
 namespace training {
 
-/// The same step, in which what would leave fast memory until the backward pass is not kept for it, where it can be made
-/// again before its first use there, in a pass over what comes back anyway: the output of a batch norm, with the relu in its
-/// place, from the batch norm's input. It need neither leave nor come. Nothing is made again for which a gradient would have
-/// to leave. Pleiss et al., "Memory-Efficient Implementation of DenseNets", 2017, make the same again to need less memory.
-/// \param budget  as that of `hints_of`, which says what would leave
-/// \return                 a step whose results are the same bits
+/// Rewrites a step so that a tensor which would leave fast memory until the backward pass is made again instead, if one
+/// pass over a tensor that comes back anyway can do so before its first use there: the output of a batch norm, with the
+/// relu in place, from the batch norm's input. It then need neither leave nor come. Nothing is made again if a gradient
+/// would have to leave for it. Pleiss et al., "Memory-Efficient Implementation of DenseNets", 2017, do it to save memory.
+/// \param budget  as in `hints_of`, which determines what would leave
+/// \return        a step whose results are the same bits
 [[nodiscard]] Step with_recomputation(const Step& step, Budget budget);
 
 }  // namespace training

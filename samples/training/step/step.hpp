@@ -15,11 +15,11 @@ namespace training {
 using TensorId = std::size_t;
 
 enum class Kind : char {
-  Parameter = 'p',  ///< lives from step to step, as does the optimiser's state
+  Parameter = 'p',  ///< lives from step to step; so does the optimiser's state
   Gradient = 'g',
   Activation = 'a',
   Temporary = 't',
-  Statistics = 's',  ///< what a layer keeps for its backward pass beside activations
+  Statistics = 's',  ///< kept by a layer for its backward pass beside activations
   Input = 'i'
 };
 
@@ -30,11 +30,11 @@ struct StepTensor {
   std::size_t bytes = 0;
 };
 
-/// What a parameter is before the first step.
+/// The value of a parameter before the first step.
 struct Initial {
   float value = 0;
   float deviation = 0;   ///< of a normal distribution around the value
-  std::size_t ones = 0;  ///< so many values in front are 1 instead
+  std::size_t ones = 0;  ///< this many leading values are 1 instead
 };
 struct Parameter {
   TensorId tensor = 0;
@@ -44,7 +44,7 @@ struct Parameter {
 enum class Role : std::uint8_t { Reads, Updates, Overwrites };
 enum class Phase : char { Forward = 'f', Backward = 'b', Update = 'u' };
 
-/// What varies from step to step, and what a step tells.
+/// The input of a step that varies, and its results.
 struct Iteration {
   std::uint64_t number = 0;
   std::uint64_t seed = 1;
@@ -52,7 +52,7 @@ struct Iteration {
   /// Writes a batch: images channels-last, or ids; and the class of each row.
   std::function<void(std::span<float> inputs, std::span<float> labels)> fill{};
   double loss = 0;          ///< mean over the batch
-  std::size_t correct = 0;  ///< rows whose class is the likeliest
+  std::size_t correct = 0;  ///< rows whose class is the most likely
   std::size_t rows = 0;
 };
 
@@ -60,18 +60,18 @@ struct Iteration {
 struct Use {
   TensorId tensor = 0;
   Role role{};
-  std::size_t bytes = 0;  ///< of it
+  std::size_t bytes = 0;  ///< of the tensor
 };
 
 /// One argument of a kernel: a tensor, or a part of one.
 struct Argument {
-  int index = 0;        ///< of oneDNN
+  int index = 0;        ///< in oneDNN
   std::size_t use = 0;  ///< place in the kernel's uses
   dnnl::memory::desc desc;
   std::size_t offset = 0;  ///< bytes from the tensor's beginning
 };
 
-/// What oneDNN lacks.   \param data  of each argument
+/// A kernel that oneDNN lacks.   \param data  of each argument
 using Function = std::function<void(std::span<float* const> data, Iteration& iteration)>;
 
 struct Kernel {
@@ -83,8 +83,8 @@ struct Kernel {
   std::vector<Argument> arguments{};
   dnnl::primitive_desc_base primitive;  ///< empty if there is a function
   Function function;
-  /// Makes the tensor that this one writes once more, in the backward pass: all of it, the same bits, in one pass over
-  /// others. Null if there is none.
+  /// Makes this kernel's output tensor again in the backward pass: all of it, the same bits, in one pass over others. Null
+  /// if there is no such kernel.
   std::shared_ptr<const Kernel> again;
 };
 

@@ -17,7 +17,7 @@ using tier::trace::Operand;
 using tier::trace::TensorIndex;
 using tier::trace::Trace;
 
-/// Walks a step's kernels, and knows which tensors exist.
+/// Walks a step's kernels and tracks which tensors exist.
 class Recorder {
  public:
   explicit Recorder(const Step& step) : step_{step}, exists_(step.tensors.size()) {}
@@ -41,7 +41,7 @@ void Recorder::declare(Trace& trace) {
   }
 }
 
-/// The first kernel that uses a tensor creates it, even one that adds to what it finds there.
+/// The first kernel that uses a tensor creates it, even if it accumulates into the tensor.
 Operand Recorder::operand(const Use& use) {
   using tier::trace::Role;
   const bool creates = !exists_[use.tensor];

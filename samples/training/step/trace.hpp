@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A step as a trace, from its definition alone.
+/// \file  Writes a step as a trace, from its definition alone.
 #include <tier/trace/trace.hpp>
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace training {
 
-/// One iteration of a step. Tensors have their places in the step as ids; what is archived and retired is what `hints_of`
-/// says. `net` in the header is the network's name and the batch.
+/// Returns one iteration of a step. A tensor's id is its place in the step; archives and retires are those of `hints_of`.
+/// `net` in the header is the network's name and the batch.
 [[nodiscard]] tier::trace::Trace trace_of(const Step& step, std::int64_t batch);
 
 }  // namespace training

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  However a run moves its tensors, it computes the bits of plain memory; and if one were wrong, it would show.
+/// \file  Tests that every run computes the bits of plain memory, however it moves tensors, and notices a wrong bit.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ RunResult make(const std::string& name, const Experiment& experiment) {
   return make_run({name, experiment.options.fast}, experiment, progress, never);
 }
 
-/// Every run in tiers, with a fifth of the peak fast, or what a kernel uses.
+/// Checks every run in tiers, with a fifth of the peak fast, or the needs of a kernel.
 void check_every_run(std::vector<std::string> arguments, const std::string& slow) {
   CAPTURE(slow);
   arguments.insert(arguments.end(), {"--compare", "--slow", slow + ":256MiB"});
@@ -45,7 +45,7 @@ void check_every_run(std::vector<std::string> arguments, const std::string& slow
   }
 }
 
-/// A device that returns one read of its file with a bit flipped.
+/// A device that flips one bit in one read of its file.
 class BadDevice final : public tier::IoFaults {
  public:
   explicit BadDevice(std::string folder) : folder_{std::move(folder)} {}
@@ -55,12 +55,12 @@ class BadDevice final : public tier::IoFaults {
 
   std::error_code on_io(tier::Direction direction, std::uint64_t offset, std::size_t) noexcept override {
     if (direction == tier::Direction::Read && armed_.exchange(false))
-      flipped_ = flip(static_cast<off_t>(offset) + 3, 0x40);  // of the first float's exponent
+      flipped_ = flip(static_cast<off_t>(offset) + 3, 0x40);  // a bit of the first float's exponent
     return {};
   }
 
  private:
-  /// In the file that this process has open in the folder.   \return  whether that was done
+  /// Flips a bit in the file that this process has open in the folder.   \return  true if it was found
   [[nodiscard]] bool flip(off_t offset, char bit) const noexcept try {
     for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
       std::error_code gone;

@@ -54,7 +54,7 @@ inline Case small_resnet(std::uint64_t iterations) {
   return on_generated_images(resnet_of_small_images("small", 3, options), iterations);
 }
 
-/// Of convolutions with biases, whose outputs are pooled and concatenated, and a dropout.
+/// Returns a network of convolutions with biases, pooled and concatenated outputs, and a dropout.
 inline Network forked_network() {
   constexpr Convolution convolution{.channels = 24, .kernel = {3, 3}, .padding = {1, 1}, .bias = true};
   constexpr Pooling around{.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}};
@@ -66,7 +66,7 @@ inline Network forked_network() {
   return net;
 }
 
-/// By characters.   \param data  text; none: generated
+/// Makes a language model on characters.   \param data  text; none: generated
 inline Case small_language_model(std::string_view network, std::uint64_t iterations,
                                  std::unique_ptr<Data> data = {}, std::int64_t steps_at_once = 0) {
   if (!data) data = std::make_unique<TextData>(generated_text(20'000, 1), 1);
@@ -81,14 +81,14 @@ inline Case small_language_model(std::string_view network, std::uint64_t iterati
                       .test_batches = 4}};
 }
 
-/// A fifth of the peak; more where the CPU cannot use the slow tier, and a kernel needs it.
+/// Returns a fifth of the peak; more if the CPU cannot use the slow tier and a kernel needs it.
 inline tier::Bytes a_fifth(const Case& c, const tier::TierSpec& slow) {
   const auto fifth = peak_bytes(c.steps) / 5;
   if (slow.kind != tier::TierKind::File) return {fifth};
   return {std::max(fifth, largest_working_set(c.steps).bytes * 5 / 4)};
 }
 
-/// Bytes moved, or used in a slower tier.
+/// Returns the bytes that moved or were used in a slower tier.
 inline std::uint64_t moved_by(const RunResult& run) {
   std::uint64_t sum = run.traffic.in_place_bytes;
   for (const auto& [pair, bytes] : run.traffic.bytes_moved) sum += bytes;

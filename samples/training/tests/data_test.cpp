@@ -26,7 +26,7 @@ void write_gzipped(const std::filesystem::path& path, const std::string& bytes) 
   ::gzclose(file);
 }
 
-/// One record of CIFAR-10: red in the first pixel, green in the second.
+/// Returns a record of CIFAR-10: red in the first pixel, green in the second.
 std::string cifar_record(char label) {
   std::string record(1 + 3 * 1024, '\0');
   record[0] = label;
@@ -35,7 +35,7 @@ std::string cifar_record(char label) {
   return record;
 }
 
-/// Two images of 2x2 pixels: each pixel is its own number.
+/// Returns two images of 2x2 pixels; each pixel's value is its index.
 ImageSet tiny_images() {
   return {.side = 2, .channels = 1, .classes = 2, .pixels = {0, 1, 2, 3, 4, 5, 6, 7}, .labels = {0, 1}};
 }
@@ -93,7 +93,7 @@ TEST_CASE("CIFAR-10 is found as it is distributed, and where each set is one fil
 
 namespace {
 
-/// An IDX file of bytes.
+/// Returns an IDX file of bytes.
 std::string idx(const std::vector<std::uint32_t>& extents, const std::string& bytes) {
   std::string file{'\0', '\0', '\x08', static_cast<char>(extents.size())};
   for (const auto extent : extents)
@@ -101,7 +101,7 @@ std::string idx(const std::vector<std::uint32_t>& extents, const std::string& by
   return file + bytes;
 }
 
-/// Images of 2x2 pixels, all of one brightness, and labels.
+/// Writes images of 2x2 pixels of one brightness, and labels.
 void write_mnist(const std::filesystem::path& folder, const std::string& prefix, std::uint32_t count,
                  char brightness, bool packed, char separator = '-') {
   const auto images = idx({count, 2, 2}, std::string(std::size_t{4} * count, brightness));
@@ -225,7 +225,7 @@ TEST_CASE("text is a file or a folder's *.txt, packed or not, without a byte ord
   write_gzipped(folder / "a.txt.gz", text);
   CHECK(open_data(folder, InputKind::Text, 1)->classes() == 10);
   CHECK(open_data(folder / "a.txt.gz", InputKind::Text, 1)->classes() == 10);
-  write(folder / "a.txt", std::string(2000, 'a'));  // the same file unpacked, as far as names tell
+  write(folder / "a.txt", std::string(2000, 'a'));  // by its name the unpacked form of a.txt.gz
   CHECK(contains(refusal_of(folder, InputKind::Text), "it repeats one character"));
   CHECK(contains(refusal_of(folder / "none", InputKind::Text), "no such data at position 0"));
   write(folder / "a.txt", "hello");

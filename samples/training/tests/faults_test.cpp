@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Devices that fail and disks that are full: training goes on in what memory it has, or ends with an error that says
-///        why. Whatever it has learned is right.
+/// \file  Tests failing devices and full disks: training goes on in the memory it has, or ends with an error that says why.
+///        Whatever it has learned is right.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
 
@@ -24,7 +24,7 @@ using tier::test::TemporaryDirectory;
 
 namespace {
 
-/// A small network, as it learns with a share of its peak in fast memory and the rest in a file.
+/// A small network that learns with a share of its peak in fast memory and the rest in a file.
 struct OnDisk {
   explicit OnDisk(const std::string& folder, FailingIo::What what = FailingIo::What::Both)
       : faults{std::make_shared<FailingIo>(what)},
@@ -36,7 +36,7 @@ struct OnDisk {
     TieredMemory memory{{.fast = {fast}, .slow = slow, .threads = 2}};
     return learned.run(memory, fast / 2, on_iteration);
   }
-  /// What `run` ends with.
+  /// Returns the error with which `run` ends.
   [[nodiscard]] std::pair<std::string, std::error_code> failure(double share,
                                                                 const OnIteration& on_iteration = {}) const {
     try {
@@ -54,7 +54,7 @@ struct OnDisk {
   tier::TierSpec slow;
 };
 
-/// What cannot be read is named.
+/// Checks that the error names what cannot be read.
 void check_unreadable(const Case& learned, const std::pair<std::string, std::error_code>& failure) {
   const auto& [message, cause] = failure;
   CAPTURE(message);

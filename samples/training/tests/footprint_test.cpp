@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What whole networks need, from their steps alone. The numbers to meet were published, or derived from layer
-/// lists; those counted neither an optimiser's state nor gradients of weights beyond what plain descent needs.
+/// \file  Tests footprints of whole networks, computed from their steps alone. The expected numbers are published, or
+/// derived from layer lists. They exclude an optimiser's state, and gradients of weights beyond what plain descent needs.
 #include <doctest/doctest.h>
 
 #include "networks/networks.hpp"
@@ -28,8 +28,8 @@ doctest::Approx within(double share, double value) { return doctest::Approx(valu
 TEST_CASE("CachedArrays' large networks need what they were derived to need") {
   CHECK(gigabytes("vgg416", {.batch = 256}) == within(0.01, 528));
   CHECK(gigabytes("densenet264", {.batch = 1536, .growth = 48}) == within(0.01, 523.7));
-  // 518.5 is with a mask of one bit for each relu. We keep no masks but each relu's output, also where only a pooling
-  // reads it: 6.6 GB after the first convolution and 0.8 GB before the last mean.
+  // 518.5 assumes a mask of one bit for each relu. We keep each relu's output instead, even if only a pooling reads it:
+  // 6.6 GB after the first convolution and 0.8 GB before the last mean.
   CHECK(gigabytes("resnet200", {.batch = 2048}) == within(0.01, 518.5 + 6.6 + 0.8));
 }
 

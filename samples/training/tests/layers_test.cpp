@@ -29,7 +29,7 @@ Values random_values(std::size_t count, std::uint64_t key) {
   return values;
 }
 
-/// Random images or ids, and labels below the number of classes.
+/// Returns random images or ids, and labels below the number of classes.
 Batch random_batch(const Network& net) {
   const auto& input = net.layers().front().shape;
   const auto& logits = net.shape(net.layers().back().inputs.front());
@@ -41,7 +41,7 @@ Batch random_batch(const Network& net) {
   return batch;
 }
 
-/// Channels-last, as steps want images.
+/// Copies images to channels-last, as steps expect them.
 void put_in_memory_order(const Dims& d, const Values& from, std::span<float> to) {
   if (d.size() != 4) {
     std::ranges::transform(from, to.begin(), [](double x) { return static_cast<float>(x); });
@@ -68,7 +68,7 @@ struct Learned {
   Weights before, after;
 };
 
-/// \pre  the others outlive it
+/// \pre  the arguments outlive the result
 Iteration iteration_of(const Network& net, const Batch& batch) {
   return {.seed = seed, .rate = 1, .fill = [&](std::span<float> inputs, std::span<float> labels) {
             put_in_memory_order(net.layers().front().shape, batch.inputs, inputs);
@@ -77,7 +77,7 @@ Iteration iteration_of(const Network& net, const Batch& batch) {
           }};
 }
 
-/// One step of plain gradient descent at a rate of 1: what the weights lose is the gradient.
+/// Makes one step of plain gradient descent at a rate of 1, so that the change of weights is the gradient.
 Learned learn_once(const Network& net, const Batch& batch) {
   PlainMemory memory;
   const auto step = lower_training(net, {.momentum = 0});
@@ -98,8 +98,8 @@ bool is_learned(const std::string& name) {
   return name.find(".running") == std::string::npos && !name.ends_with(".velocity");
 }
 
-/// The slope of the reference along one weight. In double precision the step can be so small that no kink of a relu or a
-/// maximum is likely to be between, and the error of the quotient is far below that of floats.
+/// Returns the slope of the reference along one weight. In double precision the step can be so small that a kink of a relu
+/// or a maximum is unlikely within it, and that the quotient's error is far below that of floats.
 double slope(const Network& net, Weights weights, const Batch& batch, const std::string& name,
              std::size_t i) {
   constexpr double step = 1e-7;
@@ -112,7 +112,7 @@ double slope(const Network& net, Weights weights, const Batch& batch, const std:
   return (above - below) / (2 * step);
 }
 
-/// Loss and gradients are the reference's; of large arrays, of some elements.
+/// Checks loss and gradients against the reference; for large arrays, some elements.
 void check_against_reference(const Network& net) {
   const auto batch = random_batch(net);
   const auto [loss, before, after] = learn_once(net, batch);
@@ -131,7 +131,7 @@ void check_against_reference(const Network& net) {
       largest = std::max(largest, std::abs(expected));
       error = std::max(error, std::abs(found - expected));
     }
-    CHECK(largest > 1e-5);  // something was learned here
+    CHECK(largest > 1e-5);  // the gradient is not all zeros
     CHECK(error < 1e-4 * largest + 2e-7);
   }
 }
@@ -143,7 +143,7 @@ Network on_images(auto body, const Dims& shape = {3, 3, 7, 6}) {
   return net;
 }
 
-/// Of characters below 3, embedded.
+/// Returns a network on embedded characters below 3.
 Network on_sequences(auto body, const Dims& ids = {5, 3}) {
   Network net{"test"};
   const auto y = body(net, net.embedding(net.input(ids), {.count = 3, .width = 10}));
@@ -151,7 +151,7 @@ Network on_sequences(auto body, const Dims& ids = {5, 3}) {
   return net;
 }
 
-/// A layer between two that learn: its gradient reaches the first.
+/// Puts a layer between two that learn, so that the first needs its gradient.
 Network between(auto layer) {
   return on_images([&](Network& net, Value x) {
     return layer(net, net.convolution(x, {.channels = 5, .kernel = {2, 2}}));
@@ -341,7 +341,7 @@ TEST_CASE("a prediction is that of direct loops, by running statistics and witho
   Executor learner{training, parameters, memory, {}};
   auto learned = iteration_of(net, batch);
   learned.rate = 0.01F;
-  for (int i = 0; i < 3; ++i) learner.run(learned);  // running statistics begin with 0 and 1
+  for (int i = 0; i < 3; ++i) learner.run(learned);  // running statistics start from 0 and 1
   const auto weights = weights_in(parameters);
   Executor predictor{prediction, parameters, memory, {}};
   auto predicted = iteration_of(net, batch);

@@ -19,7 +19,7 @@ using namespace training::test;
 
 namespace {
 
-/// Three layers, each keeping what it gave: written at 0, 1, 2, read back at 5, 4, 3.
+/// Returns three layers that keep their outputs: written at 0, 1, 2, read back at 5, 4, 3.
 Sketch three_layers(std::size_t bytes) {
   Sketch s;
   for (int i = 0; i < 3; ++i) s.tensor(Kind::Activation, bytes);
@@ -73,7 +73,7 @@ TEST_CASE(
   CHECK(kernels_that(hints, &Hints::archive, w) == Places{0, 4});
   CHECK(kernels_that(hints, &Hints::prefetch, w) == Places{2, 6});
   const auto twice_the_budget =
-      hints_of(s.step, moving_ahead(128 << 10));  // of which the forward pass has two thirds
+      hints_of(s.step, moving_ahead(128 << 10));  // the forward pass has two thirds of it
   CHECK(kernels_that(twice_the_budget, &Hints::archive, w) == Places{0});
   CHECK(kernels_that(twice_the_budget, &Hints::prefetch, w) == Places{2});
   const auto enough = hints_of(s.step, moving_ahead(192 << 10));
@@ -100,7 +100,7 @@ TEST_CASE(
     return tensors;
   };
   CHECK(archived(moving_ahead(175)) == std::vector<TensorId>{late, early, gradient});
-  CHECK(archived(moving_late(175)) == std::vector<TensorId>{late, early});  // not the gradient
+  CHECK(archived(moving_late(175)) == std::vector<TensorId>{late, early});  // but not the gradient
   for (const auto& hint : hints_of(s.step, moving_late(175))) CHECK(hint.prefetch.empty());
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("what the backward pass uses twice leaves between, if it has no room t
   s.kernel(Phase::Update, {{gradient, reads}, {w, Role::Updates}});
   const auto two = hints_of(s.step, moving_ahead(128 << 10));
   CHECK(kernels_that(two, &Hints::archive, w) == Places{1});
-  CHECK(kernels_that(two, &Hints::prefetch, w) == Places{3});  // beside the budget
+  CHECK(kernels_that(two, &Hints::prefetch, w) == Places{3});  // beyond the budget
   CHECK(kernels_that(two, &Hints::archive, gradient).empty());
   const auto all = hints_of(s.step, moving_ahead(192 << 10));
   CHECK(kernels_that(all, &Hints::archive, w).empty());
@@ -184,7 +184,7 @@ TEST_CASE("a tensor that has no room does not hold back those after it") {
 }
 
 TEST_CASE("whatever stays or comes long before it is needed has room beside all that is in use then") {
-  constexpr std::size_t lead = 2;  // of what finds no room
+  constexpr std::size_t lead = 2;  // for tensors without room
   constexpr std::size_t budget = 100;
   constexpr std::size_t kernels = 20;
   const auto seed = tier::test::seed();
@@ -239,7 +239,7 @@ TEST_CASE("the peak counts parameters always and the rest from its first to its 
   s.tensor(Kind::Parameter, 100);
   CHECK(peak_bytes(s.step) == 124);
   const auto scratch = s.tensor(Kind::Temporary, 50);
-  s.step.kernels[1].uses.push_back({scratch, writes});  // 8 + 8 + 50 are alive then
+  s.step.kernels[1].uses.push_back({scratch, writes});  // 8 + 8 + 50 are alive at this kernel
   CHECK(peak_bytes(s.step) == 166);
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("the largest kernel is the first of those whose operands take most, ea
   auto s = three_layers(8);  // kernels 1 and 2 use two of them
   CHECK(&largest_kernel(s.step) == &s.step.kernels[1]);
   CHECK(operand_bytes(s.step, s.step.kernels[1]) == 16);
-  s.step.kernels[5].uses.push_back({s.tensor(Kind::Temporary, 50), writes, 4});  // a part of it
+  s.step.kernels[5].uses.push_back({s.tensor(Kind::Temporary, 50), writes, 4});  // only part of the tensor
   CHECK(&largest_kernel(s.step) == &s.step.kernels[5]);
   CHECK(operand_bytes(s.step, s.step.kernels[5]) == 58);
 }

@@ -15,7 +15,7 @@ using namespace training;
 
 namespace {
 
-/// Copies into other layouts depend on the machine and are left out.
+/// Lists the kernels without copies into other layouts, which depend on the machine.
 std::string kernels_of(const Step& step) {
   std::vector<std::string> names;
   for (const auto& kernel : step.kernels)
@@ -183,7 +183,7 @@ TEST_CASE("a gradient that two layers wait for is overwritten by neither") {
   const auto y = net.sum(net.relu(net.batch_norm(x)), net.relu(net.batch_norm(x)));
   net.softmax_loss(net.inner_product(y, {.width = 5}));
   const auto step = lower_training(net, {});
-  // The second relu in the order of the network comes first: the other still needs the gradient of the sum.
+  // The network's second relu is the first in the backward pass: the other still needs the gradient of the sum.
   CHECK(kernel_named(step, "relu2.b").uses.size() == 3);
   CHECK(kernel_named(step, "relu1.b").uses.size() == 2);
   CHECK(kernel_named(step, "conv1.dy").op == "add");

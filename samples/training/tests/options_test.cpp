@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What options change.
+/// \file  Tests the effects of options.
 #include "options.hpp"
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ RunResult make(const std::string& name, const std::vector<std::string>& more) {
   return make_run({name, experiment.options.fast}, experiment, progress, never);
 }
 
-/// Of the optimiser's state.
+/// Counts tensors of the optimiser's state.
 std::size_t states(const std::string& optimizer, std::string_view suffix) {
   const auto experiment = make_experiment(parsed({"resnet32", "--batch", "8", "--optimizer", optimizer}));
   return static_cast<std::size_t>(std::ranges::count_if(
@@ -91,7 +91,7 @@ TEST_CASE("--paging-folder is where the system pages to") {
 TEST_CASE("bytes move ahead by movers, between memories only where a core is free for them") {
   constexpr std::size_t all = 2, many = 16;
   TieredOptions options{.fast = {1 << 20}};
-  CHECK(moves_ahead(options, all, all));  // for a recording
+  CHECK(moves_ahead(options, all, all));  // a recording
   options.slow = tier::tiers::emulated("redl", tier::Bytes{1 << 20});
   CHECK_FALSE(moves_ahead(options, all, all));
   CHECK(moves_ahead(options, all - 1, all));
@@ -131,7 +131,7 @@ TEST_CASE("--prefetch-budget is of the fast memory, and more where bytes do not 
 
 namespace {
 
-/// What is said of options from which no step can be made.
+/// Returns the error message for options that make no step.
 std::string refusal(std::vector<std::string> arguments) {
   try {
     std::ignore = make_step(parsed(std::move(arguments)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What networks learn, as a number: a block that is missing, or one too many, or of other channels, shows.
+/// \file  Tests how many values networks learn, which shows a missing or extra block and wrong channels.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -12,7 +12,7 @@ using namespace training;
 
 namespace {
 
-/// Without the optimiser's state and the running statistics of batch norms.
+/// Counts learned values, without the optimiser's state and the running statistics of batch norms.
 std::int64_t learned(std::string_view name, const NetworkOptions& options) {
   const auto networks = make_networks(find_network(name), options);
   const auto step = lower_prediction(networks.back(), {});
@@ -26,7 +26,7 @@ std::int64_t learned(std::string_view name, const NetworkOptions& options) {
   return count;
 }
 
-/// Of a thousand classes, and of images as large as published.
+/// Counts for a thousand classes and images of the published size.
 std::int64_t learned(std::string_view name) { return learned(name, {.batch = 1}); }
 
 }  // namespace
@@ -37,15 +37,15 @@ TEST_CASE("networks as published learn as many values as published") {
   CHECK(learned("resnet101") == 44'549'160);
   CHECK(learned("resnet152") == 60'192'808);
   CHECK(learned("densenet121") == 7'978'856);
-  CHECK(learned("inception_v3") == 27'161'264 - 3'326'696);  // the side classifier's
+  CHECK(learned("inception_v3") == 27'161'264 - 3'326'696);  // without the side classifier
 }
 
 TEST_CASE("networks in other forms learn as many values as published but for where they differ") {
   SUBCASE("ResNet 50 V2 norms what comes into a block, not what leaves it and its shortcut, and in the end") {
-    // Of the first blocks; in others what comes in has as many channels as what leaves. A scale and a shift for each.
+    // In first blocks; in others input and output have equally many channels. Each channel has a scale and a shift.
     constexpr int entering = 2 * (64 + 256 + 512 + 1024);
     constexpr int leaving = 2 * 2 * (256 + 512 + 1024 + 2048);
-    constexpr int in_the_end = 2 * 2048 - 2 * 64;  // and not after the first convolution
+    constexpr int in_the_end = 2 * 2048 - 2 * 64;  // but not after the first convolution
     CHECK(learned("resnet50") == 25'557'032 + entering - leaving + in_the_end);
   }
   SUBCASE("ResNet 32 projects what a part begins with, where He et al. pad it with zeros") {
@@ -57,7 +57,7 @@ TEST_CASE("networks in other forms learn as many values as published but for whe
   }
   SUBCASE("AutoTM's ResNet 200 has the stride elsewhere") { CHECK(learned("resnet200") == 64'673'832); }
   SUBCASE("AutoTM's deep VGGs are VGGs whose parts widen one convolution early") {
-    // The convolutions that are more than VGG 16 has, and what the last of a part and the first of the next have more.
+    // The additional convolutions over VGG 16, and the wider ends and beginnings of parts.
     constexpr std::int64_t widened = 2'322'880;
     const auto more = [](std::int64_t convolutions, std::int64_t channels) {
       return convolutions * (9 * channels * channels + channels);
@@ -68,7 +68,7 @@ TEST_CASE("networks in other forms learn as many values as published but for whe
           138'357'544 + more(80, 64) + more(80, 128) + more(80, 256) + more(80 + 80, 512) + widened);
   }
   SUBCASE("AutoTM's DenseNet 264 goes on with twice the growth after a block, and has no norm in the end") {
-    CHECK(learned("densenet264") == 21'119'592);  // as published: 33'337'704
+    CHECK(learned("densenet264") == 21'119'592);  // published: 33'337'704
   }
 }
 

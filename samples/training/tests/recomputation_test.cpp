@@ -16,8 +16,8 @@ using namespace training::test;
 
 namespace {
 
-/// A norm with its relu, as they are lowered: `x` is kept for the backward pass, and `y`, which is made again from it.
-/// Between the passes is a kernel of which neither is an operand, and which takes as much as both.
+/// A norm with its relu, as lowered: `x` is kept for the backward pass, and `y` is made again from it. Between the passes
+/// is a kernel that uses neither and takes as much memory as both.
 struct NormAndRelu {
   Sketch sketch;
   TensorId x, y, other;
@@ -36,7 +36,7 @@ struct NormAndRelu {
     relu.again = std::make_shared<const Kernel>(std::move(again));
     sketch.kernel(Phase::Forward, {{other, writes}});
   }
-  /// The backward pass, in which `y` is used first.
+  /// Adds a backward pass that uses `y` first.
   void add_backward() {
     sketch.kernel(Phase::Backward, {{y, reads}});
     sketch.kernel(Phase::Backward, {{y, reads}});
@@ -98,7 +98,7 @@ TEST_CASE("nothing is made again from what would be there no more, or be another
 TEST_CASE("nothing is made again from what is made again itself") {
   NormAndRelu norm;
   auto& step = norm.sketch.step;
-  const auto z = norm.sketch.tensor(Kind::Activation, 8);  // from y as y is from x
+  const auto z = norm.sketch.tensor(Kind::Activation, 8);  // from y, as y is from x
   auto& relu = norm.sketch.kernel(Phase::Forward, {{norm.y, reads}, {z, writes}});
   Kernel again;
   again.phase = Phase::Backward;

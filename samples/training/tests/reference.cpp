@@ -12,7 +12,7 @@ namespace {
 using Index = std::int64_t;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-/// Of [batch, channels, height, width].
+/// Returns the index into [batch, channels, height, width].
 std::size_t place(const Dims& d, Index n, Index c, Index h, Index w) {
   return at(((n * d[1] + c) * d[2] + h) * d[3] + w);
 }
@@ -24,7 +24,7 @@ void for_each_of(const Dims& d, auto f) {
         for (Index w = 0; w < d[3]; ++w) f(n, c, h, w);
 }
 
-/// Calls f(y, x, ky, kx) for each place of the window that is in the image.
+/// Calls f(y, x, ky, kx) for each place of the window that lies in the image.
 void for_each_in_window(const Dims& image, const Pair& kernel, const Pair& stride, const Pair& padding,
                         Index h, Index w, auto f) {
   for (Index ky = 0; ky < kernel[0]; ++ky) {
@@ -38,7 +38,7 @@ void for_each_in_window(const Dims& image, const Pair& kernel, const Pair& strid
 
 class Reference {
  public:
-  /// \param keep  empty: it predicts
+  /// \param keep  if empty, predicts
   Reference(const Network& network, const Weights& weights, const Batch& batch,
             const std::function<bool(std::size_t, std::size_t)>& keep)
       : network_{network}, weights_{weights}, batch_{batch}, keep_{keep} {}
@@ -95,7 +95,7 @@ class Reference {
     });
   }
 
-  /// Mean and variance of each channel.
+  /// Returns the mean and variance of each channel.
   static std::pair<Values, Values> statistics(const Dims& d, const Values& x) {
     const auto count = static_cast<double>(d[0] * d[2] * d[3]);
     Values mean(at(d[1]));
@@ -247,7 +247,7 @@ class Reference {
       y[i] = in(layer)[i] + weights(layer, "w")[i / (batch * width) * width + i % width];
   }
 
-  /// Vaswani et al., 2017. Each row of the input is query, key and value; a head has its part of each.
+  /// Vaswani et al., 2017. Each input row holds query, key and value; a head has its part of each.
   void compute(const Layer& layer, const Attention& a, Values& y) {
     const auto& x = in(layer);
     const auto steps = at(layer.shape[0]), batch = at(layer.shape[1]), width = at(layer.shape[2]);
@@ -258,7 +258,7 @@ class Reference {
           return (t * batch + n) * 3 * width + part * width + head * share + i;
         };
         for (std::size_t t = 0; t < steps; ++t) {
-          Values weight(t + 1);  // of this step and those before
+          Values weight(t + 1);  // of this and the earlier steps
           double sum = 0;
           for (std::size_t u = 0; u <= t; ++u) {
             double score = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What a network computes, written down as loops in double precision: nothing of step/ or oneDNN is used.
+/// \file  Computes networks as plain loops in double precision, without step/ and oneDNN.
 #include <functional>
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 namespace training::test {
 
 using Values = std::vector<double>;
-/// By name, as the steps have them: `conv1.w`. Row-major.
+/// Weights by their names in steps: `conv1.w`. Row-major.
 using Weights = std::map<std::string, Values>;
 
 struct Batch {
@@ -19,9 +19,9 @@ struct Batch {
   Values labels;
 };
 
-/// The mean loss of a batch that is learned from.
-/// \param keep  of a dropout: whether element i of the layer's values, in the order of memory, is kept; none: the batch is
-///              predicted, by the running statistics of batch norms, and with all values
+/// Returns the mean loss of a batch while learning.
+/// \param keep  for a dropout: true if it keeps element i of the layer's values, in the order of memory; if empty,
+///              the batch is predicted, with running statistics of batch norms and all values
 double reference_loss(const Network& network, const Weights& weights, const Batch& batch,
                       const std::function<bool(std::size_t layer, std::size_t i)>& keep);
 

@@ -27,13 +27,13 @@ using namespace tier::literals;
 TEST_CASE("a residual network learns classes that differ in colour") {
   const auto result = small_resnet(60).run_plain();
   CHECK(result.complete);
-  CHECK(result.loss < 1.6);  // ln 10 = 2.3 is guessing
+  CHECK(result.loss < 1.6);  // guessing gives ln 10 = 2.3
   CHECK(result.accuracy > 0.35);
 }
 
 TEST_CASE("an LSTM learns which character follows") {
   const auto result = small_language_model("lstm", 200).run_plain();
-  CHECK(result.loss < 1.6);  // ln 27 = 3.3 is guessing
+  CHECK(result.loss < 1.6);  // guessing gives ln 27 = 3.3
   CHECK(result.accuracy > 0.35);
 }
 
@@ -187,7 +187,7 @@ Losses losses_of(const std::vector<double>& all) {
   return {mean(all.begin(), all.begin() + 10), mean(all.end() - 10, all.end())};
 }
 
-/// Learns from text by prefetching in the background, with a fifth of the memory fast.
+/// Learns from text with prefetches in the background and a fifth of the memory fast.
 void check_learning(const std::string& network, std::unique_ptr<Data> data, std::uint64_t iterations,
                     double most_of_first) {
   CAPTURE(network);

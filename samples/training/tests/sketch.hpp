@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Steps written down by hand.
+/// \file  Steps written by hand.
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -12,7 +12,7 @@ namespace training::test {
 inline constexpr auto reads = Role::Reads;
 inline constexpr auto writes = Role::Overwrites;
 
-/// A step written down by hand: sizes of tensors, then kernels.
+/// A step written by hand: first its tensors with sizes, then its kernels.
 struct Sketch {
   Step step;
 

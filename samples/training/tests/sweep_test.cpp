@@ -25,7 +25,7 @@ RunResult run_of(std::string name, std::string fast, double seconds) {
   return run;
 }
 
-/// The cells of the first line that begins with these two.
+/// Returns the cells of the first line that begins with these two.
 std::vector<std::string> line_of(const std::string& table, const std::string& run, const std::string& fast) {
   std::istringstream lines{table};
   for (std::string line; std::getline(lines, line);) {

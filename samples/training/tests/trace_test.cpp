@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Steps as traces: what is written is read again, and has what the step has.
+/// \file  Tests steps as traces: a written trace is read back and matches the step.
 #include <doctest/doctest.h>
 #include <tier/trace/summary.hpp>
 #include <tier/trace/text.hpp>
@@ -35,7 +35,7 @@ Trace recorded(std::string_view name, const NetworkOptions& options) {
   return read(text_of(lower_training(find_network(name).make(options), {}), options.batch));
 }
 
-/// Without the optimiser's state, as tests/footprint_test.cpp has it.
+/// Returns the peak without the optimiser's state, as tests/footprint_test.cpp does.
 double gigabytes(const Trace& trace) {
   std::size_t state = 0;
   for (const auto& tensor : trace.tensors())
@@ -111,7 +111,7 @@ TEST_CASE("a kernel's operands have the roles and the bytes that it uses") {
     }
     CHECK(trace.operands(recorded).size() == kernel.uses.size());
   }
-  CHECK(slices == 2);  // of the concatenation's gradient
+  CHECK(slices == 2);  // of the gradient of the concatenation
 }
 
 TEST_CASE("a trace archives and retires what the step's hints do") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What kernels write, looked at value by value.
+/// \file  Tests what kernels write, value by value.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -13,7 +13,7 @@ using namespace training::test;
 
 namespace {
 
-/// Plain memory in which all is NaN that a kernel is about to overwrite.
+/// Plain memory in which everything that a kernel will overwrite is NaN.
 class PoisonedMemory final : public PlainMemory {
  public:
   void run(std::string_view kernel, std::span<const SlotUse> uses, const Body& body) override {
@@ -26,7 +26,7 @@ class PoisonedMemory final : public PlainMemory {
   }
 };
 
-/// Whether nothing that is no number is written, and nothing read that was not written first.
+/// Checks that only numbers are written, and that nothing is read before it is written.
 void check_values(Case learned) {
   CAPTURE(learned.steps.prediction.network);
   const auto plain = learned.run_plain();
@@ -59,7 +59,7 @@ TEST_CASE("kernels of every kind write numbers alone, and read nothing that was 
   SUBCASE("Inception V3") {
     auto learned = on_generated_images(inception_v3(large), 1);
     learned.options.rate =
-        1e-5F;  // of so few values norms have such gradients that at once none of its weights is of use
+        1e-5F;  // with so few values, norms have gradients so large that a usual rate ruins the weights at once
     check_values(std::move(learned));
   }
   SUBCASE("Inception V4") { check_values(on_generated_images(inception_v4(large), 1)); }
@@ -75,7 +75,7 @@ TEST_CASE("subnormal values are counted") {
   learned.options.inspection.values = true;
   PlainMemory usual;
   CHECK(learned.run(usual).subnormals == 0U);
-  learned.options.rate = 1e-38F;  // of what it moves biases by, from 0
+  learned.options.rate = 1e-38F;  // the rate by which biases move from 0
   PlainMemory memory;
   CHECK(learned.run(memory).subnormals == 10U);
 }

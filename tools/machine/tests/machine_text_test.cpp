@@ -18,7 +18,7 @@ NodeSpeed speed(double rate, int ns) {
   return {rate, rate, std::chrono::nanoseconds{ns}, std::chrono::nanoseconds{ns}};
 }
 
-/// DRAM, HBM of which firmware tells, an expander that was measured, and one of which nothing is known.
+/// DRAM, HBM that firmware describes, an expander that was measured, and one that is unknown.
 Machine four_nodes() {
   Machine machine;
   machine.nodes = {
@@ -107,7 +107,7 @@ TEST_CASE("what the kernel moves on its own is told, and is a warning where it c
 
   machine.kernel_tiering.demotion = true;
   for (std::size_t i = 1; i < 4; ++i) machine.nodes[i].allowed = false;
-  CHECK(tool::machine_warnings(machine, true).empty());  // to one node there is no other
+  CHECK(tool::machine_warnings(machine, true).empty());  // one node has no other to demote to
 }
 
 TEST_CASE(

@@ -25,7 +25,7 @@ struct Run {
   replay::Result result;
 
   [[nodiscard]] double slow_down() const { return result.seconds / all_fast; }
-  /// Of the memory that is used, as a share of what it costs as DRAM.
+  /// Returns the price of the used memory as a share of its price as DRAM.
   [[nodiscard]] double price() const {
     return (fast_share * dram_price + (1 - fast_share) * optane_price) / dram_price;
   }
@@ -64,12 +64,12 @@ struct Ratio {
 constexpr std::array<Ratio, 4> ratios{
     {{"all slow", 0}, {"8:1", 1.0 / 9}, {"4:1", 1.0 / 5}, {"1:1", 1.0 / 2}}};
 
-/// Addresses for the largest of all networks and what fragmentation takes.
+/// Leaves room in slow memory for the largest network and its fragmentation.
 Setting setting_with(Bytes fast) {
   return {*replay::find_machine("autotm"), {"dram", fast}, {"optane", {1'500'000'000'000}}};
 }
 
-/// All of one network's, in a task.
+/// Adds all runs of one network as a single task.
 void add_conventional(Tasks& tasks, const Workload& workload, std::vector<Run>& runs, Footprint& footprint) {
   tasks.add([workload, &runs, &footprint] {
     const auto trace = trace_of(workload, Differentiation::InPlace);
@@ -164,7 +164,7 @@ void add_statements(const std::vector<Run>& runs, const std::vector<LargeRun>& l
     if (r.policy == "all_slow")
       add(fmt::format("{}: PMM alone is 3 to 8 times slower than DRAM ({:.1f})", r.network, r.slow_down()),
           r.slow_down() >= 3 && r.slow_down() <= 8);
-  // Of performance: what is missing of the geometric mean of speeds.
+  // The mean loss of performance: one minus the geometric mean of speeds.
   const auto mean_loss = [&](const std::string& policy) {
     double logs = 0;
     int count = 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double TB = 1e12, GB = 1e9;
 
-/// \param series  as in the tables: `DRAM_read`, or `NVRAM` for what is read and written
+/// \param series  as in the tables: `DRAM_read`, or `NVRAM` for reads and writes together
 double traffic_of(const replay::Result& r, std::string_view series) {
   const auto& tier = r.traffic.at(series.starts_with("DRAM") ? 0 : 1);
   double bytes = 0;
@@ -29,7 +29,7 @@ sample::TextRow header_of(std::string first, std::string second) {
   return row;
 }
 
-/// Each cell has the paper's number, ours, and ours as a multiple of the paper's.
+/// Adds a row. Each cell has the paper's number, ours, and ours as a multiple of the paper's.
 void add_row(const PublishedRow& published, const std::string& workload, auto&& ours, int digits,
              const CachedArraysRuns& runs, Report& report) {
   sample::TextRow row{std::string{published.network}, std::string{published.series}};

@@ -36,7 +36,7 @@ std::vector<Workload> chosen(const std::string& only) {
   return all;
 }
 
-/// Of the second iteration, some hundred points.
+/// Returns some hundred points of the second iteration.
 Occupancy occupancy_of(const trace::Trace& trace, const Setting& setting, bool frees_early) {
   Occupancy points;
   const std::uint64_t kernels = trace.kernels().size(), step = kernels / 400 + 1;
@@ -57,7 +57,7 @@ SweepPoint sweep_point(const trace::Trace& trace, const Setting& setting, Bytes 
   return {static_cast<double>(dram.count) / GB, r.seconds, r.compute};
 }
 
-/// Adds the replays of one network, whose trace they share.
+/// Adds the replays of one network, which share its trace.
 void add_large(Tasks& tasks, const Workload& workload, CachedArraysRuns& runs, std::mutex& mutex) {
   const auto trace = std::make_shared<trace::Trace>(trace_of(workload, Differentiation::Functional));
   runs.peaks[workload.name] = peak_of(*trace);

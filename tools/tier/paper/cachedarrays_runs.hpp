@@ -14,29 +14,29 @@
 
 namespace tier::tool::paper {
 
-/// Of one of the small networks with so much DRAM.
+/// A replay of one of the small networks with this much DRAM.
 struct SweepPoint {
   double dram = 0;       ///< GB
-  double seconds = 0;    ///< with copies that are waited for
+  double seconds = 0;    ///< with copies that kernels wait for
   double projected = 0;  ///< as if no copy took time
 };
 
 struct Sweep {
   std::string network;
   double peak = 0;                 ///< GB
-  std::vector<SweepPoint> points;  ///< from no DRAM, where all is in NVRAM, to as much as the network needs
+  std::vector<SweepPoint> points;  ///< from no DRAM, with all in NVRAM, up to what the network needs
 };
 
-/// Of ResNet in 2LM: the time since the iteration began, in seconds, and GB that are allocated.
+/// Memory use of ResNet in 2LM: seconds since the iteration began, and allocated GB.
 using Occupancy = std::vector<std::pair<double, double>>;
 
 struct CachedArraysRuns {
-  std::vector<Workload> large;                                            ///< those that were replayed
+  std::vector<Workload> large;                                            ///< the replayed ones
   std::map<std::string, Bytes> peaks;                                     ///< by workload
   std::map<std::pair<std::string, std::string>, replay::Result> traffic;  ///< by workload and mode
-  std::map<std::pair<std::string, Victims>, replay::Result> victims;      ///< of CA_LM, by workload
+  std::map<std::pair<std::string, Victims>, replay::Result> victims;      ///< CA_LM with others, by workload
   std::map<std::string, Occupancy> occupancy;                             ///< by mode; empty without ResNet
-  replay::Result small_sectors;                                           ///< of ResNet in 2LM_M, with 4 KiB
+  replay::Result small_sectors;  ///< ResNet in 2LM_M with sectors of 4 KiB
   std::vector<Sweep> sweeps;
 
   [[nodiscard]] const replay::Result& of(const std::string& workload, const std::string& mode) const {
@@ -45,10 +45,10 @@ struct CachedArraysRuns {
   [[nodiscard]] bool has(const std::string& workload) const { return peaks.contains(workload); }
 };
 
-/// 180 GB of DRAM and 1300 GB of NVRAM.
+/// Returns a setting with 180 GB of DRAM and 1300 GB of NVRAM.
 [[nodiscard]] Setting cachedarrays_setting();
 
-/// \param only  as `cachedarrays`
+/// \param only  as in `cachedarrays`
 [[nodiscard]] CachedArraysRuns run_cachedarrays(Tasks& tasks, const std::string& only);
 
 }  // namespace tier::tool::paper

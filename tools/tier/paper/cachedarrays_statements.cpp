@@ -54,7 +54,7 @@ class Statements {
   Report& report_;
 };
 
-/// How far a number is from what it should be, as a share.
+/// Returns the relative deviation from the paper's number.
 double off(double ours, double paper) { return std::abs(ours / paper - 1); }
 
 void Statements::volumes() {
@@ -73,7 +73,7 @@ void Statements::volumes() {
   add(fmt::format("every other NVRAM volume is within 35 % (worst: {:.1f} %)", 100 * others), others <= 0.35);
 }
 
-/// Only tiers and copies differ between the modes of CachedArrays.
+/// Checks that kernels' traffic is equal: CachedArrays' modes differ only in tiers and copies.
 void Statements::kernels_traffic() {
   double worst = 0;
   for (const auto& w : runs_.large) {
@@ -153,7 +153,7 @@ void Statements::against_2lm() {
       seconds(vgg, "CA_0") > seconds(vgg, "2LM_0"));
 }
 
-/// The fairer comparison.
+/// Compares with 2LM that frees early, which is fairer.
 void Statements::against_early_freeing_2lm() {
   for (const auto& [network, published] : {std::pair{resnet, 1.34}, {vgg, 1.03}}) {
     if (!runs_.has(network)) continue;
@@ -165,7 +165,7 @@ void Statements::against_early_freeing_2lm() {
   }
 }
 
-/// So that agreement there proves no policy right.
+/// Checks that victims hardly matter, so that agreement in these networks proves no policy right.
 void Statements::victims() {
   double worst = 0;
   for (const auto& [run, other] : runs_.victims) {

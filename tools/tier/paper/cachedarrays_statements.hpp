@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What is said of CachedArrays, checked against replays.
+/// \file  Checks the published statements on CachedArrays against replays.
 #include <tier/replay/replay.hpp>
 
 #include "cachedarrays_runs.hpp"
@@ -13,7 +13,7 @@ struct CacheShares {
 };
 [[nodiscard]] CacheShares cache_shares(const replay::CacheCounts& counts);
 
-/// Those about the networks that were replayed.   \pre  the report has its cells and footprints
+/// Adds the statements about the replayed networks.   \pre  the report has its cells and footprints
 void add_statements(const CachedArraysRuns& runs, Report& report);
 
 }  // namespace tier::tool::paper

@@ -91,7 +91,7 @@ nlohmann::ordered_json to_json(const std::vector<Report>& reports) {
   return all;
 }
 
-/// \throws  `CLI::RuntimeError` if there is no gnuplot, which has been said; what it is to draw is there
+/// \throws  `CLI::RuntimeError` after a message if there is no gnuplot; the commands for it are written all the same
 void draw_all(const std::vector<Report>& reports, const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -8,8 +8,8 @@
 
 namespace tier::tool::paper {
 
-/// \param only  a network's name, without its batch; empty: all three
-/// \throws      `ConfigError` naming those that there are
+/// \param only  a network's name without its batch; empty: all three
+/// \throws      `ConfigError` listing the choices
 [[nodiscard]] Report cachedarrays(Tasks& tasks, const std::string& only);
 [[nodiscard]] Report autotm(Tasks& tasks);
 [[nodiscard]] Report redl(Tasks& tasks);

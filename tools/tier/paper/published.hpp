@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What CachedArrays' authors measured.
+/// \file  The measurements that CachedArrays' authors published.
 #include <array>
 #include <optional>
 #include <span>
@@ -15,17 +15,17 @@ struct PublishedRow {
   std::array<double, modes.size()> values;  ///< by mode
 };
 
-/// Figure 5: traffic of an iteration, TB.
+/// Returns Figure 5: the traffic of an iteration, in TB.
 [[nodiscard]] std::span<const PublishedRow> published_traffic();
-/// Figure 6: average share of the DRAM bus, 140.8 GB/s, that the traffic of a kind of memory takes.
+/// Returns Figure 6: the mean share of the DRAM bus, 140.8 GB/s, that the traffic of a kind of memory takes.
 [[nodiscard]] std::span<const PublishedRow> published_utilisation();
 inline constexpr double dram_bus = 140.8e9;
 
-/// How many times as fast as 2LM_0, derived from Figures 5 and 6: seconds are the traffic of DRAM by its share of the bus.
-/// \param network  as in Figure 5   \return  by mode; none of a network that Figure 6 lacks
+/// Returns speed-ups over 2LM_0, derived from Figures 5 and 6: seconds are DRAM traffic divided by its share of the bus.
+/// \param network  as in Figure 5   \return  by mode; none if Figure 6 lacks the network
 [[nodiscard]] std::optional<std::array<double, modes.size()>> published_speed_ups(std::string_view network);
 
-/// What kernels read and write in every mode, TB: derived from Figure 5.
+/// Bytes that kernels read and write in every mode, in TB, derived from Figure 5.
 struct PublishedDemand {
   std::string_view network;
   double read, written;

@@ -14,15 +14,15 @@ namespace tier::tool::paper {
 namespace {
 
 constexpr double GB = 1e9;
-/// Reads in slow memory, as ReDL's direct access, and writes in fast memory.
+/// Reads in slow memory, as ReDL's direct access does, and writes in fast memory.
 const std::string policy = "hint_aware:mode=LM";
-constexpr double small_slow_down = 0.096;  // ReDL's worst with a fifth of the peak
+constexpr double small_slow_down = 0.096;  // ReDL's worst slow-down with a fifth of the peak
 
-/// Seconds with a fifth of the peak in fast memory.
+/// Replays with a fifth of the peak in fast memory.
 struct Fifth {
   std::string network;
   double all_fast = 0;
-  double short_lived = 0;  ///< share of what is made in a step that is used by at most two kernels in a row
+  double short_lived = 0;  ///< share of what a step makes that at most two successive kernels use
   replay::Result hints, first_touch, pages, all_slow;
 };
 
@@ -60,7 +60,7 @@ std::vector<Deep> resnets() {
           {{"ResNet152_b128", "resnet152", {.batch = 128}}, 152}};
 }
 
-/// Of the tensors that a step makes, the share that lives for one layer or less: from one kernel to the next at most.
+/// Returns the share of the tensors a step makes that live at most from one kernel to the next: for one layer or less.
 double short_lived(const trace::Trace& trace) {
   struct Life {
     std::uint64_t first = 0, last = 0;
@@ -99,7 +99,7 @@ void add_fifth(Tasks& tasks, const Workload& workload, Fifth& fifth) {
   });
 }
 
-/// The least share in steps of 2.5 % of the peak, from which on every larger one is enough, too.
+/// Finds the least share, in steps of 2.5 % of the peak, from which every larger one suffices, too.
 void add_need(Tasks& tasks, const Deep& deep, Need& need) {
   tasks.add([deep, &need] {
     const auto trace = trace_of(deep.workload, Differentiation::InPlace);

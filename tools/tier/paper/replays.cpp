@@ -16,7 +16,7 @@
 namespace tier::tool::paper {
 namespace {
 
-/// Everything is in the slowest tier, and used there.
+/// Keeps everything in the slowest tier and uses it there.
 class AllSlow final : public Policy {
  public:
   std::string_view name() const noexcept override { return "all_slow"; }
@@ -26,7 +26,7 @@ class AllSlow final : public Policy {
   MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {no_tier, true}; }
 };
 
-/// CachedArrays' LM, but for the victims.
+/// CachedArrays' LM with other victims.
 class OtherVictims final : public Policy {
  public:
   explicit OtherVictims(Victims victims)
@@ -42,7 +42,7 @@ class OtherVictims final : public Policy {
   }
   std::uint64_t rank(const BlockFacts& block) const noexcept override {
     if (victims_ == Victims::MostRecent) return ~block.last_use;
-    return (block.id + 1) * 0x9E37'79B9'7F4A'7C15;  // by its number, scattered
+    return (block.id + 1) * 0x9E37'79B9'7F4A'7C15;  // scattered by id
   }
   void on_hint(const HintEvent& event, PolicyContext& context) override { policy_->on_hint(event, context); }
   void on_retire(const RetireEvent& event, PolicyContext& context) override {
@@ -54,7 +54,7 @@ class OtherVictims final : public Policy {
   std::unique_ptr<Policy> policy_;
 };
 
-/// As CachedArrays ran.
+/// Returns options for replays as CachedArrays ran: synchronous, with a compaction after each step.
 replay::Options cachedarrays_options() { return {.asynchronous = false, .compacts_after_steps = true}; }
 
 }  // namespace
@@ -86,7 +86,7 @@ replay::Result run_with_victims(const trace::Trace& trace, const Setting& settin
 }
 
 replay::Result run_all_fast(const trace::Trace& trace, const Setting& setting) {
-  constexpr std::size_t plenty = std::size_t{1} << 42;  // addresses alone
+  constexpr std::size_t plenty = std::size_t{1} << 42;  // only addresses, no memory
   return run_policy(trace, setting.with_fast({plenty}), "first_touch", false);
 }
 

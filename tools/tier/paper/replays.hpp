@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Replays as the papers ran their systems, many at once.
+/// \file  Replays systems as the papers ran them, many at once.
 #include <tier/core/bytes.hpp>
 #include <tier/replay/replay.hpp>
 #include <tier/replay/two_level.hpp>
@@ -15,7 +15,7 @@
 
 namespace tier::tool::paper {
 
-/// A machine, one of its devices as fast memory and one as slow.
+/// A machine, with one device as fast memory and one as slow.
 struct Setting {
   const replay::Machine& machine;
   replay::SimulatedTier fast, slow;
@@ -24,28 +24,28 @@ struct Setting {
   [[nodiscard]] Setting with_fast(Bytes size) const { return {machine, {fast.device, size}, slow}; }
 };
 
-/// In one of CachedArrays' modes, `CA_0` to `CA_LMP`, `2LM_0` or `2LM_M`: copies by whoever waits for them, and a compaction
-/// after each iteration.
+/// Replays in one of CachedArrays' modes: `CA_0` to `CA_LMP`, `2LM_0` or `2LM_M`. The thread that waits for a copy runs it,
+/// and each iteration ends with a compaction.
 [[nodiscard]] replay::Result run_mode(const trace::Trace& trace, const Setting& setting,
                                       const std::string& mode);
-/// Under a built-in policy, or `all_slow`.
+/// Replays under a built-in policy, or `all_slow`.
 [[nodiscard]] replay::Result run_policy(const trace::Trace& trace, const Setting& setting,
                                         const std::string& policy, bool asynchronous);
-/// Whom a policy has leave first.
+/// The blocks that a policy evicts first.
 enum class Victims : std::uint8_t { MostRecent, Random };
-/// As `CA_LM`, but for the victims.
+/// Replays as `CA_LM` with other victims.
 [[nodiscard]] replay::Result run_with_victims(const trace::Trace& trace, const Setting& setting,
                                               Victims victims);
-/// With fast memory enough for all.
+/// Replays with enough fast memory for everything.
 [[nodiscard]] replay::Result run_all_fast(const trace::Trace& trace, const Setting& setting);
 
-/// Work in parts that do not depend on each other, on all cores.
+/// Runs independent tasks on all cores.
 class Tasks {
  public:
   /// \param progress  called now and then, by the thread that calls `run`, with the share that is done
   explicit Tasks(std::function<void(double share)> progress) : progress_{std::move(progress)} {}
   void add(std::function<void()> task) { tasks_.push_back(std::move(task)); }
-  /// Returns when all are done, and forgets them.   \throws  what the first of them that failed threw
+  /// Returns when all tasks are done, and removes them.   \throws  the exception of the first task that failed
   void run();
 
  private:

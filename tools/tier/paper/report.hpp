@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What `tier paper` finds, before it is printed, drawn and written.
+/// \file  The results of `tier paper`, before they are printed, drawn and written.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -11,19 +11,19 @@
 
 namespace tier::tool::paper {
 
-/// A published number beside ours; TB, or a share.
+/// A published number beside ours, in TB or as a share.
 struct Cell {
   std::string network, series, mode;
   double paper = 0, replay = 0;
 };
 
-/// GB.
+/// Footprints in GB.
 struct Footprint {
   std::string network;
   double paper = 0, replay = 0;
 };
 
-/// Something that was published, or is claimed, with the numbers that the replays gave.
+/// A published statement, or our claim, with the numbers of the replays.
 struct Statement {
   std::string text;
   bool holds = false;
@@ -31,7 +31,7 @@ struct Statement {
 
 struct Table {
   std::string title;
-  std::vector<sample::TextRow> rows;  ///< the first has the columns' names
+  std::vector<sample::TextRow> rows;  ///< the first holds the column names
 };
 
 struct Figure {
@@ -40,7 +40,7 @@ struct Figure {
   Plot plot;
 };
 
-/// Of one paper.
+/// The results for one paper.
 struct Report {
   std::string paper;
   std::vector<Cell> cells;
@@ -48,7 +48,7 @@ struct Report {
   std::vector<Table> tables;
   std::vector<Figure> figures;
   std::vector<Statement> statements;
-  std::vector<std::string> constants;  ///< what was assumed, a line each
+  std::vector<std::string> constants;  ///< assumptions, one per line
   nlohmann::ordered_json more;         ///< further members of the JSON
 };
 

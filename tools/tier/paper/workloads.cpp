@@ -10,7 +10,7 @@
 namespace tier::tool::paper {
 namespace {
 
-/// Which layouts oneDNN likes depends on the CPU. It takes those for AVX2, so that all CPUs that have it give the same tables.
+/// Limits oneDNN to AVX2, so that all CPUs that have it choose the same layouts and give the same tables.
 void fix_layouts() {
   [[maybe_unused]] static const auto outcome = dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
 }

@@ -11,20 +11,20 @@
 
 namespace tier::tool::paper {
 
-/// Whether gradients are left in the place of others: `training::Learning::functional`.
+/// How gradients are stored: in place of other tensors, or as `training::Learning::functional` does.
 enum class Differentiation : std::uint8_t { InPlace, Functional };
 
 struct Workload {
   std::string name;     ///< as in the tables
-  std::string network;  ///< of `training::known_networks`
+  std::string network;  ///< in `training::known_networks`
   training::NetworkOptions options;
-  double footprint = 0;  ///< as published; GB, 0 where it was not
+  double footprint = 0;  ///< as published, in GB; 0 if not published
 };
 
-/// One step of training, from the definition alone.
+/// Returns one step of training, built from the definition alone.
 [[nodiscard]] trace::Trace trace_of(const Workload& workload, Differentiation differentiation);
 
-/// The most bytes alive at once.
+/// Returns the most bytes alive at once.
 [[nodiscard]] Bytes peak_of(const trace::Trace& trace);
 
 }  // namespace tier::tool::paper

@@ -18,9 +18,9 @@ using trace::EventKind;
 using trace::Trace;
 
 constexpr std::string_view kinds = "pgatsi";
-__extension__ using Wide = __int128;  // sums of what a trace may make up
+__extension__ using Wide = __int128;  // holds sums of any values that a trace may contain
 
-/// From the first time that an event has to the last at which one ends.
+/// Returns the axis from the earliest start of an event to the latest end.
 Axis axis_of(const Trace& trace, bool timed, std::size_t most_bins) {
   if (!timed) return make_axis(false, 0, static_cast<Time>(trace.kernels().size()), most_bins);
   Time first = std::numeric_limits<Time>::max(), last = 0;
@@ -50,7 +50,7 @@ void keep_if_used(std::vector<Layer>& layers, std::string_view name, std::size_t
     layers.push_back({std::string{name}, colour, std::move(values)});
 }
 
-/// The bytes in one tier, or in all that share a chart, change by change.
+/// Follows the bytes in one tier, or in all tiers that share a chart, change by change.
 class Levels {
  public:
   explicit Levels(const Axis& axis) : axis_{axis}, means_(kind_count, SpreadBins{axis}), highest_{axis} {}
@@ -64,7 +64,7 @@ class Levels {
     ever_ = true;
   }
 
-  /// \return  nothing where nothing ever was
+  /// \return  none if there never was a byte
   std::optional<Occupancy> finish(const TierOfTrace& tier) {
     if (!ever_ && !tier.capacity) return {};
     settle(std::max(time_, axis_.end()));
@@ -85,7 +85,7 @@ class Levels {
     Time since = 0;
   };
 
-  /// All changes at one time are one: what lasts no time was not there.
+  /// Applies all changes at one time together: bytes that last no time are not counted.
   void settle(Time now) {
     highest_.add_level(time_, now, static_cast<double>(total_));
     if (now > time_) note_peak();
@@ -110,7 +110,7 @@ class Levels {
 std::vector<Occupancy> occupancy_of(std::span<const Change> changes, const Tiers& tiers, const Axis& axis,
                                     std::size_t most_charts) {
   const auto own = std::min(tiers.count(), most_charts);
-  std::vector<Levels> levels(own + 2, Levels{axis});  // then the other tiers, and no tier
+  std::vector<Levels> levels(own + 2, Levels{axis});  // own tiers, then all other tiers, then no tier
   for (const auto& change : changes)
     levels[change.tier == tiers.count() ? own + 1 : std::min<std::size_t>(change.tier, own)].apply(change);
   std::vector<Occupancy> all;
@@ -121,7 +121,7 @@ std::vector<Occupancy> occupancy_of(std::span<const Change> changes, const Tiers
   return all;
 }
 
-/// \param rows  of migrations: the pairs that move most come first, and get charts of their own
+/// \param rows  migrations; the pairs that move the most bytes come first and get their own charts
 std::vector<Traffic> traffic_of(const Trace& trace, std::span<const MigrationRow> rows, const Axis& axis,
                                 std::size_t most_charts) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> bytes;
@@ -139,7 +139,7 @@ std::vector<Traffic> traffic_of(const Trace& trace, std::span<const MigrationRow
 
   const auto count = std::min(charts.size(), most_charts + 1);
   std::vector<std::vector<SpreadBins>> bins(count, std::vector<SpreadBins>(cause_count, SpreadBins{axis}));
-  std::unordered_map<std::uint64_t, std::size_t> chart_of;  // by the names' indices
+  std::unordered_map<std::uint64_t, std::size_t> chart_of;  // by the indices of both names
   for (const auto event : trace.events()) {
     if (event.kind != EventKind::Migration) continue;
     const auto& m = trace.migration(event);
@@ -171,7 +171,7 @@ std::optional<Waiting> waiting_of(const Trace& trace, std::span<const StallRow> 
   std::vector<std::pair<Time, std::string>> causes;
   for (const auto& [cause, time] : times) causes.emplace_back(time, cause);
   std::ranges::stable_sort(causes, std::greater{}, [](const auto& c) { return c.first; });
-  constexpr std::size_t most = 7;  // and the others
+  constexpr std::size_t most = 7;  // then all others together
   std::map<std::string, std::size_t, std::less<>> layer_of;
   for (const auto& [time, cause] : causes) layer_of.emplace(cause, std::min(layer_of.size(), most));
 
@@ -213,7 +213,7 @@ Totals totals_of(const Trace& trace, const Axis& axis) {
         t.stalled = saturating_sum(t.stalled, trace.stall(event).duration.count());
         break;
       case EventKind::Hint:
-        if (trace.name(trace.hint(event).hint) != "revive") ++t.hints;  // that an object lives again is none
+        if (trace.name(trace.hint(event).hint) != "revive") ++t.hints;  // a revival is no hint
         break;
       case EventKind::Archive:
         ++t.hints;
@@ -237,7 +237,7 @@ Totals totals_of(const Trace& trace, const Axis& axis) {
   return t;
 }
 
-/// Bytes alive, wherever they are.
+/// Returns the most bytes alive at once, in any tier.
 std::uint64_t peak_of(std::span<const Change> changes) {
   Wide live = 0, peak = 0;
   for (std::size_t i = 0; i < changes.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What a report tells of a trace, as plain data.
+/// \file  The contents of a report on a trace, as plain data.
 #include <tier/trace/trace.hpp>
 
 #include <array>
@@ -22,29 +22,29 @@ inline constexpr std::size_t cause_count = 6;  ///< of migrations
 [[nodiscard]] std::string_view name_of(std::size_t kind) noexcept;
 [[nodiscard]] std::string_view name_of(trace::Cause cause) noexcept;
 
-/// One of the amounts that lie on top of each other in a chart.
+/// One of the amounts stacked in a chart.
 struct Layer {
   std::string name;
-  std::size_t colour = 0;      ///< its number among all that a chart of this sort may have
-  std::vector<double> values;  ///< of each bin
+  std::size_t colour = 0;      ///< index among all layers that this sort of chart may have
+  std::vector<double> values;  ///< by bin
 };
 
-/// What is in one tier: bytes, of each kind of object the mean over each bin.
+/// Bytes in one tier: for each kind of object, the mean over each bin.
 struct Occupancy {
-  std::string tier;  ///< empty: no line tells where these objects are
+  std::string tier;  ///< empty for objects whose tier no line gives
   std::optional<Bytes> capacity;
   std::vector<Layer> layers;
-  std::vector<double> highest;  ///< of all together, in each bin
-  std::uint64_t peak = 0;       ///< the highest of all bins, exact
+  std::vector<double> highest;  ///< total bytes, by bin
+  std::uint64_t peak = 0;       ///< the exact highest over all bins
 };
 
-/// What moves from one tier to another: for each cause the bytes per second (per kernel, where there are no times), the mean over each bin.
+/// Traffic from one tier to another: for each cause the mean over each bin, in bytes per second (per kernel without times).
 struct Traffic {
-  std::string from, to;  ///< empty, both: all pairs that have no chart of their own
+  std::string from, to;  ///< both empty: all pairs without a chart of their own
   std::vector<Layer> layers;
 };
 
-/// Threads that wait, for each cause the mean over each bin.
+/// The number of waiting threads: for each cause the mean over each bin.
 struct Waiting {
   std::vector<Layer> layers;
 };
@@ -53,16 +53,16 @@ struct MigrationRow {
   std::string from, to;
   trace::Cause cause{};
   std::uint64_t count = 0;
-  std::uint64_t uncopied = 0;  ///< of them, those that a current copy spared the copying
+  std::uint64_t uncopied = 0;  ///< migrations that copied nothing, because a copy was current
   std::uint64_t bytes = 0;
-  Time time = 0;  ///< of all, added up
+  Time time = 0;  ///< the total
 };
 
-/// All objects of one name: an object that is made anew is another one. One without a name stands alone.
+/// All objects of one name, including objects made anew. An object without a name has its own row.
 struct ObjectRow {
   std::string name;
-  std::uint64_t objects = 0;  ///< that moved
-  std::uint64_t size = 0;     ///< of the largest
+  std::uint64_t objects = 0;  ///< moved objects
+  std::uint64_t size = 0;     ///< of the largest object
   std::uint64_t moves = 0, bytes = 0;
   std::array<std::uint64_t, cause_count> bytes_by_cause{};
 };
@@ -75,10 +75,10 @@ struct StallRow {
 };
 
 enum class HintTrouble : std::uint8_t {
-  Late,  ///< fetched ahead (cause `hint` or `plan`), and not there yet when a kernel that uses it was entered
-  Missed,    ///< announced by a hint, and yet fetched only when a kernel missed it
+  Late,  ///< fetched ahead (cause `hint` or `plan`), but still on the way when a kernel that uses it was entered
+  Missed,    ///< announced by a hint, but fetched only when a kernel missed it
   Archived,  ///< archived, and missed within `soon` kernels
-  InVain     ///< fetched ahead, and moved out or retired before a kernel used it
+  InVain     ///< fetched ahead, but moved out or retired before a kernel used it
 };
 inline constexpr std::uint64_t soon = 16;
 
@@ -86,9 +86,9 @@ struct HintRow {
   HintTrouble trouble{};
   std::string object;
   std::uint64_t count = 0;
-  std::uint64_t bytes = 0;            ///< that were fetched; of an archived one, or a missed one, its size
-  Time late = 0;                      ///< of `Late`: how long kernels had to wait for the end, added up
-  std::uint64_t kernels_between = 0;  ///< of `Archived`: the fewest
+  std::uint64_t bytes = 0;            ///< fetched bytes; the object's size if it was archived or missed
+  Time late = 0;                      ///< for `Late`: the total time that kernels waited for the end
+  std::uint64_t kernels_between = 0;  ///< for `Archived`: the fewest kernels from archiving to the miss
 };
 
 /// All kernels of one name.
@@ -98,19 +98,19 @@ struct KernelRow {
   double flops = 0;
   std::uint64_t touched = 0;   ///< bytes of operands
   std::uint64_t measured = 0;  ///< runs with a time
-  Time time = 0;               ///< of these
+  Time time = 0;               ///< of the measured runs
   std::uint64_t
       reads = 0,
-      hits = 0;  ///< of operands under R and U whose place is known: all, and in the fastest tier on entry
+      hits = 0;  ///< operands under R and U whose tier is known: all, and those in the fastest on entry
   std::vector<std::pair<std::string, std::uint64_t>>
-      elsewhere;  ///< of the reads that were no hits, where; most first
+      elsewhere;  ///< where the reads that were no hits found their operands; the most first
 };
 
 struct LargeRow {
   std::string name;
   trace::TensorKind kind{};
   std::uint64_t size = 0;
-  std::uint64_t objects = 0;  ///< of this name
+  std::uint64_t objects = 0;  ///< with this name
 };
 
 struct Totals {
@@ -118,7 +118,7 @@ struct Totals {
   std::uint64_t migrations = 0, stalls = 0, hints = 0, faults = 0, row_accesses = 0, rows = 0;
   std::uint64_t moved = 0;  ///< bytes
   Time stalled = 0, duration = 0;
-  std::uint64_t peak = 0;  ///< most bytes alive at once
+  std::uint64_t peak = 0;  ///< the most bytes alive at once
 };
 
 struct Report {
@@ -131,7 +131,7 @@ struct Report {
   std::vector<Occupancy> occupancy;
   std::vector<Traffic> traffic;
   std::optional<Waiting> waiting;
-  // Each from the most to the least.
+  // Each is sorted from the most to the least.
   std::vector<MigrationRow> migrations;
   std::vector<ObjectRow> objects;
   std::vector<StallRow> stalls;
@@ -142,10 +142,10 @@ struct Report {
 
 struct Resolution {
   std::size_t most_bins = 4800;  ///< two or more
-  std::size_t most_charts = 8;   ///< of each sort; further tiers and pairs share one more
+  std::size_t most_charts = 8;   ///< of each sort; all further tiers, or pairs, share one chart
 };
 
-/// \pre  The trace keeps the rules, as a reader checks them.
+/// Analyses a trace.   \pre  the trace keeps the rules that a reader checks
 [[nodiscard]] Report analyse(const trace::Trace& trace, const Resolution& resolution = {});
 
 }  // namespace tier::tool::report

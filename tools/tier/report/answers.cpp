@@ -10,15 +10,15 @@
 namespace tier::tool::report {
 namespace {
 
-// What is not worth a change, and what is: our choice.
+// Thresholds of advice, chosen by us.
 constexpr double little_waiting = 0.01;  // of the time of all threads
 constexpr double nearly_full = 0.95;     // of the capacity
-constexpr double often = 0.25;           // of the time, or of what there is of a kind
+constexpr double often = 0.25;           // of the time, or of all objects of a kind
 constexpr double back_and_forth = 4;     // times its size
 
 double number(auto count) { return static_cast<double>(count); }
 
-/// Of the steps of the chart.
+/// Returns the share of the chart's bins in which the tier is nearly full.
 double share_of_time_nearly_full(const Occupancy& tier) {
   if (!tier.capacity || tier.highest.empty()) return 0;
   const auto limit = nearly_full * number(tier.capacity->count);
@@ -38,7 +38,7 @@ std::string of_capacity(const Occupancy& tier) {
   return text + " of " + human_bytes(capacity) + " (" + human_share(number(tier.peak), capacity) + ")";
 }
 
-/// Of all kernels' operands whose place is known.
+/// Returns reads and hits of all kernels, over operands whose tier is known.
 std::pair<double, double> reads_and_hits(const Report& r) {
   double reads = 0, hits = 0;
   for (const auto& kernel : r.kernels) {
@@ -95,7 +95,7 @@ Answer waiting(const Report& r) {
   return answer;
 }
 
-/// Of one sort of trouble: how often, how many bytes, how late, and of what most.
+/// One sort of trouble: how often, how many bytes, how late, and the object with the most of it.
 struct Trouble {
   std::uint64_t count = 0, bytes = 0;
   double late = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What the page says first: answers to what its reader wants to know.
+/// \file  The answers at the top of the page.
 #include <string>
 #include <vector>
 
@@ -13,8 +13,8 @@ struct Answer {
   std::vector<std::string> sentences;  ///< one or more
 };
 
-/// How much fast memory was used, where threads waited, what might be changed. The last follows from thresholds: it is advice.
-/// \return  nothing where the trace has no times or does not tell which tier is the fastest
+/// Answers how much fast memory was used, where threads waited, and what might be changed. The last is advice that follows
+/// from thresholds.   \return  nothing if the trace has no times or does not tell which tier is the fastest
 [[nodiscard]] std::vector<Answer> answers_of(const Report& report);
 
 }  // namespace tier::tool::report

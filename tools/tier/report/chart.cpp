@@ -11,7 +11,7 @@
 namespace tier::tool::report {
 namespace {
 
-constexpr double height = 1000;  // of a picture, in its own units; its width is the number of bins
+constexpr double height = 1000;  // of a picture, in its own units; the width is the number of bins
 
 std::string fixed(double number, int digits = 1) {
   std::array<char, 48> text{};
@@ -19,7 +19,7 @@ std::string fixed(double number, int digits = 1) {
   return text.data();
 }
 
-/// Of the bins of each column.
+/// Combines bins into columns, by mean or by maximum.
 std::vector<double> columns_of(std::span<const double> bins, std::size_t group, bool highest) {
   std::vector<double> columns;
   for (std::size_t first = 0; first < bins.size(); first += group) {
@@ -31,7 +31,7 @@ std::vector<double> columns_of(std::span<const double> bins, std::size_t group, 
   return columns;
 }
 
-/// A line of steps: each column is level.
+/// Returns a path of steps, level over each column.
 std::string steps(std::span<const double> columns, std::size_t group, std::size_t bins, double top) {
   std::string path;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -45,10 +45,10 @@ std::string steps(std::span<const double> columns, std::size_t group, std::size_
   return path;
 }
 
-/// The line closed to an area down to zero.
+/// Closes the line to an area down to zero.
 std::string area(const std::string& line) { return line + "V1000H0Z"; }
 
-/// 1, 2 or 5 times a power of ten; of bytes a power of two.
+/// Returns the distance of ticks: 1, 2 or 5 times a power of ten; for bytes a power of two.
 double step_of(Unit unit, double top, double most_ticks) {
   if (unit == Unit::Bytes) return std::exp2(std::ceil(std::log2(std::max(1.0, top / most_ticks))));
   const auto power = std::pow(10, std::floor(std::log10(top / most_ticks)));
@@ -57,7 +57,7 @@ double step_of(Unit unit, double top, double most_ticks) {
   return power * 10;
 }
 
-/// The top of the picture: all that is drawn, and the limit unless that would flatten it.
+/// Returns the top of the picture: above all amounts, and above the limit unless that would flatten them.
 /// \param group  bins in a column
 double top_of(const Chart& chart, std::size_t group) {
   double most = 0;
@@ -93,7 +93,7 @@ std::string x_axis(const Axis& axis) {
   const auto span = static_cast<double>(axis.bins) * static_cast<double>(axis.width);
   const auto step = std::max(1.0, step_of(Unit::Threads, span, most_ticks));
   const auto first = std::ceil(begin / step) * step;
-  for (int i = 0; i <= most_ticks; ++i) {  // counted: a late time and a small step add up to the same time
+  for (int i = 0; i <= most_ticks; ++i) {  // counted, since a small step may not change a late time
     const auto tick = first + i * step;
     if (tick > begin + span) break;
     const auto text = tick == 0 ? "0" : axis.timed ? human_time(tick) : human_number(tick, 6);
@@ -115,11 +115,11 @@ std::string legend(const Chart& chart, double top) {
   return html + "</ul>";
 }
 
-/// Repeated values as [value, how often].
+/// Packs repeated values as [value, count].
 nlohmann::json packed(std::span<const double> values) {
   auto json = nlohmann::json::array();
   for (std::size_t i = 0; i < values.size();) {
-    const auto rounded = [&](std::size_t place) {  // four digits that matter, and whole numbers as they are
+    const auto rounded = [&](std::size_t place) {  // to four significant digits; whole numbers stay
       const auto value = values[place];
       if (value == 0 || value >= 1e4) return std::round(value);
       const auto unit = std::pow(10, std::floor(std::log10(value)) - 3);
@@ -171,7 +171,7 @@ std::string to_figure(const Chart& chart, const Axis& axis, std::size_t number, 
   for (const auto& layer : chart.layers) {
     const auto columns = columns_of(layer.values, group, false);
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += columns[i];
-    // The lower ones are drawn over the higher ones.
+    // Later paths cover earlier ones, so the lowest layer comes last.
     areas = "<path class=\"c" + std::to_string(layer.colour) + "\" d=\"" +
             area(steps(sums, group, axis.bins, top)) + "\"/>" + areas;
   }

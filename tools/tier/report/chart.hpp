@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Amounts over the axis as a picture: SVG within HTML, and as data for the script that zooms into it.
+/// \file  Draws amounts over the axis: as SVG within HTML, and as data for the script that zooms into it.
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -16,28 +16,28 @@ enum class Unit { Bytes, BytesPerSecond, Threads };
 struct Chart {
   std::string title;  ///< any text
   Unit unit{};
-  std::string palette;              ///< a class of the style sheet: which colours layers have
-  std::span<const Layer> layers;    ///< from the lowest
+  std::string palette;              ///< a class of the style sheet, which gives the layers' colours
+  std::span<const Layer> layers;    ///< the lowest first
   std::span<const double> highest;  ///< a line above them; may be empty
   std::optional<double> limit;      ///< a dashed line
   std::string how;                  ///< a sentence under it, any text: how to read it
 };
 
-/// How many columns the picture has at most, each the mean of some bins.
+/// The most columns of a picture. Each is the mean of some bins.
 inline constexpr std::size_t most_columns = 600;
-/// How many bins are one column.
+/// Returns the number of bins in one column.
 [[nodiscard]] std::size_t bins_in_column(const Axis& axis) noexcept;
 
-/// A figure whose picture is the whole axis.
-/// \param number  of the chart on its page   \param marks  places on the axis to be marked, such as ends of iterations
+/// Returns a figure whose picture shows the whole axis.
+/// \param number  of the chart on its page   \param marks  places to mark on the axis, such as ends of iterations
 [[nodiscard]] std::string to_figure(const Chart& chart, const Axis& axis, std::size_t number,
                                     std::span<const Time> marks);
-/// What the script needs to draw a part of the axis.
+/// Returns the data that the script needs to draw a part of the axis.
 [[nodiscard]] nlohmann::json to_json(const Chart& chart);
 
-/// As labels have it.
+/// Formats an amount for labels.
 [[nodiscard]] std::string human(Unit unit, double amount);
-/// A place on the axis or a stretch of it.
+/// Formats a place on the axis, or a stretch of it.
 [[nodiscard]] std::string human_place(const Axis& axis, Time place);
 
 }  // namespace tier::tool::report

@@ -8,7 +8,7 @@ namespace tier::tool::report {
 namespace {
 
 constexpr std::size_t most_rows = 20;
-constexpr std::size_t most_marks = 100;  // as `Charts::add` has it
+constexpr std::size_t most_marks = 100;  // the same as in `Charts::add`
 
 std::string how(std::string_view text) { return "<p class=\"how\">" + escape(text) + "</p>\n"; }
 
@@ -78,7 +78,7 @@ std::vector<Layer> with_names(const Report& r, std::vector<Layer> layers) {
   return layers;
 }
 
-/// How to read the picture of one tier, and the most that was in it.
+/// Explains the picture of one tier, with the most bytes that were in it.
 std::string filling(const Occupancy& one, bool placed) {
   const auto peak = static_cast<double>(one.peak);
   if (!placed)

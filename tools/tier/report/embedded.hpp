@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The page's style sheet and its script, which are files of their own in the sources.
+/// \file  The page's style sheet and script, which are files of their own in the source tree.
 #include <string_view>
 
 namespace tier::tool::report {

@@ -26,7 +26,7 @@ std::string in_units(double amount, const std::array<Unit, n>& units) {
   return *taken.name == '\0' ? number : number + " " + taken.name;
 }
 
-/// As any JSON of ours has it: what is no UTF-8, as names of files may be, becomes U+FFFD.
+/// Replaces invalid UTF-8, which file names may contain, by U+FFFD, as all JSON output does.
 std::string as_utf8(std::string_view text) {
   if (std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; })) return std::string{text};
   return nlohmann::json::parse(detail::json_text(nlohmann::json(text), -1)).get<std::string>();

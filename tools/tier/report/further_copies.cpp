@@ -16,7 +16,7 @@ std::vector<bool> further_copies(const trace::Trace& trace, const Tiers& tiers) 
   for (const auto event : events)
     if (event.kind == EventKind::Migration)
       copies.resize(std::max<std::size_t>(copies.size(), event.place + 1));
-  std::unordered_map<std::uint64_t, TierNumber> seen_next;  // of each block, going back
+  std::unordered_map<std::uint64_t, TierNumber> seen_next;  // by block, while going backwards
   const auto key = [](trace::TensorIndex tensor, std::uint32_t block) {
     return std::uint64_t{tensor} << 32U | block;
   };

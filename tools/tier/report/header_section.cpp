@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What was run, its totals, what the trace does not tell, and the words that the page uses.
+/// \file  The setting of the run, its totals, what the trace lacks, and the words that the page uses.
 #include <tier/trace/binary.hpp>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string lead(const Report& r) {
   return text;
 }
 
-/// First of all, for who reads no further.
+/// Returns the answers, which come first because many readers read no further.
 std::string in_short(const Report& r) {
   std::string html;
   for (const auto& [question, sentences] : answers_of(r)) {
@@ -65,13 +65,13 @@ std::string totals(const Report& r) {
   return html + "</dl>\n";
 }
 
-/// The value of a key in the trace's header, if it is there.
+/// Returns the value of a key in the trace's header; null if there is none.
 const std::string* header_of(const Report& r, std::string_view key) {
   const auto found = std::ranges::find(r.headers, key, &std::pair<std::string, std::string>::first);
   return found == r.headers.end() ? nullptr : &found->second;
 }
 
-/// A paragraph for each thing that the reader may look for in vain.
+/// Returns a paragraph for each thing that the trace lacks and a reader may look for.
 std::string notes(const Report& r) {
   std::string html;
   const auto note = [&](std::string_view text) {
@@ -112,7 +112,7 @@ std::string notes(const Report& r) {
   return html;
 }
 
-/// Charts show means: of how long a time.
+/// Says over how long a time the charts average.
 std::string resolution(const Report& r) {
   const auto& axis = r.axis;
   const auto group = static_cast<Time>(bins_in_column(axis));

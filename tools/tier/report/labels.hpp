@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What rows of tables are about: objects of one name, scopes and kernels of one name.
+/// \file  The subjects of table rows: objects of one name, scopes and kernels of one name.
 #include <tier/trace/trace.hpp>
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace tier::tool::report {
 
-/// Objects of one name are one; one without a name is its own.
+/// Returns a key that all objects of one name share. An object without a name has its own.
 [[nodiscard]] inline std::uint64_t label_of_object(const trace::Trace& trace, trace::TensorIndex tensor) {
   const auto name = trace.tensor(tensor).name;
   return trace.name(name).empty() ? std::uint64_t{1} << 32U | tensor : name;
 }
 
-/// Its name, or its id.
+/// Returns the object's name, or else its id.
 [[nodiscard]] inline std::string text_of_object(const trace::Trace& trace, trace::TensorIndex tensor) {
   const auto& object = trace.tensor(tensor);
   const auto name = trace.name(object.name);
   return name.empty() ? "object " + std::to_string(object.id) : std::string{name};
 }
 
-/// Scopes without a name are kernels named `scope` and stalls of `-`.
+/// Names a scope. Scopes without a name appear as kernels named `scope` and as stalls of `-`.
 [[nodiscard]] inline std::string text_of_scope(std::string_view name) {
   return name == "-" || name == "scope" || name.empty() ? "(scopes without a name)" : std::string{name};
 }
@@ -32,7 +32,7 @@ namespace tier::tool::report {
 template <class Key, class Row>
 class Rows {
  public:
-  /// \param make  makes a row that is not there
+  /// \param make  makes a missing row
   template <class Make>
   Row& at(const Key& key, Make make) {
     const auto [place, is_new] = places_.try_emplace(key, rows_.size());
@@ -46,7 +46,7 @@ class Rows {
   std::vector<Row> rows_;
 };
 
-/// `a + b`, or the largest number there is.
+/// Returns `a + b`, or the largest number.
 [[nodiscard]] inline std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) noexcept {
   return a + b < a ? ~std::uint64_t{0} : a + b;
 }

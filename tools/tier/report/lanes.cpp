@@ -9,7 +9,7 @@
 namespace tier::tool::report {
 namespace {
 
-/// By start, and of those that start together the longest first.
+/// Orders slices by start; slices that start together come longest first.
 std::vector<std::size_t> in_order(std::span<const Slice> slices) {
   std::vector<std::size_t> order(slices.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -19,9 +19,9 @@ std::vector<std::size_t> in_order(std::span<const Slice> slices) {
   return order;
 }
 
-/// The lane that has been free for longest, or a new one.
+/// Puts each slice into the lane that has been free for longest, or into a new one.
 std::vector<std::size_t> beside_each_other(std::span<const Slice> slices) {
-  using Free = std::pair<Time, std::size_t>;  // since when, and the lane
+  using Free = std::pair<Time, std::size_t>;  // the time since it is free, and the lane
   std::priority_queue<Free, std::vector<Free>, std::greater<>> lanes;
   std::vector<std::size_t> lane_of(slices.size());
   for (const auto i : in_order(slices)) {
@@ -36,10 +36,10 @@ std::vector<std::size_t> beside_each_other(std::span<const Slice> slices) {
   return lane_of;
 }
 
-/// The first lane in which it lies within what is open there.
+/// Puts each slice into the first lane whose innermost open slice contains it.
 std::vector<std::size_t> within_each_other(std::span<const Slice> slices) {
-  constexpr std::size_t most_lanes = 64;  // further slices go to the last, whatever that looks like
-  std::vector<std::vector<Time>> open;    // of each lane the ends of what is open, innermost last
+  constexpr std::size_t most_lanes = 64;  // further slices share the last lane, even if they overlap
+  std::vector<std::vector<Time>> open;    // by lane, the ends of open slices, innermost last
   std::vector<std::size_t> lane_of(slices.size());
   for (const auto i : in_order(slices)) {
     std::size_t lane = 0;

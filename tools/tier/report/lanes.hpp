@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Lanes for slices of which some overlap: a viewer draws those of one lane in each other or one after the other.
+/// \file  Assigns overlapping slices to lanes: a viewer draws those of one lane nested or one after the other.
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -18,8 +18,9 @@ enum class Nesting : bool {
   Yes  ///< a slice may lie within another of its lane
 };
 
-/// For each slice the number of a lane in which no two overlap, but one within the other where that may be; few lanes.
-/// \complexity  O(n log n) without nesting, and with it O(n) for each lane
+/// Returns for each slice the number of a lane, of few. Slices of one lane do not overlap, except that with nesting one may
+/// lie within another.
+/// \complexity  O(n log n) without nesting; with it O(n) per lane
 [[nodiscard]] std::vector<std::size_t> lanes_of(std::span<const Slice> slices, Nesting nesting);
 
 }  // namespace tier::tool::report

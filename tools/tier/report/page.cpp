@@ -10,7 +10,7 @@
 namespace tier::tool::report {
 namespace {
 
-/// JSON that no text in it can lead out of its element.
+/// Returns JSON in which no text can end the script element.
 std::string in_script(const nlohmann::json& json) {
   std::string out;
   for (const char c : detail::json_text(json, -1)) switch (c) {
@@ -29,7 +29,7 @@ std::string in_script(const nlohmann::json& json) {
   return out;
 }
 
-/// Nothing is loaded from anywhere, and no script runs but the page's own.
+/// Forbids loading anything, and any script but the page's own.
 constexpr std::string_view policy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-tier-report'";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A report as one page that needs nothing else.
+/// \file  Writes a report as one self-contained page.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace tier::tool::report {
 
-/// HTML with its style, its pictures, and a script that only adds to them. All text of the trace is escaped.
+/// Returns HTML with its style, its pictures, and a script that is optional. All text of the trace is escaped.
 /// \param name  of the trace
 [[nodiscard]] std::string to_html(const Report& report, std::string_view name);
 
-/// Charts are numbered as they come, and their data collected for the script.
+/// Numbers the charts in order, and collects their data for the script.
 class Charts {
  public:
   explicit Charts(const Report& report) : report_{report} {}
@@ -28,7 +28,7 @@ class Charts {
   nlohmann::json all_ = nlohmann::json::array();
 };
 
-// The sections of the page, in their order; empty where the trace has nothing for one.
+// The sections of the page, in order; each is empty if the trace has no data for it.
 [[nodiscard]] std::string header_section(const Report& report, std::string_view name);
 [[nodiscard]] std::string occupancy_section(const Report& report, Charts& charts);
 [[nodiscard]] std::string traffic_section(const Report& report, Charts& charts);
@@ -39,7 +39,7 @@ class Charts {
 [[nodiscard]] std::string kernel_section(const Report& report);
 [[nodiscard]] std::string setting_section(const Report& report);
 
-/// Of objects. A recording tells it from their uses alone.
+/// Names a kind of object. A recording infers the kind from uses alone.
 [[nodiscard]] std::string_view name_of_kind(const Report& report, std::size_t kind);
 
 }  // namespace tier::tool::report

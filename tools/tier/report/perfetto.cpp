@@ -23,7 +23,7 @@ using nlohmann::json;
 using trace::EventKind;
 using trace::Trace;
 
-/// What the viewer calls a process: a group of tracks.
+/// A group of tracks, which the viewer calls a process.
 enum class Group { Kernels = 1, Migrations, Stalls, Tiers, Hints };
 
 class Writer {
@@ -51,7 +51,7 @@ class Writer {
     std::vector<std::size_t> events;
   };
 
-  /// In microseconds, to the nanosecond: no double has room for both.
+  /// Formats microseconds with three decimals. A double has too few digits for long recordings.
   [[nodiscard]] std::string microseconds(Time time) const {
     if (!timed_) return std::to_string(time);
     auto text = std::to_string(time / 1000) + ".";
@@ -59,7 +59,7 @@ class Writer {
     return text.append(3 - rest.size(), '0').append(rest);
   }
 
-  /// \param times  "ts" and what else is a time
+  /// \param times  "ts" and all further fields that are times
   void event(json fields, const std::string& times) {
     auto text = detail::json_text(fields, -1);
     text.insert(1, times + ",");
@@ -80,7 +80,7 @@ class Writer {
           R"("ts":0)");
   }
 
-  /// \param describe  the name of the slice of an event, and what is told of it
+  /// \param describe  returns the name of an event's slice and its details
   template <class Describe>
   void slices(Group group, const char* group_name, const std::map<std::uint64_t, Track>& tracks,
               Nesting nesting, Describe describe) {
@@ -199,7 +199,7 @@ class Writer {
     if (changes.empty()) return;
     name("process_name", Group::Tiers, 0, "bytes in tiers");
     std::vector<std::int64_t> bytes(tiers.count() + 1);
-    std::map<TierNumber, Time> changed;  // since the last counters were written
+    std::map<TierNumber, Time> changed;  // since the last written counters
     const auto write = [&] {
       for (const auto& [tier, time] : changed) {
         const auto tier_name =

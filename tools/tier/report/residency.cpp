@@ -128,7 +128,7 @@ void Residency::migrate(const trace::Migration& m, bool copies) {
   if (!copies) move(m.tensor, moved, tiers_.number(m.to), end_of(m.start, m.duration));
 }
 
-/// That of a block, or the rest, which is in `tier` unless it is known to be elsewhere.
+/// Returns the part for a block, or for the rest of the object. It is in `tier` unless another tier is known.
 Residency::Part& Residency::part(TensorIndex tensor, std::uint32_t block, TierNumber tier) {
   auto& object = objects_[tensor];
   if (block == whole_tensor) {
@@ -151,7 +151,7 @@ std::int64_t Residency::size_of_block(TensorIndex tensor, std::uint32_t block) c
   const auto share = size / sizes.count + (size % sizes.count != 0 ? 1 : 0);
   const auto moved = sizes.moved.find(block);
   auto bytes = moved == sizes.moved.end() ? 0 : moved->second;
-  // A window is cut at multiples of a power of two, unless it has grown; its last block is what is left.
+  // A window is cut at multiples of a power of two, unless it has grown; its last block holds the remainder.
   const auto cut = std::bit_ceil(std::max<std::uint64_t>(share, 1));
   const bool fits = sizes.count == 1 || cut <= (size - 1) / (sizes.count - 1);
   if (fits && block <= (size - std::min<std::uint64_t>(size, 1)) / cut)

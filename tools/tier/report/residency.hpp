@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which tier each object of a trace is in, over time.
+/// \file  Finds the tier of each object of a trace over time.
 #include <tier/trace/trace.hpp>
 
 #include <map>
@@ -14,38 +14,38 @@
 
 namespace tier::tool::report {
 
-/// Bytes that come to a tier, or leave it, for good or for another.
+/// A change of the bytes in a tier.
 struct Change {
   Time time = 0;
-  TierNumber tier = 0;  ///< `Tiers::count()`: none that the trace names
+  TierNumber tier = 0;  ///< `Tiers::count()`: a tier that the trace does not name
   trace::TensorKind kind{};
   std::int64_t bytes = 0;
   friend bool operator==(const Change&, const Change&) = default;
 };
 
-/// Follows the objects of a trace, event by event, in its order. What it knows of a place comes from the first of: a line
-/// that gives it, the tier that a migration leaves, the placement of a kernel's operand; it then holds since the object was
-/// made. An object with a line of its place is there from that line on. Blocks are those of a window cut at multiples of a
-/// power of two, if as many as lines tell of make up the object; else a block's size is the largest that was moved of it,
-/// of another block of its object, or an equal share of the object. The home of a table's rows stays where it is.
+/// Follows the objects of a trace, event by event, in order. An object's tier comes from the first of these: a line that
+/// gives it, the source of a migration, the placement of a kernel's operand. It then holds since the object was made. An
+/// object whose place has a line exists from that line on. Blocks are those of a window, cut at multiples of a power of
+/// two, if that gives as many as the lines mention. Otherwise a block's size is the largest that was moved of it, or of
+/// another block of its object, or an equal share of the object. The home of a table's rows stays where it is.
 class Residency {
  public:
-  /// \param trace, tiers  outlive this
+  /// \param trace, tiers  must outlive this
   Residency(const trace::Trace& trace, const Tiers& tiers, bool timed);
 
-  /// \param event  its number in the trace   \param time  of it
+  /// \param event  its number in the trace   \param time  of the event
   void apply(std::size_t event, Time time);
-  /// All changes so far and what is still alive where no line has told its tier, in order of time.
+  /// Returns all changes in order of time, including objects still alive whose tier no line has given.
   [[nodiscard]] std::vector<Change> finish() &&;
 
  private:
-  /// A part of an object in one place. Nothing happens to it before `since`.
+  /// A part of an object in one place. Its history begins at `since`.
   struct Part {
     std::int64_t bytes = 0;
     Time since = 0;
     TierNumber tier = Tiers::unknown;
   };
-  /// Blocks that lines tell of, and all that is not in one of them.
+  /// The blocks that lines mention, and the rest of the object.
   struct Object {
     bool alive = false;
     Part rest;
@@ -76,14 +76,14 @@ class Residency {
   bool recorded_;
   std::unordered_map<trace::TensorIndex, BlockSizes> block_sizes_;
   std::vector<Object> objects_;
-  std::vector<bool> copies_;  // of each migration, whether it has changed no place
-  std::vector<bool> homes_;   // of each object, whether its migrations are of rows, and it stays
-  std::vector<bool> placed_;  // whether a line gives the object's place
+  std::vector<bool> copies_;  // by migration, true if it has changed no place
+  std::vector<bool> homes_;   // by object, true if it is a home of rows, which stays in place
+  std::vector<bool> placed_;  // by object, true if a line gives its place
   std::vector<trace::TensorIndex> of_this_iteration_;
   std::vector<Change> changes_;
 };
 
-/// Every event applied.
+/// Returns the changes of all events.
 [[nodiscard]] std::vector<Change> changes_of(const trace::Trace& trace, const Tiers& tiers,
                                              std::span<const Time> times, bool timed);
 

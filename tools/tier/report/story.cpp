@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Goes through a trace once, with what is known of each object, and asks at each kernel what its operands found.
+/// \file  Goes through a trace once, and compares at each kernel what is known of its operands with what it needed.
 #include <tier/trace/tables.hpp>
 
 #include <algorithm>
@@ -35,17 +35,17 @@ class Teller {
   }
 
  private:
-  /// A fetch before a kernel asks, of an object or of one of its blocks.
+  /// A fetch, before a kernel asks, of an object or one of its blocks.
   struct Fetch {
     Time start = 0, end = 0;
     TierNumber to = 0;
     std::uint64_t bytes = 0;
   };
   struct Object {
-    bool missed = false;     // fetched for a kernel that was already there, since the use before
-    bool announced = false;  // since the use before
-    std::optional<std::uint64_t> archived;  // at which number of kernels, since the use before
-    std::optional<Time> used;               // when the last kernel that uses it was entered
+    bool missed = false;                    // fetched for a waiting kernel, since the previous use
+    bool announced = false;                 // since the previous use
+    std::optional<std::uint64_t> archived;  // the number of kernels at archiving, since the previous use
+    std::optional<Time> used;               // when the last kernel that used it was entered
   };
   struct Run {
     KernelRow row;
@@ -63,7 +63,7 @@ class Teller {
   void in_vain(TensorIndex tensor, const Fetch& fetch) {
     add(HintTrouble::InVain, tensor, fetch.bytes, 0, 0);
   }
-  /// When the kernel was entered: its first stall comes before its start.
+  /// Returns when the kernel was entered: its first stall precedes its start.
   Time entry_of(trace::NameIndex op, Time start);
   [[nodiscard]] bool is_fetch(const trace::Migration& m) const;
 
@@ -73,7 +73,7 @@ class Teller {
   const Trace& trace_;
   const Tiers& tiers_;
   std::span<const Time> times_;
-  const std::vector<bool> homes_;  // of rows: which of them moved is not known
+  const std::vector<bool> homes_;  // homes of rows, whose moved rows are unknown
   std::vector<Object> objects_;
   std::unordered_map<TensorIndex, std::map<std::uint32_t, Fetch>> fetches_;  // unused so far, by block
   std::unordered_map<std::string, Time> stalled_since_;  // by scope, since its last kernel
@@ -131,7 +131,7 @@ void Teller::migration(const trace::Migration& m) {
     objects_[m.tensor].missed = true;
   if (m.cause != Cause::Hint && m.cause != Cause::Plan) return;
   const Fetch fetch{m.start.count(), end_of(m.start, m.duration), tiers_.number(m.to), m.size.count};
-  // A migration is told when it ends: a kernel may have used the object meanwhile, where it was before.
+  // A migration is recorded when it ends, so a kernel may meanwhile have used the object in its old place.
   if (const auto used = objects_[m.tensor].used; used && fetch.start <= *used && *used < fetch.end)
     add(HintTrouble::Late, m.tensor, fetch.bytes, fetch.end - *used, 0);
   else
@@ -203,7 +203,7 @@ void Teller::kernel(std::size_t i) {
   ++kernels_;
 }
 
-/// \param entered  when its kernel was
+/// \param entered  when the kernel was entered
 void Teller::use(TensorIndex tensor, Time entered) {
   auto& object = objects_[tensor];
   const auto size = trace_.tensor(tensor).size.count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The sections of the page that have tables alone.
+/// \file  The sections of the page that have only tables.
 #include <algorithm>
 
 #include "format.hpp"

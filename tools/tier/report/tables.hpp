@@ -7,7 +7,7 @@
 
 namespace tier::tool::report {
 
-/// Where operands were when their kernels began, and which hints came to nothing.
+/// The kernels, with the tiers of their operands on entry, and the hints that did not help.
 struct Story {
   std::vector<KernelRow> kernels;
   std::vector<HintRow> hints;

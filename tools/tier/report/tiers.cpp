@@ -14,9 +14,9 @@
 namespace tier::tool::report {
 namespace {
 
-constexpr std::string_view nowhere = "?";  // where an operand has no bytes
+constexpr std::string_view nowhere = "?";  // the place of an operand without bytes
 
-/// `dram`, `file`, `emulated:cxl`, `numa:0.2`: what names a tier in lines.
+/// Returns the name of a tier in lines: `dram`, `file`, `emulated:cxl`, `numa:0.2`.
 std::string name_of(const TierSpec& spec) {
   const auto text = to_string(spec);
   auto name = text.substr(0, text.find(':'));
@@ -31,10 +31,10 @@ void for_each_part(std::string_view text, char delimiter, Function function) {
     function(std::string_view{part.begin(), part.end()});
 }
 
-/// `READ,WRITE,LATENCY,PARALLELISM`, in B/s and ns; none for what no tier can have.
+/// Parses `READ,WRITE,LATENCY,PARALLELISM`, in B/s and ns. \return  none if no tier can have these values
 std::optional<TierModel> parse_model(const std::string& text) {
   TierModel model;
-  constexpr long long longest = 1'000'000'000'000'000;  // as of a machine's devices
+  constexpr long long longest = 1'000'000'000'000'000;  // the same limit as for a machine's devices
   long long latency = 0;
   int end = 0;
   const int found = std::sscanf(text.c_str(), "%lf,%lf,%lld,%u%n", &model.read_bytes_per_second,
@@ -75,7 +75,7 @@ Tiers::Tiers(const trace::Trace& trace) : trace_{trace} {
       });
     }
   }
-  placements_.clear();  // what was put there said only that it was read
+  placements_.clear();  // these entries only marked what was read
 }
 
 void Tiers::configure(std::string_view specs) {
@@ -83,7 +83,7 @@ void Tiers::configure(std::string_view specs) {
   try {
     parsed = parse_tiers(specs);
   } catch (const ConfigError&) {
-    return;  // of another version, or no recording of ours: the order of its tiers is then not known
+    return;  // another version's or program's: the order of its tiers is unknown
   }
   std::unordered_map<std::string, int> seen;
   for (const auto& spec : parsed) {

@@ -19,17 +19,17 @@ using TierNumber = std::uint32_t;
 
 struct TierOfTrace {
   std::string name;  ///< as lines of the trace have it
-  std::string spec;  ///< of the configuration; empty for one that it does not have
+  std::string spec;  ///< of the configuration; empty if it lacks the tier
   std::optional<Bytes> capacity;
-  std::optional<TierModel> model{};  ///< that it was taken to have
-  std::string no_model{};            ///< what the trace has in its place, if that cannot be read
+  std::optional<TierModel> model{};  ///< that the recording assumed
+  std::string no_model{};            ///< the trace's text for the model, if it cannot be read
 };
 
-/// Numbers them: first those of the configuration, fastest first, then as lines name them.
-/// \threadsafety  Confined to one thread: it remembers the placements that it has read.
+/// Numbers the tiers: first those of the configuration, fastest first, then the others in order of their lines.
+/// \threadsafety  Confined to one thread, because it caches placements.
 class Tiers {
  public:
-  /// Of an operand whose blocks are in several.
+  /// The placement of an operand whose blocks are in several tiers.
   static constexpr TierNumber several = 0xFFFF'FFFE;
   static constexpr TierNumber unknown = 0xFFFF'FFFF;
 
@@ -38,13 +38,13 @@ class Tiers {
 
   [[nodiscard]] std::span<const TierOfTrace> all() const noexcept { return all_; }
   [[nodiscard]] std::size_t count() const noexcept { return all_.size(); }
-  /// Whether the configuration says which are fast. Number 0 is then the fastest.
+  /// True if the configuration tells which tiers are fast. Number 0 is then the fastest.
   [[nodiscard]] bool ranked() const noexcept { return configured_ != 0; }
-  /// Of one that a line names.
+  /// Returns the number of a tier that a line names.
   [[nodiscard]] TierNumber number(trace::NameIndex name) const;
-  /// Whether a move goes to a faster tier; false where that cannot be known.
+  /// True if a move goes to a faster tier; false if that is unknown.
   [[nodiscard]] bool is_faster(TierNumber to, TierNumber from) const noexcept;
-  /// Of each operand of a measured kernel, `unknown` for one without bytes; empty where the line does not say.
+  /// Returns the tier of each operand of a measured kernel, `unknown` for one without bytes; empty if the line has none.
   [[nodiscard]] std::span<const TierNumber> placement(const trace::Measurement& measurement) const;
 
  private:

@@ -11,7 +11,7 @@ namespace {
 using trace::EventKind;
 using trace::Trace;
 
-/// As its line says, if it does.
+/// Returns the start that the event's line gives, if any.
 std::optional<Time> start_of(const Trace& trace, std::size_t i) {
   const auto event = trace.events()[i];
   switch (event.kind) {
@@ -73,7 +73,7 @@ std::vector<Time> times_of(const Trace& trace, bool timed) {
   const auto events = trace.events();
   std::vector<Time> times(events.size());
   std::vector<bool> known(events.size());
-  Time told = 0, kernel_end = 0;  // the latest of those before
+  Time told = 0, kernel_end = 0;  // the latest so far
   std::vector<Time> least(events.size());
   for (std::size_t i = 0; i < events.size(); ++i) {
     const auto start = start_of(trace, i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  When the events of a trace were.
+/// \file  Finds when the events of a trace happened.
 #include <tier/trace/trace.hpp>
 
 #include <vector>
@@ -9,18 +9,18 @@
 
 namespace tier::tool::report {
 
-/// Whether a trace has times: one measured kernel or one migration is enough.
+/// True if a trace has times: one measured kernel or one migration is enough.
 [[nodiscard]] bool has_times(const trace::Trace& trace);
 
-/// When each event began, in the order of events. With times, one that has none is at the end of the measured kernel before
-/// it, not before what is told before it, and not after what is told next; without, it is at the number of kernels that were
-/// before it.
+/// Returns when each event began, in order. In a trace with times, an event without one gets the end of the measured kernel
+/// before it, but not before an earlier event nor after the next event with a time. In a trace without times, it gets the
+/// number of kernels before it.
 [[nodiscard]] std::vector<Time> times_of(const trace::Trace& trace, bool timed);
 
-/// Of a kernel, the measurement that follows it, if it was measured.
+/// Returns the measurement that follows a kernel; null if there is none.
 [[nodiscard]] const trace::Measurement* measurement_of(const trace::Trace& trace, std::size_t kernel_event);
 
-/// Where a stretch of time ends.
+/// Returns the end of a stretch of time.
 [[nodiscard]] inline Time end_of(std::chrono::nanoseconds start, std::chrono::nanoseconds duration) noexcept {
   return saturating_sum(start.count(), duration.count());
 }

@@ -10,9 +10,9 @@ namespace {
 
 using dnnl::memory;
 
-constexpr int keys = 3;  // the axis of scores that softmax is along
+constexpr int keys = 3;  // softmax is along this axis of the scores
 
-/// A tensor as [batch, heads, rows, columns], of which a product takes each matrix.
+/// A tensor as [batch, heads, rows, columns]; products take each matrix.
 struct Matrices {
   TensorId tensor = 0;
   memory::desc desc;
@@ -20,7 +20,7 @@ struct Matrices {
   [[nodiscard]] Matrices transposed() const { return {tensor, desc.permute_axes({0, 1, 3, 2})}; }
 };
 
-/// Vaswani et al., 2017: softmax(Q K^T / sqrt(width of a head)) V. Heads are columns of rows, which strides reach.
+/// Vaswani et al., 2017: softmax(Q K^T / sqrt(width of a head)) V. Heads are columns of rows, accessed by strides.
 class LoweredAttention final : public LoweredLayer {
  public:
   using LoweredLayer::LoweredLayer;
@@ -39,7 +39,7 @@ class LoweredAttention final : public LoweredLayer {
              {whole(step.output(self())), Role::Overwrites});
   }
 
-  /// A score that is masked has a probability of 0, and therefore no gradient.
+  /// A masked score has a probability of 0, and therefore no gradient.
   void backward(Lowering& step) override {
     const auto x = step.of(input());
     const auto dy = whole(step.gradient(self()));
@@ -63,7 +63,7 @@ class LoweredAttention final : public LoweredLayer {
   [[nodiscard]] std::int64_t width_of_head() const { return layer().shape[2] / heads(); }
   [[nodiscard]] float scale() const { return 1 / std::sqrt(static_cast<float>(width_of_head())); }
 
-  /// Rows of `count` heads side by side, [steps, batch, count * width of a head] in memory.
+  /// Describes rows of `count` heads side by side, [steps, batch, count * width of a head] in memory.
   [[nodiscard]] memory::desc by_head(std::int64_t count) const {
     const auto row = count * width_of_head();
     return {{batch(), count, steps(), width_of_head()},
@@ -71,7 +71,7 @@ class LoweredAttention final : public LoweredLayer {
             Dims{row, width_of_head(), batch() * row, 1}};
   }
   [[nodiscard]] Matrices whole(TensorId tensor) const { return {tensor, by_head(heads())}; }
-  /// Of what the input has side by side.
+  /// Returns one of the parts that the input has side by side.
   [[nodiscard]] Matrices part(TensorId tensor, Part which) const {
     return {tensor,
             by_head(3 * heads())
@@ -80,7 +80,7 @@ class LoweredAttention final : public LoweredLayer {
 
   struct Product {
     Matrices matrices;
-    Role role{};  ///< of the tensor, of which they may be a part
+    Role role{};  ///< of the tensor; the matrices may be a part of it
     float scale = 1;
   };
   void multiply(Lowering& step, const char* name, Phase phase, const Matrices& a, const Matrices& b,
@@ -111,7 +111,7 @@ class LoweredAttention final : public LoweredLayer {
                               std::span<float* const> data, Iteration&) { mask_later(count, n, data[0]); }});
   }
 
-  /// In place, as is its gradient.
+  /// Adds a softmax in place; its gradient is in place, too.
   void add_softmax(Lowering& step) {
     const dnnl::softmax_forward::desc desc{dnnl::prop_kind::forward_training, probabilities_.desc, keys};
     softmax_ = dnnl::softmax_forward::primitive_desc{desc, step.attributes(), cpu()};

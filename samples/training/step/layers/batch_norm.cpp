@@ -12,7 +12,7 @@ using Backward = dnnl::batch_normalization_backward;
 
 constexpr float epsilon = 1e-5F;
 
-/// By the statistics of the batch; prediction is by those of the past, which each step of training updates.
+/// Normalises by the batch's statistics; for prediction by running ones, which each training step updates.
 class LoweredBatchNorm final : public LoweredNorm {
  public:
   using LoweredNorm::LoweredNorm;
@@ -61,7 +61,7 @@ class LoweredBatchNorm final : public LoweredNorm {
   struct Statistics {
     TensorId mean, variance;
   };
-  /// By those that are given. It takes no scratchpad.
+  /// Makes a kernel that uses the given statistics. It takes no scratchpad.
   [[nodiscard]] Lowering::NewKernel by_statistics(const Lowering& step, std::string_view what,
                                                   const Statistics& statistics,
                                                   normalization_flags more = {}) const {

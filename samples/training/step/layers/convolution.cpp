@@ -22,7 +22,7 @@ class LoweredConvolution final : public LoweredLayer {
     const auto inputs = step.shape(input())[1];
     weight_dims_ = {a().channels, inputs, a().kernel[0], a().kernel[1]};
     const auto fan_in = static_cast<float>(inputs * a().kernel[0] * a().kernel[1]);
-    // He et al., 2015: what relus halve is made up for.
+    // He et al., 2015: compensates for the half of the signal that relus remove.
     weights_ =
         step.learned(named("w"), {weight_dims_, dnnl::memory::data_type::f32, dnnl::memory::format_tag::oihw},
                      {.deviation = std::sqrt(2 / fan_in)});

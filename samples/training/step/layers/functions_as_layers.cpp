@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Layers whose kernels are ours: input, dropout, embedding, loss.
+/// \file  Layers with kernels of our own: input, dropout, embedding, loss.
 #include "common/hashing.hpp"
 #include "step/functions.hpp"
 #include "step/layers/layers.hpp"

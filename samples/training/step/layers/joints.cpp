@@ -57,7 +57,7 @@ class LoweredSum final : public LoweredLayer {
     step.add_tensors(named("f"), Phase::Forward, step.of(layer().inputs[0]), step.of(layer().inputs[1]), y);
   }
 
-  /// Both gradients are the one that came.
+  /// Both inputs get the gradient of the output.
   void backward(Lowering& step) override {
     for (const auto input : layer().inputs) step.contribute(input, step.gradient(self()));
   }

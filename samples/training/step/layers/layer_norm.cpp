@@ -11,7 +11,7 @@ using Backward = dnnl::layer_normalization_backward;
 constexpr float epsilon = 1e-5F;
 constexpr auto flags = dnnl::normalization_flags::use_scale_shift;
 
-/// Ba et al., 2016: by the statistics of each row, in training and prediction alike.
+/// Ba et al., 2016: normalises by each row's statistics, in training and prediction alike.
 class LoweredLayerNorm final : public LoweredNorm {
  public:
   using LoweredNorm::LoweredNorm;

@@ -16,7 +16,7 @@ constexpr std::array<Of, std::variant_size_v<Attributes>> kinds{{
     {lower_input, {.input = false, .output = false}},
     {lower_convolution, {.input = true, .output = false}},
     {lower_batch_norm, {.input = true, .output = false}},
-    {lower_relu, {.input = false, .output = true}},  // its slope can be told from its output
+    {lower_relu, {.input = false, .output = true}},  // its slope follows from its output
     {lower_pooling, {.input = false, .output = false}},
     {lower_concat, {.input = false, .output = false}},
     {lower_sum, {.input = false, .output = false}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How each kind of layer becomes kernels.
+/// \file  The functions that turn each kind of layer into kernels.
 #include "step/lowering.hpp"
 
 namespace training {

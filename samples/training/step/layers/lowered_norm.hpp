@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What layers share that normalise by a mean and a variance, and then scale and shift.
+/// \file  The shared part of layers that normalise by mean and variance, then scale and shift.
 #include <string>
 #include <utility>
 
@@ -12,12 +12,12 @@ class LoweredNorm : public LoweredLayer {
  protected:
   using LoweredLayer::LoweredLayer;
 
-  /// \param width  of what is scaled and shifted by a value each
+  /// \param width  values with their own scale and shift
   void declare_scale_shift(Lowering& step, std::int64_t width) {
     scale_shift_ = step.learned(named("w"), dense({2, width}), {.ones = static_cast<std::size_t>(width)});
   }
 
-  /// From the statistics that the forward pass has left.
+  /// Adds the backward kernel, which uses the statistics of the forward pass.
   template <class PrimitiveDesc>
   void add_backward(Lowering& step, std::string op, const PrimitiveDesc& primitive) {
     const auto dy = step.gradient(self());

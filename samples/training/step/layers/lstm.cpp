@@ -27,7 +27,7 @@ memory::desc desc_of(const Dims& dims, Tag tag) {
   return {dims, memory::data_type::f32, tag};
 }
 
-/// A sequence as one tensor for the steps of each kernel, which so needs no others in fast memory.
+/// A sequence as one tensor per kernel, so that each kernel needs only its own in fast memory.
 using Pieces = std::vector<TensorId>;
 
 /// The steps of one kernel.
@@ -35,12 +35,12 @@ struct StepRange {
   std::int64_t first = 0, count = 0;
 };
 
-/// What the layers of a stack have in common.
+/// The shape that all layers of a stack share.
 struct Sequences {
   std::int64_t batch = 0;
   std::vector<StepRange> pieces{};
 
-  /// Dense: in a whole sequence, its beginning is where the piece begins.
+  /// Returns a dense layout, in which a piece lies in its whole sequence contiguously.
   [[nodiscard]] memory::desc desc(const StepRange& steps, std::int64_t width) const {
     return dense({steps.count, batch, width});
   }
@@ -50,9 +50,9 @@ std::string of_piece(const std::string& name, const StepRange& steps) {
   return name + '.' + std::to_string(steps.first);
 }
 
-/// All steps of a sequence in one kernel, or some, and then the next: what the first ones keep for the backward pass can
-/// leave meanwhile. The first begin with a state of zeros. oneDNN can do without that state, but then the gradients of its weights
-/// are wrong (2.6.3; the tests show it).
+/// Computes all steps of a sequence in one kernel, or piece by piece: what earlier pieces keep for the backward pass can
+/// then leave meanwhile. The first piece begins with a state of zeros. oneDNN can do without that state, but then the
+/// gradients of its weights are wrong (2.6.3; the tests show it).
 class OneLstm {
  public:
   OneLstm(std::string name, const Sequences& sequences, std::int64_t inputs, std::int64_t width)
@@ -106,7 +106,7 @@ class OneLstm {
     return y;
   }
 
-  /// The gradient at the inputs.
+  /// Returns the gradient of the inputs.
   Pieces backward(Lowering& step, const Pieces& x, const Pieces& y, const Pieces& dy) {
     Pieces dx(x.size());
     TensorId dwx = 0, dwh = 0, db = 0;
@@ -116,7 +116,7 @@ class OneLstm {
       const bool last = i + 1 == x.size();
       const auto primitive = backward_primitive(step, part, last ? any_layout(of_inputs_) : step.desc(dwx),
                                                 last ? any_layout(of_state_) : step.desc(dwh));
-      if (last) {  // oneDNN adds to what it finds there
+      if (last) {  // oneDNN accumulates into these
         dwx = zero_gradient(step, "dwx", primitive.diff_weights_layer_desc());
         dwh = zero_gradient(step, "dwh", primitive.diff_weights_iter_desc());
         db = zero_gradient(step, "db", primitive.diff_bias_desc());
@@ -160,7 +160,7 @@ class OneLstm {
   struct State {
     TensorId hidden = 0, cell = 0;
   };
-  /// What a kernel of the forward pass leaves for that of the backward one.
+  /// The results of a forward kernel that the backward one needs.
   struct Part {
     StepRange steps{};
     State before{}, after{};
@@ -234,7 +234,7 @@ class OneLstm {
   std::vector<Part> parts_;
 };
 
-/// A stack of them. Between them sequences stay in pieces; what the stack is given and what it gives is whole.
+/// A stack of LSTMs. Sequences between them stay in pieces; the stack's input and output are whole.
 class LoweredLstm final : public LoweredLayer {
  public:
   using LoweredLayer::LoweredLayer;
@@ -319,7 +319,7 @@ class LoweredLstm final : public LoweredLayer {
 
   Sequences sequences_;
   std::vector<std::unique_ptr<OneLstm>> stack_;
-  std::vector<Pieces> inputs_;  // of each of the stack
+  std::vector<Pieces> inputs_;  // of each layer of the stack
 };
 
 }  // namespace

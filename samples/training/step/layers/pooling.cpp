@@ -10,7 +10,7 @@ using dnnl::algorithm;
 using Forward = dnnl::pooling_forward;
 using Backward = dnnl::pooling_backward;
 
-/// Of a mean, padding is no part. Of a maximum, where it was is kept.
+/// Pools. A mean excludes padding; a maximum keeps its place for the backward pass.
 class LoweredPooling final : public LoweredLayer {
  public:
   using LoweredLayer::LoweredLayer;

@@ -16,8 +16,7 @@ class LoweredPositionEmbedding final : public LoweredLayer {
   void forward(Lowering& step) override {
     const auto x = step.of(input());
     const auto y = step.output_in_place(self());
-    const auto rows =
-        dense({layer().shape[0], 1, layer().shape[2]});  // the table's first, for each of a batch
+    const auto rows = dense({layer().shape[0], 1, layer().shape[2]});  // the table's first, for each sequence
     const dnnl::binary::desc desc{dnnl::algorithm::binary_add, step.desc(x), rows, step.desc(y)};
     const dnnl::binary::primitive_desc primitive{desc, step.attributes(), cpu()};
     step.add({.name = named("f"),
@@ -29,7 +28,7 @@ class LoweredPositionEmbedding final : public LoweredLayer {
              primitive);
   }
 
-  /// The gradient of the input is the one that came.
+  /// The input gets the gradient of the output.
   void backward(Lowering& step) override {
     const auto dy = step.gradient(self());
     const auto dw = step.tensor(named("dw"), Kind::Gradient, step.desc(table_));

@@ -4,7 +4,7 @@
 namespace training {
 namespace {
 
-// The slope is taken from the output, so that the input need not be kept.
+// The slope is computed from the output, so the input need not be kept.
 constexpr auto relu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
 
 class LoweredRelu final : public LoweredLayer {

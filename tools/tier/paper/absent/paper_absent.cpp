@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  `tier paper` where the papers' networks, which are a sample's, are not built.
+/// \file  `tier paper` in builds without the papers' networks, which belong to a sample.
 #include <stdexcept>
 
 #include "paper.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The numbers of a report against slow and obvious ones.
+/// \file  Tests the numbers of a report against slow, obvious computations.
 #include "report/analysis.hpp"
 
 #include <tier/trace/summary.hpp>
@@ -42,14 +42,14 @@ std::vector<trace::Migration> migrations_of(const trace::Trace& t) {
   return all;
 }
 
-/// One object's stay in one tier.
+/// The stay of one object in one tier.
 struct Stay {
   Time begin = 0, end = 0;
   std::string tier;
   trace::Tensor object;
 };
 
-/// Of a recording whose objects move as a whole and have lines of their places: looks through all events for each object.
+/// Finds stays in a recording whose objects move as a whole and have placement lines, by a full search per object.
 std::vector<Stay> stays_of(const trace::Trace& t) {
   std::vector<Stay> stays;
   const auto times = times_of(t, true);
@@ -84,7 +84,7 @@ std::vector<Stay> stays_of(const trace::Trace& t) {
   return stays;
 }
 
-/// Without all that has a time.
+/// Returns the trace without everything that has a time.
 trace::Trace untimed(const trace::Trace& t) {
   trace::Trace out;
   for (const auto event : t.events()) switch (event.kind) {
@@ -122,7 +122,7 @@ TEST_CASE("occupancy is what a walk over the stays of each object gives, and nev
   for (int round = 0; round < 8; ++round) {
     const auto options = random_options(random);
     const auto t = test::Recording{options}.make();
-    std::ignore = trace::summarise(t);  // it keeps the rules
+    std::ignore = trace::summarise(t);  // the trace keeps the rules
     const auto report = analyse(t, {.most_bins = 50 + random() % 500});
     REQUIRE(report.occupancy.size() == 2);
     CHECK(report.occupancy[0].capacity == options.fast);
@@ -152,7 +152,7 @@ TEST_CASE("occupancy is what a walk over the stays of each object gives, and nev
                   doctest::Approx(expected.at(layer.name)[bin]).epsilon(1e-6).scale(1e6));
           REQUIRE(one.highest[bin] <= static_cast<double>(one.peak));
         }
-      // At moments, too: what the peak is made of.
+      // The peak also bounds what is alive at random moments.
       for (int i = 0; i < 100; ++i) {
         const auto now = static_cast<Time>(random() % static_cast<std::uint64_t>(axis.last));
         std::uint64_t bytes = 0;
@@ -231,7 +231,7 @@ TEST_CASE("bytes alive from kernel to kernel have the peak that a walk through t
     CHECK(report.occupancy[0].tier.empty());
     CHECK(report.occupancy[0].peak == trace::summarise(t).peak.count);
     CHECK(report.totals.peak == trace::summarise(t).peak.count);
-    for (std::size_t bin = 0; bin < report.axis.bins; ++bin) {  // one kernel each: mean and highest are one
+    for (std::size_t bin = 0; bin < report.axis.bins; ++bin) {  // one kernel each: mean is highest
       double sum = 0;
       for (const auto& layer : report.occupancy[0].layers) sum += layer.values[bin];
       REQUIRE(sum == doctest::Approx(report.occupancy[0].highest[bin]));
@@ -256,7 +256,7 @@ TEST_CASE("any trace that keeps the rules makes a report, whatever its numbers, 
     CHECK(of_objects == bytes);
     CHECK(of_pairs == bytes);
 
-    // Bytes neither appear nor vanish when they move: all tiers together hold what is alive.
+    // Bytes neither appear nor vanish when they move: all tiers together hold all live bytes.
     const bool timed = report.axis.timed;
     const auto times = times_of(t, timed);
     const Tiers tiers{t};

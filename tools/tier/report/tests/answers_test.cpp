@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What the page says first, of traces of a few lines.
+/// \file  Tests the answers at the top of the page, for traces of a few lines.
 #include "report/answers.hpp"
 
 #include <tier/trace/text.hpp>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* tiers = "c tiers=dram:1MiB;file:/tmp:1GiB\n";
 
-/// Of a trace: questions and sentences, one a line.
+/// Returns the questions and sentences for a trace, one per line.
 std::string answers(const std::string& body) {
   std::istringstream in{"H tmtrace=1 recorded=1\n" + body};
   std::string text;

@@ -47,7 +47,7 @@ TEST_CASE("bins hold what a walk from one unit of time to the next adds up") {
     SpreadBins spread{axis};
     HighestBins highest{axis};
     std::vector<double> sums(axis.bins), tops(axis.bins);
-    Time level_end = 90;  // a level at a time, as callers have it
+    Time level_end = 90;  // one level at a time, as callers add them
     for (int i = 0; i < 60; ++i) {
       const auto start = static_cast<Time>(90 + random() % 400),
                  end = start + static_cast<Time>(random() % 60);

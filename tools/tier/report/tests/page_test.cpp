@@ -85,7 +85,7 @@ TEST_CASE("a page says what its trace does not have, and how to get it") {
   CHECK(count(page_of(plain), "What was in each tier") == 0);
   const auto timed = page_of(plain + "k 1 10 10 0 dram\nK b f 0 R 0 W - U -\n");
   CHECK(count(timed, "1 kernel of 2 have no time") == 1);
-  CHECK(count(timed, "Nothing moved") == 2);  // the note, and the lead
+  CHECK(count(timed, "Nothing moved") == 2);  // the note, and the first answer
   CHECK(count(timed, "<code>c tiers=</code>") == 1);
   CHECK(count(page_of("H tmtrace=1\nc tiers=nonsense\nT 0 10 p x\nm 1 0 dram file 1 evict 3 4\n"),
               "<code>c tiers=</code>") == 1);
@@ -95,7 +95,7 @@ TEST_CASE("a page says what its trace does not have, and how to get it") {
   CHECK(count(known, "<code>c tiers=</code>") == 0);
   CHECK(count(known, "was cut off") == 1);
   CHECK(count(known, "lacks 17 events") == 1);
-  // A step of the axis is far below what a double can tell apart there.
+  // One step of the axis is far below the resolution of a double there.
   CHECK(page_of("H tmtrace=1\nT 0 10 p x\nm 1 0 dram file 1 evict 9000000000000000000 7\n").size() < 100'000);
   CHECK(page_of("H tmtrace=1\n").ends_with("</html>\n"));  // nothing at all
 }

@@ -15,7 +15,7 @@ using trace::Role;
 using trace::TensorKind;
 using ns = std::chrono::nanoseconds;
 
-// Each would do harm of its own; the test of the page looks for what they leave behind.
+// Each would do harm in its own way; the test of the page looks for their traces.
 constexpr std::array hostile_names{
     "</script><script>document.title='hacked'</script>",
     "<img/src=x/onerror=document.title='hacked'>",
@@ -58,7 +58,7 @@ std::size_t Recording::object(TensorKind kind, std::size_t size, const std::stri
   return objects_.size() - 1;
 }
 
-/// Migrations are told when they have ended.
+/// Adds the migrations that have ended.
 void Recording::tell_until(Time time) {
   std::ranges::stable_sort(under_way_, {}, [](const auto& m) { return m.start + m.duration; });
   auto done = under_way_.begin();
@@ -88,7 +88,7 @@ void Recording::migrate(std::size_t i, bool to_fast, Cause cause) {
                         .duration = ns{duration}});
 }
 
-/// Where there is room; what was evicted for it has gone when it comes.
+/// Puts the object into fast memory if there is room. It arrives after what was evicted for it has left.
 void Recording::place(std::size_t i) {
   auto& object = objects_[i];
   object.placed = true;

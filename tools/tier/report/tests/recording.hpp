@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Recordings as a run of a small training program on two tiers would make them: of a simple manager that evicts what
-///        was used longest ago, copies one object after the other, and fetches early what it was told of.
+/// \file  Generates recordings as of a small training program on two tiers, with a simple manager that evicts the least
+///        recently used object, copies one object at a time, and fetches early what it was told of.
 #include <tier/trace/trace.hpp>
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct RecordingOptions {
   std::uint64_t seed = 1;
   std::size_t layers = 12, iterations = 6;
   Bytes fast = 96_MiB;
-  bool hostile = false;  ///< names that would break a page or a script which took them as they are
+  bool hostile = false;  ///< uses names that would break a page or a script if not escaped
 };
 
 class Recording {
@@ -29,7 +29,7 @@ class Recording {
     trace::TensorIndex tensor = 0;
     std::size_t size = 0;
     bool alive = false, fast = false, placed = false;
-    Time arrives = 0;  // of what is on the way
+    Time arrives = 0;  // of an object on the way
     std::uint64_t used = 0;
   };
   using Objects = std::vector<std::size_t>;
@@ -54,7 +54,7 @@ class Recording {
   std::mt19937_64 random_;
   trace::Trace trace_;
   std::vector<Object> objects_;
-  std::vector<trace::Migration> under_way_;  // told when they end
+  std::vector<trace::Migration> under_way_;  // recorded when they end
   std::size_t fast_used_ = 0;
   Time now_ = 1000, mover_free_ = 0, evicted_ = 0;
   std::uint64_t sequence_ = 0, uses_ = 0, ids_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Hints that come to nothing, and kernels that never hit, in traces of a few lines.
+/// \file  Tests hints that do not help and kernels that never hit, in traces of a few lines.
 #include <tier/trace/text.hpp>
 
 #include <doctest/doctest.h>
@@ -72,7 +72,7 @@ TEST_CASE("what a hint had named and a kernel still misses is told") {
   REQUIRE(report.hints.size() == 1);
   CHECK(report.hints[0].trouble == HintTrouble::Missed);
   CHECK(analyse(read("T 0 1000 p x\n" + missed + use_x)).hints.empty());
-  // The kernel in between has used the hint up.
+  // The kernel in between has used up the hint.
   CHECK(analyse(read("T 0 1000 p x\nh 1 will_read 0 1000\nK read f 0 R 0 W - U -\nk 2 1100 100 0 file\n" +
                      missed + use_x))
             .hints.empty());
@@ -123,7 +123,7 @@ TEST_CASE(
   const auto hits = [&](const char* name) {
     return std::pair{kernel(report, name).reads, kernel(report, name).hits};
   };
-  CHECK(hits("hit") == std::pair<std::uint64_t, std::uint64_t>{1, 1});  // what it writes is not asked for
+  CHECK(hits("hit") == std::pair<std::uint64_t, std::uint64_t>{1, 1});  // written operands do not count
   CHECK(hits("slow") == std::pair<std::uint64_t, std::uint64_t>{2, 0});
   CHECK(hits("missed") == std::pair<std::uint64_t, std::uint64_t>{1, 0});
   CHECK(hits("again") == std::pair<std::uint64_t, std::uint64_t>{1, 1});
@@ -153,7 +153,7 @@ TEST_CASE("a window's last block is what is left of it") {
   const auto report = analyse(read("T 0 800000 p x\na 1 0.1 dram 64 10\na 2 0.0 file 64 12\nm 3 0.0 file "
                                    "dram 0 miss 20 5\nm 4 0.1 dram file 0 evict 30 5\nh 5 will_read 0 90\n"),
                               {.most_bins = 100});
-  CHECK(report.occupancy.at(1).highest.at(report.axis.bin_of(11)) == 0);  // its other block comes later
+  CHECK(report.occupancy.at(1).highest.at(report.axis.bin_of(11)) == 0);  // the other block comes later
   CHECK(report.occupancy.at(0).highest.at(report.axis.bin_of(15)) == 800000 - 524288);
   CHECK(report.occupancy.at(0).highest.at(report.axis.bin_of(50)) == 524288);
 }
@@ -166,7 +166,7 @@ TEST_CASE("a copy after which the object is still used where it was has moved no
     return std::pair{report.occupancy.at(0).peak, report.occupancy.at(1).peak};
   };
   using Peaks = std::pair<std::uint64_t, std::uint64_t>;
-  CHECK(peaks("h 9 will_read 0 100\n") == Peaks{1000, 1000});  // nothing tells, so it has moved
+  CHECK(peaks("h 9 will_read 0 100\n") == Peaks{1000, 1000});  // no later line: it has moved
   CHECK(peaks("K a f 0 R 0 W - U -\nk 3 50 50 0 dram\n") == Peaks{1000, 0});
   CHECK(peaks("K a f 0 R 0 W - U -\nk 3 50 50 0 file\n") == Peaks{1000, 1000});
   CHECK(peaks("m 3 0 dram file 0 evict 50 50\nh 9 will_read 0 200\n") == Peaks{1000, 1000});
@@ -195,7 +195,7 @@ TEST_CASE("events without a time are between those before and those after") {
         t.events()[i].kind == trace::EventKind::EndOfIteration)
       found.push_back(times[i]);
   CHECK(found ==
-        std::vector<Time>{120, 310});  // the kernel before goes on until 150, but a hint is told at 120
+        std::vector<Time>{120, 310});  // the kernel before lasts until 150, but the hint is recorded at 120
 }
 
 TEST_CASE(
