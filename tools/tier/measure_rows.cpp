@@ -108,8 +108,7 @@ class Rows {
       auto drawn = random_();
       if (skew == Skew::Zipf) {  // Its ranks are equally likely in each power of two.
         const auto rank = std::pow(static_cast<double>(table_.rows()), static_cast<double>(drawn) * 0x1p-64);
-        drawn = static_cast<std::uint64_t>(rank) *
-                0x9E37'79B9'7F4A'7C15;  // spreads the likely rows apart
+        drawn = static_cast<std::uint64_t>(rank) * 0x9E37'79B9'7F4A'7C15;  // spreads the likely rows apart
       }
       id = static_cast<RowId>(drawn % table_.rows());
     }
