@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What a policy may ask and do. Called by the policy, which is called under the lock.
+/// \file  Questions and actions of a policy, which calls them under the lock.
 #include "manager_core.hpp"
 
 namespace tier {

@@ -8,7 +8,7 @@
 namespace tier {
 namespace {
 
-/// What goes on when a policy has failed: fast until full, and no move that nobody needs.
+/// Replaces a policy that has failed: fast until full, and no needless moves.
 class Fallback final : public Policy {
  public:
   std::string_view name() const noexcept override { return "first touch (after a failure)"; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Whom the manager tells what happens, and whom it asks.
+/// \file  Tells the policy and observers what happens, and asks the policy.
 #include <tier/manager/manager.hpp>
 #include <tier/policy/policy.hpp>
 
@@ -20,7 +20,7 @@
 
 namespace tier {
 
-/// The time of events: since the manager began, or of a virtual clock.
+/// Gives the time of events: since the manager began, or of a virtual clock.
 class Timeline {
  public:
   explicit Timeline(const VirtualClock* clock) noexcept : clock_{clock} {}
@@ -33,7 +33,7 @@ class Timeline {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// What is said on stderr of a policy that has thrown. Not under the manager's lock: whoever reads stderr may need it.
+/// Reports on stderr that a policy has thrown. Not under the manager's lock: the reader of stderr may need it.
 /// \threadsafety  `note` under the lock, once; `tell` by any thread without it.
 class PolicyFailure {
  public:
@@ -41,23 +41,23 @@ class PolicyFailure {
     policy_ = std::move(failed);
     is_untold_.store(true, std::memory_order_release);  // (1) -> (2)
   }
-  /// Says it, if it has not been said.
+  /// Reports the failure if there is one that was not reported.
   void tell() const noexcept;
 
  private:
-  std::unique_ptr<Policy> policy_;  // kept: it may be running. Written once
+  std::unique_ptr<Policy> policy_;  // kept because it may be running; written once
   mutable std::atomic<bool> is_untold_{false};
 };
 
 /// Tells the policy and the observers what happens, and asks the policy for its decisions.
 ///
-/// An event is something that has happened: it gets the next number and the time. Observers are told of all events, the policy
-/// of those that it wants. A policy that throws is replaced by first touch.
+/// An event has happened: it gets the next number and the time. Observers are told of all events, the policy of those that
+/// it wants. A policy that throws is replaced by first touch.
 /// \threadsafety  Under the manager's lock.
 class Announcer {
  public:
   /// \param failure        is told of a policy that throws
-  /// \param wants_changed  is called under the lock when others than before want to be told of uses or kernels
+  /// \param wants_changed  called under the lock when the set of wanted uses or kernels has changed
   Announcer(std::unique_ptr<Policy> policy, const Timeline& timeline, PolicyFailure& failure,
             std::function<void()> wants_changed);
   Announcer(const Announcer&) = delete;
@@ -72,20 +72,20 @@ class Announcer {
     stamp(event);
     for (auto* observer : observers_) (observer->*observed)(event);
   }
-  /// Tells an event that no policy is told of: it costs nothing, and has no number, without observers.
+  /// Tells an event that no policy is told of. Without observers it costs nothing and gets no number.
   template <class Event>
   void tell_observers(Event&& event, void (Observer::*observed)(const Event&) noexcept) noexcept {
     if (!observers_.empty()) tell(event, observed);
   }
   void add(Observer& observer);
   void remove(Observer& observer) noexcept;
-  /// Scopes may be in the observer's functions for as long as there is a manager.
+  /// Keeps the observer as long as the manager: scopes may be in its functions.
   void keep(std::shared_ptr<ThreadObserver> observer) { thread_observers_.push_back(std::move(observer)); }
 
   // --- the policy -----------------------------------------------------------------------------------------
 
   [[nodiscard]] Policy& policy() const noexcept { return *policy_; }
-  /// The policy's answer; if it throws, first touch answers.
+  /// Returns the policy's answer; if it throws, first touch answers.
   template <class Question>
   auto ask(Question&& question) noexcept {
     try {
@@ -98,17 +98,17 @@ class Announcer {
 
   // --- what is wanted -------------------------------------------------------------------------------------
 
-  /// \param outside  of what was not in the fastest tier
+  /// \param outside  for a block that was not in the fastest tier
   [[nodiscard]] bool wants_use(bool outside) const noexcept { return wants(watched_, outside); }
-  /// By the policy or an observer.
+  /// True if the policy or an observer wants kernels.
   [[nodiscard]] bool wants_kernels() const noexcept { return kernels_wanted_; }
 
   // --- uses and kernels -----------------------------------------------------------------------------------
 
-  /// Uses that are told together share a time: to read the clock costs more than to tell one.
+  /// Takes the time for uses that are told together: reading the clock costs more than telling one use.
   void note_time() noexcept { told_ns_ = timeline_.now_ns(); }
   void tell_use(const Note& use, PolicyContext& context) noexcept;
-  /// \throws  `std::bad_alloc`; nobody has been told
+  /// \throws  `std::bad_alloc`; nothing has been told then
   void begin_kernel(std::uint64_t scope, std::string name, std::uint64_t hash,
                     std::vector<OperandFacts> operands, PolicyContext& context);
   void end_kernel(std::uint64_t scope, std::uint64_t duration_ns, PolicyContext& context) noexcept;
@@ -131,12 +131,12 @@ class Announcer {
   std::function<void()> wants_changed_;
   std::unique_ptr<Policy> policy_, fallback_;
   std::vector<Observer*> observers_;
-  std::vector<std::shared_ptr<ThreadObserver>> thread_observers_;  // of now and before
+  std::vector<std::shared_ptr<ThreadObserver>> thread_observers_;  // the present one and earlier ones
   std::uint64_t sequence_ = 0;
   std::uint64_t told_ns_ = 0;  // time of the last event
   std::unordered_map<std::uint64_t, OpenKernel> kernels_;
   WantedUses policy_uses_ = WantedUses::Stamps;
-  WantedUses watched_ = WantedUses::Stamps;  // by the policy or an observer
+  WantedUses watched_ = WantedUses::Stamps;  // wanted by the policy or an observer
   bool policy_kernels_ = false, kernels_wanted_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Windows of freed objects keep their pages for the next objects of their size: to give pages back and to be given
-///        others costs far more than what a container that grows does in between.
+/// \file  Windows of freed objects keep their pages for the next objects of their size: giving pages back and getting new
+///        ones costs far more than the work of a growing container in between.
 #include <algorithm>
 #include <functional>
 
@@ -9,12 +9,12 @@
 namespace tier {
 namespace {
 
-constexpr std::size_t most_cached = 64;  // windows, among which to look is cheap next to making one
+constexpr std::size_t most_cached = 64;  // windows; to search so many is cheap next to making one
 
 }  // namespace
 
-/// What is left of a block whose object is gone: a region that belongs to its window, if it may be written without our
-/// notice.   \return  false if the pages are to be given back
+/// Keeps the pages of a block whose object is gone as a region of its window, if they may be written without our
+/// notice.   \return  false if the pages must be given back
 bool ManagerCore::cache_pages(Block& b) noexcept {
   auto& record = *b.record;
   Region* const primary = record.primary();
@@ -39,7 +39,7 @@ bool ManagerCore::cache_pages(Block& b) noexcept {
   return true;
 }
 
-/// \return  false if the window goes
+/// Keeps a window for the next object of its size.   \return  false if the window goes
 bool ManagerCore::cache(ObjectWindow& window) noexcept {
   if (window.is_linked()) partly_cached_.erase(partly_cached_.iterator_to(window));
   const auto limit = options_.cached_windows->count;
@@ -55,7 +55,7 @@ bool ManagerCore::cache(ObjectWindow& window) noexcept {
   return true;
 }
 
-/// \return  one that nobody else has, with the caller in the place of a block; null if there is none
+/// Takes a cached window; the caller counts as one of its blocks.   \return  null if none fits
 ObjectWindow* ManagerCore::cached_window(std::size_t whole, std::size_t end, std::size_t alignment) noexcept {
   for (auto& window : cached_windows_) {
     if (window.range.size != whole || window.cached_size() != end) continue;
@@ -67,8 +67,8 @@ ObjectWindow* ManagerCore::cached_window(std::size_t whole, std::size_t end, std
   return nullptr;
 }
 
-/// The region whose pages are at the block's place.
-/// \param t  where the block is to be: if that is elsewhere, or the window was cut otherwise, its pages are given back
+/// Takes the region whose cached pages are at the block's place.
+/// \param t  the block's tier: if it is another one, or the window was cut differently, the cached pages are given back
 /// \return   null if there is none
 Region* ManagerCore::cached_region(const Block& b, TierIndex t) noexcept {
   if (b.record->window == nullptr || b.record->window->cached.empty()) return nullptr;
@@ -103,15 +103,15 @@ void ManagerCore::drop_cached_pages(ObjectWindow& window) noexcept {
   window.cached.clear();
 }
 
-/// One that is cached.
+/// Gives up a cached window.
 void ManagerCore::give_up(ObjectWindow& window) noexcept {
   cached_windows_.erase(cached_windows_.iterator_to(window));
-  window.blocks = 1;  // us
+  window.blocks = 1;  // this function
   drop_cached_pages(window);
   let_go(window);
 }
 
-/// \return  whether there were any
+/// \return  true if there were any
 bool ManagerCore::drop_cached_windows() noexcept {
   const bool any = !cached_windows_.empty() || !partly_cached_.empty();
   while (!cached_windows_.empty()) give_up(cached_windows_.front());

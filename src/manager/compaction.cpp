@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Bringing free room together: at once, and in the background.
+/// \file  Brings free room together: at once, and in the background.
 #include "manager_core.hpp"
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 
 namespace tier {
 
-/// Where a walk over a tier goes on after the lock was released: at the block it has come to, if that is there still.
+/// Returns where a walk over a tier goes on after the lock was released: at the block it had reached, if that still exists.
 RegionHeap::Slot ManagerCore::resume(TierIndex t, BlockId reached) const noexcept {
   const Block* b = find(reached);
   const Region* region = b != nullptr ? b->record->in(t) : nullptr;
   return region != nullptr ? region->slot : tiers_[t].heap.first();
 }
 
-/// For a moment, and in no faster tier.
+/// Finds room for a block to go aside for a moment, in no faster tier.
 Region* ManagerCore::room_aside(const Block& b, TierIndex t) noexcept {
   std::error_code cause;
   const auto n = static_cast<TierIndex>(tiers_.size());
@@ -26,7 +26,7 @@ Region* ManagerCore::room_aside(const Block& b, TierIndex t) noexcept {
   return allocate_region(t, b.size, b.record->alignment, cause);
 }
 
-/// The start of a hole.   \return  null if it cannot be described or backed
+/// Takes the start of a hole.   \return  null if it cannot be described or backed
 Region* ManagerCore::region_in(TierIndex t, RegionHeap::Slot hole, const Range& range) {
   Region* region = regions_.get();
   const auto slot = tiers_[t].heap.allocate_in(hole, Bytes{range.size}, range.alignment, region);
@@ -61,7 +61,7 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Pack
   if (target >= heap.offset(behind)) return false;
   const BlockId id = b.id;
   if (heap.offset(hole) + heap.size(hole) < target + b.size) {
-    // The two overlap. A device's bytes are moved piece by piece: it needs no room, and half as many copies.
+    // The two overlap. A device's bytes are moved piece by piece: that needs no room, and half as many copies.
     if (!addressable(t) && options_.clock == nullptr) return slide_over(b, hole, target, alignment, lock);
     // Others go by way of another place, if there is one: their bytes are then never between two places.
     Region* aside = room_aside(b, t);
@@ -71,7 +71,7 @@ bool ManagerCore::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Pack
     if (aside == nullptr || !relocate(b, aside, Cause::Compact, lock)) return false;
     Block* now = find(id);
     if (now == nullptr) return true;
-    // The hole has grown by the old place; whoever took it meanwhile leaves the block where it is.
+    // The hole has grown by the old place; if another thread has taken it meanwhile, the block stays where it is.
     for (auto s = resume(t, before); s != RegionHeap::none; s = heap.next(s)) {
       if (!heap.is_free(s) || heap.offset(s) > target || heap.offset(s) + heap.size(s) < target + b.size)
         continue;
@@ -93,7 +93,7 @@ bool ManagerCore::compact_tier(TierIndex t, Packing packing, MutexLock& lock) {
       core.give_up_spares();
     }
     ~Spares() TIER_NO_THREAD_SAFETY_ANALYSIS {
-      std::error_code cause;  // who allocates hears of it
+      std::error_code cause;  // the next allocation reports it
       if (--core.compacting_ == 0) core.keep_spares(cause);
     }
     Spares(const Spares&) = delete;
@@ -131,9 +131,9 @@ void ManagerCore::compact() {
   for (TierIndex t = 0; t < tiers; ++t) compact_tier(t, Packing::Preferred, lock);
 }
 
-// In the background: when nothing is under way, and only where somebody has lacked what was free in too many pieces.
+// In the background: only when nothing is under way, and only for a request that failed because free room was in pieces.
 
-/// The next step towards that room. The end of what it begins comes here again.
+/// Begins the next step towards that room. The end of that step calls this again.
 void ManagerCore::compact_in_background() noexcept {
   if (!in_flight_.empty() || pending_rooms_ > 0 || inside_ > 0 || closed_ || options_.movers == 0) return;
   const auto n = static_cast<TierIndex>(tiers_.size());
@@ -145,8 +145,8 @@ void ManagerCore::compact_in_background() noexcept {
   }
 }
 
-/// A step towards room in one piece. A large tier is looked at in parts, and the search goes on with the next wish.
-/// \return  false if the room is there, or cannot be had so
+/// Takes a step towards room in one piece. A large tier is searched in parts, and the next request continues the search.
+/// \return  false if the room is there, or cannot be had this way
 bool ManagerCore::begin_sliding(TierIndex t, const Range& range) noexcept try {
   constexpr std::size_t part = 256;  // slots, a guess: as many as are tried as seeds for proposals
   auto& state = tiers_[t];
@@ -168,8 +168,8 @@ bool ManagerCore::begin_sliding(TierIndex t, const Range& range) noexcept try {
   return false;
 }
 
-/// The largest block of the run moves to the smallest hole elsewhere. Each such step leaves fewer bytes in the way, so that
-/// they come to an end, and where the largest has no place the others do not move in vain.
+/// Moves the largest block of the run to the smallest hole elsewhere. Each such step leaves fewer bytes in the way, so the
+/// steps come to an end; and if the largest block has no place the others do not move in vain.
 bool ManagerCore::slide_out_of(const EvictionRun& run, TierIndex t, RegionHeap::Slot first,
                                std::size_t slots) {
   auto& heap = tiers_[t].heap;
@@ -199,7 +199,7 @@ bool ManagerCore::slide_out_of(const EvictionRun& run, TierIndex t, RegionHeap::
   return true;
 }
 
-/// What slides in the background gives way to whoever could use its new place.   \return  true if it did
+/// Ends a background slide if the request could use its new place.   \return  true if it did
 bool ManagerCore::stop_sliding(TierIndex t, const Range& range, MutexLock& lock) {
   if (sliding_ == nullptr || sliding_->to_region->tier != t) return false;
   const auto& heap = tiers_[t].heap;

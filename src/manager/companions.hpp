@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Those that a manager tells of forks and of the end of the runtime, and asks for their statistics.
+/// \file  Companions, which a manager tells of forks and of the end of the runtime, and asks for statistics.
 #include <tier/core/mutex.hpp>
 #include <tier/manager/manager.hpp>
 

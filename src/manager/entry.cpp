@@ -17,13 +17,13 @@
 
 namespace tier {
 
-constexpr int gathers = 8;  // each that comes to nothing was some other thread's progress
+constexpr int gathers = 8;  // each one that comes to nothing was another thread's progress
 
-/// One batch on its way in. Takes pins as it goes and gives all of them back unless it comes to the end.
+/// Enters one batch. Takes pins as it goes, and gives all of them back unless it completes.
 ///
 /// A step looks at every operand that has not entered: it enters, joins a fetch under way, or needs room. When all
 /// that need room have it, their fetches begin together. Whenever the lock was released in between, the step is
-/// taken again from the start, keeping pins and room.
+/// repeated from the start, keeping pins and room.
 class Entry {
  public:
   Entry(ManagerCore& core, std::span<Operand> batch, const BatchContext& context, MutexLock& lock)
@@ -45,14 +45,14 @@ class Entry {
     core_.promised_ -= promised_;
     if (waiter_.has_closed_door()) core_.open_door(waiter_);
     stand_down();
-    // What was destroyed meanwhile goes with the last who came for it.
+    // Objects destroyed meanwhile are released by the last batch that held their descriptors.
     for (const auto& op : batch_)
       if (--op.block->record->entering == 0 && op.block->record->dying) core_.release_if_dead(*op.block);
   }
 
   void run()
-      TIER_NO_THREAD_SAFETY_ANALYSIS;  // with core_'s lock held, which the analysis knows by another name
-  /// The tier in which operand `i` is used.   \pre  run() has returned
+      TIER_NO_THREAD_SAFETY_ANALYSIS;  // with the lock of core_ held, which the analysis knows by another name
+  /// Returns the tier in which operand `i` is used.   \pre  run() has returned
   [[nodiscard]] TierIndex used_in(std::size_t i) const noexcept { return plans_[i].tier; }
 
  private:
@@ -61,17 +61,17 @@ class Entry {
   struct Plan {
     Region* room = nullptr;
     Transfer* transfer = nullptr;  // referenced, and the block has our pin: begun by us, or joined
-    bool own = false;              // begun by us: to be run
+    bool own = false;              // begun by this batch: it must run it
     TierIndex target = no_tier;
-    TierIndex tier = no_tier;  // where it is used
-    bool told = false;         // the use was, when it entered the short way
-    bool asked = false;        // the policy has been asked about this use,
-    bool missed = false;       // and not only about the block's first place
-    bool joined = false;       // somebody else had begun to fetch it
+    TierIndex tier = no_tier;  // where the operand is used
+    bool told = false;         // the use was reported when it entered without the lock
+    bool asked = false;        // the policy has been asked about this use
+    bool missed = false;       // asked for more than the block's first place
+    bool joined = false;       // another thread had begun to fetch it
     bool retried = false;      // a failed block is read once more
-    bool retired = false;      // it was when it was marked moving
-    bool shielded = false;     // by us
-    bool stopped = false;      // we have ended a fetch of it
+    bool retired = false;      // the block was retired when it was marked moving
+    bool shielded = false;     // by this batch
+    bool stopped = false;      // this batch has ended a fetch of it
   };
 
   Step step() TIER_REQUIRES(core_.mutex_);
@@ -92,7 +92,7 @@ class Entry {
   [[nodiscard]] bool needs_no_bytes(std::size_t i) const;
   bool begin(std::size_t i) TIER_REQUIRES(core_.mutex_);
   bool install() TIER_REQUIRES(core_.mutex_);
-  /// True if a transfer is to end before an operand can enter.
+  /// True if a transfer must end before an operand can enter.
   [[nodiscard]] bool waits() const noexcept {
     return std::ranges::any_of(plans_, [](const Plan& plan) { return plan.transfer != nullptr; });
   }
@@ -103,7 +103,7 @@ class Entry {
   void tell_uses() TIER_REQUIRES(core_.mutex_);
   void blocked() TIER_REQUIRES(core_.mutex_);
   bool fall_back() TIER_REQUIRES(core_.mutex_);
-  /// True if the operand's block stands earlier in the batch, too.
+  /// True if the operand's block also stands earlier in the batch.
   [[nodiscard]] bool again(std::size_t i) const noexcept {
     return std::ranges::any_of(batch_.first(i),
                                [&](const Operand& op) { return op.block == batch_[i].block; });
@@ -130,10 +130,9 @@ class Entry {
   RoomReport report_;
   WaitingLine::Waiter waiter_;
   bool done_ = false;
-  int gathered_ =
-      0;  // times that room for the whole set was made in one piece, without a wait for pins in between
-  bool in_place_ = false;  // operands stay where the CPU can reach them
-  bool shields_ = true;    // no operand leaves to make room for another, if that can be helped
+  int gathered_ = 0;  // how often room for the whole set was gathered, without a wait for pins in between
+  bool in_place_ = false;  // operands stay where they are if the CPU can reach them
+  bool shields_ = true;    // no operand leaves to make room for another, if that can be avoided
   std::uint64_t lacking_ = 0;
   std::uint64_t promised_ = 0;
   std::size_t lacking_operand_ = 0;
@@ -163,20 +162,19 @@ void Entry::count_in_place(std::size_t i) {
   core_.counts_.in_place_bytes += batch_[i].size;
 }
 
-/// The transfer that was in the way of a write ends without being published. Takes a pin.
+/// Ends a transfer that is in the way of a write, without publishing it. Takes a pin.
 void Entry::stop_and_take_over(std::size_t i, Transfer& t) {
   Block& b = *batch_[i].block;
-  // First the version: nothing older is published from here on.
+  // The version comes first: nothing older is published from here on.
   if (!mutated(Mutant::VersionNotRaised)) b.version.fetch_add(1, std::memory_order_relaxed);
   b.state.pin();
   ++t.references;
   plans_[i].transfer = &t;
   core_.engine_.cancel(t);
   core_.without_lock(lock_, [&] {
-    core_.engine_.stop(t);  // the CPU's chunk in flight, never the device's
+    core_.engine_.stop(t);  // waits for the CPU's chunk in flight, never for the device's
   });
-  if (mutated(Mutant::MoverWithoutVersionCheck))
-    return;  // what is left is the mover's own look at the version
+  if (mutated(Mutant::MoverWithoutVersionCheck)) return;  // only the mover's own look at the version is left
   while (t.delivering) core_.wait(lock_);
   if (!t.ended && t.block == &b) core_.orphan(t);
 }
@@ -185,7 +183,7 @@ Entry::Way Entry::admit_moving(std::size_t i) {
   Operand& op = batch_[i];
   Block& b = *op.block;
   Transfer* t = b.record->transfer;
-  if (t == nullptr) {  // marked moving in the same instant by a room in the making: look again
+  if (t == nullptr) {  // marked moving a moment ago by a room in the making: look again
     if (b.record->sliding)
       core_.wait(lock_);
     else
@@ -194,14 +192,14 @@ Entry::Way Entry::admit_moving(std::size_t i) {
   }
   const bool reachable = core_.reachable(b, b.record->primary()->tier);
   if (t->kind == TransferKind::Fetch || !reachable) {
-    // An overwrite ends it, once: who then meets another one has found no room in between, and a reader and an
-    // overwriter that need the same room would end each other's fetches for ever.
+    // An overwrite ends the fetch, but only once. If it meets another fetch it has found no room in between, and a reader
+    // and an overwriter that need the same room would end each other's fetches for ever.
     if (op.use == Use::Overwrite && !std::exchange(plans_[i].stopped, true)) {
       stop_and_take_over(i, *t);
       leave(i);
       return Way::Again;
     }
-    // Between tiers that we cannot use: let it end, and look again.
+    // The CPU can use neither tier: let the transfer end, and look again.
     if (t->kind != TransferKind::Fetch) core_.engine_.cancel(*t);
     t->awaited = true;
     b.state.pin();
@@ -210,7 +208,7 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     plans_[i].joined = true;
     return Way::Joined;
   }
-  if (op.use == Use::Read) {  // its source stays valid: what was to leave stays
+  if (op.use == Use::Read) {  // the source stays valid: a block that was to leave stays
     b.state.pin();
     admitted(i);
     return Way::Entered;
@@ -222,10 +220,10 @@ Entry::Way Entry::admit_moving(std::size_t i) {
   }
   admitted(i);
   core_.unreference(*std::exchange(plans_[i].transfer, nullptr));
-  return Way::Again;  // the lock was released: what was found of the operands before is not so any more
+  return Way::Again;  // the lock was released: what was found about earlier operands may be wrong now
 }
 
-/// The whole batch for the policy: each operand where it is now.
+/// Returns the whole batch for the policy: each operand where it is now.
 std::span<const OperandFacts> Entry::operands() {
   operands_.clear();
   for (const auto& op : batch_) {
@@ -235,7 +233,7 @@ std::span<const OperandFacts> Entry::operands() {
   return {operands_.data(), operands_.size()};
 }
 
-/// Where a block without bytes begins, by the same question as for a new one. Keeps the room that is free there.
+/// Asks where a block without bytes begins, as for a new one, and keeps free room found there.
 TierIndex Entry::place(std::size_t i) {
   const Block& b = *batch_[i].block;
   const Placement placement = core_.ask_where(b, core_.name_of(b));
@@ -253,7 +251,7 @@ TierIndex Entry::place(std::size_t i) {
   return placement.tier;
 }
 
-/// Asks the policy, once per use, where it is to happen. \return  true if it was asked now, and may have acted
+/// Asks the policy, once per use, where the use happens. \return  true if it was asked now, and may have acted
 bool Entry::decide(std::size_t i) {
   Operand& op = batch_[i];
   Plan& plan = plans_[i];
@@ -290,7 +288,7 @@ Entry::Way Entry::admit_settled(std::size_t i) {
   Plan& plan = plans_[i];
   const auto state = b.state.now();
   const bool overwrite = op.use == Use::Overwrite;
-  // Retired, and pinned by somebody, so that its bytes are there still: it lives again, for him too.
+  // Retired, but its bytes are still there because it is pinned: it is revived, also for the scopes that pin it.
   if (record.primary() != nullptr) b.state.revive();
   if (state.has_failed()) {
     if (!overwrite && plan.retried) throw_unreadable(i);
@@ -308,8 +306,8 @@ Entry::Way Entry::admit_settled(std::size_t i) {
     admitted(i);
     return Way::Entered;
   }
-  // Pins on what cannot be used in place hold no address: they are of scopes that look again. An overwrite brings
-  // them what they will find.
+  // Pins on a block that cannot be used in place hold no address: their scopes look again. An overwrite brings the block
+  // to where they will find it.
   if (pinned && !overwrite) {
     look_again();
     return Way::Again;
@@ -331,7 +329,7 @@ void Entry::lacks(std::size_t i) {
   lacking_operand_ = i;
 }
 
-/// Before room is looked for, what has none anywhere counts as living.
+/// Leaves room for faults before room is looked for. Blocks that have no place anywhere then count as living.
 void Entry::leave_room_for_faults() {
   if (!core_.keeps_room()) return;
   core_.promised_ -= std::exchange(promised_, 0);
@@ -344,12 +342,13 @@ void Entry::leave_room_for_faults() {
     largest = std::max(largest, b.size);
   }
   if (sum == 0) return;
-  const std::string name{core_.name_of(*batch_[lacking_operand_].block)};  // which may go meanwhile
+  const std::string name{
+      core_.name_of(*batch_[lacking_operand_].block)};  // copied: the object may go meanwhile
   report_.unlocked |= core_.leave_room_for_faults(sum, largest, name, lock_);
   core_.promised_ += promised_ = sum;
 }
 
-/// \return  false if there is none; `report_` says why
+/// \return  false if there is no room; `report_` says why
 bool Entry::find_room(std::size_t i) {
   Block& b = *batch_[i].block;
   Plan& plan = plans_[i];
@@ -360,7 +359,7 @@ bool Entry::find_room(std::size_t i) {
   };
   const auto wanted = plan.target;
   if (take(wanted)) return true;
-  // No scope fails because the policy shunned a tier. A slower one is for what cannot be used where it is, at last.
+  // No scope fails because the policy avoids a tier. Slower tiers come last, for blocks that cannot be used where they are.
   const Region* primary = b.record->primary();
   const bool reachable = primary != nullptr && core_.reachable(b, primary->tier);
   for (TierIndex t = 0; t < core_.tiers_.size() && core_.reachable(b, t); ++t) {
@@ -373,8 +372,8 @@ bool Entry::find_room(std::size_t i) {
   return false;
 }
 
-/// Finds room for each operand that needs some. None of them leaves where it is to make room for another, unless there
-/// is no other way.
+/// Finds room for each operand that needs it. No operand leaves its place to make room for another, unless there is no
+/// other way.
 Entry::Step Entry::find_rooms(bool& repeated) {
   struct Shielding {
     explicit Shielding(Entry& e) TIER_NO_THREAD_SAFETY_ANALYSIS : entry{e} {
@@ -390,7 +389,8 @@ Entry::Step Entry::find_rooms(bool& repeated) {
   const Shielding sparing{*this};
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr || plans_[i].room != nullptr) continue;
-    if (again(i)) {  // it has the room of its block's first place, and is looked at again once that is in use
+    if (again(
+            i)) {  // its first occurrence gets the room; this one is looked at again once the block is in use
       repeated = true;
       continue;
     }
@@ -432,7 +432,7 @@ void Entry::unshield() noexcept {
   if (any) core_.changed();
 }
 
-/// Marks the block moving: nobody else moves it, or enters it without us. \return  false: look again
+/// Marks the block moving, so that no other thread moves it, or enters it without us. \return  false: look again
 bool Entry::mark(std::size_t i) {
   Block& b = *batch_[i].block;
   const bool reachable = b.record->primary() != nullptr && core_.reachable(b, b.record->primary()->tier);
@@ -450,7 +450,7 @@ void Entry::unmark(std::size_t i) {
   core_.changed();
 }
 
-/// True if the operand takes its room as it is: nothing of the block is needed.
+/// True if the operand needs none of the block's bytes and takes its room as it is.
 bool Entry::needs_no_bytes(std::size_t i) const {
   return batch_[i].use == Use::Overwrite || batch_[i].block->record->primary() == nullptr;
 }
@@ -470,7 +470,7 @@ bool Entry::begin(std::size_t i) {
   return true;
 }
 
-/// Gives what will be overwritten its room, the last thing before the scope is open: an entry that fails has
+/// Gives blocks that will be overwritten their room, as the last step before the scope is open: an entry that fails has
 /// overwritten nothing. \return  false if a block is busy; then none has changed
 bool Entry::install() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
@@ -508,8 +508,8 @@ bool Entry::install() {
   return true;
 }
 
-/// Carries out the fetches that this batch has begun, and waits for those it has joined.
-/// \return  Again if a block has changed hands meanwhile
+/// Runs the fetches that this batch has begun, and waits for those it has joined.
+/// \return  Again if an operand could not be used after all
 Entry::Step Entry::finish_transfers() {
   const auto began = core_.timeline_.now_ns();
   tasks_.clear();
@@ -528,7 +528,7 @@ Entry::Step Entry::finish_transfers() {
 
   Step result = Step::Done;
   std::size_t unreadable = batch_.size();
-  bool gone = false;  // its descriptor may be, too
+  bool gone = false;  // an object was destroyed; its descriptor may go, too
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (plans_[i].transfer == nullptr) continue;
     core_.unreference(*std::exchange(plans_[i].transfer, nullptr));
@@ -570,7 +570,7 @@ Entry::Step Entry::step() {
         lacking = true;
         break;
       case Way::Again:
-        if (waits()) finish_transfers();  // it may be our own pins that are in the way
+        if (waits()) finish_transfers();  // our own pins may be in the way
         return Step::Again;
     }
   }
@@ -592,7 +592,7 @@ Entry::Step Entry::step() {
     if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
   }
   if (waits()) {
-    // What has begun is carried out before we look again: others may wait for it while we wait for them.
+    // Fetches that have begun are run before we look again: others may wait for them while we wait for others.
     const Step carried_out = finish_transfers();
     return repeated || busy || installs ? Step::Again : carried_out;
   }
@@ -614,8 +614,8 @@ void Entry::run() {
   }
 }
 
-/// Every use is told once: as a miss, where it entered the short way, or here. One that was told and given back for want
-/// of room may be a miss, too, in the end.
+/// Reports each use that was not reported as a miss or on the lock-free path. A use reported there and then given back, for
+/// want of room, may in the end also be reported as a miss.
 void Entry::tell_uses() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const Plan& plan = plans_[i];
@@ -625,11 +625,11 @@ void Entry::tell_uses() {
   }
 }
 
-/// There is no room now: wait, do with less, or throw.
+/// Handles a lack of room: waits, does with less, or throws.
 void Entry::blocked() {
   const auto cause = report_.cause;
   if (roll_back()) return;                   // the lock was released: look again
-  const RoomReport report = core_.survey();  // now nothing is pinned by us
+  const RoomReport report = core_.survey();  // this batch pins nothing now
   if (report.again) return;
   const auto began = core_.timeline_.now_ns();
   if (report.transient) {  // transfers end by themselves
@@ -645,10 +645,10 @@ void Entry::blocked() {
     core_.count_wait(context_, began, StallCause::Room);
     return report_wait();
   }
-  if (context_.root && !too_large()) stand_in_line();  // the next to lack room come after us
+  if (context_.root && !too_large()) stand_in_line();  // batches that lack room later come after us
   if (!cause && gathered_++ < gathers && (gather_room() || report_.unlocked)) return;
   if (!cause && context_.root && !too_large() && !waiter_.has_closed_door()) {
-    gathered_ = 0;  // others come between all the time
+    gathered_ = 0;  // others keep taking the room first
     return core_.close_door(waiter_);
   }
   if (!cause && std::exchange(shields_, false)) return;
@@ -656,7 +656,7 @@ void Entry::blocked() {
   throw_out_of_memory(cause);
 }
 
-/// True if the batch would not fit its tiers with nothing else in them.
+/// True if the batch would not fit its tiers even if nothing else that can move were in them.
 bool Entry::too_large() const {
   std::array<std::uint64_t, max_tiers> sum{};
   for (std::size_t i = 0; i < batch_.size(); ++i) {
@@ -670,7 +670,7 @@ bool Entry::too_large() const {
   return false;
 }
 
-/// Operands that the CPU can reach in a slower tier are used there, others fetched no further than need be.
+/// Uses operands in place where the CPU can reach them in a slower tier, and fetches others no further than necessary.
 bool Entry::fall_back() {
   if (in_place_ || context_.advice) return false;
   in_place_ = true;
@@ -681,7 +681,7 @@ bool Entry::fall_back() {
   });
 }
 
-/// Own operands may stand in each other's way: makes room for all of them in one piece, and shares it out.
+/// Makes room for all operands in one piece, and shares it out: they may stand in each other's way.
 bool Entry::gather_room() {
   report_ = RoomReport{};
   using Packing = ManagerCore::Packing;
@@ -724,7 +724,8 @@ void Entry::report_wait() {
   const auto limit = static_cast<std::uint64_t>(core_.options_.report_waits_after.count()) * 1'000'000;
   if (core_.timeline_.now_ns() - waiting_since_ < limit) return;
   waiting_since_ = core_.timeline_.now_ns();
-  const std::string name{core_.name_of(*batch_[lacking_operand_].block)};  // which may go meanwhile
+  const std::string name{
+      core_.name_of(*batch_[lacking_operand_].block)};  // copied: the object may go meanwhile
   core_.report_holders(name, lacking_, lock_);
 }
 
@@ -740,7 +741,7 @@ bool Entry::roll_back() {
   bool unlocked = false;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (plans_[i].room != nullptr) core_.free_region(std::exchange(plans_[i].room, nullptr));
-    if (plans_[i].own && plans_[i].transfer != nullptr) {  // begun and not run: carry it out, then let go
+    if (plans_[i].own && plans_[i].transfer != nullptr) {  // begun and not run: run it, then let go
       CopyTask* const task = plans_[i].transfer;
       core_.without_lock(lock_, [&] { core_.engine_.run({&task, 1}); });
       unlocked = true;
@@ -750,7 +751,7 @@ bool Entry::roll_back() {
   return unlocked;
 }
 
-/// Somebody is between two steps that need no lock: let him take the second.
+/// Another thread is between two steps, of which the second needs the lock: lets it go on.
 void Entry::look_again() {
   core_.without_lock(lock_, [&] { std::this_thread::yield(); });
 }
@@ -760,7 +761,7 @@ void throw_retired(std::string_view name) {
                   "scope on a retired object: " + std::string{name}};
 }
 
-/// Of all that the scope wants at once, each block counted once.
+/// Throws for the whole batch, each block counted once.
 void Entry::throw_out_of_memory(std::error_code cause) const {
   std::uint64_t size = 0;
   std::size_t blocks = 0;
@@ -771,7 +772,7 @@ void Entry::throw_out_of_memory(std::error_code cause) const {
   }
   const auto name = core_.name_of(*batch_[lacking_operand_].block).substr(0, 60);
   if (blocks == 1) core_.throw_out_of_memory(size, name, cause);
-  std::array<char, 100> all{};  // this is the moment not to allocate
+  std::array<char, 100> all{};  // must not allocate now
   std::snprintf(all.data(), all.size(), "%.*s and %zu more", static_cast<int>(name.size()), name.data(),
                 blocks - 1);
   core_.throw_out_of_memory(size, all.data(), cause);
@@ -789,7 +790,7 @@ void ManagerCore::throw_unreadable(const Block& b, std::error_code error) const 
 
 namespace {
 
-/// The name where it can be read under the lock: it may lie in a window. Without memory for a copy it has none.
+/// Returns the name in memory that can be read under the lock: a name in a window is copied; without memory it is empty.
 std::string_view readable(std::string_view name, std::string& copy) noexcept try {
   if (name.empty() || WindowSpace::find(name.data()) == nullptr) return name;
   return copy = name;
@@ -812,7 +813,7 @@ void ManagerCore::enter_all(std::span<Operand> batch, const BatchContext& contex
   for (auto& op : batch) op.entered |= op.block == nullptr;
   if (std::ranges::all_of(batch, &Operand::entered)) return;
   if (in_fork_child_) return enter_in_child(batch);
-  const auto self = shared_from_this();  // its objects may all go while a scope waits
+  const auto self = shared_from_this();  // all objects may go while a scope waits
   const TellsFailure tells{*this};
   boost::container::small_vector<Operand, 8> managed;
   boost::container::small_vector<std::size_t, 8> places;
@@ -827,7 +828,7 @@ void ManagerCore::enter_all(std::span<Operand> batch, const BatchContext& contex
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (batch[i].block == nullptr) continue;
       managed.push_back(batch[i]);
-      // What the batch also reads is not gone.
+      // A block that the batch also reads keeps its bytes.
       const auto needed = [&](const Operand& op) {
         return op.block == batch[i].block && op.use != Use::Overwrite;
       };
@@ -846,7 +847,7 @@ void ManagerCore::enter_all(std::span<Operand> batch, const BatchContext& contex
     for (std::size_t i = 0; i < managed.size(); ++i) used[i] = entry.used_in(i);
   } catch (...) {
     hand_back();
-    for (auto& op : batch)  // that entered without a lock; advice that did not stays held
+    for (auto& op : batch)  // leaves what entered without the lock; advice that did not enter stays held
       if (std::exchange(op.entered, false) && op.block != nullptr) Manager::leave(op);
     MutexLock lock{mutex_};
     std::ignore = needless_keeper();
@@ -856,7 +857,7 @@ void ManagerCore::enter_all(std::span<Operand> batch, const BatchContext& contex
   for (std::size_t i = 0; i < managed.size(); ++i) charge_in_place(managed[i], used[i]);
 }
 
-/// An emulated device takes its time for the whole object, whatever part of it the scope will touch.
+/// Charges an emulated device's time for the whole object, whatever part of it the scope will touch.
 void ManagerCore::charge_in_place(const Operand& op, TierIndex t) noexcept {
   if (t == no_tier || !tiers_[t].tier->charges()) return;
   const auto now = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What is left of a manager in the child of a fork: a way to the bytes that are there.
+/// \file  The part of a manager that works in the child of a fork: access to the bytes that are there.
 #include "fork_faults.hpp"
 #include "manager_core.hpp"
 
@@ -8,8 +8,9 @@
 namespace tier {
 
 void ManagerCore::before_fork() noexcept {
-  companions_.before_fork();  // they may wait for us, never we for them
-  // First: a chunk in flight may need the lock to end. In a child nothing runs, and whoever held the engine's lock is not there.
+  companions_.before_fork();  // companions may wait for us, never we for them
+  // Before the lock: a chunk in flight may need it to end. In a child nothing runs, and the holder of the engine's lock is
+  // gone.
   if (!in_fork_child_) engine_.pause();
   mutex_.lock();
 }
@@ -27,7 +28,7 @@ void ManagerCore::after_fork(bool in_child) noexcept {
   companions_.after_fork(in_child);
 }
 
-/// Nobody serves faults there: what is not present must not read as zeros.
+/// Forbids access to an absent block: no thread serves faults in the child, and absent pages must not read as zeros.
 void ManagerCore::leave_to_child(const Block& b) noexcept {
   if (b.address.load(std::memory_order_relaxed) == nullptr)
     windows_->forbid(b.record->window_address, b.size);
@@ -40,7 +41,7 @@ bool ManagerCore::copied_by_fork(const Block& b) const noexcept {
   return primary != nullptr && tiers_[primary->tier].tier->is_copied_by_fork();
 }
 
-/// Without transfers and their waits a block is where it is, or out of reach.
+/// Enters without transfers or waits: a block is where it is, or out of reach.
 void ManagerCore::enter_in_child(std::span<Operand> batch) {
   for (auto& op : batch) {
     if (op.entered) continue;

@@ -37,7 +37,7 @@ class Line {
   std::size_t size_ = 0;
 };
 
-/// Takes no lock: windows are looked up without one.
+/// Takes no lock, because windows are looked up without one.
 void explain(const void* address) noexcept {
   if (block_of(address).manager == nullptr) return;
   Line line;
@@ -62,9 +62,9 @@ void on_fault(int signal, ::siginfo_t* info, void*) noexcept {
   struct ::sigaction now {};
   ::sigaction(signal, nullptr, &now);
   if ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction != on_fault)
-    return;  // called by one that came after ours
+    return;  // called by a handler that was installed after ours
   ::sigaction(signal, &earlier, nullptr);
-  if (!is_access) ::raise(signal);  // sent by somebody: nothing would repeat it
+  if (!is_access) ::raise(signal);  // sent as a signal: nothing would repeat it
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A word from the child of a fork that touches what is absent from a window there, before it ends.
+/// \file  Explains, in the child of a fork, an access to an absent page of a window before the process ends.
 
 namespace tier {
 
-/// Installs a handler of SIGSEGV in this process, which is the child of a fork: it names on stderr the address and the object
-/// of a window, puts the handler from before back, and has the access repeated, which that handler, or the end of the process,
-/// then gets. Other faults go straight to it. Once for a process; its children have it, too.
+/// Installs a handler of SIGSEGV in this process, which is the child of a fork. It names the address and the object of a
+/// window on stderr, restores the previous handler, and repeats the access, which then goes to that handler or ends the
+/// process. Other faults go straight to the previous handler. Installed once for a process; its children have it, too.
 void explain_faults_in_child() noexcept;
 
 }  // namespace tier

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Room that is kept, so that what is out of the CPU's reach can be brought when all tiers are full.
+/// \file  Keeps room, so that blocks out of the CPU's reach can be brought when all tiers are full.
 #include "manager_core.hpp"
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace tier {
 
-/// True if scopes may pin it for long.
+/// True if the block keeps out of the room for faults, because scopes may pin it for long.
 bool ManagerCore::keeps_clear_of_faults(const Block& b) const noexcept {
   return b.record->window_address == nullptr && b.size <= room_for_faults(0) && kept_for_faults_ > 0;
 }
 
-/// What it asks of a tier first.
+/// Returns the range that the block asks of a tier first.
 Range ManagerCore::range_for(const Block& b, TierIndex t) const noexcept {
   Range range{b.size, b.record->alignment};
   if (t == 0 && keeps_clear_of_faults(b)) range.end = room_for_faults(t);
@@ -29,12 +29,12 @@ bool ManagerCore::is_passing(const Block& b) const noexcept {
   return tiers_[0].heap.offset(primary->slot) + b.size > room_for_faults(0);
 }
 
-/// True if a move to the fastest tier is possible at all, so that there must be room for it.
+/// True if a block of this size can move to the fastest tier at all, so that room must be left for it.
 bool ManagerCore::may_come(std::uint64_t size) const noexcept {
   return size <= tiers_.front().heap.capacity().count;
 }
 
-/// Of a block that lives from now on.
+/// Notes the size of a block that lives from now on.
 void ManagerCore::note_size(const Block& b) noexcept {
   if (b.record->immovable || !may_come(b.size)) return;
   const auto size = round_up(b.size, granule_);
@@ -42,7 +42,7 @@ void ManagerCore::note_size(const Block& b) noexcept {
   largest_ = std::max(largest_, size);
 }
 
-/// Looks which of the blocks that live is the largest.
+/// Determines anew the largest block that lives.
 void ManagerCore::forget_largest() noexcept {
   largest_ = 0;
   mixed_ = false;
@@ -50,10 +50,10 @@ void ManagerCore::forget_largest() noexcept {
     if (b->record->primary() != nullptr) note_size(*b);
 }
 
-/// Whoever touches what is absent from a window has nobody to throw to: for it there is always room to bring it, if not
-/// without moving others, the largest among them. A scope on what is in a tier that the CPU cannot use needs that room, too,
-/// once not everything fits the fastest tier.
-/// \param sum  bytes of regions to come   \param largest  bytes of a block of them that may move
+/// True if enough room is left to bring blocks that the CPU cannot reach. An access to an absent page of a window has no
+/// caller to throw to: there must always be room to bring its block, even if others, up to the largest, must move first. A
+/// scope on a block in a tier that the CPU cannot use needs that room, too, once not everything fits the fastest tier.
+/// \param sum  bytes of regions to come   \param largest  bytes of the largest block among them that may move
 bool ManagerCore::leaves_room_for_faults(std::uint64_t sum, std::uint64_t largest,
                                          std::error_code& cause) noexcept {
   if (!keeps_room()) return true;
@@ -63,18 +63,18 @@ bool ManagerCore::leaves_room_for_faults(std::uint64_t sum, std::uint64_t larges
   if (kept_for_faults_ > 0 && largest_ <= window_block_) return false;
   const auto before = largest_;
   const bool were_mixed = mixed_;
-  forget_largest();  // it may be gone
+  forget_largest();  // the largest block may be gone
   return (largest_ < before || mixed_ != were_mixed) && leaves_room(sum, largest, cause);
 }
 
-/// True if all that lives, what is to come, and room for the largest block are in the fastest tier, if need be.
+/// True if all living blocks, those to come, and room for the largest block fit the fastest tier.
 bool ManagerCore::fits_fastest(std::uint64_t sum, std::uint64_t largest) const noexcept {
   const auto& heap = tiers_.front().heap;
   return living_ + promised_ + sum + std::max(largest, largest_) <=
          (heap.capacity() - heap.condemned()).count;
 }
 
-/// No space on disk is wanted ahead.
+/// Asks for no disk space ahead.   \return  true
 bool ManagerCore::keep_nothing() noexcept {
   for (auto& state : tiers_) {
     if (state.to_back != Bytes{}) state.tier->keep(state.to_back = {});
@@ -100,8 +100,8 @@ bool ManagerCore::fits_beside_what_lives(std::uint64_t sum, std::uint64_t larges
   largest = std::max(largest, largest_);
   std::uint64_t lacking = living_ + promised_ + sum + kept_for_faults_;
   if (kept_for_faults_ == 0 || largest > window_block_) lacking += largest;
-  // What is free in a tier may be too little for it where blocks differ in size, or some stay where they are.
-  std::uint64_t with_fixed = 0;  // tiers
+  // If blocks differ in size, or some never move, a tier's free room may be too little for the largest block.
+  std::uint64_t with_fixed = 0;  // tiers with blocks that never move
   for (std::size_t t = 0; kept_for_faults_ == 0 && t + 1 < tiers_.size(); ++t)
     with_fixed += placed_[t] > 0 ? 1 : 0;
   lacking += largest * std::max<std::uint64_t>(with_fixed, mixed ? 1 : 0);
@@ -116,8 +116,8 @@ bool ManagerCore::fits_beside_what_lives(std::uint64_t sum, std::uint64_t larges
   return lacking == 0;
 }
 
-/// In each tier whose blocks are absent from windows there is room for one of them: else what is free, but in many pieces,
-/// could not be brought together when all is full.
+/// True if the tier needs a spare and has none. Each tier whose blocks are absent from windows keeps room for one of them;
+/// otherwise free room in many pieces could not be brought together when all tiers are full.
 bool ManagerCore::lacks_spare(const TierState& state) const noexcept {
   return kept_for_faults_ > 0 && state.spare == nullptr && !state.tier->has_private_pages() &&
          state.heap.capacity().count >= window_block_;
@@ -153,11 +153,11 @@ void ManagerCore::back_spare(TierIndex t, MutexLock& lock) {
   without_lock(lock, [&] { error = state.tier->reserve(offset, size); });
   if (error) return refusals_[t].note(error);
   const bool same = state.spare != nullptr && state.heap.offset(state.spare->slot) == offset;
-  if (same) note_space(*state.spare);  // else it was given up meanwhile, and another one taken
+  if (same) note_space(*state.spare);  // otherwise it was given up meanwhile, and another one taken
 }
 
 /// Asks the system, without the lock, for the space on disk that the last look at what lives found missing.
-/// \return  false if there was nothing to ask for, or it was refused before
+/// \return  false if there was nothing to ask for, or the system has refused before
 bool ManagerCore::back_what_lives(MutexLock& lock) {
   const auto n = static_cast<TierIndex>(tiers_.size());
   for (TierIndex t = 0; t < n; ++t) {
@@ -168,13 +168,13 @@ bool ManagerCore::back_what_lives(MutexLock& lock) {
     if (state.tier->keep(wanted) >= wanted) continue;
     std::error_code error;
     without_lock(lock, [&] { state.tier->back(wanted, error); });
-    if (error) refusals_[t].note_all(error);  // it asked for all, and then for each extent
+    if (error) refusals_[t].note_all(error);  // `back` asked for all at once, and then for each extent
     return true;
   }
   return false;
 }
 
-/// Makes sure of it.   \return  whether the lock was released in between   \throws  `OutOfTierMemory`
+/// Makes sure that room for faults is left.   \return  true if the lock was released   \throws  `OutOfTierMemory`
 bool ManagerCore::leave_room_for_faults(std::uint64_t sum, std::uint64_t largest, std::string_view name,
                                         MutexLock& lock) {
   std::error_code cause;
@@ -193,27 +193,26 @@ bool ManagerCore::leave_room_for_faults(std::uint64_t sum, std::uint64_t largest
   return compacted || asked;
 }
 
-/// What was placed in the fastest tier before there were windows stays there: a block of a window has room beside it.
+/// Throws if a block of a window does not fit the fastest tier beside what was placed there, which stays.
 void ManagerCore::leave_fast_room_for_faults(const Block& b, std::string_view name) const {
   if (kept_for_faults_ == 0) return;
   const auto capacity = tiers_[0].heap.capacity().count;
   if (placed_[0] + b.size > capacity) throw_out_of_memory(b.size, name, {});
 }
 
-/// What is placed in the fastest tier stays there: true if the largest block that is out of the CPU's reach could come
-/// still.
+/// True if the largest block that is out of the CPU's reach can still come to the fastest tier, beside what is placed there
+/// and stays.
 bool ManagerCore::fits_beside_placed() noexcept {
   if (!out_of_reach_) return true;
   const auto& heap = tiers_[0].heap;
   const auto taken = placed_[0] + heap.condemned().count;
   if (taken + largest_ <= heap.capacity().count) return true;
-  forget_largest();  // it may be gone
+  forget_largest();  // the largest block may be gone
   return taken + largest_ <= heap.capacity().count;
 }
 
-/// The end of a tier is for blocks that can leave it at any time: nothing is placed there, advice pins nothing there, and
-/// what scopes pin is there only if it has no room elsewhere.
-/// \return  the offset at which it begins
+/// Returns the offset where a tier's room for faults begins. That end of the tier is for blocks that can leave at any time:
+/// nothing is placed there, advice pins nothing there, and a block that scopes pin goes there only if it has no other room.
 std::uint64_t ManagerCore::room_for_faults(TierIndex t) const noexcept {
   const auto capacity = tiers_[t].heap.capacity().count;
   if (kept_for_faults_ == 0 || capacity < window_block_) return capacity;

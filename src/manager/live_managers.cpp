@@ -10,7 +10,7 @@ LiveManagers& LiveManagers::instance() {
   return *managers;
 }
 
-/// A child of a fork must not find the lock in the hands of a thread that it does not have.
+/// In the child of a fork, the lock must not be held by a thread that the child does not have.
 LiveManagers::LiveManagers() {
   pthread_atfork([]() TIER_NO_THREAD_SAFETY_ANALYSIS { instance().mutex_.lock(); },
                  []() TIER_NO_THREAD_SAFETY_ANALYSIS { instance().mutex_.unlock(); },

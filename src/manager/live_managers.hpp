@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which managers there are: for who leaves a block so late that its manager may have ended.
+/// \file  Lists the managers, for a scope that leaves a block so late that its manager may have ended.
 #include <tier/core/mutex.hpp>
 #include <tier/manager/manager.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace tier {
 
-/// All managers of the process.
+/// Lists all managers of the process.
 /// \threadsafety  Internally synchronised; its lock is held while nothing else is taken.
 class LiveManagers {
  public:
@@ -18,7 +18,7 @@ class LiveManagers {
 
   void add(const std::shared_ptr<Manager>& manager) TIER_EXCLUDES(mutex_);
   void remove(const Manager* manager) noexcept TIER_EXCLUDES(mutex_);
-  /// Null if it has ended. One that has been made since in its place is as good: who asks names blocks by id.
+  /// Returns null if the manager has ended. A later one at the same address is as good: the caller names blocks by id.
   [[nodiscard]] std::shared_ptr<Manager> find(const Manager* manager) const noexcept TIER_EXCLUDES(mutex_);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The manager's life, its waits, and what it tells policies and observers.
+/// \file  The manager's lifetime, its waits, and what it reports to policies and observers.
 #include "live_managers.hpp"
 #include "manager_core.hpp"
 
@@ -25,7 +25,7 @@ std::vector<std::unique_ptr<Tier>> ordered(std::vector<std::unique_ptr<Tier>> ti
   if (tiers.size() > max_tiers)
     throw ConfigError{"a runtime has at most " + std::to_string(max_tiers) + " tiers, not " +
                       std::to_string(tiers.size())};
-  std::size_t all = 0;  // statistics add what is in them
+  std::size_t all = 0;  // statistics add their sizes
   for (const auto& t : tiers) {
     const auto sum = detail::checked_sum(all, t->capacity().count);
     if (!sum || *sum > detail::largest_request)
@@ -72,7 +72,7 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
                .yields = options.yields,
                .clock = options.clock}} {
   using namespace std::chrono_literals;
-  auto& patience = options_.report_waits_after;  // of which deadlines are made
+  auto& patience = options_.report_waits_after;  // deadlines are computed from it
   patience = std::clamp<std::chrono::milliseconds>(patience, 1ms, 24h * 365);
   auto in_order = ordered(std::move(tiers));
   if (options.clock != nullptr)
@@ -83,7 +83,8 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     io_alignment_ = std::max(io_alignment_, t->io_alignment());
     out_of_reach_ |= !t->model().addressable;
   }
-  granule_ = std::max(granule_, io_alignment_);  // copies move whole sectors: what they touch is the region's
+  granule_ =
+      std::max(granule_, io_alignment_);  // copies move whole sectors: all of them must be the region's
   tiers_.reserve(in_order.size());
   for (auto& t : in_order) {
     const Bytes capacity{t->capacity().count / granule_ * granule_};
@@ -106,7 +107,7 @@ ManagerCore::~ManagerCore() {
     reclaim_garbage();  // windows are memory of their own
     drop_cached_windows();
   }
-  windows_.reset();  // its threads come to all that is here
+  windows_.reset();  // first: its threads use everything here
   for (auto& tier : tiers_) {
     tier.ranked.clear();
     tier.secondaries.clear();
@@ -116,7 +117,7 @@ ManagerCore::~ManagerCore() {
 
 // --- waiting ---------------------------------------------------------------------------------------------
 
-/// Waits for any change, or until it is time to say that we wait.
+/// Waits for any change, or until it is time to report the wait.
 void ManagerCore::wait(MutexLock& lock) {
   if (options_.clock != nullptr) {
     bool moved = false;
@@ -144,7 +145,7 @@ void ManagerCore::leave_locked(Block& b) noexcept {
   changed();
 }
 
-/// The holders are listed under the lock and printed without it: who reads stderr may be slow.
+/// Lists the holders under the lock and prints them without it: the reader of stderr may be slow.
 void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size, MutexLock& lock) noexcept try {
   std::string text{waiting};
   text += "); pinned:";
@@ -157,7 +158,7 @@ void ManagerCore::report_holders(std::string_view waiting, std::uint64_t size, M
     detail::say("a scope has waited long for %llu bytes (%s", static_cast<unsigned long long>(size),
                 text.c_str());
   });
-} catch (const std::bad_alloc&) {  // the next time, perhaps
+} catch (const std::bad_alloc&) {  // perhaps the next report succeeds
 }
 
 void ManagerCore::quiesce() noexcept {
@@ -183,7 +184,7 @@ std::vector<std::string> ManagerCore::close() noexcept {
   std::vector<std::string> survivors;
   try {
     for (const auto& object : objects_) survivors.push_back(object.name);
-  } catch (const std::bad_alloc&) {  // they are for a message: those that fit will do
+  } catch (const std::bad_alloc&) {  // only for a message: those that fit will do
   }
   return survivors;
 }
@@ -195,7 +196,7 @@ Block* ManagerCore::find(BlockId id) const noexcept {
   return it == by_id_.end() ? nullptr : it->second;
 }
 
-/// What the policy and the observers want to be told, where scopes can see it.
+/// Publishes to scopes what the policy and the observers want to be told.
 void ManagerCore::wants_changed() noexcept {
   const bool kernels = announcer_.wants_kernels();
   tells_kernels_.store(kernels, std::memory_order_relaxed);
@@ -206,7 +207,7 @@ void ManagerCore::wants_changed() noexcept {
 
 void ManagerCore::add_observer(Observer& observer) {
   MutexLock lock{mutex_};
-  drain_notes();  // of before its time
+  drain_notes();  // notes from before its time
   announcer_.add(observer);
   for (const auto& object : objects_) {
     const auto alignment = object.grouped ? object.alignment : object.block->record->alignment;
@@ -244,8 +245,7 @@ void ManagerCore::tell_object(const Object& object, ObjectChange change, std::si
   announcer_.tell_observers(event_of(object, change, alignment), &Observer::on_object);
 }
 
-/// A use that somebody wants to be told of. Who finds his ring full tells what is in it, unless another thread has the
-/// lock: then the use is dropped.
+/// Reports a use. If this thread's ring is full, drains it; if another thread holds the lock, drops the use and counts it.
 /// \param locked  the caller has the lock
 void ManagerCore::used(const Block& b, Use use, bool outside, bool locked) noexcept {
   if (in_fork_child_) return;
@@ -270,13 +270,13 @@ bool Block::enter_watched(BlockState::Value before, Use use, std::uint64_t stamp
   return true;
 }
 
-/// Carries out what destructors and uses have left behind, on all threads.
+/// Carries out the notes that destructors and uses have left, of all threads.
 void ManagerCore::drain_notes() noexcept {
-  if (in_fork_child_) return;  // the parent does
+  if (in_fork_child_) return;  // the parent does it
   notes_->take(CarryOut{*this});
 }
 
-/// Likewise on the calling thread alone: for calls that are many.
+/// The same for the calling thread alone: for frequent calls.
 void ManagerCore::drain_own_notes() noexcept {
   if (in_fork_child_) return;
   notes_->take_own(CarryOut{*this});
@@ -311,7 +311,9 @@ void ManagerCore::locate(std::span<const Operand> batch, std::span<TierIndex> ti
 void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Operand> batch) {
   if (in_fork_child_) return;
   notes_->prepare();
-  std::string name{context.kernel};  // it may lie in a window, as operands: not to be read under the lock
+  std::string name{
+      context
+          .kernel};  // copied first: it may lie in a window, as operands may, which must not be read under the lock
   std::vector<OperandFacts> operands;
   std::size_t hash = std::hash<std::string_view>{}(context.kernel);
   boost::hash_combine(hash, context.shapes);
@@ -338,13 +340,13 @@ void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noe
   announcer_.end_kernel(scope, duration_ns, *this);
 }
 
-/// \param object  whose block it is; 0 where that is not known and several share it
+/// \param object  the block's object; 0 if it is unknown and several share the block
 void ManagerCore::apply_hint(Hint hint, Block& b, std::uint64_t scope, ObjectId object) noexcept {
   auto& record = *b.record;
   if (record.immovable || record.dying) return;
   HintEvent event{{}, hint, b.id, scope, object};
   announcer_.tell(event, &Observer::on_hint);
-  // A group is archived only with all of it, which nobody can say.
+  // A group can only be archived as a whole, and no hint is for a whole group.
   if (hint == Hint::Archive && record.group != nullptr) return;
   record.archived = hint == Hint::Archive;
   if (record.archived) record.prefetched = 0;
@@ -371,14 +373,14 @@ void ManagerCore::count_hint(bool present, std::optional<Outcome> brought) noexc
     ++(*brought == Outcome::Full ? counts.full : counts.busy);
 }
 
-/// Those of the blocks that have gone are left out.
+/// Skips blocks that are gone.
 void ManagerCore::apply_hint(Hint hint, BlockRun blocks, std::uint64_t scope) noexcept {
   for (auto id = blocks.first; id < blocks.first + blocks.count; ++id)
     if (Block* const b = find(id))
       apply_hint(hint, *b, scope, b->record->object != nullptr ? b->record->object->id : 0);
 }
 
-/// Of an object in a window all blocks are meant, as many as it has by now.
+/// A hint on an object in a window is for all blocks that it has by now.
 void ManagerCore::carry_out_hint(const Note& note) noexcept {
   if (note.count > 0) return apply_hint(note.hint, BlockRun{note.id, note.count}, note.value);
   Block* const first = find(note.id);
@@ -392,7 +394,7 @@ void ManagerCore::carry_out_hint(const Note& note) noexcept {
 
 void ManagerCore::hint(Hint hint, ObjectRef object, std::uint64_t scope) {
   if (in_fork_child_) return;
-  if (hint == Hint::Archive) notes_->prepare();  // a scope that ends will take it back
+  if (hint == Hint::Archive) notes_->prepare();  // the scope's end will take it back
   MutexLock lock{mutex_};
   drain_own_notes();
   if (closed_) return;
@@ -449,15 +451,16 @@ Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
   announcer_.tell(event, &Observer::on_hint);
   b.record->archived = false;
   const auto stamp = clock_.stamp();
-  b.last_use.store(stamp, std::memory_order_relaxed);  // else, as the one used longest ago, it left first
+  b.last_use.store(stamp,
+                   std::memory_order_relaxed);  // otherwise it would leave first, as the one used longest ago
   if (b.record->window_address == nullptr)
-    b.record->prefetched = stamp;  // uses of what is in its window are not stamped
+    b.record->prefetched = stamp;  // uses of blocks in windows are not stamped
   announcer_.ask([&](Policy& p) { p.on_hint(event, *this); });
   auto outcome = begin_fetch(b, 0, false, Cause::Hint);
   if (outcome == Outcome::Full) outcome = fetch_later(b);
   if (outcome != Outcome::Done) {
     ++counts_.prefetches_refused;
-    compact_in_background();  // for the next one: nothing that ends will come to it
+    compact_in_background();  // for the next prefetch: no transfer will end and call this
   }
   return outcome;
 }
@@ -474,7 +477,7 @@ void ManagerCore::end_of_step() {
   clock_.advance();
 }
 
-/// With nothing under way any more, the policy may want to use the time, and else we do.
+/// When nothing is under way any more, the policy may use the time; if it does not, we compact.
 void ManagerCore::idle_if_so() noexcept {
   if (!in_flight_.empty() || pending_rooms_ > 0 || closed_) return;
   IdleEvent event;
@@ -498,7 +501,7 @@ void ManagerCore::count_moved(TierIndex from, TierIndex to, Cause cause, std::ui
   add_moved(from, to, cause, bytes, transfers);
 }
 
-/// This thread has waited since `began`: in a scope's entry, or where there is none in an allocation.
+/// Counts the wait of this thread since `began`: in a scope's entry, or, outside scopes, in an allocation.
 void ManagerCore::count_wait(const BatchContext& context, std::uint64_t began, StallCause cause) noexcept {
   if (context.fault) cause = StallCause::Fault;
   StallEvent event{{}, context.scope, began, timeline_.now_ns() - began, cause, context.kernel};
@@ -517,7 +520,7 @@ void ManagerCore::count_stall(std::uint64_t ns) noexcept {
 
 Statistics ManagerCore::statistics() const {
   Statistics tables;
-  companions_.add_statistics(tables);  // before the lock: theirs come first
+  companions_.add_statistics(tables);  // before the lock: companions' locks come first
   MutexLock lock{mutex_};
   Statistics s = counts_;
   s.tables = std::move(tables.tables);
@@ -546,7 +549,7 @@ Statistics ManagerCore::statistics() const {
   return s;
 }
 
-/// Ordinary memory, but for companions' and tables'.
+/// Returns the ordinary memory in use, without that of companions and tables.
 Bytes ManagerCore::metadata() const noexcept {
   Bytes sum = small_objects_.memory();
   sum += Bytes{blocks_.bytes() + records_.bytes() + regions_.bytes() + objects_pool_.bytes() +
@@ -579,7 +582,7 @@ std::vector<ObjectStatistics> ManagerCore::object_statistics() const {
   return all;
 }
 
-/// For who finds it broken.
+/// Describes a block for messages about broken invariants.
 std::string ManagerCore::described(const Block& b) const {
   const auto& record = *b.record;
   std::ostringstream text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The manager's inside. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp and
+/// \file  The manager's class. Objects are in objects.cpp, scopes' entry in entry.cpp, room in room.cpp and
 ///        compaction.cpp, transfers and their publication in transfers.cpp, what a policy may do in actions.cpp, forks in
 ///        fork.cpp.
 #include "announcer.hpp"
@@ -45,7 +45,7 @@ constexpr bool mutated(Mutant) noexcept { return false; }
 
 class ManagerCore final : public Manager, public PolicyContext, private WindowFaults {
  public:
-  /// Also the most in a block of a window: small enough that a fault on a device does not wait for much else.
+  /// Also the largest block of a window: small enough that a fault on a device does not wait for many other bytes.
   static constexpr std::size_t huge_page = std::size_t{2} << 20;
   ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_ptr<Policy> policy,
               ManagerOptions options);
@@ -120,7 +120,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     return windows_->fill_holes(begin, size, policy);
   }
   static const std::byte* window_address_of(const Block& b) noexcept { return b.record->window_address; }
-  /// Whether an address with its tag is in no block: the last of a window need not fill it.
+  /// True if a tagged address is behind the end of its block: the last block of a window need not fill its unit.
   static bool is_behind(const Block& b, const std::byte* address) noexcept {
     return address >= b.record->window_address + b.size;
   }
@@ -132,20 +132,20 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   struct TierState {
     std::unique_ptr<Tier> tier;
     RegionHeap heap;
-    RankedBlocks ranked{};     // blocks whose primary is here and may move; in the slowest tier garbage alone
+    RankedBlocks ranked{};     // blocks whose primary is here and may move; in the slowest tier only garbage
     RegionList secondaries{};  // further copies, droppable
     std::vector<bool> bare{};  // by page: free, and absent
-    Region* spare = nullptr;   // kept free, for blocks to go aside
-    Bytes to_back{};           // so much space on disk is to be there, by the last look at what lives
+    Region* spare = nullptr;   // kept free, so that blocks can go aside
+    Bytes to_back{};           // disk space that should be there, by the last look at what lives
     std::uint64_t high_water = 0;
-    std::uint64_t spaceless = 0;  // bytes of regions whose space is still to be asked for
+    std::uint64_t spaceless = 0;  // bytes of regions whose space must still be asked for
     bool below_watermark = false;
-    std::uint64_t cached = 0, cached_regions = 0;  // bytes of those of free windows
-    std::optional<Range> scattered{};  // was asked for last in vain although as much was free, in pieces
-    std::uint64_t in_the_way = 0;      // bytes, fewer after each step towards that
-    BlockId reached = 0;               // by the search for what could slide
+    std::uint64_t cached = 0, cached_regions = 0;  // bytes and number of the regions of free windows
+    std::optional<Range> scattered{};  // the last request that failed although as much was free, in pieces
+    std::uint64_t in_the_way = 0;      // bytes in the way of that room, fewer after each step
+    BlockId reached = 0;               // block reached by the search for blocks that could slide
 
-    /// Without the spare, and what is cached.
+    /// Without the spare and cached windows.
     [[nodiscard]] Bytes used() const noexcept {
       const auto used = heap.used() - Bytes{cached};
       return spare == nullptr ? used : used - Bytes{heap.size(spare->slot)};
@@ -185,7 +185,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void free_contents(Block& b) noexcept TIER_REQUIRES(mutex_);
   void release_if_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
   void mark_dead(Block& b) noexcept TIER_REQUIRES(mutex_);
-  /// True if what is there can be out of the CPU's reach, so that room has to be left for exchanging it.
+  /// True if blocks can be out of the CPU's reach, so that room must be left for exchanging them.
   bool keeps_room() const noexcept TIER_REQUIRES(mutex_) { return out_of_reach_ || kept_for_faults_ > 0; }
   bool leaves_room_for_faults(std::uint64_t sum, std::uint64_t largest, std::error_code& cause) noexcept
       TIER_REQUIRES(mutex_);
@@ -204,7 +204,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void leave_fast_room_for_faults(const Block& b, std::string_view name) const TIER_REQUIRES(mutex_);
   bool fits_beside_placed() noexcept TIER_REQUIRES(mutex_);
   void forget_largest() noexcept TIER_REQUIRES(mutex_);
-  /// Counts as living what a block will take, until it does.
+  /// Counts the bytes that a block will take as living, until it takes them.
   struct Promise {
     Promise(ManagerCore& c, std::uint64_t size) TIER_NO_THREAD_SAFETY_ANALYSIS
         : core{c},
@@ -218,7 +218,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     ManagerCore& core;
     std::uint64_t bytes;
   };
-  /// Counts what will be placed in a tier, until it is.
+  /// Counts bytes that will be placed in a tier, until they are.
   struct PromiseToStay {
     PromiseToStay(ManagerCore& c, TierIndex t, std::uint64_t size) TIER_NO_THREAD_SAFETY_ANALYSIS
         : core{c},
@@ -306,7 +306,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   bool bring_together(std::span<Operand> wanted, const BatchContext& context) noexcept;
   void enter_all(std::span<Operand> batch, const BatchContext& context);
   void enter_with_advice(std::span<Operand> batch, const BatchContext& context);
-  /// \param whole  else the contents stay where there are any
+  /// \param whole  if false, existing contents stay
   void revive(BlockId block, bool whole);
   void revive_overwritten(std::span<const Operand> advised);
   void let_through(std::byte* address) noexcept;
@@ -443,13 +443,13 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void wait(MutexLock& lock) TIER_REQUIRES(mutex_);
   void count_wait(const BatchContext& context, std::uint64_t began, StallCause cause) noexcept
       TIER_REQUIRES(mutex_);
-  /// Carries out what must not happen under the lock. To the analysis the lock stays held: what is read before must be
-  /// read again.
+  /// Does work that must not happen under the lock. The analysis takes the lock for held: values read before must be read
+  /// again.
   template <class F>
   void without_lock(MutexLock& lock, F&& work) TIER_NO_THREAD_SAFETY_ANALYSIS {
     struct Relock {
       MutexLock& lock;
-      ~Relock() TIER_NO_THREAD_SAFETY_ANALYSIS { lock.lock(); }  // also where `work` throws
+      ~Relock() TIER_NO_THREAD_SAFETY_ANALYSIS { lock.lock(); }  // also if `work` throws
     };
     lock.unlock();
     const Relock relock{lock};
@@ -477,7 +477,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void tell_object(const Object& object, ObjectChange change, std::size_t alignment = 1) noexcept
       TIER_REQUIRES(mutex_);
   static ObjectEvent event_of(const Object& object, ObjectChange change, std::size_t alignment) noexcept;
-  /// Says that the policy has failed, if it has, once the lock is released: it is made before that is taken.
+  /// Reports a failure of the policy after the lock is released: this is made before the lock is taken.
   struct TellsFailure {
     explicit TellsFailure(const ManagerCore& core) noexcept : failure{core.policy_failure_} {}
     ~TellsFailure() { failure.tell(); }
@@ -488,7 +488,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   };
   void wants_changed() noexcept TIER_REQUIRES(mutex_);
 
-  /// Tells notes. Uses that are told together share a time: to read the clock costs more than to tell one.
+  /// Carries out notes. Uses told together share a time, because reading the clock costs more than telling one use.
   class CarryOut {
    public:
     explicit CarryOut(ManagerCore& core) noexcept : core_{core} {}
@@ -502,7 +502,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
     bool timed_ = false;
   };
 
-  /// A call that may release the lock halfway, while it holds regions and perhaps a block that have no place yet.
+  /// A call that may release the lock halfway, while it holds regions and perhaps a block without a place.
   class Inside {
    public:
     explicit Inside(ManagerCore& core) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS : core_{core} {
@@ -532,8 +532,8 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   Announcer announcer_ TIER_GUARDED_BY(mutex_);
   std::size_t io_alignment_ = 1;  // the largest of all tiers
   std::size_t granule_ = 64;
-  std::size_t window_block_ = 0;  // the most in a block of a window
-  bool out_of_reach_ = false;     // the CPU cannot use what is in some tier
+  std::size_t window_block_ = 0;  // the largest block of a window
+  bool out_of_reach_ = false;     // the CPU cannot use some tier
 
   Pool<Block> blocks_ TIER_GUARDED_BY(mutex_);
   Pool<BlockRecord> records_ TIER_GUARDED_BY(mutex_);
@@ -544,28 +544,28 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   SmallObjects small_objects_ TIER_GUARDED_BY(mutex_);
   std::uint64_t next_block_ TIER_GUARDED_BY(mutex_) = 1;
   std::uint64_t next_object_ TIER_GUARDED_BY(mutex_) = 1;
-  std::shared_ptr<Manager> keeper_ TIER_GUARDED_BY(mutex_);  // while scopes are open on destroyed objects
+  std::shared_ptr<Manager> keeper_ TIER_GUARDED_BY(mutex_);  // set while scopes are open on destroyed objects
   std::size_t kept_ TIER_GUARDED_BY(mutex_) = 0;
   std::size_t garbage_ TIER_GUARDED_BY(mutex_) = 0;
   std::uint64_t living_ TIER_GUARDED_BY(mutex_) = 0;    // bytes of regions of blocks that have a primary
-  std::uint64_t promised_ TIER_GUARDED_BY(mutex_) = 0;  // to blocks that will live
+  std::uint64_t promised_ TIER_GUARDED_BY(mutex_) = 0;  // bytes for blocks that will live
   std::uint64_t largest_ TIER_GUARDED_BY(mutex_) = 0;   // no block that lives and may move has more bytes
   bool mixed_ TIER_GUARDED_BY(mutex_) = false;          // there are, or were, blocks of more than one size
-  std::uint64_t kept_for_faults_ TIER_GUARDED_BY(mutex_) = 0;              // in all tiers together
-  unsigned compacting_ TIER_GUARDED_BY(mutex_) = 0;                        // threads, which use the spares
+  std::uint64_t kept_for_faults_ TIER_GUARDED_BY(mutex_) = 0;  // in all tiers together
+  unsigned compacting_ TIER_GUARDED_BY(mutex_) = 0;            // threads that compact, and use the spares
   std::array<std::uint64_t, max_tiers> placed_ TIER_GUARDED_BY(mutex_){};  // bytes that never move
-  TransferList in_flight_ TIER_GUARDED_BY(mutex_);                         // in the order of their beginnings
-  std::uint64_t moving_since_ns_ TIER_GUARDED_BY(mutex_) = 0;              // if any are in flight
+  TransferList in_flight_ TIER_GUARDED_BY(mutex_);                         // in the order in which they began
+  std::uint64_t moving_since_ns_ TIER_GUARDED_BY(mutex_) = 0;              // if any transfers are in flight
   std::size_t pending_rooms_ TIER_GUARDED_BY(mutex_) = 0;
-  Transfer* sliding_ TIER_GUARDED_BY(mutex_) = nullptr;  // in the background, within a tier: one at a time
+  Transfer* sliding_ TIER_GUARDED_BY(mutex_) = nullptr;  // the one background slide within a tier
   std::size_t inside_ TIER_GUARDED_BY(mutex_) = 0;       // see `Inside`
   bool closed_ TIER_GUARDED_BY(mutex_) = false;
   bool choosing_ TIER_GUARDED_BY(mutex_) = false;  // the policy looks at proposals: its actions are refused
 
-  WaitingLine line_ TIER_GUARDED_BY(mutex_);  // of roots
+  WaitingLine line_ TIER_GUARDED_BY(mutex_);  // of root scopes
 
   Statistics counts_ TIER_GUARDED_BY(mutex_);
-  /// The block that the policy is told a hint on, and what it was told when it wanted that elsewhere.
+  /// The block that the policy is being told a hint on, and the result if the policy wanted it elsewhere.
   struct Hinted {
     BlockId block = 0;
     std::optional<Outcome> brought;
@@ -574,19 +574,19 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   std::array<std::array<std::array<std::pair<std::uint64_t, std::uint64_t>, cause_count>, max_tiers>,
              max_tiers>
       moved_ TIER_GUARDED_BY(mutex_){};
-  std::size_t beside_objects_ TIER_GUARDED_BY(mutex_) = 0;  // bytes: `Object::memory`, of all
+  std::size_t beside_objects_ TIER_GUARDED_BY(mutex_) = 0;  // bytes: the sum of all `Object::memory`
   std::size_t window_count_ TIER_GUARDED_BY(mutex_) = 0;
   const std::shared_ptr<Notes> notes_ = Notes::make();
   std::atomic<std::uint64_t> uses_dropped_{0}, hints_dropped_{0};
   std::unique_ptr<Landings> landings_ TIER_GUARDED_BY(mutex_);  // from the first window on
   std::atomic<std::uint64_t> ended_{0};                         // blocks whose contents are gone
-  boost::intrusive::list<ObjectWindow> cached_windows_ TIER_GUARDED_BY(mutex_);  // the last one first
-  // Some of whose blocks are gone and cached, and others used or held still.
+  boost::intrusive::list<ObjectWindow> cached_windows_ TIER_GUARDED_BY(mutex_);  // the latest first
+  // Windows of which some blocks are gone and cached, and others are still used or held.
   boost::intrusive::list<ObjectWindow> partly_cached_ TIER_GUARDED_BY(mutex_);
-  std::unique_ptr<WindowSpace> windows_;  // from the first window on; its threads come to us
+  std::unique_ptr<WindowSpace> windows_;  // from the first window on; its threads call us
   Companions companions_;                 // told before the lock is taken
   bool in_fork_child_ = false;            // set before the child's first own instruction
-  CopyEngine engine_;                     // last: its movers end before what they report to
+  CopyEngine engine_;                     // last: its movers end before the members that they use
 };
 
 }  // namespace tier

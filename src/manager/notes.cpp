@@ -7,7 +7,8 @@
 
 namespace tier {
 
-/// The rings that a thread fills, one for each manager that it leaves notes for. Gives them back when it ends.
+/// Keeps the rings that a thread fills, one for each manager that it leaves notes for. Gives them back when the thread
+/// ends.
 class ThreadRings {
  public:
   ThreadRings() = default;
@@ -20,8 +21,8 @@ class ThreadRings {
       if (const auto notes = mine.notes.lock()) mine.ring->taken.store(false, std::memory_order_release);
   }
 
-  /// The calling thread's ring of `notes`; null if there is none.
-  /// \param make  it gets one, if that can be
+  /// Returns the calling thread's ring of `notes`; null if there is none.
+  /// \param make  takes a ring for the thread if it has none and that is possible
   static Notes::Ring* of(Notes& notes, bool make) noexcept {
     if (last.address == &notes) [[likely]]
       return last.ring;

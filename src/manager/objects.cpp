@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Objects, blocks and regions: how they come, how they go, what state they are in.
+/// \file  Objects, blocks and regions: how they are made and freed, and what state they are in.
 #include "live_managers.hpp"
 #include "manager_core.hpp"
 
@@ -18,7 +18,7 @@ namespace tier {
 
 // --- regions ---------------------------------------------------------------------------------------------
 
-/// A region for a slot that has just been taken, of which its tier does not know yet.
+/// Describes a region for a slot that has just been taken and that its tier does not know yet.
 Region& ManagerCore::describe(TierIndex t, RegionHeap::Slot slot) noexcept {
   auto& heap = tiers_[t].heap;
   auto& region = *static_cast<Region*>(heap.owner(slot));
@@ -52,8 +52,8 @@ Region* ManagerCore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_co
   return &region;
 }
 
-/// Has the tier count the region. Space that has to be asked for is asked for later, without the lock: by `take_space`, or
-/// by the transfer that fills the region.   \return  why the tier has none
+/// Lets the tier count the region. Space that must be asked for is asked for later, without the lock: by `take_space`, or
+/// by the transfer that fills the region.   \return  the error if the tier has no space
 std::error_code ManagerCore::claim(Region& region) noexcept {
   auto& state = tiers_[region.tier];
   const auto offset = state.heap.offset(region.slot), size = state.heap.size(region.slot);
@@ -68,7 +68,7 @@ std::error_code ManagerCore::claim(Region& region) noexcept {
   return error;
 }
 
-/// What was asked for has been given, or the system pages the block's window and nothing need be asked for.
+/// Notes that the region has its space: it was given, or the system pages the block's window and none need be asked for.
 void ManagerCore::note_space(Region& region) noexcept {
   if (region.has_space) return;
   auto& state = tiers_[region.tier];
@@ -82,7 +82,7 @@ void ManagerCore::note_high_water(TierState& state) noexcept {
 }
 
 /// Asks the system for the region's space, without the lock.
-/// \param region  that nobody owns; null where there is no space, and free again
+/// \param region  without an owner; freed and set to null if there is no space
 bool ManagerCore::take_space(Region*& region, std::error_code& cause, MutexLock& lock) {
   if (region->has_space) return true;
   Tier& tier = *tiers_[region->tier].tier;
@@ -96,7 +96,7 @@ bool ManagerCore::take_space(Region*& region, std::error_code& cause, MutexLock&
     again = error && windows != nullptr && windows->settle();
     if (again) error = tier.reserve(offset, size);
   });
-  changed();  // others may have waited for a region that nobody owned
+  changed();  // other threads may have waited for a region without an owner
   if (!error) note_space(*region);
   if (!error) return true;
   cause = error;
@@ -137,13 +137,13 @@ bool ManagerCore::moves_pages(TierIndex t) const noexcept {
   return windows_ != nullptr && windows_->mode() == WindowMode::Full && tiers_[t].tier->has_private_pages();
 }
 
-/// A huge page of a window's comes and goes in one piece where its region is one, too.
+/// Returns an alignment at which a huge page of a window can come and go in one piece.
 std::size_t ManagerCore::preferred_alignment(TierIndex t, std::uint64_t size,
                                              std::size_t alignment) const noexcept {
   return size == huge_page && moves_pages(t) ? std::max(alignment, huge_page) : alignment;
 }
 
-/// To AddressSanitizer its bytes are as any: ours, to be copied, or those of an object to come.
+/// Lets AddressSanitizer accept accesses to the region: its bytes are ours to copy, or those of an object to come.
 void ManagerCore::allow_access(const Region& region) noexcept {
   if constexpr (!detail::finds_accesses) return;
   const auto& state = tiers_[region.tier];
@@ -151,7 +151,7 @@ void ManagerCore::allow_access(const Region& region) noexcept {
     detail::allow_access(base + state.heap.offset(region.slot), state.heap.size(region.slot));
 }
 
-/// \return  the free slot it has become part of
+/// \return  the free slot that it has become part of
 RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   auto& state = tiers_[region->tier];
   const auto offset = state.heap.offset(region->slot);
@@ -170,7 +170,7 @@ RegionHeap::Slot ManagerCore::give_back(Region* region) noexcept {
   return slot;
 }
 
-/// Frees a region that nobody owns: now, or with the end of the last transfer that reads it.
+/// Frees a region without an owner: now, or when the last transfer that reads it ends.
 void ManagerCore::free_region(Region* region) noexcept {
   if (region->readers > 0) {
     region->block = nullptr;
@@ -213,8 +213,8 @@ void ManagerCore::detach(Block& b, Region* region) noexcept {
   region->block = nullptr;
 }
 
-/// The block's copy in a tier that it is not used in. One that a device still reads, for a transfer that was given up,
-/// is stale and must not be written: it is let go.
+/// Returns the block's copy in a tier where it is not used. A copy that a device still reads, for a transfer that was given
+/// up, is stale and must not be written: it is freed, and null is returned.
 Region* ManagerCore::unread_copy(Block& b, TierIndex t) noexcept {
   Region* copy = b.record->in(t);
   if (copy == nullptr || copy->readers == 0) return copy;
@@ -223,8 +223,8 @@ Region* ManagerCore::unread_copy(Block& b, TierIndex t) noexcept {
   return nullptr;
 }
 
-/// Makes a region that nobody owns the primary; the old primary, if any, stays a current secondary.
-/// \param landed  where its bytes are, if not in the region yet: for a window alone
+/// Makes a region without an owner the primary; the old primary, if any, stays a current secondary.
+/// \param landed  where the bytes are if not in the region yet; only for windows
 void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed) noexcept {
   unrank(b);
   Region* old = b.record->regions;
@@ -234,7 +234,7 @@ void ManagerCore::set_primary(Block& b, Region* region, const std::byte* landed)
   b.record->regions = region;
   b.record->remembered = false;
 #if defined(TIER_CHECKED)
-  b.record->sealed_version = 0;  // a device that gives other bytes back is no mistake of the program's
+  b.record->sealed_version = 0;  // a device that returns other bytes is no mistake of the program
 #endif
   if (old == nullptr) living_ += round_up(b.size, granule_);
   if (old == nullptr) note_size(b);
@@ -324,7 +324,7 @@ std::uint64_t ManagerCore::rank_now(const BlockRecord& record) const noexcept {
   return record.garbage ? 0 : announcer_.policy().rank(facts(*record.block));
 }
 
-/// In the slowest tier, from which nothing is proposed, only garbage is looked for.
+/// Ranks the block. In the slowest tier, from which nothing is proposed, only garbage is ranked.
 void ManagerCore::rank(Block& b) noexcept {
   auto& record = *b.record;
   if (record.is_linked() || record.immovable || record.primary() == nullptr) return;
@@ -332,7 +332,7 @@ void ManagerCore::rank(Block& b) noexcept {
   if (tier + 1u == tiers_.size() && !record.garbage) return;
   record.rank = rank_now(record);
   auto& ranked = tiers_[tier].ranked;
-  ranked.insert(ranked.end(), record);  // what has just been used is hottest
+  ranked.insert(ranked.end(), record);  // a block that has just been used is hottest
 }
 
 void ManagerCore::unrank(Block& b) noexcept {
@@ -340,7 +340,7 @@ void ManagerCore::unrank(Block& b) noexcept {
   if (record.is_linked()) tiers_[record.primary()->tier].ranked.erase(RankedBlocks::s_iterator_to(record));
 }
 
-/// From settled to moving, if nobody has it pinned (beyond `own_pins`).
+/// Marks a settled block moving, if it has no pins beyond `own_pins`.
 bool ManagerCore::start_moving(Block& b, std::uint32_t own_pins) noexcept {
   return b.state.try_begin_move(mutated(Mutant::PinIgnored) ? BlockState::any_pins : own_pins);
 }
@@ -351,7 +351,7 @@ std::size_t ManagerCore::block_alignment(std::size_t size, std::size_t alignment
   return std::max(alignment, size >= 4096 ? std::max(io_alignment_, granule_) : granule_);
 }
 
-/// Bytes that a copy moves: all of the block, and where a device wants whole sectors, up to the next one.
+/// Returns the bytes that a copy moves: the whole block, rounded up to whole sectors if a device needs them.
 std::uint64_t ManagerCore::copied_size(const Block& b, TierIndex from, TierIndex to) const noexcept {
   const auto unit = std::max(tiers_[from].tier->io_alignment(), tiers_[to].tier->io_alignment());
   return round_up(b.size, unit);
@@ -377,7 +377,7 @@ Block& ManagerCore::new_block(std::uint64_t size, std::size_t alignment) {
   b->last_use.store(clock_.stamp(), std::memory_order_relaxed);
   b->size = size;
   b->id = next_block_++;
-  if (b->manager == nullptr) b->manager = this;  // for good: who left last asks it late
+  if (b->manager == nullptr) b->manager = this;  // never changed: the last scope to leave may read it late
   b->record = record;
   b->state.reset();
   refresh(*b);
@@ -417,7 +417,7 @@ void ManagerCore::free_contents(Block& b) noexcept {
     }
     record.regions = nullptr;
     if (cached)
-      changed();  // it is free for whoever wants it
+      changed();  // its room counts as free now
     else
       free_region(region);
   }
@@ -427,21 +427,21 @@ void ManagerCore::free_contents(Block& b) noexcept {
   refresh(b);
 }
 
-/// Parts of a group whose objects are gone serve again once no scope has the group pinned: it may be on one of them.
+/// Frees the parts of a group whose objects are gone, once the group has no pins: a scope may be on one of them.
 void ManagerCore::free_parts(Block& b) noexcept {
   Group* const group = b.record->group;
   if (group == nullptr || group->leaving.none()) return;
-  if (b.state.await_last_pin().is_pinned()) return;  // the last of them comes here
+  if (b.state.await_last_pin().is_pinned()) return;  // the last unpin comes here
   small_objects_.free_left(*group, b.record->dying);
 }
 
-/// The bytes go now, or with the last pin or transfer.
+/// Frees the bytes now, or with the last pin or transfer.
 void ManagerCore::release_if_dead(Block& b) noexcept {
   free_parts(b);
   auto& record = *b.record;
   const auto state = b.state.now();
   if (!state.is_retired() || state.is_pinned() || record.transfer != nullptr || record.kept) return;
-  // A device that reads from a window does so at its addresses.
+  // A device that reads from a window does so at the window's addresses.
   if (record.window_address != nullptr && record.primary() != nullptr && record.primary()->readers > 0)
     return;
   free_contents(b);
@@ -449,7 +449,7 @@ void ManagerCore::release_if_dead(Block& b) noexcept {
 }
 
 void ManagerCore::mark_dead(Block& b) noexcept {
-  b.version.fetch_add(1, std::memory_order_relaxed);  // what is in flight is not published
+  b.version.fetch_add(1, std::memory_order_relaxed);  // a copy in flight is not published
   if (b.record->transfer != nullptr) engine_.cancel(*b.record->transfer);
   ended_.fetch_add(1, std::memory_order_release);
   b.state.retire();
@@ -501,21 +501,20 @@ Object& ManagerCore::new_object(Block& b, std::size_t offset, std::size_t size, 
 
 void ManagerCore::forget(Object& object) noexcept {
   objects_.erase(objects_.iterator_to(object));
-  object.id = 0;  // whoever waits to bring it back is told by that
+  object.id = 0;  // tells a thread that waits to revive the object
   object.name.clear();
   object.blocks.clear();
-  objects_pool_.put(
-      &object);  // with what its name and its list of blocks have taken: the next one may use that
+  objects_pool_.put(&object);  // keeps the memory of its name and list of blocks for the next object
 }
 
-/// What an object has taken beside its descriptor, which nobody gives back.
+/// Counts the memory that an object has taken beside its descriptor, and keeps.
 void ManagerCore::note_memory(Object& object) noexcept {
   const auto of_name = object.name.capacity() > std::string{}.capacity() ? object.name.capacity() + 1 : 0;
   const auto all = of_name + object.blocks.capacity() * sizeof(Block*);
   beside_objects_ += all - std::exchange(object.memory, all);
 }
 
-/// Where the policy has a block begin.
+/// Asks the policy where a block begins.
 Placement ManagerCore::ask_where(const Block& b, std::string_view name) {
   AllocationEvent event{{}, b.id, {b.size}, name};
   announcer_.tell(event, &Observer::on_allocation);
@@ -523,7 +522,7 @@ Placement ManagerCore::ask_where(const Block& b, std::string_view name) {
   return placement.tier < tiers_.size() ? placement : Placement{};
 }
 
-/// The first region of a block: where the policy says, else where there is room.
+/// Finds the first region of a block: where the policy says, otherwise where there is room.
 Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& lock) {
   const Placement placement = ask_where(b, name);
   RoomReport report;
@@ -536,7 +535,8 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
   bool behind = false;
   const auto usable = [&](auto&& find) TIER_NO_THREAD_SAFETY_ANALYSIS -> Region* {
-    for (unsigned asked = 0; asked <= SpaceRefusals::most; ++asked) {  // the last time for what has space
+    for (unsigned asked = 0; asked <= SpaceRefusals::most;
+         ++asked) {  // the last try is for room that has space
       Region* r = find();
       if (r != nullptr && stays_put(b)) note_space(*r);
       if (r == nullptr || take_space(r, report.cause, lock)) return r;
@@ -565,7 +565,7 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   }
 }
 
-/// Waits for what ends by itself, never for pins: the caller may hold them. \return  false if there is nothing of that
+/// Waits for what ends by itself, never for pins: the caller may hold them. \return  false if there is nothing to wait for
 bool ManagerCore::room_may_come(MutexLock& lock) {
   const RoomReport found = survey();
   if (found.again || !found.transient) return found.again;
@@ -575,7 +575,7 @@ bool ManagerCore::room_may_come(MutexLock& lock) {
   return true;
 }
 
-/// A place in a group, perhaps a new one.
+/// Finds a place in a group, and makes a new group if none has room.
 SmallObjects::Place ManagerCore::group_with_room(std::size_t size, std::size_t alignment,
                                                  std::string_view name, MutexLock& lock) {
   const auto found = small_objects_.find(size, alignment);
@@ -610,7 +610,8 @@ Object* ManagerCore::create_in_group(std::size_t size, std::size_t alignment, st
 
 ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_view asked_name) {
   refuse_in_child("an allocation");
-  const std::string name{asked_name};  // it may lie in a window: not to be read under the lock
+  const std::string name{
+      asked_name};  // copied first: it may lie in a window, which must not be read under the lock
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= (std::size_t{2} << 20),
               "alignment is a power of two up to 2 MiB");
   const TellsFailure tells{*this};
@@ -624,7 +625,8 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
     check_watermarks();
     return {std::move(self), part};
   }
-  Block& b = new_block(std::max<std::size_t>(size.count, 1), alignment);  // it has a place of its own
+  Block& b = new_block(std::max<std::size_t>(size.count, 1),
+                       alignment);  // an empty object has a place of its own, too
   Object* object = nullptr;
   try {
     set_primary(b, first_place(b, name, lock));
@@ -641,7 +643,8 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
 }
 
 ObjectHandle ManagerCore::create_empty(Bytes size, std::size_t alignment, std::string_view asked_name) {
-  if (io_alignment_ > 1 && size.count < 4096 && alignment <= 4096) {  // its group's place stays
+  if (io_alignment_ > 1 && size.count < 4096 &&
+      alignment <= 4096) {  // a part of a group, which has a place all the same
     auto part = create(size, alignment, asked_name);
     retire(part.ref());
     return part;
@@ -712,7 +715,7 @@ PlacedStorage ManagerCore::allocate_fixed(Bytes size, std::size_t alignment, Tie
   return storage;
 }
 
-/// The part's granules serve others once no scope has the group pinned.
+/// Gives up the part: its granules serve others once no scope has the group pinned.
 void ManagerCore::leave_part(Object& object) noexcept {
   Group& group = *object.block->record->group;
   small_objects_.leave(group, object);
@@ -726,15 +729,15 @@ void ManagerCore::forget_group(Group& group) noexcept {
   mark_dead(*group.block);
 }
 
-/// An object of the group has gone, or has got a place in another one.
+/// Forgets an object of the group that is gone, or has a place in another group.
 void ManagerCore::forget_part(Group& group) noexcept {
   if (small_objects_.forget_one(group)) forget_group(group);
 }
 
-/// A scope may outlive the last handle of all: it needs us still.
+/// Keeps the manager alive while the block is pinned: a scope may outlive the last handle.
 void ManagerCore::keep_while_pinned(Block& b) noexcept {
   if (b.record->kept) return;
-  // From here on the last pin to go tells us; until it has, the block stays.
+  // From here on the last unpin tells us; until then the block stays.
   const auto old = b.state.await_last_pin();
   if (!old.is_pinned()) return;
   b.record->kept = true;
@@ -756,7 +759,7 @@ void ManagerCore::destroy(Object& object) noexcept {
   changed();
 }
 
-/// The block has no object any more.
+/// Ends a block that has no object any more.
 void ManagerCore::abandon(Block& b) noexcept {
   auto& record = *b.record;
   record.object = nullptr;
@@ -787,7 +790,7 @@ void ManagerCore::clear_garbage(Block& b) noexcept {
   rank(b);
 }
 
-/// The rest of the group goes on, so that no policy is told.
+/// Retires a part of a group. The policy is not told, because the rest of the group goes on.
 void ManagerCore::retire_part(Object& object) noexcept {
   if (object.retired || !announcer_.policy().frees_early()) return;
   tell_object(object, ObjectChange::Retired);
@@ -802,12 +805,12 @@ void ManagerCore::revive(ObjectRef ref) {
   const Inside inside{*this};
   Object& object = const_cast<Object&>(*ref.object);
   if (!object.retired) return;
-  if (small_objects_.stay(*object.block->record->group, object))  // pinned since: its place is its own still
+  if (small_objects_.stay(*object.block->record->group, object))  // pinned since then: it still has its place
     return tell_object(object, ObjectChange::Revived, object.alignment);
   const auto id = object.id;
   const std::string name{object.name};
   const auto place = group_with_room(object.size, object.alignment, name, lock);
-  // The lock may have been released: the object has gone, or another scope has brought it back, and may have retired it again.
+  // The lock may have been released: the object may be gone, or another scope has revived it and may have retired it again.
   if (object.id != id || !object.retired) {
     if (place.group->live == 0) forget_group(*place.group);
     if (object.id != id) throw_retired("destroyed during a scope's entry");
@@ -834,7 +837,7 @@ void ManagerCore::revive(BlockId id, bool whole) {
   if (record.primary() == nullptr) {
     const std::string name{name_of(b)};  // the object may go while the lock is released
     Region* const place = first_place(b, name, lock);
-    // The lock may have been released: the block has gone, or another scope has brought it back.
+    // The lock may have been released: the block may be gone, or another scope has revived it.
     if (record.dying || record.primary() != nullptr) {
       free_region(place);
     } else {
@@ -882,12 +885,12 @@ void ManagerCore::retire_block(Block& b) noexcept {
   announcer_.ask([&](Policy& p) { p.on_retire(event, *this); });
   if (freed) return mark_dead(b);
   become_garbage(b);
-  refresh(b);  // a use that writes must say that it is garbage no more
+  refresh(b);  // a use that writes must end the block's being garbage
 }
 
 void ManagerCore::last_unpinned(BlockId id) noexcept {
   if (in_fork_child_) return;
-  std::shared_ptr<Manager> keeper;  // we may end with it: after the lock
+  std::shared_ptr<Manager> keeper;  // may be our last owner: released after the lock
   MutexLock lock{mutex_};
   Block* const b = find(id);
   if (b == nullptr || b->pins() != 0) return;
@@ -898,7 +901,7 @@ void ManagerCore::last_unpinned(BlockId id) noexcept {
   keeper = needless_keeper();
 }
 
-/// What keeps us alive, once no scope is open on a destroyed object. To be let go without the lock.
+/// Returns the pointer that keeps us alive, if no scope is open on a destroyed object. Release it without the lock.
 std::shared_ptr<Manager> ManagerCore::needless_keeper() noexcept {
   return kept_ == 0 ? std::move(keeper_) : nullptr;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  A block slides by less than its size: one of a device, and of memory where no place is free for it to go aside.
+/// \file  Slides a block by less than its size: on a device, and in memory if no place is free for it to go aside.
 #include <tier/core/assert.hpp>
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace tier {
 namespace {
 
-/// Moves bytes of a tier towards its beginning, to where they overlap what they were: each piece is read before anything
-/// is written over it. What has been moved when a request fails is moved back, the last piece first.
+/// Moves bytes of a tier towards its beginning, to a range that overlaps the old one: each piece is read before anything is
+/// written over it. If a request fails, the moved pieces are moved back, the last one first.
 class Slide {
  public:
   Slide(Tier& tier, std::uint64_t from, std::uint64_t to, std::uint64_t size)
       : tier_{tier}, from_{from}, to_{to}, size_{size}, buffer_{new (alignment) std::byte[piece]} {}
 
-  /// \return  true if all is where it should be
+  /// \return  true if all bytes are where they should be
   bool run() noexcept {
     std::uint64_t at = 0;
     while (at < size_ && move(from_ + at, to_ + at, at)) at += piece;
@@ -30,7 +30,7 @@ class Slide {
                                 : !restore(back * piece);
     return false;
   }
-  /// Moving back has failed, too.
+  /// True if moving back has failed, too.
   [[nodiscard]] bool is_lost() const noexcept { return lost_; }
 
  private:
@@ -49,20 +49,20 @@ class Slide {
     read_ = request(Direction::Read, from, at);
     return read_ && request(Direction::Write, to, at);
   }
-  /// The piece that could not be written; one that could not be read is as it was.
+  /// Restores the piece that could not be written; a piece that could not be read is unchanged.
   bool restore(std::uint64_t at) noexcept { return !read_ || request(Direction::Write, from_ + at, at); }
 
   Tier& tier_;
   std::uint64_t from_, to_, size_;
   std::unique_ptr<std::byte[], Delete> buffer_;
-  bool read_ = false;  // the last piece was
+  bool read_ = false;  // the last piece was read
   bool lost_ = false;
 };
 
 }  // namespace
 
-/// \param hole    in front of the block's region   \param target  where in it the block is to begin
-/// \return        true if it has moved, or has gone meanwhile
+/// \param hole    in front of the block's region   \param target  where in the hole the block is to begin
+/// \return        true if the block has moved, or has changed or gone meanwhile
 bool ManagerCore::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t target, std::size_t alignment,
                              MutexLock& lock) {
   Region* const from = b.record->primary();
@@ -81,7 +81,7 @@ bool ManagerCore::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t targ
   }
   b.record->sliding = true;
   ++b.record->entering;  // the descriptor stays
-  ++from->readers;       // and the region
+  ++from->readers;       // and so does the region
   allow_access(*from);
   allow_access(*held);
   bool moved = false;
@@ -99,7 +99,7 @@ bool ManagerCore::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t targ
         &Observer::on_migration);
   } else {
     free_region(held);
-    stop_reading(from);  // it goes if the block was retired meanwhile
+    stop_reading(from);  // frees it if the block was retired meanwhile
   }
   b.state.end_move();
   release_if_dead(b);
@@ -107,24 +107,24 @@ bool ManagerCore::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t targ
   return moved || !lives;
 }
 
-/// The block's bytes have been moved to the beginning of what is held and its own place: from now on its region is there.
+/// Makes a region for the block's bytes, which have been moved to the beginning of the held range and their old place.
 void ManagerCore::take_place(Block& b, Region* held, std::size_t alignment) noexcept {
   Region* const from = b.record->primary();
   Region* const copies = from->next;
   const TierIndex t = from->tier;
   auto& state = tiers_[t];
   const auto target = round_up(state.heap.offset(held->slot), alignment), size = state.heap.size(from->slot);
-  state.tier->claim(target, size);  // else its space might go back to the system in between
+  state.tier->claim(target, size);  // otherwise its space might go back to the system in between
   unrank(b);
   --from->readers;
-  // What has come free in front of it meanwhile must not become one with it.
+  // Room in front that has become free meanwhile must not merge with it.
   const auto before = state.heap.previous(held->slot);
   const bool free_before = before != RegionHeap::none && state.heap.is_free(before);
   const auto guard = free_before ? state.heap.allocate_in(before, Bytes{state.heap.size(before)}, 1, held)
                                  : RegionHeap::none;
   give_back(held);
   const auto merged = give_back(from);
-  Region* const described = regions_.get();  // one of those that have just come back
+  Region* const described = regions_.get();  // one of those that were just given back
   const auto slot = state.heap.allocate_in(merged, Bytes{b.size}, alignment, described);
   TIER_VERIFY(slot != RegionHeap::none && state.heap.offset(slot) == target,
               "what was free and the block's own make room for it");

@@ -26,11 +26,11 @@ struct Transfer;
 struct Room;
 struct Group;
 
-/// Where the bytes of a region are.
+/// Says where the bytes of a region are.
 enum class Pages : std::uint8_t {
   AtHome,  ///< in its tier
   Moved,   ///< its tier's pages are in the block's window
-  Lent     ///< the block's window has pages of the system's, as many as the region gave back
+  Lent     ///< the window has pages of the system's, as many as the region gave back
 };
 
 /// One contiguous slice of one tier. While `block` is null a transfer or a room in the making owns it.
@@ -42,10 +42,10 @@ struct Region : boost::intrusive::list_base_hook<> {
   TierIndex tier = no_tier;
   bool claimed = false;    ///< the tier counts it
   bool has_space = false;  ///< there is memory or disk space behind it: it may be used
-  bool given_up = false;   ///< free once nobody reads it any more
-  bool cached = false;     ///< free, with the pages in a window that serves the next object of its size
+  bool given_up = false;   ///< freed once no transfer reads it any more
+  bool cached = false;     ///< free, but its pages are in a window that serves the next object of its size
   Pages pages = Pages::AtHome;
-  bool bare = false;          ///< there are no pages in its tier: the system has them
+  bool bare = false;          ///< it has no pages in its tier: the system has them
   unsigned readers = 0;       ///< transfers that copy from it, given up by the block or not
   std::uint64_t version = 0;  ///< of the bytes in a secondary; a primary is current by definition
 };
@@ -58,11 +58,11 @@ struct CachedPages {
   std::size_t size = 0;
 };
 
-/// The address space of an object with a window; goes with the last of its blocks, or serves the next one of its size.
+/// The address space of an object with a window; released with its last block, or kept for the next object of its size.
 struct ObjectWindow : boost::intrusive::list_base_hook<> {
   AddressWindow range;
-  std::size_t blocks = 0;           ///< and whoever makes them
-  std::vector<CachedPages> cached;  ///< those of the first block last
+  std::size_t blocks = 0;           ///< and threads that are making some
+  std::vector<CachedPages> cached;  ///< the first block's pages are last
 
   [[nodiscard]] std::size_t cached_size() const noexcept {
     std::size_t sum = 0;
@@ -76,10 +76,10 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   Block* block = nullptr;
   Region* regions = nullptr;  ///< the primary first
   Transfer* transfer = nullptr;
-  Object* object = nullptr;  ///< the only one, unless `group`
+  Object* object = nullptr;  ///< the only object, unless there is a `group`
   Group* group = nullptr;
   ObjectWindow* window = nullptr;
-  std::byte* window_address = nullptr;  ///< its place in a window, for ever; null: it lies in none
+  std::byte* window_address = nullptr;  ///< its fixed place in a window; null: it is in none
   std::uint64_t rank = 0;
   std::size_t alignment = 1;
   bool archived = false;
@@ -88,16 +88,16 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   bool immovable = false;   ///< allocated where it stays
   bool kept = false;        ///< destroyed while pinned: the manager lives until the last unpin
   bool counted = false;     ///< in the tier's sum of placed bytes
-  bool writable = false;    ///< in its window: stores go through unseen; else the first one is told
+  bool writable = false;    ///< in its window: stores go through unseen; else the first one is reported
   bool sliding = false;     ///< within a device, piece by piece, without a transfer that could be stopped
   bool remembered = false;  ///< the policy has said that in-place uses need not ask
-  unsigned entering = 0;    ///< batches on their way in: the descriptor stays for them
-  unsigned shielded = 0;    ///< those of them that look for room: it does not leave to make some
-  std::uint64_t prefetched = 0;  ///< the stamp of the last prefetch, while that is wanted
+  unsigned entering = 0;    ///< batches that are entering: the descriptor stays for them
+  unsigned shielded = 0;    ///< of these, those that look for room: the block does not leave to make some
+  std::uint64_t prefetched = 0;  ///< stamp of the last prefetch, while it is wanted
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
 #if defined(TIER_CHECKED)
   std::uint64_t sealed = 0,
-                sealed_version = 0;  ///< of its contents, where scopes see them last: `scope/seals.hpp`
+                sealed_version = 0;  ///< of its contents as scopes saw them last: `scope/seals.hpp`
 #endif
 
   [[nodiscard]] Region* primary() const noexcept { return regions; }
@@ -121,7 +121,7 @@ enum class TransferKind : std::uint8_t {
 
 class ManagerCore;
 
-/// Where the bytes of small blocks arrive on their way to a window: fewer, and used again, they cost no page faults.
+/// Buffers where small blocks arrive on their way to a window. They are few and reused, so that they cost no page faults.
 struct Landings {
   static constexpr std::size_t count = 32;
   alignas(WindowSpace::unit) std::array<std::array<std::byte, WindowSpace::unit>, count> buffers;
@@ -129,7 +129,7 @@ struct Landings {
   std::size_t free_count = 0;
 };
 
-/// A transfer of one block: the record beside its state. It owns `to_region` until it has ended.
+/// Describes a transfer of one block. Owns `to_region` until it has ended.
 struct Transfer final : CopyTask, boost::intrusive::list_base_hook<> {
   Transfer(ManagerCore& core, Block& b, TransferKind k, Cause c) noexcept
       : manager{core}, block{&b}, moved{b.id}, kind{k}, cause{c} {}
@@ -142,29 +142,29 @@ struct Transfer final : CopyTask, boost::intrusive::list_base_hook<> {
   TransferKind kind;
   Cause cause;
   Region* to_region = nullptr;
-  Region* from_region = nullptr;  ///< whoever it belongs to: not freed before the end
+  Region* from_region = nullptr;  ///< not freed before the end, whatever it belongs to
   TierIndex from_tier = no_tier;
   std::uint64_t version = 0;  ///< of the block at the start
   std::uint64_t start_ns = 0;
   std::byte* landing = nullptr;              ///< where the bytes for a window arrive; null: in `to_region`
-  const PagePolicy* window_pages = nullptr;  ///< of the tier whose pages the window has, from which is read
-  std::uint64_t space = 0;            ///< for which the target is to be asked before bytes move; 0: it has it
-  SpaceRefusals* refusals = nullptr;  ///< of the target's tier
-  std::atomic<bool> unprepared{false};  ///< it was refused, or pages were: neither side is to blame
-  bool delivering = false;              ///< on their way from there to the window: not to be given up
-  bool delivered = false;               ///< in the window, which does not show yet that they count
+  const PagePolicy* window_pages = nullptr;  ///< of the tier whose pages, in the window, are read
+  std::uint64_t space = 0;  ///< bytes of space to ask for before bytes move; 0: the target has its space
+  SpaceRefusals* refusals = nullptr;    ///< of the target's tier
+  std::atomic<bool> unprepared{false};  ///< space or pages were refused: neither side is to blame
+  bool delivering = false;              ///< bytes are being copied to the window: not to be given up
+  bool delivered = false;               ///< bytes are in the window, but are not published yet
   Room* room = nullptr;                 ///< the room that waits for the old region
   unsigned references = 1;              ///< 1 for being in flight, 1 for each thread that waits for it
   bool awaited = false;                 ///< a scope depends on it: not to be cancelled for room
   bool submitted = false;               ///< to the movers
-  bool hurried = false;                 ///< somebody without room has helped with it
+  bool hurried = false;                 ///< a thread without room has helped with it
   bool ended = false;
-  std::error_code failure{};  ///< once it has ended
+  std::error_code failure{};  ///< valid once it has ended
 };
 
 using TransferList = boost::intrusive::list<Transfer>;
 
-/// A prefetch for which much must leave, put together by a mover instead of by whoever asks for it.
+/// A prefetch for which many blocks must leave, begun by a mover instead of the calling thread.
 struct LaterFetch final : CopyTask {
   LaterFetch(ManagerCore& core, BlockId id) noexcept : manager{core}, block{id} {}
   void finished(std::error_code error, bool cancelled) noexcept override;
@@ -173,22 +173,22 @@ struct LaterFetch final : CopyTask {
   BlockId block;
 };
 
-/// What is asked of a tier: so many bytes in one piece.
+/// A request for bytes of a tier in one piece.
 struct Range {
   std::uint64_t size = 0;
   std::size_t alignment = 1;
   std::uint64_t end = ~std::uint64_t{0};  ///< it lies before this offset
-  bool in_window = false;                 ///< for a block of one
+  bool in_window = false;                 ///< for a block in a window
 };
 
-/// True if it lies in these slots and what is between them.
+/// True if the range fits into these slots and those between them.
 inline bool fits(const RegionHeap& heap, RegionHeap::Slot first, RegionHeap::Slot last, const Range& range) {
   const auto start = round_up(heap.offset(first), range.alignment);
   return start + range.size <= std::min(range.end, heap.offset(last) + heap.size(last));
 }
 
-/// Contiguous room in the making: a run of a tier whose regions are being given up one by one. What is free
-/// already is held, so that nobody else takes it.
+/// Contiguous room in the making: a run of a tier whose regions are being given up one by one. Free slots are held, so
+/// that no other thread takes them.
 struct Room {
   TierIndex tier = no_tier;
   Range range;
@@ -201,27 +201,27 @@ struct Room {
   std::error_code cause{};  ///< why a block of the run could not leave
 };
 
-/// A proposal: regions side by side in a tier, from `first` to `last`, whose blocks leave for what is wanted.
+/// A proposal: neighbouring regions of a tier, from `first` to `last`, whose blocks would leave to make room.
 struct EvictionRun {
   RegionHeap::Slot first = RegionHeap::none, last = RegionHeap::none;
   std::vector<BlockRecord*> blocks;
   std::uint64_t write_back = 0, evicted = 0, hottest = 0;
 };
 
-/// What making room in a tier has learnt of those below it.
+/// Remembers what making room in a tier has learnt of the tiers below.
 struct RoomBelow {
-  std::array<std::size_t, max_tiers> places{};  ///< for blocks of a run, made at once
+  std::array<std::size_t, max_tiers> places{};  ///< number of blocks of a run, made at once
   std::bitset<max_tiers> none{};                ///< no more room is made there
 };
 
-/// Why there was no room, for the message and for the decision to wait.
+/// Says why there was no room, for the message and for the decision to wait.
 struct RoomReport {
   std::error_code cause{};
   bool foreign = false;    ///< pins stand in the way
-  bool transient = false;  ///< transfers or rooms in the making do: they end by themselves
-  bool again = false;      ///< a pin went while we looked
+  bool transient = false;  ///< transfers or rooms in the making stand in the way: they end by themselves
+  bool again = false;      ///< a pin went during the look
   bool unlocked = false;   ///< the lock was released in between
-  bool broken = false;     ///< a device refuses what is to leave
+  bool broken = false;     ///< a device refuses to take what is to leave
 };
 
 }  // namespace tier

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t most_proposals = 8;  // a guess: enough that a cheap neighbourhood is among them
 constexpr std::size_t seeds_tried = 256;   // before the whole heap is scanned
-constexpr int attempts = 64;  // others may take or pin what was just freed; each such loss is their progress
-constexpr int failed_writes = 3;  // in a row, before a tier is taken for broken
+constexpr int attempts = 64;      // others may take or pin freed room; each such loss is their progress
+constexpr int failed_writes = 3;  // in one call, before a tier counts as broken
 
 /// True for the errors of a file system that has no space left, or gives this user or process no more.
 bool is_of_space(const std::error_code& cause) noexcept {
@@ -27,7 +27,7 @@ bool is_of_space(const std::error_code& cause) noexcept {
 
 }  // namespace
 
-/// True if this region could be given up: a secondary, or the primary of a block that may move.
+/// True if the region could be given up: a secondary, or the primary of a block that may move.
 bool ManagerCore::may_leave(const Region* region) const noexcept {
   if (region == nullptr || region->block == nullptr || region->readers > 0) return false;
   const auto& record = *region->block->record;
@@ -38,14 +38,14 @@ bool ManagerCore::may_leave(const Region* region) const noexcept {
          record.shielded == 0;
 }
 
-/// True if it could go elsewhere in its tier with nobody asking for that: no further copy is worth it, and of a window the
-/// program's stores would be held up.
+/// True if the region may be slid within its tier in the background. Secondary copies are not worth moving, and moving a
+/// windowed block would stall stores.
 bool ManagerCore::may_slide(const Region* region) const noexcept {
   return may_leave(region) && region->block->record->primary() == region &&
          region->block->record->window_address == nullptr;
 }
 
-/// Fills in what giving up the run costs.
+/// Fills in the cost of giving up the run.
 void ManagerCore::describe(EvictionRun& w, TierIndex t) const {
   const auto& heap = tiers_[t].heap;
   w.blocks.clear();
@@ -63,8 +63,8 @@ void ManagerCore::describe(EvictionRun& w, TierIndex t) const {
   }
 }
 
-/// Grows a run around a slot, on the side that is free or colder, until the size fits. Where it cannot, `w` is all that
-/// there is between two regions that stay.
+/// Grows a run around a slot, towards the free or colder side, until the size fits. If it cannot fit, `w` is the whole
+/// stretch between two regions that stay.
 bool ManagerCore::grow(EvictionRun& w, TierIndex t, RegionHeap::Slot seed, const Range& range) const {
   const auto& heap = tiers_[t].heap;
   w.first = w.last = seed;
@@ -85,7 +85,7 @@ bool ManagerCore::grow(EvictionRun& w, TierIndex t, RegionHeap::Slot seed, const
     else
       w.last = heap.next(w.last);
   }
-  // What made it fit may have made other ends of it needless.
+  // The last slot that was added may have made slots at the other end needless.
   while (w.first != w.last && fits(heap, w.first, heap.previous(w.last), range))
     w.last = heap.previous(w.last);
   while (w.first != w.last && fits(heap, heap.next(w.first), w.last, range)) w.first = heap.next(w.first);
@@ -93,13 +93,13 @@ bool ManagerCore::grow(EvictionRun& w, TierIndex t, RegionHeap::Slot seed, const
   return true;
 }
 
-/// The run that moves the fewest bytes, by a pass over the whole heap.
+/// Finds the run that moves the fewest bytes, by a pass over the whole heap.
 std::optional<EvictionRun> ManagerCore::scan(TierIndex t, const Range& range) const {
   return scan(t, range, tiers_[t].heap.first(), ~std::size_t{0}, false);
 }
 
-/// Likewise by a pass over so many slots.
-/// \param background  of what may slide alone
+/// The same, by a pass over `slots` slots.
+/// \param background  considers only regions that may slide
 std::optional<EvictionRun> ManagerCore::scan(TierIndex t, const Range& range, RegionHeap::Slot first,
                                              std::size_t slots, bool background) const {
   const auto& heap = tiers_[t].heap;
@@ -133,7 +133,7 @@ std::optional<EvictionRun> ManagerCore::scan(TierIndex t, const Range& range, Re
   return best;
 }
 
-/// Proposes runs to the policy. \param forced  set if it took none and the manager chose
+/// Proposes runs to the policy. \param forced  set if the policy took none and the manager chose
 std::optional<EvictionRun> ManagerCore::propose(TierIndex t, const Range& range, BlockId for_block,
                                                 bool background, std::vector<TierIndex>& to, bool& forced) {
   auto& state = tiers_[t];
@@ -154,8 +154,8 @@ std::optional<EvictionRun> ManagerCore::propose(TierIndex t, const Range& range,
   for (auto it = state.ranked.begin();
        it != state.ranked.end() && proposals.size() < most_proposals && tried < seeds_tried;) {
     BlockRecord& record = *it;
-    // Ranks are refreshed when looked at: a block used since then goes to its new place and is met again there. That
-    // is no try: where all have been used, the coldest shows after the last of them.
+    // Ranks are refreshed when looked at: a block used since then goes to its new place and is met again there. That does
+    // not count as a try: if all blocks have been used, the coldest one shows only after the last of them.
     const auto now = rank_now(record);
     if (now > record.rank) {
       it = state.ranked.erase(it);
@@ -205,7 +205,7 @@ std::optional<EvictionRun> ManagerCore::propose(TierIndex t, const Range& range,
 
 bool ManagerCore::drop_a_secondary(TierIndex t) noexcept {
   for (auto& region : tiers_[t].secondaries) {
-    if (region.readers > 0) continue;  // what was given up is read still: no room comes of it now
+    if (region.readers > 0) continue;  // still read by a transfer: dropping it gives no room now
     Block& b = *region.block;
     detach(b, &region);
     free_region(&region);
@@ -221,8 +221,8 @@ void ManagerCore::count_clean_eviction(Block& b) noexcept {
   ++counts_.dropped_clean;
 }
 
-/// True if room is to be made in a tier for what comes from above: something in it may be dropped, or may go on and is no
-/// hotter.
+/// True if room should be made in a tier for a block from above: the tier has a copy to drop, or a block that may go on and
+/// is no hotter.
 bool ManagerCore::gives_way(TierIndex t, const Block& b) noexcept {
   auto& state = tiers_[t];
   if (b.size > state.heap.capacity().count) return false;
@@ -233,7 +233,7 @@ bool ManagerCore::gives_way(TierIndex t, const Block& b) noexcept {
     BlockRecord& coldest = *state.ranked.begin();
     const auto now = rank_now(coldest);
     if (now <= coldest.rank) return now <= wanted;
-    state.ranked.erase(state.ranked.begin());  // used since: to its new place
+    state.ranked.erase(state.ranked.begin());  // used since then: goes to its new place
     coldest.rank = now;
     state.ranked.insert(coldest);
   }
@@ -244,9 +244,9 @@ TierOrder ManagerCore::order_below(const Block& b) const noexcept {
   return demotion_order(models_, b.record->primary()->tier, {b.size}, facts(b).current_copies);
 }
 
-/// Where a block of the run goes: a copy it has there, or new room. Where the policy wants it, else where that costs
-/// least.
-/// \return  the region, or null; `lacking` is then the tier below in which room is to be made for it
+/// Finds the target of a block of the run: its copy in that tier, or new room there. The policy's wish comes first, then
+/// the tier that costs least.
+/// \return  the region, or null; `lacking` is then the tier below in which room must be made for it
 Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, bool inside,
                                  const RoomBelow& below, TierIndex& lacking,
                                  std::error_code& cause) noexcept {
@@ -273,7 +273,7 @@ Region* ManagerCore::destination(Block& b, TierIndex wanted, TierIndex source, b
 }
 
 /// Starts to give up a run: clean blocks at once, dirty ones by transfers that the caller runs or submits.
-/// \param inside  blocks stay in the tier, elsewhere
+/// \param inside  blocks stay in the tier, outside the run
 ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const EvictionRun& run,
                                                  std::span<const TierIndex> to, bool inside,
                                                  const RoomBelow& below, std::vector<CopyTask*>& transfers,
@@ -301,7 +301,7 @@ ManagerCore::Emptied ManagerCore::begin_emptying(Room& room, const EvictionRun& 
     changed();
     return why;
   };
-  // Hold what is free, so that destinations inside the tier fall outside the run.
+  // Hold free slots, so that destinations inside the tier fall outside the run.
   const auto end = heap.offset(run.last) + heap.size(run.last);
   for (auto s = run.first; s != RegionHeap::none && heap.offset(s) < end; s = heap.next(s)) {
     if (heap.is_free(s)) {
@@ -398,7 +398,7 @@ Region* ManagerCore::finish_room(Room& room, std::error_code& cause) noexcept {
   return region_at(room.tier, slot, cause);
 }
 
-/// Ends a transfer that nobody waits for, and waits until its room is free.
+/// Ends a transfer that no scope waits for, and waits until its room is free.
 void ManagerCore::revoke(Transfer& t, MutexLock& lock) {
   ++t.references;
   engine_.cancel(t);
@@ -408,7 +408,7 @@ void ManagerCore::revoke(Transfer& t, MutexLock& lock) {
   unreference(t);
 }
 
-/// Cancels a fetch or slide that nobody waits for and whose room is in this tier. \return  true if there was one
+/// Cancels a fetch or slide that no scope waits for and whose room is in this tier. \return  true if there was one
 bool ManagerCore::revoke_unawaited(TierIndex t, MutexLock& lock) {
   auto& heap = tiers_[t].heap;
   Transfer* found = nullptr;
@@ -426,7 +426,7 @@ bool ManagerCore::revoke_unawaited(TierIndex t, MutexLock& lock) {
   return true;
 }
 
-/// Says what stands in the way of more room, and asks pins to tell when they go.
+/// Reports what stands in the way of more room, and asks to be told when pins go.
 RoomReport ManagerCore::survey() noexcept {
   RoomReport report;
   report.transient = pending_rooms_ > 0;
@@ -451,8 +451,8 @@ RoomReport ManagerCore::survey() noexcept {
   return report;
 }
 
-/// Makes room in tier `t` for `count` blocks of the run at once, where one alone may be free already.
-/// \return  for how many there is room
+/// Makes room in tier `t` for `count` blocks of the run at once; room for one alone may be free already.
+/// \return  the number of blocks for which there is room
 std::size_t ManagerCore::room_below(const EvictionRun& run, TierIndex t, std::size_t count, BlockId for_block,
                                     RoomReport& report, MutexLock& lock) {
   Range range;
@@ -478,7 +478,7 @@ std::size_t ManagerCore::room_below(const EvictionRun& run, TierIndex t, std::si
   return made.regions.size();
 }
 
-/// A region of tier `t`: free, dropped, evicted for, or compacted for. Never waits for pins.
+/// Returns a region of tier `t`: free, dropped, evicted for, or compacted for. Never waits for pins.
 /// \return  null if there is none. The lock may have been released in between: `report` says so.
 Region* ManagerCore::make_room(TierIndex t, const Range& range, BlockId for_block, RoomReport& report,
                                MutexLock& lock) {
@@ -490,7 +490,7 @@ Region* ManagerCore::make_room(TierIndex t, const Range& range, BlockId for_bloc
 }
 
 Region* ManagerCore::make_room_for(const Block& b, TierIndex t, RoomReport& report, MutexLock& lock) {
-  const auto id = b.id;  // it may go while the lock is released
+  const auto id = b.id;  // the block may go while the lock is released
   auto range = range_for(b, t);
   Region* const region = make_room(t, range, id, report, lock);
   if (region != nullptr || range.end == Range{}.end) return region;
@@ -498,15 +498,15 @@ Region* ManagerCore::make_room_for(const Block& b, TierIndex t, RoomReport& repo
   return make_room(t, range, id, report, lock);
 }
 
-/// Takes what is free, and remembers what is not in one piece.
-/// \param behind  set if that does not lie where it should; null is returned then
+/// Takes free room, and remembers a request that failed because free room is in pieces.
+/// \param behind  set if the room does not lie where it should; null is returned then
 Region* ManagerCore::allocate_region_in(TierIndex t, const Range& range, bool& behind,
                                         std::error_code& cause) noexcept {
   auto& state = tiers_[t];
   Region* const region = allocate_region(t, range.size, range.alignment, cause);
   behind = region != nullptr && state.heap.offset(region->slot) + range.size > range.end;
   const bool scattered = region == nullptr && range.size <= (state.heap.capacity() - state.heap.used()).count;
-  if (scattered && !range.in_window && state.secondaries.empty()) {  // else those go first
+  if (scattered && !range.in_window && state.secondaries.empty()) {  // otherwise copies are dropped first
     state.scattered = range;
     state.in_the_way = ~std::uint64_t{0};
   }
@@ -525,7 +525,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
     return moved;
   };
   bool compacted = false;
-  bool cheapest = false;  // what the policy proposes has no room below: then whatever moves fewest bytes
+  bool cheapest = false;  // if the proposed blocks have no room below, the run that moves fewest bytes leaves
   int failed = 0;
   RoomBelow below;
   for (int attempt = 0; attempt < attempts; ++attempt) {
@@ -582,7 +582,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
         places = made;
         continue;
       }
-      if (below.none.count() + t + 2 < tiers_.size()) {  // the last that is left stays
+      if (below.none.count() + t + 2 < tiers_.size()) {  // the last tier that is left stays
         below.none.set(lacking);
         continue;
       }
@@ -609,7 +609,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
       count_wait({}, began, StallCause::Room);
     }
     if (Region* r = finish_room(room, report.cause)) return r;
-    if (room.cause) {  // each try has put a range out of use: a device that is broken would lose all of them
+    if (room.cause) {  // each try has condemned a range: a broken device would lose all of them
       report.cause = room.cause;
       report.broken = ++failed == failed_writes;
       if (report.broken) break;
@@ -621,7 +621,7 @@ Region* ManagerCore::try_to_make_room(TierIndex t, const Range& range, BlockId f
 // --- saying so -------------------------------------------------------------------------------------------
 
 const ManagerCore::TierState& ManagerCore::largest_addressable() const noexcept {
-  const TierState* largest = &tiers_.front();  // which always is
+  const TierState* largest = &tiers_.front();  // the fastest tier is always addressable
   for (const auto& t : tiers_)
     if (t.tier->model().addressable && t.heap.capacity() > largest->heap.capacity()) largest = &t;
   return *largest;
@@ -629,7 +629,7 @@ const ManagerCore::TierState& ManagerCore::largest_addressable() const noexcept 
 
 void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what, std::error_code cause,
                                       Free free) const {
-  // Written into a fixed buffer: this is the moment not to allocate.
+  // Uses a fixed buffer: this code must not allocate.
   std::array<char, 1000> text{};
   std::size_t used = 0;
   const auto say = [&](const char* format, auto... args) {
@@ -682,7 +682,7 @@ void ManagerCore::throw_out_of_memory(std::uint64_t size, std::string_view what,
   throw OutOfTierMemory{std::string_view{text.data(), used}, cause};
 }
 
-/// Tells of each tier that has come below the policy's watermark since it was last above.
+/// Reports each tier that has come below the policy's watermark since it was last above.
 void ManagerCore::check_watermarks() noexcept {
   const double share = announcer_.policy().watermark();
   if (share <= 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Objects that are too small to move alone.
+/// \file  Places of objects that are too small to move alone.
 #include <tier/core/bytes.hpp>
 #include <tier/manager/block.hpp>
 #include <tier/manager/object.hpp>
@@ -21,20 +21,20 @@ struct Group : boost::intrusive::list_base_hook<> {
 
   Block* block = nullptr;
   std::bitset<granules> used;
-  std::bitset<granules> leaving;  ///< free once the pins of now have gone
+  std::bitset<granules> leaving;  ///< free once the present pins have gone
   std::size_t live = 0;           ///< objects
-  std::uint64_t frees = 0;        ///< times that `leaving` has become free
-  bool listed = false;            ///< among those with room
+  std::uint64_t frees = 0;        ///< how often `leaving` has become free
+  bool listed = false;            ///< among the groups with room
 };
 
-/// Says where in which group a small object lies. An object takes whole granules of 64 B. When it has gone they serve others as
-/// soon as no scope has the group pinned: a scope may be on one of its neighbours.
+/// Says where in which group a small object lies. An object takes whole granules of 64 B. After its end they serve others
+/// as soon as no scope has the group pinned: a scope may be on one of its neighbours.
 /// \threadsafety  Under the manager's lock.
 class SmallObjects {
  public:
   /// Free granules of a group, from `first` on.
   struct Place {
-    Group* group = nullptr;  ///< null: there are none
+    Group* group = nullptr;  ///< null: there is no room
     std::size_t first = 0;
   };
 
@@ -45,20 +45,21 @@ class SmallObjects {
   ~SmallObjects() { with_room_.clear(); }
 
   [[nodiscard]] Place find(std::size_t size, std::size_t alignment) noexcept;
-  /// The beginning of a new group.   \pre  `block` has `Group::size` bytes
+  /// Adds a group and returns its beginning.   \pre  `block` has `Group::size` bytes
   [[nodiscard]] Place add(std::unique_ptr<Group> group, Block& block) noexcept;
   /// Gives the object its place.
   void take(Place place, Object& object) noexcept;
-  /// The object's granules go with the pins of now.
+  /// Gives up the object's granules, which become free when the present pins have gone.
   void leave(Group& group, Object& object) noexcept;
-  /// Takes that back.   \return  false if they have gone
+  /// Undoes `leave`.   \return  false if the granules are free already
   [[nodiscard]] bool stay(Group& group, Object& object) noexcept;
-  /// The granules that objects have left serve others.   \pre  nobody has the group pinned
-  /// \param dying  the group has no objects any more: it is not used again
+  /// Frees the granules that objects have left.   \pre  no scope has the group pinned
+  /// \param dying  the group has no objects any more, and is not used again
   void free_left(Group& group, bool dying) noexcept;
-  /// One of the group's objects has gone, or has a place elsewhere.   \return  true if it was the last: the group is not used again
+  /// Counts off an object that is gone or has another place.   \return  true if it was the last: the group is not used
+  /// again
   [[nodiscard]] bool forget_one(Group& group) noexcept;
-  /// It is not used again.
+  /// Excludes the group from further use.
   void retire(Group& group) noexcept;
   void erase(Group& group) noexcept;
 

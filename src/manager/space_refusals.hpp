@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How often the system has refused a tier space.
+/// \file  Counts how often the system has refused space to a tier.
 #include <atomic>
 #include <system_error>
 
@@ -8,22 +8,23 @@ namespace tier {
 
 /// Counts the refusals of one tier during one call, so that a call asks a full disk a few times and not for each block
 /// that could leave.
-/// \threadsafety  Internally synchronised. Another thread's call forgets, too: it may have found space, and asks anew.
+/// \threadsafety  Internally synchronised. A call of another thread also resets the count: it may have found space, and
+///                asks anew.
 class SpaceRefusals {
  public:
-  static constexpr unsigned most = 2;  ///< another thread may be asking already: one more
+  static constexpr unsigned most = 2;  ///< one more than one, because another thread may be asking already
 
   void note(std::error_code error) noexcept {
     error_.store(error.value(), std::memory_order_relaxed);
     count_.fetch_add(1, std::memory_order_release);  // (1) -> (2)
   }
-  /// As many as there may be.
+  /// Counts as many refusals as there may be.
   void note_all(std::error_code error) noexcept {
     error_.store(error.value(), std::memory_order_relaxed);
     count_.store(most, std::memory_order_release);  // (1) -> (2)
   }
   void forget() noexcept { count_.store(0, std::memory_order_relaxed); }
-  /// The system's last refusal, if it is not to be asked any more.
+  /// Returns the system's last refusal, if it must not be asked any more.
   [[nodiscard]] std::error_code last() const noexcept {
     if (count_.load(std::memory_order_acquire) < most) return {};  // (2) <- (1)
     return {error_.load(std::memory_order_relaxed), std::generic_category()};

@@ -42,7 +42,7 @@ std::string milliseconds(std::uint64_t ns) {
   return text.data();
 }
 
-/// The hints that started nothing have their reasons.
+/// Lists hints, with the reasons of those that started nothing.
 std::string text_of(const HintCounts& hints) {
   return line("hints: fetch begun", hints.begun) + line("hints: fast already", hints.present) +
          line("hints: no room", hints.full) + line("hints: in use", hints.busy) +
@@ -67,7 +67,7 @@ nlohmann::ordered_json json_of(const TierStatistics& tier) {
           {"regions", tier.regions}};
 }
 
-// What has not happened is left out: a table has many counters.
+// Leaves out counters that are 0: a table has many.
 std::string text_of(const TableCounts& table) {
   std::string text;
   for (const auto& [name, count] : table.counts)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Transfers: how a block's bytes get from one region to another, and when that counts.
+/// \file  Transfers: how a block's bytes get from one region to another, and when the copy counts.
 #include "manager_core.hpp"
 
 #include <array>
@@ -11,9 +11,9 @@ void Transfer::finished(std::error_code error, bool cancelled) noexcept {
   manager.transfer_ended(*this, error, cancelled);
 }
 
-/// What must not happen under the manager's lock: the system is asked for the target's space, and for pages where the
-/// program has written none. A device that reads a window must not meet one that is absent: the fault would wait for us,
-/// with the file locked that the device writes.
+/// Does what must not happen under the manager's lock: asks the system for the target's space, and for pages where the
+/// program has written none. A device that reads a window must not meet an absent page: the fault would wait for us, while
+/// the file that the device writes is locked.
 std::error_code Transfer::prepare(std::uint64_t offset, std::uint64_t bytes) noexcept {
   std::error_code error;
   if (space > 0) error = refusals->last();
@@ -37,7 +37,7 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   TIER_ASSERT(kind == TransferKind::Compact ? to->tier == from->tier : b.record->in(to->tier) == nullptr,
               "a block moves to where it is not");
   allow_access(*from);
-  allow_access(*to);  // a copy that was the primary once, and was used then
+  allow_access(*to);  // `to` may be a copy that was the primary once, and was used then
   t->from_tier = from->tier;
   t->from_region = from;
   ++from->readers;
@@ -55,7 +55,7 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   t->unannounced = b.record->window_address != nullptr;
   t->to.memory = t->landing = take_landing(b, *to, kind);
   if (t->landing == nullptr) to->bare = false;
-  // A block that was never written has no bytes worth copying; where the system pages there is nothing to copy.
+  // A block that was never written has no bytes worth copying; if the system pages the window there is nothing to copy.
   t->size = t->version == 0 || stays_put(b) ? 0 : copied_size(b, from->tier, to->tier);
   if (mutated(Mutant::LastBlockShort) && t->size > granule_) t->size -= granule_;
   t->warm = kind == TransferKind::Fetch && t->size <= (std::size_t{256} << 10);
@@ -65,7 +65,7 @@ Transfer* ManagerCore::begin_transfer(Block& b, TransferKind kind, Region* to, C
   return t;
 }
 
-/// The block gives up its transfer, whose device may still be busy: the target stays the transfer's until its end.
+/// Detaches a block from its transfer, whose device may still be busy: the target stays the transfer's until its end.
 void ManagerCore::orphan(Transfer& t) noexcept {
   Block& b = *t.block;
   b.record->transfer = nullptr;
@@ -79,7 +79,7 @@ void ManagerCore::unreference(Transfer& t) noexcept {
   if (--t.references == 0) delete &t;
 }
 
-/// The target of a transfer that is not published: free again, or out of use if the device failed to write it.
+/// Discards the target of a transfer that is not published: frees it, or condemns it if the device failed to write it.
 void ManagerCore::discard_target(Transfer& t, std::error_code error) noexcept {
   if (t.space > 0 && !t.unprepared.load(std::memory_order_relaxed)) note_space(*t.to_region);
   if (error && t.failed == Direction::Write && !t.unprepared.load(std::memory_order_relaxed))
@@ -89,8 +89,8 @@ void ManagerCore::discard_target(Transfer& t, std::error_code error) noexcept {
   t.to_region = nullptr;
 }
 
-/// Takes what has been fetched to its place in the window before it counts: without the lock, as many threads may be at
-/// it. What is published as it was fetched is clean.
+/// Copies fetched bytes to their place in the window before they count. This needs no lock, so many threads may do it at
+/// once. A block that is published as it was fetched is clean.
 void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
   if (t.block == nullptr || t.kind != TransferKind::Fetch || t.version == 0) return;
   const Block& b = *t.block;
@@ -106,7 +106,7 @@ void ManagerCore::deliver(Transfer& t, MutexLock& lock) noexcept {
   t.delivering = false;
 }
 
-/// The copy is whole and of the block's version: it becomes the primary, or a further current copy.
+/// Publishes a complete copy of the block's version: it becomes the primary, or a further current copy.
 /// \param as_primary  see `takes_over`
 void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
   Region* to = std::exchange(t.to_region, nullptr);
@@ -120,17 +120,17 @@ void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
       attach_secondary(b, to, t.version);
     return;
   }
-  // Pins of a fetch are of those who wait for it; they have no address yet.
+  // Pins during a fetch belong to scopes that wait for it; they have no address yet.
   set_primary(b, to, t.delivered ? b.record->window_address : t.landing);
   if (t.kind == TransferKind::Fetch) return;
   detach(b, old);
   if (t.room != nullptr)
-    t.room->held.push_back(old);  // has room: as many as the window has regions
+    t.room->held.push_back(old);  // has capacity: one place for each region of the run
   else
     free_region(old);
 }
 
-/// Whether what has been copied becomes the primary: what scopes have pinned stays where it is.
+/// True if the copy becomes the primary: after a fetch always, after other moves only if the block has no pins.
 bool ManagerCore::takes_over(const Transfer& t, const Block& b) noexcept {
   if (t.kind == TransferKind::Fetch) return true;
   return t.kind != TransferKind::Clean && !b.state.now().is_pinned();
@@ -143,7 +143,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   if (in_flight_.empty()) counts_.moving_ns += timeline_.now_ns() - moving_since_ns_;
   t.ended = true;
   t.failure = error;
-  struct Landed {  // its bytes are in the window now, or nowhere
+  struct Landed {  // the landing's bytes are in the window now, or nowhere
     ManagerCore& core;
     std::byte* landing;
     ~Landed() TIER_NO_THREAD_SAFETY_ANALYSIS {
@@ -203,7 +203,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   }
   if (&t == sliding_) {
     sliding_ = nullptr;
-    if (!primary) tiers_[to_tier].scattered.reset();  // in use: it would come to nothing again
+    if (!primary) tiers_[to_tier].scattered.reset();  // the block is in use: another step would fail, too
   }
   Room* room = t.room;
   if (room != nullptr && --room->pending == 0 && room->background) background_room_ended(*room);
@@ -220,8 +220,8 @@ void ManagerCore::wait_for_end(Transfer& t, MutexLock& lock) {
   while (!t.ended && t.block != nullptr) wait(lock);
 }
 
-/// Waits for transfers under way: helps with one that nobody has helped with; else until something changes.
-/// \param all  not only with those that make room, unless movers are slow
+/// Waits for transfers under way: helps with one that no thread has helped with; otherwise waits until something changes.
+/// \param all  if false, helps only with transfers that make room, unless movers are slow
 void ManagerCore::hurry(bool all, MutexLock& lock) {
   all |= engine_.is_crowded();
   Transfer* next = nullptr;
@@ -261,7 +261,8 @@ bool ManagerCore::relocate(Block& b, Region* to, Cause cause, MutexLock& lock) {
   return now != nullptr && now->record->primary() == to;
 }
 
-/// A further copy in the tier that the primary is to go to: if it is current it becomes the primary, else it goes.
+/// Looks for a further copy in the tier where the primary should go: if it is current it becomes the primary, else it is
+/// freed.
 /// \return  true if the primary is there now
 bool ManagerCore::settle_in(Block& b, TierIndex t, Cause cause) noexcept {
   Region* own = b.record->in(t);
@@ -272,7 +273,7 @@ bool ManagerCore::settle_in(Block& b, TierIndex t, Cause cause) noexcept {
   return false;
 }
 
-/// What makes a fetch needless or impossible now, room apart.
+/// Returns what makes a fetch needless or impossible now, apart from room.
 std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) const noexcept {
   const auto& record = *b.record;
   if (closed_ || options_.movers == 0 || record.primary() == nullptr) return Outcome::Gone;
@@ -284,8 +285,8 @@ std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) 
   return std::nullopt;
 }
 
-/// Ends what moves the block within its tier in the background. Of one whose bytes are to go that is done, and they go when
-/// its end is told.
+/// Ends a background slide of the block within its tier. If the block is retired, its slide has been ended already, and the
+/// bytes go when that end is reported.
 void ManagerCore::end_slide_of(const Block& b) noexcept {
   if (sliding_ == nullptr || b.record->transfer != sliding_) return;
   if (b.state.now().is_retired()) return;
@@ -293,7 +294,7 @@ void ManagerCore::end_slide_of(const Block& b) noexcept {
   orphan(*sliding_);
 }
 
-/// Starts a fetch in the background, for a policy or, if it costs nobody else, for a prefetch.
+/// Starts a fetch in the background, for a policy or, if it costs no other thread, for a prefetch.
 Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause) noexcept {
   if (b.record->primary() != nullptr && b.record->primary()->tier > to) end_slide_of(b);
   if (const auto settled = why_not_fetch(b, to)) return *settled;
@@ -333,7 +334,7 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
     std::vector<CopyTask*> transfers;
     TierIndex lacking = no_tier;
     RoomBelow below;
-    below.none.set();  // a cascade takes time
+    below.none.set();  // no cascade: it takes time
     if (begin_emptying(*room, *window, destinations, false, below, transfers, lacking, cause_of_lack) !=
         Emptied::Begun) {
       return Outcome::Full;
@@ -354,10 +355,10 @@ Outcome ManagerCore::begin_fetch(Block& b, TierIndex to, bool force, Cause cause
   }
 }
 
-/// Begins a prefetch for which others must leave: now if that is done at once, else
-/// on a mover, since a prefetch takes no time.
+/// Begins a prefetch for which other blocks must leave: now if that is quick, otherwise on a mover, because a prefetch
+/// takes no time.
 Outcome ManagerCore::fetch_later(Block& b) noexcept {
-  constexpr std::size_t few = 64;  // what leaves is described and begun at about 0.2 us each
+  constexpr std::size_t few = 64;  // describing and beginning an eviction takes about 0.2 us a block
   const auto& heap = tiers_.front().heap;
   if (b.size > heap.capacity().count - heap.condemned().count - placed_.front()) return Outcome::Full;
   if (heap.live_regions() <= few) return begin_fetch(b, 0, true, Cause::Hint);
@@ -388,7 +389,7 @@ void ManagerCore::fetch_now(BlockId id) noexcept {
   idle_if_so();
 }
 
-/// The last region of a room that was made in the background is free: fetch what it was made for.
+/// Fetches the block for which a room was made in the background, now that the room's last region is free.
 void ManagerCore::background_room_ended(Room& room) noexcept {
   --pending_rooms_;
   const BlockId wanted = room.fetch;

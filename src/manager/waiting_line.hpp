@@ -5,9 +5,9 @@
 
 namespace tier {
 
-/// Lets scopes that lack room take their turns: whoever joined first is the first to get some. Scopes whose operands are all
-/// resident take no lock and pass by; where they never leave the first enough room at once, it closes the door, and all others
-/// wait until it has entered.
+/// Lets scopes that lack room take turns: the first to join is the first to get room. Scopes whose operands are all
+/// resident take no lock and pass by; if they never leave enough room at once for the first in line, it closes the door,
+/// and all other root scopes wait until it has entered.
 /// \threadsafety  Under the manager's lock.
 class WaitingLine {
  public:
@@ -22,7 +22,7 @@ class WaitingLine {
     bool has_closed_door_ = false;
   };
 
-  /// At the end, unless it is in the line.   \return  false if it was
+  /// Joins at the end of the line.   \return  false if it was in the line already
   bool join(Waiter& waiter) noexcept {
     if (waiter.is_in_line()) return false;
     line_.push_back(waiter);
@@ -34,14 +34,14 @@ class WaitingLine {
     line_.erase(line_.iterator_to(waiter));
     return true;
   }
-  /// True if others came before it, whether it is in the line or not.
+  /// True if others are before it, whether it is in the line or not.
   [[nodiscard]] bool is_behind_others(const Waiter& waiter) const noexcept {
     return !line_.empty() && &line_.front() != &waiter;
   }
 
-  /// \pre  nobody has closed it
+  /// \pre  the door is open
   void close_door(Waiter& waiter) noexcept { is_closed_ = waiter.has_closed_door_ = true; }
-  /// \pre  `waiter` has closed it
+  /// \pre  `waiter` has closed the door
   void open_door(Waiter& waiter) noexcept { is_closed_ = waiter.has_closed_door_ = false; }
   [[nodiscard]] bool is_closed() const noexcept { return is_closed_; }
   [[nodiscard]] bool is_closed_to(const Waiter& waiter) const noexcept {

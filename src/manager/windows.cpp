@@ -26,7 +26,7 @@ std::byte* page_of(std::byte* address) noexcept {
   return address - reinterpret_cast<std::uintptr_t>(address) % page_size();
 }
 
-/// Something of which there may be more later, unlike a privilege.
+/// True for transient errors; a missing privilege is permanent.
 bool is_shortage(const std::error_code& error) noexcept {
   return error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system ||
          error == std::errc::not_enough_memory || error == std::errc::resource_unavailable_try_again;
@@ -41,25 +41,26 @@ std::byte* ManagerCore::home(const Region& region) const noexcept {
   return state.tier->base() + state.heap.offset(region.slot);
 }
 
-/// True if the system pages the block's window: its bytes are at their place whatever tier counts them as its own.
+/// True if the system pages the block's window: the bytes stay at their place, whichever tier counts them.
 bool ManagerCore::stays_put(const Block& b) const noexcept {
   return b.record->window_address != nullptr && windows_->mode() == WindowMode::Restricted;
 }
 
-/// True if the CPU can use the block where tier `t` has it.
+/// True if the CPU can use the block in tier `t`.
 bool ManagerCore::reachable(const Block& b, TierIndex t) const noexcept {
   if (stays_put(b)) return true;
   return addressable(t) && (b.record->window_address == nullptr || tiers_[t].tier->has_private_pages());
 }
 
-/// True if the block is present as soon as it is in tier `t`.
+/// True if the block becomes present as soon as it is in tier `t`.
 bool ManagerCore::shows_in(const Block& b, TierIndex t) const noexcept {
   return stays_put(b) || (reachable(b, t) && !tiers_[t].tier->charges());
 }
 
-/// Huge pages of its tier are moved, and may then be written without our notice. Smaller ones the system gives and takes
-/// back: that interrupts other CPUs less often than to move them, and can be write-protected from the first instant, which
-/// tells whether a block is dirty. That is worth a copy of a huge page, too, where it may save writing to a device.
+/// True if the block's bytes are copied into new pages of the system's; false if the tier's pages are moved. Only huge
+/// pages are moved, and the program may then write them unnoticed. A copy interrupts other CPUs less often than a move, and
+/// can be write-protected from the first instant, which shows whether the block is dirty. That is worth copying a huge
+/// page, too, if it may save a write to a device.
 bool ManagerCore::lends(const Block& b) const noexcept {
   if (b.size < huge_page) return true;
   const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
@@ -68,13 +69,12 @@ bool ManagerCore::lends(const Block& b) const noexcept {
   return copy == nullptr || !tiers_[copy->tier].tier->has_private_pages();
 }
 
-/// Makes the primary's bytes present in the window. Where there is no memory for that they stay absent: whoever touches
-/// them asks again.
-/// \param landed  where the bytes are, if not in the region; in their place, they are protected
+/// Makes the primary's bytes present in the window. If memory is short they stay absent, and the next access asks again.
+/// \param landed  where the bytes are if not in the region; if at their place in the window, they are protected
 void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   auto& record = *b.record;
   Region& region = *record.primary();
-  if (region.pages != Pages::AtHome) {  // of a window that was cached
+  if (region.pages != Pages::AtHome) {  // the window was cached
     record.writable = true;
     b.version.fetch_add(1, std::memory_order_relaxed);
     return b.address.store(record.window_address, std::memory_order_release);
@@ -83,7 +83,7 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   std::byte* const from = home(region);
   const PagePolicy* const policy = tiers_[region.tier].tier->page_policy();
   const bool fresh = b.version.load(std::memory_order_relaxed) == 0;
-  // A copy that is under way reads the region, whose bytes go: it must not be published.
+  // A copy under way reads this region, whose bytes go: it must not be published.
   const bool clean = !fresh && !dirty(b) && region.readers == 0;
   const bool in_place = landed == record.window_address;
   if (in_place || lends(b)) {
@@ -114,7 +114,7 @@ void ManagerCore::show(Block& b, const std::byte* landed) noexcept {
   b.address.store(record.window_address, std::memory_order_release);
 }
 
-/// The region counts the bytes, and the system is told where they should be.
+/// Lets the region count the bytes, and tells the system where they should be.
 void ManagerCore::stay(Block& b, Region& region) noexcept {
   auto& record = *b.record;
   make_bare(region);
@@ -131,7 +131,7 @@ void ManagerCore::make_bare(Region& region) noexcept {
   region.bare = true;
 }
 
-/// \return  whether a range that is given out has no pages
+/// \return  true if no page of a range that is being given out is present
 bool ManagerCore::take_bare(TierIndex t, std::uint64_t offset, std::uint64_t size) noexcept {
   auto& bare = tiers_[t].bare;
   if (bare.empty()) return false;
@@ -151,7 +151,7 @@ void ManagerCore::give_back_bare(const Region& region) noexcept {
   for (auto i = round_up(begin, page_size()) / page_size(); i < end / page_size(); ++i) state.bare[i] = true;
 }
 
-/// \return  null: they arrive in their region
+/// \return  null: the bytes arrive in their region
 std::byte* ManagerCore::take_landing(const Block& b, const Region& to, TransferKind kind) noexcept {
   if (b.record->window_address == nullptr || b.size > WindowSpace::unit || kind != TransferKind::Fetch)
     return nullptr;
@@ -160,8 +160,8 @@ std::byte* ManagerCore::take_landing(const Block& b, const Region& to, TransferK
   return landings_->free_count > 0 ? landings_->free[--landings_->free_count] : nullptr;
 }
 
-/// True if a device still reads the block at its place in a window, for a transfer that was given up: it is not to be
-/// hidden, or the read would be a fault.
+/// True if a device still reads the block at its place in a window, for a transfer that was given up. The block must not be
+/// hidden then, because the read would fault.
 bool ManagerCore::is_read(const Block& b) const noexcept {
   return b.record->window_address != nullptr && b.record->primary()->readers > 0;
 }
@@ -179,8 +179,8 @@ bool ManagerCore::take_home(Region& region, std::byte* place, std::size_t size) 
   const bool kept = region.pages == Pages::Moved && windows_->move(home(region), place, size) == size;
   if (kept) {
     region.bare = false;
-    // A page that was swapped out moves with its protection. A device that later writes to the region would wait for it to
-    // be lifted, with a file locked.
+    // A swapped-out page keeps its protection when it moves. A device that later writes to the region would wait, with a
+    // file locked, until the protection is lifted.
     windows_->unprotect(home(region), size);
   } else {
     WindowSpace::drop(place, size);
@@ -189,7 +189,7 @@ bool ManagerCore::take_home(Region& region, std::byte* place, std::size_t size) 
   return kept;
 }
 
-/// From here on the first store to the block is told.
+/// Write-protects the block, so that its next store is reported.
 bool ManagerCore::hold_writes(Block& b) noexcept {
   auto& record = *b.record;
   if (!record.writable || stays_put(b) || mutated(Mutant::WritesNotHeld)) return true;
@@ -198,7 +198,7 @@ bool ManagerCore::hold_writes(Block& b) noexcept {
   return true;
 }
 
-/// Of blocks that are about to move there, side by side in their windows all at once: each time other CPUs are interrupted.
+/// Write-protects blocks that are about to move, neighbours in a window by one call: each call interrupts other CPUs.
 void ManagerCore::hold_writes(std::span<const BlockId> ids, TierIndex to) noexcept {
   const auto to_be_held = [&](const Block* b) {
     return b != nullptr && b->record->writable && !stays_put(*b) && b->record->primary()->tier != to &&
@@ -219,7 +219,7 @@ void ManagerCore::hold_writes(std::span<const BlockId> ids, TierIndex to) noexce
   }
 }
 
-/// Lets stores go through again. What is being copied is not published: it is older.
+/// Lets stores through again. A copy under way is older than such a store, and is not published.
 void ManagerCore::let_write(Block& b) noexcept {
   auto& record = *b.record;
   b.version.fetch_add(1, std::memory_order_relaxed);
@@ -231,8 +231,7 @@ void ManagerCore::let_write(Block& b) noexcept {
 // --- faults ----------------------------------------------------------------------------------------------
 
 bool ManagerCore::on_fault(WindowFault& fault, bool may_wait) noexcept {
-  const auto self =
-      weak_from_this().lock();  // whoever still touches the window of the last object is too late
+  const auto self = weak_from_this().lock();  // an access to the window of the last object comes too late
   auto served = self == nullptr ? Served::Yes : Served::Again;
   while (served == Served::Again) served = serve(fault, may_wait);
   return served == Served::Yes;
@@ -243,7 +242,7 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
   {
     MutexLock lock{mutex_};
     auto* const b = static_cast<Block*>(WindowSpace::find(fault.address));
-    // A page that was swapped out keeps its protection when it moves home.
+    // A swapped-out page keeps its protection when it moves home.
     if (b == nullptr && fault.present && in_a_tier(fault.address))
       return let_through(fault.address), Served::Yes;
     if (is_dead(b) && !fault.write && is_ours(b)) {
@@ -256,7 +255,7 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
     if (b->address.load(std::memory_order_relaxed) != nullptr) {
       if (fault.present && !record.writable) {
         Transfer* const t = record.transfer;
-        if (t != nullptr && t->kind == TransferKind::Fetch) {  // its bytes are wanted: after them
+        if (t != nullptr && t->kind == TransferKind::Fetch) {  // the fetched bytes are wanted: waits for them
           if (!may_wait) return Served::WouldWait;
           ++t->references;
           wait_for_end(*t, lock);
@@ -269,7 +268,7 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
           refresh(*b);
           rerank(b->id);
         }
-      } else if (fault.present) {  // a page that was swapped out when the block was let write
+      } else if (fault.present) {  // a page that was swapped out when writes were let through
         let_through(fault.address);
       } else {
         fill_hole(*b, fault.address);
@@ -289,23 +288,24 @@ ManagerCore::Served ManagerCore::serve(WindowFault& fault, bool may_wait) noexce
   const auto began = timeline_.now_ns();
   try {
     enter({&operand, 1}, {.root = false, .fault = true});
-  } catch (const std::bad_alloc& error) {  // a scope will end, or something be freed, here or in the process
+  } catch (const std::bad_alloc& error) {  // a scope will end, or memory be freed, here or in the process
     release_hold(b);
     return wait_for_room(fault, began, error.what()), Served::WouldWait;
   } catch (const std::exception& error) {
     release_hold(b);
     return refuse(fault, error.what()), Served::Yes;
   }
-  MutexLock lock{mutex_};  // whoever is woken finds our pin gone
+  MutexLock lock{mutex_};  // a woken thread finds our pin gone
   windows_->wake(b.record->window_address, b.size);
   --b.record->entering;
   leave_locked(b);
-  std::ignore = needless_keeper();  // who has called us holds us, too
+  std::ignore = needless_keeper();  // our caller holds us, too
   return Served::Yes;
 }
 
-/// Not for a change: others that look for room in vain tell of many. Long next to what a look takes, which holds the lock.
-/// \param began  when it was looked for
+/// Sleeps before a fault is tried again. It does not wait for a change, because other threads that look for room in vain
+/// report many. It sleeps long compared with a look for room, which holds the lock.
+/// \param began  when the look began
 void ManagerCore::wait_for_room(WindowFault& fault, std::uint64_t began, const char* why) noexcept {
   constexpr unsigned longest = 4;  // 16 ms
   if (fault.tries == 0) fault.waiting_since_ns = began;
@@ -327,12 +327,12 @@ void ManagerCore::let_through(std::byte* address) noexcept {
   windows_->wake(page_of(address), page_size());
 }
 
-/// A page of the tier's that nobody had touched before it was moved into the window. While writes are held it must be
-/// protected, as the pages that there are: a store into it would not be told.
+/// Fills a page of the tier that was never touched before it was moved into the window. While writes are held it must be
+/// protected like the pages that exist; otherwise a store into it would not be reported.
 void ManagerCore::fill_hole(const Block& b, std::byte* address) noexcept {
   const auto* const policy = tiers_[b.record->primary()->tier].tier->page_policy();
   std::ignore = windows_->fill(page_of(address), WindowSpace::zeros(), page_size(), !b.record->writable,
-                               policy);  // there already, if another thread was faster
+                               policy);  // already there if another thread was faster
 }
 
 bool ManagerCore::in_a_tier(const std::byte* address) const noexcept {
@@ -346,27 +346,27 @@ bool ManagerCore::is_dead(const Block* b) noexcept {
   return b == nullptr || b->record == nullptr || b->state.now().is_retired();
 }
 
-/// True if a copy of ours may be what touches the retired block: it reads the window until it ends, and the program may
-/// have given pages back meanwhile (`MADV_DONTNEED`).
+/// True if one of our copies may have caused the access to the retired block: the copy reads the window until it ends, and
+/// the program may have given pages back meanwhile (`MADV_DONTNEED`).
 bool ManagerCore::is_ours(const Block* b) noexcept {
   return b != nullptr && b->record != nullptr && b->address.load(std::memory_order_relaxed) != nullptr &&
          b->record->primary() != nullptr && b->record->primary()->readers > 0;
 }
 
-/// What cannot be read: the access ends with SIGBUS, as one to a mapped file on a broken disk.
+/// Ends an access to bytes that cannot be read with SIGBUS, as for a mapped file on a broken disk.
 void ManagerCore::refuse(const WindowFault& fault, const char* why) noexcept {
-  // Whoever reads stderr may need the lock to do so: nothing is written there under it.
+  // Does not write to stderr under the lock: the reader of stderr may need it.
   if (const MutexLock lock{mutex_}; has_come(fault)) return;
   detail::say("an access to %p cannot be served: %s", static_cast<void*>(fault.address), why);
   const MutexLock lock{mutex_};
   if (has_come(fault)) return;
   const auto& b = *static_cast<const Block*>(WindowSpace::find(fault.address));
   WindowSpace::drop(b.record->window_address,
-                    b.size);  // what another access has poisoned cannot be poisoned again
+                    b.size);  // a page that another access has poisoned cannot be poisoned again
   if (!windows_->poison(b.record->window_address, b.size)) std::abort();
 }
 
-/// Wakes whoever waits for what is there meanwhile, or may be on its way to its place.   \return  whether it is
+/// Wakes the threads that wait, if the bytes are there by now or may be on their way.   \return  true if so
 bool ManagerCore::has_come(const WindowFault& fault) noexcept {
   const auto* const b = static_cast<const Block*>(WindowSpace::find(fault.address));
   if (is_dead(b)) {
@@ -378,8 +378,8 @@ bool ManagerCore::has_come(const WindowFault& fault) noexcept {
   return true;
 }
 
-/// An access to what is no object any more ends the program: there is nobody to throw to. Unless the thread may have gone
-/// on long ago: if it waits after all, it comes again.
+/// Ends the program because of an access to something that is no object any more: there is no caller to throw to. If the
+/// thread may have gone on long ago it is only woken: if it still waits, its fault comes again.
 void ManagerCore::die_of(const WindowFault& fault, const Block* b) const noexcept {
   if (fault.since != ended_blocks()) {
     const auto into = reinterpret_cast<std::uintptr_t>(fault.address) % WindowSpace::unit;
@@ -420,7 +420,7 @@ Operand Operand::advice_at(const void* address, Use use, std::span<const std::by
   return op;
 }
 
-/// What has to be brought is not stamped as used before it is known which of it comes first.
+/// A block that must be brought is not stamped as used until it is known which blocks come first.
 bool Manager::advise(Operand& op) noexcept {
   if (op.block->state.glance().needs_manager()) return false;
   if (advised_.fetch_add(op.size, std::memory_order_relaxed) + op.size > advice_limit_ ||
@@ -441,7 +441,8 @@ bool Manager::leave_if_passing(Operand& op) noexcept {
 }
 
 void ManagerCore::hold(Operand& op) noexcept {
-  Block& b = *op.block;  // the operand may lie in a window: not to be read under the lock
+  Block& b =
+      *op.block;  // copied first: the operand may lie in a window, which must not be read under the lock
   MutexLock lock{mutex_};
   ++b.record->entering;
 }
@@ -454,7 +455,7 @@ void ManagerCore::release_hold(Block& b) noexcept {
 }
 
 void ManagerCore::enter_with_advice(std::span<Operand> batch, const BatchContext& context) {
-  const auto self = shared_from_this();  // its objects may all go while room is made
+  const auto self = shared_from_this();  // all objects may go while room is made
   const std::span<Operand> advised{
       std::stable_partition(batch.begin(), batch.end(), [](const Operand& op) { return !op.advice; }),
       batch.end()};
@@ -468,8 +469,8 @@ void ManagerCore::enter_with_advice(std::span<Operand> batch, const BatchContext
   bring(advised, context);
 }
 
-/// That what has been retired lives again is no advice: it has no bytes that a store could go to, or such as a step mark
-/// takes away. Nor is that it is gone for whoever reads it.
+/// Revives retired blocks that will be overwritten. This is no advice: without a place a store has nowhere to go, or goes
+/// to bytes that a step mark takes away. It is no advice either that reading a retired block throws.
 void ManagerCore::revive_overwritten(std::span<const Operand> advised) {
   for (const auto& op : advised) {
     if (op.block == nullptr || op.entered || !op.named) continue;
@@ -486,7 +487,7 @@ void ManagerCore::revive_overwritten(std::span<const Operand> advised) {
 void ManagerCore::bring(std::span<Operand> advised, const BatchContext& context) noexcept {
   constexpr std::size_t together = 32;
   const BatchContext now{context.scope,  false, context.kernel,
-                         context.shapes, true,  context.fault};  // nobody waits for the sake of advice
+                         context.shapes, true,  context.fault};  // no thread waits for the sake of advice
   const std::span<Operand> wanted{
       advised.begin(), std::stable_partition(advised.begin(), advised.end(), [](const Operand& op) {
         return op.block != nullptr && !op.entered;
@@ -502,7 +503,7 @@ void ManagerCore::bring(std::span<Operand> advised, const BatchContext& context)
   }
 }
 
-/// Whether all of it fits beside all that is there: then any order is as good.
+/// True if all operands fit beside what is there already: then any order is as good.
 bool ManagerCore::has_room_for(std::span<const Operand> wanted) noexcept {
   std::uint64_t bytes = 0;
   for (const auto& op : wanted) bytes += op.size;
@@ -512,15 +513,16 @@ bool ManagerCore::has_room_for(std::span<const Operand> wanted) noexcept {
   return bytes <= tiers_.front().heap.capacity().count - tiers_.front().used().count;
 }
 
-/// Those that the policy would let go last come first: by its default what was used last. Where there is no memory for
-/// that, they stay in order of their addresses.
+/// Puts those first that the policy would evict last: by default, those used last. If memory is short they stay in order
+/// of their addresses.
 void ManagerCore::best_first(std::span<Operand> wanted) noexcept try {
   std::vector<std::pair<std::uint64_t, Operand>> ranked;
   ranked.reserve(wanted.size());
   for (const auto& op : wanted) {
-    ranked.emplace_back(0, op);  // it may lie in a window: not to be read under the lock
+    ranked.emplace_back(
+        0, op);  // copied first: the operand may lie in a window, which must not be read under the lock
     const Block& b = *ranked.back().second.block;
-    const MutexLock lock{mutex_};  // for each anew: faults are served in between
+    const MutexLock lock{mutex_};  // taken anew for each block, so that faults are served in between
     if (!b.record->garbage) ranked.back().first = announcer_.policy().rank(facts(b));
   }
   std::ranges::stable_sort(ranked, std::greater{}, [](const auto& one) { return one.first; });
@@ -528,7 +530,7 @@ void ManagerCore::best_first(std::span<Operand> wanted) noexcept try {
 } catch (const std::bad_alloc&) {
 }
 
-/// As many as fit, the first ones first.   \return  false if there was no room for all of them
+/// Enters as many as fit, the first ones first.   \return  false if there was no room for all of them
 bool ManagerCore::bring_all(std::span<Operand> few, const BatchContext& context) noexcept {
   std::span<Operand> wanted{few.begin(), std::stable_partition(few.begin(), few.end(), [](const Operand& op) {
                               return !op.block->is_passing();
@@ -543,7 +545,7 @@ bool ManagerCore::bring_all(std::span<Operand> few, const BatchContext& context)
   return wanted.empty();
 }
 
-/// All of them or none.
+/// Enters all of them or none.
 bool ManagerCore::bring_together(std::span<Operand> wanted, const BatchContext& context) noexcept {
   std::uint64_t bytes = 0;
   for (const auto& op : wanted) bytes += op.size;
@@ -552,7 +554,7 @@ bool ManagerCore::bring_together(std::span<Operand> wanted, const BatchContext& 
       for (auto& op : wanted)
         if (!leave_if_passing(op)) release_hold(*op.block);
       return true;
-    } catch (const std::exception&) {  // whoever touches what was not brought hears of it
+    } catch (const std::exception&) {  // an access to a block that was not brought reports the error
     }
   advised_.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
@@ -578,12 +580,12 @@ WindowSpace& ManagerCore::windows() {
   if (windows_ == nullptr) windows_ = paged_windows();
   const bool all_show =
       std::ranges::all_of(tiers_, [](const auto& t) { return t.tier->has_private_pages(); });
-  // One block leaves for another, and what is free is in pieces, in two tiers, with a spare in between.
+  // One block leaves for another, while free room lies in pieces, in two tiers, with a spare in between.
   if (windows_->mode() == WindowMode::Full && !all_show) kept_for_faults_ = 4 * window_block_;
   return *windows_;
 }
 
-/// In a small tier several have room, lest those in use push each other out.
+/// Returns the size of the largest block of a window. In a small tier several must fit, or the used ones evict each other.
 std::size_t ManagerCore::largest_block(Bytes asked, Bytes fastest) {
   if (asked.count == 0) return std::clamp(std::bit_floor(fastest.count / 32), WindowSpace::unit, huge_page);
   if (!std::has_single_bit(asked.count) || asked.count < WindowSpace::unit || asked.count > huge_page)
@@ -623,12 +625,13 @@ ObjectHandle ManagerCore::reserve_window(Bytes most, std::size_t alignment, std:
 ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::size_t alignment,
                                       std::string_view asked_name) {
   refuse_in_child("an allocation");
-  const std::string name{asked_name};  // it may lie in a window: not to be read under the lock
+  const std::string name{
+      asked_name};  // copied first: it may lie in a window, which must not be read under the lock
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= huge_page,
               "alignment is a power of two up to 2 MiB");
   const auto whole = round_up(std::max<std::size_t>(most, 1), WindowSpace::unit);
   if (whole < most) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
-  // The last block ends soon after what it holds: up to 64 KiB more would be twice the bytes of many an object.
+  // The last block ends soon after its contents: up to 64 KiB more would double many objects.
   const auto end =
       std::min(whole, round_up(std::max<std::size_t>(size, 1), std::max(page_size(), io_alignment_)));
   MutexLock lock{mutex_};
@@ -691,7 +694,7 @@ void ManagerCore::grow(ObjectRef ref, Bytes size) {
   check_watermarks();
 }
 
-/// Blocks, each in a tier, for a part of a window; all of them or none.
+/// Makes blocks for a part of a window, each with a place in a tier; all of them or none.
 std::vector<Block*> ManagerCore::new_blocks(ObjectWindow& window, std::size_t begin, std::size_t end,
                                             std::string_view name, MutexLock& lock) {
   std::vector<Block*> blocks;
@@ -739,9 +742,9 @@ Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::
   return b;
 }
 
-/// Of blocks that no object has yet. They may have been moved already, to make room for the next.
+/// Frees blocks that no object has yet. They may have moved already, to make room for the next.
 void ManagerCore::discard(std::span<Block* const> blocks, MutexLock& lock) noexcept {
-  // Pinned, nothing begins to move; retired, a mover that touches one of them would end the program.
+  // Pinned blocks do not begin to move; a retired one would end the program if a mover touched it.
   for (auto* b : blocks) b->state.pin();
   for (auto* b : blocks) {
     if (auto* const transfer = b->record->transfer) revoke(*transfer, lock);
@@ -750,7 +753,7 @@ void ManagerCore::discard(std::span<Block* const> blocks, MutexLock& lock) noexc
   }
 }
 
-/// The block's part of its window has nobody any more.
+/// Gives up the block's part of its window.
 void ManagerCore::leave_window(Block& b) noexcept {
   ended_.fetch_add(1, std::memory_order_release);
   WindowSpace::tag(b.record->window_address, b.size, nullptr);
@@ -784,7 +787,7 @@ ObjectRef object_of(const void* address) noexcept {
 
 // --- by request ------------------------------------------------------------------------------------------
 
-/// Room for as many of these blocks as one look finds, which then move together.
+/// Moves blocks in batches: makes room for as many as one look finds, which then move together.
 void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
   check_tier(t);
   if (in_fork_child_) return;
@@ -792,7 +795,7 @@ void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
   drain_own_notes();
   const Inside inside{*this};
   constexpr std::size_t together = 64;
-  const auto most = tiers_[t].heap.capacity().count / 4;  // what is on its way cannot make room
+  const auto most = tiers_[t].heap.capacity().count / 4;  // blocks on their way cannot make room
   std::uint64_t on_their_way = 0;
   std::vector<CopyTask*> tasks;
   tasks.reserve(together);
@@ -836,12 +839,12 @@ void ManagerCore::migrate(std::span<const BlockId> ids, TierIndex t) {
   check_watermarks();
   if (!failure) return;
   const Block* const b = find(failure->block);
-  if (b == nullptr) return;  // nobody has it any more
+  if (b == nullptr) return;  // the block is gone
   if (failure->direction == Direction::Write) throw_out_of_memory(b->size, name_of(*b), failure->error);
   throw_unreadable(*b, failure->error);
 }
 
-/// \return  the transfer, which the caller runs; null where there is nothing to copy, or the block is in use
+/// \return  the transfer, which the caller runs; null if there is nothing to copy, or the block is in use
 Transfer* ManagerCore::begin_migration(BlockId id, TierIndex t, MutexLock& lock) {
   RoomReport report;
   Block* b = find(id);

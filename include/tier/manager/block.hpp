@@ -15,12 +15,12 @@ namespace tier {
 class Manager;
 struct BlockRecord;
 
-/// The hot line of a block: all that a scope on a resident object touches.
+/// The hot cache line of a block: all that a scope on a resident object touches.
 ///
-/// Whoever holds a pin may read `address` and use the bytes; `BlockState` says how one is had.
+/// A thread that holds a pin may read `address` and use the bytes; `BlockState` says how to get a pin.
 struct alignas(64) TIER_EXPORT Block {
   BlockState state;
-  std::atomic<std::byte*> address{nullptr};  ///< of the primary; null where the CPU cannot reach it
+  std::atomic<std::byte*> address{nullptr};  ///< of the primary; null if the CPU cannot reach it
   std::atomic<std::uint64_t> version{0};     ///< raised by each scope that writes; 0: never written
   std::atomic<std::uint64_t> last_use{0};    ///< epoch and order within it, see `UseClock`
   std::uint64_t size = 0;
@@ -28,7 +28,7 @@ struct alignas(64) TIER_EXPORT Block {
   Manager* manager = nullptr;
   BlockRecord* record = nullptr;  ///< the cold part
 
-  /// Takes a pin if that needs nothing else; also where it does not, this counts as a use.
+  /// True if it took a pin and nothing else is needed. If not, this still counts as a use.
   [[nodiscard]] bool try_enter(Use use, std::uint64_t stamp) noexcept {
     last_use.store(stamp, std::memory_order_relaxed);  // before the add, which waits for the line anyway
     const auto before = state.pin();
@@ -44,7 +44,7 @@ struct alignas(64) TIER_EXPORT Block {
     last_use.store(stamp, std::memory_order_relaxed);
   }
 
-  /// Gives a pin back. After it the block may be gone.
+  /// Gives a pin back. The block may be gone afterwards.
   void leave() noexcept {
     const Manager* const in = manager;
     const BlockId left = id;
@@ -52,7 +52,7 @@ struct alignas(64) TIER_EXPORT Block {
       last_left(in, left);
   }
 
-  /// True if it is in room that is kept for faults, and a use asks for nothing else. Stable while pinned.
+  /// True if the block is in room that is kept for faults, and a use need not ask the manager. Stable while pinned.
   [[nodiscard]] bool is_passing() const noexcept {
     const auto seen = state.glance();
     return seen.is_passing() && !seen.needs_manager();
@@ -60,14 +60,14 @@ struct alignas(64) TIER_EXPORT Block {
   [[nodiscard]] std::uint32_t pins() const noexcept { return state.now().pins(); }
 
  private:
-  /// Enters if nothing but to be told of is asked for; else gives the pin back.
+  /// Enters if the use only has to be reported; otherwise gives the pin back.
   bool enter_watched(BlockState::Value before, Use use, std::uint64_t stamp) noexcept;
-  /// The block and its manager may have gone.
+  /// Reports the last unpin. The block and its manager may be gone.
   static void last_left(const Manager* manager, BlockId id) noexcept;
 };
 static_assert(sizeof(Block) == 64);
 
-/// Orders uses without a clock: the manager's epoch, and within an epoch the order on one thread.
+/// Orders uses without a clock: by the manager's epoch, and within an epoch by the order on one thread.
 class TIER_EXPORT UseClock {
  public:
   [[nodiscard]] std::uint64_t stamp() noexcept {
@@ -76,7 +76,7 @@ class TIER_EXPORT UseClock {
     last = (last < start ? start : last + 1);
     return last;
   }
-  /// After this, what is used is later than all that was used before on any thread.
+  /// Makes all later uses later than all earlier ones, on any thread.
   void advance() noexcept { epoch_.fetch_add(1, std::memory_order_relaxed); }
 
  private:

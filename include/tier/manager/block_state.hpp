@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The one word that a block's users and its movers share.
+/// \file  The atomic word that a block's users and its movers share.
 #include <tier/core/assert.hpp>
 #include <tier/core/export.hpp>
 
@@ -9,17 +9,17 @@
 
 namespace tier {
 
-/// Says who uses a block and what happens to it: a count of pins, and flags, in one atomic word.
+/// Records who uses a block and what happens to it: a count of pins, and flags, in one atomic word.
 ///
-/// A scope pins a block by one add, and the value before tells whether it may use the bytes. Everything else is done under the
-/// manager's lock; only pins come and go beside it. The flags and who may change them:
+/// A scope pins a block by one add, and the value before tells whether it may use the bytes. Everything else is done under
+/// the manager's lock; only pins come and go without it. The flags and when they may change:
 ///
 ///  flag      | set                                | cleared               | while it is set
 ///  ----------|------------------------------------|-----------------------|----------------------------------------------
-///  moving    | from settled, without foreign pins | by whoever set it     | a transfer, or a slide, has the bytes
+///  moving    | from settled, without foreign pins | when the move ends    | a transfer, or a slide, has the bytes
 ///  retired   | any time                           | by an overwrite       | the bytes go, or have gone, with the last pin
 ///  failed    | while moving                       | by the next try       | the bytes could not be read
-///  awaited   | any time                           | when the last pin goes| the last pin to go tells the manager
+///  awaited   | any time                           | when the last pin goes| the last unpin tells the manager
 ///  asks, watched, outside, passing: hints for entry, set together from what the manager knows (`set_hints`)
 ///
 /// Moving, retired, failed and asks send an entry to the manager's lock. Checked builds abort on any other transition.
@@ -41,13 +41,13 @@ class TIER_EXPORT BlockState {
     [[nodiscard]] constexpr bool is_awaited() const noexcept { return has(awaited); }
     [[nodiscard]] constexpr bool is_outside() const noexcept { return has(outside); }
     [[nodiscard]] constexpr bool is_passing() const noexcept { return has(passing); }
-    /// Whoever would use the bytes has to ask the manager.
+    /// True if a use of the bytes must ask the manager.
     [[nodiscard]] constexpr bool needs_manager() const noexcept { return has(needs_manager_mask); }
-    /// A pin alone is no entry: the manager is to be asked, or told.
+    /// True if a pin alone is not enough: the manager must be asked, or told.
     [[nodiscard]] constexpr bool needs_more_than_a_pin() const noexcept {
       return has(needs_manager_mask | watched);
     }
-    /// Before a pin was given back: it was the last one, and the manager waits for that.
+    /// For the word before an unpin: true if that was the last pin, and the manager waits for it.
     [[nodiscard]] constexpr bool was_last_awaited() const noexcept {
       return has(awaited | retired) && pins() == 1;
     }
@@ -60,17 +60,17 @@ class TIER_EXPORT BlockState {
     std::uint64_t word_;
   };
 
-  /// What entry may see without the lock.
+  /// Flags that entry may read without the lock.
   struct Hints {
-    bool asks = false;     ///< a use needs a decision, a fetch or a charge; or ends its archiving
+    bool asks = false;     ///< a use needs a decision, a fetch or a charge; or ends archiving
     bool watched = false;  ///< the policy or an observer wants to be told of uses
     bool outside = false;  ///< not in the fastest tier
-    bool passing = false;  ///< of a window, in room that is kept for faults
+    bool passing = false;  ///< in a window, and in room that is kept for faults
   };
 
-  /// \return  with acquire order: what whoever set or cleared flags did before is seen
+  /// \return  the word, with acquire order: writes before its flags were set or cleared are seen
   [[nodiscard]] Value now() const noexcept { return Value{word_.load(std::memory_order_acquire)}; }
-  /// The same without an order, for what is only a hint or is read under the manager's lock.
+  /// The same without an order, for hints and for reads under the manager's lock.
   [[nodiscard]] Value glance() const noexcept { return Value{word_.load(std::memory_order_relaxed)}; }
 
   // --- pins: any thread -----------------------------------------------------------------------------------
@@ -88,9 +88,9 @@ class TIER_EXPORT BlockState {
 
   static constexpr std::uint32_t any_pins = 0xFFFF'FFFF;
 
-  /// From settled to moving.
-  /// \param own_pins  so many do not stand in its way
-  /// \return          false if it is pinned by others, moves already, or is retired
+  /// Goes from settled to moving.
+  /// \param own_pins  number of pins that do not stand in the way
+  /// \return          false if there are more pins, or the block moves already or is retired
   [[nodiscard]] bool try_begin_move(std::uint32_t own_pins = 0) noexcept {
     auto word = word_.load(std::memory_order_acquire);
     do {
@@ -99,23 +99,23 @@ class TIER_EXPORT BlockState {
     } while (!word_.compare_exchange_weak(word, word | moving, std::memory_order_acq_rel));
     return true;
   }
-  /// The last step of a move: from here on scopes may enter.
+  /// Ends a move, as its last step: from here on scopes may enter.
   void end_move() noexcept {
     [[maybe_unused]] const Value before{clear(moving)};  // (2) -> (1)
     TIER_ASSERT(before.is_moving(), "a move ends that has begun");
   }
-  /// The bytes go with the last pin.
+  /// Marks the contents dead: the bytes go with the last pin.
   void retire() noexcept { set(retired); }
-  /// It has bytes, or gets some.   \return  whether it was retired
+  /// Marks the contents alive: there are bytes, or will be.   \return  true if the block was retired
   bool revive() noexcept { return Value{clear(retired)}.is_retired(); }
-  /// The transfer that moves it could not read its bytes.
+  /// Notes that the transfer could not read the bytes.
   void fail() noexcept {
     [[maybe_unused]] const Value before{set(failed)};
     TIER_ASSERT(before.is_moving(), "reading fails while a block moves");
   }
-  /// The bytes are tried again, or have been written anew.
+  /// Notes that the bytes are read again, or have been written anew.
   void recover() noexcept { clear(failed); }
-  /// From here on the last pin to go is told.   \return  the word before: if it was not pinned nobody tells
+  /// Has the last unpin tell the manager from here on.   \return  the word before: without pins, no unpin will tell
   Value await_last_pin() noexcept { return Value{set(awaited)}; }
   void stop_awaiting() noexcept { clear(awaited); }
   void set_hints(const Hints& hints) noexcept {
@@ -124,7 +124,7 @@ class TIER_EXPORT BlockState {
     word_.fetch_or(flags, std::memory_order_release);
     word_.fetch_and(~(hints_mask & ~flags), std::memory_order_release);
   }
-  /// For a block that begins: settled, without pins.
+  /// Starts a new block: settled, without pins.
   void reset() noexcept { word_.store(0, std::memory_order_release); }
 
  private:

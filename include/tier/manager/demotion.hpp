@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Where a block that leaves a tier goes, by what the models of tiers say.
+/// \file  Chooses the tier for a block that leaves another, by the models of tiers.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 #include <tier/memory/tier.hpp>
@@ -14,9 +14,9 @@ namespace tier {
 
 using TierOrder = boost::container::static_vector<TierIndex, max_tiers>;
 
-/// The tiers slower than `from`, those first for which a block costs least: the copy to there, unless a current one is
-/// there, and the copy from there to the fastest tier, once, which is what its next use will take. Of equals the slowest
-/// is first: nothing moves on from there.
+/// Returns the tiers slower than `from`, the cheapest for a block first. The cost is a copy to the tier, unless it holds a
+/// current one, plus one copy from there to the fastest tier, which the block's next use will take. Of equals the slowest
+/// is first, because nothing moves on from there.
 /// \param models   of all tiers, 1 to `max_tiers`, the fastest first
 /// \param current  bit t: tier t holds a current copy
 [[nodiscard]] TIER_EXPORT TierOrder demotion_order(std::span<const TierModel> models, TierIndex from,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A datum that the manager knows, and the handle that owns it.
+/// \file  An object that the manager knows, and the handle that owns it.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 #include <tier/manager/block.hpp>
@@ -18,7 +18,7 @@ namespace tier {
 
 class Manager;
 
-/// What the manager keeps of an object: a block of its own, or a part of a group block where it is small.
+/// Describes an object of the manager: it has a block of its own or, if small, a part of a group block.
 struct Object : boost::intrusive::list_base_hook<> {
   ObjectId id = 0;
   Block* block = nullptr;
@@ -28,12 +28,11 @@ struct Object : boost::intrusive::list_base_hook<> {
   bool cut = false;              ///< its window has several blocks
   bool retired = false;          ///< grouped: its part of the block is gone, or goes with the last pin
   std::uint32_t alignment = 1;   ///< grouped: of its part
-  std::size_t memory = 0;        ///< of its name and its list of blocks
-  std::uint64_t retired_at = 0;  ///< grouped: the group's `frees` then
+  std::size_t memory = 0;        ///< bytes of its name and its list of blocks
+  std::uint64_t retired_at = 0;  ///< grouped: the group's `frees` when it was retired
   std::string name;
-  std::byte* window = nullptr;  ///< where its bytes are for ever; null: wherever they are now
-  std::vector<Block*>
-      blocks;  ///< with a window: all of them, in order of their addresses; `block` is the first
+  std::byte* window = nullptr;  ///< fixed address of its bytes; null: they have none
+  std::vector<Block*> blocks;   ///< with a window: all of them in order of address; `block` is the first
 };
 
 /// Names an object without owning it; valid as long as its handle lives. Null for memory that no runtime manages.
@@ -44,7 +43,7 @@ struct ObjectRef {
   friend bool operator==(ObjectRef, ObjectRef) = default;
 };
 
-/// Owns one object of a runtime; its end frees the bytes (at the last unpin). Keeps the runtime's core alive.
+/// Owns one object of a runtime; its destructor frees the bytes (at the last unpin). Keeps the runtime's core alive.
 /// \threadsafety  A handle is thread-confined; different handles are independent.
 class TIER_EXPORT ObjectHandle {
  public:

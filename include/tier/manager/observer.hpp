@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What a higher layer may be told: the policy's events and what came of them.
+/// \file  Events for higher layers: the policy's events and what came of them.
 #include <tier/core/export.hpp>
 #include <tier/manager/object.hpp>
 #include <tier/policy/policy.hpp>
@@ -15,24 +15,25 @@ namespace tier {
 struct MigrationEvent : EventHeader {
   BlockId block = 0;
   TierIndex from = no_tier, to = no_tier;
-  Bytes bytes;  ///< 0 where a current copy made copying needless
+  Bytes bytes;  ///< 0 if a current copy made copying needless
   Cause cause{};
   std::uint64_t start_ns = 0, duration_ns = 0;
-  bool primary = false;  ///< it is used there from now on; else a further copy, or one that was overtaken
+  bool primary =
+      false;  ///< the block is used there from now on; else a further copy, or one that was overtaken
 };
 enum class StallCause : std::uint8_t {
   Transfer,
   Room,
-  Fault  ///< an access to a window, for whatever
+  Fault  ///< an access to a window, for any reason
 };
 /// A thread has waited for a transfer or for room.
 struct StallEvent : EventHeader {
   std::uint64_t scope = 0;
   std::uint64_t start_ns = 0, duration_ns = 0;
   StallCause cause{};
-  std::string_view kernel{};  ///< whose scope it is; empty for others, and outside scopes
+  std::string_view kernel{};  ///< the scope's kernel; empty for other scopes, and outside scopes
 };
-/// What has become of an object as its owner sees it.
+/// Change of an object as its owner sees it.
 enum class ObjectChange : std::uint8_t {
   Made,
   Grown,    ///< it has more bytes, in further blocks
@@ -42,21 +43,21 @@ enum class ObjectChange : std::uint8_t {
 };
 struct ObjectEvent : EventHeader {
   ObjectChange change{};
-  ObjectRef object;           ///< for the call
-  std::size_t alignment = 1;  ///< that was asked for, if it was made
+  ObjectRef object;           ///< valid during the call
+  std::size_t alignment = 1;  ///< as asked for, if the object was made
   bool placed = false;        ///< it never moves
 };
-/// A block has got its first place, or one again after it was retired.
+/// A block has got its first place, or a new one after it was retired.
 struct PlacementEvent : EventHeader {
   BlockId block = 0;
   TierIndex tier = no_tier;
 };
-/// An access to a window whose bytes were not there.
+/// An access to a window whose bytes were absent.
 struct FaultEvent : EventHeader {
   BlockId block = 0;
   bool write = false;
 };
-/// A region has been given out or has gone: occupancy follows from these alone.
+/// A region has been given out or freed: occupancy follows from these events alone.
 struct RegionEvent : EventHeader {
   BlockId block = 0;
   TierIndex tier = no_tier;
@@ -64,13 +65,13 @@ struct RegionEvent : EventHeader {
   bool freed = false;
 };
 
-/// Told of everything, in order of `sequence`. Called with the manager's lock held and never inside a wait: return
+/// Receives all events in order of `sequence`. Called with the manager's lock held and never inside a wait: return
 /// soon, and call nothing of the runtime.
-/// \threadsafety  Calls are serialised per runtime, from whichever thread brings the event about.
+/// \threadsafety  Calls are serialised per runtime, on whichever thread causes the event.
 class TIER_EXPORT Observer {
  public:
   virtual ~Observer() = default;
-  /// As a policy's; asked when it is added.
+  /// As for a policy; asked when the observer is added.
   [[nodiscard]] virtual WantedUses wanted_uses() const noexcept { return WantedUses::EveryUse; }
   [[nodiscard]] virtual bool wants_kernels() const noexcept { return true; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What objects are made in, for layers below runtime/.
+/// \file  The manager in which objects are made, for layers below runtime/.
 #include <tier/manager/manager.hpp>
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace tier {
 
-/// A parameter for whatever has a manager: a `Runtime`, or a shared pointer to the manager itself.
+/// A parameter for anything that has a manager: a `Runtime`, or a shared pointer to the manager itself.
 /// \threadsafety  Immutable.
 class RuntimeRef {
  public:

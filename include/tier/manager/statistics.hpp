@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What has moved and why, as numbers.
+/// \file  Counters of what has moved and why.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 #include <tier/memory/window_mode.hpp>
@@ -23,9 +23,9 @@ struct TierStatistics {
   std::uint64_t regions = 0;
 };
 
-/// One counter of something that the manager does not know by itself.
+/// A counter that the manager does not keep by itself.
 struct NamedCount {
-  std::string_view name;  ///< of static storage
+  std::string_view name;  ///< in static storage
   std::uint64_t count = 0;
 };
 /// The counters of one row table at the moment of asking.
@@ -34,8 +34,8 @@ struct TableCounts {
   std::vector<NamedCount> counts;
 };
 
-/// What came at once of `will_use`, `will_read`, `will_write`, and of the ends of archive scopes, block by block. A program
-/// whose hints start nothing sees here why.
+/// Counts the immediate results of `will_use`, `will_read`, `will_write`, and of the ends of archive scopes, block by
+/// block. They show why a program's hints start nothing.
 struct HintCounts {
   std::uint64_t begun = 0;        ///< the policy has begun to bring it to a faster tier
   std::uint64_t present = 0;      ///< nothing to do: in the fastest tier, or on its way there
@@ -54,36 +54,36 @@ struct TIER_EXPORT Statistics {
   };
   std::vector<TierStatistics> tiers;
   std::vector<Moved> moved;  ///< only pairs and reasons that occurred
-  std::uint64_t hits = 0;    ///< operands found in the fastest tier, of those that were told (`WantedUses`)
+  std::uint64_t hits = 0;    ///< operands found in the fastest tier, of those reported (`WantedUses`)
   std::uint64_t misses = 0;  ///< operands that the policy was asked about
-  /// That scopes fetched, or whose prefetch they waited for. What came before it was asked for does not count here.
+  /// Operands that scopes fetched, or for whose prefetch they waited. Prefetches that ended before the use do not count.
   std::uint64_t fetched_operands = 0, fetched_operand_bytes = 0;
   std::uint64_t in_place_operands = 0, in_place_bytes = 0;  ///< used in a slower tier
   std::uint64_t evictions = 0;  ///< blocks that left a tier for a slower one, with a copy or without
   std::uint64_t dropped_clean =
-      0;  ///< of these, without: what is below was current, or nothing had been written
-  std::uint64_t copies_dropped = 0;  ///< further copies of blocks that are used elsewhere, given up
+      0;  ///< of these, without: the copy below was current, or nothing had been written
+  std::uint64_t copies_dropped = 0;  ///< further copies that were given up, of blocks used elsewhere
   std::uint64_t forced = 0;
   HintCounts hints;
   std::uint64_t prefetches_begun = 0, prefetches_refused = 0, transfers_cancelled = 0;
   std::uint64_t compactions_begun = 0;  ///< blocks that began to move within a tier in the background
-  std::uint64_t hints_dropped = 0, uses_dropped = 0;  ///< not told, for want of room in a thread's ring
+  std::uint64_t hints_dropped = 0, uses_dropped = 0;  ///< not reported: a thread's ring was full
   std::uint64_t stalls = 0, stalled_ns = 0;           ///< waiting for transfers or room, summed over threads
-  std::uint64_t moving_ns = 0;        ///< during which something was on its way, or waited for its turn
+  std::uint64_t moving_ns = 0;        ///< time in which transfers were under way or waited their turn
   std::optional<WindowMode> windows;  ///< none: no window has been asked for
-  std::uint64_t window_faults = 0;    ///< accesses to windows whose bytes were not there
+  std::uint64_t window_faults = 0;    ///< accesses to windows whose bytes were absent
   std::uint64_t window_writes_held =
-      0;  ///< stores to windows that waited for a copy, or that were the first since one
+      0;  ///< stores to windows that waited for a copy, or were the first since one
   std::uint64_t objects = 0, blocks = 0;
-  /// Ordinary memory that the runtime keeps beside its tiers: for objects, heaps, hints, windows, copies under way, its policy,
-  /// its recording; and what resources know of their allocations, of all runtimes of the process together. Tables tell theirs
-  /// in `TableBytes`.
+  /// Ordinary memory that the runtime keeps beside its tiers: objects, heaps, hints, windows, copies under way, its policy
+  /// and its recording; also what memory resources know of their allocations, for all runtimes of the process together.
+  /// Tables report theirs in `TableBytes`.
   Bytes metadata;
-  std::vector<TableCounts> tables;  ///< those that there are, each with the same counters
+  std::vector<TableCounts> tables;  ///< all that exist, each with the same counters
 
-  /// Bytes copied from one tier to another, for whatever reason.
+  /// Returns the bytes copied from one tier to another, for any reason.
   [[nodiscard]] std::uint64_t bytes_moved(TierIndex from, TierIndex to) const noexcept;
-  /// The counters of all tables together.
+  /// Returns the sums of the counters of all tables.
   [[nodiscard]] TableCounts all_tables() const;
   [[nodiscard]] std::string to_text() const;
   [[nodiscard]] std::string to_json() const;
@@ -107,8 +107,8 @@ struct ObjectsToJson {
   [[nodiscard]] TIER_EXPORT std::string operator()(std::span<const ObjectStatistics> objects,
                                                    const Statistics& runtime) const;
 };
-/// The same as a JSON array. A function object: a JSON library that looks `to_json` up by its arguments would find a
-/// function, and take it for its own.
+/// Returns the same as a JSON array. A function object, because a JSON library that looks `to_json` up by its arguments
+/// would take a function for its own.
 inline constexpr ObjectsToJson to_json{};
 
 }  // namespace tier
