@@ -13,8 +13,8 @@ constexpr std::size_t most_cached = 64;  // windows; to search so many is cheap 
 
 }  // namespace
 
-/// Keeps the pages of a block whose object is gone as a region of its window, if they may be written without our
-/// notice.   \return  false if the pages must be given back
+/// Keeps the pages of a block whose object is gone as a region of its window, if they may be written unnoticed.
+/// \return  false if the pages must be given back
 bool ManagerCore::cache_pages(Block& b) noexcept {
   auto& record = *b.record;
   Region* const primary = record.primary();

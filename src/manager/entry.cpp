@@ -389,8 +389,7 @@ Entry::Step Entry::find_rooms(bool& repeated) {
   const Shielding sparing{*this};
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (batch_[i].entered || plans_[i].transfer != nullptr || plans_[i].room != nullptr) continue;
-    if (again(
-            i)) {  // its first occurrence gets the room; this one is looked at again once the block is in use
+    if (again(i)) {  // the first occurrence gets the room; this one is looked at again later
       repeated = true;
       continue;
     }
@@ -751,7 +750,7 @@ bool Entry::roll_back() {
   return unlocked;
 }
 
-/// Another thread is between two steps, of which the second needs the lock: lets it go on.
+/// Another thread is between two steps that need no lock: lets it take the second.
 void Entry::look_again() {
   core_.without_lock(lock_, [&] { std::this_thread::yield(); });
 }

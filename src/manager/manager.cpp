@@ -83,8 +83,7 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
     io_alignment_ = std::max(io_alignment_, t->io_alignment());
     out_of_reach_ |= !t->model().addressable;
   }
-  granule_ =
-      std::max(granule_, io_alignment_);  // copies move whole sectors: all of them must be the region's
+  granule_ = std::max(granule_, io_alignment_);  // copies move whole sectors, which must be the region's
   tiers_.reserve(in_order.size());
   for (auto& t : in_order) {
     const Bytes capacity{t->capacity().count / granule_ * granule_};
@@ -311,9 +310,7 @@ void ManagerCore::locate(std::span<const Operand> batch, std::span<TierIndex> ti
 void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Operand> batch) {
   if (in_fork_child_) return;
   notes_->prepare();
-  std::string name{
-      context
-          .kernel};  // copied first: it may lie in a window, as operands may, which must not be read under the lock
+  std::string name{context.kernel};  // it may lie in a window, as operands may: not to be read under the lock
   std::vector<OperandFacts> operands;
   std::size_t hash = std::hash<std::string_view>{}(context.kernel);
   boost::hash_combine(hash, context.shapes);

@@ -443,8 +443,7 @@ class ManagerCore final : public Manager, public PolicyContext, private WindowFa
   void wait(MutexLock& lock) TIER_REQUIRES(mutex_);
   void count_wait(const BatchContext& context, std::uint64_t began, StallCause cause) noexcept
       TIER_REQUIRES(mutex_);
-  /// Does work that must not happen under the lock. The analysis takes the lock for held: values read before must be read
-  /// again.
+  /// Does work that must not happen under the lock. The analysis takes the lock for held: read values again after it.
   template <class F>
   void without_lock(MutexLock& lock, F&& work) TIER_NO_THREAD_SAFETY_ANALYSIS {
     struct Relock {

@@ -57,7 +57,7 @@ class Notes : public std::enable_shared_from_this<Notes> {
   struct Ring {
     boost::lockfree::spsc_queue<Note, boost::lockfree::capacity<capacity>> notes;
     std::atomic<bool> taken{
-        true};  ///< a thread fills it: given back with what it has written, taken with that
+        true};  ///< a thread fills it; giving it back (release) and taking it (acquire) hand on its contents
     Ring* next = nullptr;
   };
   Ring* own(bool make) noexcept;

@@ -610,8 +610,7 @@ Object* ManagerCore::create_in_group(std::size_t size, std::size_t alignment, st
 
 ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_view asked_name) {
   refuse_in_child("an allocation");
-  const std::string name{
-      asked_name};  // copied first: it may lie in a window, which must not be read under the lock
+  const std::string name{asked_name};  // it may lie in a window, which must not be read under the lock
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= (std::size_t{2} << 20),
               "alignment is a power of two up to 2 MiB");
   const TellsFailure tells{*this};

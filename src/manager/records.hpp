@@ -61,7 +61,7 @@ struct CachedPages {
 /// The address space of an object with a window; released with its last block, or kept for the next object of its size.
 struct ObjectWindow : boost::intrusive::list_base_hook<> {
   AddressWindow range;
-  std::size_t blocks = 0;           ///< and threads that are making some
+  std::size_t blocks = 0;           ///< including threads that are making some
   std::vector<CachedPages> cached;  ///< the first block's pages are last
 
   [[nodiscard]] std::size_t cached_size() const noexcept {
@@ -210,7 +210,7 @@ struct EvictionRun {
 
 /// Remembers what making room in a tier has learnt of the tiers below.
 struct RoomBelow {
-  std::array<std::size_t, max_tiers> places{};  ///< number of blocks of a run, made at once
+  std::array<std::size_t, max_tiers> places{};  ///< number of blocks for which room was made at once
   std::bitset<max_tiers> none{};                ///< no more room is made there
 };
 

@@ -212,8 +212,7 @@ void ManagerCore::transfer_ended(Transfer& t, std::error_code error, bool cancel
   idle_if_so();
 }
 
-/// Waits until a transfer has ended or its block has given it up, helping or hurrying it. The caller holds a
-/// reference.
+/// Waits until a transfer has ended or its block has given it up, helping with it. The caller holds a reference.
 void ManagerCore::wait_for_end(Transfer& t, MutexLock& lock) {
   t.awaited = true;
   if (t.submitted && !t.ended) without_lock(lock, [&] { engine_.help(t); });
@@ -261,8 +260,7 @@ bool ManagerCore::relocate(Block& b, Region* to, Cause cause, MutexLock& lock) {
   return now != nullptr && now->record->primary() == to;
 }
 
-/// Looks for a further copy in the tier where the primary should go: if it is current it becomes the primary, else it is
-/// freed.
+/// Settles a further copy in the tier where the primary should go: a current one becomes the primary, another is freed.
 /// \return  true if the primary is there now
 bool ManagerCore::settle_in(Block& b, TierIndex t, Cause cause) noexcept {
   Region* own = b.record->in(t);

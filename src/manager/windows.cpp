@@ -420,7 +420,7 @@ Operand Operand::advice_at(const void* address, Use use, std::span<const std::by
   return op;
 }
 
-/// A block that must be brought is not stamped as used until it is known which blocks come first.
+/// A block that must be brought is not stamped as used here: it is not known yet which of them come first.
 bool Manager::advise(Operand& op) noexcept {
   if (op.block->state.glance().needs_manager()) return false;
   if (advised_.fetch_add(op.size, std::memory_order_relaxed) + op.size > advice_limit_ ||
@@ -441,8 +441,7 @@ bool Manager::leave_if_passing(Operand& op) noexcept {
 }
 
 void ManagerCore::hold(Operand& op) noexcept {
-  Block& b =
-      *op.block;  // copied first: the operand may lie in a window, which must not be read under the lock
+  Block& b = *op.block;  // the operand may lie in a window, which must not be read under the lock
   MutexLock lock{mutex_};
   ++b.record->entering;
 }
@@ -469,8 +468,8 @@ void ManagerCore::enter_with_advice(std::span<Operand> batch, const BatchContext
   bring(advised, context);
 }
 
-/// Revives retired blocks that will be overwritten. This is no advice: without a place a store has nowhere to go, or goes
-/// to bytes that a step mark takes away. It is no advice either that reading a retired block throws.
+/// Revives retired blocks that will be overwritten, and throws for other uses of them. Neither is mere advice: without a
+/// place a store has nowhere to go, or goes to bytes that a step mark takes away.
 void ManagerCore::revive_overwritten(std::span<const Operand> advised) {
   for (const auto& op : advised) {
     if (op.block == nullptr || op.entered || !op.named) continue;
@@ -519,8 +518,7 @@ void ManagerCore::best_first(std::span<Operand> wanted) noexcept try {
   std::vector<std::pair<std::uint64_t, Operand>> ranked;
   ranked.reserve(wanted.size());
   for (const auto& op : wanted) {
-    ranked.emplace_back(
-        0, op);  // copied first: the operand may lie in a window, which must not be read under the lock
+    ranked.emplace_back(0, op);  // the operand may lie in a window, which must not be read under the lock
     const Block& b = *ranked.back().second.block;
     const MutexLock lock{mutex_};  // taken anew for each block, so that faults are served in between
     if (!b.record->garbage) ranked.back().first = announcer_.policy().rank(facts(b));
@@ -625,8 +623,7 @@ ObjectHandle ManagerCore::reserve_window(Bytes most, std::size_t alignment, std:
 ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::size_t alignment,
                                       std::string_view asked_name) {
   refuse_in_child("an allocation");
-  const std::string name{
-      asked_name};  // copied first: it may lie in a window, which must not be read under the lock
+  const std::string name{asked_name};  // it may lie in a window, which must not be read under the lock
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= huge_page,
               "alignment is a power of two up to 2 MiB");
   const auto whole = round_up(std::max<std::size_t>(most, 1), WindowSpace::unit);
@@ -744,7 +741,7 @@ Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::
 
 /// Frees blocks that no object has yet. They may have moved already, to make room for the next.
 void ManagerCore::discard(std::span<Block* const> blocks, MutexLock& lock) noexcept {
-  // Pinned blocks do not begin to move; a retired one would end the program if a mover touched it.
+  // They are pinned, so that none begins to move, and not retired: a mover's access to a retired block ends the program.
   for (auto* b : blocks) b->state.pin();
   for (auto* b : blocks) {
     if (auto* const transfer = b->record->transfer) revoke(*transfer, lock);

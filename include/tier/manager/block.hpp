@@ -28,7 +28,7 @@ struct alignas(64) TIER_EXPORT Block {
   Manager* manager = nullptr;
   BlockRecord* record = nullptr;  ///< the cold part
 
-  /// True if it took a pin and nothing else is needed. If not, this still counts as a use.
+  /// Enters if a pin is all that is needed. If not, this still counts as a use.
   [[nodiscard]] bool try_enter(Use use, std::uint64_t stamp) noexcept {
     last_use.store(stamp, std::memory_order_relaxed);  // before the add, which waits for the line anyway
     const auto before = state.pin();

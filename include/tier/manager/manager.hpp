@@ -32,10 +32,9 @@ struct TIER_EXPORT Operand {
   std::size_t size = 0;
   Use use = Use::Read;  ///< use of the block: overwriting a part of a group block is an update
   bool entered = false;
-  bool advice =
-      false;  ///< for a block of a window: entered if possible, and skipped without an error otherwise
-  bool whole = false;  ///< advice for the whole object; `address` is its window, entered or not
-  bool named = false;  ///< advice for an object that the caller named: a scope on it throws if it is retired
+  bool advice = false;  ///< a window's block: entered if possible, otherwise skipped without an error
+  bool whole = false;   ///< advice for the whole object; `address` is its window, entered or not
+  bool named = false;   ///< advice for an object that the caller named: a scope on it throws if it is retired
   bool revives = false;  ///< advice to overwrite: revives the block if it is retired
 
   /// \throws  `TierError` for a retired part of a group, unless it is overwritten: then it gets a new place, or
@@ -75,9 +74,8 @@ struct BatchContext {
   bool root = true;  ///< no scope is open above it: it may wait for pins
   std::string_view kernel{};
   std::uint64_t shapes = 0;  ///< hash of the operands' shapes; only for `kernel_begin`
-  bool advice =
-      false;  ///< useful only where the policy wants it: not entered in a slower tier for want of room
-  bool fault = false;  ///< for an access to a window
+  bool advice = false;       ///< useful only where the policy wants it: in no slower tier for want of room
+  bool fault = false;        ///< for an access to a window
 };
 
 /// Blocks of one manager with consecutive ids; most blocks of one window have them.

@@ -18,8 +18,7 @@ struct MigrationEvent : EventHeader {
   Bytes bytes;  ///< 0 if a current copy made copying needless
   Cause cause{};
   std::uint64_t start_ns = 0, duration_ns = 0;
-  bool primary =
-      false;  ///< the block is used there from now on; else a further copy, or one that was overtaken
+  bool primary = false;  ///< used there from now on; else a further copy, or one that was overtaken
 };
 enum class StallCause : std::uint8_t {
   Transfer,
@@ -71,7 +70,7 @@ struct RegionEvent : EventHeader {
 class TIER_EXPORT Observer {
  public:
   virtual ~Observer() = default;
-  /// As for a policy; asked when the observer is added.
+  /// Returns the wanted uses, as for a policy; asked when the observer is added.
   [[nodiscard]] virtual WantedUses wanted_uses() const noexcept { return WantedUses::EveryUse; }
   [[nodiscard]] virtual bool wants_kernels() const noexcept { return true; }
 
