@@ -9,8 +9,8 @@ namespace tier {
 
 void ManagerCore::before_fork() noexcept {
   companions_.before_fork();  // companions may wait for us, never we for them
-  // Before the lock: a chunk in flight may need it to end. In a child nothing runs, and the holder of the engine's lock is
-  // gone.
+  // Before the lock: a chunk in flight may need it to end. In a child nothing runs, and the engine's lock has no living
+  // holder.
   if (!in_fork_child_) engine_.pause();
   mutex_.lock();
 }

@@ -106,7 +106,7 @@ ManagerCore::~ManagerCore() {
     reclaim_garbage();  // windows are memory of their own
     drop_cached_windows();
   }
-  windows_.reset();  // first: its threads use everything here
+  windows_.reset();  // before the rest: its threads use everything here
   for (auto& tier : tiers_) {
     tier.ranked.clear();
     tier.secondaries.clear();
@@ -449,7 +449,7 @@ Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
   b.record->archived = false;
   const auto stamp = clock_.stamp();
   b.last_use.store(stamp,
-                   std::memory_order_relaxed);  // otherwise it would leave first, as the one used longest ago
+                   std::memory_order_relaxed);  // otherwise it would leave first, as used longest ago
   if (b.record->window_address == nullptr)
     b.record->prefetched = stamp;  // uses of blocks in windows are not stamped
   announcer_.ask([&](Policy& p) { p.on_hint(event, *this); });

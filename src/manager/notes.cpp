@@ -7,8 +7,7 @@
 
 namespace tier {
 
-/// Keeps the rings that a thread fills, one for each manager that it leaves notes for. Gives them back when the thread
-/// ends.
+/// Keeps the rings that a thread fills, one for each manager that it leaves notes for. Gives them back when it ends.
 class ThreadRings {
  public:
   ThreadRings() = default;

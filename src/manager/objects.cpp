@@ -535,8 +535,7 @@ Region* ManagerCore::first_place(Block& b, std::string_view name, MutexLock& loc
   const auto nth = [&](TierIndex i) { return static_cast<TierIndex>((placement.tier + i) % n); };
   bool behind = false;
   const auto usable = [&](auto&& find) TIER_NO_THREAD_SAFETY_ANALYSIS -> Region* {
-    for (unsigned asked = 0; asked <= SpaceRefusals::most;
-         ++asked) {  // the last try is for room that has space
+    for (unsigned asked = 0; asked <= SpaceRefusals::most; ++asked) {  // the last try takes room with space
       Region* r = find();
       if (r != nullptr && stays_put(b)) note_space(*r);
       if (r == nullptr || take_space(r, report.cause, lock)) return r;
@@ -625,7 +624,7 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
     return {std::move(self), part};
   }
   Block& b = new_block(std::max<std::size_t>(size.count, 1),
-                       alignment);  // an empty object has a place of its own, too
+                       alignment);  // an empty object has a place, too
   Object* object = nullptr;
   try {
     set_primary(b, first_place(b, name, lock));
@@ -642,8 +641,7 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
 }
 
 ObjectHandle ManagerCore::create_empty(Bytes size, std::size_t alignment, std::string_view asked_name) {
-  if (io_alignment_ > 1 && size.count < 4096 &&
-      alignment <= 4096) {  // a part of a group, which has a place all the same
+  if (io_alignment_ > 1 && size.count < 4096 && alignment <= 4096) {  // its group has a place all the same
     auto part = create(size, alignment, asked_name);
     retire(part.ref());
     return part;

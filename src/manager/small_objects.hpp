@@ -56,8 +56,7 @@ class SmallObjects {
   /// Frees the granules that objects have left.   \pre  no scope has the group pinned
   /// \param dying  the group has no objects any more, and is not used again
   void free_left(Group& group, bool dying) noexcept;
-  /// Counts off an object that is gone or has another place.   \return  true if it was the last: the group is not used
-  /// again
+  /// Counts off an object that is gone or has another place.   \return  true for the last: the group is not used again
   [[nodiscard]] bool forget_one(Group& group) noexcept;
   /// Excludes the group from further use.
   void retire(Group& group) noexcept;

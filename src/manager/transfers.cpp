@@ -130,7 +130,7 @@ void ManagerCore::publish(Transfer& t, Block& b, bool as_primary) noexcept {
     free_region(old);
 }
 
-/// True if the copy becomes the primary: after a fetch always, after other moves only if the block has no pins.
+/// True if the copy becomes the primary: a fetch always, a clean copy never, another move only if the block has no pins.
 bool ManagerCore::takes_over(const Transfer& t, const Block& b) noexcept {
   if (t.kind == TransferKind::Fetch) return true;
   return t.kind != TransferKind::Clean && !b.state.now().is_pinned();
