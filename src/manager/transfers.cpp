@@ -283,7 +283,7 @@ std::optional<Outcome> ManagerCore::why_not_fetch(const Block& b, TierIndex to) 
   return std::nullopt;
 }
 
-/// Ends a background slide of the block within its tier. If the block is retired, its slide has been ended already, and the
+/// Ends a background slide of the block within its tier. If the block is retired, its slide is cancelled already, and the
 /// bytes go when that end is reported.
 void ManagerCore::end_slide_of(const Block& b) noexcept {
   if (sliding_ == nullptr || b.record->transfer != sliding_) return;
