@@ -448,8 +448,7 @@ Outcome ManagerCore::prefetch_block(Block& b, ObjectId object) noexcept {
   announcer_.tell(event, &Observer::on_hint);
   b.record->archived = false;
   const auto stamp = clock_.stamp();
-  b.last_use.store(stamp,
-                   std::memory_order_relaxed);  // otherwise it would be the first to leave
+  b.last_use.store(stamp, std::memory_order_relaxed);  // otherwise it would be the first to leave
   if (b.record->window_address == nullptr)
     b.record->prefetched = stamp;  // uses of blocks in windows are not stamped
   announcer_.ask([&](Policy& p) { p.on_hint(event, *this); });

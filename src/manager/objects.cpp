@@ -623,8 +623,7 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
     check_watermarks();
     return {std::move(self), part};
   }
-  Block& b = new_block(std::max<std::size_t>(size.count, 1),
-                       alignment);  // an empty object has a place
+  Block& b = new_block(std::max<std::size_t>(size.count, 1), alignment);  // an empty object has a place
   Object* object = nullptr;
   try {
     set_primary(b, first_place(b, name, lock));
