@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A process that has one CPU, on which a thread computes.
+/// \file  Confines the process to one CPU, on which a thread computes.
 #include <sched.h>
 
 #include <atomic>

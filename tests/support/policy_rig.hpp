@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A policy at work: a real manager on two small tiers, with objects of one size.
+/// \file  Runs a policy in a real manager on two small tiers, with objects of one size.
 #include "memory_tier.hpp"
 
 #include <tier/manager/manager.hpp>
@@ -18,12 +18,12 @@
 
 namespace tier::test {
 
-/// Objects have names of one letter, so that those in fast memory make a word: "acd".
+/// Names each object by one letter, so that the objects in fast memory form a word, such as "acd".
 class PolicyRig {
  public:
   static constexpr Bytes object_size{64 << 10};
 
-  /// \param fit  objects that fast memory holds
+  /// \param fit  number of objects that fit in fast memory
   PolicyRig(std::unique_ptr<Policy> policy, std::size_t fit, bool slow_is_addressable = true) {
     using std::chrono::nanoseconds;
     std::vector<std::unique_ptr<Tier>> tiers;
@@ -38,7 +38,7 @@ class PolicyRig {
   ObjectHandle make(std::string_view name, std::size_t sizes = 1) {
     return manager_->create(sizes * object_size, 64, name);
   }
-  /// Makes one for each letter and overwrites it, in their order.
+  /// Makes an object for each letter and overwrites it, in this order.
   std::vector<ObjectHandle> fill(std::string_view names) {
     std::vector<ObjectHandle> objects;
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -48,7 +48,7 @@ class PolicyRig {
   /// A scope on the object, and all that it has started.
   void use(const ObjectHandle& object, Use how) {
     Operand op = Operand::of(object.ref(), how);
-    op.entered = op.block->try_enter(op.use, manager_->clock().stamp());  // as scopes do: mostly that is all
+    op.entered = op.block->try_enter(op.use, manager_->clock().stamp());  // the short way, which scopes take first
     if (op.entered)
       op.address = op.block->address;
     else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The seed of a randomised test: a fresh one, or that of the environment variable TIER_SEED to replay it.
+/// \file  The seed of a randomised test: fresh, or taken from the environment variable TIER_SEED to replay a run.
 #include <cstdint>
 #include <cstdlib>
 #include <random>
