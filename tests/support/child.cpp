@@ -60,7 +60,7 @@ pid_t start(std::vector<std::string>& variables, int errors) {
 
 Ended run_in_child(const std::string& label, FunctionRef<void()> part, const Environment& environment) {
   if (const char* child = std::getenv(variable)) {
-    if (child != label) return {};  // another part of the same case: the parent runs that one in its own child
+    if (child != label) return {};  // another part: the parent runs that in its own child
     part();
     std::_Exit(0);
   }

@@ -21,7 +21,7 @@ namespace tier::test {
 #ifdef TIER_TEST_TSAN
 __attribute__((no_sanitize("thread"))) inline void device_copy(std::byte* to, const std::byte* from,
                                                                std::size_t size) noexcept {
-  auto* target = reinterpret_cast<volatile unsigned char*>(to);  // volatile, so that the compiler makes no call of memcpy
+  auto* target = reinterpret_cast<volatile unsigned char*>(to);  // volatile: must not become a memcpy
   const auto* source = reinterpret_cast<const volatile unsigned char*>(from);
   for (std::size_t i = 0; i < size; ++i) target[i] = source[i];
 }

@@ -8,7 +8,7 @@
 
 namespace tier::test {
 
-/// Threads begun while this lives share one CPU with one that computes until `stop`.
+/// Makes threads that start while this lives share one CPU with a thread that computes until `stop`.
 class OneBusyCpu {
  public:
   OneBusyCpu() {

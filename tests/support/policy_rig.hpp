@@ -45,10 +45,10 @@ class PolicyRig {
       use(objects.emplace_back(make(names.substr(i, 1))), Use::Overwrite);
     return objects;
   }
-  /// A scope on the object, and all that it has started.
+  /// Opens and closes a scope on the object, and waits for all transfers that it started.
   void use(const ObjectHandle& object, Use how) {
     Operand op = Operand::of(object.ref(), how);
-    op.entered = op.block->try_enter(op.use, manager_->clock().stamp());  // the short way, which scopes take first
+    op.entered = op.block->try_enter(op.use, manager_->clock().stamp());  // the short way, as scopes do
     if (op.entered)
       op.address = op.block->address;
     else

@@ -7,7 +7,7 @@
 
 namespace tier::test {
 
-/// Returns the path in /proc of an open file of this process in a directory, also if it is unlinked; empty if there is none.
+/// Returns the path in /proc of a file of this process that is open in a directory, even if unlinked; empty if none is.
 inline std::string open_file_in(const std::string& directory) {
   for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
     std::error_code gone;

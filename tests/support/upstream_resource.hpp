@@ -14,7 +14,7 @@
 
 namespace tier::test {
 
-/// Allocates by new and delete. Ends the program if an allocation is freed with another size or alignment, or never; it does
+/// Allocates by new and delete. Ends the program if an allocation is freed with another size or alignment, or never; does
 /// so without doctest, because it is also used where no test runs.
 /// \threadsafety  Internally synchronised; records whether that was needed.
 class UpstreamResource final : public std::pmr::memory_resource {
