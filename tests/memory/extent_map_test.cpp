@@ -89,7 +89,7 @@ TEST_CASE("space taken ahead is counted with what has space, and used by reserva
   extents.full = false;
   CHECK(extents.back(21_MiB, cause) == 21_MiB);  // the last extent is a short one
   extents.release(0_B, 2_MiB);
-  CHECK(!extents.map.begin_return());  // it is wanted again
+  CHECK(!extents.map.begin_return());  // it is still wanted
   CHECK(extents.back(13_MiB, cause) == 21_MiB);
   const auto back = extents.map.begin_return();
   REQUIRE(back);

@@ -132,7 +132,7 @@ TEST_CASE("each kind that memkind has here is memory, and each that it has not i
       std::memset(tier->base(), 7, (5_MiB).count);
       if (test::usable_nodes().empty()) continue;
       const auto counts = test::placement_of({tier->base(), (5_MiB).count}).pages;
-      if (counts.size() > 1 && std::ranges::count(memories, kind) == 0) continue;  // it may be on several nodes
+      if (counts.size() > 1 && std::ranges::count(memories, kind) == 0) continue;  // it may be on several
       REQUIRE(counts.size() == 1);
       auto expected = "memory by memkind of node " + std::to_string(counts.begin()->first);
       if (prefault) expected += share_in_huge_pages(tier->base(), (6_MiB).count);

@@ -77,7 +77,7 @@ TEST_CASE("of version 1 the group of the controller of memory counts, alone or b
   SUBCASE("beside others") { system.set_groups("5:hugetlb,memory,pids:/job\n4:memoryless:/elsewhere"); }
   CHECK(find_memory_limit(system.paths()) == 128_MiB);
   system.set_groups("5:memory:/");
-  CHECK(find_memory_limit(system.paths()) == Bytes{9223372036854771712U});  // the kernel's number for no limit
+  CHECK(find_memory_limit(system.paths()) == Bytes{9223372036854771712U});  // the number for no limit
 }
 
 TEST_CASE("of both versions at once the lower limit counts") {

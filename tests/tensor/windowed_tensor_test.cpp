@@ -400,7 +400,7 @@ TEST_CASE("what is overwritten while it is fetched has the new elements, whoever
           if (view(row, random() % columns) != last) return false;
         return true;
       };
-      const std::uint64_t rounds = mode == WindowMode::Full ? 300 : 100;  // nothing is copied in the second mode
+      const std::uint64_t rounds = mode == WindowMode::Full ? 300 : 100;  // the second mode copies nothing
       for (std::uint64_t round = 0; round < large_steps(rounds); ++round) {
         migrate(x.rows(0, rows), 1);
         prefetch(x.rows(0, rows));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Traces from and to strings in binary form.
+/// \file  Converts traces to and from strings in binary form.
 #include <tier/trace/binary.hpp>
 
 #include <sstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Traces from and to strings.
+/// \file  Converts traces to and from strings.
 #include <tier/trace/text.hpp>
 
 #include <sstream>
