@@ -508,7 +508,7 @@ TEST_CASE("a task may be deleted inside finished()") {
     Gate joined;
     std::thread runner{[&] {
       TestTask marker{to.at(0), from.at(0),
-                      4096};  // after the other in the run: its end says that both are joined
+                      4096};  // comes later in the run: its end shows that both are joined
       marker.on_finish = [&] { joined.open(); };
       CopyTask* const tasks[] = {task, &marker};
       engine.run(tasks);

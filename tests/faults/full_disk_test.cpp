@@ -47,7 +47,7 @@ TableOptions table_options(std::string_view policy, std::string name) {
   return options;
 }
 
-/// Has a runtime whose slow tier takes the disk to be larger than it is, a table on it, and more and more tensors.
+/// Keeps a runtime whose slow tier takes the disk to be larger than it is, a table on it, and more and more tensors.
 class Training {
  public:
   Training(const SmallDisk& disk, const std::string& policy)

@@ -97,7 +97,7 @@ TEST_CASE("what is cached is free for whoever wants it") {
     for (char i = 0; i < 4; ++i) CHECK(rig.where(others[std::size_t(i)]) == 0);
     rig.settle();
 
-    // If the tier is full of blocks that may leave, a freed window leaves its room to the next object.
+    // If the tier is full of blocks that may leave, a new window evicts some of them.
     const auto last = made(rig, 1_MiB, 1);
     CHECK(rig.manager->statistics().evictions > 0);
     CHECK(all_are(last, 1));
@@ -244,7 +244,7 @@ TEST_CASE("an object that has grown in its window serves one that is made as lar
     rig.manager->grow(object.ref(), 3_MiB);
     std::memset(bytes_of(object).data(), 7, 3 << 20);
     object.reset();
-    object = made(rig, 3_MiB, 8);  // with other blocks than the first
+    object = made(rig, 3_MiB, 8);  // cut into other blocks
     CHECK(all_are(object, 8));
     CHECK(rig.used(0) == 3_MiB);
     rig.settle();

@@ -199,7 +199,7 @@ TEST_CASE("a move between two devices fails whose object is retired: who waits i
 TEST_CASE("the runtime ends while a scope waits for a move between two devices") {
   while_a_scope_waits([](auto& m, auto& scope) {
     auto closer = in_thread([&] { return m.rig.manager->close(); });
-    until([&] { return m.rig.manager->prefetch(m.object.ref()) == Outcome::Gone; });  // closed
+    until([&] { return m.rig.manager->prefetch(m.object.ref()) == Outcome::Gone; });  // until it is closed
     m.hold->open();
     CHECK(scope.get() == "");
     CHECK(closer.get().size() == 2);

@@ -216,7 +216,7 @@ TEST_CASE("whoever waits for a prefetch that the end of the runtime cancels fetc
     auto reader = f.reader();
     until([&] { return f.pins() == 1; });
     auto closer = in_thread([&] { return f.rig.manager->close(); });
-    until([&] { return f.rig.manager->prefetch(f.object.ref()) == Outcome::Gone; });  // closed
+    until([&] { return f.rig.manager->prefetch(f.object.ref()) == Outcome::Gone; });  // until it is closed
     hold.open();
     CHECK(reader.get());
     CHECK(closer.get() == std::vector<std::string>{"cold"});
@@ -328,7 +328,7 @@ TEST_CASE("an unreadable range of an addressable tier fails its block, and leave
     f.rig.settle();
   }
   CHECK(f.rig.manager->statistics().tiers[0].condemned == 0_B);
-  f.rig.policy->miss = {no_tier, false};  // overwritten where it is
+  f.rig.policy->miss = {no_tier, false};  // so that it is overwritten in place
   f.rig.write(f.object, 'b');
   CHECK(f.rig.holds(f.object, 'b'));
 }

@@ -76,7 +76,7 @@ std::future<void> begin_overwrite(Fetch& f, bool addressable) {
 
 std::future<std::vector<std::string>> begin_close(Fetch& f) {
   auto closer = in_thread([&f] { return f.rig.manager->close(); });
-  until([&] { return f.rig.manager->prefetch(f.object.ref()) == Outcome::Gone; });  // closed
+  until([&] { return f.rig.manager->prefetch(f.object.ref()) == Outcome::Gone; });  // until it is closed
   return closer;
 }
 

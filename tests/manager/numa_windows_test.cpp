@@ -99,7 +99,7 @@ TEST_CASE(
   if (!has_windows()) return;
   const auto nodes = nodes_of_machine(1);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto first = nodes[i], second = nodes[(i + 1) % nodes.size()];  // each node is either once
+    const auto first = nodes[i], second = nodes[(i + 1) % nodes.size()];  // each node is first, and second
     for (const auto block : {64_KiB, 2_MiB})
       for (const auto pages : {PageKind::Huge, PageKind::Small}) {
         CAPTURE(first);

@@ -197,9 +197,9 @@ class Program {
     }
   }
   void no_more_failures() { options_.io_may_fail = false; }
-  /// How often there was no room.
+  /// Returns how often there was no room.
   [[nodiscard]] std::uint64_t lacked() const { return lacked_; }
-  /// How often a scope met an I/O error.
+  /// Returns how often a scope met an I/O error.
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
 
  private:

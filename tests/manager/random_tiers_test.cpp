@@ -191,7 +191,7 @@ TEST_CASE("on any set of tiers, under any policy, each of several threads reads 
     on.check();
     reached.add(*on.manager);
   });
-  if (total >= 40'000) reached.check();  // of runs of 10,000 steps one in ten does not reach all
+  if (total >= 40'000) reached.check();  // one run of 10,000 steps in ten does not reach all
 }
 
 namespace {

@@ -50,7 +50,7 @@ struct Windowed {
 /// A combination of options for windows.
 struct Shape {
   WindowMode mode;
-  bool addressable;  // the slow tier
+  bool addressable;  // of the slow tier
 };
 std::vector<Shape> shapes() {
   std::vector<Shape> all;
@@ -534,7 +534,7 @@ TEST_CASE(
 TEST_CASE("addresses that rest after their objects serve when there are no others") {
   if (!test::has_windows()) return;
   Rig rig{4_MiB, 4_MiB, true};
-  constexpr Bytes most{std::size_t{200} << 30};  // of address space at a time
+  constexpr Bytes most{std::size_t{200} << 30};  // address space of an object
   for (int i = 0; i < 100; ++i) CHECK(rig.manager->reserve_window(most, 64, "large").ref().object->size > 0);
 }
 #endif

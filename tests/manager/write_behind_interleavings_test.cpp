@@ -268,7 +268,7 @@ TEST_CASE("a prefetch of what is on its way out is done already, and other trans
 TEST_CASE("a demotion that the end of the runtime cancels leaves the object where it was") {
   while_held_up([](Outward& o, Hold& hold) {
     auto closer = in_thread([&] { return o.rig.manager->close(); });
-    until([&] { return o.rig.manager->prefetch(o.object.ref()) == Outcome::Gone; });  // closed
+    until([&] { return o.rig.manager->prefetch(o.object.ref()) == Outcome::Gone; });  // until it is closed
     hold.open();
     CHECK(closer.get() == std::vector<std::string>{"hot"});
     CHECK(o.rig.manager->statistics().transfers_cancelled == 1);

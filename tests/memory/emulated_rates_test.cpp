@@ -31,7 +31,7 @@ double measure(Tier& tier, Direction direction, std::size_t size, unsigned in_fl
   std::vector<IoRequest> requests;
   for (unsigned i = 0; i < in_flight; ++i)  // with gaps, because adjacent requests of a device are merged
     requests.push_back({2 * i * size, memory.data() + i * size, size, {}});
-  for (int i = 0; i < 2; ++i) tier.transfer(direction, requests);  // warms up caches and the link
+  for (int i = 0; i < 2; ++i) tier.transfer(direction, requests);  // warms up both sides
   // Between quick batches, reading the clock would take up to a tenth of a latency.
   const int at_a_time = tier.model().latency < 1us && size < 65536 ? 32 : 1;
   const auto begin = Clock::now();

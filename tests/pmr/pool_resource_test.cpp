@@ -265,7 +265,7 @@ TEST_CASE(
   PoolResource below;
   PoolResource above{{.max_blocks_per_chunk = 0, .largest_required_pool_block = 1024}, &below};
   above.deallocate(above.allocate(16),
-                   16);  // from a slab that is large below: there is no cache of that one yet
+                   16);  // from a slab that is large below: it has no cache of that yet
   above.release();
   void* const p = above.allocate(2048);  // small below, large above, whose lock is held
   above.deallocate(p, 2048);

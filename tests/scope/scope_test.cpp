@@ -449,7 +449,7 @@ float* left_over(FloatTensor& x) {
 
 TEST_CASE("checked builds find what was written after the scope of a view, and AddressSanitizer where") {
   for (const std::size_t count :
-       {std::size_t{7}, std::size_t{1} << 16}) {  // all of it is compared, or pieces
+       {std::size_t{7}, std::size_t{1} << 16}) {  // compared as a whole, or in pieces
     const auto ended = run_in_child("written " + std::to_string(count), [count] {
       const auto manager = test::make_manager({tiers::dram(1_MiB)});
       FloatTensor x{manager, {count}, "x"};

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* variable = "TIER_TEST_CHILD";
 
-/// The filter that picks the current test case alone; doctest takes commas for separators.
+/// Returns the filter that picks the current test case alone; doctest takes commas for separators.
 std::string filter() {
   std::string name = doctest::getContextOptions()->currentTest->m_name;
   std::replace(name.begin(), name.end(), ',', '?');

@@ -19,7 +19,7 @@ class FailingIo final : public IoFaults {
 
   explicit FailingIo(What what = What::Both) : what_{what} {}
 
-  /// The n-th access from now fails, n = 0 being the next; later ones pass.
+  /// Makes the n-th access from now fail (0 is the next); later ones pass.
   void fail_nth(std::uint64_t n, std::errc error = std::errc::io_error) {
     error_ = error;
     seen_ = 0;

@@ -75,7 +75,7 @@ class PolicyRig {
     settle();
   }
 
-  /// The names of the objects in fast memory, in alphabetical order.
+  /// Returns the names of the objects in fast memory, in alphabetical order.
   [[nodiscard]] std::string in_fast() const {
     std::string names;
     for (const auto& object : manager_->object_statistics())
@@ -84,7 +84,7 @@ class PolicyRig {
     return names;
   }
   [[nodiscard]] Bytes used(TierIndex tier) const { return manager_->statistics().tiers[tier].used; }
-  /// Bytes copied from one tier to the other, either way.
+  /// Returns the bytes copied between the two tiers, in both directions.
   [[nodiscard]] std::uint64_t moved() const {
     const auto statistics = manager_->statistics();
     return statistics.bytes_moved(0, 1) + statistics.bytes_moved(1, 0);

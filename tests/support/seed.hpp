@@ -7,7 +7,7 @@
 
 namespace tier::test {
 
-/// Print it with `CAPTURE`.
+/// Returns the seed; print it with `CAPTURE`.
 inline std::uint64_t seed() {
   if (const char* text = std::getenv("TIER_SEED")) return std::strtoull(text, nullptr, 0);
   return std::random_device{}();

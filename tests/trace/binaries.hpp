@@ -9,7 +9,7 @@
 #include "trace/binary_form.hpp"
 
 namespace tier::test {
-using namespace tier::trace;  // what is tested
+using namespace tier::trace;  // the code under test
 
 inline Trace read_bytes(const std::string& bytes, const ReadLimits& limits = {}) {
   std::istringstream in{bytes};

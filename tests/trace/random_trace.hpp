@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace tier::test {
-using namespace tier::trace;  // what is tested
+using namespace tier::trace;  // the code under test
 using trace::Cause, trace::Hint, trace::Operand, trace::Placement;
 
 class RandomTrace {

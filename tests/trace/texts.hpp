@@ -7,7 +7,7 @@
 #include <string>
 
 namespace tier::test {
-using namespace tier::trace;  // what is tested
+using namespace tier::trace;  // the code under test
 
 inline Trace read(const std::string& text, const ReadLimits& limits = {}) {
   std::istringstream in{text};
