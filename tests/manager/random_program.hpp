@@ -67,8 +67,8 @@ inline void compare(const Operand& op, const Modelled& object) {
                " have been written"};
 }
 
-/// Ends scopes that other threads have opened, and destroys their objects. It enters no scope, so no thread waits long for
-/// it. \threadsafety  `take` can be called by any thread.
+/// Ends scopes that other threads have opened, and destroys their objects. It enters no scope, so no thread waits for it.
+/// \threadsafety  `take` can be called by any thread.
 class Closer {
  public:
   Closer() : thread_{[this] { run(); }} {}

@@ -137,9 +137,8 @@ inline std::vector<float> all_states(RowTable<float>& table) {
   return out;
 }
 
-/// Checks a table after a call that may have stopped half way: each row, with its state, is unchanged or as the call makes
-/// it. \param plain  the table before the call; on return its present contents   \param after  the table after a whole call
-/// \return       false if a row is neither
+/// True if each row, with its state, is unchanged or as a call makes it that may have stopped half way.
+/// \param plain  the table before the call; on return its present contents   \param after  the table after a whole call
 inline bool is_between(RowTable<float>& table, PlainTable& plain, const PlainTable& after) {
   const auto values = all_rows(table), states = all_states(table);
   for (RowId row = 0; row < table.rows(); ++row) {
