@@ -67,7 +67,7 @@ inline void compare(const Operand& op, const Modelled& object) {
                " have been written"};
 }
 
-/// Ends scopes that other threads have opened, and destroys their objects. It enters no scope, so no thread waits for it.
+/// Ends scopes that other threads have opened, and destroys their objects. It enters no scope, so waits for it are short.
 /// \threadsafety  `take` can be called by any thread.
 class Closer {
  public:
