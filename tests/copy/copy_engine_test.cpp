@@ -27,7 +27,7 @@ constexpr std::size_t mebi = 1 << 20;
 
 std::error_code io_error() { return std::make_error_code(std::errc::io_error); }
 
-/// Holds up the first access that comes.
+/// Holds up the first access.
 Hook hold_first(Gate& gate) {
   return [&gate, first = std::make_shared<std::atomic<bool>>(true)](auto...) {
     if (first->exchange(false)) gate.pass();
@@ -35,7 +35,7 @@ Hook hold_first(Gate& gate) {
   };
 }
 
-/// An order of events, from any thread.
+/// Records events from any thread in their order.
 class Log {
  public:
   void add(std::string event) {
@@ -143,7 +143,7 @@ TEST_CASE("small copies to or from one device share a batch") {
     all.push_back(&tasks.emplace_back(device.at(i << 16), memory.at(i << 16), 1 << 16));
   engine.run(all);
   CHECK(device.requested == 40);
-  CHECK(device.transfers == 2);  // of 32 and of 8
+  CHECK(device.transfers == 2);  // of 32 and of 8 requests
   for (auto& task : tasks) CHECK(task.arrived());
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("higher priorities overtake between chunks, and one priority is first 
   first.on_finish = [&] { log.add("first"); };
   second.on_finish = [&] { log.add("second"); };
   engine.submit(idle, Priority::Idle);
-  gate.wait_for_arrival();  // its first chunk of three is in flight
+  gate.wait_for_arrival();  // the first of its three chunks is in flight
 
   SUBCASE("as submitted") {
     engine.submit(first, Priority::Prefetch);
@@ -230,7 +230,7 @@ TEST_CASE("higher priorities overtake between chunks, and one priority is first 
     engine.submit(second, Priority::Idle);
     engine.submit(awaited, Priority::Prefetch);
     engine.raise(second, Priority::Awaited);
-    engine.raise(awaited, Priority::Idle);  // raising never lowers
+    engine.raise(awaited, Priority::Idle);  // raising never lowers a priority
     gate.open();
     first.wait();
     CHECK(log.events() == Strings{"second", "awaited", "idle", "first"});
@@ -302,7 +302,7 @@ TEST_CASE("a task that has ended is left alone by cancel, raise and stop") {
   engine.raise(task, Priority::Awaited);
   engine.stop(task);
   CopyTask* const tasks[] = {&task};
-  engine.run(tasks);  // joins what has ended: it is not copied again
+  engine.run(tasks);  // joins a task that has ended: it is not copied again
   CHECK(task.times_finished() == 1);
   CHECK_FALSE(task.cancelled());
   CHECK(engine.counters().background_bytes + engine.counters().synchronous_bytes == mebi);
@@ -329,7 +329,7 @@ TEST_CASE("stop() waits for the CPU's chunk in flight, then the ranges are quiet
   gate.open();
   for (auto& stopper : stoppers) stopper.join();
   CHECK(stopped_early == 0);
-  // Plain writes: ThreadSanitizer would tell of a copy that still runs.
+  // Plain writes, so that ThreadSanitizer reports a copy that still runs.
   from.fill(0, 8 * mebi, 1);
   to.fill(0, 8 * mebi, 2);
   task.wait();
@@ -379,7 +379,7 @@ TEST_CASE("run() helps with a task that was submitted, and waits for the mover's
     engine.run(tasks);
     finished_first = task.times_finished() == 1;
   }};
-  rest.pass();  // the runner has moved bytes while the mover is held
+  rest.pass();  // the runner has moved bytes while the mover was held up
   gate.open();
   runner.join();
   CHECK(finished_first);
@@ -457,7 +457,7 @@ TEST_CASE("of several failures in one batch finished() is told the first") {
 
 namespace {
 
-/// Deletes itself when it has ended.
+/// A task that deletes itself when it has ended.
 class Ephemeral final : public CopyTask {
  public:
   Ephemeral(TierRange to_range, TierRange from_range, std::uint64_t bytes, std::atomic<int>& count)
@@ -508,7 +508,7 @@ TEST_CASE("a task may be deleted inside finished()") {
     Gate joined;
     std::thread runner{[&] {
       TestTask marker{to.at(0), from.at(0),
-                      4096};  // after the other in the run: its end says that both are joined
+                      4096};  // comes later in the run: its end shows that both are joined
       marker.on_finish = [&] { joined.open(); };
       CopyTask* const tasks[] = {task, &marker};
       engine.run(tasks);
@@ -562,13 +562,13 @@ TEST_CASE("after pause() neither a mover nor who copies for himself is at work u
       CopyTask* const tasks[] = {&second};
       engine.run(tasks);
     }};
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // time to begin too early in
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // enough time to begin too early
     CHECK(second.times_finished() == 0);
     engine.resume();
     runner.join();
   }};
   while (!pausing) std::this_thread::yield();
-  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // time to return too early in
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // enough time to return too early
   gate.open();
   pauser.join();
   task.wait();

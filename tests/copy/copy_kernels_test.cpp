@@ -22,7 +22,7 @@ std::vector<std::byte> random_bytes(std::size_t n) {
   return bytes;
 }
 
-/// Copies n bytes at these offsets; true if exactly they have arrived and their neighbours are as they were.
+/// Copies `n` bytes at these offsets. True if exactly these have arrived and their neighbours are unchanged.
 bool copies_exactly(const StreamKernel& kernel, const std::vector<std::byte>& source, std::size_t to,
                     std::size_t from, std::size_t n) {
   std::vector<std::byte> expected(to + n + 64, std::byte{0x5a});

@@ -20,9 +20,9 @@ using Kind = FakeTier::Kind;
 namespace {
 
 constexpr std::size_t threads = 4;
-constexpr std::size_t batches = 450;    // a thread's; of 1 to 10 tasks each: 10^4 in all
-constexpr std::size_t slot = 64 << 10;  // a task's room in each tier
-constexpr std::size_t slots = 10;       // a thread's
+constexpr std::size_t batches = 450;    // per thread; of 1 to 10 tasks each: 10^4 in all
+constexpr std::size_t slot = 64 << 10;  // room of a task in each tier
+constexpr std::size_t slots = 10;       // per thread
 constexpr std::size_t capacity = threads * slots * slot;
 
 struct World {
@@ -32,10 +32,10 @@ struct World {
   std::atomic<std::uint64_t> started{0}, finished{0}, wrong{0}, cancelled{0};
 };
 
-/// Checks itself when it has ended.
+/// A task that checks its bytes when it has ended.
 class CheckedTask : public TestTask {
  public:
-  std::atomic<bool> compared{true};  ///< false: the program may write the ranges before the end
+  std::atomic<bool> compared{true};  ///< false: the program may write the ranges earlier
 
   CheckedTask(World& world, TierRange to_range, TierRange from_range, std::uint64_t bytes)
       : TestTask{to_range, from_range, bytes}, world_{world} {
@@ -54,8 +54,8 @@ class CheckedTask : public TestTask {
   World& world_;
 };
 
-/// One thread's share: batches of tasks between its own slots of any two tiers, each batch handled in one of the
-/// ways the manager knows.
+/// Runs one thread's share: batches of tasks between its own slots of any two tiers. Each batch is handled in one of the
+/// ways that the manager uses.
 class Worker {
  public:
   Worker(World& world, std::size_t index, std::uint64_t seed)
@@ -93,7 +93,7 @@ class Worker {
     for (auto& task : tasks) task.compared = way != 4;
     for (auto& task : tasks)
       if (way != 0 && (way != 1 || random_() % 2 == 0)) world_.engine.submit(task, any_priority());
-    if (way <= 1) return world_.engine.run(all);  // none, or some of them submitted before
+    if (way <= 1) return world_.engine.run(all);  // some or none of them submitted before
     for (auto& task : tasks) {
       if (way == 2) world_.engine.raise(task, any_priority());
       if (way == 3 && random_() % 2 == 0) world_.engine.cancel(task);
@@ -102,8 +102,8 @@ class Worker {
     if (way == 5) world_.engine.run(all);
   }
 
-  // From the return of stop() on no CPU reads or writes the ranges, so plain writes are no race. (The CPU that plays a
-  // fake device does, so only memory is written.)
+  // Once stop() has returned no CPU accesses the ranges, so plain writes are no race. (The CPU that emulates a device may
+  // still access them, so only memory is written.)
   void stop(CheckedTask& task) {
     world_.engine.stop(task);
     for (const TierRange& range : {task.from, task.to})

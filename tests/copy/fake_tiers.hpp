@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Tiers whose every access a test can hold up, count and make fail; and a task that tells how it ended.
+/// \file  Tiers whose accesses a test can hold up, count and make fail, and a task that records how it ended.
 #include <tier/copy/copy_engine.hpp>
 #include <tier/core/mutex.hpp>
 #include <tier/memory/tier.hpp>
@@ -18,7 +18,7 @@
 
 namespace tier::test {
 
-/// Holds threads up until the test lets them pass; the test can wait until one has come.
+/// Holds up threads until the test lets them pass; the test can wait until one has come.
 class Gate {
  public:
   void pass() {
@@ -48,10 +48,10 @@ class Gate {
   int arrived_ TIER_GUARDED_BY(mutex_) = 0;
 };
 
-/// Called for every access; what it returns is the access's error.
+/// Called for every access; returns the error that the access gets.
 using Hook = std::function<std::error_code(Direction, std::uint64_t offset, std::size_t size)>;
 
-/// A tier in ordinary memory, addressable or behind `transfer()`.
+/// A tier in ordinary memory, addressable or reached by `transfer()`.
 class FakeTier : public Tier {
  public:
   enum class Kind { Memory, EmulatedMemory, SelfCopying, Device, NoBytes, PrivateMemory };
@@ -118,7 +118,7 @@ class FakeTier : public Tier {
   std::span<std::byte> contents_;
 };
 
-/// A task that remembers how it ended, and can be waited for.
+/// A task that records how it ended, and can be waited for.
 class TestTask : public CopyTask {
  public:
   TestTask(TierRange to_range, TierRange from_range, std::uint64_t bytes) {

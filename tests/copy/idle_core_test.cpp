@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t mebi = 1 << 20;
 
-/// Copies of 1 MiB between memories, handed over as those before them end: enough that a mover has lost its turn.
+/// Keeps copies of 1 MiB between memories in flight, enough that a mover loses its time slice.
 class Stream {
  public:
   explicit Stream(CopyEngine& engine) : engine_{engine} { from_.fill(0, mebi, 1); }
@@ -73,7 +73,7 @@ TEST_CASE("whoever waits for an idle core wakes when he is nudged, or when the t
   core.wait(seen, std::chrono::milliseconds{1});
   CHECK(core.events() == seen);
   core.nudge();
-  core.wait(seen, std::chrono::hours{1});  // it has happened
+  core.wait(seen, std::chrono::hours{1});  // the nudge came first, so it does not wait
   seen = core.events();
   std::thread other{[&] { core.nudge(); }};
   while (core.events() == seen) core.wait(seen, std::chrono::hours{1});

@@ -16,7 +16,7 @@ TEST_CASE("a loop calls its body once for every index, on any number of threads"
     Arena arena{threads};
     CHECK(arena.threads() == threads);
     for (std::size_t n : {0UL, 1UL, 2UL, 7UL, 100UL, 10'000UL}) {
-      std::vector<int> calls(n, 0);  // plain: an index taken twice at once is a race for ThreadSanitizer
+      std::vector<int> calls(n, 0);  // plain: ThreadSanitizer reports an index that is taken twice at once
       arena.parallel_for(n, [&](std::size_t i) { ++calls[i]; });
       CHECK(std::count(calls.begin(), calls.end(), 1) == static_cast<std::ptrdiff_t>(n));
     }
@@ -82,7 +82,7 @@ TEST_CASE("a thread that waits for its own loop does not run another caller's") 
     flag = true;
     flag.notify_all();
   };
-  // The first caller's own share is over at once; it waits for the arena's worker, which is kept.
+  // The first caller's own share ends at once; the caller waits for the arena's worker, which is held up.
   std::thread first{[&] {
     const auto caller = std::this_thread::get_id();
     arena.parallel_for(2, [&](std::size_t) {
@@ -92,7 +92,7 @@ TEST_CASE("a thread that waits for its own loop does not run another caller's") 
     });
   }};
   worker_is_inside.wait(false);
-  // Half of this loop is there to be taken, for as long as the other half lasts.
+  // Half of this loop can be taken by a worker, for as long as the other half lasts.
   const auto caller = std::this_thread::get_id();
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds{200};
   arena.parallel_for(2, [&](std::size_t) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  How many threads carry copies out.
+/// \file  Number of threads that carry out a copy.
 #include <doctest/doctest.h>
 
 #include "copy/chunk.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t mebi = 1 << 20;
 
-/// Reads and writes as many GB/s.
+/// Makes a memory tier that reads and writes at this many GB/s.
 FakeTier memory_of(double gigabytes) {
   return {Kind::Memory,
           Bytes{mebi},

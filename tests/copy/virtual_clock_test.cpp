@@ -17,7 +17,7 @@ using namespace tier;
 
 namespace {
 
-/// A waiter copies a byte in 1 ns, a mover in 2.
+/// A clock on which a waiter copies a byte in 1 ns, and a mover in 2 ns.
 class TestClock final : public VirtualClock {
  public:
   std::uint64_t copy_ns(const Tier&, const Tier&, std::uint64_t bytes,
@@ -104,7 +104,7 @@ TEST_CASE("in virtual time a waiter helps with what has been begun") {
   auto copy = rig.copy(4 * chunk);
   rig.engine.submit(*copy, Priority::Prefetch);
   rig.engine.pass(3 * chunk);
-  rig.run(*copy);  // two chunks by the waiter; the mover's, held up meanwhile, is done a chunk's time later
+  rig.run(*copy);  // the waiter copies two chunks; the mover's held-up chunk ends one chunk's time later
   CHECK(copy->ended == 6 * chunk);
   CHECK(rig.clock.now() == 6 * chunk);
 }
@@ -149,7 +149,7 @@ TEST_CASE(
     std::vector<std::unique_ptr<Copy>> copies;
     std::vector<std::pair<int, Copy*>> queued;
     for (int i = 0; i < 12; ++i) {
-      copies.push_back(rig.copy(1 + random() % chunk));  // one chunk each: whatever comes later waits for it
+      copies.push_back(rig.copy(1 + random() % chunk));  // one chunk each: all later tasks wait for it
       const int priority = static_cast<int>(random() % 3);
       queued.emplace_back(-priority, copies.back().get());
       rig.engine.submit(*copies.back(), static_cast<Priority>(priority));

@@ -39,18 +39,18 @@ std::string rest_of(InputFile& file) {
   return all;
 }
 
-/// Longer than what a pipe holds.
+/// Returns a text longer than a pipe holds.
 std::string long_text() {
   std::string text;
   for (int i = 0; text.size() < 300'000; ++i) text += std::to_string(i) + "\n";
   return text;
 }
 
-/// A pipe with a name, into which a thread writes once.
+/// A named pipe into which a thread writes once.
 class Pipe {
  public:
   Pipe(const TemporaryDirectory& folder, std::string bytes) : path_{folder.path() + "/pipe"} {
-    std::signal(SIGPIPE, SIG_IGN);  // of a reader that gives up
+    std::signal(SIGPIPE, SIG_IGN);  // from a reader that gives up
     REQUIRE(::mkfifo(path_.c_str(), 0600) == 0);
     writer_ = std::jthread{[path = path_, bytes = std::move(bytes)] {
       std::ofstream{path, std::ios::binary} << bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Whichever allocation fails, everything is as it was: nothing lost, nothing left over.
+/// \file  After any allocation fails, the state is unchanged: nothing is lost, nothing is left over.
 #include "failing_allocation.hpp"
 #include "rig.hpp"
 #include "support/temporary_directory.hpp"
@@ -25,11 +25,11 @@ namespace {
 
 using Operation = std::function<void(Rig&)>;
 
-/// The same on a full manager, a fresh one each time; around 256 objects the pools of descriptors grow as well.
+/// Repeats that on a fresh full manager each time; at about 256 objects the pools of descriptors grow as well.
 std::uint64_t points_reached(const Operation& operation, bool keeps_objects = true) {
   std::uint64_t points = 0;
   for (const std::size_t objects : {24, 253, 255}) {
-    if (thread_sanitized && objects != 24) continue;  // minutes, and no other threads than before
+    if (thread_sanitized && objects != 24) continue;  // takes minutes, with the same threads
     CAPTURE(objects);
     const RigOptions options{.objects = objects,
                              .object_size = objects > 24 ? 4096u : 12'000u,
@@ -51,7 +51,7 @@ std::uint64_t points_reached(const Operation& operation, bool keeps_objects = tr
   return points;
 }
 
-/// As scopes do: what needs nothing else enters first.
+/// Enters and leaves as scopes do: first each operand whose short way is open.
 void enter_and_leave(Rig& rig, std::vector<Operand>& batch) {
   for (auto& op : batch) op.entered = op.block->try_enter(op.use, rig.manager().clock().stamp());
   rig.manager().enter(batch, {});

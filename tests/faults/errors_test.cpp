@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What errors say is there when nothing can be allocated any more.
+/// \file  Messages of errors are ready even if nothing can be allocated any more.
 #include "failing_allocation.hpp"
 #include "rig.hpp"
 
@@ -15,8 +15,8 @@ using namespace tier::test;
 
 namespace {
 
-/// What the error that `fails` throws says, asked for while the next allocation would fail. A message made on demand
-/// would end the program: `what()` is noexcept.
+/// Returns the message of the error that `fails` throws, read while the next allocation would fail. A message made on
+/// demand would end the program, because `what()` is noexcept.
 template <class Error>
 std::string what_without_memory(const std::function<void()>& fails) {
   try {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <new>
 
-// NOLINTBEGIN: the linker's names. Memory resources take what they note from malloc: see pmr/metadata.hpp.
+// NOLINTBEGIN: the linker's names. Memory resources allocate their notes by malloc: see pmr/metadata.hpp.
 extern "C" {
 void* __real_malloc(std::size_t size);
 void* __real_aligned_alloc(std::size_t alignment, std::size_t size);
@@ -56,7 +56,7 @@ void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size) { return all
 }
 // NOLINTEND
 
-// NOLINTBEGIN: the whole set, since whoever replaces one replaces all
+// NOLINTBEGIN: the whole set, because a program that replaces one of them has to replace all
 void* operator new(std::size_t n) { return allocate_or_throw(n, 1); }
 void* operator new[](std::size_t n) { return allocate_or_throw(n, 1); }
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return allocate(n, 1); }

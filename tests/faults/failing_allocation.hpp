@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Makes the n-th allocation of this program fail, by `new` or malloc, whichever thread asks for it.
+/// \file  Makes the n-th allocation of this program fail, by `new` or malloc, in any thread.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tier::test {
 
-/// While it lives, allocation number `n` from its beginning fails, 0 being the next; all others pass.
+/// Makes allocation number `n` fail while this lives, counted from its beginning (0 is the next); all others pass.
 class FailingAllocation {
  public:
   explicit FailingAllocation(std::uint64_t n) noexcept;
@@ -17,11 +17,11 @@ class FailingAllocation {
   FailingAllocation(const FailingAllocation&) = delete;
   FailingAllocation& operator=(const FailingAllocation&) = delete;
 
-  /// True if there was an n-th.
+  /// True if there was an n-th allocation.
   [[nodiscard]] static bool happened() noexcept;
 };
 
-/// Calls `operation` with its first allocation failing, then its second, until none does. \return  how many
+/// Calls `operation` with its first allocation failing, then its second, until none fails. \return  how many failed
 template <class Operation, class Check>
 std::uint64_t for_each_failing_allocation(Operation&& operation, Check&& check) {
   for (std::uint64_t n = 0;; ++n) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Weather for the accesses of tiers: calm, bad, or worse.
+/// \file  Makes accesses of tiers fail at random, at rates that change all the time.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tier::test {
 
-/// Fails every n-th access of all tiers that share it, n changing all the time; sometimes none, sometimes all.
+/// Fails every n-th access of all tiers that share it, where n changes all the time; at times none or all fail.
 /// \threadsafety  Internally synchronised.
 class Fire {
  public:
@@ -17,7 +17,7 @@ class Fire {
   std::error_code operator()() noexcept {
     if (out_.load(std::memory_order_relaxed)) return {};
     const auto n = accesses_.fetch_add(1, std::memory_order_relaxed);
-    std::uint64_t mixed = (state_ + n / 64) * 0x9e3779b97f4a7c15;  // one weather for 64 accesses
+    std::uint64_t mixed = (state_ + n / 64) * 0x9e3779b97f4a7c15;  // the same rate for 64 accesses
     mixed ^= mixed >> 29;
     static constexpr std::array<std::uint64_t, 8> odds{0, 0, 0, 100, 100, 10, 3, 1};
     const auto one_in = odds[mixed % odds.size()];

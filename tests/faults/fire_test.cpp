@@ -17,7 +17,7 @@ using namespace tier::test;
 
 namespace {
 
-/// The tiers of a shape, all but the first under fire.
+/// Makes the tiers of a shape; all but the first fail as `fire` says.
 std::vector<std::unique_ptr<Tier>> burning_tiers(const ProgramTiers& shape, Fire& fire) {
   std::vector<std::unique_ptr<Tier>> tiers;
   for (const auto& options : shape.tiers) {
@@ -31,7 +31,7 @@ std::vector<std::unique_ptr<Tier>> burning_tiers(const ProgramTiers& shape, Fire
   return tiers;
 }
 
-/// Several programs on one manager until `end`; then all is read, with the fire out.
+/// Runs several programs on one manager until `end`; then puts the fire out and reads everything.
 std::uint64_t burn(const ProgramTiers& shape, int policy, std::uint64_t seed,
                    std::chrono::steady_clock::time_point end, std::uint64_t& failed,
                    std::uint64_t& compactions) {

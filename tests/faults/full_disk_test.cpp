@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  A program on a disk that fills up: a real one, where the system lets a test mount a small tmpfs.
+/// \file  A program on a disk that fills up: a small tmpfs, if the system lets a test mount one.
 #include "support/filling_lists.hpp"
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
@@ -47,7 +47,7 @@ TableOptions table_options(std::string_view policy, std::string name) {
   return options;
 }
 
-/// A runtime whose slow tier believes that the disk is larger than it is, a table on it, and more and more tensors.
+/// Keeps a runtime whose slow tier takes the disk to be larger than it is, a table on it, and more and more tensors.
 class Training {
  public:
   Training(const SmallDisk& disk, const std::string& policy)
@@ -58,7 +58,7 @@ class Training {
         table_{runtime_.manager(), table_options(policy, "clicks")},
         plain_{rows, dim} {}
 
-  /// One more tensor with its own numbers.   \throws  `OutOfTierMemory`; it is then not there
+  /// Adds a tensor with numbers of its own.   \throws  `OutOfTierMemory`; the tensor is then not added
   void add_tensor() {
     const auto number = next_++;
     Tensor<float> tensor{runtime_, {elements}, "tensor " + std::to_string(number)};
@@ -72,7 +72,7 @@ class Training {
   /// \throws  `OutOfTierMemory`
   void add_table() { RowTable<float>{runtime_.manager(), table_options(policy_, "second table")}; }
 
-  /// Updates rows all over the table, more of them than there are slots.
+  /// Updates rows all over the table, more than there are slots.
   void train() {
     std::vector<RowId> ids(6000);
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<RowId>((i * 7919 + next_) % rows);
@@ -81,7 +81,7 @@ class Training {
     plain_.update(ids, gradients, RowWiseAdagrad{});
   }
 
-  /// The message and the cause of what `f` throws for lack of room.
+  /// Returns the message and the cause of the `OutOfTierMemory` that `f` throws.
   template <class F>
   static std::pair<std::string, std::error_code> refusal(const F& f) {
     try {
@@ -92,7 +92,7 @@ class Training {
     return {};
   }
 
-  /// Tensors that cannot be reached for lack of room; all others hold their numbers.
+  /// Returns how many tensors cannot be read for lack of room; all others hold their numbers.
   std::size_t unreachable() {
     std::size_t count = 0;
     for (const auto& [tensor, number] : tensors_) {
@@ -139,7 +139,7 @@ class Training {
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 void skip() { MESSAGE("SKIPPED: this system does not let a test mount a tmpfs"); }
 
-/// Takes what the disk has left.
+/// Writes a file until the disk is full.
 void fill_up(const std::string& file) {
   std::ofstream out{file, std::ios::binary};
   const std::vector<char> part(64 << 10, 'x');
@@ -174,7 +174,7 @@ TEST_CASE("a run that fills its disk is told so, loses nothing, and goes on when
     CHECK(contains(of_table.first, "(second table)"));
     CHECK(of_table.second == std::errc::no_space_on_device);
 
-    training.train();  // its room was taken when it was made
+    training.train();  // its room was taken at its creation
     training.check_table();
     CHECK(training.unreachable() == 0);
 
@@ -253,7 +253,7 @@ TEST_CASE(
     "containers whose blocks fill a disk can be read and written still, and go on when something is freed") {
   const auto seed = test::seed();
   CAPTURE(seed);
-  for (const std::size_t most : {4'000, 30'000}) {  // in slabs, and on their own
+  for (const std::size_t most : {4'000, 30'000}) {  // in slabs, and as allocations of their own
     CAPTURE(most);
     const SmallDisk disk{"8m"};
     if (!disk.mounted()) return skip();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Whichever access of a tier fails, all bytes but those of the failed operation are as they were.
+/// \file  After any access of a tier fails, all bytes but those of the failed operation are unchanged.
 #include "rig.hpp"
 #include "support/failing_io.hpp"
 #include "support/temporary_directory.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 using Operation = std::function<void(Rig&)>;
 
-/// What of the slow tier fails.
+/// The operation of the slow tier that fails.
 enum class Fails : std::uint8_t { Reads, Writes, Reservations };
 
 void fail_nth(Rig& rig, FailingIo& io, Fails what, std::uint64_t n) {
@@ -37,7 +37,7 @@ void fail_nth(Rig& rig, FailingIo& io, Fails what, std::uint64_t n) {
     io.fail_nth(n);
 }
 
-/// Calls `operation` on a full manager with the first access failing, then the second, until none is left to.
+/// Calls `operation` on a full manager with its first access failing, then its second, until none fails.
 /// \return  how many failed
 std::uint64_t points_reached(const Operation& operation) {
   std::uint64_t points = 0;

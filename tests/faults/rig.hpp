@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A manager full of objects with known bytes, for seeing what a fault has done to them.
+/// \file  A manager full of objects with known bytes, to check what a fault has done to them.
 #include "support/memory_tier.hpp"
 
 #include <tier/core/error.hpp>
@@ -18,13 +18,13 @@ namespace tier::test {
 
 struct RigOptions {
   std::size_t objects = 24;
-  std::size_t object_size = 12'000;  ///< grows a little from one to the next
+  std::size_t object_size = 12'000;  ///< of the first object; each further one is a little larger
   Bytes fast = 128_KiB;
   Bytes slow = 1_MiB;
-  bool slow_is_device = true;  ///< behind `transfer()`; small objects are then grouped
+  bool slow_is_device = true;  ///< reached by `transfer()`; small objects are then grouped
 };
 
-/// Two tiers, the objects dealt out over both, each holding bytes that follow from its index.
+/// Keeps two tiers, with the objects spread over both; each object's bytes follow from its index.
 class Rig {
  public:
   explicit Rig(RigOptions options = {}, std::unique_ptr<Policy> policy = make_lru({})) {
@@ -66,13 +66,13 @@ class Rig {
     fill(op, i, version);
     Manager::leave({&op, 1});
   }
-  /// From now on the object is to hold the bytes of `version`.
+  /// Fills the object with the bytes of `version`, which it has to hold from now on.
   void fill(const Operand& op, std::size_t i, std::size_t version) {
     versions_.resize(objects_.size());
     versions_[i] = version;
     for (std::size_t at = 0; at < op.size; ++at) op.address[at] = byte(i, version, at);
   }
-  /// The object's bytes are what they should be.   \throws  what a scope throws
+  /// True if the object's bytes are what they should be.   \throws  what a scope throws
   [[nodiscard]] bool holds(std::size_t i) {
     Operand op = operand(i, Use::Read);
     manager_->enter({&op, 1}, {});
@@ -81,7 +81,7 @@ class Rig {
     Manager::leave({&op, 1});
     return right;
   }
-  /// All live objects hold their bytes, the invariants hold, and there are as many objects and blocks as before.
+  /// Checks that all live objects hold their bytes, that the invariants hold, and that no object or block was added.
   /// \throws  `std::logic_error` saying what is wrong
   void check() {
     manager_->quiesce();
@@ -91,7 +91,7 @@ class Rig {
     manager_->quiesce();
     manager_->check_invariants();
   }
-  /// Without its objects nothing is left in the tiers.   \throws  `std::logic_error`
+  /// Destroys the objects and checks that nothing is left in the tiers.   \throws  `std::logic_error`
   void check_empty() {
     objects_.clear();
     manager_->quiesce();
@@ -102,7 +102,7 @@ class Rig {
       if (t.regions != 0 || t.used != t.condemned)
         throw std::logic_error{"a region of " + t.name + " is left over"};
   }
-  /// Nothing has been added.   \throws  `std::logic_error`
+  /// Checks that there are as many objects and blocks as before.   \throws  `std::logic_error`
   void check_counts() {
     const auto now = manager_->statistics();
     if (now.objects != before_.objects || now.blocks != before_.blocks)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What a program is told of a row that its device does not give or take, and what becomes of the others.
+/// \file  Errors that a program gets for a row that its device cannot read or write; other rows are unaffected.
 #include "support/failing_io.hpp"
 #include "support/temporary_directory.hpp"
 #include "table/plain_table.hpp"
@@ -26,11 +26,11 @@ using namespace tier::test;
 namespace {
 
 constexpr RowId rows = 150, bad_row = 77;
-constexpr std::size_t dim = 1023;  // with its state a row is one block of a file
+constexpr std::size_t dim = 1023;  // with its state a row fills one block of a file
 constexpr std::size_t row_bytes = (dim + 1) * sizeof(float);
 constexpr std::uint64_t slots = 20;
 
-/// A table behind a device that fails where it is told to, and the table's model.
+/// Keeps a table on a device that fails where the test says, and the table's model.
 class World {
  public:
   World(TierSpec slow, std::string_view policy, FailingIo::What fails)
@@ -81,7 +81,7 @@ std::vector<RowId> range(RowId first, RowId last) {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// Calls `f`, which is to throw an error of this kind.   \return  the error
+/// Calls `f`, which must throw an error of this kind.   \return  the error
 template <class Error, class F>
 Error error_of(const F& f) {
   try {
@@ -93,7 +93,7 @@ Error error_of(const F& f) {
   std::abort();
 }
 
-/// Calls `test` with a table on a file and one on memory that the CPU addresses, under each row policy.
+/// Calls `test` with a table on a file and with one on addressable memory, under each row policy.
 template <class Test>
 void for_each_world(FailingIo::What fails, const Test& test) {
   const TemporaryDirectory directory;
@@ -125,7 +125,7 @@ TEST_CASE(
     check([&] { gather(table, range(0, rows)); });
     check([&] { world.update(bad); });
     check([&] { table.read_rows(bad_row, out); });
-    table.prefetch(range(70, 80));  // whoever asks for it is told
+    table.prefetch(range(70, 80));  // an error goes to the caller that needs the row
     table.settle();
     check([&] { table.gather(bad, out); });
     CHECK(table.statistics().read_errors >= 5);
@@ -156,7 +156,7 @@ TEST_CASE(
     CHECK(table.statistics().written_rows == changed.size() - 1);
     CHECK(same_bits(gather(table, changed), world.plain.gather(changed)));
     for (RowId first = 0; first + 30 < bad_row; first += 30) world.update(range(first, first + 30));
-    CHECK(same_bits(gather(table, changed), world.plain.gather(changed)));  // it stayed, whoever came
+    CHECK(same_bits(gather(table, changed), world.plain.gather(changed)));  // other rows did not replace them
     CHECK_THROWS_AS(table.flush(), TierError);
 
     world.io().heal();
@@ -187,7 +187,7 @@ TEST_CASE("when the disk takes no changed rows the table says so when it has no 
 
     world.io().heal();
     table.flush();
-    CHECK(is_between(table, world.plain, after));  // it may have stopped half way
+    CHECK(is_between(table, world.plain, after));  // the update may have stopped half way
     world.update(more);
     table.flush();
     CHECK(is(table, world.plain));

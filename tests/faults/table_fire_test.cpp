@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Threads that gather and change rows of a table while accesses of its tier fail at random: nothing is lost.
+/// \file  Threads gather and change rows of a table while accesses of its tier fail at random: nothing is lost.
 #include "fire.hpp"
 #include "support/memory_tier.hpp"
 #include "support/seed.hpp"
@@ -33,14 +33,14 @@ constexpr std::size_t dim = 8;
 
 struct Shape {
   std::string_view policy;
-  bool device;            ///< the slow tier is behind `transfer()`, and blocks move
-  bool in_place = false;  ///< the CPU uses rows where they live, unchecked: transfers alone fail
+  bool device;            ///< the slow tier is reached by `transfer()`, and blocks move
+  bool in_place = false;  ///< the CPU uses rows in place, unchecked: transfers alone fail
 };
 constexpr std::array shapes{Shape{"hint_aware", true},  Shape{"lru", true},
                             Shape{"hint_aware", false}, Shape{"lfu", false},
                             Shape{"lfu", false, true},  Shape{"first_touch", false, true}};
 
-/// Even rows for threads that gather, odd ones for the one that changes rows. Some are wanted often.
+/// Returns random rows, some of them often: even ones for threads that gather, odd ones for the thread that changes rows.
 std::vector<RowId> some_rows(std::mt19937_64& random, RowId remainder) {
   std::vector<RowId> ids(1 + random() % 60);
   for (auto& id : ids)
@@ -48,7 +48,7 @@ std::vector<RowId> some_rows(std::mt19937_64& random, RowId remainder) {
   return ids;
 }
 
-/// \return  false if it fails as a call may for which the tier is to blame
+/// \return  false if the call fails in a way that the tier may cause
 template <class F>
 bool attempt(const F& call) {
   try {
@@ -118,7 +118,7 @@ class Burning {
     }
   }
 
-  // A call that fails may have stopped half way; made again, it leaves what it would have left.
+  // A failed call may have stopped half way; repeated, it leaves the same result.
   void change_odd_rows(std::chrono::steady_clock::time_point end) {
     float value = 0;
     for (auto now = end; now <= end; now = std::chrono::steady_clock::now()) {
@@ -127,7 +127,7 @@ class Burning {
       plain_.scatter(ids, values);
       while (!attempt([&] { table_->scatter(ids, values); })) {
         if (std::chrono::steady_clock::now() >= end) fire_.put_out();
-        std::ignore = attempt([&] { table_->flush(); });  // it may have lacked slots that can be written back
+        std::ignore = attempt([&] { table_->flush(); });  // perhaps it found no clean slot
       }
       if (random_() % 8 == 0) std::ignore = attempt([&] { table_->flush(); });
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Whichever allocation or access fails, a table's rows are what they were, or what the failed call makes of them.
+/// \file  After any allocation or access fails, a table's rows are unchanged, or as the failed call makes them.
 #include "failing_allocation.hpp"
 #include "support/failing_io.hpp"
 #include "support/memory_tier.hpp"
@@ -36,11 +36,10 @@ std::vector<RowId> ids_of(std::size_t count, RowId step) {
   return ids;
 }
 
-/// What calls are given, made before anything fails.
+/// Arguments of the calls, made before anything fails.
 struct Arguments {
-  std::vector<RowId> few{195, 150, 5,  151, 150,
-                         180, 5,   10, 196, 12};  // there are slots for all of them at once
-  std::vector<RowId> many = ids_of(150, 7);       // not for these
+  std::vector<RowId> few{195, 150, 5, 151, 150, 180, 5, 10, 196, 12};  // fit in slots at once
+  std::vector<RowId> many = ids_of(150, 7);                            // are more than there are slots
   std::vector<std::uint32_t> offsets{0, 5, 5, 60, 150};
   std::vector<float> gradients = std::vector<float>(many.size() * dim, 0.5F);
   std::vector<float> out = std::vector<float>(many.size() * dim);
@@ -55,15 +54,15 @@ std::span<float> first(std::vector<float>& floats, std::size_t ids) {
 
 struct Shape {
   std::string_view policy;
-  bool device;  ///< the slow tier is behind `transfer()`, and blocks move
-  bool holds;   ///< rows are prefetched before the call; if not, the thread for that is yet to start
-  bool in_place = false;  ///< the CPU uses rows where they live, unchecked: transfers alone fail
+  bool device;            ///< the slow tier is reached by `transfer()`, and blocks move
+  bool holds;             ///< rows are prefetched before the call; otherwise it starts the thread for that
+  bool in_place = false;  ///< the CPU uses rows in place, unchecked: transfers alone fail
 };
 constexpr std::array shapes{Shape{"hint_aware", true, true},  Shape{"hint_aware", false, false},
                             Shape{"lru", true, false},        Shape{"first_touch", false, true},
                             Shape{"lfu", false, false, true}, Shape{"first_touch", false, false, true}};
 
-/// A manager and a table on it with its model.
+/// Keeps a manager, a table on it, and the table's model.
 class World {
  public:
   explicit World(const Shape& shape) : shape_{shape} {
@@ -93,7 +92,7 @@ class World {
     };
     table_.emplace(context_, std::move(options));
   }
-  /// Rows in slots, some of them dirty, and batches that were announced.
+  /// Brings rows into slots, makes some of them dirty, and announces batches.
   void warm() {
     const auto ids = ids_of(50, 3);
     if (shape_.in_place) bring(ids_of(90, 3));
@@ -105,7 +104,7 @@ class World {
     table_->settle();
   }
 
-  /// Asks for rows until they are in slots, as far as the policy would have them there.
+  /// Gathers rows until they are in slots, if the policy admits them.
   void bring(const std::vector<RowId>& ids) {
     for (int i = 0; i < 3; ++i) {
       const auto expected = plain.gather(ids);
@@ -133,7 +132,7 @@ class World {
   std::optional<RowTable<float>> table_;
 };
 
-/// A call, what it makes of the model, and what it is to leave in `out`.
+/// A call, its effect on the model, and what it has to leave in `out`.
 struct Call {
   std::string_view name;
   std::function<void(World&)> call;
@@ -223,7 +222,7 @@ std::vector<Call> calls() {
   };
 }
 
-/// Makes all calls, none of which fails.
+/// Makes all calls; none of them fails.
 void go_on(World& world) {
   for (const auto& call : calls()) {
     CAPTURE(call.name);
@@ -237,7 +236,7 @@ void go_on(World& world) {
   REQUIRE_NOTHROW(world.table().check_invariants());
 }
 
-/// Looks at a table after a call that has failed or not.
+/// Checks a table after a call that may have failed.
 void check(World& world, const Call& call, bool failed) {
   world.table().settle();
   REQUIRE_NOTHROW(world.table().check_invariants());
@@ -259,9 +258,9 @@ void check(World& world, const Call& call, bool failed) {
   CHECK(world.is_empty());
 }
 
-/// Calls `step(shape, n)` for each shape with n = 0, 1, … until it says that nothing has failed; in the usual form each
-/// third n where ThreadSanitizer watches, from 0, 1 and 2 on in turn: the others have little to tell it.
-/// \return  how many there are at which something fails, at least
+/// Calls `step(shape, n)` for each shape with n = 0, 1, ... until it returns that nothing has failed. With ThreadSanitizer
+/// the usual form takes each third n, in turn from 0, 1 and 2 on, because the others show it little more.
+/// \return  a lower bound of the number of points at which something fails
 template <class Step>
 std::uint64_t for_each_point(const Step& step) {
   const std::uint64_t stride = thread_sanitized && !long_form() ? 3 : 1;
@@ -269,7 +268,7 @@ std::uint64_t for_each_point(const Step& step) {
   for (const auto& shape : shapes) {
     CAPTURE(shape.policy);
     CAPTURE(shape.device);
-    std::uint64_t known = 0;  // points, the last one at which something failed among them
+    std::uint64_t known = 0;  // up to the last point at which something failed
     for (std::uint64_t n = first++ % stride;; n += stride) {
       CAPTURE(n);
       if (!step(shape, n)) break;
@@ -335,7 +334,7 @@ TEST_CASE("a table that cannot be made leaves nothing behind, whichever access f
         CHECK(what == Fails::Reservations);
         CHECK(error.cause() == std::errc::no_space_on_device);
       }
-      CHECK((world.has_table() || io.failed() != 0));  // room is looked for twice
+      CHECK((world.has_table() || io.failed() != 0));  // room is looked for twice, so one may fail
       CHECK(world.is_empty() == !world.has_table());
       world.destroy();
       return io.failed() != 0;
@@ -437,7 +436,7 @@ TEST_CASE("a changed row that others cannot replace, as it cannot be written, st
   world.warm();
   fail_nth(world, io, Fails::Writes, FailingIo::never);
   io.fail_range(0, FailingIo::never, std::errc::no_space_on_device);
-  world.bring(world.arguments.many);  // more often than those in slots
+  world.bring(world.arguments.many);  // more often than the rows in slots
   world.bring(world.arguments.many);
   CHECK(io.failed() > 0);
   CHECK(world.table().statistics().write_errors == io.failed());
@@ -490,7 +489,7 @@ TEST_CASE(
 TEST_CASE("rows of any width are brought after gathers without an allocation") {
   constexpr RowId all = 1000;
   constexpr std::size_t wide = 300,
-                        asked = 600;  // more than are looked at in one go, which is no multiple of 32
+                        asked = 600;  // more than one pass examines, and no multiple of 32
   std::vector<std::unique_ptr<Tier>> tiers;
   tiers.push_back(std::make_unique<MemoryTier>(MemoryTierOptions{"fast", 4_MiB}));
   tiers.push_back(std::make_unique<MemoryTier>(
@@ -505,7 +504,7 @@ TEST_CASE("rows of any width are brought after gathers without an allocation") {
   RowTable<float> table{std::make_shared<TableContext>(manager, 1), std::move(options)};
   std::vector<RowId> ids(asked, 0);
   std::vector<float> out(asked * wide);
-  for (const auto count : {std::size_t{1}, asked}) {  // row 0 is in its slot when it is asked for as often
+  for (const auto count : {std::size_t{1}, asked}) {  // row 0 is in its slot when asked for 600 times
     table.gather(std::span{ids}.first(count), std::span{out}.first(count * wide));
     table.settle();
   }

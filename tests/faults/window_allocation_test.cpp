@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Whichever allocation fails, what is in windows is as it was: nothing lost, nothing left over.
+/// \file  After any allocation fails, windows are unchanged: nothing is lost, nothing is left over.
 #include <doctest/doctest.h>
 #include <tier/pmr/arena_resource.hpp>
 #include <tier/pmr/container_scopes.hpp>
@@ -28,15 +28,15 @@ namespace {
 
 using Operation = std::function<void(WindowRig&)>;
 
-/// Blocks that come through a device, or stay where they are.
+/// Returns window shapes whose blocks come through a device, or stay in place.
 std::vector<WindowShape> window_shapes() {
   std::vector<WindowShape> all;
   for (const auto mode : window_modes()) all.push_back({mode, true});
-  if (thread_sanitized) all.resize(1);  // minutes, and no other threads than before
+  if (thread_sanitized) all.resize(1);  // takes minutes, with the same threads
   return all;
 }
 
-/// Over each shape of windows, each time with fresh ones.   \return  how many allocations failed
+/// Runs `operation` on each shape of windows, fresh each time.   \return  how many allocations failed
 std::uint64_t points_reached(const Operation& operation, std::size_t objects = 3) {
   std::uint64_t points = 0;
   for (const auto& shape : window_shapes()) {
@@ -59,7 +59,7 @@ std::uint64_t points_reached(const Operation& operation, std::size_t objects = 3
   return points;
 }
 
-/// What is allocated, for as long as it lives.
+/// Owns an allocation.
 class Allocation {
  public:
   Allocation(std::pmr::memory_resource& from, std::size_t size)
@@ -76,7 +76,7 @@ class Allocation {
   std::size_t size_;
 };
 
-/// Small and large allocations, containers, scopes on what there is and on what comes.
+/// Makes small and large allocations and containers, and opens scopes on old and new ones.
 template <class Resource>
 void use(Resource& memory) {
   const Allocation small{memory, 100}, large{memory, 100'000};
@@ -194,7 +194,7 @@ TEST_CASE("memory resources have nothing left after their end, whichever allocat
               },
               0) > 8);
   }
-  if (thread_sanitized) return;  // a minute, and what the others do
+  if (thread_sanitized) return;  // takes a minute, and does what the others do
   SUBCASE("migrating") {
     CHECK(points_reached([](WindowRig& rig) {
             MigratingResource memory{rig.manager(), "a name of some length"};

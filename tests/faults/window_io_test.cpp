@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Whichever access of a slow tier fails, no store to a window is lost; what cannot be read ends the program that
-///        touches it, and says why.
+/// \file  If an access of a slow tier fails, no store to a window is lost. An access to a page that cannot be read ends the
+///        program with a message.
 #include <doctest/doctest.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ using namespace tier::test;
 
 namespace {
 
-/// Whether a system call may read from the address; what it cannot read is EFAULT.
+/// True if a system call can read from the address; otherwise it fails with EFAULT.
 bool system_reads(const void* p) {
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);
@@ -42,7 +42,7 @@ void expect(bool right, const char* what) {
   if (!right) std::fprintf(stderr, "WRONG: %s\n", what);
 }
 
-/// From Linux 6.6 on a page can be marked as one that cannot be read; before, the process aborts.
+/// True if pages can be marked as unreadable, from Linux 6.6 on; on older kernels the process aborts.
 bool can_poison() {
   ::utsname system{};
   ::uname(&system);
@@ -74,7 +74,7 @@ TEST_CASE("who touches what a device cannot read ends, by a signal, after a line
     });
     CAPTURE(ended.errors);
     CHECK(ended.code != 0);
-    if (!sanitized) CHECK(ended.signal == (can_poison() ? SIGBUS : SIGABRT));  // else it reports, and exits
+    if (!sanitized) CHECK(ended.signal == (can_poison() ? SIGBUS : SIGABRT));  // a sanitizer exits
     CHECK(ended.errors.starts_with("so far\nlibtier: an access to 0x"));
     CHECK(contains(ended.errors, "cannot be served: "));
     CHECK(contains(ended.errors, "reading \"object 1\""));
@@ -119,8 +119,8 @@ TEST_CASE(
 
 namespace {
 
-/// Calls `operation` with the first access one way failing, then the second, until none is left to; the device is then
-/// whole again.   \return  how many failed
+/// Calls `operation` with the first access in one direction failing, then the second, until none fails; each time the
+/// device works again afterwards.   \return  how many failed
 std::uint64_t points_reached(FailingIo::What what, const std::function<void(WindowRig&)>& operation) {
   std::uint64_t points = 0;
   for (const bool device : {true, false}) {

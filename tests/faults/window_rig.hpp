@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A manager with objects in windows, more than its fast tier holds, for seeing what a fault has done to them.
+/// \file  A manager whose windows exceed its fast tier, to check what a fault has done to them.
 #include <lru/lru.hpp>
 #include <tier/core/error.hpp>
 #include <tier/manager/manager.hpp>
@@ -20,14 +20,14 @@
 
 namespace tier::test {
 
-/// What windows can be like here.
+/// A combination of options for windows.
 struct WindowShape {
   WindowMode mode;
-  bool slow_is_device;  ///< behind `transfer()`
+  bool slow_is_device;  ///< reached by `transfer()`
   Bytes block{std::size_t{64} << 10};
 };
 
-/// Objects of three blocks, of which each page begins and ends with words that follow from where it is.
+/// Keeps objects of three blocks; the first and last word of each page follow from their place.
 class WindowRig {
  public:
   using Word = std::uint64_t;
@@ -59,7 +59,7 @@ class WindowRig {
   }
 
   [[nodiscard]] const std::shared_ptr<Manager>& manager() noexcept { return manager_; }
-  /// Of the slow tier from now on.   \pre  they outlive this
+  /// Sets the faults of the slow tier.   \pre  they outlive this
   void set_faults(IoFaults& faults) noexcept { faults_ = &faults; }
   [[nodiscard]] Bytes block() const noexcept { return block_; }
   [[nodiscard]] ObjectRef ref(std::size_t i) const noexcept { return handles_[i].ref(); }
@@ -72,22 +72,22 @@ class WindowRig {
     return ids;
   }
 
-  /// The slow tier is broken: all that goes one way fails.
+  /// Make all reads, or all writes, of the slow tier fail.
   std::atomic<bool> reads_fail{false}, writes_fail{false};
 
-  /// From now on the object holds the words of `version`.
+  /// Fills the object with the words of `version`, which it has to hold from now on.
   void store_all(std::size_t i, std::size_t version) {
     versions_.resize(handles_.size());
     versions_[i] = version;
     for_each_edge([&](std::size_t at) { words(i)[at] = word(i, version, at); });
   }
-  /// Loads from each page of it.
+  /// True if the first and last word of each of the object's pages are right.
   [[nodiscard]] bool holds(std::size_t i) const {
     bool right = true;
     for_each_edge([&](std::size_t at) { right = right && words(i)[at] == word(i, versions_[i], at); });
     return right;
   }
-  /// All objects hold their words, the invariants hold, and there is nothing that was not there before.
+  /// Checks that all objects hold their words, that the invariants hold, and that nothing was added.
   /// \throws  `std::logic_error` saying what is wrong
   void check() {
     manager_->quiesce();
@@ -100,7 +100,7 @@ class WindowRig {
     if (now.objects != before_.objects || now.blocks != before_.blocks)
       throw std::logic_error{"an object or a block is left over"};
   }
-  /// Without its objects nothing is left in the tiers.   \throws  `std::logic_error`
+  /// Destroys the objects and checks that nothing is left in the tiers.   \throws  `std::logic_error`
   void check_empty() {
     handles_.clear();
     manager_->quiesce();
@@ -118,7 +118,7 @@ class WindowRig {
   }
   [[nodiscard]] std::size_t words_in_object() const noexcept { return 3 * block_.count / sizeof(Word); }
   void for_each_edge(auto&& visit) const {
-    constexpr std::size_t page = 4096 / sizeof(Word);  // or a part of one
+    constexpr std::size_t page = 4096 / sizeof(Word);  // or a part of a larger page
     for (std::size_t at = 0; at < words_in_object(); at += page) {
       visit(at);
       visit(at + page - 1);
@@ -126,8 +126,7 @@ class WindowRig {
   }
 
   Bytes block_;
-  std::atomic<IoFaults*> faults_{
-      nullptr};  // who serves faults has them from no thread that ThreadSanitizer sees
+  std::atomic<IoFaults*> faults_{nullptr};  // ThreadSanitizer sees no order with the fault thread
   std::shared_ptr<Manager> manager_;
   std::vector<ObjectHandle> handles_;
   std::vector<std::size_t> versions_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What is found in containers: where a cpuset leaves nodes out, and where the system shows none.
+/// \file  Discovery in containers: a cpuset leaves nodes out, or the system shows none.
 #include <doctest/doctest.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -33,7 +33,7 @@ namespace {
 
 using test::given;
 
-/// Calls `f` in a control group that is allowed these nodes; nothing but an emulated machine has one made.
+/// Calls `f` in a control group that is allowed these nodes; only emulated machines get one.
 void in_cpuset(const std::string& nodes, const std::function<void()>& f) {
   if (!given()) return test::lacks_description();
   const test::ControlGroup group;
@@ -49,7 +49,7 @@ std::string groups_of(const Machine& machine) {
   return text;
 }
 
-/// Of memory, those that are suggested, without their sizes.
+/// Returns the suggested tiers of memory, without their sizes.
 std::string memory_of(const Machine& machine) {
   std::string text;
   for (const auto& spec : suggest_tiers(machine)) {
@@ -72,7 +72,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// What `tier info` prints; empty where there is no such program.
+/// Returns what `tier info` prints; empty if the program is not there.
 std::string info() {
   const char* program = std::getenv("TIER_PROGRAM");
   return program == nullptr ? "" : test::output_of(std::string{program} + " info");
@@ -95,7 +95,7 @@ TEST_CASE("a node that a cpuset leaves out is found, but is in no group, in no t
     CHECK(refusal(tiers::role("hbm", 1_MiB)).empty());
     std::string names;
     for (const auto& tier : Runtime::discover().statistics().tiers) names += tier.name + " ";
-    CHECK(names == "numa:2 numa:0 numa:3 ");  // /var/tmp is in memory there
+    CHECK(names == "numa:2 numa:0 numa:3 ");  // /var/tmp is in memory on these machines
     CHECK(contains(info(), ", not for this process\n"));
   });
 }
@@ -110,7 +110,7 @@ TEST_CASE("a container of one node has plain memory, which is there, and no choi
     const std::span bytes{tier->base(), (8_MiB).count};
     CHECK(test::placement_of(bytes) == test::all_on(0, bytes));
     CHECK(contains(refusal(tiers::role("hbm", 1_MiB)), "for this process it has dram on node 0"));
-    // Half of what the node has to spare; and to ask for more than it has does not end the program.
+    // Half of the node's memory is suggested; a request for more than it has does not end the program.
     CHECK(suggest_tiers(machine).front().size <= machine.nodes.front().total / 2);
     CHECK(memory_bound() == machine.nodes.front().total);
     CHECK(contains(refusal(tiers::dram(memory_bound() + 2_MiB)), "Cannot allocate memory"));
@@ -139,7 +139,7 @@ TEST_CASE("a container whose rules deny programs a choice of nodes has one tier 
 
 TEST_CASE("a container to which the system shows neither nodes nor a disk has one node, of all memory") {
   bool hidden = false;
-  std::thread{[&] {  // whose view of the file system is its own, and ends with it
+  std::thread{[&] {  // this thread gets its own view of the file system, which ends with it
     constexpr const char* nodes = "/sys/devices/system/node";
     hidden = ::unshare(CLONE_NEWNS) == 0 &&
              ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&

@@ -36,7 +36,7 @@ class Mapping {
   Mapping& operator=(const Mapping&) = delete;
 
   [[nodiscard]] int fd() const { return fd_; }
-  [[nodiscard]] int error() const { return error_; }  ///< of mmap
+  [[nodiscard]] int error() const { return error_; }  ///< errno of mmap
   [[nodiscard]] char* data() const { return static_cast<char*>(address_); }
 
  private:

@@ -31,7 +31,7 @@ double seconds(Tier& tier, Direction direction, std::span<std::byte> memory, Byt
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// 24 MiB in tensors of 1 MiB, which keep their values over 8 MiB of fast memory.
+/// Checks that 24 MiB in tensors of 1 MiB keep their values over 8 MiB of fast memory.
 void check_objects_in(const TierSpec& fast, const TierSpec& slow) {
   constexpr std::size_t count = 24;
   Runtime runtime{{.tiers = {fast, slow}, .policy = "lru"}};
@@ -57,7 +57,7 @@ void check_objects_in(const TierSpec& fast, const TierSpec& slow) {
 
 TEST_CASE("a file tier on the disk goes past the page cache by io_uring, no faster than the disk") {
   if (!given() || given()->disk.empty()) return test::not_given("disk of its own");
-  constexpr Bytes size = 160_MiB, burst = 48_MiB;  // QEMU lets the first part through at once
+  constexpr Bytes size = 160_MiB, burst = 48_MiB;  // QEMU does not delay the first part
   const auto tier = make_tier(tiers::file(given()->disk, size));
   CAPTURE(tier->description());
   CHECK(tier->direct_io());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  A node that has no room beside a tier: the system would end a program that asks it for more.
+/// \file  A node without room beside a tier: the system would end a program that asks it for more.
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ using List = std::pmr::vector<std::uint32_t>;
 
 constexpr std::size_t lists = 16, length = 256 * 1024;  // 1 MiB each
 
-/// Nodes of memory alone, which nobody else uses, an expander and HBM. Says so where the machine has none.
+/// Returns memory-only nodes that no other program uses: an expander and HBM. Prints a message if the machine has none.
 std::vector<NumaNode> quiet_nodes() {
   std::vector<NumaNode> found;
   if (!test::given()) return test::lacks_description(), found;
@@ -40,13 +40,13 @@ std::vector<NumaNode> quiet_nodes() {
   return found;
 }
 
-/// Whatever else runs on a machine: has what a node has free, and politely no more.
+/// Stands for other programs of the machine: takes the free memory of a node, and no more.
 class Others {
  public:
   explicit Others(unsigned node) : node_{node} {}
 
   void take_what_is_free() {
-    std::thread{[this] {  // whose policy ends with it
+    std::thread{[this] {  // its memory policy ends with this thread
       const unsigned long nodes = 1UL << node_;
       const bool set = ::syscall(SYS_set_mempolicy, MPOL_PREFERRED, &nodes, 8 * sizeof nodes + 1) == 0;
       CHECK(set);
@@ -92,7 +92,7 @@ TEST_CASE("objects keep their values, and their addresses, where others take wha
   for (const auto& node : quiet_nodes()) {
     const auto id = std::to_string(node.id);
     CAPTURE(id);
-    // The faster of the two has not room for all.
+    // The faster tier does not have room for all.
     Runtime runtime{{.tiers = {tiers::numa(id, 10_MiB), tiers::numa("0", 10_MiB)},
                      .policy = "lru",
                      .windows = WindowMode::Full}};

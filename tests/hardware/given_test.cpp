@@ -25,10 +25,10 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-/// Of one node, as the kernel's zones have it.
+/// Memory of one node, as the kernel's zones report it.
 struct Zones {
-  Bytes present;  ///< what firmware has told, but for holes
-  Bytes managed;  ///< of these, what the kernel has not kept for itself from the start
+  Bytes present;  ///< reported by firmware, without holes
+  Bytes managed;  ///< present, without what the kernel reserves at boot
 };
 
 std::map<unsigned, Zones> zones_by_node() {
@@ -44,7 +44,7 @@ std::map<unsigned, Zones> zones_by_node() {
   return nodes;
 }
 
-/// A value of HMAT; none where the kernel tells nothing.
+/// Returns a value of HMAT; none if the kernel reports none.
 std::optional<unsigned> initiator(unsigned node, const std::string& what) {
   const auto text =
       text_of("/sys/devices/system/node/node" + std::to_string(node) + "/access0/initiators/" + what);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A tier of each kind that an emulated machine has memory or disks for.
+/// \file  A tier of each kind for which an emulated machine has memory or disks.
 #include <tier/memory/tiers.hpp>
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace tier::test {
 
-/// On the disk and on persistent memory, all slower than DRAM.
+/// Returns tiers on the disk and on persistent memory, all slower than DRAM.
 inline std::vector<TierSpec> slower_tiers(Bytes size) {
   const auto& machine = *given();
   return {tiers::file(machine.disk, size),    tiers::file(machine.fsdax, size),
@@ -18,7 +18,7 @@ inline std::vector<TierSpec> slower_tiers(Bytes size) {
           tiers::memkind("DAX_KMEM", size)};
 }
 
-/// Ends the test case where the machine has not all that these need.
+/// Ends the test case if the machine lacks some of what these need.
 inline bool has_disks() {
   if (given() && !given()->disk.empty() && !given()->fsdax.empty()) return true;
   not_given("disk of its own, or no persistent memory");

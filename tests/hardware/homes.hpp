@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Where the runtime says that objects are, compared with what the kernel says. Tiers are of one NUMA node each.
+/// \file  Compares where the runtime says that objects are with what the kernel says. Each tier is on one NUMA node.
 #include <doctest/doctest.h>
 #include <tier/runtime/runtime.hpp>
 
@@ -13,14 +13,14 @@
 
 namespace tier::test {
 
-/// Of a tier with the name `numa:2`.
+/// Returns the node of a tier, from its name such as `numa:2`.
 inline unsigned node_of(const Runtime& runtime, TierIndex tier) {
   const auto name = runtime.statistics().tiers.at(tier).name;
   REQUIRE(name.starts_with("numa:"));
   return static_cast<unsigned>(std::stoul(name.substr(std::string{"numa:"}.size())));
 }
 
-/// The tier that the runtime names.
+/// Returns the tier of an object, as the runtime reports it.
 inline TierIndex home_of(const Runtime& runtime, ObjectId id) {
   const auto objects = runtime.object_statistics();
   const auto found = std::ranges::find(objects, id, &ObjectStatistics::id);
@@ -28,7 +28,7 @@ inline TierIndex home_of(const Runtime& runtime, ObjectId id) {
   return found->tier;
 }
 
-/// Of pages, those that the kernel has on another node than this one.
+/// Returns how many pages the kernel reports on another node than this one.
 inline std::size_t pages_astray(std::span<const std::byte> bytes, unsigned node) {
   std::size_t astray = 0;
   for (const auto& [where, count] : placement_of(bytes).pages)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What a test in an emulated machine sets for all of it: the kernel's settings and control groups.
+/// \file  Settings that a test changes for all of an emulated machine: the kernel's, and control groups.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 
 namespace tier::test {
 
-/// \return  false where the kernel does not take it, or has no such file
+/// \return  false if the kernel refuses the value, or has no such file
 inline bool write_to(const std::string& path, const std::string& value) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -20,7 +20,7 @@ inline bool write_to(const std::string& path, const std::string& value) {
   return taken;
 }
 
-/// Has another value for a while.
+/// Gives a setting another value, and restores it at the end.
 class Setting {
  public:
   Setting(std::string path, const std::string& value) : path_{std::move(path)} {
@@ -33,7 +33,7 @@ class Setting {
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
 
-  /// False where the kernel has no such setting.
+  /// False if the kernel has no such setting.
   [[nodiscard]] bool taken() const { return taken_; }
 
  private:
@@ -51,11 +51,11 @@ class ControlGroup {
   ControlGroup(const ControlGroup&) = delete;
   ControlGroup& operator=(const ControlGroup&) = delete;
 
-  /// \return  false where the kernel does not take it, or has no such control groups
+  /// \return  false if the kernel refuses the value, or has no such control groups
   [[nodiscard]] bool set(const std::string& file, const std::string& value) const {
     return write_to(path_ + "/" + file, value);
   }
-  /// This process is in it while that lives: what it faults in is then the group's, and stays that.
+  /// Keeps this process in the group: pages that it faults in meanwhile are charged to the group, and stay charged to it.
   class Stay {
    public:
     explicit Stay(const ControlGroup& group) { REQUIRE(group.set("cgroup.procs", "0")); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The operating system's own tiering beside ours: it demotes plain memory from a node under pressure, and brings what
-///        is used to a faster node (NUMA balancing). Tiers' memory stays where the manager says, unless the pressure is on it.
+/// \file  The operating system's own tiering beside ours. It demotes plain memory from a node under pressure, and moves
+///        used pages to a faster node (NUMA balancing). Tiers' memory stays where the manager says, unless under pressure.
 #include <doctest/doctest.h>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tiers.hpp>
@@ -32,12 +32,12 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* demotion = "/sys/kernel/mm/numa/demotion_enabled";
 constexpr const char* balancing = "/proc/sys/kernel/numa_balancing";
 
-/// That with the CPUs, and the nearest one that the kernel takes for slower.
+/// The node with the CPUs, and the nearest one that the kernel ranks as slower.
 struct TwoNodes {
   unsigned home, slower;
 };
 
-/// None where the test case has ended; nothing but an emulated machine has its settings changed.
+/// Returns none if it has ended the test case; settings are changed in emulated machines alone.
 std::optional<TwoNodes> two_nodes() {
   if (!given()) return test::lacks_description(), std::nullopt;
   if (std::ranges::any_of(given()->nodes, [](const auto& node) { return node.device == "cxl"; }))
@@ -50,14 +50,14 @@ std::optional<TwoNodes> two_nodes() {
   return test::lacks("node that the kernel takes for slower than that of the CPUs"), std::nullopt;
 }
 
-/// What no tier has: small pages without a policy, each of whose words has its place.
+/// Owns small pages without a memory policy, which no tier has; each word holds its index.
 class PlainMemory {
  public:
   explicit PlainMemory(Bytes size) : pages_{size} {
     REQUIRE(::madvise(pages_.bytes().data(), size.count, MADV_NOHUGEPAGE) == 0);
     for (std::size_t i = 0; i < words().size(); ++i) words()[i] = i;
   }
-  /// Reads all of it.
+  /// Reads all words and checks them.
   void check() const {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < words().size(); ++i) wrong += words()[i] == i ? 0 : 1;
@@ -76,7 +76,7 @@ class PlainMemory {
   test::Pages pages_;
 };
 
-/// Objects in tiers on two nodes, used where they are.
+/// Keeps objects in tiers on two nodes, and uses them in place.
 class Objects {
  public:
   explicit Objects(const TwoNodes& nodes)
@@ -89,14 +89,14 @@ class Objects {
       std::ranges::fill(out[tensor].elements(), static_cast<float>(i));
     }
   }
-  /// Reads all of them.
+  /// Reads all objects and checks them.
   void check() const {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const ReadScope in{tensors_[i]};
       CHECK(std::ranges::count(in[tensors_[i]].elements(), static_cast<float>(i)) == 256 * 1024);
     }
   }
-  /// Pages of objects that are not on their tier's node.
+  /// Returns how many pages of objects are not on their tier's node.
   [[nodiscard]] std::size_t pages_astray() const {
     std::set<TierIndex> homes;
     std::size_t astray = 0;
@@ -118,7 +118,7 @@ class Objects {
   std::vector<Tensor<float>> tensors_;
 };
 
-/// Asks for so much of a group's memory that half of the pages have left their node, or nothing moves any more.
+/// Reclaims memory of a group until `enough` pages have left their node, or 100 times.
 void press(const test::ControlGroup& group, const auto& pages_left, std::size_t enough) {
   for (int i = 0; i < 100 && pages_left() < enough; ++i) static_cast<void>(group.set("memory.reclaim", "1M"));
 }
@@ -180,7 +180,7 @@ TEST_CASE(
   const PlainMemory plain{4_MiB};
   REQUIRE(test::move_to(plain.bytes(), nodes->slower) == test::PagePlacement{});
   REQUIRE(plain.pages_on(nodes->slower) == plain.pages());
-  // It looks what is used each second, at the earliest.
+  // The kernel scans for used pages once a second at most.
   const auto end = Clock::now() + std::chrono::seconds{60};
   while (plain.pages_on(nodes->home) < plain.pages() / 2 && Clock::now() < end) {
     plain.check();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What an emulated machine was given, as scripts/vm-test tells its tests. What is not there skips a test aloud,
-///        or fails it where `TIER_REQUIRE_HARDWARE` is set.
+/// \file  The hardware of an emulated machine, as scripts/vm-test describes it to tests. If something is missing a test
+///        skips with a message, or fails if `TIER_REQUIRE_HARDWARE` is set.
 #include <doctest/doctest.h>
 #include <tier/core/bytes.hpp>
 
@@ -18,10 +18,10 @@ namespace tier::test {
 
 struct GivenNode {
   unsigned id = 0;
-  std::string cpus;  ///< as `0-1`; empty on a node of memory alone
+  std::string cpus;  ///< such as `0-1`; empty on a node without CPUs
   Bytes size;
-  std::optional<unsigned> latency_ns, mib_per_second;  ///< by HMAT
-  bool at_boot = true;                                 ///< or else its memory came later, as that of a device
+  std::optional<unsigned> latency_ns, mib_per_second;  ///< from HMAT
+  bool at_boot = true;                                 ///< false: added later, as a device's memory
   std::string device;                                  ///< `pmem`, `cxl`, or empty
 };
 
@@ -29,8 +29,8 @@ struct GivenMachine {
   std::string name, kernel;
   std::vector<GivenNode> nodes;
   std::size_t huge_pages = 0;        ///< reserved, of 2 MiB
-  std::string memory_tiers;          ///< lists of nodes, as the kernel groups them, the fastest first
-  std::string fsdax, devdax, disk;   ///< a directory, a device, a directory; empty: it has none
+  std::string memory_tiers;          ///< lists of nodes in the kernel's groups, fastest first
+  std::string fsdax, devdax, disk;   ///< a directory, a device, a directory; empty if it has none
   unsigned disk_mib_per_second = 0;  ///< at most
 };
 
@@ -62,16 +62,16 @@ inline std::optional<GivenMachine> read_given() {
 
 }  // namespace detail
 
-/// None outside of the emulated machines.
+/// Returns the description; none outside of emulated machines.
 inline const std::optional<GivenMachine>& given() {
   static const auto machine = detail::read_given();
   return machine;
 }
 
-/// Ends the test case where there is nothing to compare with.
+/// Ends the test case because there is no description to compare with.
 inline void lacks_description() { lacks("description of what it was given (scripts/vm-test makes one)"); }
 
-/// Ends the test case: it is for another machine, if this one is described.
+/// Ends the test case: if this machine is described, the case is for another one.
 inline void not_given(const std::string& what) {
   if (!given()) return lacks_description();
   MESSAGE("machine " << given()->name << " was given no " << what);

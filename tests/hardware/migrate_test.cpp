@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  That tier-migrate works between nodes of memory: what it measures here means nothing.
+/// \file  Checks that tier-migrate works between memory nodes; times measured in emulated machines mean nothing.
 #include <doctest/doctest.h>
 #include <tier/memory/discovery.hpp>
 
@@ -43,7 +43,7 @@ TEST_CASE(
   if (program == nullptr) return test::lacks("program tier-migrate (TIER_MIGRATE names it)");
   const auto nodes = discover().nodes;
   if (nodes.size() < 2) return test::lacks("second NUMA node");
-  // Emulated CXL memory takes a hundred times as long, and longer where a program whose pages have moved there runs.
+  // Emulated CXL memory takes a hundred times as long, and longer if the pages of the running program have moved there.
   if (test::given() &&
       std::ranges::any_of(test::given()->nodes, [](const auto& node) { return node.device == "cxl"; }))
     return test::not_given("second node that is fast enough");

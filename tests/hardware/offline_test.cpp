@@ -23,7 +23,7 @@ namespace {
 
 using test::given;
 
-/// All memory of a node is offline for a while; the kernel moves what is on it elsewhere.
+/// Takes all memory of a node offline for a while; the kernel moves its pages elsewhere.
 class Offline {
  public:
   explicit Offline(unsigned node) {
@@ -48,7 +48,7 @@ class Offline {
   std::vector<std::string> blocks_;
 };
 
-/// 1 MiB each, of one value.
+/// Fills each tensor, of 1 MiB, with one value.
 void fill(std::vector<Tensor<float>>& tensors, float value) {
   for (auto& tensor : tensors) {
     WriteScope out{overwrites(tensor)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Programs that run beside the tests in an emulated machine.
+/// \file  Runs programs beside the tests in an emulated machine.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace tier::test {
 
-/// What a command prints on standard output; a failed check if it does not end with 0.
+/// Returns the standard output of a command; a check fails if its exit status is not 0.
 inline std::string output_of(const std::string& command) {
   std::string text;
   std::FILE* pipe = ::popen(command.c_str(), "r");

@@ -27,7 +27,7 @@ namespace {
 using test::given;
 using test::GivenNode;
 
-/// As docs/specs.md says.
+/// Returns the kind that docs/specs.md gives for such a node.
 NodeKind kind_of(const GivenNode& node) {
   if (!node.cpus.empty()) return NodeKind::Dram;
   if (!node.at_boot && !given()->devdax.empty()) return NodeKind::Persistent;
@@ -35,7 +35,7 @@ NodeKind kind_of(const GivenNode& node) {
   return fast ? NodeKind::Hbm : NodeKind::Cxl;
 }
 
-/// Of memory nodes alone, the size of a quarter of each, in order of nodes.
+/// Returns a tier on each node with memory, in order of nodes: a quarter of its free memory, `most` at most.
 std::vector<TierSpec> tiers_of_nodes(Bytes most) {
   std::vector<TierSpec> specs;
   for (const auto& node : discover().nodes)
@@ -43,7 +43,7 @@ std::vector<TierSpec> tiers_of_nodes(Bytes most) {
   return specs;
 }
 
-/// Objects of 256 KiB that have the bytes of a model, written and read in scopes at random.
+/// Keeps objects of 256 KiB beside a model of their bytes, and reads and writes them in scopes at random.
 class Objects {
  public:
   Objects(Runtime& runtime, std::size_t number, std::uint64_t seed) : random_{seed}, model_(number) {
@@ -61,7 +61,7 @@ class Objects {
     if (random_() % 4 == 0) archive(tensors_[random_() % model_.size()]);
     if (random_() % 4 == 0) will_read(tensors_[random_() % model_.size()]);
   }
-  /// All of them: their bytes, and that the kernel has each page on the node of the tier that the runtime names.
+  /// Checks the bytes of all objects, and that the kernel has each page on the node of the tier that the runtime reports.
   void check(const Runtime& runtime) const {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       CAPTURE(i);
@@ -182,7 +182,7 @@ TEST_CASE("memkind's kinds have each page on their node: HBW on HBM, DAX_KMEM on
     const std::span bytes{tier->base(), (8_MiB).count};
     CHECK(test::placement_of(bytes) == test::all_on(node.id, bytes));
     const auto where = "memory by memkind of node " + std::to_string(node.id);
-    CHECK((tier->description() + ',').starts_with(where + ','));  // the rest is what pages it got
+    CHECK((tier->description() + ',').starts_with(where + ','));  // the rest tells the kind of pages
   }
   if (!has_hbm) CHECK_THROWS_AS(make_tier(tiers::memkind("HBW", 1_MiB)), TierError);
 }

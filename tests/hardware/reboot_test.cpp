@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  A run whose machine loses its power, and what the next boot finds. scripts/vm-test runs one suite, kills the
-///        machine once it prints `reboot: held`, and runs the other; `ctest` and a plain call run neither.
+/// \file  A machine loses power during a run; checks what the next boot finds. scripts/vm-test runs one suite, kills the
+///        machine once it prints `reboot: held`, and runs the other; neither `ctest` nor a plain call runs them.
 #include <doctest/doctest.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace {
 using test::given;
 
 constexpr Bytes size = 40_MiB;      // four of them are on persistent memory of 256 MiB
-constexpr std::size_t filled = 32;  // MiB of each
+constexpr std::size_t filled = 32;  // MiB in each
 
 Bytes free_space(const std::string& directory) {
   struct ::statvfs status {};
@@ -33,7 +33,7 @@ Bytes free_space(const std::string& directory) {
   return Bytes{status.f_bfree * status.f_frsize};
 }
 
-/// Holds how much was free before the run; written over, so that its own room does not change.
+/// Path of a note of the space that was free before the run; overwritten in place, so that it takes no further space.
 std::string note_in(const std::string& directory) { return directory + "/free"; }
 
 void write_note(const std::string& directory, Bytes free) {
@@ -71,7 +71,7 @@ TEST_SUITE("reboot: before") {
     fill(1);
     CHECK(free_space(given()->disk) + 1_MiB * filled <= disk);
     CHECK(free_space(given()->fsdax) + 1_MiB * filled * 4 <= fsdax);
-    ::sync();  // what the files have taken is on the disk, and nothing but a check at the next mount frees it
+    ::sync();  // the files' blocks are on the disk; only a check at the next mount frees them
     std::puts("reboot: held");
     std::fflush(stdout);
     for (float value = 2;; ++value) fill(value);

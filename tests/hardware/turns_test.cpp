@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Memory of several nodes in turns that the system's administrator has weighted.
+/// \file  Memory interleaved over several nodes with weights that the system's administrator has set.
 #include <doctest/doctest.h>
 #include <tier/memory/tiers.hpp>
 

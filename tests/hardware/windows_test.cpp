@@ -20,7 +20,7 @@ using List = std::pmr::vector<std::uint32_t>;
 
 constexpr std::size_t lists = 8, length = 256 * 1024;  // 1 MiB each
 
-/// 8 MiB of lists over 2 MiB of fast memory.
+/// Checks 8 MiB of lists over 2 MiB of fast memory.
 Statistics check_windows_over(const TierSpec& fast, const TierSpec& slow) {
   Runtime runtime{{.tiers = {fast, slow}, .policy = "lru", .windows = WindowMode::Full}};
   CAPTURE(runtime.manager()->tier(0).description());
@@ -31,7 +31,7 @@ Statistics check_windows_over(const TierSpec& fast, const TierSpec& slow) {
   std::vector<const std::uint32_t*> addresses;
   for (const auto& list : all) addresses.push_back(list.data());
 
-  // A system call takes what is not there.
+  // A system call reads absent pages.
   const int file = ::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   REQUIRE(file >= 0);
   for (const auto& list : all) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What the policy and observers are told, by the part that tells them, without a manager.
+/// \file  The announcer, which tells the policy and observers of events, tested without a manager.
 #include "manager/announcer.hpp"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ class Clock final : public VirtualClock {
   }
 };
 
-/// Nothing can be done through it: what is told here asks for nothing.
+/// A context without actions; the events of this test ask for none.
 class NoContext final : public PolicyContext {
  public:
   std::size_t tier_count() const noexcept override { return 0; }
@@ -90,7 +90,7 @@ class TestPolicy final : public Policy {
   bool kernels_, throws_;
 };
 
-/// An announcer at a time of its own, and what it tells.
+/// Keeps an announcer with its own clock, and the lines that it announces.
 struct Rig {
   explicit Rig(WantedUses uses = WantedUses::Stamps, bool kernels = false, bool throws = false)
       : announcer{std::make_unique<TestPolicy>(lines, uses, kernels, throws), timeline, failure,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Free room that somebody has lacked because it is in pieces is brought together when nothing else is under way,
-///        and gives way to all else.
+/// \file  Background compaction: if a request lacked room in one piece, free room is brought together while nothing else
+///        moves; all other work goes first.
 #include "rig.hpp"
 #include "support/eventually.hpp"
 #include "support/windows.hpp"
@@ -12,9 +12,9 @@ namespace {
 
 using namespace test;
 
-constexpr Bytes size = 1_MiB;  // two chunks of the CPU's
+constexpr Bytes size = 1_MiB;  // two chunks of the CPU's copies
 
-/// Fast memory of eight objects, of which every other one has gone again, and whoever asks for two side by side.
+/// Fills fast memory with eight objects, destroys every other one, and asks for room of two in one piece.
 struct Scattered {
   explicit Scattered(unsigned movers = 1, bool addressable = false)
       : rig{RigOptions{
@@ -24,7 +24,7 @@ struct Scattered {
     for (std::size_t i = 1; i < 8; i += 2) objects[i].reset();
     for (const auto& object : objects)
       before.push_back(object ? object.ref().object->block->address.load() : nullptr);
-    rig.policy->placement = {0, false};  // it takes what is free
+    rig.policy->placement = {0, false};  // takes free room alone
   }
   /// Asks for room that is free, but not in one piece.
   void lack() { asked.push_back(rig.manager->create(Bytes{2 * size.count}, 64, "asked")); }
@@ -70,7 +70,7 @@ TEST_CASE("room that was lacked although as much was free is there once nothing 
   CHECK(s.rig.where(s.asked[0]) == 1);
   CHECK(s.rig.where(s.asked[1]) == 0);
   s.rig.settle();
-  CHECK(s.begun() == 1);  // what was had is not brought together again
+  CHECK(s.begun() == 1);  // the room was found, so nothing is begun again
 }
 
 TEST_CASE("bringing room together takes as many steps as it needs, and moves no more than that") {
@@ -100,7 +100,7 @@ TEST_CASE("a tier of many blocks is looked at in parts, one for each wish") {
     rig.settle();
     return rig.manager->statistics().tiers[0].largest_free;
   };
-  CHECK(ask() == 16_KiB);  // nothing is free in the first part
+  CHECK(ask() == 16_KiB);  // only the first part was searched, which has no free room
   CHECK(ask() == 64_KiB);
   CHECK(rig.manager->statistics().compactions_begun == 2);
   for (std::size_t i = 401; i < 512; i += 2) CHECK(rig.holds(objects[i], static_cast<char>(i)));
@@ -145,7 +145,7 @@ TEST_CASE("a prefetch that was refused has room brought together for the next on
   s.rig.policy->placement = {1, false};
   s.lack();
   s.rig.policy->on_choose = [](const RoomRequest&, std::span<const Run> runs, PolicyContext&) {
-    return RunChoice{runs.size(), {}};  // none is to leave
+    return RunChoice{runs.size(), {}};  // no block may leave
   };
   CHECK(s.rig.manager->prefetch(s.asked[0].ref()) == Outcome::Full);
   s.rig.settle();
@@ -211,7 +211,7 @@ TEST_CASE("a reader enters at once while its object moves in the background, and
     s.rig.settle();
     CHECK_FALSE(s.moved());
     CHECK(scope.all_are(0));
-    CHECK(s.begun() == 1);  // it would come to nothing again
+    CHECK(s.begun() == 1);  // a second try would fail again
   }
   s.lack();
   s.rig.settle();
@@ -237,7 +237,7 @@ TEST_CASE("a writer ends a background move, and what it writes is not lost") {
     s.lack(hold);
     const auto version = s.version();
     auto writer = in_thread([&] { s.rig.write(s.sliding(), 'b', use); });
-    until([&] { return s.version() > version; });  // it waits for the chunk in flight
+    until([&] { return s.version() > version; });  // the writer waits for the chunk in flight
     hold.open();
     writer.get();
     s.rig.settle();
@@ -276,7 +276,7 @@ TEST_CASE("other moves of what moves in the background are refused, and a prefet
 
 namespace {
 
-/// Slow memory of eight objects, of which every other one has gone again, and room for two that is brought together there.
+/// Fills slow memory with eight objects, and destroys every other one; room for two is then brought together there.
 struct ScatteredBelow {
   ScatteredBelow() {
     rig.policy->placement = {1, false};
@@ -289,7 +289,7 @@ struct ScatteredBelow {
     }
     for (std::size_t i = 1; i < 8; i += 2) objects[i].reset();
   }
-  /// The first of them is on its way then.
+  /// Returns when the first block is on its way.
   void lack(Hold& hold) {
     asked = rig.manager->create(Bytes{2 * size.count}, 64, "asked");
     hold.wait_for_arrival();
@@ -350,7 +350,7 @@ TEST_CASE("a fetch overtakes a move in the background after the chunk in flight"
   REQUIRE(s.rig.manager->prefetch(s.objects[6].ref()) == Outcome::Done);
   gate->open();
   CHECK(eventually([&] { return s.rig.where(s.objects[6]) == 0; }));
-  s.rig.settle();  // which helps
+  s.rig.settle();  // this thread helps to copy
   const auto rest = std::ranges::find(written, written[0] + (512_KiB).count);
   REQUIRE(written.size() >= 3);
   CHECK(written[1] != *rest);
@@ -361,13 +361,13 @@ TEST_CASE("a fetch overtakes a move in the background after the chunk in flight"
 
 namespace {
 
-/// Tells that somebody looks for a place: with the lock, which he keeps until he has one or waits for it.
+/// Notes that a thread looks for a place. That thread holds the manager's lock until it has one, or waits for it.
 struct LooksForPlace final : Observer {
   void on_allocation(const AllocationEvent&) noexcept override { told = true; }
   std::atomic<bool> told{false};
 };
 
-/// Whoever looks for a place in another thread has found one, or waits.
+/// Runs `f` in another thread. Returns once `f` looks for a place; the lock is free again when it has one or waits.
 template <class F>
 auto looking_for_place(Rig& rig, F&& f) {
   LooksForPlace looks;
@@ -433,7 +433,7 @@ TEST_CASE("compaction by request ends a move in the background, and brings all t
 TEST_CASE("the end of the runtime cancels a move in the background, and begins no other") {
   Scattered s;
   Hold hold{s.rig.fast(), Direction::Write};
-  s.asked.push_back(s.rig.manager->create(Bytes{4 * size.count}, 64, "asked"));  // takes several
+  s.asked.push_back(s.rig.manager->create(Bytes{4 * size.count}, 64, "asked"));  // takes several moves
   hold.wait_for_arrival();
   auto closer = in_thread([&] { return s.rig.manager->close().size(); });
   until([&] { return s.rig.manager->prefetch(s.sliding().ref()) == Outcome::Gone; });

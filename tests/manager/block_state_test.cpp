@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The word of a block by itself: who may use the bytes, who may move them, and that no two do both.
+/// \file  The state word of a block by itself: users of the bytes and movers exclude each other.
 #include <doctest/doctest.h>
 #include <tier/core/config.hpp>
 #include <tier/manager/block_state.hpp>
@@ -18,7 +18,7 @@
 namespace tier {
 namespace {
 
-/// What the word should say.
+/// The expected contents of the word.
 struct Model {
   std::uint32_t pins = 0;
   bool moving = false, retired = false, failed = false, awaited = false;
@@ -118,7 +118,7 @@ TEST_CASE("nobody moves what is in use, and nobody uses what moves") {
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] {
       while (!over) {
-        std::this_thread::yield();  // else somebody has it pinned all the time
+        std::this_thread::yield();  // or else the word is pinned all the time
         if (state.pin().needs_manager()) {
           state.unpin();
           continue;
@@ -132,7 +132,7 @@ TEST_CASE("nobody moves what is in use, and nobody uses what moves") {
     });
   constexpr std::uint64_t wanted = 2000;
   std::uint64_t moved = 0;
-  while (moved < wanted || uses < wanted) {  // one mover at a time: there is one lock
+  while (moved < wanted || uses < wanted) {  // a single mover, as under the manager's lock
     if (!state.try_begin_move()) continue;
     moves = true;
     wrong += users.load() != 0 ? 1 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  One operand of a batch is busy in the instant in which the others could begin.
+/// \file  One operand of a batch is busy at the moment at which the others could begin.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -9,8 +9,8 @@ namespace {
 
 using namespace test;
 
-/// Another thread's scope is on its way into a block for as long as room is taken for somebody else: from the first
-/// region that is given out until one is given back.
+/// Pins a block, as another thread's scope that is about to enter, while room is taken for another block: from the first
+/// region that is allocated until one is freed.
 class Passing final : public Observer {
  public:
   explicit Passing(const ObjectHandle& through) : block_{*through.ref().object->block} {}
@@ -30,7 +30,7 @@ class Passing final : public Observer {
   bool inside_ = false;
 };
 
-/// Two objects on a device: of one batch `written` is overwritten and `read` is fetched.
+/// Two objects on a device; one batch overwrites `written` and fetches `read`.
 struct Batch {
   explicit Batch(bool written_first) {
     for (auto* object : {&written, &read}) {
@@ -66,7 +66,7 @@ TEST_CASE("nothing is overwritten while another operand's fetch cannot begin yet
     CHECK_THROWS_AS(batch.enter(), TierError);
     batch.rig.manager->remove_observer(other);
     CHECK(other.came);
-    CHECK(reads == 2);  // and one retry
+    CHECK(reads == 2);  // the first try and one retry
     batch.rig.slow().fails = nullptr;
     CHECK(batch.rig.holds(batch.written, 'w'));
     CHECK(batch.rig.holds(batch.read, 'r'));

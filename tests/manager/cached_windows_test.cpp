@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Windows of freed objects serve the next ones of their size, and their room whoever wants it. A new object shows
-///        whose pages it has: its own hold zeros, those of another what that one held.
+/// \file  Windows of freed objects are reused for objects of the same size; their room is free for other requests. The
+///        contents of a new object show whose pages it got: fresh ones hold zeros, reused ones the old values.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST_CASE("an object gets the place and the pages of one of its size that was fr
       CHECK(rig.manager->statistics().window_faults == before.window_faults);
       rig.settle();
 
-      for (const TierIndex there : {TierIndex{1}, TierIndex{0}}) {  // it is as any other
+      for (const TierIndex there : {TierIndex{1}, TierIndex{0}}) {  // the reused window behaves as any other
         std::memset(bytes_of(object).data(), 9 + there, size.count);
         std::vector<BlockId> ids;
         for (const auto* b : object.ref().object->blocks) ids.push_back(b->id);
@@ -97,7 +97,7 @@ TEST_CASE("what is cached is free for whoever wants it") {
     for (char i = 0; i < 4; ++i) CHECK(rig.where(others[std::size_t(i)]) == 0);
     rig.settle();
 
-    // And where the tier is full of what may leave, a window that goes leaves its room to the next object.
+    // If the tier is full of blocks that may leave, a new window evicts some of them.
     const auto last = made(rig, 1_MiB, 1);
     CHECK(rig.manager->statistics().evictions > 0);
     CHECK(all_are(last, 1));
@@ -206,7 +206,7 @@ TEST_CASE("where a block of a freed object is held, or used still, the others' p
       if (used) rig.manager->enter({&op, 1}, {1, true, {}});
       CHECK(op.entered == used);
       object.reset();
-      made(rig, 1_MiB, 8).reset();  // of which there is as much as may be kept
+      made(rig, 1_MiB, 8).reset();  // fills the cache
       rig.settle();
       const auto rest = rig.make(used ? 14_MiB : 16_MiB, 'r');
       CHECK(rig.where(rest) == 0);
@@ -244,7 +244,7 @@ TEST_CASE("an object that has grown in its window serves one that is made as lar
     rig.manager->grow(object.ref(), 3_MiB);
     std::memset(bytes_of(object).data(), 7, 3 << 20);
     object.reset();
-    object = made(rig, 3_MiB, 8);  // cut otherwise
+    object = made(rig, 3_MiB, 8);  // cut into other blocks
     CHECK(all_are(object, 8));
     CHECK(rig.used(0) == 3_MiB);
     rig.settle();

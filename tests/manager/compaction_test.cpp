@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Compaction: what it reaches, and what may come while a block slides.
+/// \file  Compaction: what it achieves, and events that may come while a block slides.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ using namespace test;
 
 constexpr Bytes size = 1536_KiB;
 
-/// A hole, and behind it an object that compaction moves there: held up by a gate.
+/// A hole and an object behind it that compaction moves there, held up by a gate.
 struct Sliding {
   Sliding() : rig{8_MiB, 16_MiB, false}, hole{rig.make(2_MiB, 'h')}, object{rig.make(size, 'a', "sliding")} {
     hole.reset();

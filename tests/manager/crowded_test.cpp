@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What is left undone in the background, and who does it then.
+/// \file  Background work that is skipped on busy CPUs, and which thread does it instead.
 #include "manager/rig.hpp"
 #include "support/eventually.hpp"
 #include "support/one_busy_cpu.hpp"
@@ -29,7 +29,7 @@ TEST_CASE("while each core computes, prefetches between memories are refused and
   };
   CHECK(in_background(0, 1));
   REQUIRE(eventually([&] {
-    rig.evict(object);  // what nobody waits for
+    rig.evict(object);  // no thread waits for this eviction
     if (rig.manager->prefetch(object.ref()) == Outcome::Full) return true;
     rig.manager->prefetch(object.ref());
     return false;
@@ -63,7 +63,7 @@ TEST_CASE("who lacks the room of what is on its way out helps it out") {
   const auto held = rig.make(size, 'a'), leaving = rig.make(size, 'b');
   HoldFirst hold{*rig.tiers[1], Direction::Write};
   REQUIRE(rig.evict(held, 1) == Outcome::Done);
-  hold.wait_for_arrival();  // the only mover is held up
+  hold.wait_for_arrival();  // holds up the only mover
   REQUIRE(rig.evict(leaving, 2) == Outcome::Done);
   const auto third = rig.make(size, 'c');  // waits for no mover
   CHECK_FALSE(hold.is_open());

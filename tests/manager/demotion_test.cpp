@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Where a block goes that leaves a tier: to where that costs least, and what is colder there goes on.
+/// \file  Demotion: a block that leaves a tier goes where that costs least; colder blocks there move on.
 #include "rig.hpp"
 
 #include <hint_aware/hint_aware.hpp>
@@ -24,14 +24,14 @@ std::vector<int> order(const std::vector<TierModel>& models, TierIndex from, Byt
   return {found.begin(), found.end()};
 }
 
-/// Memory of one node, which has CPUs if it is the first one.
+/// Memory of one node, with CPUs if its id is 0.
 NumaNode node(unsigned id, NodeKind kind, double read, double write, int ns) {
   NumaNode n{id, id == 0 ? "0" : "", 1_GiB, 1_GiB, kind};
   n.speed = {read, write, nanoseconds{ns}, nanoseconds{ns}};
   return n;
 }
 
-/// Where 1 MiB goes from each group of the machine's nodes, as lists of nodes; between tiers of one group each.
+/// Returns the target of 1 MiB demoted from each group of nodes, as lists of nodes; each group makes one tier.
 std::vector<std::string> targets(std::vector<NumaNode> nodes) {
   Machine machine;
   machine.nodes = std::move(nodes);
@@ -47,7 +47,7 @@ std::vector<std::string> targets(std::vector<NumaNode> nodes) {
   return found;
 }
 
-/// Tiers of so many objects, each slower than the one before it.
+/// Tiers with room for these numbers of objects, each slower than the one before it.
 RigOptions holding(std::initializer_list<std::size_t> counts) {
   RigOptions options;
   for (const auto count : counts) {
@@ -59,7 +59,7 @@ RigOptions holding(std::initializer_list<std::size_t> counts) {
   return options;
 }
 
-/// The same, where the last one is a quick device, which stands last because the CPU cannot address it.
+/// The same, but the last tier is a quick device; it stands last because the CPU cannot address it.
 RigOptions skipping(std::initializer_list<std::size_t> counts) {
   auto options = holding(counts);
   options.tiers.back().addressable = false;
@@ -67,7 +67,7 @@ RigOptions skipping(std::initializer_list<std::size_t> counts) {
   return options;
 }
 
-/// The tier of each object, in the order in which they were made: "0011".
+/// Returns the tier of each object, in order of creation: "0011".
 std::string places(const Manager& manager) {
   std::string all;
   for (const auto& object : manager.object_statistics()) all += static_cast<char>('0' + object.tier);
@@ -102,7 +102,7 @@ TEST_CASE("demoting costs the copy there and the copy back to the fastest tier")
     const auto bad_writer = model(20e9, 1e9, nanoseconds{300});
     CHECK(order({fast, bad_writer, disk}, 0, 1_MiB) == std::vector<int>{2, 1});
     CHECK(order({fast, bad_writer, disk}, 0, 4_KiB) == std::vector<int>{1, 2});
-    // What is there already is not written.
+    // A copy that is already there is not written.
     CHECK(order({fast, bad_writer, disk}, 0, 1_MiB, 0b011) == std::vector<int>{1, 2});
   }
   SUBCASE("a current copy in the slowest tier saves less than reading it again costs") {
@@ -132,8 +132,8 @@ TEST_CASE("between a machine's nodes blocks go down by the speeds of these") {
   CHECK(targets({dram, cxl, hbm}) == Targets{"2 to 0", "0 to 1", "1 to none"});
   auto socket = dram;
   socket.id = 3;
-  CHECK(targets({dram, socket, cxl}) == Targets{"0,3 to 1", "1 to none"});  // which both share
-  // Persistent memory that is read faster, and written badly.
+  CHECK(targets({dram, socket, cxl}) == Targets{"0,3 to 1", "1 to none"});  // both share the tier
+  // Persistent memory with faster reads and slow writes.
   CHECK(targets({dram, cxl, node(4, NodeKind::Persistent, 60e9, 2e9, 200)}) ==
         Targets{"0 to 1", "4 to 1", "1 to none"});
 }
@@ -158,7 +158,7 @@ TEST_CASE("what is colder than all of the middle goes past it") {
   auto objects = make(rig, 8);
   REQUIRE(places(*rig.manager) == "11110000");
   rig.policy->miss = {no_tier, false};
-  for (std::size_t i = 0; i < 4; ++i) CHECK(rig.holds(objects[i], static_cast<char>(i)));  // where they are
+  for (std::size_t i = 0; i < 4; ++i) CHECK(rig.holds(objects[i], static_cast<char>(i)));  // unmoved
   objects.push_back(rig.make(Bytes{size}, 8));
   CHECK(places(*rig.manager) == "111120000");
   SUBCASE("but what has been dropped makes room") {
@@ -247,7 +247,7 @@ TEST_CASE("a policy may leave it to the manager where it evicts to, or ask") {
   CHECK(demote(1) == Outcome::Done);  // the last tier is full
   CHECK(places(*rig.manager) == "210");
   CHECK(demote(1) == Outcome::Full);
-  CHECK(demote(0) == Outcome::Gone);  // there is no slower one
+  CHECK(demote(0) == Outcome::Gone);  // no tier is slower
   rig.act(objects[2], [](PolicyContext& context, BlockId) {
     CHECK(context.slower(0) == 2);
     CHECK(context.slower(1) == 2);

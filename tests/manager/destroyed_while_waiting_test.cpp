@@ -40,7 +40,7 @@ struct Waiting {
     CHECK(rig.holds(beside, 'b'));
     CHECK(rig.holds(hot, 'h'));
   }
-  /// Nobody but its objects and the rig keeps the manager.
+  /// Checks that only its objects and the rig keep the manager alive.
   void check_end() {
     const std::weak_ptr<Manager> manager = rig.manager;
     beside.reset();
@@ -91,7 +91,7 @@ TEST_CASE("an object is destroyed while a scope on it waits until others are unp
       w.rig.manager->add_observer(observer);
       auto scope = w.scope(use);
       until([&] { return observer.misses > 0; });
-      w.rig.manager->statistics();  // takes the lock, which the scope gives back when it waits
+      w.rig.manager->statistics();  // takes the lock, which the scope releases when it waits
       w.cold.reset();
       holder.reset();
       w.check(scope);
@@ -121,7 +121,7 @@ TEST_CASE(
     hold.wait_for_arrival();
     REQUIRE(block.pins() == 1);
     present.reset();
-    std::optional<Entered> holder{std::in_place, rig, hot, Use::Update};  // stays in the way
+    std::optional<Entered> holder{std::in_place, rig, hot, Use::Update};  // keeps room occupied
     hold.open();
     until([&] { return block.pins() == 0; });
     holder.reset();
@@ -149,7 +149,7 @@ TEST_CASE("an object is destroyed while others leave to make room for a scope on
       hold.wait_for_arrival();
       w.cold.reset();
       ObjectHandle other;
-      if (another_comes) {  // in its descriptor
+      if (another_comes) {  // reuses the descriptor
         w.rig.policy->placement = {1, false};
         other = w.rig.manager->create(2_MiB, 64, "other");
       }

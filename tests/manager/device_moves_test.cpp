@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What may come while a block moves between two tiers that the CPU cannot address, and a scope waits for it.
+/// \file  Events during the move of a block between two tiers that the CPU cannot address, while a scope waits for it.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ const auto io_error = std::make_error_code(std::errc::io_error);
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// An object that moves from one device to another, on which a scope waits.
+/// An object that moves from one device to another while a scope waits for it.
 template <class Holding = HoldFirst>
 struct Moving {
   template <class... Error>
@@ -32,7 +32,7 @@ struct Moving {
     REQUIRE(rig.evict(object, 2) == Outcome::Done);
     hold->wait_for_arrival();
   }
-  /// A scope on it and on another object, whose pin shows that it is on its way in. \return  why it could not be entered
+  /// Opens a scope on it and on `beside`, whose pin shows that it is about to enter. \return  why it could not be entered
   std::future<std::string> scope(Use use = Use::Read) {
     auto entered = in_thread([this, use]() -> std::string {
       std::vector<Operand> batch{Operand::of(beside.ref(), Use::Read), Operand::of(object.ref(), use)};
@@ -45,7 +45,7 @@ struct Moving {
       return {};
     });
     until([&] { return beside.ref().object->block->pins() > 0; });
-    rig.manager->statistics();  // takes the lock, which the scope gives back when it waits
+    rig.manager->statistics();  // takes the lock, which the scope releases when it waits
     return entered;
   }
   void let_end() {
@@ -100,7 +100,7 @@ TEST_CASE("a failure of a move between two devices is seen by nobody if the next
     CHECK(scope.get() == "");
     m.let_end();
     CHECK(m.rig.holds(m.object, 'a'));
-    CHECK(m.rig.used(2) == (of_source ? 0_B : size));  // what could not be written is out of use
+    CHECK(m.rig.used(2) == (of_source ? 0_B : size));  // a range that could not be written is condemned
     CHECK(m.rig.manager->statistics().tiers[2].condemned == m.rig.used(2));
   }
 }
@@ -143,7 +143,7 @@ TEST_CASE(
     m.object.reset();
     m.hold->open();
     m.rig.manager->quiesce();
-    const auto next = m.rig.make(size, 'n', "next");  // the block may serve it
+    const auto next = m.rig.make(size, 'n', "next");  // may reuse the block
     CHECK(contains(scope.get(), "destroyed"));
     CHECK(m.rig.holds(next, 'n'));
   });
@@ -199,7 +199,7 @@ TEST_CASE("a move between two devices fails whose object is retired: who waits i
 TEST_CASE("the runtime ends while a scope waits for a move between two devices") {
   while_a_scope_waits([](auto& m, auto& scope) {
     auto closer = in_thread([&] { return m.rig.manager->close(); });
-    until([&] { return m.rig.manager->prefetch(m.object.ref()) == Outcome::Gone; });  // closed
+    until([&] { return m.rig.manager->prefetch(m.object.ref()) == Outcome::Gone; });  // until it is closed
     m.hold->open();
     CHECK(scope.get() == "");
     CHECK(closer.get().size() == 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Tiers that are full: what is there can change places still, so that all of it can be used.
+/// \file  Full tiers: blocks can still change places, so that all capacity can be used.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace {
 
 using namespace test;
 
-/// Objects of which each byte is one value, in tiers that they fill.
+/// Fills tiers with objects; each has one value in every byte.
 class Crowd {
  public:
   explicit Crowd(std::uint64_t seed) : random_{seed} {}
 
-  /// One more.   \return  false if there is no room
+  /// Adds an object.   \return  false if there is no room
   bool add(Bytes size) {
     const auto value = static_cast<char>(random_());
     try {
@@ -41,7 +41,7 @@ class Crowd {
     std::ranges::shuffle(objects_, random_);
     objects_.resize(objects_.size() / 2);
   }
-  /// Reads each, and writes some, in any order.   \return  what is wrong or out of reach
+  /// Reads all objects in random order and writes some.   \return  how many are wrong or out of reach
   std::size_t use_all() {
     std::ranges::shuffle(objects_, random_);
     std::size_t bad = 0;
@@ -84,7 +84,7 @@ TEST_CASE(
     SUBCASE("of one size") {
       while (crowd.add(1_MiB)) {
       }
-      CHECK(crowd.living() == 15_MiB);  // the last one has the room that is kept
+      CHECK(crowd.living() == 15_MiB);  // the last one takes the room that is kept for exchanges
       CHECK_THROWS_WITH_AS(std::ignore = crowd.rig.manager->create(1_MiB, 64, "more"),
                            doctest::Contains("some is kept free, so that what is there can be exchanged"),
                            OutOfTierMemory);
@@ -113,7 +113,7 @@ TEST_CASE(
 TEST_CASE(
     "a block that slides over its own place on a device is whole, whichever request fails, and used "
     "meanwhile") {
-  // One of 2.5 MiB behind 0.5 MiB that is free: it slides in three pieces.
+  // A block of 2.5 MiB behind 0.5 MiB of free room slides in three pieces.
   struct Sliding {
     Sliding() {
       const auto first = rig.make(512_KiB, 'f');

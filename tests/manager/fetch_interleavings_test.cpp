@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What may come while a fetch is under way, forced by a gate in the slow tier.
+/// \file  Events during a fetch, forced by a gate in the slow tier.
 #include "held_fetch.hpp"
 
 #include <doctest/doctest.h>
@@ -53,15 +53,15 @@ TEST_CASE("readers and an updater join the fetch of a scope, and the update is t
 TEST_CASE("an overwrite ends a fetch that others wait for: they are woken and read what was written") {
   on_both_kinds_of_slow_tier([](Fetch& f, bool addressable) {
     Hold hold{f.rig.slow(), Direction::Read};
-    auto first = in_thread([&] { Entered{f.rig, f.object, Use::Read}; });  // carries the fetch out
+    auto first = in_thread([&] { Entered{f.rig, f.object, Use::Read}; });  // carries out the fetch
     hold.wait_for_arrival();
     auto second = in_thread([&] { Entered{f.rig, f.object, Use::Read}; });  // waits for it
     until([&] { return f.pins() == 2; });
     const auto version = f.version();
     auto writer = in_thread([&] { f.rig.write(f.object, 'b'); });
-    if (addressable)  // the chunk that the CPU is copying is waited for
+    if (addressable)  // the writer waits for the chunk in flight
       until([&] { return f.version() > version; });
-    else  // the device is not
+    else  // it does not wait for the device
       CHECK(ends(writer));
     if (!addressable) CHECK(ends(second));
     hold.open();
@@ -145,7 +145,7 @@ TEST_CASE("a second prefetch of what is being fetched is done already") {
     CHECK(f.rig.manager->prefetch(f.object.ref()) == Outcome::Done);
     CHECK(f.rig.act(f.object, [](PolicyContext& c, BlockId id) { return c.fetch(id, 0, true); }) ==
           Outcome::Done);
-    CHECK(f.rig.evict(f.object) == Outcome::Done);  // it is there still
+    CHECK(f.rig.evict(f.object) == Outcome::Done);  // it is still there
     CHECK(f.rig.clean(f.object) == Outcome::Pinned);
     hold.open();
     f.rig.settle();
@@ -193,7 +193,7 @@ TEST_CASE("what a scope waits for overtakes the prefetches before it") {
     auto gate = std::make_shared<Gate>();
     std::atomic<bool> first{true};
     f.rig.slow().fails = [&, gate](Direction, std::uint64_t, std::uint64_t) {
-      if (first.exchange(false)) gate->pass();  // holds up the only mover, and nobody else
+      if (first.exchange(false)) gate->pass();  // holds up the only mover, but no other thread
       return std::error_code{};
     };
     REQUIRE(f.rig.manager->prefetch(others[0].ref()) == Outcome::Done);
@@ -216,7 +216,7 @@ TEST_CASE("whoever waits for a prefetch that the end of the runtime cancels fetc
     auto reader = f.reader();
     until([&] { return f.pins() == 1; });
     auto closer = in_thread([&] { return f.rig.manager->close(); });
-    until([&] { return f.rig.manager->prefetch(f.object.ref()) == Outcome::Gone; });  // closed
+    until([&] { return f.rig.manager->prefetch(f.object.ref()) == Outcome::Gone; });  // until it is closed
     hold.open();
     CHECK(reader.get());
     CHECK(closer.get() == std::vector<std::string>{"cold"});
@@ -328,7 +328,7 @@ TEST_CASE("an unreadable range of an addressable tier fails its block, and leave
     f.rig.settle();
   }
   CHECK(f.rig.manager->statistics().tiers[0].condemned == 0_B);
-  f.rig.policy->miss = {no_tier, false};  // overwritten where it is
+  f.rig.policy->miss = {no_tier, false};  // so that it is overwritten in place
   f.rig.write(f.object, 'b');
   CHECK(f.rig.holds(f.object, 'b'));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Two things at once come to a fetch that scopes wait for: it fails, it is cancelled, its object is retired,
-///        destroyed or overwritten, the runtime ends.
+/// \file  Two events during a fetch that scopes wait for: it fails, it is cancelled, its object is retired, destroyed or
+///        overwritten, or the runtime ends.
 #include "held_fetch.hpp"
 
 #include <string>
@@ -14,7 +14,7 @@ const auto io_error = std::make_error_code(std::errc::io_error);
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// A scope that does nothing. \return  why it could not be entered, or nothing
+/// Opens and closes a scope. \return  why it could not be entered, or nothing
 std::future<std::string> scope_on(Fetch& f, Use use) {
   return in_thread([&f, use]() -> std::string {
     try {
@@ -26,11 +26,11 @@ std::future<std::string> scope_on(Fetch& f, Use use) {
   });
 }
 
-/// A fetch that a prefetch has begun, or a scope; and two scopes that wait for it.
+/// A fetch that a prefetch or a scope has begun, and two scopes that wait for it.
 struct Waited {
   Waited(Fetch& f, HoldFirst& hold, bool prefetched) : fetch{f} {
     if (prefetched) f.prefetch(hold);
-    first = scope_on(f, Use::Read);  // carries the fetch out, if nobody else does
+    first = scope_on(f, Use::Read);  // carries out the fetch, if no mover does
     hold.wait_for_arrival();
     second = scope_on(f, Use::Update);
     until([&] { return f.pins() == 2; });
@@ -63,20 +63,20 @@ void while_scopes_wait(std::error_code error, const F& test) {
   }
 }
 
-/// Comes to the object while its fetch is held up.
+/// Overwrites the object while its fetch is held up.
 std::future<void> begin_overwrite(Fetch& f, bool addressable) {
   const auto version = f.version();
   auto writer = in_thread([&f] { f.rig.write(f.object, 'b'); });
-  if (addressable)  // the chunk that the CPU is copying is waited for
+  if (addressable)  // the writer waits for the chunk in flight
     until([&] { return f.version() > version; });
-  else  // the device is not
+  else  // it does not wait for the device
     CHECK(ends(writer));
   return writer;
 }
 
 std::future<std::vector<std::string>> begin_close(Fetch& f) {
   auto closer = in_thread([&f] { return f.rig.manager->close(); });
-  until([&] { return f.rig.manager->prefetch(f.object.ref()) == Outcome::Gone; });  // closed
+  until([&] { return f.rig.manager->prefetch(f.object.ref()) == Outcome::Gone; });  // until it is closed
   return closer;
 }
 
@@ -86,7 +86,7 @@ void nothing_is_left(Fetch& f) {
   CHECK(f.rig.used(1) == 0_B);
 }
 
-/// Of the object, whatever has come to it: written, it is as any other.
+/// Checks that the object works as any other once it is written again, whatever happened to it.
 void can_be_written_again(Fetch& f) {
   f.rig.write(f.object, 'w');
   CHECK(f.rig.holds(f.object, 'w'));
@@ -219,7 +219,7 @@ TEST_CASE("what is retired during its fetch and then overwritten is alive for th
     auto writer = begin_overwrite(f, addressable);
     hold.open();
     writer.get();
-    for (const auto& message : scopes.messages())  // the CPU's chunk ends before the write begins
+    for (const auto& message : scopes.messages())  // the CPU's chunk ends first
       CHECK((message == "" || (addressable && contains(message, "retired object: cold"))));
     f.rig.settle();
     CHECK(f.rig.holds(f.object, 'b'));
@@ -236,7 +236,7 @@ TEST_CASE(
   CHECK(ends(scopes.second));
   f.rig.manager->retire(f.object.ref());
   CHECK_FALSE(hold.is_open());
-  CHECK(f.rig.used(0) == Fetch::size * (f.pins() == 0 ? 1 : 2));  // the first may be on it still
+  CHECK(f.rig.used(0) == Fetch::size * (f.pins() == 0 ? 1 : 2));  // the first scope may still pin it
   hold.open();
   CHECK(contains(scopes.first.get(), "retired object: cold"));
   CHECK(scopes.second.get() == "");
@@ -260,7 +260,7 @@ TEST_CASE("an overwrite wakes who waits for a prefetch, and nobody waits for the
 
 namespace {
 
-/// A prefetch that was given up for a scope that needs its room; a reader waits for it all the same.
+/// A prefetch that was given up because a scope needs its room; a reader waits for it nevertheless.
 struct GivenUp {
   GivenUp(Fetch& f, HoldFirst& hold)
       : large{f.rig.manager->create(7_MiB, 64, "large")}, beside{f.rig.make(64_KiB, 's', "beside")} {
@@ -274,7 +274,7 @@ struct GivenUp {
       Manager::leave(batch);
     });
     until([&] { return beside.ref().object->block->pins() == 1; });
-    f.rig.manager->statistics();  // takes the lock, which the writer gives back when it waits
+    f.rig.manager->statistics();  // takes the lock, which the writer releases when it waits
     reader = scope_on(f, Use::Read);
     until([&] { return f.pins() == 1; });
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Beside a tier that wants whole sectors: padded regions, and small objects that move as one.
+/// \file  Tiers beside one that transfers whole sectors: padded regions, and small objects that move as a group.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -154,7 +154,7 @@ TEST_CASE("a retired part of a group is read no more, and its place serves the n
   Small s;
   const auto offset = s.objects[50].ref().object->offset;
   s.rig.manager->retire(s.objects[50].ref());
-  s.rig.manager->retire(s.objects[50].ref());  // once is enough
+  s.rig.manager->retire(s.objects[50].ref());  // a second time changes nothing
   CHECK_THROWS_WITH_AS(s.rig.holds(s.objects[50], 50), doctest::Contains("retired object: small"), TierError);
   CHECK_THROWS_AS(s.rig.write(s.objects[50], 'u', Use::Update), TierError);
   auto next = s.rig.make(100_B, 'n');
@@ -219,12 +219,12 @@ TEST_CASE(
   SUBCASE("it was retired again") { then = Then::IsRetired; }
   SUBCASE("it was destroyed") { then = Then::IsDestroyed; }
   Rig rig{8_MiB, 64_MiB, false};
-  constexpr auto size = 4032_B;  // of which a group holds 16
+  constexpr auto size = 4032_B;  // a group holds 16
   std::vector<ObjectHandle> objects;
   for (char i = 0; i < 16; ++i) objects.push_back(rig.make(size, i));
   auto part = std::move(objects.front());
   rig.manager->retire(part.ref());
-  objects.front() = rig.make(size, 'p');  // in its place
+  objects.front() = rig.make(size, 'p');  // takes its place
   REQUIRE(rig.manager->statistics().blocks == 1);
   const auto filler = rig.make(8_MiB - 64_KiB, 'f');
   HoldFirst hold{rig.slow(), Direction::Write};

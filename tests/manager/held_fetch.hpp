@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  An object in the slow tier, and a way to hold its fetch up.
+/// \file  An object in the slow tier, and a way to hold up its fetch.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@
 namespace tier::test {
 
 struct Fetch {
-  static constexpr Bytes size = 1536_KiB;  // three chunks of the CPU's, one of a device's
+  static constexpr Bytes size = 1536_KiB;  // three chunks of the CPU's copies, one of a device's
 
   explicit Fetch(bool addressable) : rig{8_MiB, 16_MiB, addressable}, object{rig.make(size, 'a', "cold")} {
     REQUIRE(rig.evict(object) == Outcome::Done);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Hints: what they start, what they cost, and what becomes of those that do not fit.
+/// \file  Hints: what they start, what they cost, and what happens to those that do not fit.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-/// Counts the hints it is told.
+/// Counts the hints that it receives.
 class Counter final : public Observer {
  public:
   void on_hint(const HintEvent&) noexcept override { ++hints; }
@@ -81,7 +81,7 @@ TEST_CASE("archiving lasts until the object is touched") {
 
 TEST_CASE(
     "a prefetch returns before a byte has moved; where much leaves for it, another thread chooses what") {
-  constexpr int many = 128;  // more than whoever asks begins itself
+  constexpr int many = 128;  // more evictions than the caller begins by itself
   Rig rig{4_MiB, 16_MiB, false};
   auto wanted = rig.make(2_MiB, 'w');
   REQUIRE(rig.evict(wanted) == Outcome::Done);
@@ -193,12 +193,12 @@ TEST_CASE("what becomes of a hint is counted, and why it has started nothing") {
   };
   using Counts = std::array<std::uint64_t, 5>;
   const auto nothing = [](PolicyContext&, BlockId) {};
-  CHECK(counts(fetch) == Counts{0, 1, 0, 0, 0});  // fast already
+  CHECK(counts(fetch) == Counts{0, 1, 0, 0, 0});  // already in the fast tier
   rig.evict(object);
   rig.settle();
   CHECK(counts(nothing) == Counts{0, 0, 0, 0, 1});
   CHECK(counts([&](PolicyContext& context, BlockId block) { context.fetch(block + 1, 0, false); }) ==
-        Counts{0, 0, 0, 0, 1});  // another one
+        Counts{0, 0, 0, 0, 1});  // another block
   {
     auto large = rig.make(768_KiB, 'l');
     CHECK(counts(fetch) == Counts{0, 0, 1, 0, 0});

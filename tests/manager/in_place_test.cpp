@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What use in place costs in an emulated tier.
+/// \file  The cost of use in place in an emulated tier.
 #include "rig.hpp"
 #include "support/charging_tier.hpp"
 
@@ -29,7 +29,7 @@ struct ChargingRig {
     manager = Manager::make(std::move(tiers), std::move(scripted), {.threads = 1, .yields = false});
   }
   ObjectHandle make() { return manager->create(size, 64, "object"); }
-  /// As scopes do.
+  /// Opens and closes a scope, the short way if that is open.
   void use(std::vector<Operand> batch) const {
     for (auto& op : batch)
       if (!(op.entered = op.block->try_enter(op.use, manager->clock().stamp()))) break;
@@ -98,7 +98,7 @@ TEST_CASE("what is fetched is charged to the slow tier for the copy, and no more
   rig.policy->miss = {0, false};
   rig.use(object, Use::Read);
   CHECK(rig.slow->take().bytes_read == whole);
-  CHECK(rig.fast->take() == Charged{whole, 1, whole, 1});  // the copy's write, and the read of the scope
+  CHECK(rig.fast->take() == Charged{whole, 1, whole, 1});  // the write by the copy, and the read by the scope
   for (const auto& [how, cost] : costs) {
     rig.use(object, how);
     CHECK(rig.slow->take() == Charged{});

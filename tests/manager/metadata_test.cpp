@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/sanitized.hpp"
 
-#ifndef TIER_TEST_SANITIZED  // whose heaps do not tell
+#ifndef TIER_TEST_SANITIZED  // sanitizers' heaps do not report their size
 
 #include <doctest/doctest.h>
 #include <malloc.h>
@@ -19,16 +19,16 @@ using namespace tier::literals;
 
 namespace {
 
-/// Bytes that the program has of the heap.
+/// Returns the bytes that the heap has given to the program.
 std::size_t allocated() {
   const auto all = ::mallinfo2();
   return all.uordblks + all.hblkhd;
 }
 
-/// Counted, against what the heap has given out meanwhile.
+/// Compares the counted bytes with those that the heap has given out meanwhile.
 void check(const char* what, std::size_t counted, std::size_t taken) {
   INFO(what << ": " << counted << " counted, " << taken << " taken");
-  // A heap rounds up each of a runtime's small pieces, and keeps what threads and libraries take once.
+  // A heap rounds up the many small allocations of a runtime, and threads and libraries allocate some memory once.
   CHECK(static_cast<double>(counted) > 0.8 * static_cast<double>(taken));
   CHECK(static_cast<double>(counted) < 1.1 * static_cast<double>(taken));
 }
@@ -37,7 +37,7 @@ void check(const char* what, std::size_t counted, std::size_t taken) {
 
 TEST_CASE("metadata is what a runtime takes of the heap beside its tiers") {
   const TierSpec slow = tiers::simulated("optane", 64_GiB);
-  { const Runtime once{{.tiers = {tiers::dram(64_MiB), slow}}}; }  // what libraries take once
+  { const Runtime once{{.tiers = {tiers::dram(64_MiB), slow}}}; }  // lets libraries allocate what they keep
   const auto before = allocated();
   Runtime runtime{{.tiers = {tiers::dram(64_MiB), slow}, .policy = "hint_aware"}};
   check("a runtime", runtime.statistics().metadata.count, allocated() - before);

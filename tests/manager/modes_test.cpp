@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  CachedArrays' four modes on one small training step: the order of their traffic is the paper's.
+/// \file  CachedArrays' four modes on one small training step: their traffic is ordered as in the paper.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -16,8 +16,8 @@ struct Traffic {
   std::uint64_t read = 0, written = 0;  // from and to the slow tier, in place or by copies
 };
 
-/// Training of a chain of layers: forward each makes an activation and a temporary; backward, in reverse, two kernels
-/// read it (for the gradients of data and of weights). What is dead is retired.
+/// Trains a chain of layers. Forward, each layer makes an activation and a temporary; backward, in reverse order, two
+/// kernels read the activation (for the gradients of data and of weights). Dead objects are retired.
 class Step {
  public:
   Step(Manager& manager, Tier& slow) : manager_{manager}, slow_{slow} {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Tests the property test: each fault that is seeded in the manager is found, and none without one.
+/// \file  Tests the property test: it finds each fault that is seeded in the manager, and reports none without one.
 #include "manager/manager_core.hpp"
 #include "random_program.hpp"
 #include "support/sanitized.hpp"
@@ -34,7 +34,7 @@ namespace {
 
 constexpr unsigned seconds_before_it_hangs = 300;
 
-/// Random programs on all tiers under the policy that moves most, until one is wrong. \return  what is; empty if nothing
+/// Runs random programs on all tiers under the policy that moves most, until one fails. \return  the failure, or nothing
 std::string steps_until_broken(std::uint64_t seed, std::uint64_t limit) {
   constexpr std::uint64_t at_once = 2000;
   std::uint64_t done = 0;
@@ -56,7 +56,7 @@ std::string steps_until_broken(std::uint64_t seed, std::uint64_t limit) {
   return "";
 }
 
-/// Windows under fire, until something is lost or `limit` seconds are over.
+/// Runs WindowFire until something is lost or `limit` seconds are over.
 std::string windows_until_broken(std::uint64_t seed, std::uint64_t limit) {
   constexpr std::array sizes{36_KiB, 512_KiB, 2_MiB, 3_MiB};
   Rig rig{4_MiB, 16_MiB, true};
@@ -72,11 +72,11 @@ std::string windows_until_broken(std::uint64_t seed, std::uint64_t limit) {
 using UntilBroken = std::string (*)(std::uint64_t seed, std::uint64_t limit);
 
 struct Found {
-  std::string wrong;  ///< empty: nothing
-  int status = 0;     ///< of the process that looked for it
+  std::string wrong;  ///< empty if nothing is wrong
+  int status = 0;     ///< exit status of the process that looked for it
 };
 
-/// In a process of its own: a mutant may write anywhere.
+/// Runs in its own process, because a mutant may write anywhere.
 Found look_for(Mutant mutant, UntilBroken until_broken, std::uint64_t seed, std::uint64_t limit) {
   int result[2];
   REQUIRE(::pipe(result) == 0);
@@ -100,7 +100,7 @@ Found look_for(Mutant mutant, UntilBroken until_broken, std::uint64_t seed, std:
   return found;
 }
 
-/// It came to its end. What some mutants do is a data race, and ThreadSanitizer lets a process that had one end so.
+/// True if the process ended normally, or by ThreadSanitizer's exit status, because some mutants are data races.
 bool mutant_ended(int status) {
   constexpr int had_a_race = 66;
   return status == 0 || (thread_sanitized && WIFEXITED(status) && WEXITSTATUS(status) == had_a_race);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  An eviction that first needs room a tier further down, where the lock is released: what may come meanwhile to
-///        the blocks that are to leave.
+/// \file  An eviction that first needs room in a tier further down, where the lock is released: events that may come
+///        meanwhile to the leaving blocks.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -14,8 +14,8 @@ using namespace test;
 
 enum class Maker { Scope, Create };
 
-/// Three tiers without free room. What is in the last are an old copy of `middle` and `filler`: whoever needs room in
-/// the first moves `middle` down for `top`.
+/// Three tiers without free room. The last holds an old copy of `middle`, and `filler`. A request for room in the first
+/// tier moves `middle` down to make room for `top`.
 struct Cascade {
   explicit Cascade(bool addressable)
       : rig{RigOptions{{fast_tier(1_MiB), slow_tier(1_MiB, addressable), slowest_tier(4_MiB, false)},
@@ -32,7 +32,7 @@ struct Cascade {
     REQUIRE(rig.where(top) == 0);
     REQUIRE(rig.where(middle) == 1);
     for (std::size_t t = 0; t < 2; ++t) REQUIRE(rig.used(t) == rig.tiers[t]->capacity());
-    REQUIRE(rig.used(2) == 2_MiB);  // the rest is kept, for exchanges
+    REQUIRE(rig.used(2) == 2_MiB);  // the rest is kept for exchanges
   }
   void demote(const ObjectHandle& object, TierIndex to) {
     REQUIRE(rig.evict(object, to) == Outcome::Done);
@@ -45,10 +45,10 @@ struct Cascade {
     else
       rig.write(wanted, 'w');
   }
-  /// All bytes are right, and all room is free again without the objects.
+  /// Checks that all bytes are right, and that all room is free once the objects are gone.
   void check(Maker how, char of_top, char of_middle) {
     rig.settle();
-    filler = {};  // objects change places by way of its room
+    filler = {};  // objects need its room to change places
     if (how == Maker::Scope) CHECK(rig.holds(wanted, 'w'));
     rig.write(wanted, 'W');
     CHECK(rig.holds(wanted, 'W'));
@@ -65,7 +65,7 @@ struct Cascade {
   ObjectHandle middle, top, wanted;
 };
 
-/// What comes while `middle` is on its way down.
+/// Calls `meanwhile` while `middle` is on its way down.
 template <class F>
 void while_room_is_made_below(const F& meanwhile, char of_top = 't', char of_middle = 'm') {
   for (const bool addressable : {true, false}) {
@@ -135,7 +135,7 @@ TEST_CASE("what is to be evicted is in use by the time that room for it has been
 TEST_CASE("what goes further down to make room is retired meanwhile") {
   while_room_is_made_below([](Cascade& c, HoldFirst&) {
     c.rig.manager->retire(c.middle.ref());
-    CHECK(c.rig.used(1) == 1_MiB);  // the device reads it
+    CHECK(c.rig.used(1) == 1_MiB);  // the device still reads it
     c.middle.reset();
   });
 }
@@ -154,7 +154,7 @@ TEST_CASE("what goes further down to make room is overwritten meanwhile") {
         const auto before = version.load();
         auto writer = in_thread([&] { c.rig.write(c.middle, 'M'); });
         until([&] { return version > before; });
-        c.filler = {};  // he needs a place besides
+        c.filler = {};  // the writer needs a further place
         hold.open();
         writer.get();
       },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What scopes leave behind: a ring for each thread, in order, bounded, and counted where it was too little.
+/// \file  Notes that scopes leave: a bounded ring for each thread, in order; notes that do not fit are counted.
 #include "manager/notes.hpp"
 #include "rig.hpp"
 
@@ -22,7 +22,7 @@ Note note(std::uint64_t id, std::uint64_t value = 0) {
   return {Note::Kind::Use, {}, Use::Read, false, 0, id, value};
 }
 
-constexpr std::uint64_t room = Notes::capacity - Notes::reserved;  // for uses and hints
+constexpr std::uint64_t room = Notes::capacity - Notes::reserved;  // of uses and hints
 
 std::vector<std::uint64_t> taken(Notes& notes) {
   std::vector<std::uint64_t> ids;
@@ -30,7 +30,7 @@ std::vector<std::uint64_t> taken(Notes& notes) {
   return ids;
 }
 
-/// Writes down the uses that it is told of, and at the first of them may hold everybody up.
+/// Records the uses that it is told of; the first of them can hold up all threads.
 class UsesPolicy final : public Policy {
  public:
   explicit UsesPolicy(WantedUses wanted) : wanted_{wanted} {}
@@ -60,7 +60,7 @@ class Listener final : public Observer {
   std::size_t uses = 0;
 };
 
-/// Memory that stays the parent's over a fork.
+/// Memory that a fork does not copy for the child.
 class ParentsTier final : public MemoryTier {
  public:
   explicit ParentsTier(const MemoryTierOptions& options) : MemoryTier{options} { copied_by_fork_ = false; }
@@ -84,14 +84,14 @@ struct UsesRig {
     use(object, Use::Overwrite);
     return object;
   }
-  /// As scopes do: by the short way if that is open.
+  /// Opens and closes a scope, the short way if that is open.
   void use(const ObjectHandle& object, Use how) {
     Operand op = Operand::of(object.ref(), how);
     op.entered = op.block->try_enter(how, manager->clock().stamp());
     if (!op.entered) manager->enter({&op, 1}, {1, true, {}});
     Manager::leave({&op, 1});
   }
-  /// What has been told since the last time.
+  /// Returns how many uses the policy was told of since the last call.
   std::size_t told() {
     manager->end_of_step();
     return std::exchange(policy->uses, {}).size();
@@ -129,7 +129,7 @@ TEST_CASE("a thread takes its own notes alone, or those of all") {
   notes->take_own([&](const Note& n) { own.push_back(n.id); });
   const auto bytes = notes->bytes();
   std::jthread{[&] { notes->take_own([](const Note&) { FAIL("another's"); }); }}.join();
-  CHECK(notes->bytes() == bytes);  // who leaves nothing gets no ring
+  CHECK(notes->bytes() == bytes);  // a thread that leaves no note gets no ring
   CHECK(own == std::vector<std::uint64_t>{1});
   CHECK(taken(*notes) == std::vector<std::uint64_t>{2});
 }
@@ -186,7 +186,7 @@ TEST_CASE(
     }
   };
   std::jthread{[&] {
-    thread_local Late before;  // made before the thread's rings: destroyed after them
+    thread_local Late before;  // made before the thread's rings, so destroyed after them
     before.notes = notes;
     CHECK(notes->leave(note(1)));
     thread_local Late after;
@@ -284,18 +284,18 @@ TEST_CASE("misses: uses outside the fastest tier that needed no decision are tol
   UsesRig rig{WantedUses::Misses};
   const auto object = rig.make(64_KiB);
   for (int i = 0; i < 5; ++i) rig.use(object, Use::Read);
-  CHECK(rig.told() == 0);  // resident
+  CHECK(rig.told() == 0);  // the object is in the fastest tier
   const auto others = rig.make(1_MiB);
   rig.manager->quiesce();
   rig.policy->miss = {no_tier, true};
   const auto misses = rig.policy->misses;
   rig.use(object, Use::Read);
   CHECK(rig.policy->misses == misses + 1);
-  CHECK(rig.told() == 0);  // that one was decided
+  CHECK(rig.told() == 0);  // the policy decided that use
   for (int i = 0; i < 5; ++i) rig.use(object, Use::Update);
   CHECK(rig.policy->misses == misses + 1);
   CHECK(rig.told() == 5);
-  CHECK(rig.manager->statistics().in_place_operands == 1);  // by the long way; the others took the short one
+  CHECK(rig.manager->statistics().in_place_operands == 1);  // the long way; the others took the short one
   rig.policy->miss = {0, false};
   CHECK(rig.manager->prefetch(object.ref()) == Outcome::Done);
   rig.manager->quiesce();
@@ -350,7 +350,7 @@ TEST_CASE("the end of a kernel has room where the ring is full of hints, which a
   for (std::size_t i = 0; i < room + 10; ++i) rig.manager->hint_later(Hint::WillRead, object.ref(), 2);
   rig.manager->kernel_end(2, 5);
   Manager::leave({&op, 1});
-  CHECK(rig.policy->kernels == 0);  // an exit calls nobody
+  CHECK(rig.policy->kernels == 0);  // leave() calls no policy
   rig.manager->end_of_step();
   CHECK(rig.policy->kernels == 1);
   CHECK(rig.manager->statistics().hints_dropped == 10);
@@ -375,7 +375,7 @@ TEST_CASE("every use: a batch of more operands than a ring holds loses none") {
   UsesRig rig{WantedUses::EveryUse};
   std::vector<ObjectHandle> objects;
   for (std::uint64_t i = 0; i < room + 100; ++i) objects.push_back(rig.make(64_B));
-  rig.manager->hint(Hint::Archive, objects[0].ref(), 0);  // so that all go the long way
+  rig.manager->hint(Hint::Archive, objects[0].ref(), 0);  // makes all uses take the long way
   rig.told();
   std::vector<Operand> batch;
   for (const auto& object : objects) batch.push_back(Operand::of(object.ref(), Use::Read));
@@ -400,7 +400,7 @@ TEST_CASE("every use is told once, however often its scope had to give back what
     rig.manager->enter(batch, {2, true, {}});
     Manager::leave(batch);
   }};
-  while (!held.block->state.now().is_awaited()) std::this_thread::yield();  // it has looked for room, in vain
+  while (!held.block->state.now().is_awaited()) std::this_thread::yield();  // it lacked room
   Manager::leave({&held, 1});
   user.join();
   const auto asked = rig.policy->misses - misses;
@@ -448,7 +448,7 @@ TEST_CASE("in the child of a fork uses are told to nobody, however many there ar
   const auto object = rig.make(64_KiB);
   for (int i = 0; i < 10; ++i) rig.use(object, Use::Read);
   rig.manager->before_fork();
-  rig.manager->after_fork(true);  // as far as it knows
+  rig.manager->after_fork(true);  // tells it that it is in the child
   for (std::uint64_t i = 0; i < 2 * Notes::capacity; ++i) rig.use(object, Use::Read);
   CHECK(rig.policy->uses.empty());
 }

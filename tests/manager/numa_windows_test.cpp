@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Pages of windows over tiers on NUMA nodes: each is on a node of the tier that its block is in.
+/// \file  Windows over tiers on NUMA nodes: each page is on a node of the tier that holds its block.
 #include <doctest/doctest.h>
 #include <tier/memory/tiers.hpp>
 
@@ -25,7 +25,7 @@ using namespace tier::test;
 
 namespace {
 
-/// Memory whose pages in windows are to come in turns from the nodes there are, be it one.
+/// Memory whose windows interleave their pages over all nodes, even if there is only one.
 class InTurns final : public MemoryTier {
  public:
   InTurns(MemoryTierOptions options, const std::vector<unsigned>& nodes)
@@ -37,7 +37,7 @@ class InTurns final : public MemoryTier {
   PagePolicy policy_;
 };
 
-/// What is read stays where it is.
+/// Leaves blocks where they are when they are read.
 class StayingPolicy final : public Policy {
  public:
   std::string_view name() const noexcept override { return "staying"; }
@@ -45,7 +45,7 @@ class StayingPolicy final : public Policy {
   MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {no_tier, false}; }
 };
 
-/// Pages that anybody in the system has taken in turns so far.
+/// Returns how many pages all programs of the system have interleaved so far.
 std::size_t taken_in_turns(const std::vector<unsigned>& nodes) {
   std::size_t sum = 0;
   for (const auto node : nodes)
@@ -76,18 +76,18 @@ TEST_CASE("the system takes a window's pages as the tier of their block says, an
     const auto object = manager->create_window(4_MiB, 64, "windowed");
     std::byte* const begin = object.ref().object->window;
     const auto pages = (4_MiB).count / page_size();
-    std::memset(begin, 7, (4_MiB).count);  // what is new
+    std::memset(begin, 7, (4_MiB).count);  // new pages
     const auto fresh = taken_in_turns(nodes) - before;
     migrate(*manager, object, 1);
     before = taken_in_turns(nodes);
     CHECK(begin[0] == std::byte{7});
-    migrate(*manager, object, 0);  // what is brought
+    migrate(*manager, object, 0);  // fetched pages
     for (std::size_t at = 0; at < (4_MiB).count; at += page_size()) CHECK(begin[at] == std::byte{7});
     const auto brought = taken_in_turns(nodes) - before;
     if (in_turns) {
       CHECK(fresh >= pages);
       CHECK(brought >= pages);
-    } else {  // nobody else takes many
+    } else {  // other programs interleave few pages
       CHECK(fresh < pages / 4);
       CHECK(brought < pages / 4);
     }
@@ -99,7 +99,7 @@ TEST_CASE(
   if (!has_windows()) return;
   const auto nodes = nodes_of_machine(1);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto first = nodes[i], second = nodes[(i + 1) % nodes.size()];  // each node is both
+    const auto first = nodes[i], second = nodes[(i + 1) % nodes.size()];  // each node is first, and second
     for (const auto block : {64_KiB, 2_MiB})
       for (const auto pages : {PageKind::Huge, PageKind::Small}) {
         CAPTURE(first);
@@ -111,7 +111,7 @@ TEST_CASE(
           specs.back().pages = pages;
         }
         const auto manager = make_manager(specs, WindowMode::Full, block, std::make_unique<StayingPolicy>());
-        // Those of a machine of two kinds of nodes are sorted by their speed.
+        // Tiers of a machine with two kinds of nodes are sorted by speed.
         const auto node_of = [&](TierIndex t) {
           const std::string name{manager->statistics().tiers[t].name};
           return static_cast<unsigned>(std::stoul(name.substr(name.find(':') + 1)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What is overwritten after it was retired begins where the policy places what is new.
+/// \file  A retired object that is overwritten begins where the policy places new objects.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@ namespace {
 
 using namespace test;
 
-/// Counts what a policy is asked.
+/// Counts the questions to the policy.
 class Asked final : public Observer {
  public:
   void on_allocation(const AllocationEvent&) noexcept override { ++places; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What a policy may do and what comes of it; what the manager does without it.
+/// \file  The actions of a policy and their effect; what the manager does without a policy's help.
 #include "rig.hpp"
 #include "support/seed.hpp"
 
@@ -24,7 +24,7 @@ struct Act {
     REQUIRE(rig.evict(object) == Outcome::Done);
     rig.settle();
   }
-  /// Nothing that stays fits into this tier any more, and nothing there can move.
+  /// Fills the tier with storage that cannot move, until no more fits.
   std::vector<PlacedStorage> fill(TierIndex tier) {
     std::vector<PlacedStorage> placed;
     for (auto part = Bytes{size}; part.count >= 512; part.count /= 2) try {
@@ -73,7 +73,7 @@ TEST_CASE("fetch: done, done already, pinned, gone, full unless forced") {
   const auto fetch = [](bool force) {
     return [force](PolicyContext& c, BlockId id) { return c.fetch(id, 0, force); };
   };
-  CHECK(a.on(fetch(false)) == Outcome::Done);  // it is there
+  CHECK(a.on(fetch(false)) == Outcome::Done);  // it is already there
   a.to_slow();
   SUBCASE("done") {
     CHECK(a.on(fetch(false)) == Outcome::Done);
@@ -90,7 +90,7 @@ TEST_CASE("fetch: done, done already, pinned, gone, full unless forced") {
     CHECK(a.rig.holds(filler, 'f'));
   }
   SUBCASE("full, though forced, if nothing can leave") {
-    const auto placed = a.fill(0);  // all but the room that the object needs
+    const auto placed = a.fill(0);  // leaves only the room of the object
     const auto in_use = a.rig.make(Bytes{size}, 'u');
     const Entered scope{a.rig, in_use, Use::Read};
     CHECK(a.on(fetch(true)) == Outcome::Full);
@@ -149,7 +149,7 @@ TEST_CASE("make_primary and drop: only a current copy, never the primary, never 
   CHECK(a.rig.facts(a.object).tier == 1);
   CHECK(a.on(make(0)) == Outcome::Done);
   a.rig.write(a.object, 'b');
-  CHECK(a.on(make(1)) == Outcome::Gone);  // stale
+  CHECK(a.on(make(1)) == Outcome::Gone);  // the copy is stale
   CHECK(a.on(drop(1)) == Outcome::Done);
   CHECK(a.rig.manager->statistics().copies_dropped == 1);
   CHECK(a.rig.used(1) == 0_B);
@@ -210,7 +210,7 @@ TEST_CASE("blocks leave in ascending order of rank, and a use in between is seen
   Rig rig{1_MiB, 4_MiB, false};
   std::vector<ObjectHandle> objects;
   for (char i = 0; i < 4; ++i) objects.push_back(rig.make(Bytes{size}, i));
-  rig.holds(objects[0], 0);  // by the short way: the manager is told nothing
+  rig.holds(objects[0], 0);  // the short way: the manager is not told
   auto next = rig.manager->create(Bytes{size}, 64, "next");
   CHECK(rig.where(objects[0]) == 0);
   CHECK(rig.where(objects[1]) == 1);
@@ -232,7 +232,7 @@ TEST_CASE("the coldest block is found among any number that were used since") {
   CHECK(rig.where(objects[1234]) == 1);
 }
 
-/// What 60 objects of up to so many pages cost in a tier that holds half of them or fewer, used at random.
+/// Measures the cost of 60 objects of up to `pages` pages, used at random in a tier that holds at most half of them.
 struct Cost {
   Cost(std::uint64_t seed, bool takes_coldest, std::uint64_t pages) {
     struct Left : Observer {
@@ -241,7 +241,7 @@ struct Cost {
       std::vector<BlockId>& blocks;
     } observer{left};
     Rig rig{RigOptions{.tiers = {fast_tier(Bytes{pages * 16 * 4096}), slow_tier(16_MiB, true)},
-                       .manager = {.threads = 1, .movers = 0, .yields = false}}};  // nothing by chance
+                       .manager = {.threads = 1, .movers = 0, .yields = false}}};  // no chance in timing
     std::mt19937_64 random{seed};
     rig.policy->takes_coldest = takes_coldest;
     rig.policy->on_choose = [&](const RoomRequest& request, std::span<const Run> runs, PolicyContext& c) {
@@ -295,7 +295,7 @@ TEST_CASE("placement: where the policy says, with or without room made, else the
   rig.policy->placement = {1, false};
   auto c = rig.manager->create(Bytes{size}, 64, "c");
   CHECK(rig.where(c) == 1);
-  rig.policy->placement = {7, false};  // no such tier: as if it had not been asked
+  rig.policy->placement = {7, false};  // no such tier: ignored
   auto d = rig.manager->create(Bytes{size}, 64, "d");
   CHECK(rig.where(d) == 0);
 }
@@ -323,7 +323,7 @@ TEST_CASE("with early freeing off, what is retired is garbage until a step mark"
   destroyed.reset();
   CHECK(rig.used(0).count == 3 * size);
   CHECK(rig.facts(retired).garbage);
-  CHECK(rig.holds(retired, 'r'));  // not gone yet
+  CHECK(rig.holds(retired, 'r'));  // not yet freed
   SUBCASE("written back if evicted") {
     auto large = rig.make(1_MiB, 'x');
     rig.settle();
@@ -354,7 +354,7 @@ TEST_CASE("with early freeing off, garbage goes when the slowest tier is 80 % fu
   rig.policy->early = false;
   std::uint64_t most = 0;
   for (int i = 0; i < 100; ++i) {
-    auto object = rig.make(Bytes{size}, static_cast<char>(i));  // garbage at once: nobody marks a step
+    auto object = rig.make(Bytes{size}, static_cast<char>(i));  // garbage at once: no step is marked
     most = std::max(most, std::uint64_t{rig.used(1).count});
   }
   CHECK(most > (4 << 20) * 7 / 10);

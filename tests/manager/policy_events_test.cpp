@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What a policy and an observer are told, and in which order.
+/// \file  Events that a policy and an observer receive, and their order.
 #include "rig.hpp"
 #include "support/child.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 using namespace test;
 
-/// One event as a line of text, with its place in the order.
+/// An event as a line of text, with its sequence number and time.
 struct Told {
   std::uint64_t sequence, time_ns;
   std::string what;
@@ -70,7 +70,7 @@ std::string text(const KernelEvent& e) {
   return t;
 }
 
-/// Subscribes to everything.
+/// A policy that subscribes to all events.
 class Subscriber final : public Policy {
  public:
   explicit Subscriber(Log& log) : log_{log} {}
@@ -97,7 +97,7 @@ class Subscriber final : public Policy {
   Log& log_;
 };
 
-/// Writes down what policies are told, and apart from it what is for observers alone.
+/// Records the events that policies also receive, and separately those for observers alone.
 class Listener final : public Observer {
  public:
   void on_allocation(const AllocationEvent& e) noexcept override { log.add(e, text(e)); }
@@ -168,13 +168,13 @@ void use(Manager& manager, const ObjectHandle& object, Use how, std::uint64_t sc
   Manager::leave({&op, 1});
 }
 
-/// A little of everything; afterwards nothing moves.
+/// Causes each kind of event a few times; afterwards nothing moves.
 void program(Manager& manager) {
   auto a = manager.create(600_KiB, 64, "a"), b = manager.create(100_KiB, 64, "b");
   use(manager, a, Use::Overwrite, 1);
   use(manager, b, Use::Overwrite, 2);
   manager.hint(Hint::Archive, a.ref(), 3);
-  auto c = manager.create(600_KiB, 64, "c");  // where `a` was
+  auto c = manager.create(600_KiB, 64, "c");  // takes the place of `a`
   use(manager, c, Use::Overwrite, 4);
   use(manager, a, Use::Read, 5);
   manager.quiesce();
@@ -240,7 +240,7 @@ TEST_CASE("sequence numbers strictly increase and times never go back, for polic
   all.insert(all.end(), rest.begin(), rest.end());
   std::ranges::sort(all, {}, &Told::sequence);
   for (std::size_t i = 1; i < all.size(); ++i) {
-    CHECK(all[i].sequence == all[i - 1].sequence + 1);  // an observer misses none
+    CHECK(all[i].sequence == all[i - 1].sequence + 1);  // an observer misses no event
     CHECK(all[i].time_ns >= all[i - 1].time_ns);
   }
 }
@@ -280,7 +280,7 @@ TEST_CASE("uses are told while somebody wants them, and hits counted; kernels li
     CHECK(manager->wants_kernels());
     for (int i = 0; i < 10; ++i) use(*manager, a, Use::Read, 1);
     manager->hint(Hint::Archive, a.ref(), 0);
-    use(*manager, a, Use::Read, 1);  // not by the short way, and told all the same
+    use(*manager, a, Use::Read, 1);  // told even if it does not take the short way
     manager->remove_observer(listener);
     const auto lines = listener.log.lines();
     CHECK(std::ranges::count(lines, "read 1", &Told::what) == 11);

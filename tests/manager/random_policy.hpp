@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A policy that does anything it may, at any time: results must not depend on it.
+/// \file  A policy that takes any permitted action at any time: results must not depend on it.
 #include <tier/policy/policy.hpp>
 
 #include <random>
@@ -36,7 +36,7 @@ class RandomPolicy final : public Policy {
     for (auto& t : to_) t = tier(context);
     return {chosen, to_};
   }
-  /// At times it writes behind, slowly: the copy may be through before anybody else gets a word in.
+  /// At times it writes behind, slowly: the copy may end before another thread takes the lock.
   void on_hint(const HintEvent& event, PolicyContext& context) override {
     if (below(2) == 0) return meddle(context);
     const auto slowest = static_cast<TierIndex>(context.tier_count() - 1);

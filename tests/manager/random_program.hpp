@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A random program and what it should see: each object beside a plain copy of its bytes.
+/// \file  A random program and its expected results: each object beside a plain copy of its bytes.
 #include "random_policy.hpp"
 #include "support/memory_tier.hpp"
 
@@ -36,14 +36,14 @@ inline void require(bool holds, const char* what) {
   if (!holds) throw Broken{what};
 }
 
-/// One object with what it should hold.
+/// An object with its expected bytes.
 struct Modelled {
   ObjectHandle handle;
   std::vector<std::byte> bytes;
   std::size_t from = 0,
-              to = 0;    // the bytes that have been written since it was made or retired: some, all or none
+              to = 0;    // bytes written since it was made or retired
   bool retired = false;  // may only be overwritten
-  unsigned open = 0;     // scopes of ours
+  unsigned open = 0;     // number of this thread's open scopes on it
 };
 using ModelledPtr = std::shared_ptr<Modelled>;
 
@@ -67,8 +67,8 @@ inline void compare(const Operand& op, const Modelled& object) {
                " have been written"};
 }
 
-/// Ends the scopes that others have opened, and then their objects. It enters nothing, so nobody waits for it long.
-/// \threadsafety  `take` from any thread.
+/// Ends scopes that other threads have opened, and destroys their objects. It enters no scope, so waits for it are short.
+/// \threadsafety  `take` can be called by any thread.
 class Closer {
  public:
   Closer() : thread_{[this] { run(); }} {}
@@ -83,7 +83,7 @@ class Closer {
     scopes_.push_back(std::move(scope));
     changed_.notify_one();
   }
-  /// \throws  `Broken` if a scope showed other bytes than it should
+  /// \throws  `Broken` if a scope showed wrong bytes
   void finish() {
     {
       const std::lock_guard lock{mutex_};
@@ -112,7 +112,7 @@ class Closer {
       } catch (const Broken&) {
         ++wrong_;
       }
-    if (scopes_closed_++ % 2 == 0) scope.objects.clear();  // their bytes go at the last unpin
+    if (scopes_closed_++ % 2 == 0) scope.objects.clear();  // their bytes are freed at the last unpin
     Manager::leave(scope.batch);
   }
 
@@ -121,19 +121,19 @@ class Closer {
   std::deque<OpenScope> scopes_;
   bool done_ = false;
   std::uint64_t wrong_ = 0, scopes_closed_ = 0;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last, because it uses the others
 };
 
 struct ProgramOptions {
   std::size_t objects = 40;
-  std::size_t largest = 24'000;  ///< of most objects
+  std::size_t largest = 24'000;  ///< of most objects; a few are larger
   unsigned largest_shift = 8;    ///< alignments are 64 << 0 to 64 << (this - 1)
-  bool io_may_fail = false;  ///< `TierError` is an answer; what was written last is still to be there later
-  Closer* closer = nullptr;  ///< takes scopes and their objects from this thread
+  bool io_may_fail = false;      ///< permits `TierError`; the last bytes written must survive
+  Closer* closer = nullptr;      ///< takes over scopes and their objects from this thread
 };
 
-/// Takes random steps against a manager. \throws  `Broken`
-/// \threadsafety  One thread each; several may share a manager.
+/// Takes random steps on a manager. \throws  `Broken`
+/// \threadsafety  Used by one thread; several programs may share a manager.
 class Program {
  public:
   Program(std::shared_ptr<Manager> manager, std::uint64_t seed, ProgramOptions options = {})
@@ -185,7 +185,7 @@ class Program {
     }
   }
 
-  /// Ends its scopes and reads everything, wherever it is.
+  /// Ends its scopes and reads all objects, wherever they are.
   void check_all() {
     while (!open_.empty()) close(true);
     for (auto& object : objects_) {
@@ -197,14 +197,14 @@ class Program {
     }
   }
   void no_more_failures() { options_.io_may_fail = false; }
-  /// How often there was no room.
+  /// Returns how often there was no room.
   [[nodiscard]] std::uint64_t lacked() const { return lacked_; }
-  /// How often a scope met an I/O error.
+  /// Returns how often a scope met an I/O error.
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
 
  private:
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
-  /// What was used last is used again soon: half of the picks are of the last few.
+  /// Prefers recent objects: half of the picks are among the last four.
   ModelledPtr& any() {
     const auto n = objects_.size();
     return objects_[below(2) == 0 ? below(n) : n - 1 - below(std::min<std::size_t>(n, 4))];
@@ -239,7 +239,7 @@ class Program {
   void destroy() {
     if (objects_.empty()) return;
     std::swap(objects_[below(objects_.size())], objects_.back());
-    objects_.back()->handle.reset();  // its scopes go on
+    objects_.back()->handle.reset();  // open scopes keep using it
     objects_.pop_back();
   }
   void retire() {
@@ -263,7 +263,7 @@ class Program {
 
   OpenScope choose(std::size_t count) {
     std::vector<ModelledPtr> objects;
-    for (std::size_t i = 0; i < count; ++i) objects.push_back(any());  // the same perhaps twice
+    for (std::size_t i = 0; i < count; ++i) objects.push_back(any());  // perhaps the same one twice
     return on(std::move(objects));
   }
   OpenScope on(std::vector<ModelledPtr> objects) try {
@@ -272,7 +272,7 @@ class Program {
       scope.batch.push_back(Operand::of(object->handle.ref(), pick_use(*object)));
     scope.objects = std::move(objects);
     return scope;
-  } catch (const OutOfTierMemory&) {  // no new place for a small one that was retired
+  } catch (const OutOfTierMemory&) {  // no new place for a retired small object
     ++lacked_;
     return {};
   }
@@ -297,7 +297,7 @@ class Program {
     Manager::leave(scope.batch);
     manager_->kernel_end(id, below(100'000));
   }
-  /// Some scopes stay open: what is entered meanwhile is nested.
+  /// Leaves the scope open, so that scopes entered meanwhile are nested.
   void open(std::size_t count) {
     if (objects_.empty() || open_.size() >= 3) return close(true);
     OpenScope scope = choose(count);
@@ -320,7 +320,7 @@ class Program {
   void close_all() noexcept {
     while (!open_.empty()) close(false);
   }
-  /// What was written through another scope is seen through this one; a pin is worth the same all the time.
+  /// Checks that bytes written through another scope are visible through this one, and writes again: a pin does not weaken.
   void write_again(OpenScope& scope) {
     for (std::size_t i = 0; i < scope.batch.size(); ++i) {
       Modelled& object = *scope.objects[i];
@@ -328,7 +328,7 @@ class Program {
       if (object.to > 0 && scope.batch[i].use != Use::Read) write(scope.batch[i], object, false);
     }
   }
-  /// No other scope of ours has one of its objects.
+  /// True if no other open scope of this program has one of its objects.
   static bool alone(const OpenScope& scope) {
     return std::ranges::none_of(scope.objects, [](const auto& object) { return object->open > 0; });
   }
@@ -337,7 +337,7 @@ class Program {
     options_.closer->take(std::move(scope));
   }
 
-  /// As scopes do: the way that takes no lock where it is open.
+  /// Enters as scopes do: by the way that takes no lock if that is open.
   bool enter(std::span<Operand> batch) {
     try {
       bool complete = true;
@@ -370,7 +370,7 @@ class Program {
       if (use != Use::Read) write(scope.batch[i], object, use == Use::Overwrite);
     }
   }
-  /// \param anew  nothing need stay of what was written before: all is written, or some, as by who reserves more than he uses
+  /// \param anew  discards earlier bytes; then writes all bytes or some, as a program does that reserves more than it uses
   void write(const Operand& op, Modelled& object, bool anew) {
     const auto size = object.bytes.size();
     object.retired = false;
@@ -386,7 +386,7 @@ class Program {
     }
     std::memcpy(op.address + from, object.bytes.data() + from, n);
     const bool meets = !anew && from <= object.to && object.from <= from + n;
-    if (!anew && !meets) return;  // bytes between the two are not known: this stretch is looked at no more
+    if (!anew && !meets) return;  // bytes in between are unknown, so this stretch is not compared
     object.from = anew ? from : std::min(object.from, from);
     object.to = anew ? from + n : std::max(object.to, from + n);
   }
@@ -401,7 +401,7 @@ class Program {
 
 inline constexpr std::uint64_t program_threads = 3;
 
-/// The policies that programs run under.
+/// Number of policies that programs run under.
 inline constexpr int policy_count = 7;
 inline std::unique_ptr<Policy> program_policy(int which, std::uint64_t seed) {
   const std::vector<std::pair<std::string, std::string>> mode_0{{"mode", "0"}}, mode_lm{{"mode", "LM"}},
@@ -424,7 +424,7 @@ inline std::unique_ptr<Policy> program_policy(int which, std::uint64_t seed) {
   }
 }
 
-/// The tiers that programs run on, small against what a program holds.
+/// Tiers that programs run on, small compared with a program's objects.
 struct ProgramTiers {
   const char* name;
   std::vector<MemoryTierOptions> tiers;
@@ -462,9 +462,9 @@ inline const std::vector<ProgramTiers>& program_tiers() {
   return all;
 }
 
-/// Three programs on one manager, each on a thread of its own; their scopes end on a fourth.
-/// \param run  is given each program: takes its steps, and lets it check what it has
-/// \return     what they found broken; empty texts where nothing was   \throws  `Broken`
+/// Runs three programs on one manager, each on its own thread; a fourth thread ends some of their scopes.
+/// \param run  called with each program; takes its steps and lets it check its objects
+/// \return     failures of the programs, empty texts if there are none   \throws  `Broken`
 template <class Run>
 std::vector<std::string> run_programs(const std::shared_ptr<Manager>& manager, ProgramOptions options,
                                       std::uint64_t seed, Run run) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Random sets of two to five tiers, some of them full, some not worth a demotion: nothing is lost, nobody waits for
+/// \file  Random sets of two to five tiers, some full, some not worth a demotion: nothing is lost, no thread waits for
 ///        ever, and blocks are where a plain model has them.
 #include "random_program.hpp"
 #include "rig.hpp"
@@ -22,7 +22,7 @@ namespace {
 using namespace test;
 using std::chrono::nanoseconds;
 
-/// Declares rates of its own.
+/// A tier with rates of its own.
 struct RatedTier final : MemoryTier {
   RatedTier(const MemoryTierOptions& options, double read, double write) : MemoryTier{options} {
     model_.read_bytes_per_second = read;
@@ -34,7 +34,7 @@ std::uint64_t between(std::mt19937_64& random, std::uint64_t least, std::uint64_
   return std::uniform_int_distribution{least, most}(random);
 }
 
-/// From 0.1 to 100 GB/s and from 100 ns to 100 us, each order of magnitude as likely as any other. One or more of them are
+/// Makes tiers of 0.1 to 100 GB/s and 100 ns to 100 us, each order of magnitude equally likely. At least one is
 /// addressable; some have room for hardly anything.
 std::vector<std::unique_ptr<Tier>> random_tiers(std::mt19937_64& random) {
   const auto magnitude = [&](double least, double decades) {
@@ -54,7 +54,7 @@ std::vector<std::unique_ptr<Tier>> random_tiers(std::mt19937_64& random) {
   return tiers;
 }
 
-/// A manager on random tiers; a part of some, or all, is taken by what never moves.
+/// A manager on random tiers, some of which are partly or fully taken by storage that never moves.
 struct RandomManager {
   RandomManager(std::mt19937_64& random, std::unique_ptr<Policy> policy, ManagerOptions options)
       : manager{Manager::make(random_tiers(random), std::move(policy), options)} {
@@ -66,7 +66,7 @@ struct RandomManager {
     }
   }
   static std::string placed_in(TierIndex t) { return "placed in " + std::to_string(t); }
-  /// \throws  `Broken` where an object is in a tier that it may not be in
+  /// \throws  `Broken` if an object is in a tier where it may not be
   void check() const {
     manager->check_invariants();
     for (const auto& object : manager->object_statistics()) {
@@ -82,7 +82,7 @@ struct RandomManager {
   std::vector<PlacedStorage> placed;
 };
 
-/// Ends the process, and names the seed, where no step is taken for so long that it hangs: it could not be joined.
+/// Ends the process with a message that names the seed if no step is taken for long: a thread that hangs cannot be joined.
 class Watchdog {
  public:
   explicit Watchdog(std::uint64_t seed)
@@ -105,10 +105,10 @@ class Watchdog {
 
   std::atomic<std::uint64_t> steps_{0};
   std::condition_variable_any changed_;
-  std::jthread thread_;  // last: it uses the others, and is stopped first
+  std::jthread thread_;  // last, because it uses the others; it is stopped first
 };
 
-/// What has come of all rounds, so that none of it is only claimed.
+/// Totals of all rounds, to check that the test reaches each case.
 struct Reached {
   void add(const Manager& manager) {
     const auto statistics = manager.statistics();
@@ -124,14 +124,14 @@ struct Reached {
     CHECK(onwards > 0);
     CHECK(past > 0);
   }
-  std::uint64_t up = 0;       ///< bytes to faster tiers
-  std::uint64_t onwards = 0;  ///< from a middle tier to a slower one
-  std::uint64_t past = 0;     ///< to a slower tier, past another one
+  std::uint64_t up = 0;       ///< bytes moved to faster tiers
+  std::uint64_t onwards = 0;  ///< bytes moved from a middle tier to a slower one
+  std::uint64_t past = 0;     ///< bytes moved to a slower tier, past another one
 };
 
 constexpr std::uint64_t steps_a_round = 400;
 
-/// Rounds on tiers, policies and programs that each follow from a seed of its own: `TIER_SEED` and `TIER_STEPS=1` replay one.
+/// Runs rounds on random tiers, policies and programs, each with its own seed; `TIER_SEED` and `TIER_STEPS=1` replay one.
 template <class Round>
 void for_each_round(std::uint64_t steps, Round round) {
   const auto first = test::seed();
@@ -191,13 +191,13 @@ TEST_CASE("on any set of tiers, under any policy, each of several threads reads 
     on.check();
     reached.add(*on.manager);
   });
-  if (total >= 40'000) reached.check();  // of 10,000 steps one run in ten does not reach it all
+  if (total >= 40'000) reached.check();  // one run of 10,000 steps in ten does not reach all
 }
 
 namespace {
 
-/// Where blocks of one size are under recency, if each tier makes room in the next one: the hottest in the fastest tier. What
-/// is about to be used stays where it is until there is room for it.
+/// Models where recency puts blocks of one size if each tier makes room in the next one: the hottest in the fastest tier. A
+/// block that is about to be used stays in place until there is room for it.
 class Recency {
  public:
   explicit Recency(std::vector<std::size_t> capacities)
@@ -228,7 +228,7 @@ class Recency {
     return false;
   }
   std::vector<std::size_t> capacities_;
-  std::vector<std::list<std::size_t>> tiers_;  // the hottest first
+  std::vector<std::list<std::size_t>> tiers_;  // hottest first
 };
 
 }  // namespace

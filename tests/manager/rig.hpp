@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A manager over tiers in memory, whose every transfer a test can hold up or make fail, under a policy that
-///        does what the test says.
+/// \file  A manager over tiers in memory, with a policy that the test scripts; a test can hold up any transfer or make it
+///        fail.
 #include "copy/fake_tiers.hpp"
 #include "support/eventually.hpp"
 #include "support/memory_tier.hpp"
@@ -23,7 +23,7 @@
 
 namespace tier::test {
 
-/// Does as the test says; by default a cache: everything comes to the fastest tier.
+/// Decides as the test says; by default it is a cache that brings everything to the fastest tier.
 class ScriptedPolicy final : public Policy {
  public:
   std::string_view name() const noexcept override { return "scripted"; }
@@ -70,7 +70,7 @@ inline MemoryTierOptions slowest_tier(Bytes capacity, bool addressable) {
   return {"slowest", capacity, std::chrono::nanoseconds{9000}, addressable};
 }
 
-/// \threadsafety  `policy` and tiers' hooks are changed while nothing moves.
+/// \threadsafety  Change `policy` and the tiers' hooks only while nothing moves.
 class Rig {
  public:
   explicit Rig(const RigOptions& options) {
@@ -96,7 +96,7 @@ class Rig {
   MemoryTier& fast() { return *tiers[0]; }
   MemoryTier& slow() { return *tiers[1]; }
 
-  /// An object in the fastest tier that holds `value` in every byte.
+  /// Makes an object in the fastest tier that holds `value` in every byte.
   ObjectHandle make(Bytes size, char value, std::string_view name = "object") {
     auto handle = manager->create(size, 64, name);
     write(handle, value);
@@ -108,7 +108,7 @@ class Rig {
     std::memset(op.address, value, op.size);
     Manager::leave({&op, 1});
   }
-  /// True if every byte of it is `value`, which a scope reads.
+  /// True if a scope reads `value` in every byte of the object.
   bool holds(const ObjectHandle& object, char value) {
     Operand op = Operand::of(object.ref(), Use::Read);
     manager->enter({&op, 1}, {1, true, {}});
@@ -119,7 +119,7 @@ class Rig {
   static bool all_are(const Operand& op, char value) {
     return std::all_of(op.address, op.address + op.size, [&](std::byte b) { return b == std::byte(value); });
   }
-  /// What a policy's action on the object comes to.
+  /// Returns the outcome of a policy's action on the object.
   Outcome act(const ObjectHandle& object, const std::function<Outcome(PolicyContext&, BlockId)>& action) {
     Outcome outcome{};
     policy->action = [&](PolicyContext& context, BlockId id) { outcome = action(context, id); };
@@ -142,7 +142,7 @@ class Rig {
     return act(object, [&](PolicyContext& context, BlockId id) { return context.copy(id, to); });
   }
   Bytes used(std::size_t tier) { return manager->statistics().tiers[tier].used; }
-  /// Nothing moves any more, and everything is as it should be.
+  /// Waits until nothing moves any more, and checks the invariants.
   void settle() {
     manager->quiesce();
     manager->check_invariants();
@@ -172,7 +172,7 @@ class Entered {
   Operand operand_;
 };
 
-/// Holds up what goes one way through a tier until it is opened, which its end does at the latest.
+/// Holds up accesses in one direction through a tier until it is opened, at the latest by its destructor.
 class Hold {
  public:
   Hold(MemoryTier& tier, Direction direction) : tier_{tier} {
@@ -181,7 +181,7 @@ class Hold {
       return std::error_code{};
     };
   }
-  /// The same, and what was held up fails.
+  /// The same, and then makes them fail.
   Hold(MemoryTier& tier, Direction direction, std::errc error) : tier_{tier} {
     tier_.fails = [gate = gate_, direction, error](Direction d, std::uint64_t, std::uint64_t) {
       if (d != direction) return std::error_code{};
@@ -202,7 +202,7 @@ class Hold {
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 };
 
-/// Holds up the first access one way through a tier, which then fails or not; those after it are let through.
+/// Holds up the first access in one direction through a tier, which then succeeds or fails; later ones pass.
 class HoldFirst {
  public:
   HoldFirst(MemoryTier& tier, Direction direction, std::error_code error = {}) {
@@ -225,7 +225,7 @@ class HoldFirst {
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 };
 
-/// Fails what goes one way through a tier for as long as it lives; begins and ends while nothing moves.
+/// Makes accesses in one direction through a tier fail while it lives. Make and destroy it only while nothing moves.
 class Failing {
  public:
   Failing(MemoryTier& tier, Direction direction, std::errc error = std::errc::io_error) : tier_{tier} {
@@ -241,13 +241,13 @@ class Failing {
   MemoryTier& tier_;
 };
 
-/// Spins until a condition that another thread brings about holds: no test depends on how long that takes.
+/// Spins until a condition holds that another thread brings about; no test depends on how long that takes.
 template <class Condition>
 void until(const Condition& holds) {
   while (!holds()) std::this_thread::yield();
 }
 
-/// True if a thread ends although something is held up. The time is the limit after which it counts as hanging.
+/// True if a thread ends although something is held up. After the time limit it counts as hanging.
 template <class T>
 bool ends(const std::future<T>& thread) {
   return thread.wait_for(std::chrono::seconds{20}) == std::future_status::ready;

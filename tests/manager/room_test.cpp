@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Who waits for room, for how long, and who never does.
+/// \file  Waiting for room: which scopes wait, for how long, and which never do.
 #include "rig.hpp"
 #include "support/child.hpp"
 
@@ -10,8 +10,8 @@ namespace {
 
 using namespace test;
 
-/// Tells for which blocks room has been asked since they were last retired. The manager's lock is held from there until
-/// the scope waits.
+/// Records the blocks for which room was asked since they were last retired. The manager's lock is held from then until the
+/// scope waits.
 class Arrivals final : public Observer {
  public:
   void on_allocation(const AllocationEvent& event) noexcept override {
@@ -40,16 +40,16 @@ struct Crowd {
     rig.manager->add_observer(arrivals);
   }
   ~Crowd() { rig.manager->remove_observer(arrivals); }
-  /// An object that is nowhere: its overwrite needs room and no fetch.
+  /// An object without a place: its overwrite needs room and no fetch.
   ObjectHandle unplaced(Bytes size, std::string_view name = "object") {
     auto object = rig.manager->create(size, 64, name);
     rig.manager->retire(object.ref());
     return object;
   }
-  /// Returns once a scope on it stands in line or has entered.
+  /// Returns once a scope on the object stands in line or has entered.
   void wait_for_arrival(const ObjectHandle& object) {
     until([&] { return arrivals.seen(object); });
-    rig.manager->statistics();  // takes the lock that the scope gives back when it waits
+    rig.manager->statistics();  // takes the lock that the scope releases when it waits
   }
   static bool pinned(const ObjectHandle& object) { return object.ref().object->block->pins() > 0; }
 
@@ -75,7 +75,7 @@ bool names(const std::string& text, Bytes size) {
          contains(text, std::to_string(size.count) + " pinned");
 }
 
-/// Two objects that fit a tier of 8 MiB one at a time, to be overwritten at once.
+/// Two objects that fit a tier of 8 MiB only one at a time, to be overwritten in one batch.
 struct Batch {
   explicit Batch(Rig& r) : rig{r} {
     for (auto* object : {&first, &second}) {
@@ -92,7 +92,7 @@ struct Batch {
   ObjectHandle first, second;
 };
 
-/// Said of more than fits at once in any tier that can hold what is in use.
+/// Part of the message if a batch does not fit at once in any tier that can hold it.
 constexpr std::string_view in_parts =
     "what is in use needs a tier that the CPU can address, and the largest, fast, has less: use it in parts "
     "(tier::windowed), or give that tier more;";
@@ -133,7 +133,7 @@ TEST_CASE("a waiting root holds nothing, neither pins nor room, until all of its
   });
   crowd.wait_for_arrival(b);
   for (const auto* object : {&resident, &a, &b}) CHECK_FALSE(crowd.pinned(*object));
-  const Entered nested{crowd.rig, inner, Use::Overwrite, false};  // takes what is free meanwhile
+  const Entered nested{crowd.rig, inner, Use::Overwrite, false};  // takes free room meanwhile
   CHECK_FALSE(crowd.pinned(a));
   held.reset();
   root.get();
@@ -212,7 +212,7 @@ TEST_CASE("a nested scope throws at once where its operand is out of the CPU's r
     CHECK(holder.ref().object->block->pins() == 1);
   }
   outer.leave();
-  CHECK(crowd.rig.holds(cold, 'c'));  // everything is as it was
+  CHECK(crowd.rig.holds(cold, 'c'));  // nothing has changed
   CHECK(crowd.rig.holds(holder, 'h'));
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("a root larger than fast memory throws at once, or works where the dat
     CAPTURE(addressable);
     Crowd crowd{addressable};
     auto holder = crowd.rig.make(1_MiB, 'h'), huge = crowd.rig.manager->create(9_MiB, 64, "huge");
-    const Entered held{crowd.rig, holder, Use::Read};  // nothing to wait for
+    const Entered held{crowd.rig, holder, Use::Read};  // there is nothing to wait for
     if (addressable) {
       crowd.rig.write(huge, 'x');
       CHECK(crowd.rig.holds(huge, 'x'));
@@ -287,7 +287,7 @@ TEST_CASE(
   CAPTURE(message);
   for (const auto* part : {"fast: ", " free, largest run ", " pinned"}) CHECK(contains(message, part));
   CHECK(names(message, 8_MiB));
-  CHECK(names(message, 7_MiB));  // free, in one run
+  CHECK(names(message, 7_MiB));  // free in one run
   CHECK(names(message, 1_MiB));
 }
 
@@ -382,7 +382,7 @@ TEST_CASE("a root that is never to say so waits until something changes") {
   std::optional<Entered> held{std::in_place, crowd.rig, holder, Use::Read};
   auto root = in_thread([&] { crowd.rig.write(wanted, 'w'); });
   std::this_thread::sleep_for(std::chrono::milliseconds{50});
-  CHECK(crowd.arrivals.stalls <= 10);  // each turn is one
+  CHECK(crowd.arrivals.stalls <= 10);  // each turn of a wait reports one
   held.reset();
   root.get();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Sizes and counts from options and requests, near the largest numbers.
+/// \file  Sizes and counts near the largest numbers, from options and requests.
 #include "support/message_of.hpp"
 #include "support/test_manager.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Small objects share groups: no two of them a byte, and none the place of one that a scope may still use.
+/// \file  Small objects share groups: no two share a byte, and none gets the place of one that a scope may still use.
 #include "manager/small_objects.hpp"
 
 #include <doctest/doctest.h>
@@ -17,13 +17,13 @@
 namespace tier {
 namespace {
 
-/// Groups whose blocks nobody moves.
+/// Groups whose blocks never move.
 class Groups {
  public:
   ~Groups() {
     for (auto* group : groups_) small.erase(*group);
   }
-  /// A place, in a new group if need be.
+  /// Returns a place, in a new group if necessary.
   SmallObjects::Place place(std::size_t size, std::size_t alignment) {
     const auto found = small.find(size, alignment);
     if (found.group != nullptr) return found;
@@ -103,7 +103,7 @@ TEST_CASE("what an object has left serves others only once the group is free of 
   CHECK(groups.count() == 1);
   groups.small.leave(*all[3].group, *all[3].object);
   all.push_back(placed(groups, 4096));
-  CHECK(groups.count() == 2);  // a scope may be on a neighbour: its place is not free yet
+  CHECK(groups.count() == 2);  // a scope may use a neighbour: its place is not free yet
   groups.small.free_left(*all[3].group, false);
   const auto next = placed(groups, 4096);
   CHECK(next.group == all[3].group);

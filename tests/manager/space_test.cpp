@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Space that the system has to be asked for: who asks, who waits meanwhile, and what a refusal costs.
+/// \file  Reserving disk space: which thread asks the system, which threads wait meanwhile, and the cost of a refusal.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -16,12 +16,12 @@ MemoryTierOptions asking(MemoryTierOptions tier) {
   return tier;
 }
 
-/// A fast tier of 4 MiB, and a slow one whose space has to be asked for.
+/// A fast tier of 4 MiB, and a slow one that has to reserve its space.
 struct AskingRig : Rig {
   explicit AskingRig(bool addressable = false)
       : Rig{RigOptions{{fast_tier(4_MiB), asking(slow_tier(16_MiB, addressable))}}} {}
 
-  /// Holds up each question.
+  /// Holds up each reservation.
   std::shared_ptr<Gate> hold_questions() {
     auto gate = std::make_shared<Gate>();
     slow().reserve_fails = [gate](std::uint64_t, std::uint64_t) {
@@ -30,14 +30,14 @@ struct AskingRig : Rig {
     };
     return gate;
   }
-  /// Refuses each question, and counts them.
+  /// Refuses each reservation, and counts them.
   void refuse(std::atomic<int>& asked) {
     slow().reserve_fails = [&asked](std::uint64_t, std::uint64_t) {
       ++asked;
       return std::make_error_code(std::errc::no_space_on_device);
     };
   }
-  /// Whatever takes the manager's lock.
+  /// Makes calls that take the manager's lock.
   void use_others(const ObjectHandle& other) {
     write(other, 'o', Use::Update);
     manager->hint(Hint::Archive, other.ref(), 0);
@@ -48,7 +48,7 @@ struct AskingRig : Rig {
   }
 };
 
-/// The cause of the lack of room that it ends with.
+/// Returns the cause of the `OutOfTierMemory` that it throws.
 std::error_code cause_of(auto&& action) {
   try {
     action();
@@ -151,7 +151,7 @@ TEST_CASE("a refusal asks the disk at most three times, loses nothing, and costs
   rig.settle();
   const auto before = rig.used(1);
   small.clear();
-  std::vector<ObjectHandle> large;  // all of the slow tier serves: no range of it was put out of use
+  std::vector<ObjectHandle> large;  // take all of the slow tier: no range was condemned
   rig.policy->placement = {1, false};
   for (int i = 0; i < 15; ++i) large.push_back(rig.manager->create(1_MiB, 64, "after"));
   CHECK(rig.used(1) >= 15_MiB - before);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Scopes under pressure: threads that nest at random always end, and large objects fit around pins or say why not.
+/// \file  Scopes under pressure: threads that nest at random always end; large objects fit around pins, or throw.
 #include "rig.hpp"
 #include "support/seed.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace test;
 
-/// One thread's program: roots with scopes nested in them to any depth, each of which keeps what it has pinned.
+/// One thread's program: root scopes with nested scopes of any depth, each of which keeps its pins.
 class Nester {
  public:
   Nester(Rig& rig, std::vector<ObjectHandle>& objects, std::uint64_t seed, Bytes fast)
@@ -32,13 +32,13 @@ class Nester {
  private:
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   const ObjectHandle& any() { return objects_[below(objects_.size())]; }
-  /// Distinct objects that fit fast memory together, with room for alignment.
+  /// Returns distinct objects that fit in fast memory together, with room for alignment.
   std::vector<Operand> batch(std::size_t most) {
     std::vector<Operand> chosen;
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < most; ++i) {
       const auto& object = any();
-      sum += object.size_bytes().count + 4096 + 512;  // the widest alignment, a sector
+      sum += object.size_bytes().count + 4096 + 512;  // the widest alignment, and a sector
       if (sum > fast_) break;
       const bool twice =
           std::ranges::any_of(chosen, [&](const Operand& op) { return op.object == object.ref().id(); });
@@ -48,7 +48,7 @@ class Nester {
   }
   void root() {
     auto operands = batch(1 + below(4));
-    rig_.manager->enter(operands, {1, true, {}});  // what fits must not throw, whoever holds what
+    rig_.manager->enter(operands, {1, true, {}});  // a batch that fits must not throw, whatever is pinned
     nested(below(4));
     Manager::leave(operands);
   }
@@ -126,7 +126,7 @@ TEST_CASE(
 
   std::mt19937_64 random{seed};
   int fitted = 0, refused = 0;
-  // Pins fall on a part of the objects: on few, on one half of the tier, on all of it.
+  // The pins are spread over a few objects, over those of half the tier, or over all.
   for (const std::size_t among : {std::size_t{3}, std::size_t{40}, objects_count / 2, objects_count}) {
     CAPTURE(among);
     std::vector<Operand> pins;
@@ -148,7 +148,7 @@ TEST_CASE(
       CHECK(message.find("no room for " + std::to_string(large.size_bytes().count)) != std::string::npos);
       CHECK(message.find(" free, largest run ") != std::string::npos);
       CHECK(message.find(std::to_string(pinned) + " pinned") != std::string::npos);
-      CHECK(pinned > fast.count / 2);  // else it could have fitted
+      CHECK(pinned > fast.count / 2);  // otherwise it would have fitted
     }
     for (const auto& op : pins) CHECK_MESSAGE(*op.address == std::byte(op.object - 2), op.object);
     Manager::leave(pins);

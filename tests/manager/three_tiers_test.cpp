@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Demotion over three tiers: it cascades, it skips what is full, and it ends.
+/// \file  Demotion over three tiers: it cascades, it skips full tiers, and it ends.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -50,7 +50,7 @@ TEST_CASE("a full middle tier gives way to what comes from above, and what was t
 }
 
 TEST_CASE("no operand leaves its tier to make room for another one of its batch") {
-  struct Sends final : Policy {  // each object to the tier of its name
+  struct Sends final : Policy {  // each object to the tier in its name
     std::string_view name() const noexcept override { return "sends"; }
     Placement place(const AllocationEvent& event, PolicyContext&) override {
       return {static_cast<TierIndex>(event.name[0] - '0'), true};
@@ -79,7 +79,7 @@ TEST_CASE("no operand leaves its tier to make room for another one of its batch"
   CHECK(objects[1].tier == 2);
   CHECK(objects[2].tier == 1);
   Manager::leave(batch);
-  // Of either miss the policy was shown the whole batch.
+  // On each miss the policy saw the whole batch.
   REQUIRE(sends.asked.size() >= 2);
   for (const auto& operands : sends.asked) {
     REQUIRE(operands.size() == 2);
@@ -202,7 +202,7 @@ TEST_CASE("whether a scope succeeds does not depend on the tier that the policy 
   auto object = rig.make(Bytes{size}, 'a');
   rig.evict(object, 2);
   rig.settle();
-  const auto placed = rig.manager->allocate_fixed(1_MiB, 64, 1, "placed");  // all of the middle
+  const auto placed = rig.manager->allocate_fixed(1_MiB, 64, 1, "placed");  // all of the middle tier
   rig.policy->miss = {1, true};
   CHECK(rig.holds(object, 'a'));
   CHECK(rig.where(object) == 0);
@@ -223,7 +223,7 @@ TEST_CASE(
     for (const auto* name : {"fast", "slow", "slowest"}) CHECK(message.find(name) != std::string::npos);
   }
   rig.settle();
-  // Blocks change places by way of the free one.
+  // Blocks use the free room to change places.
   for (char i = 0; i < 15; ++i) CHECK(rig.holds(objects[static_cast<std::size_t>(i)], i));
   rig.settle();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What is dirty, what a version is worth, and when a region goes.
+/// \file  Dirty blocks, versions of copies, and the time at which regions are freed.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ TEST_CASE("a read-only fetch, a write, an eviction and a read give what was writ
     rig.settle();
     CHECK(rig.holds(object, 'a'));  // fetched to be read: clean
     CHECK_FALSE(rig.facts(object).dirty);
-    rig.write(object, 'b', Use::Update);  // dirtiness is decided now, not then
+    rig.write(object, 'b', Use::Update);  // it is dirty from now on, not only at its eviction
     CHECK(rig.facts(object).dirty);
     REQUIRE(rig.evict(object) == Outcome::Done);
     rig.settle();
@@ -126,7 +126,7 @@ TEST_CASE("a stale copy is the place to write back to, and is no longer there wh
     CHECK(rig.holds(object, 'b'));
     rig.write(object, 'c');
     rig.policy->placement = {1, true};
-    auto filler = rig.manager->create(8_MiB, 64, "filler");  // all of the slow tier
+    auto filler = rig.manager->create(8_MiB, 64, "filler");  // takes all of the slow tier
     CHECK(rig.where(filler) == 1);
     CHECK(rig.holds(object, 'c'));
     CHECK(rig.manager->statistics().copies_dropped == 1);
@@ -182,7 +182,7 @@ TEST_CASE(
       });
       CHECK(ends(writer));
     }
-    CHECK(rig.used(0).count == size);  // it lives again
+    CHECK(rig.used(0).count == size);  // the object is alive again
     CHECK(rig.holds(object, 'b'));
   });
 }

@@ -15,7 +15,7 @@ TEST_CASE("whoever joined first is behind nobody, and the others are behind it u
   CHECK_FALSE(line.join(second));
   CHECK_FALSE(line.is_behind_others(first));
   CHECK(line.is_behind_others(second));
-  CHECK(line.is_behind_others(third));  // which has not joined: others came first
+  CHECK(line.is_behind_others(third));  // it has not joined, but others came first
   CHECK(line.leave(first));
   CHECK_FALSE(line.leave(first));
   CHECK_FALSE(line.is_behind_others(second));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Threads that read, write and make system calls in windows whose blocks others move all the time.
+/// \file  Threads that read, write and make system calls in windows while other threads move their blocks all the time.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -28,8 +28,8 @@ inline void migrate(Rig& rig, const ObjectHandle& object, TierIndex tier) {
   migrate(*rig.manager, object, tier);
 }
 
-/// Each word of a window holds a count that only grows, by one thread of its own: a reader that sees one shrink has seen
-/// a page that is older than another, and a writer that finds another than it stored last has lost a store.
+/// Stores a growing count in each word of a window, each by one thread. A reader that sees a count shrink has seen an older
+/// page after a newer one; a writer that finds another count than it stored last has lost a store.
 class WindowFire {
  public:
   using Word = std::uint64_t;
@@ -62,22 +62,21 @@ class WindowFire {
     over_ = true;
     for (auto& thread : threads) thread.wait();
     for (auto& thread : threads) thread.get();
-    for (std::size_t object = 0; object < words_.size();
-         ++object)  // what was lost since its owner last came by
+    for (std::size_t object = 0; object < words_.size(); ++object)  // lost after its owner's last check
       require(std::ranges::equal(words_[object], last_[object]), "a store is lost, as the end shows");
   }
   [[nodiscard]] std::uint64_t stores() const { return stores_; }
   [[nodiscard]] std::uint64_t loads() const { return loads_; }
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   [[nodiscard]] std::uint64_t moves() const { return moves_; }
-  /// Threads that slept on a word in a window, and were woken after it had moved.
+  /// Number of threads that slept on a word in a window, and were woken after it had moved.
   [[nodiscard]] std::uint64_t woken() const { return woken_; }
 
  private:
   static constexpr unsigned writers = 2;
-  static constexpr unsigned owners = writers + 1;  // and the thread of system calls
+  static constexpr unsigned owners = writers + 1;  // the third makes system calls
 
-  /// Ends every thread if one finds something wrong.
+  /// Calls `step` until a thread finds something wrong or the time is over; an exception ends all threads.
   template <class F>
   void until_over(F&& step) {
     try {
@@ -95,7 +94,7 @@ class WindowFire {
   }
   static void store(Word& word, Word value) { std::atomic_ref{word}.store(value, std::memory_order_relaxed); }
 
-  /// A stretch of words of which each third is the thread's own.
+  /// A stretch of words, of which the thread owns every third.
   struct Stretch {
     std::span<Word> words;
     std::size_t object, first;
@@ -132,7 +131,7 @@ class WindowFire {
     until_over([&] {
       const auto at = pick(random, 3000);
       for (std::size_t i = 0; i < at.words.size(); ++i) {
-        if ((at.first + i) % owners == writers) continue;  // system calls store without being atomic
+        if ((at.first + i) % owners == writers) continue;  // system calls do not store atomically
         auto& before = seen[at.object][at.first + i];
         const auto now = load(at.words[i]);
         require(now >= before, "a load has seen an older page than one before");
@@ -143,8 +142,8 @@ class WindowFire {
     loads_ += loads;
   }
 
-  /// read(2), write(2), their vectored forms and futex(2): the system reads and writes the thread's own words in pages that
-  /// are absent or write-protected.
+  /// read(2), write(2), their vectored forms and futex(2): the system accesses this thread's own words in pages that are
+  /// absent or write-protected.
   void call_the_system() {
     std::mt19937_64 random{seed_ + 200};
     std::array<int, 2> ends{};
@@ -182,7 +181,7 @@ class WindowFire {
       all(::writev(in, mine.data(), count), "writev from a window");
       all(::read(out, back.data(), back.size() * sizeof(Word)), "read into plain memory");
       require(back == values, "a system call has lost a store");
-      // Nobody waits on it; the address must be readable all the same.
+      // No thread waits on it, but the address must be readable.
       const auto woken = ::syscall(SYS_futex, mine.front().iov_base, FUTEX_WAIT, ~0U, nullptr, nullptr, 0);
       require(woken == -1 && errno == EAGAIN, "futex on a window");
       calls += 5;
@@ -190,9 +189,9 @@ class WindowFire {
     calls_ += calls;
   }
 
-  using SleptOn = std::uint32_t;  // as futex(2) has it
+  using SleptOn = std::uint32_t;  // the type that futex(2) requires
   SleptOn& slept_on() { return *reinterpret_cast<SleptOn*>(handles_.back().ref().object->window); }
-  /// As threads of one process ask, and as those of several do.
+  /// Alternates between futexes of one process and those shared by several.
   static int any_futex(SleptOn value) { return value % 2 == 0 ? FUTEX_PRIVATE_FLAG : 0; }
 
   void sleep() {
@@ -211,7 +210,7 @@ class WindowFire {
     });
   }
 
-  /// Moves the word under whoever sleeps on it, changes it, and wakes him.
+  /// Moves the word on which a thread sleeps, changes it, and wakes the thread.
   void wake() {
     std::mt19937_64 random{seed_ + 400};
     for (std::uint64_t seen = 0, now = 0; (now = sleeps_) != over; seen = now) {
@@ -228,7 +227,7 @@ class WindowFire {
     }
   }
 
-  /// \return  false if the faults of others pin what is there
+  /// \return  false if faults of other threads pin the blocks in the way
   bool move_to_any_tier(const ObjectHandle& object, std::mt19937_64& random) {
     try {
       migrate(manager_, object, static_cast<TierIndex>(random() % manager_.tier_count()));
@@ -249,10 +248,10 @@ class WindowFire {
   std::uint64_t seed_;
   std::vector<ObjectHandle> handles_;
   std::vector<std::span<Word>> words_;
-  std::vector<std::vector<Word>> last_;  // what its owner stored in each word, and nobody else looks at
+  std::vector<std::vector<Word>> last_;  // the last store to each word, used by its owner alone
   std::atomic<bool> over_{false};
   static constexpr std::uint64_t over = ~std::uint64_t{0};
-  std::atomic<std::uint64_t> sleeps_{0};  // begun; `over` after the last
+  std::atomic<std::uint64_t> sleeps_{0};  // sleeps begun; `over` after the last
   std::atomic<std::uint64_t> stores_{0}, loads_{0}, calls_{0}, moves_{0}, woken_{0};
 };
 

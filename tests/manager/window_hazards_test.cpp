@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What an access to a window may meet: copies under way, devices that fail, signals, the manager's own lock.
+/// \file  Hazards for accesses to a window: copies under way, failing devices, signals, and the manager's own lock.
 #include <dirent.h>
 #include <doctest/doctest.h>
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ bool all_are(std::span<const std::byte> bytes, char value) {
   return std::ranges::all_of(bytes, [&](std::byte b) { return b == std::byte(value); });
 }
 
-/// A device that counts the pages it is to write which are absent: there the system would wait for whoever serves faults.
+/// Counts absent pages that the device has to write: the system would wait there for the thread that serves faults.
 class WatchingDevice final : public MemoryTier {
  public:
   using MemoryTier::MemoryTier;
@@ -60,7 +60,7 @@ class WatchingDevice final : public MemoryTier {
   }
 };
 
-/// 8 MiB of memory over such a device.
+/// Keeps 8 MiB of memory over such a device.
 struct WatchedRig {
   WatchedRig() {
     auto device = std::make_unique<WatchingDevice>(slow_tier(32_MiB, false));
@@ -82,7 +82,7 @@ struct Listening final : Observer {
   char heard = 0;
 };
 
-/// Threads of this process that take a signal sent to it.
+/// Returns the threads of this process that take a signal sent to it.
 std::set<std::string> threads_that_take(int signal) {
   std::set<std::string> all;
   auto* const folder = ::opendir("/proc/self/task");
@@ -99,7 +99,7 @@ std::set<std::string> threads_that_take(int signal) {
 thread_local ::sigjmp_buf after_the_load;
 void skip_the_load(int) { siglongjmp(after_the_load, 1); }
 
-/// \return  whether the load was answered by SIGBUS
+/// True if the load ends in SIGBUS.
 bool fails_to_load(const std::byte& from) {
   if (sigsetjmp(after_the_load, 1) != 0) return true;
   std::ignore = static_cast<char>(std::atomic_ref{const_cast<std::byte&>(from)}.load());
@@ -154,7 +154,7 @@ TEST_CASE(
     for (const auto at : {std::size_t{0}, bytes.size() / 2, last}) bytes[at] = std::byte{9};
     for (int round = 0; round < 3; ++round) {
       migrate(*rig.manager, object, 1);
-      const std::vector<std::byte> before{bytes.begin(), bytes.end()};  // brings it back
+      const std::vector<std::byte> before{bytes.begin(), bytes.end()};  // fetches it
       migrate(*rig.manager, object, 1);
       CHECK(std::ranges::equal(bytes, before));
       for (const auto at : {std::size_t{0}, bytes.size() / 2, last}) CHECK(bytes[at] == std::byte{9});
@@ -176,7 +176,7 @@ TEST_CASE("an object that is freed while a device reads what was written of it d
     Hold hold{rig.slow(), Direction::Write};
     REQUIRE(rig.evict(object) == Outcome::Done);
     hold.wait_for_arrival();
-    ::madvise(bytes.data(), bytes.size(), MADV_DONTNEED);  // by a heap on top, the device is about to read it
+    ::madvise(bytes.data(), bytes.size(), MADV_DONTNEED);  // as an allocator on top does
     object.reset();
     hold.open();
     rig.settle();
@@ -227,7 +227,7 @@ TEST_CASE("each thread that touches what cannot be read gets SIGBUS, also where 
     ::alarm(60);
     std::signal(SIGBUS, skip_the_load);
     Rig rig{4_MiB, 16_MiB, false};
-    std::vector<ObjectHandle> objects;  // kept: of some of them accesses are refused late
+    std::vector<ObjectHandle> objects;  // kept, because some accesses are refused late
     for (int round = 0; round < 20; ++round) {
       objects.push_back(rig.manager->create_window(64_KiB, 64, "unreadable"));
       const auto bytes = bytes_of(objects.back());
@@ -280,7 +280,7 @@ TEST_CASE("who moves what a device does not take or give is told, and everything
       CHECK(std::string_view{error.what()}.find("unmoved") != std::string_view::npos);
     }
   }
-  rig.settle();  // by its lock ThreadSanitizer sees that whoever serves faults finds the tier mended
+  rig.settle();  // its lock orders the end of the failure before later faults, for ThreadSanitizer
   CHECK(all_are(bytes, 7));
   migrate(rig, object, 1);
   {
@@ -288,7 +288,7 @@ TEST_CASE("who moves what a device does not take or give is told, and everything
     CHECK_THROWS_WITH_AS(migrate(rig, object, 0),
                          "reading \"unmoved\" from tier slow failed: Input/output error", TierError);
   }
-  rig.settle();  // by its lock ThreadSanitizer sees that whoever serves faults finds the tier mended
+  rig.settle();  // its lock orders the end of the failure before later faults, for ThreadSanitizer
   CHECK(all_are(bytes, 7));
   rig.settle();
 }

@@ -47,10 +47,10 @@ struct Windowed {
   std::span<std::byte> bytes;
 };
 
-/// What windows can be like here.
+/// A combination of options for windows.
 struct Shape {
   WindowMode mode;
-  bool addressable;  // the slow tier
+  bool addressable;  // of the slow tier
 };
 std::vector<Shape> shapes() {
   std::vector<Shape> all;
@@ -143,7 +143,7 @@ TEST_CASE("blocks are so small that several have room in the fastest tier") {
   use_all();
   const auto faults = rig.manager->statistics().window_faults;
   for (int round = 0; round < 100; ++round) use_all();
-  CHECK(rig.manager->statistics().window_faults <= faults + 16);  // the first store after a load
+  CHECK(rig.manager->statistics().window_faults <= faults + 16);  // first stores after loads
   rig.settle();
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("the object of any address in a window is found") {
 
 namespace {
 
-/// A slow tier of a double or a real one.
+/// A slow tier in memory or a real one.
 struct FireShape {
   std::string name;
   std::function<std::shared_ptr<Manager>(const std::string& directory)> make;
@@ -220,7 +220,7 @@ TEST_CASE("system calls reach into windows without privilege, while what is in t
       if (mode == WindowMode::Restricted) drop_privilege();
       Rig rig{8_MiB, 32_MiB, false, mode};
       WindowFire fire{*rig.manager, std::array{64_KiB, 500_KiB, 2_MiB, 5_MiB}, 1};
-      if (mode == WindowMode::Full) drop_privilege();  // what was granted stays
+      if (mode == WindowMode::Full) drop_privilege();  // keeps permissions already granted
       try {
         fire.run(std::chrono::seconds{1});
       } catch (const std::exception& error) {
@@ -362,7 +362,7 @@ TEST_CASE("a retired block of an object has no bytes anywhere, and may be revive
     for (int round = 0; round < 3; ++round) {
       rig.manager->retire(id);
       if (early)
-        CHECK(eventually([&] { return rig.used(0) == 4_MiB; }));  // the last fault may be served still
+        CHECK(eventually([&] { return rig.used(0) == 4_MiB; }));  // the last fault may still be under way
       migrate(rig, object.handle, 1);
       rig.settle();
       rig.manager->revive(id);
@@ -422,7 +422,7 @@ TEST_CASE("who overwrites some of a retired block keeps what others store beside
     Manager::leave(batch);
   });
   until([&] { return misses.count > 0; });
-  rig.manager->statistics();  // takes the lock, which the scope gives back when it waits
+  rig.manager->statistics();  // takes the lock, which the scope releases when it waits
   const auto rest = window.bytes.last((1_MiB).count);
   std::memset(rest.data(), 't', rest.size());
   migrate(rig, window.handle, 1);
@@ -516,7 +516,7 @@ TEST_CASE(
     CAPTURE(addressable);
     const auto ended = run_in_child(addressable ? "memory" : "file", [addressable] {
       Rig rig{16_MiB, 16_MiB, addressable, WindowMode::Restricted};
-      for (int round = 0; round < 1000; ++round) {  // more than rest
+      for (int round = 0; round < 1000; ++round) {  // more than the addresses that rest
         const Windowed object{rig, 100_KiB};
         object.fill(3);
       }
@@ -534,19 +534,19 @@ TEST_CASE(
 TEST_CASE("addresses that rest after their objects serve when there are no others") {
   if (!test::has_windows()) return;
   Rig rig{4_MiB, 4_MiB, true};
-  constexpr Bytes most{std::size_t{200} << 30};  // of address space at a time
+  constexpr Bytes most{std::size_t{200} << 30};  // address space of an object
   for (int i = 0; i < 100; ++i) CHECK(rig.manager->reserve_window(most, 64, "large").ref().object->size > 0);
 }
 #endif
 
 TEST_CASE("a store into a page that nobody had touched is not lost while its block is copied") {
   if (!test::has_windows()) return;
-  Rig rig{4_MiB, 16_MiB, true};  // its memory is untouched: there are no pages
+  Rig rig{4_MiB, 16_MiB, true};  // its memory is untouched, so no pages are present
   Windowed object{rig, 2_MiB};
   object.bytes.back() = std::byte{1};
   int chunks = 0;
   rig.slow().fails = [&](Direction direction, std::uint64_t, std::uint64_t) {
-    if (direction == Direction::Write && ++chunks == 3) object.bytes[5] = std::byte{2};  // of the first chunk
+    if (direction == Direction::Write && ++chunks == 3) object.bytes[5] = std::byte{2};  // in the first chunk
     return std::error_code{};
   };
   migrate(rig, object.handle, 1);
@@ -561,7 +561,7 @@ TEST_CASE("a store into a page that nobody had touched is not lost while its blo
 TEST_CASE("faults that wait for a copy do not keep the copy from the pages that it touches") {
   if (!test::has_windows()) return;
   const auto ended = run_in_child("many faults", [] {
-    ::alarm(5);  // those who wait for each other would do so for ever
+    ::alarm(5);  // a deadlock would last for ever
     std::vector<std::future<void>> readers;
     std::atomic<int> seen{0};
     Rig rig{2_MiB, 16_MiB, false};
@@ -570,7 +570,7 @@ TEST_CASE("faults that wait for a copy do not keep the copy from the pages that 
     migrate(rig, wanted.handle, 1);
     REQUIRE(::madvise(rig.fast().contents(), Bytes{2_MiB}.count, MADV_DONTNEED) == 0);
     const Windowed leaving{rig, 2_MiB};
-    leaving.bytes.back() = std::byte{2};  // its other pages nobody has touched
+    leaving.bytes.back() = std::byte{2};  // its other pages are untouched
     const auto faults = rig.manager->statistics().window_faults;
     rig.slow().fails = [&](Direction direction, std::uint64_t, std::uint64_t) {
       if (direction == Direction::Write && readers.empty()) {

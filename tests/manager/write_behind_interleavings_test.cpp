@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What may come while a block is demoted or copied behind the program's back, forced by a gate.
+/// \file  Events while a block is demoted or written behind, forced by a gate.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -12,11 +12,11 @@ namespace {
 
 using namespace test;
 
-constexpr Bytes size = 1536_KiB;  // three chunks of the CPU's, one of a device's
+constexpr Bytes size = 1536_KiB;  // three chunks of the CPU's copies, one of a device's
 
 enum class What { Evict, Clean };
 
-/// A dirty object in the fast tier, and a transfer of it to the slow one that is held up.
+/// A dirty object in the fast tier, whose transfer to the slow tier is held up.
 struct Outward {
   Outward(What kind, bool slow_addressable)
       : what{kind},
@@ -28,7 +28,7 @@ struct Outward {
     hold.wait_for_arrival();
   }
   std::uint64_t version() const { return object.ref().object->block->version.load(); }
-  /// Lets a writer go on whom the CPU's chunk in flight holds up, and only that.
+  /// Waits until the writer has advanced as far as it can: it waits for a chunk of the CPU alone, not for a device.
   void let_go_of(std::future<void>& writer, Hold& hold, std::uint64_t version_before) {
     if (addressable)
       until([&] { return version() > version_before; });
@@ -181,7 +181,7 @@ TEST_CASE("what comes to fast memory while a writer waits for a chunk is used th
       Manager::leave(batch);
       return is_there;
     });
-    until([&] { return version > before; });  // the first has been looked at
+    until([&] { return version > before; });  // the first block has been examined
     rig.act(comes, [](PolicyContext& context, BlockId id) { return context.fetch(id, 0, true); });
     until([&] { return rig.where(comes) == 0; });
     CHECK_FALSE(hold.is_open());
@@ -227,10 +227,10 @@ TEST_CASE("a region that a device still reads is not given to anybody, whoever o
     Outward o{what, false};
     Hold hold{o.rig.slow(), Direction::Write};
     o.begin(hold);
-    o.rig.write(o.object, 'b');  // the block has given the transfer up …
+    o.rig.write(o.object, 'b');  // the block has given up the transfer,
     SUBCASE("retired") { o.rig.manager->retire(o.object.ref()); }
     SUBCASE("destroyed") { o.object.reset(); }
-    CHECK(o.rig.used(0) == size);  // … and the device has not
+    CHECK(o.rig.used(0) == size);  // but the device has not
     auto other = o.rig.make(5_MiB, 'o');
     CHECK_FALSE(hold.is_open());
     hold.open();
@@ -268,7 +268,7 @@ TEST_CASE("a prefetch of what is on its way out is done already, and other trans
 TEST_CASE("a demotion that the end of the runtime cancels leaves the object where it was") {
   while_held_up([](Outward& o, Hold& hold) {
     auto closer = in_thread([&] { return o.rig.manager->close(); });
-    until([&] { return o.rig.manager->prefetch(o.object.ref()) == Outcome::Gone; });  // closed
+    until([&] { return o.rig.manager->prefetch(o.object.ref()) == Outcome::Gone; });  // until it is closed
     hold.open();
     CHECK(closer.get() == std::vector<std::string>{"hot"});
     CHECK(o.rig.manager->statistics().transfers_cancelled == 1);
@@ -325,7 +325,7 @@ TEST_CASE("a writer does not wait while room is made of its object, and the room
   rig.settle();
   rig.manager->retire(wanted.ref());
   CHECK(rig.holds(other, 'o'));
-  CHECK(rig.holds(hot, 'h'));  // both are in fast memory again, `other` is colder and clean, so write it
+  CHECK(rig.holds(hot, 'h'));  // both are in fast memory; `other` is colder and clean, so write it
   rig.write(other, 'O');
   rig.write(hot, 'H');
   Hold hold{rig.slow(), Direction::Write};

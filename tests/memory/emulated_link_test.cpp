@@ -12,7 +12,7 @@ namespace {
 
 constexpr Clock::time_point start{1h};  // any time will do
 
-/// One request at a time: when it is done.
+/// Books one request at a time. \return  when it is done
 Clock::time_point book_one(EmulatedLink& link, std::uint64_t bytes, Clock::time_point since) {
   return EmulatedLink::Flight{link, 1}.book(bytes, since);
 }

@@ -25,14 +25,14 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// Requests per second of a batch after another, for about a millisecond: less than a slice of the scheduler.
+/// Returns requests per second in successive batches for about a millisecond, which is less than a slice of the scheduler.
 double measure(Tier& tier, Direction direction, std::size_t size, unsigned in_flight) {
   std::vector<std::byte> memory(size * in_flight + 4096);
   std::vector<IoRequest> requests;
-  for (unsigned i = 0; i < in_flight; ++i)  // with gaps: adjacent requests of a device are one
+  for (unsigned i = 0; i < in_flight; ++i)  // with gaps, because adjacent requests of a device are merged
     requests.push_back({2 * i * size, memory.data() + i * size, size, {}});
-  for (int i = 0; i < 2; ++i) tier.transfer(direction, requests);  // warms both sides up
-  // Between quick batches a look at the clock would take as long as a tenth of a latency.
+  for (int i = 0; i < 2; ++i) tier.transfer(direction, requests);  // warms up both sides
+  // Between quick batches, reading the clock would take up to a tenth of a latency.
   const int at_a_time = tier.model().latency < 1us && size < 65536 ? 32 : 1;
   const auto begin = Clock::now();
   auto end = begin;
@@ -48,7 +48,7 @@ double modelled(const TierModel& model, Direction direction, std::size_t size, u
   return 1 / (latency / std::min(in_flight, model.parallelism) + static_cast<double>(size) / rate);
 }
 
-/// The same of plain copies between memory of that much: no emulation is faster. The best of some short attempts.
+/// Returns the same rate for plain copies of that much memory, which no emulation exceeds: the best of some short attempts.
 double copied(std::size_t size, unsigned in_flight) {
   std::vector<std::byte> from(2 * size * in_flight, std::byte{1}), to(size * in_flight, std::byte{2});
   double best = 0;
@@ -64,7 +64,7 @@ double copied(std::size_t size, unsigned in_flight) {
   return best;
 }
 
-/// The ratio nearest to 1 of some short attempts, as other programs may hold the CPU for a while.
+/// Returns the ratio nearest to 1 of some short attempts, because other programs may occupy the CPU for a while.
 template <class F>
 double best_ratio(F attempt) {
   double best = 0;
@@ -86,7 +86,7 @@ TEST_CASE("the rates achieved on an emulated tier are within 10 % of its model")
         if (size < tier->io_alignment()) continue;
         for (const unsigned in_flight : {1U, 4U, 16U}) {
           if (size * in_flight > (4_MiB).count)
-            continue;  // our own copy is slower than the device, out of cache
+            continue;  // out of cache our own copy is slower than the device
           const double ratio = best_ratio([&] {
             return measure(*tier, direction, size, in_flight) /
                    modelled(tier->model(), direction, size, in_flight);

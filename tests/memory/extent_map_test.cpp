@@ -15,10 +15,10 @@ using namespace tier;
 
 namespace {
 
-/// Extents of 2 MiB over 21 MiB, of which 8 may lie idle; counts what is taken.
+/// Extents of 2 MiB over 21 MiB, of which 8 MiB may lie idle; records which are taken.
 class Extents {
  public:
-  /// As for a region that is given out, and free again where there is no space for it.
+  /// Reserves space for an allocated region, and frees the region again if there is no space.
   std::error_code reserve(Bytes offset, Bytes size) {
     map.claim(offset.count, size.count);
     const auto error =
@@ -89,7 +89,7 @@ TEST_CASE("space taken ahead is counted with what has space, and used by reserva
   extents.full = false;
   CHECK(extents.back(21_MiB, cause) == 21_MiB);  // the last extent is a short one
   extents.release(0_B, 2_MiB);
-  CHECK(!extents.map.begin_return());  // it is wanted still
+  CHECK(!extents.map.begin_return());  // it is still wanted
   CHECK(extents.back(13_MiB, cause) == 21_MiB);
   const auto back = extents.map.begin_return();
   REQUIRE(back);
@@ -104,7 +104,7 @@ TEST_CASE("an extent is idle when the last of its regions is gone") {
   REQUIRE(!extents.reserve(0_B, 10_MiB));
   REQUIRE(!extents.reserve(10_MiB, 64_B));
   CHECK(!extents.release(0_B, 1_MiB));
-  CHECK(!extents.release(2_MiB, 8_MiB));  // 8 MiB are idle: they may
+  CHECK(!extents.release(2_MiB, 8_MiB));  // 8 MiB are idle, as many as may be
   CHECK(!extents.map.begin_return());
   CHECK(extents.release(1_MiB, 1_MiB));
 }
@@ -132,7 +132,7 @@ TEST_CASE("who waits for space on its way back takes none that others have taken
     CHECK(map.back(34_MiB, take, cause) >= 34_MiB);
   }};
   while (!took) std::this_thread::yield();
-  REQUIRE(!map.reserve((48_MiB).count, (16_MiB).count, take));  // once he waits
+  REQUIRE(!map.reserve((48_MiB).count, (16_MiB).count, take));  // once the other thread waits
   map.end_return(*run);
   waiter.join();
   CHECK(takes == 3);

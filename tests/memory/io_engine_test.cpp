@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  How batches of requests become system calls, and what each request hears of them.
+/// \file  How batches of requests become system calls, and which result each request gets.
 #include "memory/io_engine.hpp"
 
 #include <doctest/doctest.h>
@@ -23,14 +23,14 @@ namespace {
 
 constexpr std::size_t block = 512;
 
-/// Requests of these sizes, one behind the other.
+/// Makes adjacent requests of one size.
 std::vector<IoRequest> row_of(std::size_t count, std::size_t size, std::uint64_t offset = 0) {
   std::vector<IoRequest> requests;
   for (std::size_t i = 0; i < count; ++i) requests.push_back({offset + i * size, nullptr, size, {}});
   return requests;
 }
 
-/// A file of whole blocks, some of which are bad: a call stops before them, and sometimes for no reason.
+/// A file of whole blocks, some of them bad: a call stops before a bad block, and at times without a reason.
 class FickleFile {
  public:
   FickleFile(std::size_t blocks, std::uint64_t seed) : random_{seed}, bytes_(blocks * block), bad_(blocks) {
@@ -47,7 +47,7 @@ class FickleFile {
         if (offset >= bytes_.size()) return moved;
         if (bad_[offset / block]) return moved > 0 ? moved : -EIO;
         if (moved > 0 && random_() % 32 == 0)
-          return moved + (random_() % 2 == 0 ? 7 : 0);  // not whole blocks
+          return moved + (random_() % 2 == 0 ? 7 : 0);  // at times not whole blocks
         auto* memory = static_cast<std::byte*>(vector.iov_base) + i;
         if (direction == Direction::Read)
           std::copy_n(&bytes_[offset], block, memory);
@@ -57,7 +57,7 @@ class FickleFile {
     }
     return moved;
   }
-  /// What a request is told that nothing interrupts.
+  /// Returns the result of a request that nothing interrupts.
   [[nodiscard]] std::error_code error_of(const IoRequest& request) const {
     for (auto at = request.offset; at < request.offset + request.size; at += block)
       if (at >= bytes_.size() || bad_[at / block]) return std::make_error_code(std::errc::io_error);
@@ -73,7 +73,7 @@ class FickleFile {
   std::vector<bool> bad_;
 };
 
-/// Some of the blocks, each at most once, often one behind the other; some behind the end; some of no size.
+/// Makes requests for some blocks, each at most once, often adjacent; some lie beyond the end, some are empty.
 std::vector<IoRequest> some_requests(std::mt19937_64& random, std::size_t blocks,
                                      std::vector<std::byte>& memory) {
   memory.assign((blocks + 8) * block, std::byte{0});
@@ -100,7 +100,7 @@ TEST_CASE("adjacent requests are one operation, up to 64 of them and 256 KiB") {
   auto requests = row_of(4, 4096);
   requests[2].offset += 4096;
   CHECK(adjacent(requests) == 2);
-  CHECK(operations(requests) == 3);  // the last is behind a gap, too
+  CHECK(operations(requests) == 3);  // the last one lies behind a gap, too
   std::swap(requests[0], requests[1]);
   CHECK(operations(requests) == 4);
   CHECK(operations({}) == 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Folders that look as /sys and /proc/self do on another machine.
+/// \file  Folders with the files that /sys and /proc/self have on another machine.
 #include "memory/numa_discovery.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -18,13 +18,13 @@ class MadeUpSystem {
     std::string cpus;
     Bytes size;
     std::string distances;
-    NodeSpeed speed{};  ///< written as the kernel does: MiB/s and ns
+    NodeSpeed speed{};  ///< written in the kernel's units: MiB/s and ns
     std::vector<unsigned> initiators{0};
-    std::optional<Bytes> free{};  ///< without: all of it
-    Bytes cached{};               ///< of that what files have, which the system would give up
+    std::optional<Bytes> free{};  ///< if empty, all memory is free
+    Bytes cached{};               ///< of that, file caches, which the system would give up
   };
 
-  /// Of node `id`; without memory if its size is zero.
+  /// Adds node `id`; a node of size zero has no memory.
   void add(unsigned id, const Node& node) {
     const auto folder = node_folder(id);
     write(folder + "/cpulist", node.cpus);
@@ -49,7 +49,7 @@ class MadeUpSystem {
     write(paths().sysfs + "/devices/virtual/memory_tiering/memory_tier" + std::to_string(id) + "/nodelist",
           nodes);
   }
-  /// \param parent  what it hangs on, as `platform/ACPI0012:00/ndbus0/region0`
+  /// \param parent  the device above it, such as `platform/ACPI0012:00/ndbus0/region0`
   void add_dax(const std::string& name, Bytes size, const std::string& node, const std::string& parent,
                const std::string& driver) {
     namespace fs = std::filesystem;
@@ -62,7 +62,7 @@ class MadeUpSystem {
     fs::create_directories(paths().sysfs + "/bus/dax/devices");
     fs::create_directory_symlink(device, paths().sysfs + "/bus/dax/devices/" + name);
   }
-  /// What memory comes from that is asked of no node.
+  /// Sets the nodes with CPUs and those with memory.
   void set_home(const std::string& with_cpus, const std::string& with_memory) {
     write(paths().sysfs + "/devices/system/node/has_cpu", with_cpus);
     write(paths().sysfs + "/devices/system/node/has_memory", with_memory);
@@ -76,7 +76,7 @@ class MadeUpSystem {
   }
   /// \param lines  as in /proc/self/cgroup: `0::/a/b`
   void set_groups(const std::string& lines) { write(paths().procfs + "/cgroup", lines); }
-  /// \param file  as `a/b/memory.max`
+  /// \param file  such as `a/b/memory.max`
   void limit(const std::string& file, const std::string& value) {
     write(paths().sysfs + "/fs/cgroup/" + file, value);
   }

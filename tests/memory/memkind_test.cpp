@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Memory that memkind finds.
+/// \file  Tiers of memory that memkind finds.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,13 +35,13 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Says so where the library was built without memkind.
+/// False, with a message, if the library was built without memkind.
 bool has_library() {
   if (!has_memkind()) MESSAGE("not without memkind (TIER_WITH_MEMKIND)");
   return has_memkind();
 }
 
-/// Says that memory is bound to nodes, and that every fourth page is on node 1, the others on node 0.
+/// Reports that memory is bound to nodes, and that every fourth page is on node 1, the others on node 0.
 class MadeUpPlaces final : public NumaSystem {
  public:
   MadeUpPlaces(const SystemPaths& paths, std::optional<std::vector<unsigned>> nodes)
@@ -58,7 +58,7 @@ class MadeUpPlaces final : public NumaSystem {
   std::optional<std::vector<unsigned>> nodes_;
 };
 
-/// Of a kind that any machine has, on two nodes that are made up.
+/// Makes a tier of a kind that any machine has, on two made-up nodes.
 std::unique_ptr<Tier> make_on(const std::optional<std::vector<unsigned>>& nodes, Bytes size) {
   test::MadeUpSystem files;
   files.add(0,
@@ -177,7 +177,7 @@ TEST_CASE(
     return "memory of 14.00 MiB for tier memkind:HIGHEST_CAPACITY (" + lacking +
            " free of 14.00 MiB): Cannot allocate memory";
   };
-  // A 64th of a node is left to the system.
+  // One 64th of a node is left to the system.
   CHECK(refusal_on({1}, 14_MiB) == refused("node 1 has 8.00 MiB"));
   CHECK(refusal_on({0, 1}, 14_MiB) == refused("nodes 0,1 have 12.00 MiB"));
   CHECK(make_on(std::vector<unsigned>{0, 1}, 12_MiB)->capacity() == 12_MiB);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Limits of control groups, of machines that are made up as files.
+/// \file  Limits of control groups, on machines that are made up as files.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -77,7 +77,7 @@ TEST_CASE("of version 1 the group of the controller of memory counts, alone or b
   SUBCASE("beside others") { system.set_groups("5:hugetlb,memory,pids:/job\n4:memoryless:/elsewhere"); }
   CHECK(find_memory_limit(system.paths()) == 128_MiB);
   system.set_groups("5:memory:/");
-  CHECK(find_memory_limit(system.paths()) == Bytes{9223372036854771712U});  // its word for none
+  CHECK(find_memory_limit(system.paths()) == Bytes{9223372036854771712U});  // the number for no limit
 }
 
 TEST_CASE("of both versions at once the lower limit counts") {
@@ -150,7 +150,7 @@ TEST_CASE("of nested groups what is left is the least, each level's limit less w
   set("all/mine", 1_GiB, 101_MiB);
   set("all", 4_GiB, 1_GiB);
   CHECK(find_memory_left(system.paths()) == 924_MiB);
-  set("all", 4_GiB, 3_GiB + 901_MiB);  // by neighbours
+  set("all", 4_GiB, 3_GiB + 901_MiB);  // used by neighbours
   CHECK(find_memory_left(system.paths()) == 124_MiB);
   CHECK(find_memory_limit(system.paths()) == 1_GiB);
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double mebibyte = 1 << 20;
 
-/// HBM, DRAM, an expander, and persistent memory as memory: the machine of a paper, in small.
+/// A small version of a paper's machine: HBM, DRAM, an expander, and persistent memory used as memory.
 void add_four_nodes(MadeUpSystem& system) {
   system.add(0, {"0-1", 1_GiB, "10 17 24 31", speed(100e3 * mebibyte, 90)});
   system.add(1, {"", 256_MiB, "17 10 24 31", speed(25e3 * mebibyte, 300)});
@@ -28,7 +28,7 @@ void add_four_nodes(MadeUpSystem& system) {
   system.add_dax("dax1.0", 128_MiB, "3", "LNXSYSTM:00/ACPI0012:00/ndbus0/region1", "kmem");
 }
 
-/// Runs `action` in a thread with a memory policy of node 0.   \return  false if the system refuses it
+/// Runs `action` in a thread whose memory policy is node 0.   \return  false if the system refuses that
 bool with_policy(int mode, const std::function<void()>& action) {
   bool set = false;
   std::thread{[&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Memory on the nodes that this machine has; where pages are the kernel is asked.
+/// \file  Memory on the nodes of this machine; the kernel says where pages are.
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
 #include <tier/core/error.hpp>

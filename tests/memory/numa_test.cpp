@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Memory on NUMA nodes, of machines that are made up as files.
+/// \file  Memory on NUMA nodes, on machines that are made up as files.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/tiers.hpp>
@@ -31,7 +31,7 @@ const TierModel near = dram_model, far = *find_model("cxl");
 
 std::error_code error_of(int number) { return {number, std::generic_category()}; }
 
-/// Calls that do as the test says, on nodes that are made up; all memory is on the first node.
+/// System calls that do as the test says, on made-up nodes; all memory is on the first node.
 class MadeUpCalls final : public NumaSystem {
  public:
   explicit MadeUpCalls(const SystemPaths& paths, std::vector<NumaNode> measured = {})
@@ -52,14 +52,14 @@ class MadeUpCalls final : public NumaSystem {
   }
 
   std::error_code support, bind_error, thread_error, weighted_error, locate_error;
-  std::size_t astray = 0;  // of each call
+  std::size_t astray = 0;  // pages in each call
   int stray_node = 1;
   mutable std::vector<Mode> modes;
   mutable std::vector<unsigned long> masks;
   mutable std::size_t bound = 0, asked = 0;
 };
 
-/// A machine, as files and as calls.
+/// A machine, as files and as system calls.
 struct MadeUp {
   MadeUp() { files.write(files.paths().sysfs + "/devices/system/node/online", "0-2"); }
   void add(unsigned id, const std::string& cpus, Bytes size, Bytes free, Bytes cached = 0_B) {
@@ -74,7 +74,7 @@ struct MadeUp {
   std::shared_ptr<MadeUpCalls> calls = std::make_shared<MadeUpCalls>(files.paths());
 };
 
-/// Two sockets, and an expander without CPUs.
+/// Makes a machine of two sockets, and an expander without CPUs.
 std::unique_ptr<MadeUp> make_machine() {
   auto system = std::make_unique<MadeUp>();
   system->add(0, "0-3", 8_GiB, 4_GiB);
@@ -148,11 +148,11 @@ TEST_CASE("memory is bound to one node, and taken from several in turns") {
     REQUIRE(tier->page_policy() != nullptr);
     CHECK(tier->page_policy()->mode() == Mode::Prefer);
     CHECK(tier->has_private_pages());
-    // None comes from elsewhere while it is faulted in; what is given back may, rather than not come at all.
+    // While pages are faulted in, none may come from another node. Later ones may, because that is better than none.
     CHECK(!tier->reserve(0, 4096));
     CHECK(system->calls->modes == std::vector{Mode::Prefer, Mode::Bind, Mode::Prefer});
     CHECK(system->calls->masks == std::vector{4UL, 4UL, 4UL});
-    CHECK(system->calls->bound == 3 * (4_MiB).count);  // all of it, or it would fall to pieces
+    CHECK(system->calls->bound == 3 * (4_MiB).count);  // all of it, or the mapping would be split
   }
   SUBCASE("one, whose memory is there at once") {
     CHECK(make("0", system, 4_MiB)->page_policy()->mode() == Mode::Prefer);
@@ -249,9 +249,9 @@ TEST_CASE("plain memory is as fast as the slowest node with CPUs that it may com
   const auto system = make_machine();
   const auto& files = system->files;
   const auto model = [&] { return model_of_plain_memory(find_home_nodes(files.paths())); };
-  CHECK(model().read_bytes_per_second == near.read_bytes_per_second);  // the kernel tells of no node
+  CHECK(model().read_bytes_per_second == near.read_bytes_per_second);  // the kernel reports no node
   system->files.set_home("0-1", "0-2");
-  CHECK(model().read_bytes_per_second == near.read_bytes_per_second);  // firmware tells nothing
+  CHECK(model().read_bytes_per_second == near.read_bytes_per_second);  // firmware reports no speed
   system->files.add(
       0, {.cpus = "0-3", .size = 1_GiB, .distances = "", .speed = test::speed(100e3 * mebibyte, 90)});
   system->files.add(
@@ -261,12 +261,12 @@ TEST_CASE("plain memory is as fast as the slowest node with CPUs that it may com
   CHECK(model().read_bytes_per_second == 80e3 * mebibyte);
   CHECK(model().latency == std::chrono::nanoseconds{95});
   CHECK(is_faster(model(),
-                  make("2", system, 4_MiB, false)->model()));  // else an expander would be taken for faster
+                  make("2", system, 4_MiB, false)->model()));  // otherwise an expander would rank as faster
   system->files.allow("0,2");
   CHECK(model().read_bytes_per_second == 100e3 * mebibyte);
   system->files.set_home("0-1", "1-2");  // a socket without memory
   CHECK(model().read_bytes_per_second == near.read_bytes_per_second);
-  // As a machine has it that is known.
+  // The nodes of a machine that is already discovered.
   auto nodes = find_nodes(files.paths());
   CHECK(model_of_plain_memory(nodes).read_bytes_per_second == 100e3 * mebibyte);
   nodes[0].speed = {};
@@ -286,7 +286,7 @@ TEST_CASE("a node that this program cannot have is refused by its number, with t
   CHECK(refusal("0-1", system) ==
         "node 1 for tier numa:0-1, which is outside this process's cpuset (Mems_allowed): Operation not "
         "permitted");
-  std::filesystem::remove_all(system->files.paths().sysfs);  // as a container may have it
+  std::filesystem::remove_all(system->files.paths().sysfs);  // a container may have none
   CHECK(refusal("0", system) ==
         "node 0 for tier numa:0 (the system shows no nodes: take dram): No such device");
 }
@@ -315,20 +315,20 @@ TEST_CASE("what a node has not free is refused, before the system would end the 
   const auto system = std::make_unique<MadeUp>();
   system->add(0, "0-3", 64_MiB, 5_MiB);
   system->add(1, "4-7", 64_MiB, 40_MiB);
-  // A 64th of the node is left to the system.
+  // One 64th of the node is left to the system.
   CHECK(refusal("0", system, 5_MiB) ==
         "memory of 5.00 MiB for tier numa:0 (node 0 has 4.00 MiB free of 5.00 MiB): "
         "Cannot "
         "allocate memory");
   CHECK(make("0", system, 4_MiB)->capacity() == 4_MiB);
-  // In turns each has its share.
+  // When pages are interleaved, each node has its share.
   CHECK(contains(refusal("0-1", system, 10_MiB), "(node 0 has 4.00 MiB free of 5.00 MiB)"));
   CHECK(make("0-1", system, 8_MiB)->capacity() == 8_MiB);
   system->set_weight(1, "4");
   CHECK(make("0-1", system, 10_MiB)->capacity() == 10_MiB);
 
   SUBCASE("what the watermarks keep is left to it, where that is more") {
-    // Of the zones the second keeps 768 + 256 pages of 4 KiB; what the caches of CPUs hold does not matter, nor another node.
+    // The second zone keeps 768 + 256 pages of 4 KiB; pages in the caches of CPUs do not count, nor does another node.
     const auto zone = [](const std::string& name, int high, int managed, const std::string& kept) {
       return "Node " + name +
              "\n  pages free     40435\n        min      12\n        low      14\n        high     " +
@@ -387,7 +387,7 @@ TEST_CASE("pages that are elsewhere after all are an error, or told of memory th
   system->calls->astray = 3;
   const auto count = (4_MiB).count / page_size();
   const auto pages = std::to_string(count),
-             astray = std::to_string(3 * ((count + 511) / 512));  // of 512 at a time
+             astray = std::to_string(3 * ((count + 511) / 512));  // in calls of 512 pages
   CHECK(refusal("0", system) == "of " + pages + " pages of tier numa:0 " + astray +
                                     " are elsewhere: node 1: " + astray +
                                     " (node 0 has 3.88 GiB free): Cannot allocate memory");

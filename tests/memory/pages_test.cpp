@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The pages of tiers of memory.
+/// \file  Page sizes of memory tiers.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/tiers.hpp>
@@ -20,7 +20,7 @@ using test::message_of;
 
 namespace {
 
-/// Reserves huge pages for the time of a test, where the system lets it.
+/// Reserves huge pages for the time of a test, if the system lets it.
 class ReservedHugePages {
  public:
   explicit ReservedHugePages(std::size_t count) : before_{huge_page_pool().total} {
@@ -128,7 +128,7 @@ TEST_CASE("memory on reserved huge pages holds its bytes, and stays where it is"
       try {
         tier = make_tier(spec);
       } catch (const TierError& error) {
-        problem = error.what();  // those that the system has found may be on other nodes
+        problem = error.what();  // the system's free huge pages may be on other nodes
       }
       if (tier == nullptr) {
         CHECK(contains(problem, "huge pages of "));
@@ -142,7 +142,7 @@ TEST_CASE("memory on reserved huge pages holds its bytes, and stays where it is"
       CHECK(!tier->is_copied_by_fork());
       CHECK(reinterpret_cast<std::uintptr_t>(tier->base()) % page.count == 0);
       CHECK(huge_page_pool().free == free - 4);
-      if (const auto error = tier->reserve(0, spec.size.count)) {  // likewise
+      if (const auto error = tier->reserve(0, spec.size.count)) {  // here as well
         CHECK(error == std::errc::not_enough_memory);
         CHECK(spec.kind == TierKind::Numa);
         continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Persistent memory, and what is none.
+/// \file  Persistent memory, and paths that are none.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -39,7 +39,7 @@ std::string refusal(const std::string& path, Bytes size) {
   return message_of<TierError>([&] { std::ignore = make_tier(tiers::pmem(path, size)); });
 }
 
-/// Says so where the library was built without libpmem.
+/// False, with a message, if the library was built without libpmem.
 bool has_library() {
   if (!has_pmem()) MESSAGE("not without libpmem (TIER_WITH_PMEM)");
   return has_pmem();
@@ -62,7 +62,7 @@ void check_bytes(Tier& tier, Bytes size) {
   CHECK(read == written);
 }
 
-/// A file that is taken for a DAX device. Behind its end, once it is cut, all is a bad block.
+/// A file that is taken for a DAX device. Once it is cut, everything behind its end is a bad block.
 class MadeUpDevice {
  public:
   explicit MadeUpDevice(Bytes size) {
@@ -80,7 +80,7 @@ class MadeUpDevice {
   std::unique_ptr<Tier> tier_;
 };
 
-/// Whether an access in a child ended it by the signal that it got.
+/// True if an access in a child ended it with SIGBUS.
 bool died_of_it(const test::Ended& ended) {
   return test::sanitized ? ended.code != 0 : ended.signal == SIGBUS;
 }
@@ -153,11 +153,11 @@ TEST_CASE(
   CHECK(device->directory().empty());
   check_bytes(*device, 4_MiB);
   device.cut(1_MiB);
-  // Large and small ones are copied in different ways. What happens to a program that blocks signals should not differ.
+  // Large and small requests are copied in different ways. A program that blocks signals should get the same results.
   ::sigset_t all, before, after;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  ::pthread_sigmask(SIG_SETMASK, nullptr, &all);  // that can be
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &all);  // those that can be blocked
   for (const Bytes size : {100_B, 512_KiB})
     for (const auto direction : {Direction::Read, Direction::Write}) {
       CAPTURE(size.count);
@@ -171,7 +171,7 @@ TEST_CASE(
       device->transfer(direction, requests);
       CHECK(!requests[0].error);
       CHECK(requests[1].error == std::errc::io_error);
-      CHECK(requests[2].error == std::errc::io_error);  // the end of it
+      CHECK(requests[2].error == std::errc::io_error);  // its end
       CHECK(!requests[3].error);
       for (const auto i : {0U, 3U})
         CHECK(std::equal(requests[i].memory, requests[i].memory + size.count,
@@ -257,7 +257,7 @@ TEST_CASE("a path that is no file system or DAX device is refused with call, tie
 TEST_CASE("the block device of persistent memory is refused with what to take instead") {
   if (!has_library()) return;
   const test::TemporaryDirectory directory;
-  const auto path = directory.path() + "/pmem0";  // it is not opened: there need not be such a device
+  const auto path = directory.path() + "/pmem0";  // never opened, so the device need not exist
   if (::mknod(path.c_str(), S_IFBLK | 0600, ::makedev(259, 0)) != 0) {
     MESSAGE("SKIPPED: this system does not let a test make the node of a device");
     return;
@@ -281,7 +281,7 @@ TEST_CASE("what a file system has no room for is an error of the region, and the
 
 TEST_SUITE_BEGIN("hardware");
 
-/// `TIER_TEST_PMEM` names directories on DAX file systems and DAX devices, between colons.
+/// `TIER_TEST_PMEM` names directories on DAX file systems and DAX devices, separated by colons.
 TEST_CASE("what is persistent memory is used as such") {
   if (!has_library()) return;
   const char* const paths = std::getenv("TIER_TEST_PMEM");

@@ -27,7 +27,7 @@ constexpr int check_interval = 200;
 constexpr int check_interval = 16;
 #endif
 
-/// What a heap should hold, in the slowest obvious way: the live regions by offset.
+/// The expected contents of a heap in the simplest form: the live regions by offset.
 class Model {
  public:
   struct Region {
@@ -48,7 +48,7 @@ class Model {
     REQUIRE((next == regions_.begin() || std::prev(next)->first + std::prev(next)->second.size <= offset));
     regions_[offset] = {heap_.size(slot), slot, false};
   }
-  /// The largest free run, by walking the gaps.
+  /// Returns the largest free run, by a walk over the gaps.
   [[nodiscard]] std::uint64_t largest_gap() const {
     std::uint64_t end = 0, largest = 0;
     for (const auto& [offset, region] : regions_) {
@@ -69,7 +69,7 @@ class Model {
   std::map<std::uint64_t, Region> regions_;
 };
 
-/// The neighbours of the heap are the regions of the model and the gaps between them.
+/// Checks that the heap's neighbours are the regions of the model and the gaps between them.
 void check_neighbours(const RegionHeap& heap, Model& model) {
   auto region = model.regions().begin();
   std::uint64_t end = 0;
@@ -99,7 +99,7 @@ void check_against(const RegionHeap& heap, Model& model) {
   REQUIRE(heap.largest_free().count == model.largest_gap());
 }
 
-/// Random operations on a heap and its model.
+/// Makes random operations on a heap and its model.
 class Player {
  public:
   Player(RegionHeap& heap, std::uint64_t seed) : heap_{heap}, model_{heap}, random_{seed} {}
@@ -131,7 +131,7 @@ class Player {
     const auto slot = heap_.allocate(Bytes{size}, alignment, &owner);
     if (slot != none) return model_.add(slot, size, alignment);
     ++refusals_;
-    // A refusal is right unless a run has a whole size class more than what was asked.
+    // A refusal is right unless a run exceeds the request by a whole size class.
     const auto bound = (size + alignment + heap_.granule().count) * 33 / 32 + heap_.granule().count;
     REQUIRE(model_.largest_gap() < bound);
   }
@@ -234,7 +234,7 @@ TEST_CASE("a region starts at a multiple of its alignment, up to huge pages") {
   RegionHeap heap{16_MiB, 64_B};
   for (std::size_t alignment = 1; alignment <= (2_MiB).count; alignment *= 2) {
     CAPTURE(alignment);
-    const auto odd = heap.allocate(64_B, 64, &owner);  // moves the start of what is free
+    const auto odd = heap.allocate(64_B, 64, &owner);  // moves the start of the free room
     const auto slot = heap.allocate(100_KiB, alignment, &owner);
     REQUIRE(slot != none);
     CHECK(heap.offset(slot) % alignment == 0);
@@ -388,7 +388,7 @@ TEST_CASE("metadata stays within 128 bytes a region in a heap as fragmented as c
   CHECK(heap.metadata() == grown);  // slots are used again
 }
 
-#if !defined(TIER_TEST_SANITIZED)  // their allocators end the program instead
+#if !defined(TIER_TEST_SANITIZED)  // sanitizers' allocators end the program instead
 TEST_CASE("a heap whose metadata cannot grow refuses, stays whole, and goes on when it can") {
   RegionHeap heap{1_TiB, 64_B};
   ::rlimit before{};

@@ -48,7 +48,7 @@ std::string resolved(const char* role, const Machine& machine) {
   return to_string(resolve_role(tiers::role(role, 8_GiB), machine));
 }
 
-/// Those of memory: what the disk has is this machine's.
+/// Returns the suggested tiers of memory alone, because the disk is this machine's.
 std::string memory_of(const Machine& machine) {
   std::vector<TierSpec> specs;
   for (const auto& spec : suggest_tiers(machine))
@@ -85,7 +85,7 @@ TEST_CASE("where the system does not let programs choose nodes, all memory is on
   CHECK(memory_of(machine) == "dram:150GiB");
   CHECK(resolved("fastest", machine) == "dram:8GiB");
   CHECK(resolved("largest", machine) == "dram:8GiB");
-  CHECK(resolved("cxl", machine) == "numa:1:8GiB");  // refused when it is made, with the reason
+  CHECK(resolved("cxl", machine) == "numa:1:8GiB");  // refused when the tier is made, with the reason
   machine.memory_limit = 80_GiB;
   CHECK(memory_of(machine) == "dram:40GiB");
 }
@@ -120,7 +120,7 @@ TEST_CASE("each kind of memory is suggested, but for the share of others and wit
   CHECK(memory_of(one_node()) == "dram:6GiB");
   auto machine = three_kinds();
   CHECK(memory_of(machine) == "numa:2:14GiB;numa:0:50GiB;numa:1:140GiB");
-  machine.nodes[1].allowed = machine.nodes[2].allowed = false;  // what is free there is not available
+  machine.nodes[1].allowed = machine.nodes[2].allowed = false;  // free memory there is not available
   CHECK(memory_of(machine) == "dram:62GiB");
   machine.memory_available = 500_GiB;  // no more than the node has
   CHECK(memory_of(machine) == "dram:100GiB");

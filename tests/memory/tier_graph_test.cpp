@@ -57,7 +57,7 @@ TEST_CASE("the nodes of two sockets are one group, and so is an expander that th
   const auto& dram = graph.groups().front();
   CHECK(dram.total == 2_GiB);
   CHECK(dram.free == 1_GiB);
-  CHECK(dram.model.read_bytes_per_second == 200e9);  // twice the slower: pages lie on them in turns
+  CHECK(dram.model.read_bytes_per_second == 200e9);  // twice the slower rate, because pages are interleaved
   CHECK(dram.model.latency == std::chrono::nanoseconds{95});
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("where firmware tells no rates, usual ones count, whatever the distanc
   const TierGraph graph{
       machine_of({node(0, NodeKind::Dram, {}, {10, 17, 31}), node(1, NodeKind::Cxl, {}, {17, 10, 40}),
                   node(2, NodeKind::Persistent, {}, {31, 40, 10})})};
-  CHECK(names_of(graph) == Names{"dram:0", "pmem:2", "cxl:1"});  // it reads well, and writes badly
+  CHECK(names_of(graph) == Names{"dram:0", "pmem:2", "cxl:1"});  // reads fast, but writes slowly
   CHECK(graph.seconds_to_copy(0, 2, 1_GiB) == doctest::Approx(390e-9 + 1'073'741'824 / 25e9));
   for (const auto& group : graph.groups()) CHECK(group.source == SpeedSource::Assumed);
 }

@@ -34,7 +34,7 @@ using test::FailingIo;
 
 namespace {
 
-/// Memory that any tier can transfer to and from.
+/// A buffer that any tier can transfer to and from.
 class Buffer {
  public:
   explicit Buffer(std::size_t size) : bytes_(size + alignment), size_{size} {
@@ -70,14 +70,14 @@ std::string message_of(const TierSpec& spec) {
   return "no error";
 }
 
-/// Aloud.
+/// Says that the test is skipped.
 void skip() { MESSAGE("SKIPPED: this system does not let a test mount a tmpfs"); }
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Every kind of tier that has bytes, with both ways of I/O.
+/// Returns a spec of each kind of tier that has bytes, with both I/O engines.
 std::vector<TierSpec> specs_with_bytes(const std::string& directory, Bytes size) {
   auto threads = tiers::file(directory, size);
   threads.engine = IoEngine::Threads;
@@ -213,7 +213,7 @@ TEST_CASE("a simulated tier has any size and moves nothing") {
 TEST_CASE("a tier is faster if it reads a block sooner, and any that the CPU can address before all others") {
   using std::chrono::nanoseconds;
   const TierModel dram{100e9, 100e9, nanoseconds{90}};
-  const TierModel hbm{400e9, 400e9, nanoseconds{120}};  // the higher latency, and yet
+  const TierModel hbm{400e9, 400e9, nanoseconds{120}};  // higher latency, but faster
   const TierModel cxl{25e9, 25e9, nanoseconds{300}};
   TierModel device{1e12, 1e12, nanoseconds{1}};
   device.addressable = false;
@@ -221,7 +221,7 @@ TEST_CASE("a tier is faster if it reads a block sooner, and any that the CPU can
   const std::vector<TierModel> in_order{hbm, dram, cxl, device};
   for (std::size_t i = 0; i < in_order.size(); ++i)
     for (std::size_t j = 0; j < in_order.size(); ++j) CHECK(is_faster(in_order[i], in_order[j]) == (i < j));
-  const TierModel unknown{0, 0, nanoseconds{50}};  // no rates: latency alone
+  const TierModel unknown{0, 0, nanoseconds{50}};  // without rates, latency alone counts
   CHECK(seconds_to_read_block(unknown) == doctest::Approx(50e-9));
 }
 
@@ -362,8 +362,8 @@ TEST_CASE(
   CHECK(used() < 110_MiB);
   tier->release(0, (100_MiB).count);
   while (used() > 90_MiB) std::this_thread::yield();  // in the background: a hang here is the failure
-  CHECK(used() >= 60_MiB);                            // the half that may lie idle, but for a part of a batch
-  for (int i = 0; i < 20; ++i) {                      // while space is on its way back
+  CHECK(used() >= 60_MiB);                            // the half that may lie idle, without a part of a batch
+  for (int i = 0; i < 20; ++i) {                      // while space is being returned
     REQUIRE(!take(160_MiB));
     CHECK(used() >= 160_MiB);
     tier->release(0, (160_MiB).count);
@@ -403,7 +403,7 @@ TEST_CASE("a file that exists is never used, whether it is named as a folder or 
   const test::TemporaryDirectory directory;
   const auto existing = directory.path() + "/existing";
   std::ofstream{existing} << "keep me";
-  for (const auto size : {Bytes{7}, 1_MiB, 2_MiB}) {  // less than is asked, as much, more
+  for (const auto size : {Bytes{7}, 1_MiB, 2_MiB}) {  // less than requested, as much, more
     std::filesystem::resize_file(existing, size.count);
     for (const auto& spec : {tiers::file(existing, 1_MiB), tiers::mapped(existing, 1_MiB)})
       CHECK(contains(message_of(spec),
@@ -483,7 +483,7 @@ TEST_CASE("a file that lies in memory is called so") {
   CHECK(lies_in_memory(disk.path()));
   CHECK(lies_in_memory(disk.path() + "/new"));
   CHECK(!lies_in_memory("/proc"));
-  CHECK(!lies_in_memory("/dev/null"));  // as a DAX device, whose name lies in memory
+  CHECK(!lies_in_memory("/dev/null"));  // stands for a DAX device, whose node is in memory
   const auto in_memory = "scratch file in " + disk.path() + " (tmpfs), which is memory";
   CHECK(make_tier(tiers::file(disk.path(), 1_MiB))->description().ends_with(in_memory));
   CHECK(make_tier(tiers::mapped(disk.path(), 1_MiB))->description() == "mapped " + in_memory);
@@ -532,7 +532,7 @@ TEST_CASE("an injected error ends its request alone, whichever the tier") {
     faults->heal();
     transfer_all(*tier, Direction::Read, 0, read, 4096);
     for (std::size_t i = 0; i < 8; ++i) {
-      auto& expected = i == 5 ? first : buffer;  // a write that failed has not been made
+      auto& expected = i == 5 ? first : buffer;  // the failed write has not been made
       CHECK(std::memcmp(read.data() + i * 4096, expected.data() + i * 4096, 4096) == 0);
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  A program that knows nothing of libtier: opens what it can of the libraries it is told, one after the other, and
-///        calls main() of the last.
+/// \file  A program without libtier: opens the libraries that it is told, if it can, one after the other, and calls
+///        main() of the last.
 #include <dlfcn.h>
 #include <cstdio>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Arenas: allocations that move as one.
+/// \file  Arenas: allocations that move together.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
 #include <tier/pmr/arena_resource.hpp>
@@ -61,7 +61,7 @@ TEST_CASE("all that is allocated in an arena is one object, and moves as one") {
     CHECK(manager->statistics().objects == 1);
     const auto all = used(*manager);
     CHECK(used(*manager, 0) == all);
-    migrate(text, 1);  // a few bytes of it
+    migrate(text, 1);  // a few bytes of the arena
     CHECK(used(*manager, 1) == all);
     CHECK(test::eventually([&] { return used(*manager, 0) == 0_B; }));
     migrate(list, 0);
@@ -107,7 +107,7 @@ TEST_CASE("containers in an arena do as those of std, while other threads move i
 
 TEST_CASE("an arena grows with what is in it, by no more than as much again or 2 MiB") {
   if (!test::has_windows()) return;
-  // ThreadSanitizer leaves a program 1.5 TiB of addresses, of which the kernel's random start may take 1 TiB.
+  // ThreadSanitizer leaves 1.5 TiB of addresses to a program; the kernel's random start may take 1 TiB of them.
   const auto most = test::thread_sanitized ? 64_GiB : 1_TiB;
   for (const auto& options : {reusing, monotonic}) {
     CAPTURE(options.monotonic);
@@ -135,7 +135,7 @@ TEST_CASE("what is deallocated in an arena serves again, and whole blocks return
   if (!test::has_windows()) return;
   const auto manager = small_manager();
   ArenaResource arena{manager, 12_MiB, reusing};
-  for (int round = 0; round < 20; ++round) {  // far more than its maximum in all
+  for (int round = 0; round < 20; ++round) {  // far more than its maximum in total
     std::vector<void*> small, large;
     for (int i = 0; i < 1000; ++i) small.push_back(arena.allocate(1000));
     for (int i = 0; i < 80; ++i) large.push_back(arena.allocate(100'000));

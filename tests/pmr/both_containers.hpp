@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The standard's containers twice: on plain memory and on a resource, in step.
+/// \file  The standard's containers twice: on plain memory and on a resource, changed in step.
 #include <tier/pmr/copy_in.hpp>
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace tier::test {
 
-/// Two containers of a kind, between which elements and all they have may move.
+/// Two containers of a kind, which exchange elements or all their contents.
 template <class Container>
 struct Two {
   explicit Two(auto... resource) : one{resource...}, other{resource...} {}
@@ -31,7 +31,7 @@ struct Two {
   Container one, other;
 };
 
-/// What a program keeps, in containers of `std` or of `std::pmr`.
+/// A program's data, in containers of `std` or of `std::pmr`.
 template <class Vector, class Deque, class List, class Map, class Unordered, class String, class Nested>
 class Containers {
  public:
@@ -44,7 +44,7 @@ class Containers {
         string_{resource...},
         nested_{resource...} {}
 
-  /// One random change.   \return  what it has read, in a number
+  /// Makes one random change.   \return  a number that depends on the contents read
   std::uint64_t step(std::uint64_t random) {
     const auto key = (random >> 8) % 4000;
     const bool grows = (random >> 40) % 2 == 0;
@@ -100,7 +100,7 @@ class Containers {
     if (sequence.size() > 400'000) sequence.clear();
     return sequence.empty() ? 0 : sequence[key % sequence.size()];
   }
-  /// About as many go as come.
+  /// Inserts about as many elements as it erases.
   static std::uint64_t change_middle(auto& sequence, std::uint64_t key) {
     const auto at = [&](std::size_t i) {
       return std::next(sequence.begin(), static_cast<std::ptrdiff_t>(i));
@@ -118,7 +118,7 @@ class Containers {
     list.pop_front();
     return value;
   }
-  /// Elements change lists by their links alone.
+  /// Moves elements between lists by their links alone.
   std::uint64_t change_links(std::uint64_t key, bool grows) {
     auto& [one, other] = list_;
     const auto place = std::next(one.begin(), static_cast<std::ptrdiff_t>(std::min(key % 8, one.size())));
@@ -139,7 +139,7 @@ class Containers {
     if (key % 3 == 0) map.erase(found);
     return value;
   }
-  /// A node changes maps, and its key.
+  /// Moves a node between maps, and changes its key.
   static std::uint64_t move_node(auto& maps, std::uint64_t key, bool there) {
     auto& [one, other] = maps;
     auto node = there ? one.extract(key) : other.extract(key);
@@ -191,7 +191,7 @@ class Containers {
         return join(key);
     }
   }
-  /// All that a container has goes elsewhere in the same resource.
+  /// Moves all contents of a container elsewhere in the same resource.
   static std::uint64_t rearrange(auto& containers, std::uint64_t how) {
     auto& [one, other] = containers;
     switch (how % 4) {
@@ -220,18 +220,18 @@ class Containers {
     else
       return container;
   }
-  /// Two lists or maps become one.
+  /// Merges two lists or maps.
   std::uint64_t join(std::uint64_t key) {
     if (key % 16 < 10) return join_maps(map_);
     if (key % 16 < 13) return join_maps(unordered_);
     list_.one.sort();
     list_.other.sort();
     list_.one.merge(list_.other);
-    if (list_.one.size() > 2000) list_.one.resize(1000);  // copies are merged, too
+    if (list_.one.size() > 2000) list_.one.resize(1000);  // merging doubles what copies made equal
     return list_.one.empty() ? 0 : list_.one.back();
   }
   static std::uint64_t join_maps(auto& maps) {
-    maps.one.merge(maps.other);  // what both have stays
+    maps.one.merge(maps.other);  // elements with keys in both stay
     return maps.one.size() + maps.other.size();
   }
 
@@ -269,7 +269,7 @@ using PmrContainers = Containers<std::pmr::vector<Number>, std::pmr::deque<Numbe
                                  std::pmr::map<Number, Number>, std::pmr::unordered_map<Number, Number>,
                                  std::pmr::string, std::pmr::map<Number, std::pmr::vector<std::pmr::string>>>;
 
-/// Both, changed in step.   \throws  `std::logic_error` where they differ
+/// Changes both in step.   \throws  `std::logic_error` if they differ
 class BothContainers {
  public:
   explicit BothContainers(std::pmr::memory_resource& resource) : ours_{&resource} {}
@@ -287,8 +287,8 @@ class BothContainers {
   PmrContainers ours_;
 };
 
-/// Random steps on all of them in turns, compared eight times on the way or more often, and at the end.
-/// \throws  `std::logic_error` where they differ
+/// Makes random steps on all of them in turn; compares them at least eight times on the way, and at the end.
+/// \throws  `std::logic_error` if they differ
 inline void step_and_compare(std::span<BothContainers* const> all, std::uint64_t steps, std::uint64_t seed) {
   std::mt19937_64 random{seed};
   const auto between = std::clamp<std::uint64_t>(steps / 8, 1, 50'000);
@@ -302,7 +302,7 @@ inline void step_and_compare(std::span<BothContainers* const> all, std::uint64_t
   compare_all();
 }
 
-/// More of the same until it holds.   \return  whether it did within a minute
+/// Makes further steps until `holds` is true.   \return  false if that takes more than a minute
 [[nodiscard]] inline bool step_until(std::span<BothContainers* const> all, std::uint64_t seed, auto&& holds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes{1};
   while (!holds()) {

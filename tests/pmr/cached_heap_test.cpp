@@ -40,7 +40,7 @@ class Fixture {
 
 void in_thread(auto&& work) { std::thread{work}.join(); }
 
-/// Writes its own bytes over an allocation, and later looks whether they are still there.
+/// Fills an allocation with a byte, and later checks that it is still there.
 class Marked {
  public:
   Marked(CachedHeap& heap, SizeClass c, unsigned char mark)
@@ -58,14 +58,14 @@ class Marked {
   unsigned char mark_;
 };
 
-/// Allocations that any thread puts there and any thread takes.
+/// A pool of allocations to which any thread adds and from which any thread takes.
 class Exchange {
  public:
   void put(const Marked& allocation) {
     const std::lock_guard lock{mutex_};
     allocations_.push_back(allocation);
   }
-  /// Frees a random one.
+  /// Frees a random allocation.
   void take(CachedHeap& heap, std::mt19937_64& random) {
     std::unique_lock lock{mutex_};
     if (allocations_.empty()) return;
@@ -118,7 +118,7 @@ constexpr SizeClass small_class = 3;
 
 std::uintptr_t page_of(void* cell) { return reinterpret_cast<std::uintptr_t>(cell) / page_size; }
 
-/// Two threads allocate in turns.   \return  on which pages each
+/// Lets two threads allocate in turns.   \return  the pages that each got
 std::array<std::set<std::uintptr_t>, 2> pages_of_two(CachedHeap& heap) {
   std::barrier turn{2};
   std::array<std::set<std::uintptr_t>, 2> pages;
@@ -130,7 +130,7 @@ std::array<std::set<std::uintptr_t>, 2> pages_of_two(CachedHeap& heap) {
       turn.arrive_and_wait();
     }
     for (void* cell : cells) heap.deallocate(cell, small_class);
-    turn.arrive_and_wait();  // both have their seats until here
+    turn.arrive_and_wait();  // until here both have their seats
   };
   std::thread other{work, 1};
   work(0);
@@ -241,7 +241,7 @@ TEST_CASE("what caches hold is gone when a heap is released, in every thread") {
   std::barrier step{2};
   std::thread other{[&] {
     f.heap->deallocate(f.heap->allocate(5), 5);
-    step.arrive_and_wait();  // released between these
+    step.arrive_and_wait();  // released between these steps
     step.arrive_and_wait();
     void* const p = f.heap->allocate(5);
     CHECK(f.heap->owns(p));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What every resource does, as the standard words it.
+/// \file  Requirements of the standard for every resource.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ using namespace test::rigs;
       MonotonicArenaRig, RestrictedMigratingRig, RestrictedGroupRig, RestrictedReusingArenaRig,      \
       RestrictedMonotonicArenaRig
 
-/// An allocation that is full of its own byte.
+/// An allocation that is filled with its own byte.
 class Filled {
  public:
   Filled(std::pmr::memory_resource& resource, std::size_t size, std::size_t alignment, unsigned char byte)
@@ -76,7 +76,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// Containers in containers, built, copied and taken apart.   \return  whether they held what they should
+/// Builds, copies and destroys containers in containers.   \return  true if their contents were right
 [[nodiscard]] bool use_containers(std::pmr::memory_resource& resource, int count = 300) {
   std::pmr::map<int, std::pmr::vector<std::pmr::string>> lists{&resource};
   std::pmr::unordered_map<std::pmr::string, int> numbers{&resource};
@@ -94,7 +94,7 @@ class Random {
          numbers.at(std::pmr::string(17, 'x')) == 17 && order.size() == std::size_t(count) / 2;
 }
 
-/// Bytes that the rig has in tiers.
+/// Returns the bytes that the rig has in tiers.
 template <class Rig>
 [[nodiscard]] Bytes used(const Rig& rig) {
   Bytes sum;
@@ -117,7 +117,7 @@ void check_swap(std::pmr::memory_resource& resource, const Container& some, cons
   CHECK(a.get_allocator().resource() == &resource);
 }
 
-/// Two resources that are not one, whatever they share, and a container that moves from one to the other.
+/// Checks two resources that are unequal, whatever they share, and a container that moves from one to the other.
 void check_apart(std::pmr::memory_resource& one, std::pmr::memory_resource& other) {
   CHECK(one != other);
   CHECK_FALSE(other.is_equal(one));
@@ -129,7 +129,7 @@ void check_apart(std::pmr::memory_resource& one, std::pmr::memory_resource& othe
   CHECK(to == std::pmr::vector<int>({1, 2, 3}, &other));
 }
 
-/// Lives from a static initialiser to the end of the program, which it ends otherwise if its containers are not right.
+/// Uses a resource from a static initialiser on until the program ends; fails the program if its containers are wrong then.
 template <class Rig>
 class AtBothEnds {
  public:
@@ -363,7 +363,7 @@ TEST_CASE_TEMPLATE("threads deallocate what others have allocated", Rig, TIER_RE
 }
 
 TEST_CASE("resources work from static initialisers on, and when the program ends") {
-  CHECK(&from_start_to_end != nullptr);  // it would not have come so far, and will not end well
+  CHECK(&from_start_to_end != nullptr);  // its constructor and destructor do the checks
 }
 
 }  // namespace tier

@@ -29,7 +29,7 @@ using test::UpstreamResource;
 template <class T>
 using Vector = std::vector<T, Allocator<T>>;
 
-/// Memory that is full of a pattern when it is handed out.
+/// Memory that is filled with a pattern when it is allocated.
 class Patterned final : public std::pmr::memory_resource {
   void* do_allocate(std::size_t size, std::size_t alignment) override {
     return std::memset(std::pmr::new_delete_resource()->allocate(size, alignment), 0x5A, size);
@@ -42,7 +42,7 @@ class Patterned final : public std::pmr::memory_resource {
   }
 };
 
-/// While it lives, the default resource has no memory.
+/// While this lives, the default resource has no memory.
 class NoDefaultResource {
  public:
   NoDefaultResource() = default;
@@ -54,7 +54,7 @@ class NoDefaultResource {
   std::pmr::memory_resource* before_ = std::pmr::set_default_resource(std::pmr::null_memory_resource());
 };
 
-// What copy_in refuses, and what not: pairs, tuples and containers of `std::pmr` pass the resource on, nothing else does.
+// Types that copy_in accepts and refuses: pairs, tuples and `std::pmr` containers pass the resource on, others do not.
 using Text = std::pmr::string;
 template <class T>
 constexpr bool reached = detail::passes_allocator_on<std::pmr::vector<T>>();
@@ -65,17 +65,17 @@ static_assert(!reached<std::optional<Text>> && !reached<std::variant<int, Text>>
 static_assert(!reached<std::array<Text, 2>> && !reached<std::pair<int, std::optional<Text>>>);
 static_assert(!reached<std::tuple<int, std::array<std::pair<int, Text>, 2>>>);
 static_assert(!reached<std::vector<Text>> && !reached<std::pmr::map<int, std::optional<Text>>>);
-static_assert(!reached<Vector<int>>);  // draws from a resource that nobody passes on
+static_assert(!reached<Vector<int>>);  // draws from a resource that is not passed on
 static_assert(!detail::draws_from_resource<std::pair<int, std::optional<std::string>>>());
 static_assert(detail::draws_from_resource<std::pair<int, std::optional<Text>>>());
 
-/// A type that owns others of its own.
+/// A recursive container.
 struct Tree : std::pmr::map<int, Tree> {
   using map::map;
 };
 static_assert(reached<Tree> && detail::draws_from_resource<Tree>());
 
-/// What a program does for a part that is to come along.
+/// An allocator-aware type, so that its parts use the container's resource.
 struct Named {
   using allocator_type = std::pmr::polymorphic_allocator<>;
   Named(const std::string& text, const allocator_type& allocator) : name{text, allocator} {}

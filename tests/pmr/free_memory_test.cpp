@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What is free in windows is neither fetched nor written back.
+/// \file  Free memory in windows is neither fetched nor written back.
 #include <doctest/doctest.h>
 #include <tier/core/function_ref.hpp>
 #include <tier/pmr/allocation_group.hpp>
@@ -32,7 +32,7 @@ using test::make_manager;
 
 using Use = FunctionRef<void(std::pmr::memory_resource&, const AllocationGroup&)>;
 
-/// Each resource that cuts small cells from windows, on its own runtime.
+/// A resource that cuts small cells from windows, on its own runtime.
 struct Case {
   const char* name;
   std::function<void(const std::shared_ptr<Manager>&, Use)> use;
@@ -73,7 +73,7 @@ const std::vector<Case> cases{{"MigratingResource",
                                  use(arena, arena);
                                }}};
 
-/// What has been copied between tiers, or waited for.
+/// Bytes copied between tiers, and waits.
 struct Traffic {
   explicit Traffic(const Manager& manager) {
     const auto statistics = manager.statistics();
@@ -121,7 +121,7 @@ TEST_CASE("deallocating what is in a slow tier fetches and copies nothing, and d
         free_cells(resource, cells);
         manager->quiesce();
         CHECK(Traffic{*manager} == before);
-        CHECK(used(*manager, 1) <= 1_MiB);  // the thread's cache, and one slab or block with one
+        CHECK(used(*manager, 1) <= 1_MiB);  // the thread's cache, and a slab or a block with one
       });
       manager->check_invariants();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Scopes on groups: what they cover besides what is there when they begin.
+/// \file  Scopes on groups also cover allocations that are made after they begin.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
 #include <tier/pmr/arena_resource.hpp>
@@ -57,7 +57,7 @@ std::shared_ptr<Manager> manager_in(WindowMode mode) { return test::make_manager
 
 Bytes used(const Manager& manager, TierIndex tier) { return manager.statistics().tiers[tier].used; }
 
-/// Calls a function with a resource of each kind that is a group, and with its name.
+/// Calls a function with a resource of each kind that is a group, and with the kind's name.
 template <class F>
 void for_each_group(const std::shared_ptr<Manager>& manager, F&& f) {
   {
@@ -95,7 +95,7 @@ std::set<BlockId> blocks_told(const test::Recording& recorded, Hint hint) {
   return blocks;
 }
 
-/// An allocation that is full of its own byte.
+/// An allocation that is filled with its own byte.
 class Filled {
  public:
   Filled(std::pmr::memory_resource& resource, std::size_t size, int byte)
@@ -364,13 +364,13 @@ TEST_CASE("threads open scopes on a group while others allocate in it, and move 
   const auto seed = test::seed();
   CAPTURE(seed);
   const auto steps =
-      std::min<std::uint64_t>(test::steps(test::thread_sanitized ? 100 : 1'000), 20'000);  // of whole groups
+      std::min<std::uint64_t>(test::steps(test::thread_sanitized ? 100 : 1'000), 20'000);  // on whole groups
   for (const auto mode : test::window_modes()) {
     CAPTURE(to_string(mode));
     const auto manager = manager_in(mode);
     for_each_group(manager, [&](const char* kind, auto& group) {
       CAPTURE(std::string{kind});
-      if (std::string_view{kind} == "monotonic arena") return;  // it keeps all that it ever had
+      if (std::string_view{kind} == "monotonic arena") return;  // it keeps all memory that it ever had
       std::vector<std::future<void>> threads;
       for (unsigned thread = 0; thread < 4; ++thread)
         threads.push_back(std::async(std::launch::async, [&, thread] {
@@ -385,7 +385,7 @@ TEST_CASE("threads open scopes on a group while others allocate in it, and move 
               case 1:
                 try {
                   migrate(group, random() % 2);
-                } catch (const OutOfTierMemory&) {  // what is pinned is in the way
+                } catch (const OutOfTierMemory&) {  // pinned blocks are in the way
                 }
                 break;
               default:

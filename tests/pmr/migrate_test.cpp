@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What migrate() says of what cannot move.
+/// \file  Errors of migrate() for contents that cannot move.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
 #include <tier/pmr/container_scopes.hpp>
@@ -47,7 +47,7 @@ TEST_CASE("migrate() says how many blocks it was about") {
   GroupResource group{rig.resource};
   LimitingResource limited{group, 64_MiB};
   CHECK(migrate(group, 1) == 0);
-  std::pmr::string text{"short", &group};  // in the string itself
+  std::pmr::string text{"short", &group};  // its text is in the string itself
   CHECK(migrate(text, 1) == 0);
   const std::pmr::vector<int> numbers(1'000'000, &limited);
   CHECK(migrate(numbers, 1) > 1);

@@ -37,14 +37,14 @@ using namespace literals;
 using test::make_manager;
 using test::slow_tiers;
 
-/// Bytes that the tiers have given out.
+/// Returns the bytes that are allocated in the tiers.
 double mapped(const Manager& manager) {
   Bytes sum;
   for (const auto& tier : manager.statistics().tiers) sum += tier.used;
   return static_cast<double>(sum.count);
 }
 
-/// Allocations of random sizes, as often between any two powers of two, in order of age.
+/// Allocations of random sizes, all powers of two equally likely, in order of age.
 class LiveSet {
  public:
   LiveSet(std::pmr::memory_resource& resource, std::size_t least, std::size_t most, std::uint64_t seed)
@@ -61,7 +61,7 @@ class LiveSet {
       bytes_ += size;
     }
   }
-  /// Until so many are left.
+  /// Frees the oldest until `count` are left.
   void free_oldest(std::size_t count) {
     for (; live_.size() > count; live_.pop_front()) free(live_.front());
   }
@@ -138,7 +138,7 @@ TEST_CASE("containers do as those of std, while other threads move what they hol
   const test::TemporaryDirectory directory;
   const auto seed = test::seed();
   CAPTURE(seed);
-  // In full mode all of them together: where windows are restricted little changes tiers, and as many are on top.
+  // In full mode all slow tiers together: restricted windows change tiers little, and as many steps come on top.
   const auto steps = test::steps(test::sanitized ? 100'000 : 1'000'000) / test::slow_tiers().size();
   for (const auto& [slow, mode] : test::slow_tiers_and_modes()) {
     CAPTURE(std::string{slow.name});
@@ -179,7 +179,7 @@ TEST_CASE("a scope on a container or its group brings what it holds, and keeps i
       const ReadScope hot{group};
       CHECK(std::ranges::all_of(map, [](const auto& entry) { return entry.first == entry.second; }));
       CHECK(faults() == before);
-      migrate(group, 1);  // pinned
+      migrate(group, 1);  // pinned by the scope
       CHECK(map.at(100) == 100);
       CHECK(faults() == before);
     }
@@ -223,7 +223,7 @@ TEST_CASE("an allocation of nearly all addresses takes none of them") {
     CAPTURE(to_string(mode));
     const auto manager = make_manager({tiers::dram(4_MiB)}, mode);
     MigratingResource memory{manager};
-    for (int i = 0; i < 100; ++i)  // more than there may be ranges of addresses with windows
+    for (int i = 0; i < 100; ++i)  // more than the ranges of addresses with windows
       for (const std::size_t size : {all, all - (2_MiB).count, all / 2 + 1})
         CHECK(test::message_of<OutOfTierMemory>([&] { std::ignore = memory.allocate(size); }) ==
               "a window of more bytes than there are addresses");
@@ -254,7 +254,7 @@ TEST_CASE(
     "space returns to the tiers: after many random frees what is mapped is at most 1.25 of what lives") {
   struct Sizes {
     const char* name;
-    std::size_t least, most;  // as often between any two powers of two
+    std::size_t least, most;  // all powers of two equally likely
     std::size_t live;
     std::uint64_t steps;
   };
@@ -298,7 +298,7 @@ TEST_CASE(
         CHECK(ratio <= 1.25);
         for (const auto& one : live) memory.deallocate(one.p, one.size);
       };
-      std::jthread{run}.join();  // with what it had in its cache
+      std::jthread{run}.join();  // its cache ends with the thread
       CHECK(manager->statistics().tiers[0].used <= 64_KiB);
     }
 }
@@ -327,12 +327,12 @@ TEST_CASE("what is left of a shrinking live set serves again when it grows, and 
             CHECK(full <= live.bytes() * 1.25);
             cycle % 2 == 0 ? live.free_any(sizes.count / 8) : live.free_oldest(sizes.count / 8);
             MESSAGE("mapped / live, of an eighth: " << mapped(*manager) / live.bytes());
-            // Of small ones at random each slab keeps some; of the youngest, which lie together, few have to.
+            // If random small ones remain, most slabs stay in use; if the youngest remain, which lie together, few have to.
             CHECK(mapped(*manager) <= (cycle % 2 == 0 ? full : full / 2));
             if (sizes.least > (32_KiB).count) CHECK(mapped(*manager) <= live.bytes() * 1.25);
           }
         };
-        std::jthread{run}.join();                                         // with what it had in its caches
+        std::jthread{run}.join();                                         // its caches end with the thread
         CHECK(mapped(*manager) <= static_cast<double>((128_KiB).count));  // an empty slab of either
       }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What resources say of what is deallocated wrongly, or not at all.
+/// \file  Messages of resources about memory that is deallocated wrongly or not at all.
 #include <doctest/doctest.h>
 #include <tier/core/config.hpp>
 
@@ -29,7 +29,7 @@ using namespace test::rigs;
   PoolRig, GroupOnHeapRig, PlacedRig, MigratingRig, GroupRig, ReusingArenaRig, MonotonicArenaRig, \
       RestrictedMigratingRig, RestrictedGroupRig, RestrictedReusingArenaRig, RestrictedMonotonicArenaRig
 
-/// How each names itself.
+/// Returns the name by which the resource calls itself in messages.
 template <class Rig>
 std::string name_of() {
   using Resource = decltype(Rig::resource);
@@ -42,7 +42,7 @@ std::string name_of() {
 
 constexpr std::size_t large = 100'000;
 
-/// What a resource says of memory that it knows to be its own, but that is no allocation.
+/// Returns the resource's message about an address in its memory at which no allocation begins.
 template <class Rig>
 const char* not_an_allocation() {
   using Resource = decltype(Rig::resource);
@@ -56,7 +56,7 @@ const char* not_an_allocation() {
 struct Breach {
   const char* label;
   std::function<void(std::pmr::memory_resource&, void* small, void* large)> commit;
-  const char* message;  // null: of what is no allocation
+  const char* message;  // null: the message about an address that is no allocation
 };
 
 const std::vector<Breach>& breaches() {
@@ -100,7 +100,7 @@ TEST_CASE_TEMPLATE(
     "a checked build aborts, and says why and whose it is, when what is deallocated was not allocated so",
     Rig, TIER_CHECKED_RIGS) {
   if (!detail::checked || !can_have<Rig>()) return;
-  // There is one thread, of which ThreadSanitizer has nothing to say, and each process takes it a second to start.
+  // A single thread gives ThreadSanitizer nothing to check, and each process takes a second to start under it.
   const std::size_t count = test::thread_sanitized ? 1 : breaches().size();
   for (const auto& breach : std::span{breaches()}.first(count)) {
     CAPTURE(std::string{breach.label});
@@ -163,7 +163,7 @@ void leak(auto& resource) {
   }
 }
 
-/// In release(), and at its end.
+/// Checks that the message appears in release() and in the destructor.
 void says_twice(const std::string& label, const std::string& who, FunctionRef<void()> part) {
   const auto ended = test::run_in_child(label, part);
   CAPTURE(ended.errors);
@@ -206,7 +206,7 @@ TEST_CASE("a checked build tells of what a resource gives back before it was dea
 
 namespace {
 
-/// What a child says on stderr; checked builds end it before.
+/// Returns the child's stderr. Not for checked builds, which abort the child.
 std::string errors_of(const std::string& label, FunctionRef<void()> part) {
   const auto ended = test::run_in_child(label, part);
   CHECK(ended.code == 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Threads that move what a resource has, at random, for as long as they live.
+/// \file  Threads that move a resource's memory at random for as long as they live.
 #include <tier/core/error.hpp>
 #include <tier/manager/manager.hpp>
 #include <tier/scope/hints.hpp>
@@ -14,7 +14,7 @@
 
 namespace tier::test {
 
-/// Whether the bytes of the fastest tier have changed tiers many times over, and were missed where they had gone.
+/// True if eight times the fastest tier's capacity has moved, with many faults unless the slow tier is memory.
 [[nodiscard]] inline bool has_moved_much(const Manager& manager) {
   const auto statistics = manager.statistics();
   const auto moved = statistics.bytes_moved(0, 1) + statistics.bytes_moved(1, 0);
@@ -22,7 +22,7 @@ namespace tier::test {
   return missed && moved >= 8 * statistics.tiers[0].capacity.count;
 }
 
-/// \threadsafety  Made and ended on one thread.
+/// \threadsafety  Construct and destroy it on one thread.
 class Movers {
  public:
   template <ScopedInWindows T>
@@ -49,7 +49,7 @@ class Movers {
         detail::migrate(some, static_cast<TierIndex>(random() % 2));
       } catch (const OutOfTierMemory&) {
       }
-      std::this_thread::sleep_for(std::chrono::microseconds{200});  // the containers are to get on, too
+      std::this_thread::sleep_for(std::chrono::microseconds{200});  // gives the containers' thread some time
     }
   }
 

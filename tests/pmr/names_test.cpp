@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Names of ours that others' code finds by its arguments: with every header of the library, JSON over our
-///        allocator is what it is over any other.
+/// \file  Names of the library that argument-dependent lookup of other code may find: with all its headers included, JSON
+///        over its allocator behaves as over any other.
 #include <doctest/doctest.h>
 #include <tier/copy/copy_engine.hpp>
 #include <tier/pmr/allocator.hpp>
@@ -33,7 +33,7 @@ std::pmr::memory_resource*& json_resource() {
   return resource;
 }
 
-/// The library makes its allocators without arguments.
+/// An allocator with a default constructor, because the JSON library makes its allocators without arguments.
 template <class T>
 struct JsonAllocator : tier::Allocator<T> {
   JsonAllocator() noexcept : tier::Allocator<T>{json_resource()} {}
@@ -47,7 +47,7 @@ using Json = nlohmann::basic_json<std::map, std::vector, String, bool, std::int6
 
 using Bytes = std::vector<std::byte, tier::Allocator<std::byte>>;
 
-/// As a program may have one.
+/// A function that a program may define.
 std::size_t copy(std::span<const std::byte> from, std::span<std::byte> to) { return from.size() + to.size(); }
 
 }  // namespace

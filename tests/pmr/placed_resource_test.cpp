@@ -97,7 +97,7 @@ TEST_CASE("memory in a tier is aligned as asked up to 2 MiB, and refused beyond"
     CHECK(reinterpret_cast<std::uintptr_t>(p) % alignment == 0);
     placed.deallocate(p, 100, alignment);
   }
-  // Whether a tier begins at a multiple of that is for the system's chance to say.
+  // Whether a tier begins at a multiple of this depends on the system.
   for (auto alignment = (4_MiB).count; alignment != 0; alignment *= 2)
     CHECK(test::message_of<OutOfTierMemory>([&] { std::ignore = placed.allocate(100, alignment); }) ==
           "memory in a tier is aligned to 2 MiB at most");
@@ -152,7 +152,7 @@ TEST_CASE(
     CHECK(wrong == 0);
     for (std::size_t i = 0; i < count; i += 2) placed.deallocate(std::exchange(all[i], nullptr), size, 8);
     std::erase(all, nullptr);
-    fill();  // what was given back serves again
+    fill();  // freed memory is used again
     CHECK(all.size() == count);
     for (auto* const p : all) placed.deallocate(p, size, 8);
     CHECK(used(runtime, 0) == 0);
@@ -169,7 +169,7 @@ TEST_CASE("what an allocation costs beside its tier is what the header says") {
   const auto each = (runtime.statistics().metadata - before).count / count;
   MESSAGE(each << " B for each allocation");
   CHECK(each > 100);
-  CHECK(each < 700);  // checked builds know more of each
+  CHECK(each < 700);  // checked builds keep more metadata
   for (auto* p : all) placed.deallocate(p, size);
 }
 

@@ -32,9 +32,9 @@ using test::UpstreamResource;
 
 constexpr std::size_t largest = (32_KiB).count;
 
-/// Addresses without memory: whoever reads or writes there faults.
+/// Addresses without memory: any access to them faults.
 class Untouchable final : public std::pmr::memory_resource {
-  void* do_allocate(std::size_t size, std::size_t) override {  // pages of 64 KiB at most, so aligned
+  void* do_allocate(std::size_t size, std::size_t) override {  // pages have at most 64 KiB, so it is aligned
     void* const p = ::mmap(nullptr, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     REQUIRE(p != MAP_FAILED);
     return reinterpret_cast<void*>(round_up(reinterpret_cast<std::uintptr_t>(p), (64_KiB).count));
@@ -158,7 +158,7 @@ TEST_CASE("a pool over a buffer smaller than a slab takes each allocation from i
     return p >= buffer.data() && p < buffer.data() + buffer.size();
   }));
   list.pop_back();
-  list.push_back(7);  // serves again
+  list.push_back(7);  // uses the freed cell again
   CHECK(list.back() == 7);
   CHECK(text.starts_with("longer"));
   CHECK_THROWS_AS(std::ignore = pool.allocate(5000), std::bad_alloc);
@@ -265,7 +265,7 @@ TEST_CASE(
   PoolResource below;
   PoolResource above{{.max_blocks_per_chunk = 0, .largest_required_pool_block = 1024}, &below};
   above.deallocate(above.allocate(16),
-                   16);  // from a slab that is large below: there is no cache of that one yet
+                   16);  // from a slab that is large below: it has no cache of that yet
   above.release();
   void* const p = above.allocate(2048);  // small below, large above, whose lock is held
   above.deallocate(p, 2048);

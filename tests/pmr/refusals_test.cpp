@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What resources do where the system refuses them something: a message, or another way. Each in a process of its
-///        own, as docs/containers.md lists them.
+/// \file  Resources when the system refuses them something: they print a message or take another way, as docs/containers.md
+///        lists. Each case runs in its own process.
 #include <doctest/doctest.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -50,7 +50,7 @@ namespace {
 using namespace literals;
 using test::make_manager;
 
-/// What a child finds wrong it says, and its parent looks for that.
+/// Prints a line if a check fails in the child; its parent looks for that.
 void expect(bool right, const char* what) {
   if (!right) std::fprintf(stderr, "WRONG: %s\n", what);
 }
@@ -89,12 +89,12 @@ std::size_t mappings() {
   return count;
 }
 
-/// Takes the mappings of the process, no two of which can be one.
+/// Takes the mappings that the process may have; no two of them can merge.
 class Mappings {
  public:
-  static constexpr std::size_t page = 64 << 10;  // or several
+  static constexpr std::size_t page = 64 << 10;  // one page or several
 
-  /// All, but for so many.
+  /// Takes all mappings but `left`.
   void take_all_but(std::size_t left) {
     for (int protection = PROT_READ;; protection ^= PROT_READ) {
       void* const p = ::mmap(nullptr, page, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -114,7 +114,7 @@ class Mappings {
  private:
   std::vector<void*> taken_;
 };
-/// From now on malloc has some to give without asking the system, whichever thread wants it.
+/// Fills malloc's free lists, so that it needs nothing of the system, in any thread.
 struct MemoryForMalloc {
   MemoryForMalloc() {
     constexpr int size = 32 << 20;
@@ -138,7 +138,7 @@ constexpr ::sock_filter unless(std::uint32_t value, std::uint8_t skip) {
 }
 constexpr ::sock_filter end_with(std::uint32_t what) { return {BPF_RET | BPF_K, 0, 0, what}; }
 
-/// From now on the process may not make a system call, nor an ioctl.
+/// Forbids a system call or an ioctl to this process from now on.
 void forbid(std::uint32_t call, std::uint32_t request) {
   std::array filter{load_low(offsetof(::seccomp_data, nr)),
                     unless(call, 1),
@@ -155,7 +155,7 @@ void forbid(std::uint32_t call, std::uint32_t request) {
   errno = 0;
   expect(::ioctl(-1, request) == -1 && errno == EPERM, "a request is not forbidden");
 }
-/// Neither by the system call nor from the device.
+/// Forbids userfaultfd, by the system call and by the device.
 void forbid_userfaultfd() {
   constexpr std::uint32_t new_from_device = 0xAA00;  // USERFAULTFD_IOC_NEW
   forbid(SYS_userfaultfd, new_from_device);
@@ -163,7 +163,7 @@ void forbid_userfaultfd() {
   expect(::syscall(SYS_userfaultfd, 0) == -1 && errno == EPERM, "a system call is not forbidden");
 }
 
-/// The limit of locked memory is none for who has this.
+/// Drops CAP_IPC_LOCK, which lifts the limit of locked memory.
 void drop_ipc_lock() {
   ::__user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<::__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
@@ -173,7 +173,7 @@ void drop_ipc_lock() {
   expect(::syscall(SYS_capset, &header, sets.data()) == 0, "a capability cannot be dropped");
 }
 
-/// In the mapping that an address lies in; of what has not been swapped out.
+/// Returns the bytes in huge pages of the mapping that holds an address, without those swapped out.
 std::size_t huge_bytes_at(const void* p) {
   std::ifstream maps{"/proc/self/smaps"};
   const auto address = reinterpret_cast<std::uintptr_t>(p);
@@ -208,7 +208,7 @@ void check(const test::Ended& ended) {
   CHECK(ended.errors.find("WRONG") == std::string::npos);
 }
 
-/// Containers that change tiers, against those of std.
+/// Compares containers that change tiers with those of std.
 void use(const std::shared_ptr<Manager>& manager, std::uint64_t usual_steps = 10'000) {
   MigratingResource memory{manager};
   ArenaResource arena{manager, 256_MiB};
@@ -254,7 +254,7 @@ TEST_CASE("more runtimes than windows have ranges of addresses are told so, and 
       std::memset(memories.back().allocate(100), 1, 100);
     };
     const auto add_many = [&] {
-      for (int i = 0; i < 65; ++i) add();  // resources that are there before main() have some
+      for (int i = 0; i < 65; ++i) add();  // resources made before main() have some
     };
     expect_error<OutOfTierMemory>(add_many, "windows have no more than 64 ranges of addresses in a process");
     memories.pop_front();
@@ -272,13 +272,13 @@ TEST_CASE("without a file descriptor to spare an allocation throws, and goes onc
     const auto manager = make_manager({tiers::dram(16_MiB)});
     MigratingResource memory{manager};
     const auto allocate_without = [&] {
-      const NoDescriptors none;  // but for what looks at the exception
+      const NoDescriptors none;  // restored before the exception is examined
       std::ignore = memory.allocate(100);
     };
     expect_error<TierError>(allocate_without, "userfaultfd");
     expect_error<TierError>(allocate_without, "Too many open files");
     void* const p = memory.allocate(100);
-    const NoDescriptors none;  // two for all windows of a runtime: they are had now
+    const NoDescriptors none;  // a runtime has two for all windows, already open
     std::pmr::vector<int> numbers(1'000'000, 7, &memory);
     expect(numbers.back() == 7, "the memory");
     memory.deallocate(p, 100);
@@ -297,7 +297,7 @@ TEST_CASE(
         make_manager({tiers::dram(16_MiB), tiers::mapped(directory.path(), 16_MiB)}, WindowMode::Restricted);
     MigratingResource memory{manager};
     const auto allocate_without = [&] {
-      const NoDescriptors none;  // but for what looks at the exception
+      const NoDescriptors none;  // restored before the exception is examined
       std::ignore = memory.allocate(100);
     };
     for (int round = 0; round < 2; ++round) expect_error<TierError>(allocate_without, "Too many open files");
@@ -443,7 +443,7 @@ TEST_CASE("mappings stay few, whatever is allocated and moves") {
   for (const auto& slow : test::slow_tiers()) {
     CAPTURE(std::string{slow.name});
     const auto before = mappings();
-    const bool few = test::sanitized && !test::long_form();  // allocations, more than fit fast memory even so
+    const bool few = test::sanitized && !test::long_form();  // allocations; even few exceed fast memory
     const auto manager =
         make_manager({tiers::dram(few ? 16_MiB : 64_MiB), slow.spec(directory.path(), 512_MiB)});
     MigratingResource memory{manager};

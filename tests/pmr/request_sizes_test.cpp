@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Requests near the largest number: nobody rounds one up to nothing.
+/// \file  Requests near the largest number: no resource rounds one up to nothing.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
 #include <tier/core/request_size.hpp>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace test::rigs;
 
-/// An upstream as careless as some are: what it rounds up may wrap.
+/// An upstream that is as careless as some are: it rounds up sizes, which may wrap.
 class RoundingResource final : public std::pmr::memory_resource {
  public:
   [[nodiscard]] std::size_t largest_asked() const noexcept { return largest_asked_; }

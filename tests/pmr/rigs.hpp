@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Every resource with what it needs, for the suites that all pass.
+/// \file  Each resource with its requirements, for the test suites that all resources pass.
 #include <tier/pmr/arena_resource.hpp>
 #include <tier/pmr/boost_resources.hpp>
 #include <tier/pmr/failure_callback_resource.hpp>
@@ -27,7 +27,7 @@ struct PoolRig {
   PoolResource resource{&upstream};
 };
 
-struct SmallPoolRig {  // most of what the tests ask for is larger than its largest pool
+struct SmallPoolRig {  // most requests of the tests exceed its largest pool
   UpstreamResource upstream;
   PoolResource resource{std::pmr::pool_options{1, 64}, &upstream};
 };
@@ -58,7 +58,7 @@ struct BoostRig {
   FromBoostResource resource{boost};
 };
 
-/// A slow tier that takes memory as it is used.
+/// A slow tier that reserves memory as it is used.
 inline TierSpec in_extents(Bytes size) {
   auto spec = tiers::emulated("cxl", size);
   spec.prefault = false;
@@ -109,7 +109,7 @@ using MonotonicArenaRig = ArenaRig<true, WindowMode::Full>;
 using RestrictedReusingArenaRig = ArenaRig<false, WindowMode::Restricted>;
 using RestrictedMonotonicArenaRig = ArenaRig<true, WindowMode::Restricted>;
 
-/// That of the rig's resource; null where it draws from no tier.
+/// Returns the runtime of the rig's resource; null if it draws from no tier.
 template <class Rig>
 [[nodiscard]] const Runtime* runtime_of(const Rig& rig) {
   if constexpr (requires { rig.runtime; })
@@ -122,7 +122,7 @@ template <class Rig>
     return nullptr;
 }
 
-/// The others need nothing that a system may refuse.
+/// True if the rig needs full windows; the other rigs need nothing that a system may refuse.
 template <class Rig>
 constexpr bool wants_full_windows = [] {
   if constexpr (requires { Rig::needs_full_windows; })
@@ -131,7 +131,7 @@ constexpr bool wants_full_windows = [] {
     return false;
 }();
 
-/// \return  false where the rig cannot be, which is said
+/// \return  false if the rig cannot be made, which a message says
 template <class Rig>
 [[nodiscard]] bool can_have() {
   return !wants_full_windows<Rig> || has_windows();

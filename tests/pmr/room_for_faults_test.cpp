@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Accesses to what is absent find room, whatever has filled the tiers.
+/// \file  Faults find room even if the tiers are full.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
 #include <tier/pmr/group_resource.hpp>
@@ -63,7 +63,7 @@ TEST_CASE("containers that fill all tiers can be read and written still, and go 
   const auto seed = test::seed();
   CAPTURE(seed);
   for (const auto& [slow, mode] : test::slow_tiers_and_modes())
-    for (const std::size_t most : {4'000, 30'000}) {  // in slabs, and on their own
+    for (const std::size_t most : {4'000, 30'000}) {  // in slabs, and as allocations of their own
       CAPTURE(std::string{slow.name});
       CAPTURE(to_string(mode));
       CAPTURE(most);
@@ -91,7 +91,7 @@ TEST_CASE("blocks of huge pages find room among others that leave no huge page f
   {
     MigratingResource memory{manager};
     std::deque<Words> lists;
-    CHECK(fill(lists, memory, 3_MiB + 4_KiB) >= 13);  // blocks of 2 MiB, and of half as much and a page
+    CHECK(fill(lists, memory, 3_MiB + 4_KiB) >= 13);  // blocks of 2 MiB, and of 1 MiB and a page
     for (int round = 0; round < 2; ++round) {
       check_and_rewrite(lists);
       manager->check_invariants();
@@ -158,7 +158,7 @@ TEST_CASE("what stays in the fastest tier leaves room for what is brought") {
 
 namespace {
 
-/// Large lists, and small ones scattered over the fastest tier between what others keep there.
+/// Keeps large lists, and small ones that are scattered over the fastest tier between other objects.
 struct Scattered {
   test::TemporaryDirectory directory;
   std::shared_ptr<Manager> manager =
@@ -239,7 +239,7 @@ TEST_CASE("what is retired and overwritten leaves room for what is brought") {
     } catch (const OutOfTierMemory&) {
       ++refused;
     }
-  CHECK(refused >= 6);  // what is left may be less than a list
+  CHECK(refused >= 6);  // the rest may be smaller than a list
   check_and_rewrite(lists);
   lists.resize(lists.size() / 2);
   for (auto& tensor : tensors) CHECK_NOTHROW(WriteScope{overwrites(tensor)});
@@ -261,7 +261,7 @@ TEST_CASE("what is large and may stand in the way is not allocated where it coul
     const WriteScope out{overwrites(smaller)};
     check_and_rewrite(lists);
   }
-  CHECK_NOTHROW(lists.emplace_back(words(40_MiB), 1, &memory));  // the tensor counts no longer
+  CHECK_NOTHROW(lists.emplace_back(words(40_MiB), 1, &memory));  // the tensor no longer counts
   check_and_rewrite(lists);
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("accesses without room say so, let others pass, and go on when there i
       waiting.emplace_back([&, i] { done += large[i].back() == i ? 1 : 100; });
     std::this_thread::sleep_for(std::chrono::milliseconds{600});
     bool good = done == 0;
-    good &= small.back() == 7;  // for which there is room
+    good &= small.back() == 7;  // there is room for it
     good &= done == 0;
     pins.reset();
     for (auto& thread : waiting) thread.join();

@@ -15,7 +15,7 @@
 
 namespace tier::test {
 
-/// Hands out segments of one stretch of addresses, scattered. Without access, whoever touches one faults.
+/// Hands out scattered segments of one range of addresses. Without access rights, any load or store faults.
 /// \threadsafety  Externally synchronised.
 class SegmentDouble final : public detail::SegmentSource {
  public:
@@ -37,7 +37,7 @@ class SegmentDouble final : public detail::SegmentSource {
   SegmentDouble& operator=(const SegmentDouble&) = delete;
 
   [[nodiscard]] const std::set<std::byte*>& out() const noexcept { return out_; }
-  /// After `n` more segments, none.
+  /// Lets `n` more segments be allocated; each later request fails.
   void fail_after(std::size_t n) noexcept { left_ = n; }
 
   [[nodiscard]] detail::SegmentMemory allocate_segment() override {

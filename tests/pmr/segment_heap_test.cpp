@@ -23,7 +23,7 @@ namespace {
 
 using test::SegmentDouble;
 
-/// What a heap should hold, in the slowest obvious way: the allocated cells by address.
+/// The expected contents of a heap in the simplest form: the allocated cells by address.
 class Model {
  public:
   void add(void* cell, std::size_t size) {
@@ -39,7 +39,7 @@ class Model {
     bytes_ -= found->second;
     cells_.erase(found);
   }
-  /// Each byte of a segment is free, allocated, or at the end of a span where no cell fits: at most a sixteenth.
+  /// Checks that each byte of a segment is free, allocated, or at the end of a span without room for a cell (at most 1/16).
   void check_segment(const SegmentHeap& heap, std::byte* data) const {
     std::size_t free = 0, allocated = 0;
     heap.for_each_free(data, [&](std::size_t offset, std::size_t size) {
@@ -61,7 +61,7 @@ class Model {
   std::size_t bytes_ = 0;
 };
 
-/// Random batches of random classes, in phases that grow and shrink.
+/// Allocates and frees random batches of random classes, in phases of growth and shrinking.
 class Player {
  public:
   Player(SegmentHeap& heap, SegmentDouble& source, std::uint64_t seed)
@@ -124,7 +124,7 @@ class Player {
   bool growing_ = true;
 };
 
-/// Replaces random allocations, from random shards, and tells how much more memory there is than was asked for.
+/// Replaces random allocations, from random shards. \return  memory of the heap divided by the live bytes
 double overhead_after(std::size_t live, std::uint64_t replacements, unsigned shards, auto&& random_size) {
   SegmentDouble source{std::size_t{1} << 16};
   SegmentHeap heap{source};
@@ -210,8 +210,7 @@ TEST_CASE("shards take different pages as long as there are some, and others' sp
     cells.push_back(cell);
     return reinterpret_cast<std::uintptr_t>(cell) / page_size;
   };
-  for (std::size_t i = 0; i < (pages / 2 - 1) * in_page;
-       ++i) {  // nearly half of what there is, by two in turns
+  for (std::size_t i = 0; i < (pages / 2 - 1) * in_page; ++i) {  // nearly half, by two shards in turns
     const auto shard = static_cast<Shard>(i % 2);
     CHECK(shard_of_page.try_emplace(allocate(shard), shard).first->second == shard);
   }

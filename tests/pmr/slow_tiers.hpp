@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The kinds of slow tiers that windows are tested over.
+/// \file  Kinds of slow tiers under windows.
 #include <tier/memory/tiers.hpp>
 
 #include <functional>

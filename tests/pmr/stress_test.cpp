@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The patterns by which allocators are stressed, over a file: parts of allocations are written, others free them,
-///        and the file takes its space slowly and while others write to it.
+/// \file  Patterns of stress tests of allocators, over a file: allocations are partly written, and freed by other threads;
+///        the file takes its space slowly, and while others write to it.
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <tier/memory/io_faults.hpp>
@@ -33,7 +33,7 @@ namespace {
 
 using namespace literals;
 
-/// As a disk that others use, too: each time space is taken takes a while.
+/// Delays each reservation of space, as a disk that other programs use.
 class SlowSpace final : public IoFaults {
  public:
   std::error_code on_io(Direction, std::uint64_t, std::size_t) noexcept override { return {}; }
@@ -49,8 +49,8 @@ struct Piece {
 
   unsigned char* bytes = nullptr;
   std::size_t size = 0;
-  std::size_t written = 0;  // from its beginning on
-  std::size_t island = 0;   // where a byte further on is written
+  std::size_t written = 0;  // bytes at its beginning
+  std::size_t island = 0;   // where one further byte is written
   unsigned char tag = 0;
 
   void write(std::mt19937_64& random) {
@@ -67,12 +67,12 @@ struct Piece {
   }
 };
 
-/// Threads that allocate, write a part, and free what they or others allocated.
+/// Threads that allocate, write a part, and free allocations of their own or of other threads.
 class Stress {
  public:
   Stress(std::pmr::memory_resource& resource, std::uint64_t seed) : resource_{resource}, seed_{seed} {}
 
-  /// \return  allocations; what was found wrong is on stderr
+  /// \return  number of allocations; errors are printed to stderr
   std::uint64_t run(std::chrono::milliseconds time, void (Stress::*pattern)(unsigned)) {
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < 2; ++i) threads.emplace_back([this, pattern, i] { (this->*pattern)(i); });
@@ -83,7 +83,7 @@ class Stress {
     return made_;
   }
 
-  /// As rpmalloc's: a ring of blocks, most of them small and some of up to 2 MiB, each freed when its turn comes.
+  /// As rpmalloc's test: a ring of blocks, most of them small and some of up to 2 MiB, each freed when its turn comes.
   void ring(unsigned self) {
     std::mt19937_64 random{seed_ + self};
     std::vector<std::unique_ptr<Piece>> pieces(256);
@@ -95,12 +95,12 @@ class Stress {
     for (auto& piece : pieces) free(std::move(piece));
   }
 
-  /// As mimalloc's: sizes by a power law, some kept long, and many freed by another thread than the one that made them.
+  /// As mimalloc's test: sizes by a power law, some kept long, many freed by another thread than their allocator.
   void transfer(unsigned self) {
     std::mt19937_64 random{seed_ + self};
     std::vector<std::unique_ptr<Piece>> kept(200);
     while (!over_) {
-      const auto most = std::size_t{16} << (random() % 18);  // to 2 MiB
+      const auto most = std::size_t{16} << (random() % 18);  // up to 2 MiB
       auto piece = make(1 + random() % most, random);
       if (random() % 4 == 0) {
         std::swap(kept[random() % kept.size()], piece);
@@ -173,7 +173,7 @@ TEST_CASE("allocations of which parts are written go to a file and come back, wh
       const auto label = kind + (engine == IoEngine::Uring ? " by io_uring" : " by threads") +
                          (slow_space ? ", slowly" : "");
       CAPTURE(label);
-      // In a process of its own, which ends if it hangs.
+      // Runs in its own process, which an alarm ends if it hangs.
       const auto ended = test::run_in_child(label,
                                             [&] {
                                               ::alarm(300);

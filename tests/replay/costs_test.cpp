@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What kernels and copies cost, in ns that can be computed by hand.
+/// \file  Costs of kernels and copies, in ns that can be computed by hand.
 #include "replay/costs.hpp"
 #include "machines.hpp"
 #include "trace/texts.hpp"
@@ -16,7 +16,7 @@ using namespace tier::test;
 
 namespace {
 
-/// A kernel that reads 4 MB and writes as much: 0.8 ms in fast memory.
+/// A kernel that reads 4 MB and writes 4 MB: 0.8 ms in fast memory.
 trace::Trace one_kernel(const std::string& flops = "0") {
   return read(
       "H tmtrace=1\n"
@@ -33,7 +33,7 @@ struct Case {
   std::vector<std::string> devices{"fast", "slow"};
   std::string flops = "0";
 
-  /// Of the kernel, with each operand in one of the devices.
+  /// Returns the kernel's time if its operands are in these devices.
   [[nodiscard]] double ns(const std::vector<TierIndex>& places, std::optional<double> measured = {}) const {
     const auto trace = one_kernel(flops);
     const replay::Costs costs{trace, machine, found()};
@@ -63,7 +63,7 @@ TEST_CASE("a kernel takes the time of its operations or of its bytes, in whichev
   CHECK(c.ns({0, 0, 0, 0}) == about(0.8e6));
   CHECK(c.ns({0, 1, 0, 0}) == about(1e6));  // 1 MB, while the others take 0.7 ms
   CHECK(c.ns({1, 1, 1, 1}) == about(8e6));
-  c.flops = "1e9";  // half of the machine's operations are reached
+  c.flops = "1e9";  // half of the machine's FLOP/s
   CHECK(c.ns({0, 1, 0, 0}) == about(2e6));
   CHECK(c.ns({1, 0, 0, 0}) == about(3e6));
   c.machine.ops.push_back({.op = "op", .efficiency = 1, .reads = 3, .writes = 0.5});
@@ -113,7 +113,7 @@ TEST_CASE("a copy between memories that is waited for takes time to begin, and n
   Case c;
   c.machine.copy_start = std::chrono::microseconds{100};
   CHECK(c.copy_ns(0, 1, 1'000'000) == 1'100'000);
-  CHECK(c.copy_ns(0, 1, 1000) == 2000);  // as a mover
+  CHECK(c.copy_ns(0, 1, 1000) == 2000);  // as by a mover
   CHECK(c.copy_ns(0, 1, 1'000'000, Carrier::Mover) == 2'000'000);
   c.machine.devices.at(1).addressable = false;
   CHECK(c.copy_ns(0, 1, 1'000'000) == 1'000'000);
@@ -127,7 +127,7 @@ TEST_CASE("a slow-down that was measured counts in proportion to the bytes that 
   CHECK(c.ns({1, 1, 0, 0}) == about(2 * 0.8e6));
   CHECK(c.ns({0, 0, 1, 1}) == about(5 * 0.8e6));
   CHECK(c.ns({1, 1, 1, 1}) == about(8 * 0.8e6));
-  CHECK(c.ns({0, 1, 0, 0}) == about(1.25 * 0.8e6));  // a quarter of what is read
+  CHECK(c.ns({0, 1, 0, 0}) == about(1.25 * 0.8e6));  // a quarter of the bytes read
   CHECK(c.ns({0, 0, 1, 0}) == about(3 * 0.8e6));
   CHECK(c.ns({0, 1, 1, 0}) == about((0.375 + 0.125 * 2 + 0.375 * 5 + 0.125 * 8) * 0.8e6));
   CHECK(c.ns({0, 1, 0, 0}, 1e6) == about(1.25e6));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Odd traces that keep the format's rules: of any times, sizes and operations, and with recorded events that no run has
-///        in this order.
+/// \file  Odd traces that keep the format's rules: any times, sizes and operations, and recorded events in an order that no
+///        run produces.
 #include "machines.hpp"
 #include "policies.hpp"
 #include "support/message_of.hpp"
@@ -46,7 +46,7 @@ class OddTrace {
   std::string any_id() { return std::to_string(below(kinds_.size())); }
   std::string op() { return std::array{"conv3_f", "bn_b", "op"}.at(below(3)); }
 
-  /// \return  ids, and takes them from those that are free
+  /// \return  ids, which are removed from the free ones
   std::string some(std::vector<std::size_t>& free, std::size_t most) {
     std::string list;
     for (auto n = below(most + 1); n > 0 && !free.empty(); --n, free.pop_back())
@@ -121,7 +121,7 @@ class OddTrace {
   std::vector<std::size_t> declared_, alive_;
 };
 
-/// What it says, or a refusal that has a reason.
+/// Returns the result, or nothing after a permitted refusal.
 std::optional<replay::Result> replayed(auto&& run) {
   try {
     return run();

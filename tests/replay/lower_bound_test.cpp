@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What no schedule beats, in numbers.
+/// \file  The lower bound of all schedules, in numbers.
 #include "machines.hpp"
 #include "policies.hpp"
 #include "trace/texts.hpp"
@@ -21,8 +21,8 @@ namespace {
 
 const std::vector<replay::SimulatedTier> two_tiers{{"fast", Bytes{8'000'000}}, {"slow", 1_GiB}};
 
-/// Four tensors of 4 MB, made by a kernel each, of which one is read at the peak.
-/// \param ns  that each was recorded to take; 0: nothing was recorded
+/// Four tensors of 4 MB, each made by a kernel; one of them is read at the peak.
+/// \param ns  recorded time of each kernel; 0 if none was recorded
 trace::Trace four(const std::string& more_tensors = "", unsigned ns = 0) {
   std::string text = "H tmtrace=1\nc tiers=fast:1GiB\n" + more_tensors;
   for (unsigned i = 1; i <= 4; ++i) {
@@ -60,7 +60,7 @@ TEST_CASE("what exceeds fast memory is written to slow memory, by kernels and a 
   CHECK(bound(four(), machine, {{"fast", 1_GiB}, {"slow", 1_GiB}}) == doctest::Approx(kernels));
   const double writing = 8e6 / (1e9 + 0.5e9);
   CHECK(bound(four(), machine) == doctest::Approx(writing));
-  CHECK(bound(four("T 5 4000000 p w\n"), machine) == doctest::Approx(writing));  // which may be there
+  CHECK(bound(four("T 5 4000000 p w\n"), machine) == doctest::Approx(writing));  // it may be there
 
   SUBCASE("two slow devices side by side are written at once") {
     machine.devices.push_back(machine.devices.at(1));
@@ -95,7 +95,7 @@ TEST_CASE("what exceeds fast memory does so in each iteration whose peak it is")
     for (int i = 1; i <= 4; ++i) {
       const auto id = std::to_string(10 * step + i);
       steps += "T " + id + " 4000000 a x\nK make f 0 R - W " + id + " U -\n";
-      if (step == 2 && i == 2) steps += "X 21,22\n";  // no more than two at once
+      if (step == 2 && i == 2) steps += "X 21,22\n";  // no more than two are alive at once
       step_ends = "K use f 0 R " + id + " W - U -\nI\n";
     }
     steps += step_ends;

@@ -5,7 +5,7 @@
 
 namespace tier::test {
 
-/// fast: 10 GB/s; slow: 1 GB/s; disk: 0.1 GB/s, by I/O. A mover has half of that. 1 TFLOP/s.
+/// fast: 10 GB/s; slow: 1 GB/s; disk: 0.1 GB/s, by I/O. A mover copies at half of that. 1 TFLOP/s.
 inline replay::Machine small_machine() {
   const auto device = [](std::string name, double rate, std::chrono::nanoseconds latency) {
     return replay::Device{.name = std::move(name),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The policies that replays are tested under.
+/// \file  Policies under which replays are tested.
 #include <tier/replay/replay.hpp>
 #include <tier/runtime/policies.hpp>
 

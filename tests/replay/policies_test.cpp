@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Policies are right where it matters: with little fast memory.
+/// \file  Policies decide well when it matters: with little fast memory.
 #include "machines.hpp"
 #include "random_steps.hpp"
 #include "support/seed.hpp"
@@ -19,7 +19,7 @@ using namespace tier::test;
 
 namespace {
 
-/// As `lru` but for whom it gives up: the one used last (a mutant), or anyone.
+/// The same as `lru`, but evicts by another rank: the block used last (a mutant), or any.
 class ByRank final : public Policy {
  public:
   explicit ByRank(std::function<std::uint64_t(const BlockFacts&)> rank) : rank_{std::move(rank)} {}
@@ -48,13 +48,13 @@ replay::PolicyFactory named(const std::string& spec) {
 std::uint64_t read_from_slow(const replay::Result& r) { return r.traffic.back().read; }
 std::uint64_t written_to_slow(const replay::Result& r) { return r.traffic.back().written; }
 
-/// A chain of uses that comes back to what was used lately more often than to what was used long ago.
+/// A sequence of uses that returns to recent tensors more often than to old ones.
 trace::Trace lately_used(std::mt19937_64& random, std::size_t tensors, std::size_t kernels, bool writes) {
   using namespace trace;
   Trace trace;
   for (std::size_t i = 0; i < tensors; ++i)
     trace.declare(i, 64_KiB, TensorKind::Parameter, "p" + std::to_string(i));
-  std::vector<TensorIndex> stack;  // the one used last is at the end
+  std::vector<TensorIndex> stack;  // the last used is at the end
   for (TensorIndex t = 0; t < tensors; ++t) stack.push_back(t);
   std::geometric_distribution<std::size_t> back{8.0 / static_cast<double>(tensors)};
   for (std::size_t k = 0; k < kernels; ++k) {
@@ -143,7 +143,7 @@ TEST_CASE("what has only been read is not written back") {
   std::mt19937_64 random{seed};
   const std::vector<replay::SimulatedTier> tiers{{"fast", 1_MiB}, {"slow", 64_MiB}};
   const auto trace = lately_used(random, 64, 4000, false);
-  // The first pass writes back what was initialised in fast memory.
+  // The first pass writes back the contents that were initialised in fast memory.
   const auto r = replay::run(trace, small_machine(), tiers, named("lru"), {.asynchronous = false});
   CHECK(read_from_slow(r) > 0);
   CHECK(written_to_slow(r) == 0);
@@ -160,7 +160,7 @@ TEST_CASE("archived objects leave first") {
     trace.add_kernel("relu_f", Phase::Forward, 0, std::vector<trace::Operand>{{size, t, role}});
   };
   for (TensorIndex t = 0; t < 8; ++t) touch(t, Role::Creates);  // fast memory is full
-  trace.add_archive(std::vector<TensorIndex>{4, 5, 6, 7});      // those used last
+  trace.add_archive(std::vector<TensorIndex>{4, 5, 6, 7});      // the last used
   for (TensorIndex t = 8; t < all; ++t) touch(t, Role::Creates);
   for (TensorIndex t = 0; t < 4; ++t) touch(t, Role::Reads);
   trace.add_end_of_iteration();

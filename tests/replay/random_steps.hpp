@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Random traces of what programs do: kernels over tensors of sizes that fit a small machine.
+/// \file  Random traces that resemble programs: kernels over tensors whose sizes fit a small machine.
 #include <tier/trace/trace.hpp>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ struct StepShape {
   std::uint64_t smallest = 512, largest = 1 << 20;  ///< bytes of a tensor
   std::size_t most_alive = 40;
   bool archives = true, retires = true;
-  bool retires_parameters = true;  ///< now and then; two stay
+  bool retires_parameters = true;  ///< now and then, but two stay
 };
 
-/// \return  a trace that keeps every rule
+/// \return  a trace that keeps all rules
 inline trace::Trace random_steps(std::mt19937_64& random, const StepShape& shape) {
   using namespace trace;
   Trace trace;

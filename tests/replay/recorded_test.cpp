@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What a program did, a replay of its recording does again, migration by migration.
+/// \file  A replay of a program's recording repeats what the program did, migration by migration.
 #include "machines.hpp"
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
@@ -37,15 +37,15 @@ std::string migration(std::string_view name, std::string_view from, std::string_
 
 const std::vector<std::string> places{"fast", "slow"};
 
-/// Beside a tier that moves blocks, several of these are in one block: which one is meant is not the same question.
+/// Names small objects alike: beside a tier that moves blocks several share one, and an event may name any of them.
 std::string name_of(std::string_view name, std::size_t size) {
   return size < 4096 ? "small" : std::string{name};
 }
 
-/// Of a tier that a recording names.
+/// Returns the replay's name of a recorded tier.
 const std::string& place(std::string_view tier) { return places.at(tier == "dram" ? 0 : 1); }
 
-/// Where a recorded kernel's operands were.
+/// Returns a line with the tiers of a recorded kernel's operands.
 std::string kernel(std::string_view name, std::string_view placement) {
   std::string text{name};
   for (std::size_t at = 0; at <= placement.size();) {
@@ -56,7 +56,7 @@ std::string kernel(std::string_view name, std::string_view placement) {
   return text;
 }
 
-/// What moved, and where each kernel had its operands, in order.
+/// Returns the migrations and the tiers of each kernel's operands, in order.
 Lines events_in(const trace::Trace& trace) {
   static constexpr std::array causes{"hint", "miss", "forced", "evict", "compact", "plan"};
   Lines lines;
@@ -75,7 +75,7 @@ Lines events_in(const trace::Trace& trace) {
   return lines;
 }
 
-/// The same, as a replay tells it.
+/// Records the same events of a replay.
 class Events final : public Observer {
  public:
   void on_object(const ObjectEvent& e) noexcept override {
@@ -99,7 +99,7 @@ class Events final : public Observer {
 
 constexpr auto fast = 1_MiB, slow = 32_MiB;
 
-/// Kernels, hints and ends of tensors at random, one thread, no copies in the background.
+/// Makes random kernels, hints and ends of tensors on one thread, without copies in the background.
 void run_program(const TierSpec& slow_tier, const std::string& policy, const std::string& file,
                  std::mt19937_64& random) {
   RuntimeOptions options;
@@ -140,7 +140,7 @@ void run_program(const TierSpec& slow_tier, const std::string& policy, const std
         runtime.end_of_step();
         break;
       case 5: {
-        KernelScope k{"write", updates(b), overwrites(a)};  // in the order of roles, as recordings have it
+        KernelScope k{"write", updates(b), overwrites(a)};  // in the order of roles, as in recordings
         break;
       }
       case 6:
@@ -170,7 +170,7 @@ Lines replayed(const trace::Trace& trace, const std::string& device,
   return seen.lines;
 }
 
-/// As lru, but the one used last leaves.
+/// The same as lru, but evicts the block used last.
 class UsedLast final : public Policy {
  public:
   std::string_view name() const noexcept override { return "used_last"; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Of the times in a recording, what is a kernel's and what is the program's beside it.
+/// \file  Recorded times: which part is a kernel's, and which is the program's in between.
 #include "machines.hpp"
 #include "replay/recorded.hpp"
 #include "trace/texts.hpp"
@@ -18,7 +18,7 @@ using namespace tier::test;
 
 namespace {
 
-/// A kernel of 1000 ns, 500 ns in which the program does something else or waits, and a kernel of 1000 ns.
+/// A kernel of 1000 ns, 500 ns in which the program does other work or waits, and a second kernel of 1000 ns.
 trace::Trace with_stalls(const std::string& stalls) {
   return read(
       "H tmtrace=1 recorded=1\n"

@@ -28,7 +28,7 @@ const std::vector<replay::SimulatedTier> two_tiers{{"fast", 8_MiB}, {"slow", 1_G
 const std::vector<replay::SimulatedTier> with_disk{{"fast", 8_MiB}, {"disk", 1_GiB}};
 const std::vector<replay::SimulatedTier> three_tiers{{"disk", 1_GiB}, {"fast", 8_MiB}, {"slow", 16_MiB}};
 
-/// All that is told, as text.
+/// Records all events as text.
 struct Told final : Observer {
   std::string text;
   void on_migration(const MigrationEvent& e) noexcept override {
@@ -88,7 +88,7 @@ TEST_CASE("of a gradient that survived its iteration W overwrites: what it held 
         again + "\nI\n");
     const auto r = replay::run(trace, small_machine(), {{"fast", Bytes{8'000'000}}, {"slow", 1_GiB}},
                                named("lru"), {.passes = 2, .asynchronous = false});
-    std::map<TierIndex, std::uint64_t> bytes;  // by where they went
+    std::map<TierIndex, std::uint64_t> bytes;  // by target
     for (const auto& copied : r.copied) bytes[copied.to] += copied.bytes;
     return bytes;
   };
@@ -166,7 +166,7 @@ TEST_CASE("where all fits, a replay takes what its kernels take") {
   CHECK(r.evictions == 0);
   CHECK(r.inputs_fast_share == 1);
   CHECK(r.outputs_fast_share == 1);
-  CHECK(r.seconds == doctest::Approx(r.lower_bound).epsilon(1e-4));  // ns are whole
+  CHECK(r.seconds == doctest::Approx(r.lower_bound).epsilon(1e-4));  // ns are whole numbers
 }
 
 TEST_CASE("a parameter that a pass has retired is there again in the next one, as often as there is one") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Tables of rows in replays: what moves is what a real table moves, and it takes the time that the machine says.
+/// \file  Tables of rows in replays: they move the same rows as real tables, in the time that the machine file gives.
 #include "machines.hpp"
 #include "policies.hpp"
 #include "support/message_of.hpp"
@@ -38,7 +38,7 @@ using Batches = std::vector<std::vector<RowId>>;
 constexpr std::size_t dim = 32;
 constexpr auto row_bytes = dim * sizeof(float);
 
-/// A few rows are asked for often.
+/// Returns batches in which a few rows are frequent.
 Batches batches_of(std::mt19937_64& random, std::size_t batches, std::size_t ids, RowId rows) {
   Batches all(batches);
   std::uniform_real_distribution<double> uniform;
@@ -62,7 +62,8 @@ struct Moved {
   std::uint64_t read = 0, written = 0;
 };
 
-/// Rows that were missed, and those written back. Every batch is gathered, and every second one updated; as many as `ahead` are prefetched before.
+/// Returns the rows that were fetched, and those written back. Every batch is gathered, every second one updated; `ahead`
+/// batches are prefetched.
 Moved by_a_table(const Batches& batches, const std::string& policy, RowId rows, SlotId slots,
                  std::size_t ahead) {
   RuntimeOptions options;
@@ -116,7 +117,7 @@ Moved by_a_replay(const Batches& batches, const std::string& policy, RowId rows,
   return {all.read_rows + all.in_place_rows, all.written_rows};
 }
 
-/// A kernel of 2 ms, and then a gather and an update of each batch.
+/// Returns a trace with a kernel of 2 ms, then a gather and an update of each batch.
 std::string text_of(const Batches& batches, RowId rows, bool updates = true) {
   std::ostringstream text;
   text << "H tmtrace=1\nc rows.1=" << rows << "," << row_bytes << ",items\nT 1 4096 p w\n";
@@ -174,7 +175,7 @@ TEST_CASE("a replay moves the rows that a table moves") {
       CAPTURE(real.written);
       CAPTURE(replayed.written);
       REQUIRE(real.read > 0);
-      // What `hint_aware` is told of hits may be dropped, or come later.
+      // Hits that `hint_aware` is told of may be dropped, or arrive later.
       const auto is_near = [&](std::uint64_t a, std::uint64_t b) {
         const auto few = policy == "hint_aware" ? 0.02 * static_cast<double>(b) + 2 : 0.0;
         return std::abs(static_cast<double>(a) - static_cast<double>(b)) <= few;
@@ -235,7 +236,7 @@ TEST_CASE("rows take the time that the machine says") {
   CHECK(cold.rows->hits == 1);
   CHECK(cold.rows->read == 3);
   CHECK(cold.rows->written == 0);
-  // 128 B at a mover's 0.5 GB/s, and 1 us for each of three rows; four are looked up, 10 ns each, and three
+  // 128 B at a mover's 0.5 GB/s and 1 us for each of three rows; four rows are looked up, 10 ns each, and three are
   // updated, 50 ns each.
   CHECK(cold.rows->waiting == doctest::Approx(3 * (256 + 1000) * 1e-9));
   CHECK(cold.seconds == doctest::Approx(without.seconds + cold.rows->waiting + 190e-9).epsilon(1e-9));
@@ -247,7 +248,7 @@ TEST_CASE("rows take the time that the machine says") {
   const auto in_place = run(trace, with);
   CHECK(in_place.rows->waiting == 0);
   CHECK(in_place.rows->in_place == 3);
-  // 128 B at 1 GB/s and not at 10: 115.2 ns each.
+  // 128 B at 1 GB/s rather than at 10: 115.2 ns more for each.
   CHECK(in_place.seconds == doctest::Approx(without.seconds + (3 * 115.2 + 190) * 1e-9).epsilon(1e-3));
 
   with = options_of("lru", 4_MiB);  // whole
@@ -275,7 +276,7 @@ TEST_CASE("work on rows is slowed, as kernels are, while others are fetched ahea
     using std::chrono::nanoseconds;
     return (seconds(nanoseconds{100}, lost) - seconds(nanoseconds{0}, lost)) * 1e6;
   };
-  // 100 and 500 updates. Beside the first the second batch is on its way, and takes as much less of the kernel between.
+  // 100 and 500 updates. The second batch is fetched beside the first updates, and so slows the kernel in between less.
   CHECK(longer(0) == doctest::Approx(60).epsilon(1e-3));
   CHECK(longer(0.5) == doctest::Approx(10 * 1.5 - 15 * 0.5 + 50).epsilon(1e-3));
 }
@@ -297,7 +298,7 @@ TEST_CASE(
     const auto best = run(gathers, options_of("belady", memory));
     CHECK(best.rows->read + best.rows->in_place <= lru.rows->read + lru.rows->in_place);
     auto without = options_of("hint_aware", memory), ahead = options_of("hint_aware", memory, 2);
-    without.passes = ahead.passes = 1;  // rows come for the first time
+    without.passes = ahead.passes = 1;  // so that rows come for the first time
     const auto waited = run(trace, without).rows->waiting;
     const auto hidden = run(trace, ahead);
     if (memory >= 1_MiB && memory < 4_MiB) CHECK(hidden.rows->waiting < 0.2 * waited);
@@ -353,7 +354,7 @@ TEST_CASE("so many iterations that a table is asked for 2^32 rows are refused, w
         "allowed are up to 4294967");
   CHECK(refused(trace_of(text_of(batches, 20'000)), 4'294'968).ends_with("allowed are up to 4294967"));
   CHECK(refused(trace_of(text_of(batches, 20'000)), 3) == "nothing thrown");
-  // Gathers of no row are counted, too.
+  // Gathers without rows count, too.
   const auto empty =
       trace_of("H tmtrace=1\nc rows.1=20000,128,items\nT 1 4096 p w\ng 1 items 0 1 -\ng 2 items 0 1 -\nI\n");
   CHECK(refused(empty, 4'294'967'295)
@@ -397,9 +398,9 @@ TEST_CASE("a recording with its rows replays with less fast memory than it had")
   CHECK(some.rows->asked == 20 * 256);
   CHECK(some.rows->read > 0);
   CHECK(some.seconds > without.seconds);
-  // Its home is in the slower tier, and its slots are all that it takes of the faster one.
+  // The table's home is in the slower tier; only its slots take room of the faster one.
   CHECK(some.traffic[0].high_water < (1_MiB + 64_KiB).count + 2 * 256 * row_bytes);
   CHECK(some.traffic[1].high_water >= rows * row_bytes);
-  options.row_memory.reset();  // what is left: all of it
+  options.row_memory.reset();  // takes all that is left
   CHECK(run(trace, options).rows->read == 0);
 }

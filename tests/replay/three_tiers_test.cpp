@@ -20,7 +20,7 @@ namespace {
 
 struct ThreeTiers {
   const char* machine;
-  std::array<const char*, 3> devices;  ///< the fastest first
+  std::array<const char*, 3> devices;  ///< fastest first
 
   [[nodiscard]] replay::Result replay(const trace::Trace& trace, std::array<Bytes, 3> sizes,
                                       const std::string& policy, const replay::Options& options = {}) const {
@@ -36,7 +36,7 @@ constexpr std::array<ThreeTiers, 3> machines{{{"xeon_max", {"hbm", "ddr5", "cxl"
                                               {"server", {"ddr5", "cxl", "nvme4"}},
                                               {"server", {"ddr5", "cxl", "nvme5"}}}};
 
-/// All that moves, as text.
+/// Records all migrations as text.
 struct Told final : Observer {
   std::string text;
   void on_migration(const MigrationEvent& e) noexcept override {
@@ -54,7 +54,7 @@ std::uint64_t copied(const replay::Result& r, TierIndex from, TierIndex to) {
 
 constexpr Bytes block{64 << 10};
 
-/// Kernels that read or update one of some tensors of one size, those made first most often.
+/// Returns kernels that read or update one of some tensors of one size; those made first are the most frequent.
 trace::Trace skewed(std::mt19937_64& random, std::size_t tensors, std::size_t kernels) {
   using namespace trace;
   Trace trace;
@@ -77,10 +77,10 @@ TEST_CASE(
   CAPTURE(seed);
   std::mt19937_64 random{seed};
   const auto trace = random_steps(random, {.kernels = 100, .iterations = 2});
-  const auto fast = 6_MiB;  // a kernel's operands
+  const auto fast = 6_MiB;  // holds a kernel's operands
   const Bytes peak{machines[0].replay(trace, {1_GiB, 1_MiB, 1_MiB}, "first_touch").traffic[0].high_water};
   REQUIRE(peak > fast + 1_MiB);
-  const auto middle = (peak - fast) / 2;  // so that the slowest has the rest, whatever the seed
+  const auto middle = (peak - fast) / 2;  // so that the slowest has the rest for any seed
   for (const auto& machine : machines) {
     double kernel_bytes = 0;
     for (const auto& policy : policies)
@@ -104,7 +104,7 @@ TEST_CASE(
             bytes += static_cast<double>(r.traffic[t].read_by_kernels + r.traffic[t].written_by_kernels);
           }
           if (kernel_bytes == 0) kernel_bytes = bytes;
-          CHECK(bytes == doctest::Approx(kernel_bytes).epsilon(1e-6));  // only where, and copies, differ
+          CHECK(bytes == doctest::Approx(kernel_bytes).epsilon(1e-6));  // only tiers and copies differ
           if (again == 0) first = told.text;
           CHECK(told.text == first);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Fast memory as a hardware cache: the cache against a model of each sector, and whole replays.
+/// \file  Fast memory as a hardware cache: the cache compared with a model of each sector, and whole replays.
 #include "machines.hpp"
 #include "random_steps.hpp"
 #include "replay/two_level_cache.hpp"
@@ -25,7 +25,7 @@ using replay::TwoLevelCache;
 
 namespace {
 
-/// What is where, one entry a place.
+/// Models the cached sectors, with one entry for each place.
 class SlowModel {
  public:
   SlowModel(std::uint64_t places, std::uint64_t sector) : places_{places}, sector_{sector} {}
@@ -71,7 +71,7 @@ replay::TwoLevelOptions with_sectors(Bytes sector, bool frees_early = true) {
   return options;
 }
 
-/// Kernels that each create a tensor of 64 KiB, read the one before and let it go.
+/// Returns kernels that each create a tensor of 64 KiB, read the one before and free that.
 trace::Trace chain(std::size_t kernels) {
   trace::Trace trace;
   trace::TensorIndex last = 0;
@@ -118,8 +118,8 @@ TEST_CASE("sectors that share a place are told apart up to the largest slow memo
     const auto most = TwoLevelCache::most_behind(capacity, sector);
     CHECK(most.count == sector.count * places * ((std::size_t{1} << 31) - 1));
     TwoLevelCache cache{capacity, sector};
-    const auto last = most.count - sector.count;  // in the last place, as the last of the first sectors is
-    CHECK(cache.read(last, 1_B) == TwoLevelCache::Outcome{0, 1, 0});  // not taken for one that is empty
+    const auto last = most.count - sector.count;                      // in the place of an early sector, too
+    CHECK(cache.read(last, 1_B) == TwoLevelCache::Outcome{0, 1, 0});  // not mistaken for an empty place
     CHECK(cache.write(last, 1_B) == TwoLevelCache::Outcome{1, 0, 0});
     CHECK(cache.read(sector.count * (places - 1), 1_B) == TwoLevelCache::Outcome{0, 0, 1});
     CHECK(cache.read(last, 1_B) == TwoLevelCache::Outcome{0, 1, 0});
@@ -170,7 +170,7 @@ TEST_CASE("with early freeing a hardware cache meets addresses again that it has
   CHECK(early.traffic.at(1).high_water == (128_KiB).count);
   const auto late = replay::run_two_level(trace, small_machine(), tiers, with_sectors(4_KiB, false));
   CHECK(late.traffic.at(1).written ==
-        (std::size_t{200} * 64_KiB).count);  // what is dead goes out all the same
+        (std::size_t{200} * 64_KiB).count);  // dead contents are written all the same
   CHECK(late.inputs_fast_share == 1);
   CHECK(late.outputs_fast_share == 0);
   CHECK(late.seconds > early.seconds);

@@ -48,7 +48,7 @@ class Aborting final : public std::pmr::memory_resource {
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
 
-/// A CHECK of a child process would be heard by nobody.
+/// Prints to stderr if no error is thrown, because a CHECK in a child process is not reported.
 template <class Error>
 void expect(auto&& fails) {
   try {
@@ -104,7 +104,7 @@ void use_table(Runtime& runtime, std::string_view policy) {
   table.flush();
 }
 
-/// Containers on a resource, with the scopes and hints that they may be given.
+/// Uses containers on a resource, with all scopes and hints that they support.
 void use_containers(std::pmr::memory_resource& resource) {
   std::pmr::vector<int> numbers(100'000, 7, &resource);
   std::pmr::map<int, std::pmr::string> texts{&resource};
@@ -115,7 +115,7 @@ void use_containers(std::pmr::memory_resource& resource) {
     expect<ConfigError>([&] { migrate(texts, 1); });
   {
     const ReadScope in{numbers, texts};
-    for (int i = 0; i < 20; ++i) texts[1000 + i].assign(100'000, 'y');  // comes while the scope is open
+    for (int i = 0; i < 20; ++i) texts[1000 + i].assign(100'000, 'y');  // grow while the scope is open
     texts.erase(500);
   }
   prefetch(numbers);
@@ -155,7 +155,7 @@ void run_containers(WindowMode mode) {
   std::fputs("done", stderr);
 }
 
-/// All that a program does, under each policy and on tiers of each kind.
+/// Uses the whole interface, under each policy and on tiers of each kind.
 void run_program() {
   for (const std::string policy : {"first_touch", "lru", "hint_aware"}) {
     for (const auto* slow : {"emulated:cxl:16MiB", "file:/var/tmp:16MiB", "mapped:/var/tmp:16MiB"}) {
@@ -169,7 +169,7 @@ void run_program() {
   std::fputs("done", stderr);
 }
 
-/// The program says that it has come to its end.
+/// Runs `program` in a child, which prints when it has reached its end.
 void check_without_default(const char* label, FunctionRef<void()> program) {
   const auto ended = test::run_in_child(label, [&] {
     static Aborting aborting;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  System calls that work when a runtime is made and are refused later, as in a sandbox that the program enters then.
+/// \file  System calls that work while a runtime is made and are refused later, as in a sandbox that a program enters late.
 #include "support/child.hpp"
 #include "support/denied_calls.hpp"
 #include "support/sanitized.hpp"
@@ -31,14 +31,14 @@ namespace {
 using namespace literals;
 using ByteTensor = Tensor<unsigned char>;
 
-/// Aloud.
+/// Says that the test is skipped.
 void skip() { MESSAGE("SKIPPED: this system does not let a test enter a sandbox, or has no io_uring"); }
 
 struct Call {
   std::string name;
   long number;
 };
-/// Those that libtier makes once a runtime is there, and can do without. `madvise` and `poll` are among what other code needs.
+/// Calls that libtier makes after a runtime is made, and can do without. Other code also needs `madvise` and `poll`.
 const std::vector<Call> calls {
   {"io_uring_enter", SYS_io_uring_enter}, {"io_uring_setup", SYS_io_uring_setup},
       {"fallocate", SYS_fallocate}, {"madvise", SYS_madvise}, {"mbind", SYS_mbind}, {"mincore", SYS_mincore},
@@ -51,7 +51,7 @@ const std::vector<Call> calls {
   }
 };
 
-/// Tensors and containers of more bytes than fast memory has, which are used in turns.
+/// Keeps tensors and containers that exceed fast memory, and uses them in turns.
 class Use {
  public:
   explicit Use(Runtime& runtime) : runtime_{runtime}, memory_{runtime} {}
@@ -64,7 +64,7 @@ class Use {
     containers_.emplace_back(
         (1_MiB).count, static_cast<unsigned char>(rounds_ + static_cast<int>(containers_.size())), &memory_);
   }
-  /// \return  how many of them do not hold what was written
+  /// \return  how many of them have lost their contents
   int round() {
     int wrong = 0;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -93,7 +93,7 @@ class Use {
   int rounds_ = 0;
 };
 
-/// \return  0 if nothing has gone wrong
+/// \return  0 if nothing went wrong
 int use_beyond(const Call& call, int error, WindowMode windows, const std::string& folder) {
   RuntimeOptions options;
   options.tiers = {tiers::dram(16_MiB), tiers::file(folder, 256_MiB)};
@@ -111,7 +111,7 @@ int use_beyond(const Call& call, int error, WindowMode windows, const std::strin
 }  // namespace
 
 TEST_CASE("a runtime goes on when a system call that worked is refused, and loses nothing") {
-  if (test::sanitized) return;  // which needs such calls itself
+  if (test::sanitized) return;  // sanitizers need such calls
   const test::TemporaryDirectory folder;
   for (const auto& call : calls)
     for (const int error : {EPERM, ENOSYS})
@@ -191,8 +191,8 @@ TEST_CASE("where windows are refused what they need, that is said and nothing ab
     std::thread{[&] {
       try {
         auto* const block = static_cast<unsigned char*>(memory.allocate((1_MiB).count));
-        block[0] = 1;                    // absent
-      } catch (const std::exception&) {  // in words would do
+        block[0] = 1;                    // an absent page
+      } catch (const std::exception&) {  // an exception would also do
       }
     }}.detach();
     std::this_thread::sleep_for(std::chrono::milliseconds{500});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Runtimes that would need more memory than their process has left: an error, where the system would end the process.
+/// \file  Runtimes that need more memory than is left to their process: they throw, before the system ends the process.
 #include "support/child.hpp"
 #include "support/memory_group.hpp"
 #include "support/message_of.hpp"
@@ -26,7 +26,7 @@ namespace {
 using namespace literals;
 using ByteTensor = Tensor<unsigned char>;
 
-/// The message of a runtime of these tiers in a group of 300 MiB; "made" if there is none.
+/// Makes a runtime of these tiers in a child in a group of 300 MiB, which prints the error's message, or "made".
 test::Ended made_in(const test::MemoryGroup& group, const std::string& spec) {
   return test::run_in_child(spec, [&] {
     group.enter();
@@ -47,7 +47,7 @@ bool lies_between(const std::string& text, const std::string& begin, const std::
 }  // namespace
 
 TEST_CASE("tiers that together need more than a control group leaves are refused, and the process lives") {
-  if (test::sanitized) return;  // whose own memory counts
+  if (test::sanitized) return;  // a sanitizer's own memory counts, too
   const test::MemoryGroup group{300_MiB};
   if (!group.made()) return;
   const std::string end =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Names that are anything but UTF-8.
+/// \file  Names that are not valid UTF-8.
 #include <doctest/doctest.h>
 #include <tier/runtime/row_policies.hpp>
 #include <tier/runtime/runtime.hpp>

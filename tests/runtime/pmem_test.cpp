@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Persistent memory that cannot give its bytes back.
+/// \file  Persistent memory whose bytes cannot be read any more.
 #include <doctest/doctest.h>
 #include <lru/lru.hpp>
 #include <tier/core/error.hpp>
@@ -34,7 +34,7 @@ void fill(Tensor<float>& tensor, float value) {
   std::ranges::fill(out[tensor].elements(), value);
 }
 
-/// Says so where a directory is not taken for persistent memory.
+/// False, with a message, if a directory is not taken for persistent memory.
 bool is_persistent(const std::string& directory) {
   if (!has_pmem()) MESSAGE("not without libpmem (TIER_WITH_PMEM)");
   if (!has_pmem()) return false;
@@ -44,19 +44,19 @@ bool is_persistent(const std::string& directory) {
   return persistent;
 }
 
-/// Whether all of it has a value.
+/// True if all elements have this value.
 bool holds(const Tensor<float>& tensor, float value) {
   const ReadScope in{tensor};
   return std::ranges::all_of(in[tensor].elements(), [&](float x) { return x == value; });
 }
 
-/// Has four objects in memory and in a tier of 16 MiB in a file, makes a bad block there, and looks at them all.
+/// Makes four objects in memory and in a tier of 16 MiB in a file, makes a bad block there, and reads them all.
 void check_bad_block(const std::shared_ptr<Manager>& manager, const std::string& file) {
-  std::vector<Tensor<float>> tensors;  // of which memory holds one
+  std::vector<Tensor<float>> tensors;  // memory holds one of them
   for (std::size_t i = 0; i < count; ++i)
     fill(tensors.emplace_back(manager, shape, "number " + std::to_string(i)), static_cast<float>(i));
   REQUIRE(holds(tensors[0], 0));  // from here on nothing is written back
-  // As a bad block: a load behind the end would raise SIGBUS. Four lie there side by side.
+  // Stands for a bad block: a load behind the end would raise SIGBUS. Four objects lie there side by side.
   std::filesystem::resize_file(file, (count - 1) * tensors[0].size_bytes().count + 4096);
 
   std::vector<std::size_t> broken;
@@ -126,7 +126,7 @@ TEST_CASE(
     return request.error;
   };
   CHECK(write((6_MiB).count) == std::errc::io_error);
-  CHECK(write((3_MiB).count - 50) == std::errc::io_error);  // the end of it
+  CHECK(write((3_MiB).count - 50) == std::errc::io_error);  // its end
   for (const std::uint64_t offset : {std::uint64_t{0}, (1_MiB).count + 5, (3_MiB).count - 100}) {
     CHECK(!write(offset));
     CHECK(std::equal(bytes.begin(), bytes.end(), tier->base() + offset));

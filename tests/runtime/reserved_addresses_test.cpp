@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Address space that is reserved and not used: neither locked and filled with pages, nor in core dumps.
+/// \file  Address space that is reserved but unused: it is neither locked and filled with pages, nor in core dumps.
 #include "support/child.hpp"
 #include "support/memory_group.hpp"
 #include "support/sanitized.hpp"
@@ -32,7 +32,7 @@ namespace {
 using namespace literals;
 namespace fs = std::filesystem;
 
-constexpr const char* folder_variable = "TIER_TEST_DUMP";  // a child has folders of its own
+constexpr const char* folder_variable = "TIER_TEST_DUMP";  // a child has its own folders
 constexpr std::string_view mark = "what the program had in a window when it ended";
 
 Bytes resident() {
@@ -42,18 +42,18 @@ Bytes resident() {
   return {};
 }
 
-/// Containers over more than the fast tier holds, the windows of which come and go.
+/// Keeps containers that exceed the fast tier, whose windows come and go.
 class Use {
  public:
   explicit Use(Runtime& runtime) : memory_{runtime} {
     for (unsigned char i = 0; i < 20; ++i) containers_.emplace_back((1_MiB).count, i, &memory_);
   }
-  /// Every third one goes, and the addresses that it had are nobody's.
+  /// Frees every third container, so that its addresses are unused.
   void free_some() {
     for (std::size_t i = 0; i < containers_.size(); i += 3)
       containers_[i] = std::pmr::vector<unsigned char>{&memory_};
   }
-  /// \return  how many of them do not hold what was written
+  /// \return  how many of them have lost their contents
   int round() {
     int wrong = 0;
     for (std::size_t i = 0; i < containers_.size(); ++i) {
@@ -84,7 +84,7 @@ bool lock(Locked now, Locked asked) {
   return ::mlockall(flags) == 0;
 }
 
-/// \return  0 if nothing has gone wrong
+/// \return  0 if nothing went wrong
 int use_while_locked(Locked when, WindowMode windows, bool prefault, const std::string& folder) {
   if (!lock(Locked::Before, when) || !lock(Locked::BeforeOnFault, when)) return 77;
   RuntimeOptions options;
@@ -116,7 +116,7 @@ bool contains(const fs::path& file, std::string_view text) {
 }  // namespace
 
 TEST_CASE("a program that locks its memory, before or after, has windows and no page that nobody uses") {
-  if (test::sanitized) return;  // which reserves more than there is
+  if (test::sanitized) return;  // sanitizers reserve more than there is
   const test::MemoryGroup group{1_GiB};
   if (!group.made()) return;
   const test::TemporaryDirectory folder;
@@ -160,7 +160,7 @@ TEST_CASE("a core dump has what is in windows and nothing of the addresses that 
       MigratingResource memory{runtime};
       std::vector<std::pmr::vector<char>> containers;
       for (int i = 0; i < 24; ++i) containers.emplace_back((1_MiB).count, 'x', &memory);
-      // The wrong way round, lest the constant itself be found.
+      // Reversed, so that the check does not find the constant itself.
       std::ranges::copy(mark | std::views::reverse, containers.back().begin() + 64);
       std::abort();
     };
@@ -172,7 +172,7 @@ TEST_CASE("a core dump has what is in windows and nothing of the addresses that 
     CHECK(ended.signal == SIGABRT);
     const fs::directory_iterator dumps{folder.path()};
     CHECK(dumps != fs::directory_iterator{});
-    if (dumps == fs::directory_iterator{}) continue;  // as in the child, whose turn is another
+    if (dumps == fs::directory_iterator{}) continue;  // as in the child of another case
     const auto& dump = dumps->path();
     CHECK(fs::file_size(dump) < (400_MiB).count);
     CHECK(contains(dump, std::string{mark.rbegin(), mark.rend()}));

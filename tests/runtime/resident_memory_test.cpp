@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The memory of a process that uses a runtime to the full, as the system counts it.
+/// \file  The memory of a process that uses all of a runtime, as the system counts it.
 #include "support/child.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
@@ -23,7 +23,7 @@ namespace {
 using namespace literals;
 using ByteTensor = Tensor<unsigned char>;
 
-/// A line of /proc/self/status, as "VmRSS:    1234 kB".
+/// Returns a value of /proc/self/status, such as "VmRSS:    1234 kB".
 Bytes of_process(const std::string& what) {
   std::ifstream status{"/proc/self/status"};
   for (std::string line; std::getline(status, line);)
@@ -67,7 +67,7 @@ class Churn {
     std::swap(any(), objects_.back());
     objects_.pop_back();
   }
-  /// Where the tiers are too full to change places, what there is to measure is there.
+  /// Ignores a lack of room to exchange blocks: the memory to measure is in use then.
   void fill(ByteTensor& object) try {
     WriteScope out{overwrites(object)};
     const auto bytes = out[object].elements();
@@ -88,7 +88,7 @@ class Churn {
 struct Tiers {
   std::string name;
   std::vector<TierSpec> specs;
-  Bytes in_memory;  // capacities that count as this process's memory
+  Bytes in_memory;  // capacities that count as memory of this process
 };
 
 std::vector<Tiers> all_tiers() {
@@ -97,7 +97,7 @@ std::vector<Tiers> all_tiers() {
           {"dram and file", {tiers::dram(256_MiB), tiers::file("/var/tmp", 256_MiB)}, 256_MiB}};
 }
 
-/// By how much a process grows at most while it uses these tiers.
+/// Returns the largest growth of a process that uses these tiers.
 Bytes growth(Tiers tiers, bool prefault, std::uint64_t seed) {
   for (auto& spec : tiers.specs) spec.prefault = prefault;
   const auto label = tiers.name + (prefault ? ", faulted in" : "");

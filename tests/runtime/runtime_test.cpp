@@ -45,7 +45,7 @@ void fill(Tensor<float>& tensor, float value) {
 }
 float last(const Tensor<float>& tensor) { return ReadScope{tensor}[tensor].elements().back(); }
 
-/// Small tiers for tests; fast memory holds about one of the tensors below.
+/// Options with small tiers; fast memory holds about one of the tensors below.
 RuntimeOptions small(std::string policy = "lru") {
   RuntimeOptions options;
   options.tiers = {tiers::dram(1_MiB), tiers::file("/var/tmp", 16_MiB)};
@@ -146,7 +146,7 @@ TEST_CASE(
   const test::TemporaryDirectory directory;
   const auto path = directory.path() + "/run.tt";
   std::optional<Runtime> ours;
-  if (std::getenv("TIER_TRACE") == nullptr) {  // not in the other process
+  if (std::getenv("TIER_TRACE") == nullptr) {  // not in the child
     ours.emplace(small());
     ours->record(path);
   }
@@ -315,7 +315,7 @@ TEST_CASE(
   };
   write(std::to_string(nodes.front().id));
   if (nodes.size() == 1 && nodes.front().speed.read_bytes_per_second == 0) {
-    const std::vector<double> slower{19e9, 5e9};  // now it stands behind what is emulated
+    const std::vector<double> slower{19e9, 5e9};  // ranks it after the emulated tiers
     CHECK(rates("", path) == slower);
     CHECK(rates(path, "/no/such/file") == slower);
   }
@@ -358,7 +358,7 @@ TEST_CASE(
   };
   CHECK(kinds({}, 199e9) == "dram cxl pmem ");
   CHECK(kinds({}, 200e9) == "dram hbm pmem ");
-  CHECK(kinds({50e9, 50e9}, 200e9) == "dram cxl pmem ");  // what firmware declares counts
+  CHECK(kinds({50e9, 50e9}, 200e9) == "dram cxl pmem ");  // firmware's values count
 }
 
 TEST_CASE("the default runtime is made once, from the environment or of memory, and never destroyed") {
@@ -368,7 +368,7 @@ TEST_CASE("the default runtime is made once, from the environment or of memory, 
     fill(*survivor, 3);
     const bool good = last(*survivor) == 3 && &runtime == &default_runtime();
     std::fprintf(stderr, "%s on %zu tiers", good ? "good" : "bad", runtime.manager()->tier_count());
-    std::exit(0);  // NOLINT: with static destructors, unlike the end of any other part
+    std::exit(0);  // NOLINT: runs static destructors, unlike the ends of other parts
   };
   const auto from_environment =
       run_in_child("environment", use, {{"TIER_TIERS", "dram:1MiB;mapped:/var/tmp:1MiB"}});
@@ -449,7 +449,7 @@ TEST_CASE("tables that outlive their runtime are named, stay usable, and fetch n
     of_table.name = "clicks";
     of_table.initial = [&](RowId row, std::span<float> values) { std::ranges::fill(values, value(row)); };
     table.emplace(runtime.manager(), std::move(of_table));
-    for (RowId row = 0; row < rows; row += 100) table->prefetch(std::vector<RowId>{row});  // many to go
+    for (RowId row = 0; row < rows; row += 100) table->prefetch(std::vector<RowId>{row});  // many prefetches
   }
   CHECK(std::ranges::count(named, "clicks") == 1);
   CHECK(std::ranges::count(named, "clicks.slots") == 1);
@@ -489,7 +489,7 @@ TEST_CASE("a scope may be the last to go, after its object and its runtime") {
     fill(tensor, 3);
     open = std::make_unique<Scope>(ReadScope{tensor});
   }
-  open.reset();  // the bytes and the manager go here; sanitizers watch
+  open.reset();  // frees the bytes and the manager; sanitizers check that
 }
 
 TEST_CASE("survivors are named on stderr, and a checked build aborts for them") {
@@ -510,7 +510,7 @@ TEST_CASE("survivors are named on stderr, and a checked build aborts for them") 
 
 TEST_CASE(
     "in the child of a fork resident objects are private memory, and nothing of the parent's is touched") {
-  // In a process of its own, whose only thread beside the movers forks.
+  // Runs in its own process, in which movers are the only other threads at the fork.
   const auto ended = run_in_child("forks", [] {
     Runtime runtime{small()};
     std::optional<Tensor<float>> absent{std::in_place, runtime, large, "absent"};
@@ -673,7 +673,7 @@ TEST_CASE(
       std::fprintf(stderr, "%d faults, %d reached, %d refused; ", faults, reached, refused);
     };
     try_all();
-    std::vector<void*> mappings;  // no two of them can be one
+    std::vector<void*> mappings;  // no two of them can merge
     for (int i = 0;; ++i) {
       void* p = ::mmap(nullptr, 4096, i % 2 == 0 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (p == MAP_FAILED) break;
@@ -717,7 +717,7 @@ TEST_CASE("restricted windows in a file are the parent's alone, those in memory 
 }
 
 TEST_CASE("forks while other threads migrate find every manager at rest") {
-  if (test::address_sanitized) {  // its allocator's locks are not taken over a fork: a child hangs
+  if (test::address_sanitized) {  // its allocator's locks are not fork-safe: a child hangs
     MESSAGE("skipped: the child of a fork cannot allocate under AddressSanitizer while other threads do");
     return;
   }

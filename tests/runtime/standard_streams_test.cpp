@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Programs that were started with standard input, output or errors closed: nothing of libtier's takes their places.
+/// \file  Programs that start with standard streams closed: no descriptor of libtier may take their numbers.
 #include "support/child.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/windows.hpp"
@@ -33,14 +33,14 @@ constexpr std::array<int, 3> streams{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}
 
 bool is_closed(int descriptor) { return ::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF; }
 
-/// As a program without care does: where something of libtier's has the place, that is written over.
+/// Prints to all streams without checks; if a file of libtier had such a number, this would overwrite it.
 void print_everywhere() {
   constexpr std::string_view text = "an ordinary message of the program\n";
   for (const int stream : streams)
     for (int i = 0; i < 200; ++i) static_cast<void>(!::write(stream, text.data(), text.size()));
 }
 
-/// \return  whether all of them hold what was written
+/// \return  true if all of them hold what was written
 bool hold(std::vector<ByteTensor>& tensors) {
   bool all = true;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -51,7 +51,7 @@ bool hold(std::vector<ByteTensor>& tensors) {
   return all;
 }
 
-/// \return  0 if nothing has gone wrong
+/// \return  0 if nothing went wrong
 int use_tiers(const std::vector<TierSpec>& tiers, const std::string& trace, WindowMode windows,
               const std::vector<int>& closed) {
   RuntimeOptions options;

@@ -18,7 +18,7 @@ namespace {
 
 using namespace literals;
 
-/// Opens scopes on an object of the program: chains need no runtime.
+/// Opens scopes on an object that the program owns, because chains need no runtime.
 struct Opener {
   float value = 0;
   Tensor<float> object = Tensor<float>::wrap(&value, {1});
@@ -109,7 +109,7 @@ TEST_CASE("a scope may outlive its thread, and the threads after it begin withou
   for (int i = 0; i < 20; ++i) {
     std::thread{[&] { left.push_back(open()); }}.join();
     CHECK(chains.insert(left.back().chain().id()).second);
-    if (i % 3 == 2) left.erase(left.begin());  // its thread's record is free for the next
+    if (i % 3 == 2) left.erase(left.begin());  // the next thread can reuse the record
   }
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("two threads pass scopes to each other while both open their own") {
   }
   std::set<std::uint64_t> chains;
   for (int i = 0; i < 10; ++i) std::thread{[&] { chains.insert(open().chain().id()); }}.join();
-  CHECK(chains.size() == 10);  // each was a root: no thread has inherited an open scope
+  CHECK(chains.size() == 10);  // each was a root: no thread inherited an open scope
 }
 
 }  // namespace tier

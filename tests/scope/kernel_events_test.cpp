@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What is told of a kernel: the hash that is the same for the same kernel on the same shapes, and its time.
+/// \file  Events of a kernel: its hash, which is equal for equal kernels on equal shapes, and its time.
 #include "support/test_manager.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ using namespace literals;
 using FloatTensor = Tensor<float>;
 using Clock = std::chrono::steady_clock;
 
-/// \threadsafety  Calls of the manager are serialised; read it when no scope is open.
+/// \threadsafety  The manager serialises its calls; read the records while no scope is open.
 class Kernels final : public Observer {
  public:
   struct Told {
@@ -36,11 +36,11 @@ class Kernels final : public Observer {
 struct Watched {
   Watched() { manager->add_observer(kernels); }
   ~Watched() { manager->remove_observer(kernels); }
-  /// The hash that its begin and its end are told with.
+  /// Returns the hash in the events of a kernel's begin and end.
   template <class... Lists>
   std::uint64_t hash(std::string_view name, const Lists&... lists) {
     { const KernelScope kernel{name, lists...}; }
-    manager->end_of_step();  // by then the end has been told, too
+    manager->end_of_step();  // reports the end, too
     REQUIRE(kernels.begun.size() == kernels.ended.size());
     CHECK(kernels.begun.back().scope == kernels.ended.back().scope);
     CHECK(kernels.begun.back().hash == kernels.ended.back().hash);

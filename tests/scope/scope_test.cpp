@@ -39,7 +39,7 @@ void fill(FloatTensor& tensor, float value) {
   std::ranges::fill(out[tensor].elements(), value);
 }
 
-// What does not compile is a fact about types; tests/habits/check_refusals.py looks for the sentence that it gets.
+// Refusals by the compiler, as properties of types; tests/habits/check_refusals.py checks their messages.
 template <class T>
 concept CanRead = detail::OperandsFor<Use::Read, T> && HintOperand<T, Use::Read>;
 template <class T>
@@ -169,7 +169,7 @@ TEST_CASE("a scope may be opened on a set of objects that is known at run time o
     CHECK(pins(t[9]) == 2);
     CHECK(k.out(other).count() == 2);
     CHECK(k.out(t[3]).count() == 16);
-    auto& [t0] = k;  // bindings are of the named operands alone
+    auto& [t0] = k;  // bindings exist for named operands alone
     CHECK(t0.data() == k.in(t[0]).data());
   }
   ArchiveScope cold{refs};
@@ -195,7 +195,7 @@ TEST_CASE("a batch that does not fit enters nothing, and its parts can then be u
   std::vector<FloatTensor> t;
   for (int i = 0; i < 4; ++i) t.emplace_back(manager, Shape{96, 1024});  // 384 KiB each
   for (std::size_t i = 0; i < 4; ++i) fill(t[i], static_cast<float>(i));
-  for (int round = 0; round < 2; ++round) {  // the second with other operands resident at first
+  for (int round = 0; round < 2; ++round) {  // in the second round other operands are resident at first
     const auto all = [&] { ReadScope scope{t[0], t[1], t[2], t[3]}; };
     CHECK_THROWS_AS(all(), OutOfTierMemory);
     for (const auto& tensor : t) CHECK(pins(tensor) == 0);
@@ -422,7 +422,7 @@ TEST_CASE("in every build a scope aborts that is opened on objects of two runtim
   CHECK(
       scope.errors.starts_with("libtier: a scope on objects of two runtimes: \"z\" (object 2) is of one, "));
   const auto foreign =
-      run_in_child("foreign", [&] { std::ignore = ReadScope{x}[y]; });  // whose ids are the same
+      run_in_child("foreign", [&] { std::ignore = ReadScope{x}[y]; });  // ids are the same in another runtime
   CHECK(foreign.signal == SIGABRT);
   CHECK(foreign.errors.starts_with(
       "libtier: \"y\" (object 1) is not in this scope, which has \"x\" (object 1) for reading"));
@@ -434,13 +434,13 @@ TEST_CASE("in every build a scope aborts that is opened on objects of two runtim
 #if defined(TIER_CHECKED)
 
 namespace {
-/// What a checked build says of `x`.
+/// The message of a checked build about `x`.
 constexpr const char* changed =
     "libtier: \"x\" (object 1) has changed while no scope had it open for writing: it was written through a "
     "view that was "
     "given for reading, or whose scope had ended\n";
 
-/// A pointer that outlives the scope whose view has it.
+/// Returns a pointer that outlives its scope.
 float* left_over(FloatTensor& x) {
   const WriteScope out{x};
   return out[x].data();
@@ -449,7 +449,7 @@ float* left_over(FloatTensor& x) {
 
 TEST_CASE("checked builds find what was written after the scope of a view, and AddressSanitizer where") {
   for (const std::size_t count :
-       {std::size_t{7}, std::size_t{1} << 16}) {  // all of it is compared, or pieces
+       {std::size_t{7}, std::size_t{1} << 16}) {  // compared as a whole, or in pieces
     const auto ended = run_in_child("written " + std::to_string(count), [count] {
       const auto manager = test::make_manager({tiers::dram(1_MiB)});
       FloatTensor x{manager, {count}, "x"};
@@ -495,7 +495,7 @@ TEST_CASE("checked builds find nothing in what scopes write, whatever moves in b
   const auto manager = test::make_manager({tiers::dram(1_MiB), tiers::file("/var/tmp", 8_MiB)});
   std::vector<FloatTensor> t;
   for (int i = 0; i < 4; ++i)
-    t.emplace_back(manager, Shape{96, 1024}, "t");  // 384 KiB each: not all are fast
+    t.emplace_back(manager, Shape{96, 1024}, "t");  // 384 KiB each: not all fit in fast memory
   for (std::size_t i = 0; i < 4; ++i) fill(t[i], static_cast<float>(i));
   for (int round = 0; round < 3; ++round) {
     for (auto& x : t) {
@@ -520,7 +520,7 @@ TEST_CASE("checked builds find nothing in what scopes write, whatever moves in b
 }
 
 namespace {
-/// Does with a block what hints say: leaves a copy in slow memory, uses that, and goes back.
+/// Moves a block as hints say: leaves a copy in slow memory, uses that copy, and goes back.
 class Switching final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "switching"; }
@@ -585,7 +585,7 @@ TEST_CASE("a checked build reports conflicting access between chains, naming the
   });
   CHECK(write_read.signal == SIGABRT);
 
-  // None of these is one: both read; one chain on two threads; one after the other.
+  // None of these is a conflict: both read; one chain on two threads; one scope after the other.
   {
     ReadScope mine{x};
     in_another_chain([&] { ReadScope theirs{x}; });

@@ -30,10 +30,10 @@ using FloatTensor = Tensor<float>;
 constexpr Bytes fast = 1_MiB;
 constexpr std::size_t families = 3, helpers = 2, shared_count = 10, own_count = 2;
 
-/// What all chains read, each of the value of its place.
+/// Tensors that all chains read; each holds its index.
 using Shared = std::vector<FloatTensor>;
 
-/// What one thread alone writes, and the values it has written last.
+/// Tensors that one thread alone writes, and the values that it wrote last.
 struct Own {
   std::vector<FloatTensor> tensors;
   std::vector<float> values;
@@ -55,13 +55,13 @@ Own make_own(const std::shared_ptr<Manager>& manager, Random& random) {
   return own;
 }
 
-/// One thread of a chain: it nests scopes that need room, and may have a thread of its own to wait for.
+/// One thread of a chain: it nests scopes that need room, and may wait for a thread of its own.
 class Nester {
  public:
   Nester(const Shared& shared, std::span<Own> own, std::uint64_t seed)
       : shared_{shared}, own_{own.front()}, others_{own.subspan(1)}, random_{seed} {}
 
-  /// A root scope, at the end of which all have ended who work for it.
+  /// Opens a root scope; before its end all threads that work for it have ended.
   void root() try {
     with_batch([&](const Scope& scope) {
       std::vector<std::future<int>> working;
@@ -93,7 +93,7 @@ class Nester {
       ++refused_;
     }
   }
-  /// Opens a scope on objects that fit fast memory together, checks what it reads, and writes.
+  /// Opens a scope on objects that fit fast memory together, checks the values that it reads, and writes.
   template <class F>
   void with_batch(const F& inside) {
     std::vector<const FloatTensor*> read;
@@ -143,7 +143,7 @@ void fill(FloatTensor& tensor, float value) {
   std::ranges::fill(out[tensor].elements(), value);
 }
 
-/// Does not come back to a test that hangs: it would wait for the threads.
+/// Ends the process if a thread hangs, because a return would wait for the threads.
 void expect_end(const std::future<int>& thread, std::uint64_t seed) {
   if (thread.wait_for(std::chrono::minutes{5}) == std::future_status::ready) return;
   std::fprintf(stderr, "scopes wait for each other for ever, seed %llu\n",
@@ -187,7 +187,7 @@ TEST_CASE(
   const auto seed = test::seed();
   CAPTURE(seed);
   const auto roots =
-      std::min<std::uint64_t>(test::steps(600), 20'000) / families / 2;  // each of many scopes and threads
+      std::min<std::uint64_t>(test::steps(600), 20'000) / families / 2;  // each has many scopes and threads
   for (const auto& slow : {tiers::file("/var/tmp", 16_MiB), tiers::emulated("cxl", 16_MiB)}) {
     const auto manager = test::make_manager({tiers::dram(fast), slow});
     const int refused = run_families(manager, seed, roots);

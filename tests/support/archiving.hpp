@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which blocks are archived, as a policy sees it.
+/// \file  Records which blocks are archived, as a policy sees it.
 #include "support/test_manager.hpp"
 
 #include <set>
 
 namespace tier::test {
 
-/// A manager whose policy fetches everything, lets what is archived go first, and can say what that is.
+/// A manager whose policy fetches everything, evicts archived blocks first, and can say which those are.
 class ArchivingRig {
  public:
   ArchivingRig(const std::vector<TierSpec>& specs, WindowMode windows, Bytes window_blocks = {}) {
@@ -16,9 +16,9 @@ class ArchivingRig {
     manager = make_manager(specs, windows, window_blocks, std::move(made));
   }
 
-  /// Of the blocks that hints were ever given on.
+  /// Returns the archived blocks, among those that were ever hinted.
   [[nodiscard]] std::set<BlockId> archived() const {
-    manager->end_of_step();  // hints that were left behind are told, and the policy may ask
+    manager->end_of_step();  // delivers pending hints, so that the policy may ask
     return policy_->archived;
   }
 

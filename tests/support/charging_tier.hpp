@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A tier that adds up what an emulated one would make its users wait for.
+/// \file  A tier that adds up the accesses that an emulated tier would make its users wait for.
 #include "memory_tier.hpp"
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tier::test {
 
-/// Accesses that the tier has been told of.
+/// Accesses that were reported to the tier.
 struct Charged {
   std::uint64_t bytes_read = 0, reads = 0, bytes_written = 0, writes = 0;
 
@@ -21,7 +21,7 @@ struct Charged {
   }
 };
 
-/// `transfer()` is not among what it adds up: there an emulated tier waits by itself.
+/// Does not count `transfer()`: an emulated tier waits there by itself.
 class ChargingTier final : public MemoryTier {
  public:
   explicit ChargingTier(MemoryTierOptions options) : MemoryTier{std::move(options)} { charges_ = true; }
@@ -33,7 +33,7 @@ class ChargingTier final : public MemoryTier {
     (read ? charged_.bytes_read : charged_.bytes_written) += bytes;
     (read ? charged_.reads : charged_.writes) += requests;
   }
-  /// Since it was asked last.
+  /// Returns the accesses since the last call.
   Charged take() {
     const std::lock_guard lock{mutex_};
     return std::exchange(charged_, {});

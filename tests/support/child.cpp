@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* variable = "TIER_TEST_CHILD";
 
-/// The filter that picks the current test case alone; doctest takes commas for separators.
+/// Returns the filter that picks the current test case alone; doctest takes commas for separators.
 std::string filter() {
   std::string name = doctest::getContextOptions()->currentTest->m_name;
   std::replace(name.begin(), name.end(), ',', '?');
@@ -60,15 +60,15 @@ pid_t start(std::vector<std::string>& variables, int errors) {
 
 Ended run_in_child(const std::string& label, FunctionRef<void()> part, const Environment& environment) {
   if (const char* child = std::getenv(variable)) {
-    if (child != label) return {};  // another part of the same case: the parent looks at its own
+    if (child != label) return {};  // another part: the parent runs that in its own child
     part();
     std::_Exit(0);
   }
   std::vector<std::string> variables{std::string{variable} + "=" + label};
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
-  const TemporaryDirectory left;  // what it has made so far outlives it
+  const TemporaryDirectory left;  // removes what the child leaves in TMPDIR
   variables.push_back("TMPDIR=" + left.path());
-  if (thread_sanitized) {  // doctest's handler of a signal allocates, which is no concern of a child that aborts
+  if (thread_sanitized) {  // doctest's signal handler allocates, which does not matter in a child that aborts
     const char* const own = std::getenv("TSAN_OPTIONS");
     variables.push_back(std::string{"TSAN_OPTIONS=report_signal_unsafe=0 "} + (own != nullptr ? own : ""));
   }

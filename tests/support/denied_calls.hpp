@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A thread that the kernel refuses system calls, as containers' rules do.
+/// \file  Makes the kernel refuse system calls to a thread, as the rules of containers do.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -19,13 +19,13 @@
 
 namespace tier::test {
 
-/// Of a system call; its low half, where the machine is little-endian.
+/// An argument of a system call. Only its low half is compared, which is at this address on little-endian machines.
 struct Argument {
   unsigned index = 0, value = 0;
 };
 
-/// Runs `action` in a thread where system call `number` fails with `error`, or only those with an argument. Its threads inherit
-/// that.
+/// Runs `action` in a thread where system call `number` fails with `error`, or only with the argument `only`. Threads that
+/// it starts inherit that.
 inline void with_denied_call(long number, int error, const std::function<void()>& action,
                              std::optional<Argument> only = {}) {
   std::thread{[&] {
@@ -50,8 +50,8 @@ inline void with_denied_call(long number, int error, const std::function<void()>
   }}.join();
 }
 
-/// All threads of this process get `error` from system call `number` from now on, as in a sandbox that a program enters once
-/// it has started. \return  false where the system does not let a process do so
+/// Makes system call `number` fail with `error` in all threads of this process from now on, as when a program enters a
+/// sandbox after it has started. \return  false if the system does not allow that
 [[nodiscard]] inline bool deny_call_from_now_on(long number, int error) {
   std::array<::sock_filter, 4> rules{{
       {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(::seccomp_data, nr)},

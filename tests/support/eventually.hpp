@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What comes to hold when others have ended what they are at, such as the fault that was served last.
+/// \file  Waits for a condition that other threads bring about, such as the end of the last fault's service.
 #include <chrono>
 #include <thread>
 
 namespace tier::test {
 
-/// Whether it comes to hold within ten seconds.
+/// True if `holds` becomes true within ten seconds.
 inline bool eventually(auto&& holds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{10};
   while (!holds()) {

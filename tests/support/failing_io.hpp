@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Faults for a tier's I/O: the n-th request, or every one that meets a range.
+/// \file  Makes a tier's I/O fail: the n-th request, or each one that overlaps a range.
 #include <tier/memory/io_faults.hpp>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace tier::test {
 
 /// Counts accesses of the chosen directions, and fails those it was told to. It starts without any fault.
-/// \threadsafety  Internally synchronised. What is set up while I/O runs counts from some request soon.
+/// \threadsafety  Internally synchronised. A change while I/O runs takes effect from one of the next requests on.
 class FailingIo final : public IoFaults {
  public:
   enum class What : std::uint8_t { Reads, Writes, Both };
@@ -19,16 +19,16 @@ class FailingIo final : public IoFaults {
 
   explicit FailingIo(What what = What::Both) : what_{what} {}
 
-  /// The n-th access from now fails, n = 0 being the next; later ones pass.
+  /// Makes the n-th access from now fail (0 is the next); later ones pass.
   void fail_nth(std::uint64_t n, std::errc error = std::errc::io_error) {
     error_ = error;
     seen_ = 0;
     nth_ = n;
   }
-  /// Every access that meets the range fails, until `heal`.
+  /// Makes every access that overlaps the range fail, until `heal`.
   void fail_range(std::uint64_t begin, std::uint64_t end, std::errc error = std::errc::io_error) {
     error_ = error;
-    end_ = 0;  // no range while it changes
+    end_ = 0;  // an empty range during the change
     begin_ = begin;
     end_ = end;
   }
@@ -42,7 +42,7 @@ class FailingIo final : public IoFaults {
   [[nodiscard]] std::uint64_t seen() const { return seen_; }
   [[nodiscard]] std::uint64_t reserves_seen() const { return reserves_seen_; }
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
-  /// Where the first access of all began, of whichever direction: the first row of a table that is alone there.
+  /// Offset of the very first access, in either direction; in a tier that holds only a table, that of its first row.
   [[nodiscard]] std::uint64_t first_offset() const { return first_offset_; }
 
   std::error_code on_io(Direction direction, std::uint64_t offset, std::size_t size) noexcept override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Containers that fill whatever a memory resource draws from.
+/// \file  Containers that fill the memory that a resource draws from.
 #include <tier/core/error.hpp>
 
 #include <doctest/doctest.h>
@@ -16,16 +16,16 @@
 
 namespace tier::test {
 
-/// Lists of random sizes, each of one number.
+/// Lists of random sizes; all elements of a list are the same number.
 class FillingLists {
  public:
-  /// \param most  numbers in a list
+  /// \param most  largest number of elements in a list
   FillingLists(std::pmr::memory_resource& memory, std::size_t most, std::uint64_t seed)
       : lists_{&memory}, most_{most}, random_{seed} {}
 
   struct Filled {
     std::size_t bytes = 0;
-    std::error_code cause;  ///< of the refusal
+    std::error_code cause;  ///< of the refused allocation
   };
   /// Adds lists until there is no room.
   Filled fill() {
@@ -37,7 +37,7 @@ class FillingLists {
     }
     return filled;
   }
-  /// Three times as many at random as there are.
+  /// Reads random lists and writes them, three times as often as there are lists.
   void read_and_write() {
     for (std::size_t i = 0; i < 3 * lists_.size(); ++i) {
       auto& list = lists_[random_() % lists_.size()];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Damaged text, for what reads text: bytes of good examples changed, dropped, doubled, and mixed.
+/// \file  Damages text to test parsers: changes, drops and doubles bytes of good examples, and mixes examples.
 #include "seed.hpp"
 #include "steps.hpp"
 
@@ -14,7 +14,7 @@
 
 namespace tier::test {
 
-/// One to eight changes of `text`, some with a stretch of another example.
+/// Returns `text` with one to eight changes, some of which insert a stretch of another example.
 inline std::string damaged(std::string text, const std::vector<std::string>& examples,
                            std::mt19937_64& random) {
   const auto below = [&](std::size_t n) {
@@ -49,7 +49,7 @@ inline std::string damaged(std::string text, const std::vector<std::string>& exa
   return text;
 }
 
-/// Gives `reader` damaged examples for `TIER_FUZZ_SECONDS`, or as long as a test of this kind takes.
+/// Gives `reader` damaged examples for `TIER_FUZZ_SECONDS`, or for the usual time of such a test.
 template <class Reader>
 void fuzz(const std::vector<std::string>& examples, Reader&& reader) {
   const auto seed = test::seed();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Tests of real memory skip aloud where the machine lacks it, and fail there if `TIER_REQUIRE_HARDWARE` is set.
+/// \file  Skips tests of real memory with a message if the machine lacks it; fails them if `TIER_REQUIRE_HARDWARE` is set.
 #include <doctest/doctest.h>
 #include <tier/memory/discovery.hpp>
 
@@ -13,7 +13,7 @@
 
 namespace tier::test {
 
-/// Ends the test case, aloud. Use as `if (!has_it) return lacks("it");`
+/// Ends the test case with a message. Use as `if (!has_it) return lacks("it");`
 inline void lacks(const std::string& what) {
   if (std::getenv("TIER_REQUIRE_HARDWARE") != nullptr) FAIL("this machine has no " << what);
   MESSAGE("SKIPPED: this machine has no " << what);
@@ -23,7 +23,7 @@ inline void lacks(const std::string& what) {
   return placement_of({begin, size}) == all_on(node, {begin, size});
 }
 
-/// Nodes that this process may have memory of; none without NUMA, or if the library was built without.
+/// Returns the nodes that this process may allocate on; none without NUMA, or if the library was built without it.
 [[nodiscard]] inline std::vector<unsigned> usable_nodes() {
   std::vector<unsigned> nodes;
   if (NumaSystem{}.supported()) return nodes;
@@ -32,7 +32,7 @@ inline void lacks(const std::string& what) {
   return nodes;
 }
 
-/// \return  none where the machine has fewer than `least`, which is said
+/// \return  none if the machine has fewer than `least`, which a message says
 [[nodiscard]] inline std::vector<unsigned> nodes_of_machine(std::size_t least) {
   auto nodes = usable_nodes();
   if (nodes.size() >= least) return nodes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A control group with a limit of memory, of either version; needs privilege.
+/// \file  A control group with a memory limit, version 1 or 2; needs privilege.
 #include <unistd.h>
 #include <tier/core/bytes.hpp>
 
@@ -12,7 +12,7 @@
 
 namespace tier::test {
 
-/// Below the group that the test is in, gone when it ends.
+/// Makes a group below that of the test, and removes it at the end.
 class MemoryGroup {
  public:
   explicit MemoryGroup(Bytes limit) {
@@ -34,7 +34,7 @@ class MemoryGroup {
   MemoryGroup& operator=(const MemoryGroup&) = delete;
 
   [[nodiscard]] bool made() const { return !folder_.empty(); }
-  /// The calling process becomes a member, for good.
+  /// Moves the calling process into the group for good.
   void enter() const { std::ofstream{folder_ + "/cgroup.procs"} << ::getpid(); }
 
  private:
@@ -49,7 +49,7 @@ class MemoryGroup {
       std::filesystem::remove(folder, error);
   }
 
-  std::string folder_;  // empty: none could be made
+  std::string folder_;  // empty if none could be made
 };
 
 }  // namespace tier::test

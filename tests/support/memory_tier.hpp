@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A tier in plain memory with a declared place among others, which fails where a test says so.
+/// \file  A tier in plain memory with a declared place among others, whose accesses fail as a test says.
 #include "sanitized.hpp"
 
 #include <tier/memory/tier.hpp>
@@ -16,12 +16,12 @@
 
 namespace tier::test {
 
-/// Copies as a device does: behind ThreadSanitizer's back. A writer never waits for a device, so it may write what is
-/// being stored, whose result is then not used. What is ordered the copy engine announces.
+/// Copies as a device does: unseen by ThreadSanitizer. Writers do not wait for a device, so they may write bytes that it is
+/// storing; that copy is then discarded. The copy engine announces the accesses that are ordered.
 #ifdef TIER_TEST_TSAN
 __attribute__((no_sanitize("thread"))) inline void device_copy(std::byte* to, const std::byte* from,
                                                                std::size_t size) noexcept {
-  auto* target = reinterpret_cast<volatile unsigned char*>(to);  // volatile: not to become a call of memcpy
+  auto* target = reinterpret_cast<volatile unsigned char*>(to);  // volatile: must not become a memcpy
   const auto* source = reinterpret_cast<const volatile unsigned char*>(from);
   for (std::size_t i = 0; i < size; ++i) target[i] = source[i];
 }
@@ -35,14 +35,14 @@ struct MemoryTierOptions {
   std::string name = "memory";
   Bytes capacity;
   std::chrono::nanoseconds latency{100};
-  bool addressable = true;  ///< false: behind `transfer()` with 512-byte sectors
+  bool addressable = true;  ///< false: reached by `transfer()` in sectors of 512 bytes
   bool reserves = false;
-  bool checks = true;                      ///< `fails` is asked before each access; false: of transfers alone
-  bool charges = false;                    ///< says that its users must wait for it, and lets them off
-  std::chrono::microseconds reserving{0};  ///< how long the system takes to give space
+  bool checks = true;                      ///< asks `fails` before each access; false: before transfers alone
+  bool charges = false;                    ///< says that its users must be charged, but does not delay them
+  std::chrono::microseconds reserving{0};  ///< time that the system takes to reserve space
 };
 
-/// \threadsafety  as Tier; `fails` is set before the tier is used
+/// \threadsafety  as Tier; set `fails` before the tier is used
 class MemoryTier : public Tier {
  public:
   explicit MemoryTier(MemoryTierOptions options)
@@ -61,7 +61,7 @@ class MemoryTier : public Tier {
     reserving_ = options.reserving;
   }
 
-  /// The error of an access or a reservation (`size` bytes at `offset`); none if empty.
+  /// Return the error of an access or of a reservation (`size` bytes at `offset`); if empty, none fails.
   std::function<std::error_code(Direction, std::uint64_t offset, std::uint64_t size)> fails;
   std::function<std::error_code(std::uint64_t offset, std::uint64_t size)> reserve_fails;
   std::atomic<std::uint64_t> transfers{0};
@@ -71,7 +71,7 @@ class MemoryTier : public Tier {
     if (reserving_.count() > 0) std::this_thread::sleep_for(reserving_);
     return reserve_fails ? reserve_fails(offset, size) : std::error_code{};
   }
-  /// Where the system is asked for space, each region asks.
+  /// A tier that reserves is asked again for each region.
   bool has_space(std::uint64_t, std::uint64_t) const noexcept override { return !reserves_; }
   std::error_code access_error(Direction direction, std::uint64_t offset,
                                std::size_t size) noexcept override {
@@ -88,7 +88,7 @@ class MemoryTier : public Tier {
         device_copy(bytes_.get() + r.offset, r.memory, r.size);
     }
   }
-  /// What the device holds, whoever may see it.
+  /// The bytes that the device holds, even if the CPU cannot address them.
   std::byte* contents() noexcept { return bytes_.get(); }
 
  private:

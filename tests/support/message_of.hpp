@@ -5,7 +5,7 @@
 
 namespace tier::test {
 
-/// What `action` says when it throws an `Error`.
+/// Returns the message of the `Error` that `action` throws.
 template <class Error = std::exception>
 [[nodiscard]] std::string message_of(auto&& action) {
   try {

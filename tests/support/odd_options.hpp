@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Command lines with odd values: at the bounds of types, no numbers, and what makes products wrap.
+/// \file  Command lines with odd values: bounds of types, values that are no numbers, and values whose products overflow.
 #include "seed.hpp"
 #include "steps.hpp"
 
@@ -33,8 +33,8 @@ inline const std::vector<std::string>& odd_values() {
   return values;
 }
 
-/// Gives `program` command lines: `always`, and up to four of `options` with odd values, for `TIER_FUZZ_SECONDS` or as long
-/// as a test of this kind takes.
+/// Calls `program` with `always` and up to four of `options` with odd values, for `TIER_FUZZ_SECONDS` or for the usual
+/// time of such a test.
 template <class Program>
 void fuzz_options(const std::vector<std::string>& always, const std::vector<std::string>& options,
                   Program&& program) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A process that has one CPU, on which a thread computes.
+/// \file  Confines the process to one CPU, on which a thread computes.
 #include <sched.h>
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace tier::test {
 
-/// Threads begun while this lives share one CPU with one that computes until `stop`.
+/// Makes threads that start while this lives share one CPU with a thread that computes until `stop`.
 class OneBusyCpu {
  public:
   OneBusyCpu() {

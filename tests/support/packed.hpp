@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Packed strings, to read.
+/// \file  Packs strings, for tests that read packed files.
 #include <tier/core/error.hpp>
 #include <tier/trace/files.hpp>
 
@@ -10,7 +10,7 @@
 #include "core/byte_sink.hpp"
 
 namespace tier::test {
-using namespace tier::trace;  // what is tested
+using namespace tier::trace;  // the code under test
 
 class StringSink final : public ByteSink {
  public:
@@ -29,7 +29,7 @@ inline std::string packed(Packing how, std::string_view bytes) {
   return sink.bytes();
 }
 
-/// Whether the library was built with it.
+/// True if the library was built with Zstandard.
 inline const bool has_zstd = [] {
   try {
     StringSink sink;

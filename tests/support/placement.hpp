@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Where pages are, as the kernel says; without libnuma, so that it is no witness in its own cause.
+/// \file  Where the kernel says that pages are; without libnuma, which is itself under test.
 #include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -17,10 +17,10 @@
 
 namespace tier::test {
 
-/// Pages of their own, not faulted in.
+/// Owns anonymous pages that are not yet faulted in.
 class Pages {
  public:
-  /// \param flags  of mmap, beside those of private anonymous memory: `MAP_HUGETLB`
+  /// \param flags  further flags of mmap, such as `MAP_HUGETLB`
   explicit Pages(Bytes size, int flags = 0) : size_{size} {
     void* p = ::mmap(nullptr, size.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     if (p == MAP_FAILED) throw std::system_error{errno, std::generic_category(), "mmap"};
@@ -45,10 +45,10 @@ inline std::vector<void*> page_addresses(std::span<const std::byte> bytes) {
   return pages;
 }
 
-/// How many pages are on which node.
+/// Counts pages by the node that they are on.
 struct PagePlacement {
   std::map<int, std::size_t>
-      pages;  ///< by node; by the negated error for those of which the kernel tells none
+      pages;  ///< by node, or by the negated error if the kernel does not tell the node
 
   friend bool operator==(const PagePlacement&, const PagePlacement&) = default;
   friend std::ostream& operator<<(std::ostream& out, const PagePlacement& placement) {
@@ -61,7 +61,7 @@ inline PagePlacement all_on(unsigned node, std::span<const std::byte> bytes) {
   return {{{static_cast<int>(node), page_addresses(bytes).size()}}};
 }
 
-/// By move_pages(2) without nodes.
+/// Asks the kernel where pages are, by move_pages(2) without target nodes.
 inline PagePlacement placement_of(std::span<const std::byte> bytes) {
   auto pages = page_addresses(bytes);
   std::vector<int> status(pages.size());
@@ -72,7 +72,7 @@ inline PagePlacement placement_of(std::span<const std::byte> bytes) {
   return found;
 }
 
-/// The node of the page at an address, by get_mempolicy(2).
+/// Returns the node of the page at an address, by get_mempolicy(2).
 inline int node_at(void* address) {
   int node = -1;
   if (::syscall(SYS_get_mempolicy, &node, nullptr, 0, address, MPOL_F_NODE | MPOL_F_ADDR) != 0)
@@ -80,15 +80,15 @@ inline int node_at(void* address) {
   return node;
 }
 
-/// Pages that come from now on come from this node alone.
+/// Makes pages that are faulted in from now on come from this node alone.
 inline void bind(std::span<std::byte> bytes, unsigned node) {
   const unsigned long mask = 1UL << node;
   if (::syscall(SYS_mbind, bytes.data(), bytes.size(), MPOL_BIND, &mask, sizeof mask * 8 + 1, 0) != 0)
     throw std::system_error{errno, std::generic_category(), "mbind"};
 }
 
-/// Asks for each page to go to a node; those that have already gone with their huge page are busy, and are asked again.
-/// \return  what became of the pages that are elsewhere in the end, by what move_pages(2) said: none
+/// Moves each page to a node. A page that has already moved with its huge page is reported busy, so it is asked for again.
+/// \return  the pages that are elsewhere in the end, by the result of move_pages(2); none if all have moved
 inline PagePlacement move_to(std::span<std::byte> bytes, unsigned node) {
   auto pages = page_addresses(bytes);
   const std::vector<int> nodes(pages.size(), static_cast<int>(node));

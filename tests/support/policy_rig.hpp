@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A policy at work: a real manager on two small tiers, with objects of one size.
+/// \file  Runs a policy in a real manager on two small tiers, with objects of one size.
 #include "memory_tier.hpp"
 
 #include <tier/manager/manager.hpp>
@@ -18,12 +18,12 @@
 
 namespace tier::test {
 
-/// Objects have names of one letter, so that those in fast memory make a word: "acd".
+/// Names each object by one letter, so that the objects in fast memory form a word, such as "acd".
 class PolicyRig {
  public:
   static constexpr Bytes object_size{64 << 10};
 
-  /// \param fit  objects that fast memory holds
+  /// \param fit  number of objects that fit in fast memory
   PolicyRig(std::unique_ptr<Policy> policy, std::size_t fit, bool slow_is_addressable = true) {
     using std::chrono::nanoseconds;
     std::vector<std::unique_ptr<Tier>> tiers;
@@ -38,17 +38,17 @@ class PolicyRig {
   ObjectHandle make(std::string_view name, std::size_t sizes = 1) {
     return manager_->create(sizes * object_size, 64, name);
   }
-  /// Makes one for each letter and overwrites it, in their order.
+  /// Makes an object for each letter and overwrites it, in this order.
   std::vector<ObjectHandle> fill(std::string_view names) {
     std::vector<ObjectHandle> objects;
     for (std::size_t i = 0; i < names.size(); ++i)
       use(objects.emplace_back(make(names.substr(i, 1))), Use::Overwrite);
     return objects;
   }
-  /// A scope on the object, and all that it has started.
+  /// Opens and closes a scope on the object, and waits for all transfers that it started.
   void use(const ObjectHandle& object, Use how) {
     Operand op = Operand::of(object.ref(), how);
-    op.entered = op.block->try_enter(op.use, manager_->clock().stamp());  // as scopes do: mostly that is all
+    op.entered = op.block->try_enter(op.use, manager_->clock().stamp());  // the short way, as scopes do
     if (op.entered)
       op.address = op.block->address;
     else
@@ -75,7 +75,7 @@ class PolicyRig {
     settle();
   }
 
-  /// The names of the objects in fast memory, in alphabetical order.
+  /// Returns the names of the objects in fast memory, in alphabetical order.
   [[nodiscard]] std::string in_fast() const {
     std::string names;
     for (const auto& object : manager_->object_statistics())
@@ -84,7 +84,7 @@ class PolicyRig {
     return names;
   }
   [[nodiscard]] Bytes used(TierIndex tier) const { return manager_->statistics().tiers[tier].used; }
-  /// Bytes copied from one tier to the other, either way.
+  /// Returns the bytes copied between the two tiers, in both directions.
   [[nodiscard]] std::uint64_t moved() const {
     const auto statistics = manager_->statistics();
     return statistics.bytes_moved(0, 1) + statistics.bytes_moved(1, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A row policy with a cache that is no more than what the policy sees of it.
+/// \file  Tests a row policy against a fake cache that has no rows, but only what a policy sees.
 #include <tier/policy/row_policy.hpp>
 
 #include <map>
@@ -22,7 +22,7 @@ class FourSlots final : public RowFacts {
     slots_[row] = slot;
     policy_.on_insert(row, slot);
   }
-  /// The row that would leave for `row`, if slots may go that are not in `held`.
+  /// Returns the row that would leave for `row`, if the slots in `held` have to stay.
   RowId leaves(std::set<SlotId> held = {}, RowId row = 0, RoomFor purpose = RoomFor::Miss) {
     struct Filter final : SlotFilter {
       bool operator()(SlotId slot) const noexcept override { return held->count(slot) == 0; }

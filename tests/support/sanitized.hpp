@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Which sanitizer watches: TIER_TEST_TSAN for threads, TIER_TEST_ASAN for addresses; TIER_TEST_SANITIZED for any
-/// that replaces the allocator and slows the clock down.
+/// \file  Tells which sanitizer is on: TIER_TEST_TSAN for threads, TIER_TEST_ASAN for addresses, TIER_TEST_SANITIZED for
+///        any that replaces the allocator and slows the program.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define TIER_TEST_TSAN 1

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A tier's file without a name, for a test that damages it.
+/// \file  Finds the unnamed file of a tier, for a test that damages it.
 #include <filesystem>
 #include <string>
 #include <system_error>
 
 namespace tier::test {
 
-/// The path in /proc of a file that this process has open in a directory, or had there; empty if there is none.
+/// Returns the path in /proc of a file of this process that is open in a directory, even if unlinked; empty if none is.
 inline std::string open_file_in(const std::string& directory) {
   for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
     std::error_code gone;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The seed of a randomised test: a fresh one, or that of the environment variable TIER_SEED to replay it.
+/// \file  The seed of a randomised test: fresh, or taken from the environment variable TIER_SEED to replay a run.
 #include <cstdint>
 #include <cstdlib>
 #include <random>
 
 namespace tier::test {
 
-/// Print it with `CAPTURE`.
+/// Returns the seed; print it with `CAPTURE`.
 inline std::uint64_t seed() {
   if (const char* text = std::getenv("TIER_SEED")) return std::strtoull(text, nullptr, 0);
   return std::random_device{}();

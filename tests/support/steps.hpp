@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How long a randomised test goes on: its usual length, a long form, or what the environment asks for.
+/// \file  How long a randomised test runs: the usual length, a long form, or the length that the environment sets.
 #include "sanitized.hpp"
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace tier::test {
   return text != nullptr && std::string_view{text} != "" && std::string_view{text} != "0";
 }
 
-/// `TIER_STEPS`, or a million and no fewer than usual under `TIER_LONG=1`, or the usual number.
+/// Returns `TIER_STEPS` if set; at least a million under `TIER_LONG=1`; otherwise the usual number.
 [[nodiscard]] inline std::uint64_t steps(std::uint64_t usual) {
   if (const char* text = std::getenv("TIER_STEPS")) return std::strtoull(text, nullptr, 0);
   return long_form() ? std::max<std::uint64_t>(1'000'000, usual) : usual;
 }
 
-/// What the environment variable says, or minutes under `TIER_LONG=1`, or the usual time: by default longest where a
-/// sanitizer watches.
+/// Returns the value of the environment variable if set; minutes under `TIER_LONG=1`; otherwise the usual time, which by
+/// default is longer with a sanitizer.
 [[nodiscard]] inline std::chrono::duration<double> seconds(
     const char* variable, std::chrono::duration<double> usual = std::chrono::seconds{sanitized ? 30 : 3}) {
   if (const char* text = std::getenv(variable))

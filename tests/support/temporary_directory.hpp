@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A directory that is gone when the test ends, and a small disk where the system lets a test mount one.
+/// \file  A directory that the test removes when it ends, and a small disk if the system lets a test mount one.
 #include <sys/mount.h>
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 namespace tier::test {
 
-/// Owns a fresh empty directory.
+/// Owns a fresh directory, empty at first.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() : path_{(std::filesystem::temp_directory_path() / "tier-test-XXXXXX").string()} {
@@ -29,7 +29,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-/// A tmpfs of a given size; needs privilege.
+/// Mounts a tmpfs of a given size; needs privilege.
 class SmallDisk {
  public:
   explicit SmallDisk(const std::string& size)
@@ -40,7 +40,7 @@ class SmallDisk {
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
 
-  /// False where the system does not let us mount: the test then skips aloud.
+  /// False if the system refuses the mount; the test then skips with a message.
   [[nodiscard]] bool mounted() const { return mounted_; }
   [[nodiscard]] const std::string& path() const { return directory_.path(); }
   bool make_read_only() { return ::mount("none", path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "") == 0; }

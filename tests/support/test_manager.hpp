@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Managers for the tests of the layers above: real ones, with a policy that does the obvious.
+/// \file  Managers for the tests of higher layers: real ones, with a simple policy.
 #include <tier/manager/manager.hpp>
 #include <tier/memory/tiers.hpp>
 #include <tier/policy/policy.hpp>
@@ -13,7 +13,7 @@
 
 namespace tier::test {
 
-/// Places and fetches everything in the fastest tier, making room for it.
+/// Places and fetches everything in the fastest tier, and makes room for it.
 class FetchingPolicy final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "fetching"; }
@@ -21,8 +21,8 @@ class FetchingPolicy final : public Policy {
   [[nodiscard]] MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {0, false}; }
 };
 
-/// Over these tiers.
-/// \param cached_windows  by default what users have, in checked builds too: an eighth of the first tier
+/// Makes a manager over these tiers.
+/// \param cached_windows  defaults to what users get, also in checked builds: an eighth of the first tier
 [[nodiscard]] inline std::shared_ptr<Manager> make_manager(const std::vector<TierSpec>& specs,
                                                            std::optional<WindowMode> windows = {},
                                                            Bytes window_blocks = {},
@@ -40,8 +40,8 @@ class FetchingPolicy final : public Policy {
                         .cached_windows = cached_windows});
 }
 
-/// Writes down kernels and hints.
-/// \threadsafety  Calls of the manager are serialised; read it when no scope is open.
+/// Records kernels and hints.
+/// \threadsafety  The manager serialises its calls; read the records while no scope is open.
 class Recorder final : public Observer {
  public:
   struct Kernel {

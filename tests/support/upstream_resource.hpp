@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  What tests put below a resource: it knows what is out, and fails when told to.
+/// \file  An upstream for tests of resources, which tracks its live allocations and fails when told to.
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
@@ -14,9 +14,9 @@
 
 namespace tier::test {
 
-/// Memory from new and delete. Ends the program unless each allocation comes back as it was made: it may be used where
-/// no test runs.
-/// \threadsafety  Internally synchronised, and tells whether it had to be.
+/// Allocates by new and delete. Ends the program if an allocation is freed with another size or alignment, or never; does
+/// so without doctest, because it is also used where no test runs.
+/// \threadsafety  Internally synchronised; records whether that was needed.
 class UpstreamResource final : public std::pmr::memory_resource {
  public:
   ~UpstreamResource() override { require(live_.empty(), "something was not given back"); }
@@ -24,15 +24,15 @@ class UpstreamResource final : public std::pmr::memory_resource {
   [[nodiscard]] std::size_t outstanding() const noexcept { return live_.size(); }
   [[nodiscard]] std::size_t outstanding_bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t allocations() const noexcept { return allocations_; }
-  /// Whether two threads have called it at once.
+  /// True if two threads have called it at once.
   [[nodiscard]] bool called_at_once() const noexcept { return called_at_once_; }
-  /// Whether this very allocation is out.
+  /// True if this allocation is live, with this size and alignment.
   [[nodiscard]] bool holds(void* p, std::size_t size, std::size_t alignment) const {
     const auto found = live_.find(p);
     return found != live_.end() && found->second == std::pair{size, alignment};
   }
 
-  /// After `n` more allocations, each fails.
+  /// Lets `n` more allocations succeed; each later one fails.
   void fail_after(std::size_t n) noexcept { left_ = n; }
   void succeed() noexcept { left_ = never; }
   [[nodiscard]] bool failed() const noexcept { return left_ == 0; }

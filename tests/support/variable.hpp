@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A variable of the environment that a test sets for a while.
+/// \file  Sets an environment variable for as long as a test needs it.
 #include <cstdlib>
 #include <string>
 
 namespace tier::test {
 
-/// No other thread may read the environment meanwhile.
+/// No other thread may read the environment while this exists.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_{name}, was_set_{std::getenv(name) != nullptr} {

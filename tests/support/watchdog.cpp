@@ -47,7 +47,7 @@ Watchdog::~Watchdog() {
 
 void Watchdog::watch(std::chrono::seconds patience) const {
   constexpr std::chrono::milliseconds step{100};
-  constexpr std::chrono::milliseconds own{50};  // in half a minute, of this thread
+  constexpr std::chrono::milliseconds own{50};  // processor time of the watchdog itself in half a minute
   auto since = std::chrono::steady_clock::now();
   auto used = processor_time();
   while (!over_) {
@@ -68,7 +68,7 @@ void print_stacks() {
   for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
     const auto name = contents(thread.path() / "comm");
     const auto waits = contents(thread.path() / "wchan");
-    const auto stack = contents(thread.path() / "stack");  // for root alone
+    const auto stack = contents(thread.path() / "stack");  // readable by root alone
     std::fprintf(stderr, "thread %s, %.*s, waits in %s\n%s", thread.path().filename().c_str(),
                  static_cast<int>(name.find('\n')), name.c_str(), waits.c_str(), stack.c_str());
   }

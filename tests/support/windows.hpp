@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Tests that need windows skip aloud where the system refuses them, and fail there if `TIER_REQUIRE_WINDOWS` is set.
+/// \file  Skips tests that need windows with a message if the system refuses them; fails if `TIER_REQUIRE_WINDOWS` is set.
 #include "memory/window_space.hpp"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@
 
 namespace tier::test {
 
-/// \return  false where there can be no windows, which is said
+/// \return  false if the system allows no windows, which a message says
 [[nodiscard]] inline bool has_windows() {
   static const std::string reason = WindowSpace::why_not();
   if (reason.empty()) return true;
@@ -20,7 +20,7 @@ namespace tier::test {
   return false;
 }
 
-/// Both, or the one that needs no privilege.
+/// Returns both modes, or only the one that needs no privilege.
 [[nodiscard]] inline std::vector<WindowMode> window_modes() {
   if (!has_windows()) return {WindowMode::Restricted};
   return {WindowMode::Full, WindowMode::Restricted};

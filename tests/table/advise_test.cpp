@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What a table says about the size of its cache, against tables of that size.
+/// \file  A table's advice about the size of its cache, compared with tables of that size.
 #include "lru_model.hpp"
 #include "rig.hpp"
 #include "support/message_of.hpp"
@@ -34,7 +34,7 @@ void gather_in_batches(RowTable<float>& table, std::span<const RowId> ids) {
            {ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(ids.size(), 50))});
 }
 
-/// Of the largest size with at most `slots`.
+/// Returns the miss ratio of the largest size with at most `slots` slots.
 double miss_ratio(const MissRatioCurve& curve, std::uint64_t slots) {
   const auto above = std::partition_point(curve.sizes.begin(), curve.sizes.end(),
                                           [&](const auto& size) { return size.slots <= slots; });

@@ -71,7 +71,7 @@ TEST_CASE("an announcement moves nothing, but its rows leave last") {
   table.reset_statistics();
   gather(table, ids);
   CHECK(table.statistics().waited == 0);
-  table.cancel(batch);  // it is over: ignored
+  table.cancel(batch);  // the batch has ended: ignored
 }
 
 TEST_CASE("prefetched rows are held until their batch has been gathered") {
@@ -94,7 +94,7 @@ TEST_CASE("prefetched rows are held until their batch has been gathered") {
     CHECK(table.statistics().waited == 0);
   }
   SUBCASE("or cancelled") {
-    table.cancel(table.announce(range(500, 501)));  // another one changes nothing
+    table.cancel(table.announce(range(500, 501)));  // cancelling another batch changes nothing
     table.settle();
     CHECK(table.statistics().prefetched_rows == 20);
   }
@@ -130,7 +130,7 @@ TEST_CASE("rows that the last of several batches held are held for the last of t
   const auto more = table.prefetch(range(100, 120));
   table.settle();
   CHECK(table.statistics().prefetched_rows == 8 + 14);
-  table.cancel(more);  // for which nothing is resumed
+  table.cancel(more);  // nothing is resumed for it
   table.settle();
   const auto waited = table.statistics().waited;
   gather(table, second);
@@ -160,7 +160,7 @@ TEST_CASE("a batch that was not announced takes no hold of one that was") {
   const auto more = table.prefetch(range(100, 120));
   table.settle();
   CHECK(table.statistics().prefetched_rows - before.prefetched_rows == 10);
-  table.cancel(more);  // for which nothing is resumed
+  table.cancel(more);  // nothing is resumed for it
   table.settle();
   gather(table, ids);
   CHECK(table.statistics().waited == before.waited);
@@ -176,7 +176,7 @@ TEST_CASE("a batch that is gathered out of turn leaves the rows of earlier ones 
   const auto more = table.prefetch(range(100, 120));
   table.settle();
   CHECK(table.statistics().prefetched_rows == 15 + 10);
-  table.cancel(more);  // for which nothing is resumed
+  table.cancel(more);  // nothing is resumed for it
   table.settle();
   gather(table, range(0, 10));
   CHECK(table.statistics().waited == 0);
@@ -200,7 +200,7 @@ TEST_CASE("a batch that is cancelled leaves the rows of an earlier one held whos
   const auto more = table.prefetch(range(100, 120));
   table.settle();
   CHECK(table.statistics().prefetched_rows == 10 + 10);
-  table.cancel(more);  // for which nothing is resumed
+  table.cancel(more);  // nothing is resumed for it
   table.settle();
   gather(table, range(0, 10));
   CHECK(table.statistics().waited == 0);
@@ -371,7 +371,7 @@ TEST_CASE("a row that is on its way when it is asked for is late, though somebod
         prefetching.count_down();
         gathering.wait();
       } else if (earlier == 1) {
-        gathering.count_down();  // of row 10, when 5 has been found to be on its way
+        gathering.count_down();  // it gathers row 10, and has found 5 in flight
       }
       return std::error_code{};
     };
@@ -392,7 +392,7 @@ TEST_CASE("a dirty row that is leaving can be read, and an update of it waits an
   table.update(ids, gradients, Sgd{});
   plain.update(ids, gradients, Sgd{});
   Gate gate{*rig.slow, Direction::Write};
-  table.prefetch(range(100, 110));  // all ten must leave
+  table.prefetch(range(100, 110));  // all ten slots must be freed
   gate.wait_until_reached();
   CHECK(same_bits(gather(table, ids), plain.gather(ids)));
   CHECK(table.statistics().waited == 0);

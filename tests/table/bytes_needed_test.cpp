@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What is said of a table before there is one, against what the fastest tier then lacks.
+/// \file  Predicted sizes of a table compared with the room that the fastest tier has less once the table is made.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@ using namespace tier::test;
 
 namespace {
 
-/// What a tier gives is a multiple of this: of the device's alignment where a tier has direct I/O.
+/// Allocations of a tier are multiples of this: of the device's alignment for direct I/O.
 std::size_t granule(const Rig& rig) { return rig.kind == Kind::Blocks ? rig.slow->io_alignment() : 64; }
 
 Bytes used(const Rig& rig) { return rig.manager->statistics().tiers[0].used; }
@@ -68,7 +68,7 @@ TEST_CASE("what a budget buys is said before, and is the most that it buys") {
       options.budget = budget;
       const auto said = bytes_needed(*rig.manager, options);
       CHECK(said.cache.total() <= budget);
-      CHECK(said.cache.total() + Bytes{2 * 512 + 64} > budget);  // a slot more, and perhaps one for staging
+      CHECK(said.cache.total() + Bytes{2 * 512 + 64} > budget);  // one more slot, and perhaps one for staging
       const RowTable<float> table{rig.context, std::move(options)};
       CHECK(table.fast_bytes() == said.cache.total() - said.cache.policy);
     }

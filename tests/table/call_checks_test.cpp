@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What comes from data is checked in every build, before anything changes.
+/// \file  Arguments that come from data are checked in every build, before anything changes.
 #include "rig.hpp"
 #include "support/message_of.hpp"
 
@@ -31,7 +31,7 @@ std::string refusal(const std::function<void()>& call) { return message_of<std::
 
 struct WrongBags {
   Offsets offsets;
-  std::string message;  // after the table's name
+  std::string message;  // without the table's name in front
 };
 
 const std::vector<WrongBags>& wrong_bags() {

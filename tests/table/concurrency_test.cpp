@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Threads beside each other on one table; ThreadSanitizer watches, and every bit is checked.
+/// \file  Several threads on one table; ThreadSanitizer checks races, and the test checks every bit.
 #include "rig.hpp"
 #include "support/seed.hpp"
 

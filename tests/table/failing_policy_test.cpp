@@ -23,7 +23,7 @@ enum class Hook { Attach, Announce, BatchEnd, Hit, Miss, Admit, Insert, Erase, V
 constexpr std::array hooks{Hook::Attach, Hook::Announce, Hook::BatchEnd, Hook::Hit,   Hook::Miss,
                            Hook::Admit,  Hook::Insert,   Hook::Erase,    Hook::Victim};
 
-/// Decides as another does, and throws when one of its functions is called for the n-th time and ever after.
+/// Decides as another policy does, but throws from the n-th call of one of its functions on.
 class Throwing final : public RowPolicy {
  public:
   Throwing(std::unique_ptr<RowPolicy> inner, Hook hook, int n)
@@ -79,7 +79,7 @@ class Throwing final : public RowPolicy {
   int left_;
 };
 
-/// Every kind of call, with slow-tier errors in between. \return  true if rows hold what they should all along
+/// Makes every kind of call, with slow-tier errors in between. \return  true if rows always hold the right values
 bool works(Rig& rig, RowTable<float>& table) {
   constexpr RowId rows = 400;
   PlainTable plain{rows, table.dim()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Tables over a fork. Each test forks in a process of its own.
+/// \file  Tables over a fork. Each test forks in its own process.
 #include "support/child.hpp"
 #include "support/failing_io.hpp"
 #include "table/rig.hpp"
@@ -51,7 +51,7 @@ TableOptions options(std::uint64_t slots, std::string_view policy = "hint_aware"
   return options;
 }
 
-/// What `f` throws as a `TierError`, or nothing.
+/// Returns the message of the `TierError` that `f` throws, or nothing.
 template <class F>
 std::string error_of(const F& f) {
   try {
@@ -63,7 +63,7 @@ std::string error_of(const F& f) {
 }
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// \return  what `child` returned in the child of a fork; false if it ended in any other way
+/// \return  the result of `child` in the child of a fork; false if the child ended in any other way
 template <class F>
 bool forked(const F& child) {
   const auto pid = ::fork();
@@ -73,7 +73,7 @@ bool forked(const F& child) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 7;
 }
 
-/// All calls that a child may make on a table of which `cached` are cached and `absent` are not.
+/// Makes all calls that a child may make on a table; the rows in `cached` are cached, those in `absent` are not.
 bool works_in_child(RowTable<float>& table, PlainTable plain) {
   const std::vector<float> gradients(cached.size() * dim, 0.5F);
   table.update(cached, gradients, RowWiseAdagrad{});
@@ -94,7 +94,7 @@ bool works_in_child(RowTable<float>& table, PlainTable plain) {
   good = good && cannot_reach(error_of([&] { table.scatter(mixed, more); }));
   good = good && cannot_reach(error_of([&] { all_rows(table); }));
   good = good && contains(error_of([&] { table.flush(); }), "table 'clicks' in the child of a fork");
-  table.prefetch(absent);  // advice
+  table.prefetch(absent);  // a hint, which may be ignored
   table.settle();
   return good && same_bits(gather(table, cached), plain.gather(cached));
 }
@@ -111,10 +111,10 @@ TEST_CASE("in the child of a fork cached rows are private memory, and nothing of
         PlainTable plain{rows, dim};
         const std::vector<float> gradients(cached.size() * dim, 0.25F);
         gather(*table, cached);
-        table->settle();  // now they are cached
+        table->settle();  // the rows are cached now
         table->update(cached, gradients, RowWiseAdagrad{});
         plain.update(cached, gradients, RowWiseAdagrad{});
-        table->prefetch(std::vector<RowId>{1, 2, 60});  // its thread runs
+        table->prefetch(std::vector<RowId>{1, 2, 60});  // starts its thread
         table->settle();
 
         const bool child_was_good = forked([&] {
@@ -208,7 +208,7 @@ TEST_CASE("a row that was stuck in staging when the process forked is not writte
 }
 
 TEST_CASE("forks while other threads gather, update and prefetch find every table at rest") {
-  if (address_sanitized) {  // its allocator does not take its own locks over a fork, so that a child hangs
+  if (address_sanitized) {  // its allocator's locks are not fork-safe: a child hangs
     MESSAGE("skipped: the child of a fork cannot allocate under AddressSanitizer while other threads do");
     return;
   }
@@ -219,7 +219,7 @@ TEST_CASE("forks while other threads gather, update and prefetch find every tabl
     const PlainTable plain{rows, dim};
     std::atomic<bool> done{false};
     std::atomic<int> wrong{0};
-    const auto gathers = [&](RowId step) {  // of even rows; updates change odd ones
+    const auto gathers = [&](RowId step) {  // even rows; updates change odd ones
       for (RowId i = 0; !done; i += step) {
         const std::vector<RowId> ids{i * 2 % rows, i * 14 % rows, i * 62 % rows};
         if (!same_bits(gather(*table, ids), plain.gather(ids))) ++wrong;

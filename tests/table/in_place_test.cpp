@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What rows cost that are used in an emulated slow tier.
+/// \file  The cost of rows that are used in place in an emulated slow tier.
 #include "rig.hpp"
 #include "support/charging_tier.hpp"
 
@@ -35,7 +35,7 @@ struct ChargingRig {
 TEST_CASE("rows read in place in an emulated tier are charged one by one, those in slots not at all") {
   ChargingRig charging;
   auto table = charging.rig.table(1000, dim, 4, "first_touch");
-  gather(table, {0, 1, 2, 3});  // they take the slots, and never leave
+  gather(table, {0, 1, 2, 3});  // take the slots, and never leave
   CHECK(charging.slow->take() == Charged{});
   gather(table, {2, 100, 3, 200, 300});
   CHECK(charging.slow->take() == Charged{3 * row_bytes, 3, 0, 0});
@@ -64,12 +64,12 @@ TEST_CASE(
   CHECK(charging.slow->take() == Charged{2 * row_bytes, 2, 2 * row_bytes, 2});
   CHECK(same_bits(gather(table, {0, 100, 200, 5}), plain.gather({0, 100, 200, 5})));
   const auto statistics = table.statistics();
-  CHECK(statistics.in_place_rows == 12);  // of the update, too
+  CHECK(statistics.in_place_rows == 12);  // those of the update, too
   CHECK(statistics.in_place_bytes == 12 * row_bytes);
   CHECK(statistics.prefetched_rows == 4);
   CHECK(statistics.written_rows == 0);
   table.flush();
-  CHECK(table.statistics().written_rows == 1);  // what has been written in a slot
+  CHECK(table.statistics().written_rows == 1);  // the row that was written in a slot
   table.check_invariants();
 }
 
@@ -88,12 +88,12 @@ TEST_CASE("rows that are used in place come in the background, unless it has to 
     gather(table, ids);
     if (rests) {
       CHECK(table.statistics().prefetched_rows == 0);
-      context.rest_for(std::chrono::hours{1});  // one rest after another
+      context.rest_for(std::chrono::hours{1});  // extends the rest
       context.count_use(std::chrono::hours{2} - std::chrono::minutes{1});
       CHECK(!context.is_rested());
       context.count_use(std::chrono::minutes{1});
       CHECK(context.is_rested());
-      table.settle();  // whoever waits for it has it done
+      table.settle();  // does the work itself
     } else {
       const auto patience = steady_clock::now() + std::chrono::minutes{1};
       while (table.statistics().prefetched_rows < ids.size() && steady_clock::now() < patience)

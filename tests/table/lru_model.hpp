@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A least recently used cache, the obvious way, and logs of ids to run it on.
+/// \file  A simple least recently used cache, and logs of ids to run it on.
 #include <tier/policy/row_policy.hpp>
 
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace tier::test {
 
-/// How many of the ids a cache of so many slots misses, cold at first.
+/// Returns how many of the ids miss a cache of `slots` slots that is cold at first.
 inline std::uint64_t lru_misses(std::span<const RowId> ids, std::uint64_t slots) {
   std::list<RowId> newest_first;
   std::unordered_map<RowId, std::list<RowId>::iterator> cached;
@@ -34,7 +34,7 @@ inline std::uint64_t lru_misses(std::span<const RowId> ids, std::uint64_t slots)
   return misses;
 }
 
-/// Ids of Zipf's law with that exponent, over all rows, those asked for often lying anywhere.
+/// Returns ids by Zipf's law with this exponent, over all rows; frequent rows are scattered.
 inline std::vector<RowId> zipf_log(RowId rows, std::size_t count, double exponent, std::uint64_t seed) {
   std::vector<double> weights(rows);
   for (RowId rank = 0; rank < rows; ++rank) weights[rank] = std::pow(rank + 1.0, -exponent);

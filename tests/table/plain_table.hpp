@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The model of a row table, and how the two are compared.
+/// \file  The model of a row table, and comparisons of the two.
 #include <tier/table/row_table.hpp>
 
 #include <algorithm>
@@ -13,17 +13,17 @@
 
 namespace tier::test {
 
-/// The values that `rig` tables begin with: every row differs, and no sum of them is exact by chance.
+/// The initial values of `rig` tables: every row differs, and no sum of them is exact by chance.
 inline float first_value(RowId row, std::size_t column) {
   return 0.1F * static_cast<float>(row % 1009) + 0.01F * static_cast<float>(column) - 3;
 }
 
-/// What a table's options say of its storage.
+/// A table's options for its storage.
 struct StoredAs {
   RowStorage storage = RowStorage::Float;
   std::optional<std::uint64_t> seed{};
 
-  /// What a value is once it has been stored, by the change of that number.
+  /// Returns `value` as it reads after it was stored by change number `change`.
   [[nodiscard]] float operator()(float value, RowId row, std::size_t column, std::uint64_t change) const {
     if (storage == RowStorage::Float) return value;
     return storage == RowStorage::Half ? as<detail::Half>(value, row, column, change)
@@ -40,7 +40,7 @@ struct StoredAs {
   }
 };
 
-/// A table in plain arrays, one row after the other, and the obvious arithmetic.
+/// A table in plain arrays, one row after the other, with simple arithmetic.
 class PlainTable {
  public:
   PlainTable(std::size_t rows, std::size_t dim, StoredAs stored = {})
@@ -88,13 +88,13 @@ class PlainTable {
     changes_ += !ids.empty();
   }
 
-  /// Makes a row, with its state, what it is in another table.
+  /// Copies a row with its state from another table.
   void take_row(const PlainTable& from, RowId id) {
     std::copy_n(from.row(id), dim_, row(id));
     states_[id] = from.states_[id];
   }
 
-  /// A row and its state are these, bit by bit.
+  /// True if a row and its state equal these, bit by bit.
   [[nodiscard]] bool row_is(RowId id, const float* values, const float* state) const {
     return std::memcmp(row(id), values, dim_ * sizeof(float)) == 0 &&
            std::memcmp(&states_[id], state, sizeof(float)) == 0;
@@ -137,9 +137,8 @@ inline std::vector<float> all_states(RowTable<float>& table) {
   return out;
 }
 
-/// After a call that may have stopped half way: each row, with its state, is what it was, or what the call makes of it.
-/// \param plain  the table before the call; on return what it holds now   \param after  the table after it
-/// \return       false if a row is neither
+/// True if each row, with its state, is unchanged or as a call makes it that may have stopped half way.
+/// \param plain  the table before the call; on return its present contents   \param after  the table after a whole call
 inline bool is_between(RowTable<float>& table, PlainTable& plain, const PlainTable& after) {
   const auto values = all_rows(table), states = all_states(table);
   for (RowId row = 0; row < table.rows(); ++row) {

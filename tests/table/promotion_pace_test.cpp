@@ -13,16 +13,16 @@ TEST_CASE(
   CHECK(rest() == 31);
   for (const int expected : {62, 124, 248, 248}) {
     pace.admit(15);
-    pace.admit(16);  // of 1024 uses one too few, in two parts
+    pace.admit(16);  // one too few of 1024 uses, in two parts
     pace.end_log(1024);
     CHECK(rest() == expected);
   }
   pace.admit(16);
   pace.admit(16);
-  CHECK(rest() == 248);  // until the log is through
+  CHECK(rest() == 248);  // until the log is done
   pace.end_log(1024);
   CHECK(rest() == 31);
-  pace.end_log(1024);  // what was found before says nothing of this one
+  pace.end_log(1024);  // an earlier log does not count for this one
   CHECK(rest() == 62);
 }
 

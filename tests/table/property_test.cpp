@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Random programs against plain arrays: wherever rows are, whatever fails, the same bits.
+/// \file  Random programs compared with plain arrays: the same bits wherever rows are and whatever fails.
 #include "rig.hpp"
 #include "support/seed.hpp"
 #include "support/steps.hpp"
@@ -24,7 +24,7 @@ struct Case {
   StoredAs stored{};
 };
 
-/// One table, its model, and the batches that were announced.
+/// Keeps a table, its model, and the batches that were announced.
 class Program {
  public:
   Program(const Case& test, std::uint64_t seed)
@@ -93,7 +93,7 @@ class Program {
     }
   }
 
-  /// A failed operation has changed nothing that the model does not know of.
+  /// Runs an operation that may fail; if it does, it has changed nothing unknown to the model.
   template <class F>
   void attempt(const F& operation) {
     try {
@@ -107,7 +107,7 @@ class Program {
     }
   }
 
-  // The operation comes first: what it throws is for `attempt`, not for the check.
+  // The operation is outside of `CHECK`, because `attempt` has to catch its exceptions.
   void gather(const std::vector<RowId>& ids) {
     const auto out = test::gather(table_, ids);
     CHECK(same_bits(out, plain_.gather(ids)));
@@ -148,7 +148,7 @@ class Program {
     change(after, [&] { table_.scatter(ids, values); });
   }
 
-  /// A change of more than the cache holds may stop half way: then some of its rows are changed, and no others.
+  /// Runs a change that may stop half way if it exceeds the cache: then some of its rows are changed, and no others.
   template <class F>
   void change(const PlainTable& after, const F& operation) {
     try {
@@ -205,7 +205,7 @@ class Program {
   void heal() { read_odds_ = write_odds_ = 0; }
   [[nodiscard]] bool faulty() const { return read_odds_ != 0 || write_odds_ != 0; }
 
-  // Few rows are asked for often, the rest seldom; sometimes more rows than the cache holds.
+  // Returns ids, a few of them often, the rest seldom; at times more rows than the cache holds.
   std::vector<RowId> some_ids() {
     std::vector<RowId> ids(below(8) == 0 ? below(600) : below(40));
     for (auto& id : ids) id = static_cast<RowId>(below(2) == 0 ? below(20) : below(rows));
@@ -227,7 +227,7 @@ class Program {
   Rig rig_;
   std::size_t dim_;
   std::atomic<std::size_t> read_odds_{0}, write_odds_{0}, accesses_{0};
-  bool may_be_stuck_ = false;  // since a flush has freed what could not be written back
+  bool may_be_stuck_ = false;  // true from write faults on until a flush succeeds
   RowTable<float> table_;
   PlainTable plain_;
   std::mt19937_64 random_;

@@ -25,7 +25,7 @@ ReuseCounts counts_of(std::span<const RowId> ids, RowId rows, std::size_t most) 
   return sample.counts();
 }
 
-/// Misses of a cache as large as the largest size in a bucket.
+/// Returns the misses of a cache of the largest size in a bucket.
 double misses(const ReuseCounts& counts, std::size_t bucket) {
   double sum = counts.first_uses;
   for (auto larger = bucket + 1; larger < ReuseHistogram::buckets; ++larger)
@@ -89,7 +89,7 @@ TEST_CASE("with all rows followed, the misses at each size are those of a least 
   for (const RowId rows : {1U, 2U, 65U, 700U}) {
     CAPTURE(rows);
     auto ids = zipf_log(rows, 4000, 0.8, seeded);
-    for (RowId i = 0; i < 2000; ++i) ids.push_back(i % rows);  // and a loop, which such a cache is bad at
+    for (RowId i = 0; i < 2000; ++i) ids.push_back(i % rows);  // and a loop, which suits such a cache badly
     const auto counts = counts_of(ids, rows, rows);
     CHECK(counts.asked == ids.size());
     CHECK(counts.followed == rows);
@@ -98,7 +98,7 @@ TEST_CASE("with all rows followed, the misses at each size are those of a least 
   }
 }
 
-// Over thirty hash functions the errors at these sizes had no bias, and root mean squares of at most 0.02, 0.04 and 0.07.
+// For thirty hash functions the errors at these sizes had no bias, and root mean squares of at most 0.02, 0.04 and 0.07.
 TEST_CASE("a sample of a tenth, a 30th or a 100th of the rows tells the misses to a few points") {
   constexpr RowId rows = 100'000;
   constexpr std::array<std::uint64_t, 6> sizes{1024, 2048, 4096, 12'288, 32'768, 65'536};

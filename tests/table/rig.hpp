@@ -20,12 +20,12 @@ namespace tier::test {
 enum class Kind {
   Whole,   ///< all in the fast tier
   Rows,    ///< the slow tier is addressable: single rows move
-  Direct,  ///< likewise, and a policy may have rows used there, without a lock
-  Blocks,  ///< it is not: blocks of 512 bytes move
+  Direct,  ///< the same, and policies may use rows in place, without a lock
+  Blocks,  ///< the slow tier is not addressable: blocks of 512 bytes move
 };
 
 inline constexpr const char* row_policies[] = {"belady", "first_touch", "hint_aware", "lfu", "lru"};
-/// \param name  one of them; `belady` gets a recording that no run follows
+/// \param name  one of the row policies; `belady` gets a recording that no run follows
 inline std::unique_ptr<RowPolicy> row_policy(std::string_view name) {
   if (name != "belady") return make_row_policy(name);
   std::vector<RowId> recorded;
@@ -33,7 +33,7 @@ inline std::unique_ptr<RowPolicy> row_policy(std::string_view name) {
   return make_belady_rows(std::move(recorded));
 }
 
-/// A manager, its slow tier, and what its tables share.
+/// Keeps a manager, its slow tier, and the state that its tables share.
 struct Rig {
   using MakeTier = std::function<std::unique_ptr<MemoryTier>(MemoryTierOptions)>;
 
@@ -78,7 +78,7 @@ struct Rig {
   }
 
   Kind kind;
-  StoredAs stored{};  ///< of tables that are made from now on
+  StoredAs stored{};  ///< of tables made from now on
   MemoryTier* slow;
   std::shared_ptr<Manager> manager;
   std::shared_ptr<TableContext> context;

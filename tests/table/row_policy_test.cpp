@@ -19,7 +19,7 @@ using namespace tier::test;
 
 namespace {
 
-/// The textbook's least recently used cache, row by row.
+/// A textbook least recently used cache, row by row.
 class ReferenceLru {
  public:
   explicit ReferenceLru(std::size_t slots) : slots_{slots} {}
@@ -110,12 +110,12 @@ TEST_CASE("hint-aware gives up rows that nobody wants by recency, then those wan
   CHECK(cache.leaves({0, 3}, 50) == 999);  // 11 and 12 are wanted as soon as 50
   CHECK(cache.leaves({}, 51) == 10);
   CHECK(cache.leaves({0}, 51) == 999);
-  CHECK(cache.leaves({}, 99) == 999);  // that nobody wants, it has no better claim to a slot
+  CHECK(cache.leaves({}, 99) == 999);  // no batch wants 99, so it has no better claim to a slot
   CHECK(cache.leaves({}, 50, RoomFor::Prefetch) == 999);
 
   policy->on_batch_end(7, soon);  // now 11 is wanted by 9, 12 by 8
   CHECK(cache.leaves({0}, 51) == 11);
-  policy->on_batch_end(9, last);  // cancelled: nobody wants 10 and 11 any more
+  policy->on_batch_end(9, last);  // cancelled: no batch wants 10 and 11 any more
   CHECK(cache.leaves({}, 99, RoomFor::Prefetch) == 10);
   CHECK(cache.evict() == 10);
   CHECK(cache.evict() == 11);

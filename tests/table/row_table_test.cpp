@@ -144,7 +144,7 @@ TEST_CASE("results are the same bits for every kind of table and every number of
         batch.gather_pooled(offsets, sums);
         batch.update_pooled(offsets, std::span<const float>{sums}, RowWiseAdagrad{});
         losses.push_back(std::accumulate(sums.begin(), sums.end(), 0.0F));
-        table.settle();  // rows that were used where they live may have got slots by the next step
+        table.settle();  // rows used in place may have slots by the next step
       }
       if (kind == Kind::Direct) CHECK(table.statistics().in_place_bytes != 0);
       auto end = all_rows(table);
@@ -341,7 +341,7 @@ TEST_CASE("rows and their state end in the slow tier together, once the table is
   CHECK(table.statistics().written_rows == 10);
   CHECK(table.statistics().bytes_out == 10 * 20);
   table.flush();
-  CHECK(table.statistics().written_rows == 10);  // only what is dirty
+  CHECK(table.statistics().written_rows == 10);  // dirty rows alone
 }
 
 TEST_CASE("a row that cannot be read is named, and read again when it can be") {
@@ -389,7 +389,7 @@ TEST_CASE("a row that cannot be written back stays, is served, and is written wh
     CHECK_THROWS_AS(table.flush(), TierError);
     CHECK(same_bits(all_rows(table), plain.values()));
 
-    // All slots are stuck, so an update finds no room; it says why and changes nothing.
+    // All slots hold rows that cannot be written back, so an update finds no room; it throws and changes nothing.
     try {
       table.update(range(600, 640), std::vector<float>(4000, 1.0F), Sgd{});
       CHECK(false);

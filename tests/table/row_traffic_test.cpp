@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What row policies make a table fetch, beside slow references and beside each other.
+/// \file  Rows that a table fetches under each row policy, compared with slow references and with each other.
 #include "rig.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ constexpr RowId rows = 400;
 
 using Log = std::vector<std::vector<RowId>>;
 
-/// Batches of rows, of which low ones are asked for more often, and one batch in five of rows in sequence.
+/// Returns batches of rows; low rows are more frequent, and one batch in five has rows in sequence.
 Log skewed_log(std::uint64_t seed, std::size_t batches, std::size_t batch) {
   std::mt19937_64 random{seed};
   Log log(batches, std::vector<RowId>(batch));
@@ -40,8 +40,8 @@ std::vector<RowId> flat(const Log& log) {
   return uses;
 }
 
-/// Misses of a cache that gives up what is used last, or does not take what is used later still: Belady's MIN with the
-/// choice to bypass.
+/// Returns the misses of a cache that evicts the row that is used last, or bypasses a row that is used later still:
+/// Belady's MIN with bypassing.
 std::uint64_t least_misses(const std::vector<RowId>& uses, std::size_t slots) {
   const auto next_use = [&](RowId row, std::size_t now) {
     return std::find(uses.begin() + static_cast<std::ptrdiff_t>(now) + 1, uses.end(), row);
@@ -71,7 +71,7 @@ RowTable<float> table_of(const Rig& rig, std::uint64_t slots, std::unique_ptr<Ro
   return RowTable<float>{rig.context, std::move(options)};
 }
 
-/// \param look_ahead  batches that are prefetched ahead of their gather
+/// \param look_ahead  number of batches that are prefetched ahead of their gather
 std::uint64_t fetched_of(const Log& log, std::uint64_t slots, std::unique_ptr<RowPolicy> policy,
                          std::size_t look_ahead = 0) {
   const Rig rig{Kind::Rows};
@@ -84,7 +84,7 @@ std::uint64_t fetched_of(const Log& log, std::uint64_t slots, std::unique_ptr<Ro
   return fetched(table);
 }
 
-/// What each policy fetches for a log: by name, `belady` among them, and `hint_aware` with hints also.
+/// Returns the rows that each policy fetches for a log, by name, with `belady`, and `hint_aware` also with hints.
 std::map<std::string, std::uint64_t> traffic_of(const Log& log, std::uint64_t slots) {
   std::map<std::string, std::uint64_t> traffic;
   for (const auto name : row_policy_names())
@@ -94,7 +94,7 @@ std::map<std::string, std::uint64_t> traffic_of(const Log& log, std::uint64_t sl
   return traffic;
 }
 
-/// Takes every row, and notes what it is told of uses.
+/// A policy that admits every row, or none, and records the uses that it is told of.
 class Listener final : public RowPolicy {
  public:
   explicit Listener(std::vector<RowId>& heard, bool admits) : heard_{heard}, admits_{admits} {}
@@ -168,7 +168,7 @@ TEST_CASE("belady misses what the slow optimum misses, however the ids are cut i
 TEST_CASE("where blocks of rows move, belady's recorded ids are the rows', and it is the optimum of blocks") {
   const auto log = skewed_log(1, 1500, 1);
   const Rig rig{Kind::Blocks};
-  auto table = table_of(rig, 80, make_belady_rows(flat(log)), 32);  // four rows a block
+  auto table = table_of(rig, 80, make_belady_rows(flat(log)), 32);  // four rows in a block
   for (const auto& ids : log) gather(table, ids);
   CHECK(fetched(table) == least_misses(flat(log), 80));
 }
@@ -215,5 +215,5 @@ TEST_CASE("lfu keeps a hot set under a scan that flushes lru") {
     return fetched(table);
   };
   CHECK(missed_after_scan("lru") == 500);
-  CHECK(missed_after_scan("lfu") < 5);  // where counters collide, a row of the scan may look hot
+  CHECK(missed_after_scan("lfu") < 5);  // if counters collide, a row of the scan may look hot
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Values of 16 bits, by every loop that this CPU can run, against what their formats say.
+/// \file  Values of 16 bits, by every loop that this CPU can run, compared with the definitions of their formats.
 #include "table/row_values.hpp"
 
 #include "support/seed.hpp"
@@ -24,14 +24,14 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// A format by its definition: sign, exponent, fraction.
+/// Defines a format: sign, exponent, fraction.
 struct Format {
   RowStorage storage;
   int exponent_bits, fraction_bits;
 
   [[nodiscard]] unsigned infinity_bits() const { return ((1U << exponent_bits) - 1) << fraction_bits; }
   [[nodiscard]] bool is_nan(unsigned bits) const { return (bits & 0x7FFF) > infinity_bits(); }
-  /// What a magnitude is worth; of infinity's bits, what they would be worth if exponents went on.
+  /// Returns the value of a magnitude; for infinity, the value if exponents went on.
   [[nodiscard]] double worth(unsigned magnitude) const {
     const int bias = (1 << (exponent_bits - 1)) - 1;
     const auto exponent = static_cast<int>(magnitude >> fraction_bits);
@@ -44,7 +44,7 @@ struct Format {
     const double size = magnitude == infinity_bits() ? infinity : worth(magnitude);
     return static_cast<float>((bits & 0x8000) != 0 ? -size : size);
   }
-  /// The largest magnitude that is worth no more, up to infinity's.
+  /// Returns the largest magnitude whose value is at most `size`, up to infinity's.
   [[nodiscard]] unsigned below(double size) const {
     unsigned low = 0, high = infinity_bits();
     while (low < high) {
@@ -74,7 +74,7 @@ std::vector<std::uint16_t> all_bits() {
   return all;
 }
 
-/// Of all magnitudes: where rounding changes, with the floats beside it.
+/// Returns the floats at which rounding changes, for all magnitudes, and their neighbours.
 std::vector<float> boundaries(const Format& format) {
   std::vector<float> values{0.0F, infinity, std::numeric_limits<float>::max(),
                             std::numeric_limits<float>::min(), std::numeric_limits<float>::denorm_min()};
@@ -119,7 +119,7 @@ bool same_bits(float a, float b) {
   return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
-/// How many of `count` do not hold, so that a failure is one line.
+/// Counts the indices below `count` for which `holds` is false, so that many failures make one line.
 template <class Holds>
 std::size_t failures(std::size_t count, const Holds& holds) {
   std::size_t failed = 0;
@@ -173,7 +173,7 @@ TEST_CASE("what is too large for a half or a bfloat is infinity, as IEEE says") 
     const std::vector<float> values{65504, 65519.996F, 65520, -65520, 1e30F, -infinity, largest_float};
     const std::vector<std::uint16_t> stored{0x7BFF, 0x7BFF, 0x7C00, 0xFC00, 0x7C00, 0xFC00, 0x7C00};
     CHECK(nearest(kernels, values) == stored);
-    // By chance, 65536 is the value above 65504: there and beyond it is certain.
+    // 65536 would be the next value above 65504: rounding between the two is random, elsewhere it is certain.
     for (const std::uint32_t random : {0U, 1U, 2U, 77U})
       CHECK(stochastic(kernels, {65504, 65536, -1e30F, infinity}, random) ==
             std::vector<std::uint16_t>{0x7BFF, 0x7C00, 0xFC00, 0x7C00});
@@ -218,7 +218,7 @@ TEST_CASE("stochastic rounding takes one of the two neighbours, and its mean is 
             }) == 0);
       const double chance = (size - format.worth(low)) / (format.worth(low + 1) - format.worth(low));
       const double deviation = std::sqrt(columns * chance * (1 - chance));
-      // Five deviations, one in 1.7 million; and one count, for chances that are nearly none.
+      // Allows five deviations, one chance in 1.7 million, and one count for tiny chances.
       CHECK(std::fabs(static_cast<double>(up) - columns * chance) <= 5 * deviation + 1);
     }
   }
@@ -229,7 +229,7 @@ TEST_CASE("chance differs between rows, changes and seeds, and is the same when 
     std::size_t up = 0;
     for (std::uint32_t i = 0; i < 1 << 16; ++i) {
       const Stochastic round{random_of(i)};
-      up += Half::store(1.00025F, round) != 0x3C00;  // a quarter of the way, nearly: 0.256
+      up += Half::store(1.00025F, round) != 0x3C00;  // nearly a quarter of the way: 0.256
     }
     return static_cast<double>(up) / (1 << 16);
   };

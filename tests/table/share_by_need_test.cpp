@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  A budget shared by need, against the best of all ways to share it.
+/// \file  A budget shared by need, compared with the best of all ways to share it.
 #include "support/message_of.hpp"
 #include "support/seed.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 using Curves = std::vector<MissRatioCurve>;
 
-/// Misses of the largest size of a table within a budget; too many of no size.
+/// Returns the misses of a table's largest size within a budget; a huge number if no size fits.
 double misses(const MissRatioCurve& table, std::size_t budget) {
   if (table.sizes.front().bytes.count > budget) return 1e18;
   return table.largest_in({budget}).miss_ratio * static_cast<double>(table.asked);
@@ -34,7 +34,7 @@ double misses(const Curves& tables, const std::vector<Bytes>& shares) {
   return sum;
 }
 
-/// The fewest misses there can be: for each table and each budget, the best way to cut it in two.
+/// Returns the fewest possible misses, by dynamic programming over the tables.
 double fewest_misses(const Curves& tables, std::size_t budget) {
   std::vector<double> best(budget + 1, 0);
   for (const auto& table : tables) {
@@ -47,7 +47,7 @@ double fewest_misses(const Curves& tables, std::size_t budget) {
   return best[budget];
 }
 
-/// The most misses that one step along the convex hull of a curve saves.
+/// Returns the most misses that one step along the convex hull of a curve saves.
 double largest_hull_step(const MissRatioCurve& table) {
   double largest = 0;
   for (std::size_t at = 0, next = 0; at + 1 < table.sizes.size(); at = next) {
@@ -82,7 +82,7 @@ class RandomCurves {
   explicit RandomCurves(std::uint64_t seed) : random_{seed} {}
   std::size_t below(std::size_t n) { return random_() % n; }
 
-  /// Sizes any bytes apart, misses falling by any amount.
+  /// Returns a curve with random distances between its sizes, whose misses fall by random amounts.
   MissRatioCurve curve() {
     MissRatioCurve curve;
     curve.asked = 1 + below(1000);
@@ -96,7 +96,7 @@ class RandomCurves {
     curve.sizes.push_back({curve.sizes.size() + 1, bytes, 0});
     return curve;
   }
-  /// Sizes a byte apart, each saving no more than the one before.
+  /// Returns a curve of sizes one byte apart, each saving no more than the one before.
   MissRatioCurve convex_curve() {
     std::vector<double> saved(2 + below(10));
     double sum = 0;

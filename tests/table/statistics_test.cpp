@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What tables count, one by one and together.
+/// \file  Statistics of tables, for one table and for all together.
 #include "rig.hpp"
 #include "support/seed.hpp"
 #include "table/row_set.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// A gather whose rows nobody looks at.
+/// Gathers rows and discards them.
 void use(RowTable<float>& table, const std::vector<RowId>& ids) { gather(table, ids); }
 
 }  // namespace
@@ -137,7 +137,7 @@ TEST_CASE(
   auto clicks = rig.table(100, 4, 10);
   auto whole = rig.options(50, 4, 50);
   whole.name = "buys";
-  RowTable<float> buys{rig.manager, std::move(whole)};  // with a context of its own
+  RowTable<float> buys{rig.manager, std::move(whole)};  // with its own context
   use(clicks, {1, 2, 3, 1});
   use(clicks, {1, 2, 4});
   use(buys, {7, 8});

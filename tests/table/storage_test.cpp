@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Tables whose rows are stored as halves or bfloats.
+/// \file  Tables that store their rows as halves or bfloats.
 #include "rig.hpp"
 #include "support/seed.hpp"
 
@@ -35,7 +35,7 @@ TableOptions layout_options(RowStorage storage, std::size_t dim, std::size_t sta
   return options;
 }
 
-/// All that a table holds after some training, and what the training has seen.
+/// Returns all values of a table after some training, and those that the training read.
 std::vector<float> train(const Rig& rig, std::string_view policy, std::uint64_t seed) {
   auto table = rig.table(2000, 13, 300, policy);
   std::mt19937_64 random{seed};
@@ -56,7 +56,7 @@ std::vector<float> train(const Rig& rig, std::string_view policy, std::uint64_t 
   return seen;
 }
 
-/// The message of a `ConfigError`.
+/// Returns the message of a `ConfigError`.
 std::string refusal(const Rig& rig, StoredAs stored) {
   auto options = rig.options(100, 4, 10);
   options.storage = stored.storage;
@@ -173,7 +173,7 @@ TEST_CASE("what a narrow table can hold exactly is what was put in, whatever the
     values[3] = -0.0F;
     table.scatter(ids, values);
     CHECK(same_bits(gather(table, ids), values));
-    // A table read and scattered is what it was.
+    // Reading all rows of a table and scattering them changes nothing.
     auto rows = all_rows(table);
     std::vector<RowId> all(300);
     std::iota(all.begin(), all.end(), RowId{0});
@@ -205,9 +205,9 @@ TEST_CASE("narrow rows take half the bytes, and their state behind them is align
     CHECK(detail::row_layout(layout_options(storage, 64, 1)).row_bytes == 132);
     CHECK(detail::row_layout(layout_options(storage, 63, 1)).row_bytes == 132);
     CHECK(detail::row_layout(layout_options(storage, 63, 1)).state_offset() == 128);
-    CHECK(detail::row_layout(layout_options(storage, 1023, 0)).row_bytes == 2048);  // a whole number of lines
+    CHECK(detail::row_layout(layout_options(storage, 1023, 0)).row_bytes == 2048);  // whole cache lines
     CHECK(detail::row_layout(layout_options(storage, 15, 0)).row_bytes == 32);
-    // In blocks of 512 bytes.
+    // On a device, in blocks of 512 bytes.
     CHECK(detail::row_layout(layout_options(storage, 64, 0), blocks).block_rows == 4);
     CHECK(detail::row_layout(layout_options(RowStorage::Float, 64, 0), blocks).block_rows == 2);
     CHECK(detail::row_layout(layout_options(storage, 300, 1), blocks).row_bytes == 1024);
@@ -243,7 +243,7 @@ TEST_CASE("bytes needed, budgets and advice are those of the storage") {
       RowTable<float> table{rig.context, options(storage)};
       CHECK(table.fast_bytes() == said.cache.total() - said.cache.policy);
       RowTable<float> floats{rig.context, options(RowStorage::Float)};
-      CHECK(2 * table.slots() > 3 * floats.slots());  // not twice as many: the slot map is as large
+      CHECK(2 * table.slots() > 3 * floats.slots());  // less than twice: the slot map does not shrink
       const std::vector<RowId> log{1, 2, 3, 1, 2, 3, 8999};
       CacheAdvisor advisor{*rig.manager, options(storage)};
       advisor.note(log);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A table of eight rows a block on a slow tier that tells what reaches it.
+/// \file  A table with eight rows in a block, on a slow tier that records its requests.
 #include "memory/io_engine.hpp"
 #include "rig.hpp"
 
@@ -21,10 +21,10 @@
 namespace tier::test {
 
 inline constexpr RowId rows_in_block = 8;
-inline constexpr std::size_t dim = 15;  // with its state a row has 64 bytes
+inline constexpr std::size_t dim = 15;  // with its state a row takes 64 bytes
 inline constexpr std::size_t row_bytes = 64, block_bytes = 512;
 
-/// Looks at each request as a device does, and knows of each row what it had before.
+/// Records requests as a device sees them, and knows the earlier contents of each row.
 class WatchedTier final : public MemoryTier {
  public:
   using MemoryTier::MemoryTier;
@@ -32,11 +32,11 @@ class WatchedTier final : public MemoryTier {
   struct Seen {
     std::uint64_t write_operations = 0, blocks_written = 0, rows_changed = 0, blocks_read = 0;
   };
-  /// Called in the middle of a transfer, before its bytes move; set while nothing moves.
+  /// Called in the middle of a transfer, before its bytes move; set it while nothing moves.
   std::function<void(Direction, std::span<const IoRequest>)> meanwhile;
 
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
-    if (!home_) home_ = requests.front().offset;  // the first contents
+    if (!home_) home_ = requests.front().offset;  // the initial contents
     if (meanwhile) meanwhile(direction, requests);
     Seen seen;
     if (direction == Direction::Write) seen.write_operations = operations(requests);
@@ -53,7 +53,7 @@ class WatchedTier final : public MemoryTier {
     seen_.rows_changed += seen.rows_changed;
     seen_.blocks_read += seen.blocks_read;
   }
-  /// Since it was asked last.
+  /// Returns the requests since the last call.
   Seen take() {
     const MutexLock lock{mutex_};
     return std::exchange(seen_, {});
@@ -62,7 +62,7 @@ class WatchedTier final : public MemoryTier {
   [[nodiscard]] RowId block_of(const IoRequest& request) const {
     return static_cast<RowId>((request.offset - home()) / block_bytes);
   }
-  /// A row, with its state, is here as it is in the model.
+  /// True if this tier holds a row, with its state, as the model has it.
   [[nodiscard]] bool has(RowId row, const PlainTable& plain) {
     const auto* const here = reinterpret_cast<const float*>(contents() + home() + row * row_bytes);
     return plain.row_is(row, here, here + dim);
@@ -81,7 +81,7 @@ class WatchedTier final : public MemoryTier {
   Seen seen_ TIER_GUARDED_BY(mutex_);
 };
 
-/// A table of eight rows a block, on a tier that is watched.
+/// Keeps a table with eight rows in a block, on a watched tier.
 class Watched {
  public:
   explicit Watched(RowId rows, RowId blocks_cached, std::string_view policy = "lru")
@@ -107,7 +107,7 @@ class Watched {
     const auto rows = test::gather(table, ids);
     CHECK(same_bits(rows, plain.gather(ids)));
   }
-  /// Of those rows that are not in the slow tier as they should be.
+  /// Returns the rows that differ in the slow tier from the model.
   [[nodiscard]] std::vector<RowId> behind() {
     std::vector<RowId> rows;
     for (RowId row = 0; row < table.rows(); ++row)
@@ -142,7 +142,7 @@ inline std::vector<RowId> from(RowId first, RowId count) {
   std::iota(ids.begin(), ids.end(), first);
   return ids;
 }
-/// The first row of each of these blocks.
+/// Returns the first row of each of these blocks.
 inline std::vector<RowId> in_blocks(RowId first, RowId count) {
   std::vector<RowId> ids;
   for (RowId i = 0; i < count; ++i) ids.push_back((first + i) * rows_in_block);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What reaches the slow tier, in how many operations, and how that is counted.
+/// \file  Requests that reach the slow tier: how many, and how they are counted.
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 #include "watched.hpp"
@@ -23,7 +23,7 @@ TEST_CASE("a row that was changed counts once for each write-back, its neighbour
   w.table.flush();
   const auto s = w.take_statistics();
   CHECK(s.written_rows == 4);
-  CHECK(s.bytes_in == 2 * block_bytes);  // with the rows that are not in slots
+  CHECK(s.bytes_in == 2 * block_bytes);  // with rows that are not in slots
   CHECK(s.bytes_out == 2 * block_bytes);
   CHECK(s.bytes_per_written_row() == doctest::Approx(256));
   w.table.flush();
@@ -35,7 +35,7 @@ TEST_CASE("a row that was changed counts once for each write-back, its neighbour
 
 TEST_CASE("read amplification is what was read over the rows that were fetched, each once") {
   Watched w{3200, 80};      // 20 rows move in one go
-  w.gather({3, 4, 3, 17});  // of two blocks
+  w.gather({3, 4, 3, 17});  // rows of two blocks
   auto s = w.take_statistics();
   CHECK(s.bytes_in == 2 * block_bytes);
   CHECK(s.bytes_wanted == 3 * row_bytes);
@@ -71,18 +71,18 @@ TEST_CASE("where rows move one by one, each byte that is read is wanted, but for
 
 TEST_CASE("changed rows of a victim's block are written with it, and stay where they are") {
   Watched w{800, 8};
-  w.update(from(160, 64));  // all of eight blocks
+  w.update(from(160, 64));  // all rows of eight blocks
   w.slow().take();
   w.take_statistics();
   w.gather({400});
   const auto seen = w.slow().take();
   CHECK(seen.blocks_written == 1);
-  CHECK(seen.blocks_read == 1);  // where all its rows are changed, no other is asked for
+  CHECK(seen.blocks_read == 1);  // a block whose rows are all changed is not read
   CHECK(w.take_statistics().written_rows == 8);
   CHECK(w.behind() == from(168, 56));
   w.gather(from(161, 7));
   CHECK(w.take_statistics().hits == 7);
-  w.gather(from(408, 8));  // in the slots of the next block
+  w.gather(from(408, 8));  // replace the next block
   CHECK(w.slow().take().blocks_written == 1);
   w.table.check_invariants();
 }
@@ -95,7 +95,7 @@ TEST_CASE("a block keeps what its other rows have when one of them is written") 
   w.gather({500});
   const auto seen = w.slow().take();
   CHECK(seen.blocks_written == 1);
-  CHECK(seen.blocks_read == 2);  // one to be completed, one that is asked for
+  CHECK(seen.blocks_read == 2);  // one to complete a write, one for the gather
   CHECK(seen.rows_changed == 2);
   CHECK(w.behind().empty());
   CHECK(is(w.table, w.plain));
@@ -168,7 +168,7 @@ TEST_CASE("a row is not written to a block that cannot be read, and nothing is l
   w.update({162});
   w.gather(from(400, 7));
   w.fail(Direction::Read, 163);
-  w.gather({500});  // in the slot of another row
+  w.gather({500});  // replaces another row
   CHECK(w.behind() == std::vector<RowId>{162});
   CHECK(w.take_statistics().write_errors == 1);
   CHECK_THROWS_AS(w.table.flush(), TierError);
@@ -183,7 +183,7 @@ TEST_CASE(
     "so") {
   const auto seed = test::seed();
   CAPTURE(seed);
-  constexpr RowId rows = 401;  // a part of a block at the end
+  constexpr RowId rows = 401;  // the last block is a partial one
   const auto each = steps(10'000) / std::size(row_policies);
   std::uint64_t refused = 0, joined = 0;
   for (const auto* policy : row_policies) {
@@ -193,7 +193,7 @@ TEST_CASE(
     Watched w{rows, 2, policy};
     w.slow().take();
     w.take_statistics();
-    std::size_t odds = 0, writes = 0;  // every how many of them fails
+    std::size_t odds = 0, writes = 0;  // one in so many fails
     bool may_be_stuck = false;
     w.slow().fails = [&](Direction direction, std::uint64_t, std::uint64_t) {
       const bool fails = direction == Direction::Write && odds != 0 && writes++ % odds == odds - 1;

@@ -38,7 +38,7 @@ TEST_CASE("an update waits for the write-back of its row, and is not lost by it"
                      });
     }};
     while (w.table.statistics().updated == before) std::this_thread::yield();
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // if it did not wait, it would be there by now
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // long enough to get there if it did not wait
     writing = false;
   };
   w.gather({400});
@@ -90,8 +90,7 @@ TEST_CASE("a flush waits for rows that are written beside a victim") {
       w.table.flush();
     }};
     while (!flushing) std::this_thread::yield();
-    for (int i = 0; i < 1000; ++i)
-      std::this_thread::yield();  // if it did not wait, it would have written by now
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // long enough to write if it did not wait
   };
   w.gather({400});
   other.join();
@@ -114,7 +113,7 @@ TEST_CASE("a flush waits for a row that is on its way home, and writes it if it 
       w.table.flush();
     }};
     while (!flushing) std::this_thread::yield();
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // if it did not wait, it would be over by now
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // long enough to end if it did not wait
   };
   std::atomic<int> writes{0};
   const auto fails = w.slow().fails;
@@ -158,7 +157,7 @@ TEST_CASE(
   const auto seed = test::seed();
   CAPTURE(seed);
   constexpr RowId rows = 240;  // gathers have even ones, updates odd ones
-  // A step changes tens of rows beside three threads, and takes a hundred times as long as one of a test without.
+  // A step changes tens of rows beside three threads, and takes a hundred times as long as a step of one thread.
   const auto each = static_cast<int>(steps(48'000) / 160 + 1);
   std::atomic<std::uint64_t> refused{0};
   std::uint64_t joined = 0;
@@ -196,7 +195,7 @@ TEST_CASE(
       while (!done) {
         try {
           w.table.flush();
-        } catch (const TierError&) {  // what failed stays dirty
+        } catch (const TierError&) {  // failed rows stay dirty
         }
         for (int i = 0; i < 50; ++i) std::this_thread::yield();
       }

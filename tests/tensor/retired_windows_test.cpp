@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Tensors with windows whose contents were given up: who overwrites them gets all of them back, who reads is told.
+/// \file  Tensors with windows whose contents are retired: an overwrite gets all blocks back, a read throws.
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
 #include <tier/policy/policy.hpp>
@@ -31,7 +31,7 @@ class FreesLate final : public Policy {
   MissDecision on_miss(const MissEvent&, PolicyContext&) override { return {0, false}; }
 };
 
-/// Stores to every element through the address that a program keeps, whatever the scope has brought.
+/// Stores to every element through the unchanging address, whichever blocks the scope has fetched.
 void fill(TensorView<float> view, float value) { std::ranges::fill(view.elements(), value); }
 bool holds(const Tensor<float>& tensor, float value) {
   const ReadScope in{tensor};

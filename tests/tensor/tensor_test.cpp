@@ -20,7 +20,7 @@ namespace {
 
 using namespace literals;
 
-/// Counts what is outstanding from the heap.
+/// Counts allocations that are not yet freed.
 class CountingResource final : public std::pmr::memory_resource {
  public:
   [[nodiscard]] std::size_t outstanding() const noexcept { return outstanding_; }
@@ -122,7 +122,7 @@ TEST_CASE("reshaping a view or a tensor keeps the elements, and refuses another 
           std::string::npos);
   }
   CHECK_THROWS_AS(std::ignore = std::move(t).reshaped({7}), ConfigError);
-  CHECK(t.count() == 12);  // as it was
+  CHECK(t.count() == 12);  // unchanged
   auto reshaped = std::move(t).reshaped({4, 3});
   CHECK(reshaped.object() == object);
   CHECK(ReadScope{reshaped}[reshaped](3, 0) == 9);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Tensors that are cut into blocks, and scopes on some of their rows.
+/// \file  Tensors that consist of several blocks, and scopes on some of their rows.
 #include <doctest/doctest.h>
 #include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
@@ -49,12 +49,12 @@ template <class T>
 concept CanSayItWillWrite = HintOperand<RowsOf<T>, Use::Update>;
 static_assert(CanSayItWillWrite<Tensor<float>> && !CanSayItWillWrite<const Tensor<float>>);
 
-/// Of some megabytes each: in the long form minutes, not hours.
+/// Limits steps on some megabytes each, so that the long form takes minutes rather than hours.
 std::uint64_t large_steps(std::uint64_t usual) {
   return std::min<std::uint64_t>(test::steps(usual), test::sanitized ? 3'000 : 30'000);
 }
 
-/// In order of their ids.
+/// Returns the hinted blocks in order of their ids.
 std::vector<BlockId> blocks_told(const test::Recording& recorded, Hint hint) {
   std::vector<BlockId> blocks;
   for (const auto& given : recorded->hints)
@@ -92,7 +92,7 @@ TEST_CASE("a scope on rows fetches and keeps the blocks of these rows alone") {
       const auto faults = manager->statistics().window_faults;
       {
         const auto few =
-            x.rows(rows_of_block - 1, 2 * rows_of_block + 1);  // a whole block, and a row of both neighbours
+            x.rows(rows_of_block - 1, 2 * rows_of_block + 1);  // a whole block, and a row of either neighbour
         const ReadScope in{x.rows(rows_of_block - 1, 2 * rows_of_block + 1)};
         CHECK(used() == 6_MiB);
         const auto view = in[few];
@@ -100,7 +100,7 @@ TEST_CASE("a scope on rows fetches and keeps the blocks of these rows alone") {
         CHECK(view(0, columns - 1) == 0);
         CHECK(view(1, 0) == 1);
         CHECK(view(rows_of_block + 1, 5) == 2);
-        migrate(few, 1);  // what is pinned stays
+        migrate(few, 1);  // pinned blocks stay
         CHECK(used() == 6_MiB);
         CHECK(view(7, 7) == 1);
       }
@@ -143,7 +143,7 @@ TEST_CASE("a tensor of five times the fast tier holds what was stored last, by r
     const auto manager = make_manager({tiers::dram(8_MiB), tiers::emulated("cxl", 128_MiB)}, mode, 2_MiB);
     constexpr std::size_t rows = 20 * rows_of_block + 77;
     Tensor<float> x{manager, {rows, columns}, windowed};
-    std::vector<float> model(rows, 0);  // each row of one value
+    std::vector<float> model(rows, 0);  // all elements of a row are equal
     {
       WriteScope out{overwrites(x)};
       std::ranges::fill(out[x].elements(), 0.F);
@@ -224,7 +224,7 @@ TEST_CASE(
     "a scope on more than may be brought brings what was there, then what was used last, half a tier of it") {
   for (const auto mode : test::window_modes()) {
     CAPTURE(to_string(mode));
-    for (const bool is_full : {false, true}) {  // the fastest tier, of what may leave
+    for (const bool is_full : {false, true}) {  // full of blocks that may leave
       CAPTURE(is_full);
       const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 64_MiB)}, mode, 2_MiB);
       Tensor<float> x{manager, {12 * rows_of_block, columns}, windowed, "x"};
@@ -325,7 +325,7 @@ TEST_CASE("what is overwritten is not fetched, but for what others have of the s
       std::ranges::fill(k.out(few).elements(), 3.F);
       std::ranges::fill(k.out(end).elements(), 4.F);
     }
-    CHECK(fetched() == before + 2);  // the block before, and the last but one
+    CHECK(fetched() == before + 2);  // the first block, and the last but one
     CHECK(moved() == (mode == WindowMode::Full ? 2 * (2_MiB).count : 0));
     const ReadScope in{x};
     CHECK(in[x](rows_of_block - 2, 5) == 1);
@@ -400,7 +400,7 @@ TEST_CASE("what is overwritten while it is fetched has the new elements, whoever
           if (view(row, random() % columns) != last) return false;
         return true;
       };
-      const std::uint64_t rounds = mode == WindowMode::Full ? 300 : 100;  // nothing is copied in the second
+      const std::uint64_t rounds = mode == WindowMode::Full ? 300 : 100;  // the second mode copies nothing
       for (std::uint64_t round = 0; round < large_steps(rounds); ++round) {
         migrate(x.rows(0, rows), 1);
         prefetch(x.rows(0, rows));
@@ -440,7 +440,7 @@ TEST_CASE("huge pages that change tiers while somebody waits for them arrive who
     for (std::uint64_t round = 0; round < large_steps(200); ++round) {
       migrate(x.rows(0, rows), 1);
       migrate(x.rows(0, rows), 0);
-      elements[1] = 1;  // so that a block is dirty; nobody else looks there
+      elements[1] = 1;  // makes a block dirty; its value is not read
     }
     reader = {};
     CHECK_FALSE(wrong);
@@ -467,7 +467,7 @@ TEST_CASE(
       CHECK(blocks_told(recorded, Hint::Archive) == blocks);
       const ArchiveScope moved{std::move(cold)};
     }
-    CHECK(blocks_told(recorded, Hint::WillUse).empty());  // an end takes no lock
+    CHECK(blocks_told(recorded, Hint::WillUse).empty());  // the end of a scope takes no lock
     manager->end_of_step();
     CHECK(blocks_told(recorded, Hint::WillUse) == blocks);
     CHECK(recorded->hints.size() == 10);
@@ -587,7 +587,7 @@ TEST_CASE(
         CHECK(conflict.signal == SIGABRT);
         CHECK(conflict.errors.find("conflicting access to \"the weights\"") != std::string::npos);
       }
-      CHECK(ended(false, false, true).errors == "");  // and the end of it is noted
+      CHECK(ended(false, false, true).errors == "");  // the end of the scope was recorded
       CHECK(ended(true, true, false).errors == "");
     }
   }
@@ -627,7 +627,7 @@ TEST_CASE("a scope that cannot be opened leaves nothing of a window pinned") {
     const test::TemporaryDirectory directory;
     const auto manager = make_manager({tiers::dram(16_MiB), tiers::file(directory.path(), 64_MiB)}, mode);
     Tensor<float> cut{manager, {4 * rows_of_block, columns}, windowed};
-    Tensor<float> small{manager, {8}};  // shares its block with others
+    Tensor<float> small{manager, {8}};  // shares its block with other objects
     Tensor<float> other{manager, {8}};
     retire(small);
     CHECK_THROWS_AS((WriteScope{updates(cut, small)}), TierError);

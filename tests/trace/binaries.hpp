@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Traces from and to strings in binary form.
+/// \file  Converts traces to and from strings in binary form.
 #include <tier/trace/binary.hpp>
 
 #include <sstream>
@@ -9,7 +9,7 @@
 #include "trace/binary_form.hpp"
 
 namespace tier::test {
-using namespace tier::trace;  // what is tested
+using namespace tier::trace;  // the code under test
 
 inline Trace read_bytes(const std::string& bytes, const ReadLimits& limits = {}) {
   std::istringstream in{bytes};

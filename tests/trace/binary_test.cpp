@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The binary form: the same traces as in text, and what is wrong with damaged ones.
+/// \file  The binary form: the same traces as in text, and the errors of damaged files.
 #include <doctest/doctest.h>
 #include <tier/trace/binary.hpp>
 #include <tier/trace/files.hpp>
@@ -37,7 +37,7 @@ const Trace& example() {
 std::string message_of(const std::string& bytes, const ReadLimits& limits = {}) {
   return test::message_of<TraceError>([&] { std::ignore = read_bytes(bytes, limits); });
 }
-/// A file with this payload as its only block.
+/// Returns a file whose only block has this payload.
 std::string with_payload(const std::string& payload, char content = 2) {
   return test::header_of(content) + block_of(payload);
 }

@@ -50,7 +50,7 @@ std::string message_of(const std::string& bytes) {
   return test::message_of<TraceError>([&] { std::ignore = test::read(bytes); });
 }
 
-/// So long that its packed form is cut in its middle.
+/// Returns a text long enough that its packed form is cut in the middle.
 std::string long_text() {
   std::string result = text;
   for (int i = 0; i < 5000; ++i)
@@ -75,7 +75,7 @@ TEST_CASE("a trace comes back from a file, packed or not, whatever the file's na
     write_file(trace, path, how);
     CHECK(read_file(path) == trace);
     CHECK((bytes_of(path).size() < long_text().size() / 2) == (how != Packing::None));
-    write_file(trace, path, how);  // over the one that is there
+    write_file(trace, path, how);  // overwrites the existing file
     CHECK(read_file(path) == trace);
     CHECK(files_in(folder.path()) == 1);
   }

@@ -39,7 +39,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Lines left out, doubled, swapped, or the text cut off.
+/// Returns the text with lines left out, doubled or swapped, or cut off.
 std::string rearranged(const std::string& text, std::mt19937_64& random) {
   auto lines = lines_of(text);
   const auto any = [&] { return lines.begin() + static_cast<std::ptrdiff_t>(random() % lines.size()); };
@@ -66,7 +66,7 @@ std::string rearranged(const std::string& text, std::mt19937_64& random) {
   return result;
 }
 
-/// What is read can be written, is the same again, and keeps the rules.
+/// Checks that a trace that can be read can also be written, stays the same, and keeps the rules.
 void read_or_refuse(const std::string& bytes) {
   try {
     const auto trace = test::read(bytes, limits);
@@ -79,7 +79,7 @@ void read_or_refuse(const std::string& bytes) {
   }
 }
 
-/// The payloads of a file in binary form, each with where it begins.
+/// Returns the payloads of a file in binary form.
 std::vector<std::string> payloads_of(const std::string& file) {
   std::vector<std::string> payloads;
   for (auto at = binary_header_size; at + block_header_size <= file.size();) {
@@ -91,7 +91,7 @@ std::vector<std::string> payloads_of(const std::string& file) {
   return payloads;
 }
 
-/// Damage that no checksum tells.
+/// Damages payloads and makes the checksums match.
 std::string damaged_within(const std::string& file, const std::vector<std::string>& examples,
                            std::mt19937_64& random) {
   std::string result = file.substr(0, binary_header_size);
@@ -113,7 +113,7 @@ void read_binary_or_refuse(const std::string& bytes) {
   }
 }
 
-/// What a runtime of two tiers records.
+/// Returns the recording of a runtime of two tiers.
 std::string recorded(std::mt19937_64& random) {
   const test::TemporaryDirectory directory;
   const auto path = directory.path() + "/run.tt";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Traces that would take all memory, were they believed.
+/// \file  Traces that would take all memory if their numbers were believed.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <tier/trace/text.hpp>
@@ -22,7 +22,7 @@ using tier::test::read;
 
 namespace {
 
-/// A beginning, and then the same again and again.
+/// A stream with a beginning, and then the same text again and again.
 class Endless final : public std::streambuf {
  public:
   Endless(const std::string& begin, std::string_view again) : chunk_{begin} { repeat(again); }
@@ -135,5 +135,5 @@ TEST_CASE("a small file that unpacks to a large text is refused where the reader
             std::ignore = read(many, {.text = 4_MiB});
           }).find(": a text of more than 4MiB, the reader's limit") != std::string::npos);
   }
-  if (!test::sanitized) CHECK(peak_memory() - before < 96_MiB);  // a sanitizer keeps what is freed
+  if (!test::sanitized) CHECK(peak_memory() - before < 96_MiB);  // a sanitizer keeps freed memory
 }

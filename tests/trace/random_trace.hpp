@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Random traces that keep every rule, with all kinds of events and all that texts and numbers can be.
+/// \file  Random traces that keep all rules, with all kinds of events and extreme texts and numbers.
 #include <tier/trace/trace.hpp>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace tier::test {
-using namespace tier::trace;  // what is tested
+using namespace tier::trace;  // the code under test
 using trace::Cause, trace::Hint, trace::Operand, trace::Placement;
 
 class RandomTrace {
@@ -30,7 +30,7 @@ class RandomTrace {
 
  private:
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
-  /// Of any magnitude.
+  /// Returns a number of any magnitude.
   std::uint64_t number() { return random_() >> below(64); }
   std::chrono::nanoseconds time() {
     return std::chrono::nanoseconds{static_cast<std::int64_t>(number() >> 1)};
@@ -190,7 +190,7 @@ class RandomTrace {
 
   std::mt19937_64& random_;
   Trace trace_;
-  std::vector<TensorIndex> declared_, alive_, survivors_;  // survivors: alive, and free to be under W
+  std::vector<TensorIndex> declared_, alive_, survivors_;  // survivors: alive, and may be under W
 };
 
 }  // namespace tier::test

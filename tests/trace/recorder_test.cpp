@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Recordings of programs that run: what is in them, and what of them is left after a crash.
+/// \file  Recordings of running programs: their contents, and what is left of them after a crash.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -60,7 +60,7 @@ RuntimeOptions two_tiers(const std::string& trace, unsigned movers = 0) {
   options.trace = trace;
   return options;
 }
-const Shape large{96, 1024};  // 384 KiB of floats: two of them are in fast memory
+const Shape large{96, 1024};  // 384 KiB of floats: fast memory holds two
 
 void overwrite(Tensor<float>& tensor, std::string_view kernel = "fill") {
   KernelScope k{kernel, overwrites(tensor)};
@@ -72,7 +72,7 @@ void add(const Tensor<float>& from, Tensor<float>& to) {
 }
 
 using Moved = std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t>;
-/// Bytes by tiers and cause.
+/// Returns bytes moved, by tiers and cause.
 Moved moved_in(const Statistics& statistics) {
   Moved all;
   for (const auto& m : statistics.moved)
@@ -93,7 +93,7 @@ Moved moved_in(const Trace& trace) {
   return all;
 }
 
-/// Its lines without those of the configuration, and without numbers that differ from run to run.
+/// Returns the lines of a trace, without the configuration and without numbers that differ from run to run.
 std::vector<std::string> shape_of(const Trace& trace) {
   std::istringstream in{test::written(trace)};
   std::vector<std::string> lines;
@@ -121,7 +121,7 @@ std::uint64_t count(const Trace& trace, EventKind kind) {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(trace.events(), [&](Event e) { return e.kind == kind; }));
 }
-/// And first where the header does.
+/// Returns the ends of blocks; the first is the end of the header.
 std::vector<std::size_t> ends_of_blocks(const std::string& bytes) {
   std::vector<std::size_t> ends{trace::binary_header_size};
   while (ends.back() < bytes.size()) {
@@ -352,7 +352,7 @@ TEST_CASE("small objects of a group and objects in windows are tensors of their 
   const auto trace = read_file(path);
   const auto shape = shape_of(trace);
   const auto has = [&](const char* line) { return std::ranges::count(shape, line); };
-  CHECK(has("T 1 40 p one") == 1);  // to its group what overwrites a part is an update
+  CHECK(has("T 1 40 p one") == 1);  // for its group, the overwrite of a part is an update
   CHECK(has("a # 1 dram 64 #") == 1);
   CHECK(has("K fill f 0 R - W - U 1") == 1);
   CHECK(has("T 2 80 p two") == 1);
@@ -390,7 +390,7 @@ TEST_CASE("rows that tables gather and update are counted, by their table") {
 TEST_CASE("rows that tables gather and update are listed where that is asked for, after the table's shape") {
   const TemporaryDirectory directory;
   const auto path = directory.path() + "/run.tt";
-  constexpr std::size_t many = 100'000;  // more than a queue's piece of memory has room for
+  constexpr std::size_t many = 100'000;  // more than a piece of a queue holds
   {
     auto options = two_tiers(path);
     options.trace_rows = true;
@@ -566,7 +566,7 @@ TEST_CASE("a recording that is cut off anywhere is what its whole blocks say, an
   }
   CHECK(kernels == 8);
   auto torn = bytes;
-  torn.back() = static_cast<char>(torn.back() ^ 1);  // the last block, as a machine that lost power leaves it
+  torn.back() = static_cast<char>(torn.back() ^ 1);  // damages the last block, as a loss of power does
   CHECK(is_unfinished(test::read_bytes(torn)));
   auto damaged = bytes;
   damaged[16 + 8] = static_cast<char>(damaged[16 + 8] ^ 1);
@@ -652,8 +652,7 @@ TEST_CASE("what is noted is in the file after the time that is set, without a fl
 TEST_CASE("a full disk ends the recording with one message, and the program goes on") {
   const TemporaryDirectory directory;
   std::optional<test::SmallDisk> disk;
-  if (std::getenv("TRACE_TO") == nullptr)
-    disk.emplace("64k");  // the child, which comes by here, would leave one behind
+  if (std::getenv("TRACE_TO") == nullptr) disk.emplace("64k");  // the child would leave one behind
   const bool mounted = disk && disk->mounted();
   const auto path = (mounted ? disk->path() : directory.path()) + "/run.tt";
   const auto ended =
@@ -697,7 +696,7 @@ TEST_CASE("a limit that a flush of the program's own meets ends the recording, a
         Runtime runtime{RuntimeOptions{.tiers = {tiers::dram(1_MiB)}}};
         Recorder recorder{runtime.manager(), std::getenv("TRACE_TO"), {.flush_every = std::chrono::hours{1}}};
         Tensor<float> x{runtime, {64}, "x"};
-        for (int i = 0; i < 20'000; ++i) overwrite(x);  // less than wakes the writer
+        for (int i = 0; i < 20'000; ++i) overwrite(x);  // too few to wake the writer
         recorder.flush();
         std::fprintf(stderr, "%s", recorder.failed() ? "went on" : "never failed");
       },
@@ -820,7 +819,7 @@ TEST_CASE(
     SUBCASE("hints") { hints = true; }
     std::jthread reading;
     if (hints) {
-      for (int i = 0; i < 20'000; ++i) will_use(x);  // nobody reads: none of them waits
+      for (int i = 0; i < 20'000; ++i) will_use(x);  // the pipe has no reader, but no hint waits
       CHECK(recorder.lost() > 0);
       reading = std::jthread{read_on};
     } else {
@@ -853,14 +852,14 @@ TEST_CASE("the child of a fork writes nothing into the file of its parent") {
         if (child == 0) {
           overwrite(x, "in the child");
           { const Runtime gone{std::move(runtime)}; }
-          std::exit(7);  // with what is done at the end of a process
+          std::exit(7);  // runs the handlers at exit
         }
         int status = 0;
         ::waitpid(child, &status, 0);
         overwrite(x, "after");
         std::fprintf(stderr, "child %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
       },
-      // LeakSanitizer looks in the child of the fork for the threads of its parent, complains or waits for ever.
+      // In the child of the fork LeakSanitizer would look for the threads of its parent, and complain or hang.
       {{"TRACE_TO", path}, {"ASAN_OPTIONS", "detect_leaks=0"}});
   CHECK(ended.errors == "child 7");
   const auto trace = read_file(path);

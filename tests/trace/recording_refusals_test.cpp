@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  What is wrong in a recording, record by record, is told with its byte.
+/// \file  Errors in a recording are reported with the byte of the record.
 #include <doctest/doctest.h>
 #include <tier/manager/observer.hpp>
 #include <tier/policy/policy.hpp>
@@ -24,7 +24,7 @@ struct Details {
   unsigned x = 0, y = 0, z = 0;
 };
 
-/// A record that is about nobody's name, a ns after the one before.
+/// Returns a record without a name, a ns after the one before.
 std::string event(RecordKind kind, std::initializer_list<std::uint64_t> words, Details details = {},
                   std::uint64_t ns_later = 1) {
   std::string bytes(1, static_cast<char>(static_cast<unsigned>(kind) | has_details_bit | has_words_bit));
@@ -53,7 +53,7 @@ std::string message_of(const std::string& records, const ReadLimits& limits = {}
     std::ignore = read_bytes(header_of(static_cast<char>(Content::Recording)) + block_of(records), limits);
   });
 }
-/// What is said of the last of these, behind what is right.
+/// Checks the message about `wrong` after correct records.
 void check(const std::string& right, const std::string& wrong, const std::string& message,
            const ReadLimits& limits = {}) {
   CAPTURE(message);

@@ -18,7 +18,7 @@ using tier::test::written;
 
 namespace {
 
-/// With a line of each kind, in the form in which it is written.
+/// A text with a line of each kind, in the form in which traces are written.
 const std::string canonical =
     "H tmtrace=1 net=resnet200_b2048 batch=2048 dtype=f32 empty=\n"
     "T 0 64 p conv1.w\n"
@@ -79,7 +79,7 @@ TEST_CASE(
 TEST_CASE("traces are equal only if all that is in them is") {
   const auto trace = read(canonical);
   for (std::size_t line = 1; line < 23; ++line) {
-    // Each number or word once changed, where that leaves a trace.
+    // Changes each character of a line once; changes that leave no trace are skipped.
     auto begin = std::size_t{0};
     for (std::size_t i = 0; i < line; ++i) begin = canonical.find('\n', begin) + 1;
     for (auto at = begin; canonical[at] != '\n'; ++at) {

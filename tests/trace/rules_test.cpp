@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Every rule of the format, with its message and the number of the line.
+/// \file  All rules of the format, with the message and the number of the line.
 #include <doctest/doctest.h>
 #include <tier/trace/summary.hpp>
 #include <tier/trace/text.hpp>
@@ -20,7 +20,7 @@ using tier::test::read;
 
 namespace {
 
-/// Line 1 to 6: a parameter, an activation that exists, a gradient that exists, a temporary that does not.
+/// Lines 1 to 6: a parameter, an activation that exists, a gradient that exists, a temporary that does not.
 const std::string begun =
     "H tmtrace=1 net=n\n"
     "T 1 64 p w\n"
@@ -34,8 +34,8 @@ std::string message_of(const std::string& text) {
 }
 
 struct Refused {
-  std::string_view lines;    ///< after those of `begun`
-  std::string_view message;  ///< without file and line, which is the last
+  std::string_view lines;    ///< after the lines of `begun`
+  std::string_view message;  ///< without file and line, which is the last one
 };
 
 void check_refused(const std::vector<Refused>& all) {
@@ -64,7 +64,7 @@ TEST_CASE("a message has file, line, what is wrong and the line itself, shortene
   try {
     std::ignore = read(begun + "X 9\n");
     FAIL("read");
-  } catch (const ConfigError& error) {  // as of any malformed file
+  } catch (const ConfigError& error) {  // as for any malformed file
     CHECK(dynamic_cast<const TraceError&>(error).line() == 7);
   }
 }
@@ -214,7 +214,7 @@ TEST_CASE("parameters and gradients survive an iteration, nothing else does") {
                  {"I 1", "more than the line may have: \"1\""},
                  {"I\nK f f 0 R - W 3 U -\nK f f 0 R - W 3 U -", "tensor 3 is created a second time"}});
   check_read({"I\nK f f 0 R 1,3 W 4 U -", "I\nK f f 0 R - W - U - O 3",
-              "I\nK f f 0 R - W 3 U -\nI\nK f f 0 R - W 3 U -",  // of a survivor W counts as O
+              "I\nK f f 0 R - W 3 U -\nI\nK f f 0 R - W 3 U -",  // for a survivor W counts as O
               "I\nI\nX 3"});
 }
 
@@ -348,7 +348,7 @@ TEST_CASE("a summary counts, and has the peak with late parameters in it from th
   CHECK(of("I\nI\nX 1\n").iterations == 2);
   CHECK(of("T 5 100 a y\nK f f 0 R - W 5 U -\n").peak == Bytes{64 + 128 + 32 + 100});
   CHECK(of("T 5 100 a y\nX 2\nK f f 0 R - W 5 U -\n").peak == Bytes{64 + 128 + 32});
-  // The gradient is there, the activation no more.
+  // The gradient is alive, the activation no longer is.
   CHECK(of("T 5 150 a y\nI\nK f f 0 R - W 5 U -\n").peak == Bytes{64 + 32 + 150});
 }
 

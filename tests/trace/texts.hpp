@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Traces from and to strings.
+/// \file  Converts traces to and from strings.
 #include <tier/trace/text.hpp>
 
 #include <sstream>
 #include <string>
 
 namespace tier::test {
-using namespace tier::trace;  // what is tested
+using namespace tier::trace;  // the code under test
 
 inline Trace read(const std::string& text, const ReadLimits& limits = {}) {
   std::istringstream in{text};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Ends an emulated machine that has QEMU's isa-debug-exit at port 0xf4: QEMU's status is then
-///        2 x (ours + 1) + 1: that of a QEMU that fails by itself is 1.
+/// \file  Ends an emulated machine that has QEMU's isa-debug-exit at port 0xf4. QEMU's status is then 2 x (ours + 1) + 1,
+///        because a QEMU that fails by itself ends with 1.
 #include <sys/io.h>
 #include <termios.h>
 #include <unistd.h>
@@ -19,5 +19,5 @@ int main(int argc, char** argv) {
     return 1;
   }
   ::outb(static_cast<unsigned char>(std::atoi(argv[1]) + 1), 0xf4);
-  return 1;  // not there: the machine goes on
+  return 1;  // there is no such device, so the machine runs on
 }
