@@ -167,7 +167,7 @@ void Entry::stop_and_take_over(std::size_t i, Transfer& t) {
   Block& b = *batch_[i].block;
   // The version comes first: nothing older is published from here on.
   if (!mutated(Mutant::VersionNotRaised)) b.version.fetch_add(1, std::memory_order_relaxed);
-  b.state.pin();
+  b.state.pin_anyway();
   ++t.references;
   plans_[i].transfer = &t;
   core_.engine_.cancel(t);
@@ -202,14 +202,14 @@ Entry::Way Entry::admit_moving(std::size_t i) {
     // The CPU can use neither tier: let the transfer end, and look again.
     if (t->kind != TransferKind::Fetch) core_.engine_.cancel(*t);
     t->awaited = true;
-    b.state.pin();
+    b.state.pin_anyway();
     ++t->references;
     plans_[i].transfer = t;
     plans_[i].joined = true;
     return Way::Joined;
   }
   if (op.use == Use::Read) {  // the source stays valid: a block that was to leave stays
-    b.state.pin();
+    b.state.pin_anyway();
     admitted(i);
     return Way::Entered;
   }
@@ -301,7 +301,7 @@ Entry::Way Entry::admit_settled(std::size_t i) {
   if (!stays && decide(i)) return Way::Again;
   const bool pinned = b.pins() > 0;
   if (reachable && (stays || pinned || primary->tier <= plan.target)) {
-    b.state.pin();
+    b.state.pin_anyway();
     count_in_place(i);
     admitted(i);
     return Way::Entered;
@@ -461,7 +461,7 @@ bool Entry::begin(std::size_t i) {
   Block& b = *batch_[i].block;
   Transfer* t = core_.begin_transfer(b, TransferKind::Fetch, std::exchange(plan.room, nullptr), Cause::Miss);
   if (t == nullptr) throw std::bad_alloc{};
-  b.state.pin();
+  b.state.pin_anyway();
   t->awaited = true;
   ++t->references;
   plan.transfer = t;
@@ -498,7 +498,7 @@ bool Entry::install() {
                                                      0,
                                                      true},
                                       &Observer::on_migration);
-    b.state.pin();
+    b.state.pin_anyway();
     b.state.recover();
     b.state.end_move();
     count_in_place(i);

@@ -46,7 +46,7 @@ void ManagerCore::enter_in_child(std::span<Operand> batch) {
   for (auto& op : batch) {
     if (op.entered) continue;
     Block& b = *op.block;
-    const auto state = b.state.pin();
+    const auto state = b.state.pin_anyway();
     op.entered = true;
     op.address = b.address.load(std::memory_order_acquire);
     if (op.address != nullptr && copied_by_fork(b) && !state.is_retired() && !state.has_failed()) {

@@ -742,7 +742,7 @@ Block& ManagerCore::new_block_at(ObjectWindow& window, std::size_t offset, std::
 /// Frees blocks that no object has yet. They may have moved already, to make room for the next.
 void ManagerCore::discard(std::span<Block* const> blocks, MutexLock& lock) noexcept {
   // They are pinned, so that none begins to move, and not retired: a mover's access to a retired block ends the program.
-  for (auto* b : blocks) b->state.pin();
+  for (auto* b : blocks) b->state.pin_anyway();
   for (auto* b : blocks) {
     if (auto* const transfer = b->record->transfer) revoke(*transfer, lock);
     free_contents(*b);

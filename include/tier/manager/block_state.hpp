@@ -86,6 +86,10 @@ class TIER_EXPORT BlockState {
 
   // --- under the manager's lock ---------------------------------------------------------------------------
 
+  /// Pins whatever the word says. A thread that sees the pin also sees what this thread did before.
+  /// \return  the word before
+  Value pin_anyway() noexcept { return Value{word_.fetch_add(one_pin, std::memory_order_acq_rel)}; }
+
   static constexpr std::uint32_t any_pins = 0xFFFF'FFFF;
 
   /// Goes from settled to moving.
