@@ -30,7 +30,7 @@ class PlainTensor {
   std::size_t count_;
 };
 
-/// A placeholder for the operands of a kernel, which plain memory ignores.
+/// Stands for the operands of a kernel, which plain memory ignores.
 struct PlainOperands {};
 template <class... Tensors>
 PlainOperands reads(const PlainTensor&, const Tensors&...) {

@@ -26,7 +26,6 @@ class Timeline {
   explicit Timeline(const VirtualClock* clock) noexcept : clock_{clock} {}
   [[nodiscard]] std::uint64_t now_ns() const noexcept;
   [[nodiscard]] std::chrono::steady_clock::time_point began() const noexcept { return start_; }
-  [[nodiscard]] bool is_virtual() const noexcept { return clock_ != nullptr; }
 
  private:
   const VirtualClock* clock_;

@@ -680,6 +680,10 @@ PlacedStorage ManagerCore::allocate_fixed(Bytes size, std::size_t alignment, Tie
   Object* object = nullptr;
   Region* region = nullptr;
   try {
+    // The promise counts for all threads: it is not given for what can never be there.
+    const auto& heap = tiers_[t].heap;
+    const auto fixed = placed_[t] + heap.condemned().count + round_up(b.size, granule_);
+    if (fixed > heap.capacity().count) throw_out_of_memory(size.count, name, {});
     const PromiseToStay stays{*this, t, b.size};
     leave_room_for_faults(round_up(b.size, granule_), 0, name, lock);
     const Promise promise{*this, b.size};

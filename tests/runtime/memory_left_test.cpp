@@ -40,6 +40,13 @@ test::Ended made_in(const test::MemoryGroup& group, const std::string& spec) {
   });
 }
 
+/// Takes so much of the group's memory, as others may, or ends the process.
+void take_memory(Bytes size) {
+  const void* const taken =
+      ::mmap(nullptr, size.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (taken == MAP_FAILED) std::_Exit(3);
+}
+
 bool lies_between(const std::string& text, const std::string& begin, const std::string& end) {
   return text.starts_with(begin) && text.ends_with(end);
 }
@@ -102,9 +109,7 @@ TEST_CASE("what others have taken meanwhile is missing to a tier that grows, and
     auto memory = tiers::dram(200_MiB);
     memory.prefault = false;
     Runtime runtime{{.tiers = {memory}}};
-    void* const others = ::mmap(nullptr, (150_MiB).count, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (others == MAP_FAILED) std::_Exit(3);
+    take_memory(150_MiB);
     std::vector<ByteTensor> tensors;
     try {
       for (std::size_t i = 0; i < 20; ++i) {
@@ -131,9 +136,7 @@ TEST_CASE("windows that the system pages take no more memory than is left where 
     auto memory = tiers::dram(200_MiB);
     memory.prefault = false;
     Runtime runtime{{.tiers = {memory}, .windows = WindowMode::Restricted}};
-    void* const others = ::mmap(nullptr, (150_MiB).count, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (others == MAP_FAILED) std::_Exit(3);
+    take_memory(150_MiB);
     MigratingResource resource{runtime};
     std::vector<std::pmr::vector<unsigned char>> vectors;
     try {

@@ -53,7 +53,7 @@ class TIER_EXPORT CopyTask {
   /// Hides the copy from ThreadSanitizer: the program may touch the bytes meanwhile, and the system orders the accesses by
   /// a window's write protection.
   bool unannounced = false;
-  /// Which side failed: reading `from` or writing `to`. Set before `finished()` gets an error, unless `prepare()` refused.
+  /// The side that failed: reading `from` or writing `to`. Set before `finished()` gets an error, unless `prepare()` refused.
   Direction failed = Direction::Read;
 
  protected:
