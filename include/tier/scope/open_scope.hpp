@@ -10,10 +10,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace tier {
 
@@ -110,11 +108,11 @@ class [[nodiscard]] TIER_EXPORT Scope {
   /// Enters all operands or none; named operands come first.
   template <OperandList... Lists>
   explicit Scope(std::string_view kernel, const Lists&... lists)
-      : operands_{(std::size_t{0} + ... + (lists.size() + further_blocks(lists)))} {
+      : operands_{(std::size_t{0} + ... + (lists.size() + detail::further_blocks(lists)))} {
     try {
-      (add_named(lists), ...);
-      (add_elements(lists), ...);
-      (add_further(lists), ...);
+      (lists.add_named(operands_), ...);
+      (lists.add_elements(operands_, covers_), ...);
+      (detail::add_further(lists, operands_), ...);
     } catch (...) {
       Manager::leave(
           operands_.all());  // advice has entered, and no destructor runs after a constructor that throws
@@ -131,23 +129,18 @@ class [[nodiscard]] TIER_EXPORT Scope {
   /// runtime.   \pre  The object has not been moved since.
   template <class T>
   [[nodiscard]] const Operand& operand_of(const T& object) const noexcept {
-    const auto* const operand = find(id_of(object), Use::Read);
+    const auto* const operand = find(detail::id_of(object), Use::Read);
     if (operand == nullptr) [[unlikely]]
       detail::not_in_scope(ScopeTraits<T>::object(object), Use::Read, operands_.all(), {});
     return *operand;
   }
 
  private:
-  template <class T>
-  [[nodiscard]] static ObjectId id_of(const T& object) noexcept {
-    const ObjectRef managed = ScopeTraits<T>::object(object);
-    return managed.object != nullptr ? managed.id() : ScopeTraits<T>::operand(object, Use::Read).object;
-  }
   /// Returns the operand that covers the whole object and permits `use`. Aborts if there is none.
   template <class T>
   [[nodiscard]] const Operand& found(const T& object, Use use, detail::Caller caller) const noexcept {
     const ObjectRef managed = ScopeTraits<T>::object(object);
-    const auto* const operand = find(id_of(object), use);
+    const auto* const operand = find(detail::id_of(object), use);
     if (operand == nullptr || !is_of_runtime(*operand, managed)) [[unlikely]]
       detail::not_in_scope(managed, use, operands_.all(), caller);
     return *operand;
@@ -172,125 +165,17 @@ class [[nodiscard]] TIER_EXPORT Scope {
     });
   }
 
-  template <Use role, class... Ts>
-  void add_named(const OperandGroup<role, Ts...>& group) {
-    group.for_each([this]<class T>(T& object) {
-      operands_.add([&] { return ScopeTraits<std::remove_const_t<T>>::operand(object, role); });
-    });
-  }
-  template <Use role, class Element>
-  void add_named(const OperandSet<role, Element>&) noexcept {}
-  template <Use role, class T>
-  void add_named(const OperandsOf<role, T>&) noexcept {}
-
-  // Counts the blocks beyond the first of objects whose windows are cut into blocks. They are entered as advice.
-  [[nodiscard]] static std::size_t further_blocks(ObjectRef ref) noexcept {
-    return ref.object != nullptr && ref.object->cut ? ref.object->blocks.size() - 1 : 0;
-  }
-  [[nodiscard]] static std::size_t further_blocks(const OperandList auto& list) noexcept {
-    std::size_t count = 0;
-    for_each_object(list, [&](ObjectRef ref) { count += further_blocks(ref); });
-    return count;
-  }
-  template <OperandList List>
-  void add_further(const List& list) {
-    for_each_object(list, [this](ObjectRef ref) {
-      if (further_blocks(ref) == 0) return;
-      const Object& object = *ref.object;
-      const std::span<const std::byte> bytes{object.window + object.block->size, object.window + object.size};
-      for_each_block(bytes.data(), bytes.data() + bytes.size(), std::size_t(-1), [&](const void* address) {
-        operands_.add([&] { return Operand::advice_at(address, List::role, bytes); });
-      });
-    });
-  }
-  /// Calls `f` for each object of the list; `OperandsOf`, which is in windows only, has none.
-  template <Use role, class... Ts>
-  static void for_each_object(const OperandGroup<role, Ts...>& group, auto&& f) {
-    group.for_each([&]<class T>(T& object) { f(ScopeTraits<std::remove_const_t<T>>::object(object)); });
-  }
-  template <Use role, class T>
-  static void for_each_object(const OperandSet<role, T*>& set, auto&& f) {
-    for (auto* object : set.elements) f(ScopeTraits<std::remove_const_t<T>>::object(*object));
-  }
-  template <Use role>
-  static void for_each_object(const OperandSet<role, ObjectRef>& set, auto&& f) {
-    for (const auto ref : set.elements) f(ref);
-  }
-  template <Use role, class T>
-  static void for_each_object(const OperandsOf<role, T>&, auto&&) noexcept {}
-
-  template <Use role, class... Ts>
-  void add_elements(const OperandGroup<role, Ts...>&) noexcept {}
-  template <Use role, class T>
-  void add_elements(const OperandSet<role, T*>& set) {
-    for (auto* object : set.elements)
-      operands_.add([&] { return ScopeTraits<std::remove_const_t<T>>::operand(*object, role); });
-  }
-  template <Use role, class T>
-  void add_elements(const OperandsOf<role, T>& many) {
-    using Traits = ScopeTraits<std::remove_const_t<T>>;
-    std::span<const std::byte> bytes;
-    if constexpr (PartReference<std::remove_const_t<T>>) bytes = Traits::bytes(*many.of);
-    if constexpr (requires { Traits::cover(*many.of); })
-      if (auto cover = Traits::cover(*many.of)) covers_.push_back(std::move(cover));
-    Traits::for_each_address(*many.of, many.count, [&](const void* address) {
-      operands_.add([&] { return Operand::advice_at(address, role, bytes); });
-    });
-  }
-  template <Use role>
-  void add_elements(const OperandSet<role, ObjectRef>& set) {
-    for (const auto ref : set.elements)
-      if (ref.object != nullptr)
-        operands_.add([&] {
-          return ref.object->window != nullptr ? Operand::of_window(ref, role) : Operand::of(ref, role);
-        });
-  }
-
-  /// Hashes the shapes of named operands that have shapes. Sets at run time have none: only their sizes count.
-  template <Use role, class... Ts>
-  [[nodiscard]] static std::uint64_t shapes_of(const OperandGroup<role, Ts...>& group) noexcept {
-    std::uint64_t hash = 0;
-    group.for_each([&]<class T>(T& object) {
-      using Traits = ScopeTraits<std::remove_const_t<T>>;
-      if constexpr (requires { Traits::shape_hash(object); }) hash = hash * 31 + Traits::shape_hash(object);
-    });
-    return hash;
-  }
-  template <Use role, class Element>
-  [[nodiscard]] static std::uint64_t shapes_of(const OperandSet<role, Element>&) noexcept {
-    return 0;
-  }
-  template <Use role, class T>
-  [[nodiscard]] static std::uint64_t shapes_of(const OperandsOf<role, T>&) noexcept {
-    return 0;
-  }
   template <OperandList... Lists>
   [[nodiscard]] static std::uint64_t hash_of_shapes(const Lists&... lists) noexcept {
     std::uint64_t hash = 0;
-    ((hash = hash * 31 + shapes_of(lists)), ...);
+    ((hash = hash * 31 + lists.shape_hash()), ...);
     return hash;
   }
 
-  template <Use role, class... Ts>
-  void spoil(const OperandGroup<role, Ts...>& group) noexcept {
-    if constexpr (role == Use::Overwrite)
-      group.for_each([this](auto& object) { spoil_object(id_of(object)); });
-  }
-  template <Use role, class T>
-  void spoil(const OperandSet<role, T*>& set) noexcept {
-    if constexpr (role == Use::Overwrite)
-      for (auto* object : set.elements) spoil_object(id_of(*object));
-  }
-  template <Use role, class T>
-  void spoil(const OperandsOf<role, T>& many) noexcept {
-    if constexpr (role == Use::Overwrite)
-      spoil_object(ScopeTraits<std::remove_const_t<T>>::object(*many.of).id());
-  }
-  template <Use role>
-  void spoil(const OperandSet<role, ObjectRef>& set) noexcept {
-    if constexpr (role == Use::Overwrite)
-      for (const auto ref : set.elements)
-        if (ref.object != nullptr) spoil_object(ref.id());
+  /// Checked builds: spoils what will be overwritten.
+  template <OperandList List>
+  void spoil(const List& list) noexcept {
+    if constexpr (List::role == Use::Overwrite) list.for_each_id([this](ObjectId id) { spoil_object(id); });
   }
   /// Spoils the operands of an object; in windows, only blocks that were entered for overwriting.
   void spoil_object(ObjectId id) noexcept {
@@ -348,7 +233,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
 
   detail::Nesting nesting_;
   detail::OperandBuffer operands_;
-  std::vector<std::shared_ptr<void>> covers_;  // pin blocks that come to groups later
+  detail::Covers covers_;
   struct Told {
     ThreadObserver* observer;
     ThreadObserver::Begun begun;

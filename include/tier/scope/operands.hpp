@@ -1,15 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The operands of a scope by role: `reads(x, w)`, `updates(y)`, `overwrites(z)`.
+#include <tier/scope/operand_buffer.hpp>
 #include <tier/scope/refusals.hpp>
 #include <tier/scope/traits.hpp>
 
 #include <concepts>
+#include <cstdint>
+#include <memory>
 #include <ranges>
 #include <span>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace tier {
+
+namespace detail {
+
+/// Keeps groups covered while a scope is open: blocks that come to them later are pinned, too.
+using Covers = std::vector<std::shared_ptr<void>>;
+
+/// The id by which a scope finds the operand of an object: also memory that no runtime manages has one.
+template <class T>
+[[nodiscard]] ObjectId id_of(const T& object) noexcept {
+  const ObjectRef managed = ScopeTraits<T>::object(object);
+  return managed.object != nullptr ? managed.id() : ScopeTraits<T>::operand(object, Use::Read).object;
+}
+
+}  // namespace detail
+
+// The three kinds of lists of operands. Each appends itself to a scope: named objects first, by which structured bindings find
+// their views, then the elements of the other lists.
 
 /// Named objects in one role. Keeps references to them: pass it to a scope at once.
 template <Use role_, class... Ts>
@@ -21,6 +43,31 @@ struct OperandGroup {
   std::tuple<Qualified<Ts>*...> named;
 
   [[nodiscard]] static constexpr std::size_t size() noexcept { return sizeof...(Ts); }
+  void add_named(detail::OperandBuffer& operands) const {
+    for_each([&]<class T>(T& object) {
+      operands.add([&] { return ScopeTraits<std::remove_const_t<T>>::operand(object, role); });
+    });
+  }
+  void add_elements(detail::OperandBuffer&, detail::Covers&) const noexcept {}
+  /// Calls `f` with each object; null for memory that no runtime manages.
+  void for_each_object(auto&& f) const {
+    for_each([&]<class T>(T& object) { f(ScopeTraits<std::remove_const_t<T>>::object(object)); });
+  }
+  /// Calls `f` with the id of each object.
+  void for_each_id(auto&& f) const {
+    for_each([&](auto& object) { f(detail::id_of(object)); });
+  }
+  /// Hashes the shapes of objects that have shapes.
+  [[nodiscard]] std::uint64_t shape_hash() const noexcept {
+    std::uint64_t hash = 0;
+    for_each([&]<class T>(T& object) {
+      using Traits = ScopeTraits<std::remove_const_t<T>>;
+      if constexpr (requires { Traits::shape_hash(object); }) hash = hash * 31 + Traits::shape_hash(object);
+    });
+    return hash;
+  }
+
+ private:
   void for_each(auto&& f) const {
     std::apply([&](auto*... object) { (f(*object), ...); }, named);
   }
@@ -41,6 +88,42 @@ struct OperandSet {
   std::span<const Element> elements;
 
   [[nodiscard]] std::size_t size() const noexcept { return elements.size(); }
+  void add_named(detail::OperandBuffer&) const noexcept {}
+  void add_elements(detail::OperandBuffer& operands, detail::Covers&) const {
+    for (const auto& element : elements) {
+      if constexpr (is_reference) {
+        if (element.object == nullptr) continue;
+        operands.add([&] {
+          return element.object->window != nullptr ? Operand::of_window(element, role)
+                                                   : Operand::of(element, role);
+        });
+      } else {
+        operands.add([&] { return ScopeTraits<Pointee>::operand(*element, role); });
+      }
+    }
+  }
+  void for_each_object(auto&& f) const {
+    for (const auto& element : elements) {
+      if constexpr (is_reference)
+        f(element);
+      else
+        f(ScopeTraits<Pointee>::object(*element));
+    }
+  }
+  void for_each_id(auto&& f) const {
+    for (const auto& element : elements) {
+      if constexpr (!is_reference)
+        f(detail::id_of(*element));
+      else if (element.object != nullptr)
+        f(element.id());
+    }
+  }
+  /// Sets have no shapes: only the sizes of their elements count.
+  [[nodiscard]] static std::uint64_t shape_hash() noexcept { return 0; }
+
+ private:
+  static constexpr bool is_reference = std::same_as<Element, ObjectRef>;
+  using Pointee = std::remove_const_t<std::remove_pointer_t<Element>>;
 };
 
 /// A container, group or part in windows, in one role. A scope treats it as advice.
@@ -52,6 +135,25 @@ struct OperandsOf {
   std::size_t count;  ///< of blocks, at most
 
   [[nodiscard]] std::size_t size() const noexcept { return count; }
+  void add_named(detail::OperandBuffer&) const noexcept {}
+  void add_elements(detail::OperandBuffer& operands, detail::Covers& covers) const {
+    std::span<const std::byte> bytes;
+    if constexpr (PartReference<T>) bytes = Traits::bytes(*of);
+    if constexpr (requires { Traits::cover(*of); })
+      if (auto cover = Traits::cover(*of)) covers.push_back(std::move(cover));
+    Traits::for_each_address(*of, count, [&](const void* address) {
+      operands.add([&] { return Operand::advice_at(address, role, bytes); });
+    });
+  }
+  /// There are none: it is in windows only.
+  void for_each_object(auto&&) const noexcept {}
+  void for_each_id(auto&& f) const {
+    if constexpr (PartReference<T>) f(Traits::object(*of).id());
+  }
+  [[nodiscard]] static std::uint64_t shape_hash() noexcept { return 0; }
+
+ private:
+  using Traits = ScopeTraits<std::remove_const_t<T>>;
 };
 
 namespace detail {
@@ -113,6 +215,32 @@ template <Use role, class... Ts>
   (refuse_unless<NamedOperand<Ts, role>, role, Ts>(), ...);
   return {};
 }
+}  // namespace detail
+
+namespace detail {
+
+/// Counts the blocks beyond the first of objects whose windows are cut into blocks. They are entered as advice.
+[[nodiscard]] inline std::size_t further_blocks(ObjectRef ref) noexcept {
+  return ref.object != nullptr && ref.object->cut ? ref.object->blocks.size() - 1 : 0;
+}
+[[nodiscard]] std::size_t further_blocks(const OperandList auto& list) noexcept {
+  std::size_t count = 0;
+  list.for_each_object([&](ObjectRef ref) { count += further_blocks(ref); });
+  return count;
+}
+/// Appends those blocks.
+template <OperandList List>
+void add_further(const List& list, OperandBuffer& operands) {
+  list.for_each_object([&](ObjectRef ref) {
+    if (further_blocks(ref) == 0) return;
+    const Object& object = *ref.object;
+    const std::span<const std::byte> bytes{object.window + object.block->size, object.window + object.size};
+    for_each_block(bytes.data(), bytes.data() + bytes.size(), std::size_t(-1), [&](const void* address) {
+      operands.add([&] { return Operand::advice_at(address, List::role, bytes); });
+    });
+  });
+}
+
 }  // namespace detail
 
 /// Lists objects to read: they are fetched, and their views are const.
