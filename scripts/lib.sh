@@ -58,3 +58,42 @@ build() {
   [[ $# -gt 0 ]] && targets=(--target "$@")
   cmake --build "$build_dir/$preset" -j "$jobs" "${targets[@]}"
 }
+
+# preset_options PRESET: sets how the scripts build and test it: options of CMake, targets (none: all), arguments of ctest, and
+# variables of the tests.
+preset_options() {
+  local preset=$1 long
+  options=(-DTIER_FAST_BUILD=ON) targets=() chosen=() environment=()
+  [[ $preset == release ]] && options=() # what users build is compiled as users compile it, all else in less time
+  if [[ $preset == @(asan|tsan) ]]; then
+    long=$([[ ${TIER_LONG:-0} == 0 ]] && echo OFF || echo ON)
+    options+=(-DTIER_BUILD_MUTANTS="$long")
+    [[ $preset == asan ]] && options+=(-DTIER_BUILD_SAMPLES="$long" -DTIER_BUILD_TOOLS="$long")
+  fi
+  if [[ $preset == tsan_training ]]; then
+    targets=(tier_test_training)
+    chosen=(--tests-regex '^training$')
+    environment=(OMP_NUM_THREADS=1) # more would meet at barriers that ThreadSanitizer does not see
+  fi
+  return 0
+}
+
+# g++ 12's ThreadSanitizer cannot start where the kernel randomises addresses by more than 28 bits.
+without_randomisation() {
+  if [[ $(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0) -gt 28 ]] && setarch -R true 2>/dev/null; then
+    setarch -R "$@"
+  else
+    "$@"
+  fi
+}
+
+# run_tests PRESET REPORT SECONDS: the tests of a preset that `preset_options` has described; SECONDS for one test at most.
+run_tests() {
+  local preset=$1 report=$2 limit=$3
+  # Those that measure, or whose threads use every core, ask to run alone; of the others some wait for a disk.
+  without_randomisation env "${environment[@]}" \
+    ctest --test-dir "$build_dir/$preset" --parallel "$(($(nproc) + 1))" "${chosen[@]}" --output-on-failure \
+    --no-tests=error \
+    --test-output-size-passed 1000000 \
+    --timeout "$limit" --output-junit "$report"
+}
