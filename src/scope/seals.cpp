@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "core/address_sanitizer.hpp"
-#include "manager/records.hpp"
+#include "manager/state/records.hpp"
 #include "scope/names.hpp"
 
 namespace tier::detail {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  The announcer, which tells the policy and observers of events, tested without a manager.
-#include "manager/announcer.hpp"
+#include "manager/state/announcer.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Tests the property test: it finds each fault that is seeded in the manager, and reports none without one.
-#include "manager/manager_core.hpp"
+#include "manager/state/mutants.hpp"
 #include "random_program.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"

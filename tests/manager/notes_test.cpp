@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Notes that scopes leave: a bounded ring for each thread, in order; notes that do not fit are counted.
-#include "manager/notes.hpp"
+#include "manager/state/notes.hpp"
 #include "rig.hpp"
 
 #include <tier/manager/observer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Small objects share groups: no two share a byte, and none gets the place of one that a scope may still use.
-#include "manager/small_objects.hpp"
+#include "manager/store/small_objects.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  The line of scopes that wait for room, by itself.
-#include "manager/waiting_line.hpp"
+#include "manager/admission/waiting_line.hpp"
 
 #include <doctest/doctest.h>
 

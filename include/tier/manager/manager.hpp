@@ -201,6 +201,8 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
       operand.block->manager->advised_.fetch_sub(operand.block->size, std::memory_order_relaxed);
     operand.block->leave();
   }
+  /// Leaves advice whose block lies in the room kept for faults.   \return  true if it did
+  static bool leave_if_passing(Operand& operand) noexcept;
   /// Finds the tier of each entered operand of a batch.
   /// \param tiers  one for each operand; `no_tier` for memory that no runtime manages
   virtual void locate(std::span<const Operand> batch, std::span<TierIndex> tiers) const noexcept = 0;
@@ -288,8 +290,6 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
 
  protected:
   Manager() = default;
-  /// Unpins advised blocks that lie in the room kept for faults.
-  static bool leave_if_passing(Operand& operand) noexcept;
   /// Most bytes of the fastest tier that advice may pin, so that faults always find room.
   std::uint64_t advice_limit_ = 0;
   std::atomic<std::uint64_t> advised_{0};  // bytes pinned by advice
