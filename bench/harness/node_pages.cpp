@@ -11,7 +11,7 @@
 #include <array>
 #include <string>
 
-#include "memory/mapping.hpp"
+#include "memory/system/mapping.hpp"
 
 namespace tier::bench {
 namespace {

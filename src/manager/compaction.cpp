@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "memory/mapping.hpp"
+#include "memory/system/mapping.hpp"
 
 namespace tier {
 

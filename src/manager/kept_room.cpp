@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "memory/mapping.hpp"
+#include "memory/system/mapping.hpp"
 
 namespace tier {
 

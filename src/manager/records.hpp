@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "memory/window_space.hpp"
+#include "memory/windows/window_space.hpp"
 #include "small_objects.hpp"
 #include "space_refusals.hpp"
 

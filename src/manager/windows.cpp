@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/say.hpp"
-#include "memory/mapping.hpp"
+#include "memory/system/mapping.hpp"
 
 namespace tier {
 namespace {

@@ -8,16 +8,16 @@
 #include <array>
 #include <tuple>
 
-#include "memory/dram_model.hpp"
-#include "memory/faulty_tier.hpp"
-#include "memory/file_tiers.hpp"
-#include "memory/memkind_tier.hpp"
-#include "memory/memory_need.hpp"
-#include "memory/memory_tiers.hpp"
-#include "memory/node_list.hpp"
-#include "memory/node_models.hpp"
-#include "memory/pmem_tier.hpp"
-#include "memory/suggested_tiers.hpp"
+#include "memory/machine/suggested_tiers.hpp"
+#include "memory/system/memory_need.hpp"
+#include "memory/tiers/faulty_tier.hpp"
+#include "memory/tiers/file_tiers.hpp"
+#include "memory/tiers/memkind_tier.hpp"
+#include "memory/tiers/memory_tiers.hpp"
+#include "memory/tiers/pmem_tier.hpp"
+#include "memory/values/dram_model.hpp"
+#include "memory/values/node_list.hpp"
+#include "memory/values/node_models.hpp"
 
 namespace tier {
 namespace {

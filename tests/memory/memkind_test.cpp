@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "made_up_system.hpp"
-#include "memory/mapping.hpp"
-#include "memory/memkind_tier.hpp"
+#include "memory/system/mapping.hpp"
+#include "memory/tiers/memkind_tier.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
