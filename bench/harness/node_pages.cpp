@@ -12,6 +12,8 @@
 #include <string>
 
 #include "memory/system/mapping.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
 
 namespace tier::bench {
 namespace {

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "memory/system/mapping.hpp"
-
 namespace tier {
 
 /// Returns where a walk over a tier goes on after the lock was released: at the block it had reached, if that still exists.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "memory/system/mapping.hpp"
+#include "memory/system/pages.hpp"
 
 namespace tier {
 

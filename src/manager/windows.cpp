@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/say.hpp"
-#include "memory/system/mapping.hpp"
+#include "memory/system/pages.hpp"
 
 namespace tier {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "manager/rig.hpp"
 #include "manager/window_fire.hpp"
-#include "memory/system/mapping.hpp"
 #include "memory/system/page_policy.hpp"
+#include "memory/system/pages.hpp"
 #include "memory/system/system_files.hpp"
 #include "support/hardware.hpp"
 #include "support/test_manager.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  How batches of requests become system calls, and which result each request gets.
-#include "memory/io/io_engine.hpp"
+#include "memory/io/io_pieces.hpp"
+#include "memory/io/thread_backend.hpp"
+#include "memory/io/uring_backend.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "made_up_system.hpp"
-#include "memory/tiers/memory_tiers.hpp"
 #include "memory/tiers/numa_nodes.hpp"
+#include "memory/tiers/numa_tier.hpp"
 #include "memory/values/dram_model.hpp"
 #include "memory/values/node_list.hpp"
 #include "memory/values/node_models.hpp"

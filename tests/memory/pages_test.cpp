@@ -10,7 +10,8 @@
 #include <tuple>
 #include <vector>
 
-#include "memory/system/mapping.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
 #include "memory/system/system_files.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"

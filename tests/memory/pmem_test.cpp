@@ -21,7 +21,7 @@
 #include <tuple>
 #include <vector>
 
-#include "memory/system/mapping.hpp"
+#include "memory/system/resident_pages.hpp"
 #include "memory/tiers/pmem_tier.hpp"
 #include "support/child.hpp"
 #include "support/hardware.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory/machine/suggested_tiers.hpp"
+#include "memory/machine/roles.hpp"
 
 #include <sys/resource.h>
 #include <tier/memory/spec.hpp>

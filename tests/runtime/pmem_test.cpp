@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "memory/system/mapping.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
 #include "memory/tiers/pmem_tier.hpp"
 #include "support/scratch_file.hpp"
 #include "support/temporary_directory.hpp"

@@ -20,7 +20,6 @@
 #include "core/descriptor.hpp"
 #include "core/refusal.hpp"
 #include "memory/io/scratch_path.hpp"
-#include "memory/system/memory_need.hpp"
 
 namespace tier {
 namespace {

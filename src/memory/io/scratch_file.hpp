@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-#include "memory/system/memory_need.hpp"
+#include "memory/system/growing_memory.hpp"
 
 namespace tier {
 

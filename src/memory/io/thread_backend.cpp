@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/io/thread_backend.hpp"
+
 #include <tier/core/mutex.hpp>
 
 #include <exception>
@@ -6,7 +8,7 @@
 #include <vector>
 
 #include "core/own_thread.hpp"
-#include "memory/io/io_engine.hpp"
+#include "memory/io/io_pieces.hpp"
 
 namespace tier {
 namespace {

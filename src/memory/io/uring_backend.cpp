@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory/io/io_engine.hpp"
+#include "memory/io/uring_backend.hpp"
 
 #if defined(TIER_WITH_IO_URING)
 #include <liburing.h>
@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
+#include "memory/io/io_pieces.hpp"
+#include "memory/io/thread_backend.hpp"
 
 namespace tier {
 namespace {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include <tier/core/error.hpp>
 #include <tier/memory/discovery.hpp>
-#include <tier/memory/tiers.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -17,11 +16,12 @@
 #include <utility>
 
 #include "core/cpus.hpp"
-#include "memory/io/io_engine.hpp"
 #include "memory/io/scratch_file.hpp"
+#include "memory/io/uring_backend.hpp"
 #include "memory/system/memory_limit.hpp"
 #include "memory/system/numa_discovery.hpp"
 #include "memory/system/system_files.hpp"
+#include "memory/tiers/numa_tier.hpp"
 #include "memory/windows/window_space.hpp"
 
 namespace tier {
@@ -82,7 +82,8 @@ Facility find_placement(const Machine& machine) {
   for (const auto& node : machine.nodes) {
     if (!node.allowed) continue;
     try {
-      std::ignore = make_tier(tiers::numa(std::to_string(node.id), machine.page_size));
+      std::ignore =
+          make_numa_tier(tiers::numa(std::to_string(node.id), machine.page_size), std::vector<NumaNode>{});
       return {true, {}};
     } catch (const std::bad_alloc&) {
       throw;
@@ -142,13 +143,6 @@ Bytes available_memory(const Machine& machine) {
   }
   return std::min({available, allowed, machine.memory_limit.value_or(available),
                    machine.memory_left.value_or(available)});
-}
-
-Bytes memory_bound() {
-  auto bound = read_kib("/proc/meminfo", "MemTotal:");
-  bound -= std::min(bound, find_forbidden_memory({}));
-  const auto limit = find_memory_limit({});
-  return limit && *limit < bound ? *limit : bound;
 }
 
 Facility discover_direct_io(const std::string& directory) {

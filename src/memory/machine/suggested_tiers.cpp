@@ -1,44 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory/machine/suggested_tiers.hpp"
-
 #include <fcntl.h>
 #include <unistd.h>
-#include <tier/core/error.hpp>
-#include <tier/core/suggestion.hpp>
+#include <tier/memory/discovery.hpp>
+#include <tier/memory/suggested_tiers.hpp>
 #include <tier/memory/tier_graph.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 
 namespace tier {
 namespace {
 
-constexpr std::string_view roles = "fastest, largest, hbm, cxl";
-
 constexpr const char* scratch_directory = "/var/tmp";  // on a disk, unlike /tmp on many systems
 constexpr Bytes unit = 1_MiB;
 
 Bytes rounded_down(Bytes size) { return {size.count / unit.count * unit.count}; }
-
-std::string names_of(std::span<const NodeGroup> groups) {
-  std::string text;
-  for (const auto& group : groups)
-    text.append(text.empty() ? "" : ", ")
-        .append(to_string(group.kind))
-        .append(" on node ")
-        .append(group.node_list());
-  return text.empty() ? "none that it tells of" : text;
-}
-
-/// Returns the group of a role; null if there is none.
-const NodeGroup* find(std::span<const NodeGroup> groups, std::string_view role) {
-  if (groups.empty()) return nullptr;
-  if (role == "fastest") return &groups.front();
-  if (role == "largest") return &*std::ranges::max_element(groups, {}, &NodeGroup::total);
-  const auto found =
-      std::ranges::find_if(groups, [&](const NodeGroup& group) { return to_string(group.kind) == role; });
-  return found == groups.end() ? nullptr : &*found;
-}
 
 /// Returns half of the free DRAM, which the system and other programs share, or nearly all free memory of other kinds,
 /// which is used only by programs that ask for it.
@@ -78,25 +55,6 @@ void add_disk(std::vector<TierSpec>& specs, const Machine& machine) {
 }
 
 }  // namespace
-
-TierSpec resolve_role(const TierSpec& spec, const Machine& machine) {
-  const TierGraph graph{machine};
-  const auto groups = graph.groups();
-  const bool by_rank = spec.model == "fastest" || spec.model == "largest";
-  if (!by_rank && spec.model != "hbm" && spec.model != "cxl")
-    throw ConfigError{"unknown role" + detail::did_you_mean(spec.model, roles), spec.model, 0, roles};
-  auto found = spec;
-  found.model.clear();
-  found.kind = TierKind::Dram;
-  if (by_rank && (groups.size() < 2 || !machine.placement.usable)) return found;
-  const auto* const group = find(groups, spec.model);
-  if (group == nullptr)
-    throw ConfigError{"this machine has no memory of the role", spec.model, 0,
-                      "for this process it has " + names_of(groups)};
-  found.kind = TierKind::Numa;
-  found.nodes = group->node_list();
-  return found;
-}
 
 std::vector<TierSpec> suggest_tiers(const Machine& machine) {
   std::vector<TierSpec> specs;

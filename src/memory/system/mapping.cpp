@@ -2,29 +2,17 @@
 #include "memory/system/mapping.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 #include <tier/core/bytes.hpp>
 #include <tier/core/error.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
-#include <cstring>
-#include <system_error>
-#include <thread>
-#include <vector>
+#include <cstdint>
 
-#include "core/cpus.hpp"
-#include "core/refusal.hpp"
-#include "memory/system/system_files.hpp"
+#include "memory/system/pages.hpp"
 
 namespace tier {
 namespace {
-
-constexpr std::size_t huge_page = 2U << 20;
-constexpr std::size_t stride = 64U << 20;  // bytes that a thread faults in at a time
 
 [[noreturn]] void throw_mmap(std::size_t size, const std::string& tier) {
   const auto error = last_system_error();
@@ -86,7 +74,7 @@ void keep_apart(std::byte* begin, std::size_t size) noexcept {
 
 /// Maps memory, or a file, whose pages come as they are used; memory is locked as it comes if the program locks its own.
 std::byte* map_growing(std::size_t size, int file) noexcept {
-  auto* const begin = map_with(PROT_NONE, size, file, 0, huge_page);
+  auto* const begin = map_with(PROT_NONE, size, file, 0, huge_page_bytes);
   if (begin == nullptr) return nullptr;
   const bool locked = file < 0 && is_locked(begin);
   keep_apart(begin, size);
@@ -106,61 +94,17 @@ std::byte* map_pages(std::size_t size, int file, PageKind pages, bool grows) noe
   if (pages != PageKind::Hugetlb)
     return grows || file >= 0 ? map_growing(size, file) : map_aligned(size, file);
   const auto page = huge_page_pool().page.count;
-  return map_aligned(size, file, MAP_HUGETLB, std::max(page, huge_page));
-}
-
-std::uintptr_t address_of(const std::byte* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
-
-/// Faults in pages by stores, for kernels before 5.14 and systems that refuse MADV_POPULATE_WRITE.
-void touch(std::byte* begin, std::size_t size) noexcept {
-  for (std::size_t i = 0; i < size; i += page_size())
-    *const_cast<volatile std::byte*>(begin + i) = std::byte{0};
+  return map_aligned(size, file, MAP_HUGETLB, std::max(page, huge_page_bytes));
 }
 
 }  // namespace
-
-std::size_t page_size() noexcept {
-  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
-HugePagePool huge_page_pool() {
-  const std::string meminfo = "/proc/meminfo";
-  const auto total = read_value(meminfo, "HugePages_Total:"), free = read_value(meminfo, "HugePages_Free:");
-  return {read_kib(meminfo, "Hugepagesize:"), total,
-          free - std::min(free, read_value(meminfo, "HugePages_Rsvd:"))};
-}
-
-Residence residence(const std::byte* begin, std::size_t size) {
-  Residence sum;
-  auto maps = open_text("/proc/self/smaps");
-  bool inside = false;
-  for (std::string line; std::getline(maps, line);) {
-    std::uintptr_t from = 0, to = 0;
-    std::size_t kib = 0;
-    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
-      inside = from < address_of(begin) + size && to > address_of(begin);
-    else if (inside && std::sscanf(line.c_str(), "Rss: %zu kB", &kib) == 1)
-      sum.resident += 1_KiB * kib;
-    else if (inside && std::sscanf(line.c_str(), "AnonHugePages: %zu kB", &kib) == 1)
-      sum.huge += 1_KiB * kib;
-    else if (inside && std::sscanf(line.c_str(), "KernelPageSize: %zu kB", &kib) == 1)
-      sum.page = std::max(sum.page, 1_KiB * kib);
-  }
-  return sum;
-}
-
-std::string share_in_huge_pages(const std::byte* begin, std::size_t size) {
-  const auto [resident, huge, page] = residence(begin, size);
-  return resident == 0_B ? "" : ", " + std::to_string(huge.count * 100 / resident.count) + " % in huge pages";
-}
 
 std::byte* map_aligned(std::size_t size, int file, int flags, std::size_t alignment) noexcept {
   return map_with(PROT_READ | PROT_WRITE, size, file, flags, alignment);
 }
 
 std::byte* map_reserved(std::size_t size, int file) noexcept {
-  auto* const begin = map_with(PROT_NONE, size, file, MAP_NORESERVE, huge_page);
+  auto* const begin = map_with(PROT_NONE, size, file, MAP_NORESERVE, huge_page_bytes);
   if (begin != nullptr) keep_apart(begin, round_up(size, page_size()));
   return begin;
 }
@@ -195,57 +139,10 @@ Mapping::Mapping(std::size_t size, int file, const std::string& tier, PageKind p
   if (file >= 0 || pages == PageKind::Hugetlb) return;
   if (pages == PageKind::Small)
     ::madvise(data_, size_, MADV_NOHUGEPAGE);
-  else if (size_ >= huge_page)
+  else if (size_ >= huge_page_bytes)
     ::madvise(data_, size_, MADV_HUGEPAGE);  // advice: may be off on this system
 }
 
 Mapping::~Mapping() { ::munmap(data_, size_); }
-
-void copy_requests(Direction direction, std::byte* tier, std::span<IoRequest> requests) noexcept {
-  for (auto& request : requests) {
-    request.error = {};
-    if (request.size == 0) continue;  // its memory may be null
-    auto* const there = tier + request.offset;
-    if (direction == Direction::Read)
-      std::memcpy(request.memory, there, request.size);
-    else
-      std::memcpy(there, request.memory, request.size);
-  }
-}
-
-int try_to_populate([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size_t size) noexcept {
-#if defined(MADV_POPULATE_WRITE)
-  int error = 0;
-  while ((error = ::madvise(begin, size, MADV_POPULATE_WRITE) == 0 ? 0 : errno) == EINTR || error == EAGAIN) {
-  }
-  return detail::is_refusal(error) ? EINVAL : error;
-#else
-  return EINVAL;
-#endif
-}
-
-int populate(std::byte* begin, std::size_t size) noexcept {
-  if (const int error = try_to_populate(begin, size); error != EINVAL) return error;
-  touch(begin, size);
-  return 0;
-}
-
-int populate_in_parallel(std::byte* begin, std::size_t size) noexcept {
-  std::atomic<std::size_t> next{0};
-  std::atomic<int> error{0};
-  const auto work = [&] {
-    for (std::size_t at; error.load() == 0 && (at = next.fetch_add(stride)) < size;)
-      if (const int failed = populate(begin + at, std::min(stride, size - at)); failed != 0) error = failed;
-  };
-  std::vector<std::thread> helpers;
-  try {
-    const auto useful = std::min<std::size_t>(detail::usable_cpus(), size / stride);
-    while (helpers.size() + 1 < useful) helpers.emplace_back(work);
-  } catch (const std::exception&) {  // fewer helpers, or none: this thread does the rest
-  }
-  work();
-  for (auto& helper : helpers) helper.join();
-  return error;
-}
 
 }  // namespace tier

@@ -1,33 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Mapped memory.
-#include <tier/memory/tiers.hpp>
+#include <tier/memory/page_kind.hpp>
 
 #include <cstddef>
-#include <span>
 #include <string>
 
 namespace tier {
-
-/// Returns the system's page size in bytes.
-[[nodiscard]] std::size_t page_size() noexcept;
-
-/// The huge pages that the administrator has reserved, of the system's default size.
-struct HugePagePool {
-  Bytes page;                       ///< 0 if the kernel has none
-  std::size_t total = 0, free = 0;  ///< free: not reserved for a mapping either
-};
-[[nodiscard]] HugePagePool huge_page_pool();
-
-/// The resident bytes of a range, and those in transparent huge pages, by /proc/self/smaps. Neighbouring mappings that the
-/// system has merged with the range count too.
-struct Residence {
-  Bytes resident, huge;
-  Bytes page;  ///< largest page size; above the system's for reserved huge pages and devices
-};
-[[nodiscard]] Residence residence(const std::byte* begin, std::size_t size);
-/// Returns `, 75 % in huge pages`, or nothing if no page is resident.
-[[nodiscard]] std::string share_in_huge_pages(const std::byte* begin, std::size_t size);
 
 /// Maps whole pages at a multiple of `alignment`: some systems begin large mappings at 2 MiB, others at any page.
 /// \param file       a descriptor, mapped shared; -1 for private anonymous memory   \param flags  further flags of mmap
@@ -69,17 +48,5 @@ class Mapping {
   std::byte* data_;
   std::size_t size_;
 };
-
-/// Copies the bytes of requests to or from a tier whose memory begins at `tier`.
-void copy_requests(Direction direction, std::byte* tier, std::span<IoRequest> requests) noexcept;
-
-/// Faults in pages, and preserves their contents.
-/// \return  the system's error code, 0 if none: `EFAULT` if a store would raise SIGBUS; `EINVAL` before Linux 5.14
-///          and if the system refuses the call
-int try_to_populate(std::byte* begin, std::size_t size) noexcept;
-/// Faults in pages that have no contents yet, so that no access to them faults later.   \return  the error code; 0 if none
-int populate(std::byte* begin, std::size_t size) noexcept;
-/// Like `populate`, with all CPUs of the process.
-int populate_in_parallel(std::byte* begin, std::size_t size) noexcept;
 
 }  // namespace tier

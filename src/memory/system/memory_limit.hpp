@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "memory/system/numa_discovery.hpp"
+#include "memory/system/system_paths.hpp"
 
 namespace tier {
 

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory/system/memory_need.hpp"
-
 #include <linux/magic.h>
 #include <sys/vfs.h>
-#include <tier/core/error.hpp>
-#include <tier/memory/spec.hpp>
+#include <tier/memory/memory_need.hpp>
+#include <tier/memory/tier_text.hpp>
 
 #include <algorithm>
-#include <exception>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "memory/system/left_memory.hpp"
 #include "memory/system/memory_limit.hpp"
 #include "memory/system/numa_discovery.hpp"
 #include "memory/system/system_files.hpp"
@@ -26,22 +25,6 @@ struct Room {
   std::string whose;
   std::string remedy;
 };
-
-/// Numbers of /proc/meminfo.
-struct SystemMemory {
-  Bytes total, available, free_swap;
-};
-SystemMemory system_memory() {
-  SystemMemory memory;
-  auto lines = open_text("/proc/meminfo");
-  std::size_t kib = 0;
-  for (std::string key, unit; lines >> key >> kib; std::getline(lines, unit)) {
-    if (key == "MemTotal:") memory.total = 1_KiB * kib;
-    if (key == "MemAvailable:") memory.available = 1_KiB * kib;
-    if (key == "SwapFree:") memory.free_swap = 1_KiB * kib;
-  }
-  return memory;
-}
 
 Room room_of_machine() {
   const auto memory = system_memory();
@@ -80,9 +63,6 @@ bool is_memory(const TierSpec& spec) {
   return false;
 }
 
-/// Returns the memory needed beside `memory`: page tables of small pages, and a guess for rings, threads and descriptors.
-Bytes beside(Bytes memory) { return Bytes{memory.count / 512} + 4_MiB; }
-
 Bytes sum_of(std::span<const TierSpec> specs) {
   constexpr Bytes most{SIZE_MAX / 2};
   Bytes sum;
@@ -119,31 +99,16 @@ std::string lacking_memory(std::span<const TierSpec> specs) {
   if (memory.empty()) return {};
   const auto sum = sum_of(memory);
   const auto [left, whose, remedy] = room();
-  if (left == 0_B || sum + beside(sum) <= left) return {};
-  return "memory of " + to_human(sum) + " for " + names_of(memory) + ", and " + to_human(beside(sum)) +
+  if (left == 0_B || sum + memory_beside(sum) <= left) return {};
+  return "memory of " + to_human(sum) + " for " + names_of(memory) + ", and " + to_human(memory_beside(sum)) +
          " beside it (" + whose + "; " + remedy + ")";
 }
 
-void check_memory(std::span<const TierSpec> specs) {
-  const auto lacking = lacking_memory(specs);
-  if (!lacking.empty()) throw TierError{std::make_error_code(std::errc::not_enough_memory), lacking};
-}
-
-bool GrowingMemory::lacks(Bytes size) noexcept try {
-  auto granted = granted_.load(std::memory_order_relaxed);  // a count that orders nothing
-  while (granted >= size.count)
-    if (granted_.compare_exchange_weak(granted, granted - size.count, std::memory_order_relaxed))
-      return false;
-  const auto memory = system_memory();
-  const auto of_machine = memory.available + memory.free_swap;
-  const auto left = std::min(of_machine, find_memory_left_with_swap({}).value_or(of_machine));
-  const auto needed = size + beside(size);
-  if (left == 0_B) return false;
-  if (needed > left) return true;
-  granted_.store(std::min(most_granted, (left - needed) / 8).count, std::memory_order_relaxed);
-  return false;
-} catch (const std::exception&) {  // no memory to ask: the system will report a lack
-  return false;
+Bytes memory_bound() {
+  auto bound = read_kib("/proc/meminfo", "MemTotal:");
+  bound -= std::min(bound, find_forbidden_memory({}));
+  const auto limit = find_memory_limit({});
+  return limit && *limit < bound ? *limit : bound;
 }
 
 }  // namespace tier

@@ -137,26 +137,6 @@ bool is_dax(const std::string& options) { return lists(options, "dax") || lists(
 
 }  // namespace
 
-std::string_view to_string(SpeedSource source) noexcept {
-  return source == SpeedSource::Declared   ? "declared"
-         : source == SpeedSource::Measured ? "measured"
-                                           : "assumed";
-}
-
-std::string_view to_string(NodeKind kind) noexcept {
-  switch (kind) {
-    case NodeKind::Dram:
-      return "dram";
-    case NodeKind::Hbm:
-      return "hbm";
-    case NodeKind::Cxl:
-      return "cxl";
-    case NodeKind::Persistent:
-      break;
-  }
-  return "pmem";
-}
-
 std::optional<std::vector<unsigned>> cpuset_nodes(const SystemPaths& paths) {
   auto status = open_text(paths.procfs + "/status");
   constexpr std::string_view key = "Mems_allowed_list:";

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Reads the kernel's information on nodes of memory and on persistent memory.
-#include <tier/memory/discovery.hpp>
+#include <tier/core/bytes.hpp>
+#include <tier/memory/machine.hpp>
 
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace tier {
+#include "memory/system/system_paths.hpp"
 
-/// The kernel's folders; tests use their own.
-struct SystemPaths {
-  std::string sysfs = "/sys";
-  std::string procfs = "/proc/self";
-  std::string sysctl = "/proc/sys";
-  std::string zoneinfo = "/proc/zoneinfo";
-};
+namespace tier {
 
 /// Returns the nodes whose memory the process's cpuset allows; nothing if the kernel does not say.
 [[nodiscard]] std::optional<std::vector<unsigned>> cpuset_nodes(const SystemPaths& paths);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/descriptor.hpp"
-#include "memory/system/mapping.hpp"
+#include "memory/system/pages.hpp"
 
 namespace tier {
 namespace {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  A tier that fails when a test says so.
-#include <tier/memory/tiers.hpp>
+#include <tier/memory/io_faults.hpp>
+#include <tier/memory/tier.hpp>
+
+#include <memory>
+#include <string>
 
 namespace tier {
 

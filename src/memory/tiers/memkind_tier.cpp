@@ -1,63 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/tiers/memkind_tier.hpp"
 
-#include <tier/core/assert.hpp>
-#include <tier/core/error.hpp>
-#include <tier/core/suggestion.hpp>
-#include <tier/memory/spec.hpp>
-
-#include <algorithm>
-#include <array>
-#include <tuple>
-
 #if defined(TIER_WITH_MEMKIND)
 #include <memkind.h>
 #include <sys/mman.h>
-#include <tier/memory/discovery.hpp>
+#include <tier/core/error.hpp>
+#include <tier/core/suggestion.hpp>
+#include <tier/memory/memory_need.hpp>
 
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "core/descriptor.hpp"
 #include "memory/io/scratch_path.hpp"
-#include "memory/system/mapping.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
+#include "memory/tiers/copy_requests.hpp"
 #include "memory/tiers/numa_nodes.hpp"
+#include "memory/values/memkind_names.hpp"
+#else
+#include "memory/tiers/built_without.hpp"
 #endif
 
 namespace tier {
-namespace {
-
-/// The kinds: first one for each memory, then the same memories with other policies. Plain memory is the tier `dram`.
-constexpr std::size_t memories = 6;
-constexpr auto names = std::to_array<std::string_view>(
-    {"HBW", "DAX_KMEM", "HIGHEST_CAPACITY", "HIGHEST_CAPACITY_LOCAL", "LOWEST_LATENCY_LOCAL",
-     "HIGHEST_BANDWIDTH_LOCAL", "HBW_ALL", "HBW_PREFERRED", "HBW_INTERLEAVE", "DAX_KMEM_ALL",
-     "DAX_KMEM_PREFERRED", "DAX_KMEM_INTERLEAVE", "HIGHEST_CAPACITY_PREFERRED",
-     "HIGHEST_CAPACITY_LOCAL_PREFERRED", "LOWEST_LATENCY_LOCAL_PREFERRED",
-     "HIGHEST_BANDWIDTH_LOCAL_PREFERRED"});
-
-bool is_path(std::string_view kind) noexcept { return kind.find('/') != std::string_view::npos; }
-
-}  // namespace
-
-std::string memkind_names() {
-  std::string text;
-  for (const auto name : names) text.append(text.empty() ? "" : ", ").append(name);
-  return text;
-}
-
-std::vector<std::string_view> memkind_kinds() {
-  return has_memkind() ? std::vector<std::string_view>{names.begin(), names.begin() + memories}
-                       : std::vector<std::string_view>{};
-}
-
-bool is_memkind(std::string_view kind) noexcept {
-  return is_path(kind) || std::ranges::find(names, kind) != names.end();
-}
-
 #if defined(TIER_WITH_MEMKIND)
 namespace {
-
-constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 ::memkind_t fixed_kind(std::string_view name) {
   const auto kinds = std::to_array<::memkind_t>(
@@ -66,8 +37,9 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
        MEMKIND_HBW_INTERLEAVE, MEMKIND_DAX_KMEM_ALL, MEMKIND_DAX_KMEM_PREFERRED, MEMKIND_DAX_KMEM_INTERLEAVE,
        MEMKIND_HIGHEST_CAPACITY_PREFERRED, MEMKIND_HIGHEST_CAPACITY_LOCAL_PREFERRED,
        MEMKIND_LOWEST_LATENCY_LOCAL_PREFERRED, MEMKIND_HIGHEST_BANDWIDTH_LOCAL_PREFERRED});
-  static_assert(std::tuple_size_v<decltype(kinds)> == names.size());
-  return kinds.at(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
+  static_assert(std::tuple_size_v<decltype(kinds)> == memkind_kind_names.size());
+  return kinds.at(
+      static_cast<std::size_t>(std::ranges::find(memkind_kind_names, name) - memkind_kind_names.begin()));
 }
 
 /// Throws for memkind's codes, which are negative, and for the system's codes, which its allocations return.
@@ -93,9 +65,9 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 class MemkindMemory {
  public:
   MemkindMemory(const std::string& kind, std::size_t size, const std::string& tier)
-      : own_kind_{is_path(kind)}, kind_{own_kind_ ? create(kind, tier) : available(kind, tier)} {
+      : own_kind_{is_memkind_path(kind)}, kind_{own_kind_ ? create(kind, tier) : available(kind, tier)} {
     void* memory = nullptr;
-    if (const int error = ::memkind_posix_memalign(kind_, &memory, huge_page, size); error != 0) {
+    if (const int error = ::memkind_posix_memalign(kind_, &memory, huge_page_bytes, size); error != 0) {
       destroy_kind();
       fail("memkind_posix_memalign of " + to_human(Bytes{size}), tier, error);
     }
@@ -148,9 +120,9 @@ class MemkindTier final : public Tier {
   MemkindTier(const TierSpec& spec, const TierModel& model, const TierModel& mapped,
               std::shared_ptr<const NumaSystem> system)
       : Tier{"memkind:" + spec.model, model, spec.size},
-        is_file_{is_path(spec.model)},
+        is_file_{is_memkind_path(spec.model)},
         prefaulted_{spec.prefault},
-        size_{round_up(spec.size.count, huge_page)},
+        size_{round_up(spec.size.count, huge_page_bytes)},
         memory_{spec.model, size_, name_} {
     base_ = memory_.data();
     copied_by_fork_ = !is_file_;
@@ -212,15 +184,13 @@ class MemkindTier final : public Tier {
 
 }  // namespace
 
-bool has_memkind() noexcept { return true; }
-
 std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& model, const TierModel& mapped,
                                         std::shared_ptr<const NumaSystem> system) {
   if (!is_memkind(spec.model))
     throw ConfigError{"unknown kind" + detail::did_you_mean(spec.model, memkind_names()), spec.model, 0,
                       memkind_names() + ", or a directory"};
-  if (is_path(spec.model)) expect_folder(spec.model, "memkind");
-  const auto bound = spec.prefault && !is_path(spec.model) ? memory_bound() : 0_B;
+  if (is_memkind_path(spec.model)) expect_folder(spec.model, "memkind");
+  const auto bound = spec.prefault && !is_memkind_path(spec.model) ? memory_bound() : 0_B;
   if (bound != 0_B && spec.size > bound)
     refuse(spec.size, "memkind:" + spec.model, "there is " + to_human(bound));
   return std::make_unique<MemkindTier>(spec, model, mapped, std::move(system));
@@ -228,12 +198,9 @@ std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& m
 
 #else
 
-bool has_memkind() noexcept { return false; }
-
 std::unique_ptr<Tier> make_memkind_tier(const TierSpec&, const TierModel&, const TierModel&,
                                         std::shared_ptr<const NumaSystem>) {  // NOLINT: as with memkind
-  TIER_VERIFY(false, "the library was built with memkind");
-  return nullptr;
+  throw_built_without("memkind", "TIER_WITH_MEMKIND", "memkind", "libmemkind-dev");
 }
 
 #endif

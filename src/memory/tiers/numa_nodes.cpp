@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "core/refusal.hpp"
-#include "memory/system/mapping.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
 #include "memory/system/system_files.hpp"
+#include "memory/values/node_list.hpp"
 #include "memory/values/node_models.hpp"
 
 namespace tier {

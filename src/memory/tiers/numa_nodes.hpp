@@ -2,7 +2,9 @@
 #pragma once
 /// \file  The nodes that a tier's memory lies on.
 #include <tier/core/bytes.hpp>
-#include <tier/memory/tiers.hpp>
+#include <tier/memory/numa_node.hpp>
+#include <tier/memory/page_kind.hpp>
+#include <tier/memory/tier_model.hpp>
 
 #include <map>
 #include <memory>

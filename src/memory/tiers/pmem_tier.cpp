@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/tiers/pmem_tier.hpp"
 
-#include <tier/core/assert.hpp>
-
 #if defined(TIER_WITH_PMEM)
 #include <libpmem.h>
 #include <sys/mman.h>
@@ -19,9 +17,12 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
-#include "memory/system/mapping.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
 #include "memory/tiers/bus_errors.hpp"
-#include "memory/tiers/file_tiers.hpp"
+#include "memory/tiers/scratch_tier.hpp"
+#else
+#include "memory/tiers/built_without.hpp"
 #endif
 
 namespace tier {
@@ -29,7 +30,6 @@ namespace tier {
 #if defined(TIER_WITH_PMEM)
 namespace {
 
-constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t reads_stream_from = std::size_t{64} << 10;  // as in the copy engine
 
 [[noreturn]] void fail(const std::string& path, const std::string& problem, int error = errno) {
@@ -60,11 +60,11 @@ class PmemMapping {
     is_pmem_ = is_pmem != 0;
     if (size_ < least)
       fail(name, "it has " + to_human(Bytes{size_}) + " of " + to_human(Bytes{least}), ENOSPC);
-    if (reinterpret_cast<std::uintptr_t>(data_) % huge_page != 0)
+    if (reinterpret_cast<std::uintptr_t>(data_) % huge_page_bytes != 0)
       fail(name, "it lies at no multiple of 2 MiB; PMEM_MMAP_HINT says where", EINVAL);
     ::madvise(data_, size_, MADV_DONTFORK);  // a child would write the parent's bytes
     ::madvise(data_, size_, MADV_DONTDUMP);
-    prepared_ = std::vector<std::atomic<bool>>(size_ / huge_page + 1);
+    prepared_ = std::vector<std::atomic<bool>>(size_ / huge_page_bytes + 1);
   }
   ~PmemMapping() {
     if (data_ != nullptr) ::pmem_unmap(data_, size_);
@@ -102,10 +102,11 @@ class PmemMapping {
   }
   /// Faults in a range before its first write, because a store to a block known to be bad would raise SIGBUS.
   std::error_code prepare(std::uint64_t offset, std::size_t size) noexcept {
-    for (auto unit = offset / huge_page; unit * huge_page < offset + size; ++unit) {
+    for (auto unit = offset / huge_page_bytes; unit * huge_page_bytes < offset + size; ++unit) {
       if (prepared_[unit].load(std::memory_order_relaxed))
         continue;  // orders nothing: the system serves faults
-      const auto begin = unit * huge_page, end = std::min<std::uint64_t>(begin + huge_page, size_);
+      const auto begin = unit * huge_page_bytes,
+                 end = std::min<std::uint64_t>(begin + huge_page_bytes, size_);
       if (can_be_written(begin, end)) {
         prepared_[unit].store(true, std::memory_order_relaxed);
       } else if (!can_be_written(std::max(begin, offset / page_size() * page_size()),
@@ -153,7 +154,7 @@ std::error_code read_or_write(int file, Direction direction, IoRequest request) 
 }
 
 TierSpec in_huge_pages(TierSpec spec) {
-  spec.size = Bytes{round_up(spec.size.count, huge_page)};
+  spec.size = Bytes{round_up(spec.size.count, huge_page_bytes)};
   return spec;
 }
 
@@ -233,8 +234,7 @@ std::unique_ptr<Tier> make_pmem_tier(const TierSpec& spec, const TierModel& pers
 bool has_pmem() noexcept { return false; }
 
 std::unique_ptr<Tier> make_pmem_tier(const TierSpec&, const TierModel&, const TierModel&) {
-  TIER_VERIFY(false, "the library was built with libpmem");
-  return nullptr;
+  throw_built_without("pmem", "TIER_WITH_PMEM", "libpmem", "libpmem-dev");
 }
 std::unique_ptr<Tier> make_pmem_device_tier(const TierSpec& spec, const TierModel& model) {
   return make_pmem_tier(spec, model, model);

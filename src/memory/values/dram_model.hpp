@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The assumed model of the machine's own memory, used if none is declared or measured.
-#include <tier/memory/tier.hpp>
+#include <tier/memory/tier_model.hpp>
 
 namespace tier {
 

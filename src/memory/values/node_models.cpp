@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/values/node_models.hpp"
 
-#include <tier/memory/tiers.hpp>
+#include <tier/memory/device_models.hpp>
 
 #include <optional>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The assumed speed of a node's memory.
-#include <tier/memory/discovery.hpp>
-#include <tier/memory/tier.hpp>
+#include <tier/memory/numa_node.hpp>
+#include <tier/memory/tier_model.hpp>
 
 #include <span>
 

@@ -33,6 +33,7 @@
 #include "memory/io/scratch_file.hpp"
 #include "memory/system/mapping.hpp"
 #include "memory/system/page_policy.hpp"
+#include "memory/system/pages.hpp"
 #include "memory/system/system_files.hpp"
 #include "memory/windows/open_ranges.hpp"
 

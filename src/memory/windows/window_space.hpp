@@ -16,7 +16,7 @@
 #include <system_error>
 #include <vector>
 
-#include "memory/system/memory_need.hpp"
+#include "memory/system/growing_memory.hpp"
 
 namespace tier {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory/io/io_engine.hpp"
+#include "memory/io/io_pieces.hpp"
 
 #include <sys/syscall.h>
 #include <sys/uio.h>

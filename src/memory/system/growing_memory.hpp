@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Checks that tiers find the memory that they need: a request for too much would not fail, but the system would end
-///        the program later.
-#include <tier/memory/discovery.hpp>
-#include <tier/memory/tiers.hpp>
+/// \file  Checks that a growing tier finds its next part of memory: a request for too much would not fail, but the system would
+///        end the program later.
+#include <tier/core/bytes.hpp>
 
 #include <atomic>
 #include <cstddef>
-#include <span>
 
 namespace tier {
-
-/// Checks the tiers together.   \throws  `TierError` with the text of `lacking_memory`, if it is not empty
-void check_memory(std::span<const TierSpec> specs);
 
 /// Checks whether there is memory for the next part of a growing tier.   \threadsafety  Internally synchronised.
 class GrowingMemory {

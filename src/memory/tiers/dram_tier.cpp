@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory/tiers/memory_tiers.hpp"
+#include "memory/tiers/dram_tier.hpp"
 
 #include <tier/core/error.hpp>
-#include <tier/memory/discovery.hpp>
 
 #include <cerrno>
+#include <exception>
+#include <utility>
 
-#include "memory/io/io_engine.hpp"
-#include "memory/system/memory_need.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
+#include "memory/tiers/copy_requests.hpp"
 
 namespace tier {
 namespace {
 
 constexpr Bytes extent = 16_MiB;
-/// Devices that the CPU cannot address are reached in pages.
-constexpr std::size_t page_alignment = 4096;
 
 std::error_code system_error(int error) noexcept { return {error, std::generic_category()}; }
 
@@ -110,55 +110,6 @@ int DramTier::populate(std::uint64_t offset, std::size_t size) noexcept {
 
 void DramTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
   copy_requests(direction, memory_.data(), requests);
-}
-
-std::unique_ptr<Tier> make_numa_tier(const TierSpec& spec, std::shared_ptr<const NumaSystem> system) {
-  const auto name = "numa:" + spec.nodes;
-  auto nodes = std::make_unique<NumaNodes>(spec.nodes, name, std::move(system));
-  if (spec.prefault)  // first, because the system would end the program
-    if (const auto lacking = nodes->lacking(spec.size.count, spec.pages); !lacking.empty())
-      throw TierError{system_error(ENOMEM),
-                      "memory of " + to_human(spec.size) + " for tier " + name + " (" + lacking + ")"};
-  const auto model = nodes->model();
-  return std::make_unique<DramTier>(spec, name, model, std::move(nodes));
-}
-
-EmulatedTier::EmulatedTier(const TierSpec& spec, std::string name, const TierModel& model)
-    : DramTier{spec, std::move(name), model},
-      blur_{clock_cost() * 3},
-      read_{model.read_bytes_per_second, model.latency, model.parallelism, blur_},
-      write_{model.write_bytes_per_second, model.latency, model.parallelism, blur_} {
-  charges_ = true;
-}
-
-std::string EmulatedTier::description() const { return DramTier::description() + ", with imposed delays"; }
-
-void EmulatedTier::transfer(Direction direction, std::span<IoRequest> requests) noexcept {
-  if (requests.empty()) return;
-  const auto since = EmulatedLink::Clock::now();
-  // A device that is reached by I/O takes adjacent requests as one operation, as a disk behind a file does.
-  const auto count = model_.addressable ? requests.size() : operations(requests);
-  EmulatedLink::Flight flight{link(direction), static_cast<unsigned>(count)};
-  DramTier::transfer(direction, requests);
-  std::uint64_t bytes = 0;
-  for (const auto& request : requests) bytes += request.size;
-  wait_until(flight.book(bytes, since));
-}
-
-void EmulatedTier::charge(Direction direction, std::uint64_t bytes, unsigned requests,
-                          std::chrono::steady_clock::time_point since) noexcept {
-  EmulatedLink::Flight flight{link(direction), requests};
-  wait_until(flight.book(bytes, since));
-}
-
-SimulatedTier::SimulatedTier(std::string name, const TierModel& model, Bytes size)
-    : Tier{std::move(name), model, size} {
-  has_bytes_ = false;
-  if (!model.addressable) io_alignment_ = page_alignment;
-}
-
-void SimulatedTier::transfer(Direction, std::span<IoRequest> requests) noexcept {
-  for (auto& request : requests) request.error = {};
 }
 
 }  // namespace tier

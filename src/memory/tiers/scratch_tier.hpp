@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Tiers on a scratch file, by direct I/O or mapped.
-#include <tier/memory/tiers.hpp>
+/// \file  What tiers on a scratch file have in common.
+#include <tier/memory/tier.hpp>
+#include <tier/memory/tier_spec.hpp>
+
+#include <cstddef>
+#include <string>
 
 #include "memory/io/extent_map.hpp"
-#include "memory/io/io_engine.hpp"
 #include "memory/io/scratch_file.hpp"
 #include "memory/io/space_returner.hpp"
-#include "memory/system/mapping.hpp"
 
 namespace tier {
 
@@ -24,6 +26,9 @@ class ScratchTier : public Tier {
   [[nodiscard]] Bytes metadata() const noexcept override { return extents_.metadata(); }
 
  protected:
+  /// Rounds the size of a file up to whole pages.
+  static Bytes whole_pages(Bytes size) noexcept { return {round_up(size.count, std::size_t{4096})}; }
+
   ScratchTier(const TierSpec& spec, std::string name, const TierModel& model, ScratchFile::Mode mode);
 
   std::string path_;
@@ -32,32 +37,6 @@ class ScratchTier : public Tier {
  private:
   ExtentMap extents_;
   SpaceReturner returner_;  // last: its thread uses the members above
-};
-
-/// Reads and writes a file past the page cache.
-class FileTier final : public ScratchTier {
- public:
-  FileTier(const TierSpec& spec, std::string name, const TierModel& model);
-
-  std::string description() const override;
-  bool direct_io() const noexcept override { return file_.direct(); }
-  void transfer(Direction direction, std::span<IoRequest> requests) noexcept override;
-
- private:
-  std::unique_ptr<IoBackend> backend_;
-  std::string engine_;  // for people
-};
-
-/// Maps a file: the system's page cache is the memory.
-class MappedTier final : public ScratchTier {
- public:
-  MappedTier(const TierSpec& spec, std::string name, const TierModel& model);
-
-  std::string description() const override;
-  void transfer(Direction direction, std::span<IoRequest> requests) noexcept override;
-
- private:
-  Mapping memory_;
 };
 
 }  // namespace tier

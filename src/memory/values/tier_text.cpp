@@ -2,13 +2,14 @@
 #include <tier/core/error.hpp>
 #include <tier/core/spec_text.hpp>
 #include <tier/core/suggestion.hpp>
-#include <tier/memory/spec.hpp>
+#include <tier/memory/device_models.hpp>
+#include <tier/memory/tier_text.hpp>
 
 #include <algorithm>
 #include <array>
 #include <tuple>
 
-#include "memory/tiers/memkind_tier.hpp"
+#include "memory/values/memkind_names.hpp"
 #include "memory/values/node_list.hpp"
 
 namespace tier {
@@ -225,6 +226,12 @@ std::string to_string(const TierSpec& spec) {
   for (const auto& known : page_kinds)
     if (spec.pages == known.pages && spec.pages != PageKind::Huge) text.append(":").append(known.text);
   return text;
+}
+
+std::vector<std::string_view> memkind_kinds() {
+  return has_memkind() ? std::vector<std::string_view>{memkind_kind_names.begin(),
+                                                       memkind_kind_names.begin() + memkind_memories}
+                       : std::vector<std::string_view>{};
 }
 
 std::string to_string(std::span<const TierSpec> specs) {

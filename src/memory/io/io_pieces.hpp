@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Deep-queue I/O on one file, by io_uring or by threads.
+/// \file  Cuts batches of requests into system calls.
 #include <sys/uio.h>
-#include <tier/memory/tier.hpp>
-#include <tier/memory/tiers.hpp>
+#include <tier/memory/io_request.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <string>
 
 namespace tier {
-
-/// Carries out batches of requests, many at once.   \threadsafety  Internally synchronised.
-class IoBackend {
- public:
-  virtual ~IoBackend() = default;
-  /// Returns when all requests have ended, each with its `error` set.
-  virtual void run(Direction direction, std::span<IoRequest> requests) noexcept = 0;
-};
 
 /// Returns how many requests, from the first on, make one operation of a device: each begins where the previous one ends.
 /// \pre  There is at least one request.
@@ -81,9 +70,5 @@ class IoCutter {
 void move_piece(int descriptor, Direction direction, IoPiece& piece, std::size_t alignment) noexcept;
 /// Makes one such call.   \return  the bytes moved, or the negative error
 [[nodiscard]] std::int64_t move_once(int descriptor, Direction direction, const IoPiece& piece) noexcept;
-
-/// \return  null, with `reason`, if the system or the build has no io_uring
-std::unique_ptr<IoBackend> make_uring_backend(int descriptor, std::size_t alignment, std::string& reason);
-std::unique_ptr<IoBackend> make_thread_backend(int descriptor, std::size_t alignment);
 
 }  // namespace tier

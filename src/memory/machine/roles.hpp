@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Makes specs of tiers for a machine's memory.
-#include <tier/memory/discovery.hpp>
-#include <tier/memory/tiers.hpp>
+/// \file  Finds the memory that a role names: the fastest, the largest, or of a kind.
+#include <tier/memory/machine.hpp>
+#include <tier/memory/tier_spec.hpp>
 
 namespace tier {
 
