@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "made_up_system.hpp"
+#include "memory/system/pages.hpp"
 #include "memory/tiers/numa_nodes.hpp"
 #include "memory/tiers/numa_tier.hpp"
 #include "memory/values/dram_model.hpp"

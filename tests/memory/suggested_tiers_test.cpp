@@ -2,6 +2,7 @@
 #include "memory/machine/roles.hpp"
 
 #include <sys/resource.h>
+#include <tier/memory/discovery.hpp>
 #include <tier/memory/spec.hpp>
 
 #include <doctest/doctest.h>
