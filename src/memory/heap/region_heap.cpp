@@ -2,10 +2,7 @@
 #include <tier/core/assert.hpp>
 #include <tier/memory/region_heap.hpp>
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 #include <new>
@@ -14,174 +11,14 @@
 #include <tuple>
 #include <utility>
 
+#include "memory/heap/free_lists.hpp"
+#include "memory/heap/region_slots.hpp"
+
 namespace tier {
 namespace {
 
 using Slot = RegionHeap::Slot;
 constexpr Slot none = RegionHeap::none;
-
-/// A slot; two of them share a cache line. Granules of 64 B or more leave the low bits of a size for flags.
-struct Record {
-  enum : std::uint64_t { free_flag = 1, condemned_flag = 2, flags = free_flag | condemned_flag };
-  struct Links {
-    Slot previous, next;
-  };
-
-  std::uint64_t offset;
-  std::uint64_t tagged_size;
-  Links neighbours;  // in address order
-  union {
-    void* owner;   // of a live slot
-    Links listed;  // of a free slot: in its size class; of an unused record: the next unused one
-  };
-
-  [[nodiscard]] std::uint64_t size() const noexcept { return tagged_size & ~std::uint64_t{flags}; }
-  [[nodiscard]] std::uint64_t end() const noexcept { return offset + size(); }
-  [[nodiscard]] bool is_free() const noexcept { return (tagged_size & free_flag) != 0; }
-  [[nodiscard]] bool is_condemned() const noexcept { return (tagged_size & condemned_flag) != 0; }
-};
-static_assert(sizeof(Record) == 32);
-
-/// Keeps records by index, in chunks that never move. Each chunk doubles the capacity, so chunks are few, and found by a
-/// bit count.
-class SlotTable {
- public:
-  SlotTable() = default;
-  SlotTable(const SlotTable&) = delete;
-  SlotTable& operator=(const SlotTable&) = delete;
-  ~SlotTable() {
-    for (unsigned i = 0; i < chunk_count_; ++i) ::operator delete(chunks_[i], alignment_of(i));
-  }
-
-  Record& operator[](Slot slot) noexcept {
-    const std::uint32_t biased = slot + first_size;
-    const auto chunk = static_cast<unsigned>(std::bit_width(biased)) - 1 - first_bits;
-    return chunks_[chunk][biased - (first_size << chunk)];
-  }
-  const Record& operator[](Slot slot) const noexcept { return const_cast<SlotTable&>(*this)[slot]; }
-
-  /// Makes sure that `take()` can be called `count` times.
-  bool ensure(unsigned count) noexcept {
-    while (unused_count_ + (limit_ - fresh_) < count)
-      if (!grow()) return false;
-    return true;
-  }
-  Slot take() noexcept {
-    if (unused_ == none) return fresh_++;
-    --unused_count_;
-    return std::exchange(unused_, (*this)[unused_].listed.next);
-  }
-  void give(Slot slot) noexcept {
-    (*this)[slot].listed.next = std::exchange(unused_, slot);
-    ++unused_count_;
-  }
-
-  [[nodiscard]] std::size_t in_use() const noexcept { return fresh_ - unused_count_; }
-  /// Returns the bytes touched so far; the rest of the last chunk is only address space.
-  [[nodiscard]] std::size_t size_bytes() const noexcept { return std::size_t{fresh_} * sizeof(Record); }
-
- private:
-  static constexpr unsigned first_bits = 10;
-  static constexpr std::uint32_t first_size = 1U << first_bits;
-  static constexpr std::size_t huge_page = 2U << 20;
-
-  static constexpr std::size_t chunk_bytes(unsigned chunk) noexcept {
-    return (std::size_t{first_size} << chunk) * sizeof(Record);
-  }
-  static std::align_val_t alignment_of(unsigned chunk) noexcept {
-    return std::align_val_t{std::min(chunk_bytes(chunk), huge_page)};
-  }
-
-  bool grow() noexcept {
-    if (chunk_count_ == chunks_.size()) return false;
-    const auto bytes = chunk_bytes(chunk_count_);
-    void* chunk = ::operator new(bytes, alignment_of(chunk_count_), std::nothrow);
-    if (chunk == nullptr) return false;
-    if (bytes >= huge_page) ::madvise(chunk, bytes, MADV_HUGEPAGE);  // 10^7 slots: each look-up is a TLB miss
-    chunks_[chunk_count_] = static_cast<Record*>(chunk);
-    limit_ += first_size << chunk_count_++;
-    return true;
-  }
-
-  std::array<Record*, 32 - first_bits> chunks_{};
-  unsigned chunk_count_ = 0;
-  std::uint32_t limit_ = 0;  // slots in the chunks
-  std::uint32_t fresh_ = 0;  // slots ever taken
-  Slot unused_ = none;       // first of those given back
-  std::uint32_t unused_count_ = 0;
-};
-
-/// A size class: 32 classes for each power of two, and one for each size below 32 units.
-struct SizeClass {
-  static constexpr unsigned width_bits = 5;
-  static constexpr unsigned width = 1U << width_bits;
-  static constexpr unsigned levels = 64 - width_bits;
-
-  unsigned level, index;
-
-  /// Returns the class that holds free slots of `units`.
-  static SizeClass of(std::uint64_t units) noexcept {
-    if (units < width) return {0, static_cast<unsigned>(units)};
-    const auto level = static_cast<unsigned>(std::bit_width(units)) - width_bits;
-    return {level, static_cast<unsigned>(units >> (level - 1)) & (width - 1)};
-  }
-  /// Returns the lowest class in which every slot has at least `units`.
-  static SizeClass of_at_least(std::uint64_t units) noexcept {
-    const auto level = of(units).level;
-    return of(level == 0 ? units : units + (std::uint64_t{1} << (level - 1)) - 1);
-  }
-  [[nodiscard]] SizeClass following() const noexcept {
-    return index + 1 < width ? SizeClass{level, index + 1} : SizeClass{level + 1, 0};
-  }
-  friend bool operator==(SizeClass, SizeClass) = default;
-};
-
-/// Keeps which classes have free slots, and the first slot of each.
-class ClassTable {
- public:
-  ClassTable() noexcept {
-    for (auto& level : heads_) level.fill(none);
-  }
-
-  Slot head(SizeClass c) const noexcept { return heads_[c.level][c.index]; }
-  void set_head(SizeClass c, Slot slot) noexcept {
-    heads_[c.level][c.index] = slot;
-    const auto bit = std::uint32_t{1} << c.index;
-    auto& indices = indices_[c.level];
-    indices = slot == none ? indices & ~bit : indices | bit;
-    const auto level_bit = std::uint64_t{1} << c.level;
-    levels_ = indices == 0 ? levels_ & ~level_bit : levels_ | level_bit;
-  }
-
-  /// Moves `c` to the first class from it upwards that is not empty.   \return  false if there is none.
-  bool seek(SizeClass& c) const noexcept {
-    if (c.level >= SizeClass::levels) return false;
-    auto indices = indices_[c.level] & (~std::uint32_t{0} << c.index);
-    if (indices == 0) {
-      const auto levels = levels_ & (~std::uint64_t{1} << c.level);
-      if (levels == 0) return false;
-      c.level = static_cast<unsigned>(std::countr_zero(levels));
-      indices = indices_[c.level];
-    }
-    c.index = static_cast<unsigned>(std::countr_zero(indices));
-    return true;
-  }
-  /// Moves `c` to the highest class that is not empty.   \return  false if all are.
-  bool seek_highest(SizeClass& c) const noexcept {
-    if (levels_ == 0) return false;
-    c.level = static_cast<unsigned>(std::bit_width(levels_)) - 1;
-    c.index = static_cast<unsigned>(std::bit_width(indices_[c.level])) - 1;
-    return true;
-  }
-  bool says_empty(SizeClass c) const noexcept {
-    return (indices_[c.level] >> c.index & 1) == 0 || (levels_ >> c.level & 1) == 0;
-  }
-
- private:
-  std::uint64_t levels_ = 0;
-  std::array<std::uint32_t, SizeClass::levels> indices_{};
-  std::array<std::array<Slot, SizeClass::width>, SizeClass::levels> heads_;
-};
 
 void require(bool condition, const char* invariant) {
   if (!condition) throw std::logic_error{std::string{"region heap: broken invariant "}.append(invariant)};
@@ -210,11 +47,13 @@ struct RegionHeap::Impl {
   }
   std::uint64_t units(std::uint64_t size) const noexcept { return size >> granule_bits_; }
   SizeClass class_of(Slot slot) const noexcept { return SizeClass::of(units(slots_[slot].size())); }
-  const Record& live(Slot slot) const noexcept {
+  const RegionRecord& live(Slot slot) const noexcept {
     TIER_ASSERT(!slots_[slot].is_free() && !slots_[slot].is_condemned(), "the slot is not a live region");
     return slots_[slot];
   }
-  Record& live(Slot slot) noexcept { return const_cast<Record&>(std::as_const(*this).live(slot)); }
+  RegionRecord& live(Slot slot) noexcept {
+    return const_cast<RegionRecord&>(std::as_const(*this).live(slot));
+  }
 
   void check_slots() const;
   void check_lists() const;
@@ -222,8 +61,8 @@ struct RegionHeap::Impl {
   Bytes capacity_;
   Bytes granule_;
   unsigned granule_bits_;
-  SlotTable slots_;
-  ClassTable classes_;
+  RegionSlots slots_;
+  FreeLists classes_;
   Slot first_ = none;
   std::uint64_t used_ = 0;
   std::uint64_t condemned_ = 0;
@@ -342,7 +181,7 @@ void RegionHeap::Impl::list(Slot slot) noexcept {
   auto& record = slots_[slot];
   const auto c = SizeClass::of(units(record.size()));
   const Slot head = classes_.head(c);
-  record.tagged_size |= Record::free_flag;
+  record.tagged_size |= RegionRecord::free_flag;
   record.listed = {none, head};
   if (head != none) slots_[head].listed.previous = slot;
   classes_.set_head(c, slot);
@@ -351,7 +190,7 @@ void RegionHeap::Impl::list(Slot slot) noexcept {
 void RegionHeap::Impl::unlist(Slot slot) noexcept {
   auto& record = slots_[slot];
   const auto [previous, next] = record.listed;
-  record.tagged_size &= ~std::uint64_t{Record::free_flag};
+  record.tagged_size &= ~std::uint64_t{RegionRecord::free_flag};
   if (next != none) slots_[next].listed.previous = previous;
   if (previous != none)
     slots_[previous].listed.next = next;
@@ -426,7 +265,7 @@ Slot RegionHeap::free(Slot slot) noexcept {
 
 void RegionHeap::condemn(Slot slot) noexcept {
   auto& record = impl_->live(slot);
-  record.tagged_size |= Record::condemned_flag;
+  record.tagged_size |= RegionRecord::condemned_flag;
   record.owner = nullptr;
   impl_->condemned_ += record.size();
   --impl_->live_;
