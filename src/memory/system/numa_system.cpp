@@ -21,10 +21,6 @@ std::vector<NumaNode> NumaSystem::nodes() const {
 
 #if defined(TIER_WITH_NUMA)
 
-namespace {
-constexpr unsigned long mask_bits = max_nodes + 1;  // the kernel uses one less
-}  // namespace
-
 bool NumaSystem::is_built_in() noexcept { return true; }
 
 std::error_code NumaSystem::supported() const noexcept {
@@ -38,7 +34,7 @@ std::error_code NumaSystem::try_in_thread(const PagePolicy& policy) const noexce
 
 std::error_code NumaSystem::bind(std::byte* begin, std::size_t size,
                                  const PagePolicy& policy) const noexcept {
-  return ::mbind(begin, size, policy.system_mode(), policy.mask().data(), mask_bits, 0) == 0
+  return ::mbind(begin, size, policy.system_mode(), policy.mask().data(), PagePolicy::mask_bits, 0) == 0
              ? std::error_code{}
              : last_system_error();
 }

@@ -13,7 +13,6 @@ namespace {
 constexpr int prefer = 1, bind = 2, interleave = 3, weighted_interleave = 6;  // the last from Linux 6.9 on
 #if defined(TIER_WITH_NUMA)
 static_assert(prefer == MPOL_PREFERRED && bind == MPOL_BIND && interleave == MPOL_INTERLEAVE);
-constexpr unsigned long mask_bits = max_nodes + 1;  // the kernel uses one less
 #endif
 
 }  // namespace
@@ -40,8 +39,8 @@ int PagePolicy::system_mode() const noexcept {
 ThreadPolicy::ThreadPolicy([[maybe_unused]] const PagePolicy* policy) noexcept {
 #if defined(TIER_WITH_NUMA)
   if (policy == nullptr) return;
-  changed_ = ::get_mempolicy(&mode_, mask_.data(), mask_bits, nullptr, 0) == 0 &&
-             ::set_mempolicy(policy->system_mode(), policy->mask().data(), mask_bits) == 0;
+  changed_ = ::get_mempolicy(&mode_, mask_.data(), PagePolicy::mask_bits, nullptr, 0) == 0 &&
+             ::set_mempolicy(policy->system_mode(), policy->mask().data(), PagePolicy::mask_bits) == 0;
   if (!changed_) error_ = last_system_error();
 #endif
 }
@@ -50,7 +49,7 @@ ThreadPolicy::~ThreadPolicy() {
 #if defined(TIER_WITH_NUMA)
   if (!changed_) return;
   const bool has_nodes = mask_ != PagePolicy::Mask{};
-  ::set_mempolicy(mode_, has_nodes ? mask_.data() : nullptr, has_nodes ? mask_bits : 0);
+  ::set_mempolicy(mode_, has_nodes ? mask_.data() : nullptr, has_nodes ? PagePolicy::mask_bits : 0);
 #endif
 }
 

@@ -17,6 +17,7 @@ class PagePolicy {
   /// Only from these nodes, even if the system must end a program; from the one node unless it is full; in turns.
   enum class Mode : std::uint8_t { Bind, Prefer, Interleave, WeightedInterleave };
   using Mask = std::array<unsigned long, max_nodes / (8 * sizeof(unsigned long))>;
+  static constexpr unsigned long mask_bits = max_nodes + 1;  // as the kernel takes them, which uses one less
 
   PagePolicy(Mode mode, std::span<const unsigned> nodes) noexcept;
 

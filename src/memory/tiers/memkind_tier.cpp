@@ -43,7 +43,7 @@ namespace {
 }
 
 /// Throws for memkind's codes, which are negative, and for the system's codes, which its allocations return.
-[[noreturn]] void fail(const std::string& call, const std::string& tier, int error) {
+[[noreturn]] void throw_memkind_error(const std::string& call, const std::string& tier, int error) {
   const auto subject = call + " for tier " + tier;
   if (error > 0) throw TierError{{error, std::generic_category()}, subject};
   std::array<char, MEMKIND_ERROR_MESSAGE_SIZE> text{};
@@ -69,7 +69,7 @@ class MemkindMemory {
     void* memory = nullptr;
     if (const int error = ::memkind_posix_memalign(kind_, &memory, huge_page_bytes, size); error != 0) {
       destroy_kind();
-      fail("memkind_posix_memalign of " + to_human(Bytes{size}), tier, error);
+      throw_memkind_error("memkind_posix_memalign of " + to_human(Bytes{size}), tier, error);
     }
     data_ = static_cast<std::byte*>(memory);
   }
@@ -87,13 +87,13 @@ class MemkindMemory {
     ::memkind_t kind = nullptr;
     const detail::StandardPlaces held;
     const int error = ::memkind_create_pmem(directory.c_str(), 0, &kind);  // 0: as large as there is space
-    if (error != 0) fail("memkind_create_pmem in \"" + directory + "\"", tier, error);
+    if (error != 0) throw_memkind_error("memkind_create_pmem in \"" + directory + "\"", tier, error);
     return kind;
   }
   static ::memkind_t available(const std::string& name, const std::string& tier) {
     const auto kind = fixed_kind(name);
     if (const int error = ::memkind_check_available(kind); error != 0)
-      fail("memkind_check_available", tier, error);
+      throw_memkind_error("memkind_check_available", tier, error);
     return kind;
   }
   void destroy_kind() noexcept {
