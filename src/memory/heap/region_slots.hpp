@@ -37,8 +37,8 @@ struct RegionRecord {
 };
 static_assert(sizeof(RegionRecord) == 32);
 
-/// Keeps the records of slots by number: a slot has its number until it is given back, and the next slot takes it. Records are
-/// in chunks that never move. Each chunk doubles the capacity, so chunks are few, and found by a bit count.
+/// Keeps the records of slots by number: a slot has its number until it is given back, and the next slot takes it. Records
+/// are in chunks that never move. Each chunk doubles the capacity, so chunks are few, and found by a bit count.
 class RegionSlots {
  public:
   using Slot = RegionHeap::Slot;

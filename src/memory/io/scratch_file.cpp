@@ -46,6 +46,7 @@ std::string advice(int error, Bytes size) {
   }
 }
 
+/// Throws for system calls on one file that failed, with what to do.
 class Failure {
  public:
   Failure(std::string path, Bytes size, std::string tier)

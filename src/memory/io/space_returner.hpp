@@ -11,8 +11,8 @@
 
 namespace tier {
 
-/// Punches holes on its own thread, because the thread that releases a region may hold a lock. A hole takes from 0.1 ms a
-/// megabyte to seconds, depending on the file system and the fragmentation of the file.
+/// Gives idle disk space back to the system. Punches holes on its own thread, because the thread that releases a region may hold
+/// a lock: a hole takes from 0.1 ms a megabyte to seconds, depending on the file system and the fragmentation of the file.
 /// \threadsafety  Internally synchronised.
 class SpaceReturner {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Checks that a growing tier finds its next part of memory: a request for too much would not fail, but the system would
-///        end the program later.
+/// \file  Checks that a growing tier finds its next part of memory: a request for too much would not fail, but the system
+///        would end the program later.
 #include <tier/core/bytes.hpp>
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Refuses tiers for which there is too little memory: making them would not fail, but the system would end the program
-///        later.
+/// \file  Refuses tiers for which there is too little memory: making them would not fail, but the system would end the
+///        program later.
 #include <tier/memory/tier_spec.hpp>
 
 #include <span>

@@ -28,6 +28,7 @@ namespace tier {
 /// it, the system reclaims pages. Reads a file such as /proc/zoneinfo; 0 if that says nothing about the node.
 [[nodiscard]] Bytes read_watermarks(const std::string& path, unsigned node);
 
+/// A mounted file system.
 struct Mount {
   std::string root;  ///< the part of the file system that is mounted at the directory
   std::string directory, type, device, options;

@@ -16,8 +16,8 @@ namespace tier {
 /// for goes to the previous handler.
 void install_bus_error_handler() noexcept;
 
-/// Unblocks SIGBUS in this thread during its lifetime, because the system ends a process that has blocked the signal of its
-/// own access.
+/// Lets copies of mapped memory end with an error where an access raises SIGBUS. Unblocks the signal in this thread during its
+/// lifetime, because the system ends a process that has blocked the signal of its own access.
 /// \threadsafety  One for each thread.
 class BusErrorGuard {
  public:

@@ -115,6 +115,7 @@ std::string words_of(const PageCounts& counts) {
   return text;
 }
 
+/// Uses memory from memkind, and finds out where it is.
 class MemkindTier final : public Tier {
  public:
   MemkindTier(const TierSpec& spec, const TierModel& model, const TierModel& mapped,

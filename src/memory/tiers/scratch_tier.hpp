@@ -13,7 +13,7 @@
 
 namespace tier {
 
-/// Takes a tier's disk space as regions need it.
+/// Has the scratch file of a tier, and takes its disk space as regions need it.
 class ScratchTier : public Tier {
  public:
   std::string_view directory() const noexcept final { return path_; }

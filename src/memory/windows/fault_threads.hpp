@@ -13,6 +13,7 @@ namespace tier {
 /// Reads the faults of windows on threads of its own and passes each to the object that serves it. A fault that has to wait
 /// is put off until others have been served; one thread never waits, so that faults of the copies that others wait for are
 /// served, too.
+/// \threadsafety  Confined to the thread that has it, or to one that it has started.
 class FaultThreads {
  public:
   /// Starts the threads. They keep `memory` alive.   \pre  `faults` outlives this

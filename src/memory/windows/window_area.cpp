@@ -12,8 +12,6 @@
 
 namespace tier {
 
-void Unmap::operator()(std::byte* begin) const noexcept { ::munmap(begin, size); }
-
 WindowArea::WindowArea(ReservedAddresses addresses, std::unique_ptr<ScratchFile> file)
     : addresses_{std::move(addresses)},
       heap_{Bytes{size()}, Bytes{window_unit}},

@@ -12,17 +12,10 @@
 #include "memory/io/scratch_file.hpp"
 #include "memory/windows/address_window.hpp"
 #include "memory/windows/open_ranges.hpp"
+#include "memory/windows/reserved_addresses.hpp"
 #include "memory/windows/window_tags.hpp"
 
 namespace tier {
-
-/// Unmaps addresses.
-struct Unmap {
-  std::size_t size = 0;
-  void operator()(std::byte* begin) const noexcept;
-};
-/// Reserved addresses.
-using ReservedAddresses = std::unique_ptr<std::byte, Unmap>;
 
 /// Divides reserved addresses into windows, and makes these accessible.
 /// \threadsafety  Externally synchronised (`WindowAreas`); addresses and file never change.

@@ -59,7 +59,7 @@ std::unique_ptr<WindowArea> WindowAreas::make_area(std::size_t wanted, std::size
     if (!directory_.empty())
       file =
           std::make_unique<ScratchFile>(directory_, Bytes{size}, ScratchFile::Mode::Buffered, "of windows");
-    ReservedAddresses addresses{map_reserved(size, file != nullptr ? file->descriptor() : -1), Unmap{size}};
+    auto addresses = reserve_addresses(size, file != nullptr ? file->descriptor() : -1);
     if (addresses == nullptr && size > least) continue;
     if (addresses == nullptr) break;
     prepare(addresses.get(), size);

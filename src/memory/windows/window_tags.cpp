@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/windows/window_tags.hpp"
 
-#include <sys/mman.h>
 #include <tier/core/error.hpp>
 #include <tier/core/mutex.hpp>
 
@@ -38,6 +37,10 @@ std::atomic<void*>* tag_of(const void* address) noexcept {
   return nullptr;
 }
 
+std::atomic<void*>* tags_in(const ReservedAddresses& memory) noexcept {
+  return reinterpret_cast<std::atomic<void*>*>(memory.get());
+}
+
 /// Lets `find` see tags.   \return  false if there are too many ranges
 bool list(const std::byte* begin, std::size_t size, std::atomic<void*>* tags) noexcept {
   const MutexLock lock{listing};
@@ -70,24 +73,17 @@ void unlist(const std::atomic<void*>* tags) noexcept {
 }  // namespace
 
 WindowTags::WindowTags(std::byte* begin, std::size_t size)
-    : tags_{nullptr}, bytes_{size / window_unit * sizeof(*tags_)} {
-  auto* const memory = map_reserved(bytes_, -1);
-  if (memory == nullptr) throw_no_address_space(size);
-  tags_ = reinterpret_cast<std::atomic<void*>*>(memory);
-  const bool is_open = open_reserved(memory, bytes_);
-  if (is_open && list(begin, size, tags_)) return;
-  ::munmap(memory, bytes_);
-  if (!is_open) throw_no_address_space(size);
+    : memory_{reserve_addresses(size / window_unit * sizeof(std::atomic<void*>), -1)} {
+  if (memory_ == nullptr || !open_reserved(memory_.get(), memory_.get_deleter().size))
+    throw_no_address_space(size);
+  if (list(begin, size, tags_in(memory_))) return;
   throw OutOfTierMemory{
       "windows have no more than 64 ranges of addresses in a process, one for each runtime and more "
       "where it outgrows the first",
       std::make_error_code(std::errc::not_enough_memory)};
 }
 
-WindowTags::~WindowTags() {
-  unlist(tags_);
-  ::munmap(tags_, bytes_);
-}
+WindowTags::~WindowTags() { unlist(tags_in(memory_)); }
 
 void WindowTags::set(std::byte* begin, std::size_t size, void* tag) noexcept {
   auto* const first = tag_of(begin);

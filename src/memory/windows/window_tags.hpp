@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstddef>
 
+#include "memory/windows/reserved_addresses.hpp"
+
 namespace tier {
 
 /// Tags the addresses of a range: one pointer for each unit of windows, which any thread finds without a lock. There are at
@@ -24,8 +26,7 @@ class WindowTags {
   [[nodiscard]] static void* find(const void* address) noexcept;
 
  private:
-  std::atomic<void*>* tags_;
-  std::size_t bytes_;  // of the tags
+  ReservedAddresses memory_;  // of the tags
 };
 
 }  // namespace tier
