@@ -37,12 +37,12 @@ class Sevens final : public WindowFaults {
       return false;
     }
     auto* const page = fault.address - reinterpret_cast<std::uintptr_t>(fault.address) % page_size();
+    ++(fault.write ? stores : loads);  // first: then the access may go on
     if (fault.present)
       memory_.unprotect(page, page_size());
     else
       memory_.fill(page, page_.data(), page_size(), true, nullptr);
     memory_.wake(page, page_size());
-    ++(fault.write ? stores : loads);
     return true;
   }
 
