@@ -18,7 +18,6 @@ namespace tier {
 namespace {
 
 using Slot = RegionHeap::Slot;
-constexpr Slot none = RegionHeap::none;
 
 void require(bool condition, const char* invariant) {
   if (!condition) throw std::logic_error{std::string{"region heap: broken invariant "}.append(invariant)};
