@@ -11,7 +11,9 @@
 #include <array>
 #include <string>
 
-#include "memory/mapping.hpp"
+#include "memory/system/mapping.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
 
 namespace tier::bench {
 namespace {

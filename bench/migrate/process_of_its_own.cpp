@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "memory/system_files.hpp"
+#include "memory/system/system_files.hpp"
 
 namespace migrate {
 

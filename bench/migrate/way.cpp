@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "harness/node_pages.hpp"
-#include "memory/mapping.hpp"
+#include "memory/system/pages.hpp"
 
 namespace migrate {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "harness/engine_copies.hpp"
 #include "harness/node_pages.hpp"
-#include "memory/mapping.hpp"
+#include "memory/system/resident_pages.hpp"
 #include "process_of_its_own.hpp"
 
 namespace migrate {

@@ -7,7 +7,7 @@
 #include "admission/out_of_memory.hpp"
 #include "live_managers.hpp"
 #include "manager_core.hpp"
-#include "memory/window_space.hpp"
+#include "memory/windows/window_space.hpp"
 
 namespace tier {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "memory/window_space.hpp"
+#include "memory/windows/window_space.hpp"
 #include "pmr/arena_memory.hpp"
 #include "pmr/pool.hpp"
 #include "pmr/window_memory.hpp"

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "memory/window_space.hpp"
+#include "memory/windows/window_space.hpp"
 #include "pmr/window_memory.hpp"
 
 namespace tier::detail {

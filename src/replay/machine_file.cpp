@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "memory/numa_discovery.hpp"
+#include "memory/system/numa_discovery.hpp"
 
 namespace tier::replay {
 namespace {

@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "memory/memory_need.hpp"
+#include "memory/system/memory_check.hpp"
 
 namespace tier {
 namespace {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Includes point one way: a file includes its own layer and those below it, a policy only policy/, core/ and itself.
+"""Includes point one way: a file includes its own layer and those below it, within a layer its own floor and those below it,
+a policy only policy/, core/ and itself.
 
 --self-test plants breaches in a temporary tree and fails unless each is found.
 """
@@ -26,6 +27,12 @@ ROWS = [
 ]
 HEIGHT = {layer: height for height, row in enumerate(ROWS) for layer in row}
 SIDEWAYS = {("table", "tensor"), ("pmr", "tensor")}
+# Floors within a layer: the folders of src/<layer>/, from the lowest to the highest. Files beside these folders are above all
+# of them. A public header is on the floor of the source of its name; without one it is as high as what it includes.
+FLOORS = {
+    "manager": ["state", "store", "movement", "admission"],
+    "memory": ["values", "heap", "system", "io", "windows", "tiers", "machine"],
+}
 POLICY_MAY = {"policy", "core"}
 # Programs and what only they use: nothing in the library includes from these.
 OUTSIDE = {"tests", "support", "harness", "bench", "samples", "tools"}
@@ -44,6 +51,15 @@ def owner(path):
     return None
 
 
+def find(root, path, included, quoted):
+    """The library's file that an include line of `path` names, relative to `root`; None if there is none."""
+    choices = [path.parent / included, Path("src") / included, Path("policies") / included] if quoted else []
+    for choice in [*choices, Path("include/tier") / included.removeprefix("tier/")]:
+        if (root / choice).is_file():
+            return (root / choice).resolve().relative_to(root.resolve())
+    return None
+
+
 def target(root, path, included, quoted):
     """The owner of an included file, or None where it belongs to no one we know (a system header)."""
     if not quoted:
@@ -55,6 +71,38 @@ def target(root, path, included, quoted):
     if (root / "policies" / first).is_dir():
         return ("policies", first)
     return first
+
+
+def includes_of(root, path):
+    """The number, the text and the kind (quoted or not) of each include line of a file."""
+    for number, line in enumerate((root / path).read_text().splitlines(), start=1):
+        if match := INCLUDE.match(line):
+            yield number, match[1] or match[2], match[2] is not None
+
+
+def floor(root, path, seen=()):
+    """The height of a file within its layer; None if its folder is no floor.   seen: headers that include this one"""
+    layer, floors = owner(path), FLOORS[owner(path)]
+    if path.parts[0] == "src":
+        if len(path.parts) == 3:
+            return len(floors)
+        return floors.index(path.parts[2]) if path.parts[2] in floors else None
+    sources = (root / "src" / layer).rglob(f"{path.stem}.cpp")
+    heights = [floor(root, source.relative_to(root)) for source in sources]
+    if not heights:
+        below = [find(root, path, included, quoted) for _, included, quoted in includes_of(root, path)]
+        below = [file for file in below if file and owner(file) == layer and file not in (*seen, path)]
+        heights = [floor(root, file, (*seen, path)) for file in below]
+    return max((height for height in heights if height is not None), default=0)
+
+
+def floor_breach(root, path, there):
+    """Why a file must not include `there`, a file of the same layer, or None."""
+    here_height, there_height = floor(root, path), floor(root, there)
+    if here_height is None or there_height is None or there_height <= here_height:
+        return None
+    names = [f"{name}/" for name in FLOORS[owner(path)]] + ["the files beside the floors"]
+    return f"{names[there_height]} is not below {names[here_height]}"
 
 
 def breach(here, there):
@@ -83,12 +131,13 @@ def problems_in(root, names):
         if not isinstance(here, tuple) and here not in HEIGHT:
             found.append(f"{path}:1: {here} is not a layer of check_includes.py")
             continue
-        for number, line in enumerate((root / path).read_text().splitlines(), start=1):
-            match = INCLUDE.match(line)
-            if not match:
-                continue
-            included, quoted = match[1] or match[2], match[2] is not None
-            why = breach(here, target(root, path, included, quoted))
+        if path.parts[0] == "src" and len(path.parts) > 3 and path.parts[2] not in FLOORS.get(here, []):
+            found.append(f"{path}:1: {path.parts[2]} is not a floor of {here} in check_includes.py")
+        for number, included, quoted in includes_of(root, path):
+            there = target(root, path, included, quoted)
+            why = breach(here, there)
+            file = find(root, path, included, quoted) if here == there and here in FLOORS else None
+            why = why or (file and floor_breach(root, path, file))
             if why:
                 found.append(f"{path}:{number}: includes {included}: {why}")
     return found
@@ -116,6 +165,14 @@ PLANTED = {
     "include/tier/scope/k.hpp": "#include <tier/tier.hpp>",
     "src/core/l.cpp": '#include "../memory/m.hpp"',
     "tests/core/o_test.cpp": "#if defined(TIER_CHECKED)",
+    "src/memory/values/fa.cpp": '#include "memory/system/fb.hpp"',
+    "src/memory/heap/fc.hpp": '#include "memory/m.hpp"',
+    "src/memory/io/fd.cpp": '#include "../tiers/fe.hpp"',
+    "src/memory/io/ff.cpp": "#include <tier/memory/disk.hpp>",
+    "src/memory/windows/fg.cpp": "#include <tier/memory/umbrella.hpp>",
+    "include/tier/memory/low.hpp": "#include <tier/memory/disk.hpp>",
+    "src/memory/attic/fh.cpp": "#include <tier/core/bytes.hpp>",
+    "src/core/cellar/fi.cpp": "#include <tier/core/bytes.hpp>",
 }
 SOUND = {
     "policies/lru/lru.hpp": '#include <tier/policy/policy.hpp>\n#include <tier/core/bytes.hpp>',
@@ -127,6 +184,16 @@ SOUND = {
     "include/tier/table/row_table.hpp": "#include <tier/tensor/tensor.hpp>\n#include <tier/scope/scope.hpp>",
     "tests/core/n_test.cpp": "#include <tier/runtime/runtime.hpp>",
     "src/core/p.cpp": "#include <tier/core/config.hpp>\n#if defined(TIER_CHECKED)",
+    "src/memory/system/fb.hpp": '#include "memory/values/low.hpp"\n#include <tier/memory/plain.hpp>',
+    "src/memory/values/low.hpp": "#include <tier/memory/plain.hpp>",
+    "src/memory/values/low.cpp": '#include "memory/values/low.hpp"\n#include <tier/memory/low.hpp>',
+    "src/memory/tiers/fe.hpp": "#include <tier/memory/disk.hpp>\n#include <tier/memory/umbrella.hpp>",
+    "src/memory/tiers/disk.cpp": '#include "memory/tiers/fe.hpp"\n#include "memory/windows/fj.hpp"',
+    "src/memory/windows/fj.hpp": '#include "memory/system/fb.hpp"',
+    "include/tier/memory/disk.hpp": "#include <tier/memory/plain.hpp>",
+    "include/tier/memory/plain.hpp": "#include <tier/core/bytes.hpp>",
+    "include/tier/memory/umbrella.hpp": "#include <tier/memory/disk.hpp>\n#include <tier/memory/umbrella.hpp>",
+    "src/memory/factory.cpp": '#include "memory/tiers/fe.hpp"\n#include "memory/m.hpp"',
 }
 
 

@@ -23,7 +23,7 @@
 #include "hardware/kernel_settings.hpp"
 #include "hardware/machine.hpp"
 #include "hardware/program.hpp"
-#include "memory/numa_system.hpp"
+#include "memory/system/numa_system.hpp"
 #include "support/denied_calls.hpp"
 #include "support/message_of.hpp"
 #include "support/placement.hpp"

@@ -12,9 +12,9 @@
 
 #include "manager/rig.hpp"
 #include "manager/window_fire.hpp"
-#include "memory/mapping.hpp"
-#include "memory/page_policy.hpp"
-#include "memory/system_files.hpp"
+#include "memory/system/page_policy.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/system_files.hpp"
 #include "support/hardware.hpp"
 #include "support/test_manager.hpp"
 #include "support/windows.hpp"

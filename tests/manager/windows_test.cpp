@@ -19,7 +19,7 @@
 
 #include "manager/rig.hpp"
 #include "manager/window_fire.hpp"
-#include "memory/mapping.hpp"
+#include "memory/system/pages.hpp"
 #include "support/child.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "memory/numa_system.hpp"
+#include "memory/system/numa_system.hpp"
 #include "support/denied_calls.hpp"
 #include "support/temporary_directory.hpp"
 

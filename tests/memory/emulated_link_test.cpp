@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory/emulated_link.hpp"
+#include "memory/tiers/emulated_link.hpp"
 
 #include <doctest/doctest.h>
 #include <tier/memory/tiers.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory/extent_map.hpp"
+#include "memory/io/extent_map.hpp"
 
 #include "copy/fake_tiers.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Folders with the files that /sys and /proc/self have on another machine.
-#include "memory/numa_discovery.hpp"
+#include "memory/system/numa_discovery.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <filesystem>

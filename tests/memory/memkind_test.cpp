@@ -20,8 +20,10 @@
 #include <vector>
 
 #include "made_up_system.hpp"
-#include "memory/mapping.hpp"
-#include "memory/memkind_tier.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
+#include "memory/tiers/memkind_tier.hpp"
+#include "memory/values/memkind_names.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "made_up_system.hpp"
-#include "memory/memory_limit.hpp"
+#include "memory/system/memory_limit.hpp"
 
 using namespace tier;
 using test::MadeUpSystem;

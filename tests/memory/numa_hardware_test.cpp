@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
-#include "memory/page_policy.hpp"
-#include "memory/system_files.hpp"
+#include "memory/system/page_policy.hpp"
+#include "memory/system/system_files.hpp"
 #include "support/denied_calls.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"

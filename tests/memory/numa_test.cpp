@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "made_up_system.hpp"
-#include "memory/dram_model.hpp"
-#include "memory/memory_tiers.hpp"
-#include "memory/node_list.hpp"
-#include "memory/node_models.hpp"
-#include "memory/numa_nodes.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/tiers/numa_nodes.hpp"
+#include "memory/tiers/numa_tier.hpp"
+#include "memory/values/dram_model.hpp"
+#include "memory/values/node_list.hpp"
+#include "memory/values/node_models.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"
 #include "support/placement.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory/open_ranges.hpp"
+#include "memory/windows/open_ranges.hpp"
 
 #include <doctest/doctest.h>
 

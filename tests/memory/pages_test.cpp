@@ -10,8 +10,9 @@
 #include <tuple>
 #include <vector>
 
-#include "memory/mapping.hpp"
-#include "memory/system_files.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
+#include "memory/system/system_files.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"
 

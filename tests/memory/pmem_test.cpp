@@ -21,8 +21,8 @@
 #include <tuple>
 #include <vector>
 
-#include "memory/mapping.hpp"
-#include "memory/pmem_tier.hpp"
+#include "memory/system/resident_pages.hpp"
+#include "memory/tiers/pmem_tier.hpp"
 #include "support/child.hpp"
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"

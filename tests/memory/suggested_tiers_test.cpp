@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory/suggested_tiers.hpp"
+#include "memory/machine/roles.hpp"
 
 #include <sys/resource.h>
+#include <tier/memory/discovery.hpp>
 #include <tier/memory/spec.hpp>
 
 #include <doctest/doctest.h>

@@ -21,8 +21,8 @@
 #include <tuple>
 #include <vector>
 
-#include "memory/memkind_tier.hpp"
-#include "memory/pmem_tier.hpp"
+#include "memory/tiers/pmem_tier.hpp"
+#include "memory/values/memkind_names.hpp"
 #include "support/denied_calls.hpp"
 #include "support/failing_io.hpp"
 #include "support/hardware.hpp"

@@ -18,8 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "memory/mapping.hpp"
-#include "memory/pmem_tier.hpp"
+#include "memory/system/pages.hpp"
+#include "memory/system/resident_pages.hpp"
+#include "memory/tiers/pmem_tier.hpp"
 #include "support/scratch_file.hpp"
 #include "support/temporary_directory.hpp"
 

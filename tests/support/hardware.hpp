@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/numa_system.hpp"
+#include "memory/system/numa_system.hpp"
 #include "support/placement.hpp"
 
 namespace tier::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Skips tests that need windows with a message if the system refuses them; fails if `TIER_REQUIRE_WINDOWS` is set.
-#include "memory/window_space.hpp"
+#include "memory/windows/window_space.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  A table with eight rows in a block, on a slow tier that records its requests.
-#include "memory/io_engine.hpp"
+#include "memory/io/io_pieces.hpp"
 #include "rig.hpp"
 
 #include <tier/core/mutex.hpp>

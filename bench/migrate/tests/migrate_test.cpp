@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "harness/node_pages.hpp"
-#include "memory/mapping.hpp"
-#include "memory/numa_system.hpp"
+#include "memory/system/mapping.hpp"
+#include "memory/system/numa_system.hpp"
+#include "memory/system/resident_pages.hpp"
 #include "process_of_its_own.hpp"
 #include "report.hpp"
 #include "support/message_of.hpp"

@@ -3,6 +3,8 @@
 /// \file  A tier: where its bytes are, how fast it is, and how to reach bytes that the CPU cannot address.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
+#include <tier/memory/io_request.hpp>
+#include <tier/memory/tier_model.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -16,36 +18,6 @@
 namespace tier {
 
 class PagePolicy;
-
-enum class Direction : std::uint8_t { Read, Write };
-
-/// The speed and abilities of a tier; declared, measured, or imposed by emulation.
-struct TierModel {
-  double read_bytes_per_second = 0;
-  double write_bytes_per_second = 0;
-  std::chrono::nanoseconds latency{0};
-  unsigned parallelism = 1;  ///< number of requests that the device serves at once
-  Bytes granularity{64};     ///< smallest transfer that pays; regions are aligned to it
-  bool addressable = true;   ///< the CPU can load and store its bytes
-  bool persistent = false;
-};
-
-/// Returns the seconds to read 64 KiB: a block of small objects, and about the size at which latency ceases to matter.
-[[nodiscard]] TIER_EXPORT double seconds_to_read_block(const TierModel& model) noexcept;
-/// True if `a` comes before `b` in the order of tiers: addressable tiers first, then by `seconds_to_read_block()`. So HBM
-/// comes before DRAM although its latency is higher.
-[[nodiscard]] TIER_EXPORT bool is_faster(const TierModel& a, const TierModel& b) noexcept;
-/// Returns the seconds of a copy between tiers: both latencies, plus the bytes at the lower of the two rates, if known.
-[[nodiscard]] TIER_EXPORT double seconds_to_copy(const TierModel& from, const TierModel& to,
-                                                 Bytes size) noexcept;
-
-/// One transfer between memory and a tier, as part of a batch.
-struct IoRequest {
-  std::uint64_t offset = 0;  ///< in the tier; a multiple of `io_alignment()` if the tier is not addressable
-  std::byte* memory = nullptr;  ///< aligned in the same way
-  std::size_t size = 0;         ///< a multiple in the same way
-  std::error_code error{};      ///< set on return
-};
 
 /// Provides a pool of memory with a capacity and a speed. It addresses bytes by offsets and does not know objects.
 /// \threadsafety  Internally synchronised; transfers on disjoint ranges may run concurrently.

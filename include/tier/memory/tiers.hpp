@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The kinds of tiers: values that describe them, and the factory that makes them.
+/// \file  The factory of tiers, and all that it needs to be told.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
+#include <tier/memory/device_models.hpp>
 #include <tier/memory/io_faults.hpp>
+#include <tier/memory/suggested_tiers.hpp>
 #include <tier/memory/tier.hpp>
+#include <tier/memory/tier_spec.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -16,84 +19,6 @@
 namespace tier {
 
 struct Machine;
-
-enum class TierKind : std::uint8_t { Dram, File, Mapped, Emulated, Simulated, Numa, Pmem, Memkind, Role };
-
-/// The I/O engine of a file tier.
-enum class IoEngine : std::uint8_t {
-  Automatic,  ///< io_uring if the system allows it, else threads
-  Uring,
-  Threads
-};
-
-/// The pages of memory. Full windows take `Huge` and `Small` pages from their tier; `Hugetlb` pages stay in it.
-enum class PageKind : std::uint8_t {
-  Huge,     ///< transparent huge pages, if the system gives them
-  Hugetlb,  ///< huge pages that the administrator has reserved (`vm.nr_hugepages`), of the system's default size
-  Small
-};
-
-/// Describes a tier; nothing exists until `make_tier`. `tier/memory/spec.hpp` reads and writes it as text.
-struct TierSpec {
-  TierKind kind = TierKind::Dram;
-  std::string
-      model;  ///< emulated or simulated device: one of `model_names()`; `memkind`: its kind; or a role
-  /// The place of a file: an existing folder, in which an unnamed file is made, or with `new_file` a file that does not
-  /// exist, in an existing folder. For `pmem` also a DAX device.
-  std::string path;
-  Bytes size;
-  bool new_file = false;            ///< `path` is not a folder but a file to be made
-  std::string nodes{};              ///< NUMA nodes of the memory: `1`, `0-1`, `0,2`
-  PageKind pages = PageKind::Huge;  ///< for tiers of memory
-  bool prefault = true;  ///< memory is faulted in at once; otherwise in extents as regions are reserved
-  IoEngine engine = IoEngine::Automatic;
-  std::shared_ptr<IoFaults> faults;  ///< set by a test; null otherwise
-
-  friend bool operator==(const TierSpec&, const TierSpec&) = default;
-};
-
-namespace tiers {
-/// Names a file that a tier makes and unlinks at once: `tiers::file(tiers::NewFile{"/mnt/nvme/scratch"}, 8_GiB)`. The
-/// folder must exist, the file must not. A path alone is a folder, so that a disk that is not mounted is an error.
-struct NewFile {
-  std::string path;
-};
-
-/// Anonymous memory on huge pages.
-[[nodiscard]] TIER_EXPORT TierSpec dram(Bytes size);
-/// Anonymous memory on NUMA nodes, such as CXL expanders and HBM: on one node, or interleaved over several. Needs a library
-/// built with `TIER_WITH_NUMA`.
-/// \param nodes  numbers and ranges: `1`, `0-1`, `0,2`
-[[nodiscard]] TIER_EXPORT TierSpec numa(std::string nodes, Bytes size);
-/// Persistent memory as scratch space: a file on a DAX file system, in a folder or by name, or a DAX device. On another
-/// file system the tier is a mapped file, as its description says. Installs a handler of SIGBUS in the process, once, for
-/// bad blocks that copies meet (docs/errors.md). Needs a library built with `TIER_WITH_PMEM`.
-[[nodiscard]] TIER_EXPORT TierSpec pmem(std::string path, Bytes size);
-[[nodiscard]] TIER_EXPORT TierSpec pmem(NewFile path, Bytes size);
-/// Memory that the library memkind finds. Needs a library built with `TIER_WITH_MEMKIND`.
-/// \param kind  memkind's name: `HBW`, `HBW_PREFERRED`, `DAX_KMEM`, `HIGHEST_CAPACITY` (docs/specs.md lists all); or an
-///              existing folder, in which memkind makes a file
-[[nodiscard]] TIER_EXPORT TierSpec memkind(std::string kind, Bytes size);
-/// Memory of this machine by its role, looked up when the tier is made.
-/// \param role  `fastest`, `largest`, `hbm` or `cxl`
-[[nodiscard]] TIER_EXPORT TierSpec role(std::string role, Bytes size);
-/// A scratch file, read and written past the page cache; the CPU cannot address it.
-/// \param folder  must exist; `make_tier` reports an error if it does not, as for all functions here
-[[nodiscard]] TIER_EXPORT TierSpec file(std::string folder, Bytes size);
-[[nodiscard]] TIER_EXPORT TierSpec file(NewFile path, Bytes size);
-/// A scratch file mapped into memory; its space is reserved with its regions, so that no store finds the disk full.
-[[nodiscard]] TIER_EXPORT TierSpec mapped(std::string folder, Bytes size);
-[[nodiscard]] TIER_EXPORT TierSpec mapped(NewFile path, Bytes size);
-/// DRAM that is as slow as the named device: `optane`, `cxl`, `nvme`, `redl`.
-[[nodiscard]] TIER_EXPORT TierSpec emulated(std::string model, Bytes size);
-/// Addresses without memory behind them, of any size.
-[[nodiscard]] TIER_EXPORT TierSpec simulated(std::string model, Bytes size);
-}  // namespace tiers
-
-/// Suggests tiers for a runtime on this machine: each kind of memory that the process may use, less a share for the system
-/// and other programs, within what its control groups have left of their limits; and half of the free space on the disk of
-/// `/var/tmp`, if it is on a disk. Sizes are multiples of 1 MiB.
-[[nodiscard]] TIER_EXPORT std::vector<TierSpec> suggest_tiers(const Machine& machine);
 
 /// Makes a tier.
 /// \throws  `ConfigError` for an unknown model, a size of zero, a malformed list of nodes, or a kind that this library was
@@ -108,11 +33,5 @@ struct NewFile {
 /// \throws  `ConfigError` for a size of zero
 [[nodiscard]] TIER_EXPORT std::unique_ptr<Tier> make_simulated_tier(std::string name, const TierModel& model,
                                                                     Bytes size);
-
-/// Returns the names of the devices that can be emulated and simulated.
-[[nodiscard]] TIER_EXPORT std::vector<std::string_view> model_names();
-[[nodiscard]] TIER_EXPORT std::optional<TierModel> find_model(std::string_view name);
-/// Returns the source of a model's numbers; empty if there is no such model.
-[[nodiscard]] TIER_EXPORT std::string_view model_source(std::string_view name);
 
 }  // namespace tier

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/say.hpp"
-#include "memory/mapping.hpp"
+#include "memory/system/pages.hpp"
 
 namespace tier {
 

@@ -11,7 +11,7 @@
 #include "manager/movement/movement.hpp"
 #include "manager/state/state.hpp"
 #include "manager/store/store.hpp"
-#include "memory/window_space.hpp"
+#include "memory/windows/window_space.hpp"
 
 namespace tier {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "manager/movement/watermarks.hpp"
-#include "memory/mapping.hpp"
+#include "memory/system/pages.hpp"
 
 namespace tier {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "memory/window_space.hpp"
+#include "memory/windows/window_space.hpp"
 
 namespace tier {
 

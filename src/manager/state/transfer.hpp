@@ -8,7 +8,7 @@
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
 
-#include "memory/window_space.hpp"
+#include "memory/windows/window_space.hpp"
 #include "records.hpp"
 #include "space_refusals.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "memory/mapping.hpp"
+#include "memory/system/pages.hpp"
 
 namespace tier {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/address_sanitizer.hpp"
-#include "memory/mapping.hpp"
+#include "memory/system/pages.hpp"
 
 namespace tier {
 

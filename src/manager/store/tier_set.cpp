@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "memory/mapping.hpp"
+#include "memory/system/pages.hpp"
 
 namespace tier {
 namespace {

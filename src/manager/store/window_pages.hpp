@@ -13,7 +13,7 @@
 #include "catalog.hpp"
 #include "fault_reserve.hpp"
 #include "manager/state/transfer.hpp"
-#include "memory/window_space.hpp"
+#include "memory/windows/window_space.hpp"
 #include "region_store.hpp"
 #include "tier_set.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memory/made_up_system.hpp"
-#include "memory/system_files.hpp"
+#include "memory/system/system_files.hpp"
 
 using namespace tier;
 
