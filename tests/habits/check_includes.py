@@ -28,7 +28,8 @@ ROWS = [
 HEIGHT = {layer: height for height, row in enumerate(ROWS) for layer in row}
 SIDEWAYS = {("table", "tensor"), ("pmr", "tensor")}
 # Floors within a layer: the folders of src/<layer>/, from the lowest to the highest. Files beside these folders are above all
-# of them. A public header is on the floor of the source of its name; without one it is as high as what it includes.
+# of them. A public header is on the floor of the source of its name; without one on a floor it is as high as what it includes:
+# interfaces are implemented beside the floors.
 FLOORS = {
     "manager": ["state", "store", "movement", "admission"],
     "memory": ["values", "heap", "system", "io", "windows", "tiers", "machine"],
@@ -87,8 +88,8 @@ def floor(root, path, seen=()):
         if len(path.parts) == 3:
             return len(floors)
         return floors.index(path.parts[2]) if path.parts[2] in floors else None
-    sources = (root / "src" / layer).rglob(f"{path.stem}.cpp")
-    heights = [floor(root, source.relative_to(root)) for source in sources]
+    sources = [source.relative_to(root) for source in (root / "src" / layer).rglob(f"{path.stem}.cpp")]
+    heights = [floor(root, source) for source in sources if len(source.parts) > 3]
     if not heights:
         below = [find(root, path, included, quoted) for _, included, quoted in includes_of(root, path)]
         below = [file for file in below if file and owner(file) == layer and file not in (*seen, path)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "block_store.hpp"
 
+#include <tier/core/config.hpp>
 #include <tier/core/request_size.hpp>
 
 #include <algorithm>
