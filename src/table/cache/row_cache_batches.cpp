@@ -2,7 +2,7 @@
 // Holds of batches, and what the policy is told of batches and of uses that took no lock.
 #include <algorithm>
 
-#include "table/row_cache.hpp"
+#include "table/cache/row_cache.hpp"
 
 namespace tier::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "table/row_cache.hpp"
+#include "table/cache/row_cache.hpp"
 
 #include <tier/core/error.hpp>
 

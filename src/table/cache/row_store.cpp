@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "table/row_store.hpp"
+#include "table/cache/row_store.hpp"
 
 #include <cstring>
 #include <utility>

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "table/epochs.hpp"
+#include "table/cache/epochs.hpp"
+#include "table/cache/row_store.hpp"
 #include "table/row_layout.hpp"
 #include "table/row_set.hpp"
-#include "table/row_store.hpp"
 
 namespace tier::detail {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "table/row_cache.hpp"
+#include "table/cache/row_cache.hpp"
 
 namespace tier::detail {
 namespace {
