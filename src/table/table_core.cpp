@@ -56,7 +56,7 @@ struct Scratch {
   std::vector<std::uint32_t> entries;
   std::vector<float> sums;       // of gradients, one buffer for each thread
   std::vector<float> wide_rows;  // narrow rows and their state during an update, one buffer for each thread
-  Window window;
+  RowSession session;
 };
 
 class Table final : public TableCore, private BackgroundWork {
@@ -168,9 +168,9 @@ class Table final : public TableCore, private BackgroundWork {
   std::atomic<std::uint64_t> changes_{1};
   Mutex scratch_mutex_;
   std::vector<std::unique_ptr<Scratch>> scratches_ TIER_GUARDED_BY(scratch_mutex_);
-  Window prefetch_window_;       // for the background thread only
-  std::vector<RowId> admitted_;  // for the background thread only
-  PromotionPace pace_;           // for the background thread only
+  RowSession background_session_;  // for the background thread only
+  std::vector<RowId> admitted_;    // for the background thread only
+  PromotionPace pace_;             // for the background thread only
   std::atomic<bool> stalled_{false}, closing_{false};
   std::atomic<std::uint64_t> asked_{0}, updated_{0}, unique_{0}, unique_missed_{0}, waited_{0}, waited_ns_{0},
       stalls_{0}, dropped_{0}, direct_{0}, direct_bytes_{0};
@@ -263,7 +263,7 @@ Table::Table(std::shared_ptr<TableContext> context, TableOptions options)
   } else {
     cache_ = std::make_unique<RowCache>(context_->manager(), layout_, plan.shape, std::move(plan.storage),
                                         std::move(options.policy), name_);
-    cache_->reserve(prefetch_window_, admitted_);
+    cache_->reserve(background_session_, admitted_);
   }
   attachment_ = std::make_unique<Attachment>(*this);
   fill(options.initial);
@@ -422,7 +422,7 @@ void Table::gather_cached(std::span<const RowId> ids, std::span<const std::uint3
     list_late_rows(ids, offsets, all, missed, scratch);
     for (auto bag = all ? std::size_t{1} : offsets.size(); bag < offsets.size(); ++bag)
       if (offsets[bag - 1] == offsets[bag]) start_sum(out[bag - 1], out.dim);
-    scratch.window.hold = hold;
+    scratch.session.hold = hold;
     serve(scratch, out, !offsets.empty());
   }
 }
@@ -449,22 +449,22 @@ void Table::serve(Scratch& scratch, const Output& out, bool sum) {
   scratch.rows.clear();
   for (const auto& row : late) scratch.rows.push_back(row.row);
   scratch.addresses.resize(late.size());
-  auto& window = scratch.window;
-  window.purpose = Purpose::Gather;
-  window.waited = 0;
-  window.told = window.late = false;
-  window.missed.reset(late.size());
+  auto& session = scratch.session;
+  session.purpose = Purpose::Gather;
+  session.waited = 0;
+  session.told = session.late = false;
+  session.missed.reset(late.size());
   const auto since = std::chrono::steady_clock::now();
   for (std::size_t done = 0; done < late.size();) {
-    const auto got = cache_->acquire(window, std::span{scratch.rows}.subspan(done),
+    const auto got = cache_->acquire(session, std::span{scratch.rows}.subspan(done),
                                      std::span{scratch.addresses}.subspan(done));
     deliver(late.subspan(done, got), std::span{scratch.addresses}.subspan(done, got), out, sum);
-    cache_->release(window);
+    cache_->release(session);
     done += got;
   }
-  waited_.fetch_add(window.waited, std::memory_order_relaxed);
-  unique_missed_.fetch_add(window.missed.size(), std::memory_order_relaxed);
-  if (window.waited != 0) count_wait(since);
+  waited_.fetch_add(session.waited, std::memory_order_relaxed);
+  unique_missed_.fetch_add(session.missed.size(), std::memory_order_relaxed);
+  if (session.waited != 0) count_wait(since);
 }
 
 void Table::deliver(std::span<const LateRow> late, std::span<std::byte* const> rows, const Output& out,
@@ -522,16 +522,16 @@ void Table::read(RowId first, RowPart part, std::span<float> out) {
   const Resuming resuming{*this};
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
-  scratch.window.purpose = Purpose::Peek;
-  scratch.window.hold = 0;
+  scratch.session.purpose = Purpose::Peek;
+  scratch.session.hold = 0;
   scratch.rows.resize(count);
   std::iota(scratch.rows.begin(), scratch.rows.end(), first);
   scratch.addresses.resize(count);
   for (std::size_t done = 0; done < count;) {
-    const auto got = cache_->acquire(scratch.window, std::span{scratch.rows}.subspan(done),
+    const auto got = cache_->acquire(scratch.session, std::span{scratch.rows}.subspan(done),
                                      std::span{scratch.addresses}.subspan(done));
     for (auto i = done; i < done + got; ++i) copy(i, scratch.addresses[i]);
-    cache_->release(scratch.window);
+    cache_->release(scratch.session);
     done += got;
   }
 }
@@ -628,23 +628,23 @@ void Table::change_cached(const RowGroups& groups, BatchNumber hold, GroupUpdate
   const Borrowed borrowed{*this};
   auto& scratch = *borrowed;
   const auto rows = groups.rows();
-  auto& window = scratch.window;
+  auto& session = scratch.session;
   scratch.addresses.resize(rows.size());
-  window.purpose = Purpose::Update;
-  window.hold = hold;
-  window.waited = 0;
-  window.late = false;
-  window.missed.reset(rows.size());
+  session.purpose = Purpose::Update;
+  session.hold = hold;
+  session.waited = 0;
+  session.late = false;
+  session.missed.reset(rows.size());
   for (std::size_t done = 0; done < rows.size();) {
     const auto since = std::chrono::steady_clock::now();
-    const auto got = cache_->acquire(window, rows.subspan(done), std::span{scratch.addresses}.subspan(done));
-    if (window.waited != 0) count_wait(since);
+    const auto got = cache_->acquire(session, rows.subspan(done), std::span{scratch.addresses}.subspan(done));
+    if (session.waited != 0) count_wait(since);
     apply(
         groups, {done, done + got}, [&](std::size_t group) { return scratch.addresses[group]; }, update);
-    cache_->release(window);
+    cache_->release(session);
     done += got;
   }
-  unique_missed_.fetch_add(window.missed.size(), std::memory_order_relaxed);
+  unique_missed_.fetch_add(session.missed.size(), std::memory_order_relaxed);
 }
 
 // Runs under the update lock, which moving rows needs too, so rows stay where they are found. If the map has not changed
@@ -725,7 +725,7 @@ void Table::flush() {
   const Resuming resuming{*this};
   const Borrowed borrowed{*this};
   const MutexLock no_update{update_mutex_};
-  cache_->flush((*borrowed).window);
+  cache_->flush((*borrowed).session);
 }
 
 // Batches and hints.
@@ -814,7 +814,7 @@ bool Table::promote_next() noexcept {
   pace_.admit(admitted_.size());
   if (!admitted_.empty()) {
     const MutexLock no_update{update_mutex_};
-    cache_->promote(prefetch_window_, admitted_);
+    cache_->promote(background_session_, admitted_);
   }
   context_->rest_for(pace_.rest_after(thread_time() - since));
   if (!more) pace_.end_log(log_was_full ? cache_->shape().log : 0);
@@ -825,10 +825,10 @@ bool Table::prefetch_next() noexcept {
   auto* const record = book_.begin_prefetch();
   if (record == nullptr) return false;
   bool full = false;
-  prefetch_window_.hold = record->number;
+  background_session_.hold = record->number;
   // Set before the search for room, so that a thread that makes room from now on resumes the prefetch.
   stalled_ = true;
-  const auto fetched = cache_->prefetch(prefetch_window_, BatchBook::unfetched(*record), full);
+  const auto fetched = cache_->prefetch(background_session_, BatchBook::unfetched(*record), full);
   book_.end_prefetch(record, fetched);
   if (full)
     stalls_.fetch_add(1, std::memory_order_relaxed);
@@ -837,7 +837,7 @@ bool Table::prefetch_next() noexcept {
   return !full;
 }
 
-// Takes locks in the order in which calls do. The cache is last, because calls open windows while they hold the others.
+// Takes locks in the order in which calls do. The cache is last, because calls open sessions while they hold the others.
 void Table::before_fork() noexcept {
   update_mutex_.lock();
   scratch_mutex_.lock();

@@ -47,7 +47,7 @@ class FirstTouch final : public RowPolicy {
 
 }  // namespace
 
-/// Says which slots a window may take.
+/// Says which slots a session may take.
 class RowCache::MayGo final : public SlotFilter {
  public:
   MayGo(const RowCache& cache, bool held, BatchNumber but_not_of) noexcept
@@ -130,73 +130,74 @@ bool RowCache::admits(RowId row) noexcept {
 }
 
 // Tells the policy once, however often the row is examined before it can be used.
-void RowCache::tell_use(Window& window, RowId row, SlotId slot) noexcept {
-  if (window.purpose != Purpose::Gather || std::exchange(window.told, true)) return;
+void RowCache::tell_use(RowSession& session, RowId row, SlotId slot) noexcept {
+  if (session.purpose != Purpose::Gather || std::exchange(session.told, true)) return;
   ask([&](RowPolicy& p) { slot < shape_.slots ? p.on_hit(row, slot) : p.on_miss(row); });
 }
 
-// Windows.
+// Sessions.
 
-void RowCache::reserve(Window& window, std::size_t rows) const {
-  window.pins.reserve(rows);  // each row may pin a slot again, if another window has pinned it in between
-  window.fetches.reserve(chunk_);
-  window.moves.reserve(most_moved_);
-  if (layout_.block_rows == 1) window.requests.reserve(most_moved_);
+void RowCache::reserve(RowSession& session, std::size_t rows) const {
+  session.pins.reserve(rows);  // each row may pin a slot again, if another session has pinned it in between
+  session.fetches.reserve(chunk_);
+  session.moves.reserve(most_moved_);
+  if (layout_.block_rows == 1) session.requests.reserve(most_moved_);
 }
 
-void RowCache::reserve(Window& background, std::vector<RowId>& admitted) const {
+void RowCache::reserve(RowSession& background, std::vector<RowId>& admitted) const {
   reserve(background, chunk_);
   admitted.reserve(review_stretch());
 }
 
-void RowCache::begin(Window& window) noexcept {
-  window.failure = {};
-  window.force = false;
+void RowCache::begin(RowSession& session) noexcept {
+  session.failure = {};
+  session.force = false;
   const MutexLock pass{gate_};
   const MutexLock lock{mutex_};
-  ++windows_;
+  ++sessions_;
   if (++last_serial_ == 0) ++last_serial_;
-  window.serial = last_serial_;
-  if (is_awaited(window)) ++awaited_;
+  session.serial = last_serial_;
+  if (is_awaited(session)) ++awaited_;
 }
 
-std::size_t RowCache::acquire(Window& window, std::span<const RowId> rows, std::span<std::byte*> addresses) {
-  reserve(window, rows.size());  // whatever may throw comes first
-  begin(window);
+std::size_t RowCache::acquire(RowSession& session, std::span<const RowId> rows,
+                              std::span<std::byte*> addresses) {
+  reserve(session, rows.size());  // whatever may throw comes first
+  begin(session);
   MutexLock lock{mutex_};
-  if (window.purpose == Purpose::Gather) drain_log();
+  if (session.purpose == Purpose::Gather) drain_log();
   std::size_t ready = 0;
   while (ready < rows.size()) {
     auto step = Step::Ready;
     auto next = ready;
-    const auto pinned = window.pins.size();
-    const auto waited_before = window.waited;
-    while (next < rows.size() && !is_full(window)) {
-      const auto waited = window.waited;
-      step = place(window, rows[next], addresses[next]);
+    const auto pinned = session.pins.size();
+    const auto waited_before = session.waited;
+    while (next < rows.size() && !is_full(session)) {
+      const auto waited = session.waited;
+      step = place(session, rows[next], addresses[next]);
       if (step != Step::Ready) {
-        window.waited = waited;  // the row will be examined again
-        window.late = window.late || step == Step::Busy;
+        session.waited = waited;  // the row will be examined again
+        session.late = session.late || step == Step::Busy;
         break;
       }
-      if (window.late && window.waited == waited) ++window.waited;
-      window.late = window.told = false;
+      if (session.late && session.waited == waited) ++session.waited;
+      session.late = session.told = false;
       ++next;
     }
     bool placed = true;
-    if (!window.fetches.empty()) {
+    if (!session.fetches.empty()) {
       lock.unlock();
-      placed = carry_out(window);
+      placed = carry_out(session);
       lock.lock();
     }
-    if (window.failure) {
+    if (session.failure) {
       lock.unlock();
-      release(window, false);
-      throw_unreadable(window);
+      release(session, false);
+      throw_unreadable(session);
     }
     if (!placed) {  // a victim could not be written back and its slot is unusable: look again
-      let_go(window, pinned, false);
-      window.waited = waited_before;
+      let_go(session, pinned, false);
+      session.waited = waited_before;
       continue;
     }
     const bool progress = next != ready;
@@ -207,11 +208,11 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> rows, std::
       ++waiters_;
       changed_.wait(mutex_);
       --waiters_;
-    } else if (!window.force) {
-      window.force = true;
+    } else if (!session.force) {
+      session.force = true;
     } else {
       lock.unlock();
-      release(window, false);
+      release(session, false);
       lock.lock();
       throw_no_room();
     }
@@ -219,76 +220,76 @@ std::size_t RowCache::acquire(Window& window, std::span<const RowId> rows, std::
   return ready;
 }
 
-RowCache::Step RowCache::place(Window& window, RowId row, std::byte*& address) {
+RowCache::Step RowCache::place(RowSession& session, RowId row, std::byte*& address) {
   const auto entry = map_[row].load(std::memory_order_relaxed);
   if (entry == nowhere) {
-    const auto step = place_missing(window, row, address);
-    if (step == Step::Ready && is_awaited(window)) window.missed.insert(row);
+    const auto step = place_missing(session, row, address);
+    if (step == Step::Ready && is_awaited(session)) session.missed.insert(row);
     return step;
   }
   const SlotId slot = entry & ~pending;
   auto& state = states_[slot];
-  const bool mine = state.window == window.serial;
+  const bool mine = state.session == session.serial;
   if (state.row != row) return Step::Busy;  // it is leaving
   if ((entry & pending) != 0) {
     if (!mine) return Step::Busy;
-    ++window.waited;
+    ++session.waited;
   }
-  if (window.purpose == Purpose::Update && state.writing) return Step::Busy;
-  if (!mine) pin(window, slot);
-  take_hold(state, window.hold);
-  if (window.purpose == Purpose::Gather) state.prefetched = false;
-  tell_use(window, row, slot);
+  if (session.purpose == Purpose::Update && state.writing) return Step::Busy;
+  if (!mine) pin(session, slot);
+  take_hold(state, session.hold);
+  if (session.purpose == Purpose::Gather) state.prefetched = false;
+  tell_use(session, row, slot);
   address = slot_address(slot);
   return Step::Ready;
 }
 
-RowCache::Step RowCache::place_missing(Window& window, RowId row, std::byte*& address) {
-  if (in_fork_child_) return refuse(window, row, std::make_error_code(std::errc::operation_not_permitted));
-  const bool peek = window.purpose == Purpose::Peek;
-  ++window.waited;
-  tell_use(window, row, no_slot);
-  if (window.force || (!peek && admits(row))) {
-    const auto slot = take_slot(window, row);
+RowCache::Step RowCache::place_missing(RowSession& session, RowId row, std::byte*& address) {
+  if (in_fork_child_) return refuse(session, row, std::make_error_code(std::errc::operation_not_permitted));
+  const bool peek = session.purpose == Purpose::Peek;
+  ++session.waited;
+  tell_use(session, row, no_slot);
+  if (session.force || (!peek && admits(row))) {
+    const auto slot = take_slot(session, row);
     if (slot != no_slot) {
-      start_fetch(window, row, slot);
+      start_fetch(session, row, slot);
       address = slot_address(slot);
       return Step::Ready;
     }
-    // A policy that is told every use decides as if rows came one by one: rows that this window has used may leave.
-    if (policy_wants_all() && !window.pins.empty()) return Step::NoRoom;
+    // A policy that is told every use decides as if rows came one by one: rows that this session has used may leave.
+    if (policy_wants_all() && !session.pins.empty()) return Step::NoRoom;
   }
-  if (window.purpose != Purpose::Update && slow().model().addressable)
-    return read_in_place(window, row, address);
+  if (session.purpose != Purpose::Update && slow().model().addressable)
+    return read_in_place(session, row, address);
   if (free_staging_ == no_slot) return Step::NoRoom;
   const auto slot = free_staging_;
   free_staging_ = states_[slot].row;
-  start_fetch(window, row, slot);
+  start_fetch(session, row, slot);
   address = slot_address(slot);
   return Step::Ready;
 }
 
-RowCache::Step RowCache::refuse(Window& window, RowId row, std::error_code error) {
-  window.failure = error;
-  window.failed_row = row;
+RowCache::Step RowCache::refuse(RowSession& session, RowId row, std::error_code error) {
+  session.failure = error;
+  session.failed_row = row;
   return Step::Busy;
 }
 
-RowCache::Step RowCache::read_in_place(Window& window, RowId row, std::byte*& address) {
+RowCache::Step RowCache::read_in_place(RowSession& session, RowId row, std::byte*& address) {
   if (const auto error = slow().access_error(Direction::Read, home_.place_of(row), layout_.row_bytes)) {
     ++counters_.read_errors;
-    return refuse(window, row, error);
+    return refuse(session, row, error);
   }
-  if (window.in_place_reads++ == 0) window.in_place_since = std::chrono::steady_clock::now();
-  window.in_place_bytes += layout_.row_bytes;
+  if (session.in_place_reads++ == 0) session.in_place_since = std::chrono::steady_clock::now();
+  session.in_place_bytes += layout_.row_bytes;
   address = home_.address() + std::uint64_t{row} * layout_.row_bytes;
-  if (window.purpose == Purpose::Gather) ++counters_.missed_rows, ++counters_.in_place_rows;
+  if (session.purpose == Purpose::Gather) ++counters_.missed_rows, ++counters_.in_place_rows;
   counters_.in_place_bytes += layout_.row_bytes;
   return Step::Ready;
 }
 
 // Returns a free slot or evicts a row. Rows that are not held go first; held ones follow, so that the caller need not wait.
-SlotId RowCache::take_slot(Window& window, RowId row) {
+SlotId RowCache::take_slot(RowSession& session, RowId row) {
   if (free_ != no_slot) {
     const auto slot = free_;
     free_ = states_[slot].row;
@@ -296,14 +297,14 @@ SlotId RowCache::take_slot(Window& window, RowId row) {
     return slot;
   }
   const MayGo unheld{*this, false, 0};
-  const bool ahead = window.purpose == Purpose::Prefetch;
+  const bool ahead = session.purpose == Purpose::Prefetch;
   const auto purpose = ahead ? RoomFor::Prefetch : RoomFor::Miss;
   auto slot = ask([&](RowPolicy& p) { return p.victim(unheld, row, purpose); });
   if (slot < shape_.slots && unheld(slot)) return slot;
   if (ahead) return no_slot;
-  const MayGo held{*this, true, policy_wants_all() ? 0 : window.hold};
+  const MayGo held{*this, true, policy_wants_all() ? 0 : session.hold};
   slot = ask([&](RowPolicy& p) { return p.victim(held, row, RoomFor::Miss); });
-  if (slot >= shape_.slots || !held(slot)) return window.force ? any_slot() : no_slot;
+  if (slot >= shape_.slots || !held(slot)) return session.force ? any_slot() : no_slot;
   ++counters_.holds_given_up;
   return slot;
 }
@@ -317,10 +318,10 @@ SlotId RowCache::any_slot() noexcept {
   return no_slot;
 }
 
-void RowCache::start_fetch(Window& window, RowId row, SlotId slot) {
+void RowCache::start_fetch(RowSession& session, RowId row, SlotId slot) {
   auto& state = states_[slot];
   const bool staging = is_staging(slot);
-  Window::Fetch fetch{row, slot, staging ? no_row : state.row, false, state.hold, {}};
+  RowSession::Fetch fetch{row, slot, staging ? no_row : state.row, false, state.hold, {}};
   if (fetch.old != no_row) {
     fetch.write_back = is_dirty(slot);
     if (!fetch.write_back) set_entry(fetch.old, nowhere);
@@ -331,51 +332,51 @@ void RowCache::start_fetch(Window& window, RowId row, SlotId slot) {
   state = {};
   set_dirty(slot, false);
   state.row = row;
-  state.hold = window.hold;
-  state.prefetched = window.purpose == Purpose::Prefetch;
+  state.hold = session.hold;
+  state.prefetched = session.purpose == Purpose::Prefetch;
   set_entry(row, pending | slot);
   if (!staging) ask([&](RowPolicy& p) { p.on_insert(row, slot); });
-  pin(window, slot);
+  pin(session, slot);
   const bool same_block =
-      !window.fetches.empty() && window.fetches.back().row / layout_.block_rows == row / layout_.block_rows;
-  window.blocks += !same_block;
-  window.fetches.push_back(fetch);
+      !session.fetches.empty() && session.fetches.back().row / layout_.block_rows == row / layout_.block_rows;
+  session.blocks += !same_block;
+  session.fetches.push_back(fetch);
 }
 
-void RowCache::pin(Window& window, SlotId slot) noexcept {
+void RowCache::pin(RowSession& session, SlotId slot) noexcept {
   auto& state = states_[slot];
-  state.window = window.serial;
+  state.session = session.serial;
   state.pins = (state.pins + 1) & 0xFF'FFFF;
   ++pins_;
-  window.pins.push_back(slot);
+  session.pins.push_back(slot);
 }
 
 void RowCache::unpin(SlotId slot, std::uint32_t serial) noexcept {
   auto& state = states_[slot];
-  if (state.window == serial) state.window = 0;
+  if (state.session == serial) state.session = 0;
   state.pins = (state.pins - 1) & 0xFF'FFFF;
   --pins_;
 }
 
-void RowCache::release(Window& window, bool used) noexcept {
-  if (window.in_place_reads != 0) {
-    slow().charge(Direction::Read, window.in_place_bytes, window.in_place_reads, window.in_place_since);
-    window.in_place_reads = 0;
-    window.in_place_bytes = 0;
+void RowCache::release(RowSession& session, bool used) noexcept {
+  if (session.in_place_reads != 0) {
+    slow().charge(Direction::Read, session.in_place_bytes, session.in_place_reads, session.in_place_since);
+    session.in_place_reads = 0;
+    session.in_place_bytes = 0;
   }
-  const bool changed = used && window.purpose == Purpose::Update;
-  if (changed) write_staged(window);
+  const bool changed = used && session.purpose == Purpose::Update;
+  if (changed) write_staged(session);
   const MutexLock lock{mutex_};
-  if (is_awaited(window)) --awaited_;
-  --windows_;
-  let_go(window, 0, changed);
+  if (is_awaited(session)) --awaited_;
+  --sessions_;
+  let_go(session, 0, changed);
 }
 
-// Unpins all slots of the window but the first `kept`.
-void RowCache::let_go(Window& window, std::size_t kept, bool changed) noexcept {
-  for (const auto slot : std::span{window.pins}.subspan(kept)) {
+// Unpins all slots of the session but the first `kept`.
+void RowCache::let_go(RowSession& session, std::size_t kept, bool changed) noexcept {
+  for (const auto slot : std::span{session.pins}.subspan(kept)) {
     auto& state = states_[slot];
-    unpin(slot, window.serial);
+    unpin(slot, session.serial);
     if (!is_staging(slot)) {
       if (changed) set_dirty(slot, true);
     } else if (map_[state.row].load(std::memory_order_relaxed) == (pending | slot)) {  // not stuck there
@@ -383,62 +384,62 @@ void RowCache::let_go(Window& window, std::size_t kept, bool changed) noexcept {
       put_free(slot);
     }
   }
-  window.pins.resize(kept);
+  session.pins.resize(kept);
   if (waiters_ != 0) changed_.notify_all();
 }
 
-std::size_t RowCache::prefetch(Window& window, std::span<const RowId> rows, bool& full) noexcept {
-  window.purpose = Purpose::Prefetch;
-  begin(window);
+std::size_t RowCache::prefetch(RowSession& session, std::span<const RowId> rows, bool& full) noexcept {
+  session.purpose = Purpose::Prefetch;
+  begin(session);
   rows = rows.first(std::min(rows.size(), prefetch_stretch));
   std::size_t next = 0;
   {
     const MutexLock lock{mutex_};
     full = awaited_ != 0;  // a prefetch must not compete for slots with a gather or an update
-    const bool over = !is_open(window.hold);  // the batch has ended meanwhile
-    for (; next < rows.size() && !is_full(window) && !full && !over; ++next) {
+    const bool over = !is_open(session.hold);  // the batch has ended meanwhile
+    for (; next < rows.size() && !is_full(session) && !full && !over; ++next) {
       const auto entry = map_[rows[next]].load(std::memory_order_relaxed);
       if (entry != nowhere) {
         auto& state = states_[entry & ~pending];
-        if (state.row == rows[next]) take_hold(state, window.hold);
+        if (state.row == rows[next]) take_hold(state, session.hold);
         continue;
       }
       if (!admits(rows[next])) continue;
-      const auto slot = take_slot(window, rows[next]);
+      const auto slot = take_slot(session, rows[next]);
       full = slot == no_slot;
       if (full) break;
-      start_fetch(window, rows[next], slot);
+      start_fetch(session, rows[next], slot);
     }
   }
   // If the slow tier accepts no victim, further tries are useless. A row that cannot be read is reported when it is
   // asked for.
-  if (!carry_out(window)) full = true;
-  release(window);
+  if (!carry_out(session)) full = true;
+  release(session);
   return next;
 }
 
-void RowCache::promote(Window& window, std::span<const RowId> admitted) noexcept {
-  window.purpose = Purpose::Prefetch;
-  window.hold = 0;
-  begin(window);
+void RowCache::promote(RowSession& session, std::span<const RowId> admitted) noexcept {
+  session.purpose = Purpose::Prefetch;
+  session.hold = 0;
+  begin(session);
   {
     const MutexLock lock{mutex_};
     for (const auto row : admitted) {
-      if (is_full(window)) break;
+      if (is_full(session)) break;
       if (map_[row].load(std::memory_order_relaxed) != nowhere) continue;  // listed twice
-      const auto slot = take_slot(window, row);
-      if (slot != no_slot) start_fetch(window, row, slot);
+      const auto slot = take_slot(session, row);
+      if (slot != no_slot) start_fetch(session, row, slot);
     }
   }
-  carry_out(window);
-  release(window);
+  carry_out(session);
+  release(session);
 }
 
 void RowCache::before_fork() noexcept {
   gate_.lock();
   mutex_.lock();
   ++waiters_;
-  while (windows_ != 0) changed_.wait(mutex_);
+  while (sessions_ != 0) changed_.wait(mutex_);
   --waiters_;
 }
 

@@ -30,7 +30,7 @@ enum class Purpose : std::uint8_t {
 };
 
 /// The rows that one call uses; they are pinned while it does. Objects are reused, so that their memory stays.
-struct Window {
+struct RowSession {
   /// A row on its way into a slot.
   struct Fetch {
     RowId row;
@@ -43,10 +43,10 @@ struct Window {
 
   Purpose purpose = Purpose::Gather;
   BatchNumber hold = 0;      ///< the batch for which rows are held
-  std::uint32_t serial = 0;  ///< tells open windows apart
-  std::uint64_t waited = 0;  ///< rows that were not there when asked for; the user of the window resets it
+  std::uint32_t serial = 0;  ///< tells open sessions apart
+  std::uint64_t waited = 0;  ///< rows that were not there when asked for; the user of the session resets it
   bool told = false;         ///< the policy knows that the next row is asked for
-  bool late = false;         ///< the next row had to be waited for; the user of the window resets both
+  bool late = false;         ///< the next row had to be waited for; the user of the session resets both
   RowSet missed;             ///< rows that were in no slot; reset by the user of a gather or an update
   bool force = false;        ///< no other thread will make room: take any slot, whatever the policy says
   std::vector<SlotId> pins;
@@ -117,7 +117,7 @@ class DirectView : private SlotView {
 /// (C1) a row's entry names a slot whose `row` it is, or whose `row` is about to replace it; (C2) free slots, slots
 /// with a row and staging that a row is stuck in are all slots; (C3) a slot in the map without its pending bit is readable;
 /// (C4) a row in no slot is current in the slow tier.
-/// \threadsafety  Internally synchronised; one `Update` window at a time.
+/// \threadsafety  Internally synchronised; one `Update` session at a time.
 class RowCache final : private RowFacts {
  public:
   /// Places slots, map and metadata in `manager`'s fastest tier.
@@ -165,36 +165,36 @@ class RowCache final : private RowFacts {
   }
   /// Reserves all memory that `review`, `promote` and `prefetch` need, so that they allocate nothing.
   /// \throws  `std::bad_alloc`
-  void reserve(Window& background, std::vector<RowId>& admitted) const;
+  void reserve(RowSession& background, std::vector<RowId>& admitted) const;
   /// Tells the policy of the uses in the log, a limited number in each call.
   /// \pre                  `admitted` is reserved
   /// \param[out] admitted  rows among these uses that the policy admits to slots
   /// \return               true if there are more
   bool review(std::vector<RowId>& admitted) noexcept TIER_EXCLUDES(mutex_);
   /// Fetches rows, as far as there is room.
-  /// \pre  no thread writes rows directly; `window` is reserved; `admitted` is as `review` has left it
-  void promote(Window& window, std::span<const RowId> admitted) noexcept TIER_EXCLUDES(mutex_);
+  /// \pre  no thread writes rows directly; `session` is reserved; `admitted` is as `review` has left it
+  void promote(RowSession& session, std::span<const RowId> admitted) noexcept TIER_EXCLUDES(mutex_);
 
-  // Windows.
+  // Sessions.
   /// Pins rows in order, fetching those that are missing, until all are pinned, there is no room for more, or the next one
   /// would have to be waited for while others are pinned.
   /// \param addresses  set for the rows that were pinned
   /// \return           how many were pinned; at least one, unless there are no rows
   /// \throws           `TierError` naming the row that cannot be read, `OutOfTierMemory`; nothing is pinned then
-  std::size_t acquire(Window& window, std::span<const RowId> rows, std::span<std::byte*> addresses)
+  std::size_t acquire(RowSession& session, std::span<const RowId> rows, std::span<std::byte*> addresses)
       TIER_EXCLUDES(mutex_);
-  /// Unpins all rows; those of an `Update` window become dirty.
+  /// Unpins all rows; those of an `Update` session become dirty.
   /// \param used  false: the caller has not written to the rows
-  void release(Window& window, bool used = true) noexcept TIER_EXCLUDES(mutex_);
-  /// Fetches rows, beginning with the first, and holds them for `window.hold`; handles a limited number in each call.
-  /// \pre              `window` is reserved
+  void release(RowSession& session, bool used = true) noexcept TIER_EXCLUDES(mutex_);
+  /// Fetches rows, beginning with the first, and holds them for `session.hold`; handles a limited number in each call.
+  /// \pre              `session` is reserved
   /// \param[out] full  true if there was no room for the next one, or a gather or an update is taking room
   /// \return           how many rows were handled
-  std::size_t prefetch(Window& window, std::span<const RowId> rows, bool& full) noexcept
+  std::size_t prefetch(RowSession& session, std::span<const RowId> rows, bool& full) noexcept
       TIER_EXCLUDES(mutex_);
   /// Writes back every dirty row.   \throws  `TierError` of the first that failed, after trying all; in the child of a
   ///                                           fork, where nothing is written
-  void flush(Window& window) TIER_EXCLUDES(mutex_);
+  void flush(RowSession& session) TIER_EXCLUDES(mutex_);
 
   // Batches.
   /// \return  a number for which rows can be held; 0 if too many batches are open
@@ -214,7 +214,7 @@ class RowCache final : private RowFacts {
   void note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept TIER_EXCLUDES(mutex_);
   [[nodiscard]] bool policy_wants_all() const noexcept { return wants_all_.load(std::memory_order_relaxed); }
 
-  /// Called around a fork: waits until no window is open and no bytes move, and keeps the locks.
+  /// Called around a fork: waits until no session is open and no bytes move, and keeps the locks.
   void before_fork() noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
   /// In the child the slow tier's files belong to the parent: rows that are in no slot cannot be reached.
   void after_fork(bool in_child) noexcept TIER_NO_THREAD_SAFETY_ANALYSIS;
@@ -222,7 +222,7 @@ class RowCache final : private RowFacts {
   /// Adds this cache's counters.
   void add_statistics(TableStatistics& statistics) const TIER_EXCLUDES(mutex_);
   void reset_statistics() TIER_EXCLUDES(mutex_);
-  /// \throws  `std::logic_error` naming the broken invariant; for tests, when no window is open
+  /// \throws  `std::logic_error` naming the broken invariant; for tests, when no session is open
   void check_invariants() const TIER_EXCLUDES(mutex_);
 
  private:
@@ -231,9 +231,9 @@ class RowCache final : private RowFacts {
   static constexpr RowId no_row = ~RowId{0};
 
   struct SlotState {
-    RowId row;             // or the next free slot
-    BatchNumber hold;      // the batch it is held for, while that is open
-    std::uint32_t window;  // the last that pinned it, if it still does
+    RowId row;              // or the next free slot
+    BatchNumber hold;       // the batch it is held for, while that is open
+    std::uint32_t session;  // the last that pinned it, if it still does
     std::uint32_t pins : 24;
     std::uint32_t stuck : 1;       // writing it back has failed: it cannot leave
     std::uint32_t writing : 1;     // it is being written back, and stays
@@ -249,8 +249,8 @@ class RowCache final : private RowFacts {
   [[nodiscard]] std::byte* slot_address(SlotId slot) const noexcept {
     return slots_ + slot * layout_.row_bytes;
   }
-  [[nodiscard]] static bool is_awaited(const Window& window) noexcept {
-    return window.purpose == Purpose::Gather || window.purpose == Purpose::Update;
+  [[nodiscard]] static bool is_awaited(const RowSession& session) noexcept {
+    return session.purpose == Purpose::Gather || session.purpose == Purpose::Update;
   }
   [[nodiscard]] bool is_staging(SlotId slot) const noexcept { return slot >= shape_.slots; }
   [[nodiscard]] SlotId slot_at(const std::byte* address) const noexcept {
@@ -303,36 +303,36 @@ class RowCache final : private RowFacts {
   }
   void replace_policy() noexcept TIER_REQUIRES(mutex_);
   [[nodiscard]] bool admits(RowId row) noexcept TIER_REQUIRES(mutex_);
-  void tell_use(Window& window, RowId row, SlotId slot) noexcept TIER_REQUIRES(mutex_);
+  void tell_use(RowSession& session, RowId row, SlotId slot) noexcept TIER_REQUIRES(mutex_);
 
-  void reserve(Window& window, std::size_t rows) const;
-  void begin(Window& window) noexcept TIER_EXCLUDES(mutex_);
+  void reserve(RowSession& session, std::size_t rows) const;
+  void begin(RowSession& session) noexcept TIER_EXCLUDES(mutex_);
   [[nodiscard]] RowId review_stretch() const noexcept;
-  Step place(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
-  Step place_missing(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
-  Step refuse(Window& window, RowId row, std::error_code error) TIER_REQUIRES(mutex_);
-  Step read_in_place(Window& window, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
-  /// True if the window has as many fetches as are moved at once.
-  [[nodiscard]] bool is_full(const Window& window) const noexcept {
-    return window.fetches.size() == chunk_ || (layout_.block_rows > 1 && window.blocks == shape_.buffers);
+  Step place(RowSession& session, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
+  Step place_missing(RowSession& session, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
+  Step refuse(RowSession& session, RowId row, std::error_code error) TIER_REQUIRES(mutex_);
+  Step read_in_place(RowSession& session, RowId row, std::byte*& address) TIER_REQUIRES(mutex_);
+  /// True if the session has as many fetches as are moved at once.
+  [[nodiscard]] bool is_full(const RowSession& session) const noexcept {
+    return session.fetches.size() == chunk_ || (layout_.block_rows > 1 && session.blocks == shape_.buffers);
   }
-  [[nodiscard]] SlotId take_slot(Window& window, RowId row) TIER_REQUIRES(mutex_);
+  [[nodiscard]] SlotId take_slot(RowSession& session, RowId row) TIER_REQUIRES(mutex_);
   [[nodiscard]] SlotId any_slot() noexcept TIER_REQUIRES(mutex_);
-  void start_fetch(Window& window, RowId row, SlotId slot) TIER_REQUIRES(mutex_);
-  void pin(Window& window, SlotId slot) noexcept TIER_REQUIRES(mutex_);
+  void start_fetch(RowSession& session, RowId row, SlotId slot) TIER_REQUIRES(mutex_);
+  void pin(RowSession& session, SlotId slot) noexcept TIER_REQUIRES(mutex_);
   void unpin(SlotId slot, std::uint32_t serial) noexcept TIER_REQUIRES(mutex_);
-  void let_go(Window& window, std::size_t kept, bool changed) noexcept TIER_REQUIRES(mutex_);
+  void let_go(RowSession& session, std::size_t kept, bool changed) noexcept TIER_REQUIRES(mutex_);
 
-  bool carry_out(Window& window) TIER_EXCLUDES(mutex_);
-  bool write_victims(Window& window) TIER_EXCLUDES(mutex_);
-  void list_victims(Window& window, std::span<const Window::Fetch> victims) TIER_EXCLUDES(mutex_);
+  bool carry_out(RowSession& session) TIER_EXCLUDES(mutex_);
+  bool write_victims(RowSession& session) TIER_EXCLUDES(mutex_);
+  void list_victims(RowSession& session, std::span<const RowSession::Fetch> victims) TIER_EXCLUDES(mutex_);
   [[nodiscard]] bool may_join(RowId row) const noexcept TIER_REQUIRES(mutex_);
-  RowId list_dirty(Window& window, RowId row) TIER_EXCLUDES(mutex_);
-  void read_rows(Window& window) TIER_EXCLUDES(mutex_);
-  void undo(Window& window, const Window::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
-  void forget(Window& window, const Window::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
-  void write_staged(Window& window) noexcept TIER_EXCLUDES(mutex_);
-  void transfer(Direction direction, Window& window, Cause cause) noexcept TIER_EXCLUDES(mutex_);
+  RowId list_dirty(RowSession& session, RowId row) TIER_EXCLUDES(mutex_);
+  void read_rows(RowSession& session) TIER_EXCLUDES(mutex_);
+  void undo(RowSession& session, const RowSession::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
+  void forget(RowSession& session, const RowSession::Fetch& fetch) noexcept TIER_REQUIRES(mutex_);
+  void write_staged(RowSession& session) noexcept TIER_EXCLUDES(mutex_);
+  void transfer(Direction direction, RowSession& session, Cause cause) noexcept TIER_EXCLUDES(mutex_);
   /// Returns the time on the clock of the manager's events.
   [[nodiscard]] std::uint64_t now_ns() const noexcept {
     const auto passed = std::chrono::steady_clock::now() - manager_.began();
@@ -342,7 +342,7 @@ class RowCache final : private RowFacts {
   void free_written_staging() noexcept TIER_EXCLUDES(mutex_);
   void drain_log() noexcept TIER_REQUIRES(mutex_);
   void clear_log() noexcept TIER_REQUIRES(mutex_);
-  [[noreturn]] void throw_unreadable(const Window& window) const;
+  [[noreturn]] void throw_unreadable(const RowSession& session) const;
   [[noreturn]] void throw_no_room() const TIER_REQUIRES(mutex_);
 
   Manager& manager_;
@@ -366,16 +366,16 @@ class RowCache final : private RowFacts {
       nullptr;  // one bit for each slot, so dense that updates find it cached
   Epochs epochs_;
 
-  Mutex gate_;  // taken before mutex_: held over a fork, which waits for open windows to end
+  Mutex gate_;  // taken before mutex_: held over a fork, which waits for open sessions to end
   mutable Mutex mutex_;
-  CondVar changed_;  // a fetch, a write-back or a window has ended
+  CondVar changed_;  // a fetch, a write-back or a session has ended
   std::uint32_t waiters_ TIER_GUARDED_BY(mutex_) = 0;
   SlotId free_ TIER_GUARDED_BY(mutex_) = no_slot;
   SlotId free_staging_ TIER_GUARDED_BY(mutex_) = no_slot;
   SlotId hand_ TIER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t pins_ TIER_GUARDED_BY(mutex_) = 0;     // the sum over all slots
-  std::uint32_t windows_ TIER_GUARDED_BY(mutex_) = 0;  // that are open
-  std::uint32_t awaited_ TIER_GUARDED_BY(mutex_) = 0;  // open windows of gathers and updates
+  std::uint64_t pins_ TIER_GUARDED_BY(mutex_) = 0;      // the sum over all slots
+  std::uint32_t sessions_ TIER_GUARDED_BY(mutex_) = 0;  // that are open
+  std::uint32_t awaited_ TIER_GUARDED_BY(mutex_) = 0;   // open sessions of gathers and updates
   std::uint32_t last_serial_ TIER_GUARDED_BY(mutex_) = 0;
   BatchNumber last_batch_ TIER_GUARDED_BY(mutex_) = 0;
   std::array<BatchNumber, max_open_batches> open_ TIER_GUARDED_BY(mutex_){};

@@ -42,35 +42,35 @@ void RowCache::write_all(FunctionRef<void(RowId, RowId, std::byte*)> fill) {
 }
 
 // Moves the bytes of the fetches that were begun: victims out, then rows in. \return  true if all victims were written
-bool RowCache::carry_out(Window& window) {
-  const bool written = write_victims(window);
-  const auto replaces = [](const Window::Fetch& fetch) { return fetch.old != no_row; };
-  if (std::any_of(window.fetches.begin(), window.fetches.end(), replaces)) epochs_.synchronize();
-  read_rows(window);
-  window.fetches.clear();
-  window.blocks = 0;
+bool RowCache::carry_out(RowSession& session) {
+  const bool written = write_victims(session);
+  const auto replaces = [](const RowSession::Fetch& fetch) { return fetch.old != no_row; };
+  if (std::any_of(session.fetches.begin(), session.fetches.end(), replaces)) epochs_.synchronize();
+  read_rows(session);
+  session.fetches.clear();
+  session.blocks = 0;
   return written;
 }
 
-bool RowCache::write_victims(Window& window) {
-  auto& fetches = window.fetches;
+bool RowCache::write_victims(RowSession& session) {
+  auto& fetches = session.fetches;
   const auto clean =
       std::partition(fetches.begin(), fetches.end(), [](const auto& fetch) { return fetch.write_back; });
   if (clean == fetches.begin()) return true;
   std::sort(fetches.begin(), clean, [](const auto& a, const auto& b) { return a.old < b.old; });
-  list_victims(window, {fetches.begin(), clean});
-  transfer(Direction::Write, window, Cause::Evict);
+  list_victims(session, {fetches.begin(), clean});
+  transfer(Direction::Write, session, Cause::Evict);
 
   const MutexLock lock{mutex_};
   auto fetch = fetches.begin();
-  for (const auto& move : window.moves) {
+  for (const auto& move : session.moves) {
     if (fetch == clean || move.memory != slot_address(fetch->slot)) {
       settle_written(slot_at(move.memory), move.error);  // a neighbour that was written with its block
       continue;
     }
     fetch->error = move.error;
     if (fetch->error) {
-      undo(window, *fetch);
+      undo(session, *fetch);
     } else {
       ++counters_.written_rows;
       set_entry(fetch->old, nowhere);
@@ -84,8 +84,8 @@ bool RowCache::write_victims(Window& window) {
 }
 
 // Dirty rows of a victim's block are written with it, and stay, because the block is written anyway.
-void RowCache::list_victims(Window& window, std::span<const Window::Fetch> victims) {
-  auto& moves = window.moves;
+void RowCache::list_victims(RowSession& session, std::span<const RowSession::Fetch> victims) {
+  auto& moves = session.moves;
   auto room = most_moved_ - victims.size();
   moves.clear();
   for (auto victim = victims.begin(); victim != victims.end();) {
@@ -115,15 +115,15 @@ bool RowCache::may_join(RowId row) const noexcept {
 }
 
 // Undoes an eviction whose write-back failed: the old row stays in its slot, and nothing is lost.
-void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
+void RowCache::undo(RowSession& session, const RowSession::Fetch& fetch) noexcept {
   auto& state = states_[fetch.slot];
   set_entry(fetch.row, nowhere);
   ask([&](RowPolicy& p) {
     p.on_erase(fetch.row, fetch.slot);
     p.on_insert(fetch.old, fetch.slot);
   });
-  std::erase(window.pins, fetch.slot);
-  unpin(fetch.slot, window.serial);
+  std::erase(session.pins, fetch.slot);
+  unpin(fetch.slot, session.serial);
   state.row = fetch.old;
   state.hold = fetch.hold;
   state.prefetched = false;
@@ -133,28 +133,28 @@ void RowCache::undo(Window& window, const Window::Fetch& fetch) noexcept {
   ++counters_.write_errors;
 }
 
-void RowCache::read_rows(Window& window) {
-  auto& moves = window.moves;
-  auto& fetches = window.fetches;
+void RowCache::read_rows(RowSession& session) {
+  auto& moves = session.moves;
+  auto& fetches = session.fetches;
   std::sort(fetches.begin(), fetches.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
   moves.clear();
   for (const auto& fetch : fetches) moves.push_back({fetch.row, slot_address(fetch.slot)});
-  const bool ahead = window.purpose == Purpose::Prefetch;
-  transfer(Direction::Read, window, ahead ? Cause::Hint : Cause::Miss);
+  const bool ahead = session.purpose == Purpose::Prefetch;
+  transfer(Direction::Read, session, ahead ? Cause::Hint : Cause::Miss);
 
   const MutexLock lock{mutex_};
   for (std::size_t i = 0; i < moves.size(); ++i) {
     auto& fetch = fetches[i];
     fetch.error = moves[i].error;
     if (fetch.error) {
-      forget(window, fetch);
+      forget(session, fetch);
       continue;
     }
     counters_.bytes_wanted += layout_.used_row_bytes();
-    if (is_awaited(window)) ++counters_.missed_rows;
+    if (is_awaited(session)) ++counters_.missed_rows;
     if (ahead) ++counters_.prefetched_rows;
     if (is_staging(fetch.slot))
-      counters_.in_place_rows += window.purpose != Purpose::Peek;
+      counters_.in_place_rows += session.purpose != Purpose::Peek;
     else
       set_entry(fetch.row, fetch.slot);
   }
@@ -162,29 +162,29 @@ void RowCache::read_rows(Window& window) {
 }
 
 // Undoes a fetch that failed: the row is in no slot.
-void RowCache::forget(Window& window, const Window::Fetch& fetch) noexcept {
+void RowCache::forget(RowSession& session, const RowSession::Fetch& fetch) noexcept {
   set_entry(fetch.row, nowhere);
   if (!is_staging(fetch.slot)) ask([&](RowPolicy& p) { p.on_erase(fetch.row, fetch.slot); });
-  std::erase(window.pins, fetch.slot);
-  unpin(fetch.slot, window.serial);
+  std::erase(session.pins, fetch.slot);
+  unpin(fetch.slot, session.serial);
   put_free(fetch.slot);
   ++counters_.read_errors;
-  if (!window.failure) window.failed_row = fetch.row;
-  window.failure = fetch.error;
+  if (!session.failure) session.failed_row = fetch.row;
+  session.failure = fetch.error;
 }
 
 // Writes rows that were updated in staging to the slow tier. If a write fails, the row stays in its staging slot.
-void RowCache::write_staged(Window& window) noexcept {
-  auto& moves = window.moves;
+void RowCache::write_staged(RowSession& session) noexcept {
+  auto& moves = session.moves;
   moves.clear();
-  const auto staged = std::partition(window.pins.begin(), window.pins.end(),
+  const auto staged = std::partition(session.pins.begin(), session.pins.end(),
                                      [this](SlotId slot) { return !is_staging(slot); });
-  if (staged == window.pins.end()) return;
-  std::sort(staged, window.pins.end(),
+  if (staged == session.pins.end()) return;
+  std::sort(staged, session.pins.end(),
             [this](SlotId a, SlotId b) { return states_[a].row < states_[b].row; });
-  for (auto slot = staged; slot != window.pins.end(); ++slot)
+  for (auto slot = staged; slot != session.pins.end(); ++slot)
     moves.push_back({states_[*slot].row, slot_address(*slot)});
-  transfer(Direction::Write, window, Cause::Evict);
+  transfer(Direction::Write, session, Cause::Evict);
   const MutexLock lock{mutex_};
   for (const auto& move : moves) {
     const auto slot = slot_at(move.memory);
@@ -201,43 +201,43 @@ void RowCache::write_staged(Window& window) noexcept {
   }
 }
 
-void RowCache::flush(Window& window) {
+void RowCache::flush(RowSession& session) {
   if (in_fork_child_)
     throw TierError{std::make_error_code(std::errc::operation_not_permitted),
                     "a flush of table '" + name_ + "' in the child of a fork"};
-  window.purpose = Purpose::Flush;
-  reserve(window, most_moved_);
-  begin(window);
+  session.purpose = Purpose::Flush;
+  reserve(session, most_moved_);
+  begin(session);
   std::error_code failure;
   RowId failed = 0;
   for (RowId row = 0; row < layout_.rows;) {
-    row = list_dirty(window, row);
-    transfer(Direction::Write, window, Cause::Evict);
+    row = list_dirty(session, row);
+    transfer(Direction::Write, session, Cause::Evict);
     const MutexLock lock{mutex_};
-    for (std::size_t i = 0; i < window.moves.size(); ++i) {
-      const auto error = window.moves[i].error;
-      if (error && !failure) failure = error, failed = states_[window.pins[i]].row;
-      settle_written(window.pins[i], error);
-      unpin(window.pins[i], window.serial);
+    for (std::size_t i = 0; i < session.moves.size(); ++i) {
+      const auto error = session.moves[i].error;
+      if (error && !failure) failure = error, failed = states_[session.pins[i]].row;
+      settle_written(session.pins[i], error);
+      unpin(session.pins[i], session.serial);
     }
-    window.pins.clear();
+    session.pins.clear();
     changed_.notify_all();
   }
   free_written_staging();
-  release(window);
+  release(session);
   if (failure) throw row_error(name_, failed, slow(), failure, "cannot write back");
 }
 
 // Lists dirty rows in the order of their homes, for large writes.   \return  the row to continue with
-RowId RowCache::list_dirty(Window& window, RowId row) {
+RowId RowCache::list_dirty(RowSession& session, RowId row) {
   const MutexLock lock{mutex_};
-  window.moves.clear();
+  session.moves.clear();
   const auto end = std::min(layout_.rows, row + flush_stretch);
-  while (row < end && window.moves.size() < most_moved_) {
+  while (row < end && session.moves.size() < most_moved_) {
     const auto entry = map_[row].load(std::memory_order_relaxed);
     const SlotId slot = entry & ~pending;
     if (entry != nowhere && (states_[slot].row != row || states_[slot].writing)) {
-      if (!window.moves.empty()) break;
+      if (!session.moves.empty()) break;
       ++waiters_;
       changed_.wait(mutex_);  // another thread writes it back, and may fail
       --waiters_;
@@ -245,8 +245,8 @@ RowId RowCache::list_dirty(Window& window, RowId row) {
     }
     if (entry != nowhere && is_dirty(slot)) {
       states_[slot].writing = true;
-      pin(window, slot);
-      window.moves.push_back({row, slot_address(slot)});
+      pin(session, slot);
+      session.moves.push_back({row, slot_address(slot)});
     }
     ++row;
   }
@@ -285,15 +285,15 @@ void RowCache::free_written_staging() noexcept {
   while (left != no_slot) put_free(std::exchange(left, states_[left].row));
 }
 
-void RowCache::transfer(Direction direction, Window& window, Cause cause) noexcept {
-  if (window.moves.empty()) return;
+void RowCache::transfer(Direction direction, RowSession& session, Cause cause) noexcept {
+  if (session.moves.empty()) return;
   if (in_fork_child_) {  // rows that were stuck in staging before the fork stay there
-    for (auto& move : window.moves) move.error = std::make_error_code(std::errc::operation_not_permitted);
+    for (auto& move : session.moves) move.error = std::make_error_code(std::errc::operation_not_permitted);
     return;
   }
   auto* const observer = manager_.thread_observer();
   const auto began = observer == nullptr ? 0 : now_ns();
-  const auto traffic = home_.transfer(direction, window.moves, window.requests);
+  const auto traffic = home_.transfer(direction, session.moves, session.requests);
   const auto fast = Manager::fastest(), slow = home_.tier_index();
   if (traffic.reads != 0) manager_.count_moved(slow, fast, cause, traffic.bytes_in, traffic.reads);
   if (traffic.writes != 0) manager_.count_moved(fast, slow, cause, traffic.bytes_out, traffic.writes);
@@ -310,8 +310,8 @@ void RowCache::transfer(Direction direction, Window& window, Cause cause) noexce
   counters_.bytes_out += traffic.bytes_out;
 }
 
-void RowCache::throw_unreadable(const Window& window) const {
-  throw row_error(name_, window.failed_row, home_.tier(), window.failure,
+void RowCache::throw_unreadable(const RowSession& session) const {
+  throw row_error(name_, session.failed_row, home_.tier(), session.failure,
                   in_fork_child_ ? "the child of a fork cannot reach" : "cannot read");
 }
 
