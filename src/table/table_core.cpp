@@ -17,6 +17,7 @@
 
 #include "table/advisor.hpp"
 #include "table/batch_book.hpp"
+#include "table/cache/row_cache.hpp"
 #include "table/call_checks.hpp"
 #include "table/promotion_pace.hpp"
 #include "table/row_kernels.hpp"
@@ -65,6 +66,8 @@ class Table final : public TableCore, private BackgroundWork {
   ~Table() override;
 
   bool is_whole() const noexcept override { return cache_ == nullptr; }
+  /// True if rows that are in no slot are used in the slow tier.
+  bool is_direct() const noexcept { return kind_ == TableKind::Direct && !cache_->is_in_fork_child(); }
   std::uint64_t slots() const noexcept override;
   Bytes fast_bytes() const noexcept override { return is_whole() ? storage_.size_bytes() : cache_->bytes(); }
 
@@ -158,6 +161,7 @@ class Table final : public TableCore, private BackgroundWork {
   const std::string name_;
   RowLayout layout_;
   const RowValues values_;
+  TableKind kind_ = TableKind::Whole;
   PlacedStorage storage_;            // of a whole table
   std::unique_ptr<RowCache> cache_;  // null if the table is whole
   Advisor advisor_;
@@ -258,12 +262,14 @@ Table::Table(std::shared_ptr<TableContext> context, TableOptions options)
       advisor_{context_->manager(), options} {
   auto plan = plan_table(context_->manager(), options);
   layout_ = plan.layout;
-  if (plan.whole) {
+  kind_ = plan.kind;
+  if (kind_ == TableKind::Whole) {
     storage_ = std::move(plan.storage);
   } else {
     cache_ = std::make_unique<RowCache>(context_->manager(), layout_, plan.shape, std::move(plan.storage),
                                         std::move(options.policy), name_);
-    cache_->reserve(background_session_, admitted_);
+    cache_->reserve(background_session_);
+    admitted_.reserve(cache_->most_reviewed());
   }
   attachment_ = std::make_unique<Attachment>(*this);
   fill(options.initial);
@@ -332,7 +338,7 @@ void Table::gather(std::span<const RowId> ids, Bags bags, std::span<float> out, 
   }
   Owned announced{*this, batch == nullptr ? book_.claim(ids) : nullptr};
   auto* const record = batch != nullptr ? batch : announced.get();
-  if (!cache_->is_direct())
+  if (!is_direct())
     return gather_cached(ids, offsets, output, record, batch == nullptr ? &announced : nullptr);
   if (record == nullptr) {
     const Borrowed borrowed{*this};
@@ -617,7 +623,7 @@ void Table::change(std::span<const RowId> ids, BatchRecord* batch, GroupUpdate u
 void Table::change_rows(BatchRecord& batch, GroupUpdate update) {
   const auto& groups = batch.groups;
   if (!is_whole())
-    return cache_->is_direct() ? change_direct(batch, update) : change_cached(groups, batch.number, update);
+    return is_direct() ? change_direct(batch, update) : change_cached(groups, batch.number, update);
   auto* const base = storage_.address();
   apply(
       groups, {0, groups.rows().size()},
@@ -657,13 +663,14 @@ void Table::change_direct(BatchRecord& batch, GroupUpdate update) {
   const auto& groups = batch.groups;
   const auto rows = groups.rows();
   addresses.resize(rows.size());
-  const auto view = cache_->direct_view();
+  const auto writer = cache_->direct_writer();
+  const auto& view = writer.view();
   const bool noted = batch.map_version % 2 == 0 && batch.map_version == cache_->map_version();
   const auto find = [&](IndexRange range, const auto& entry_of) {
     std::size_t late = 0;
     for (auto group = range.begin; group < range.end; ++group) {
       const auto entry = entry_of(group);
-      addresses[group] = cache_->at_to_write(view, entry, rows[group]);
+      addresses[group] = writer.at(entry, rows[group]);
       late += DirectView::home_bit(entry);
     }
     return late;
@@ -732,7 +739,7 @@ void Table::flush() {
 
 BatchNumber Table::announce(std::span<const RowId> ids) {
   check_ids(ids);
-  if (is_whole() || ids.empty() || cache_->is_direct()) return 0;  // no row is fetched or kept for a batch
+  if (is_whole() || ids.empty() || is_direct()) return 0;  // no row is fetched or kept for a batch
   Owned record{*this, book_.take()};
   record->groups.build(ids, layout_.rows);
   record->grouped = true;
@@ -749,12 +756,12 @@ BatchNumber Table::announce(std::span<const RowId> ids) {
 }
 
 void Table::settle() noexcept {
-  if (!is_whole() && cache_->is_direct()) wake();  // so that the uses in the log are reviewed
+  if (!is_whole() && is_direct()) wake();  // so that the uses in the log are reviewed
   context_->settle(*this);
 }
 
 void Table::prefetch(BatchNumber batch) {
-  if (batch == 0 || is_whole() || cache_->is_direct()) return;  // then rows are used in the slow tier
+  if (batch == 0 || is_whole() || is_direct()) return;  // then rows are used in the slow tier
   if (book_.want(batch)) wake();
 }
 
@@ -804,7 +811,7 @@ void Table::resume() noexcept {
 
 bool Table::work() noexcept {
   if (closing_.load(std::memory_order_relaxed)) return false;
-  return cache_->is_direct() ? promote_next() : prefetch_next();
+  return is_direct() ? promote_next() : prefetch_next();
 }
 
 bool Table::promote_next() noexcept {
@@ -825,10 +832,10 @@ bool Table::prefetch_next() noexcept {
   auto* const record = book_.begin_prefetch();
   if (record == nullptr) return false;
   bool full = false;
-  background_session_.hold = record->number;
   // Set before the search for room, so that a thread that makes room from now on resumes the prefetch.
   stalled_ = true;
-  const auto fetched = cache_->prefetch(background_session_, BatchBook::unfetched(*record), full);
+  const auto fetched =
+      cache_->prefetch(background_session_, record->number, BatchBook::unfetched(*record), full);
   book_.end_prefetch(record, fetched);
   if (full)
     stalls_.fetch_add(1, std::memory_order_relaxed);
@@ -875,8 +882,7 @@ void Table::count_wait(std::chrono::steady_clock::time_point since) noexcept {
 }
 
 TableStatistics Table::statistics() const {
-  TableStatistics all;
-  if (!is_whole()) cache_->add_statistics(all);
+  auto all = is_whole() ? TableStatistics{} : cache_->statistics();
   all.asked = asked_.load(std::memory_order_relaxed);
   all.updated = updated_.load(std::memory_order_relaxed);
   all.unique = unique_.load(std::memory_order_relaxed);

@@ -4,497 +4,291 @@
 #include <tier/core/error.hpp>
 
 #include <algorithm>
-#include <cstdio>
-#include <new>
-#include <stdexcept>
+#include <cstring>
 #include <utility>
 
 namespace tier::detail {
 namespace {
 
-// Bytes that are moved at once: enough to fill a device's queue, few enough that a wait for one row stays short.
-constexpr std::size_t chunk_bytes = 256 << 10;
-constexpr std::size_t fewest_in_chunk = 32, most_in_chunk = 1024;
 // Rows that a prefetch examines under one hold of the lock.
 constexpr std::size_t prefetch_stretch = 4096;
-constexpr std::size_t page = 4096;
-
-std::size_t rows_in_chunk(const RowLayout& layout, const CacheShape& shape) {
-  if (layout.block_rows > 1) return std::min(std::size_t{shape.buffers} * layout.block_rows, most_in_chunk);
-  return std::clamp(chunk_bytes / layout.row_bytes, fewest_in_chunk, most_in_chunk);
-}
-
-std::size_t buffer_bytes(const RowLayout& layout, const CacheShape& shape) {
-  return shape.buffers * layout.block_bytes;
-}
-std::size_t storage_bytes(const RowLayout& layout, const CacheShape& shape) {
-  const auto parts = shape.parts(layout);
-  return parts.total().count - parts.policy.count;
-}
-
-/// Replaces a policy that has failed. It keeps no state, so it need not be told what came before.
-class FirstTouch final : public RowPolicy {
- public:
-  std::string_view name() const noexcept override { return "first touch (after a failure)"; }
-  std::size_t bytes_per_slot() const noexcept override { return 0; }
-  void attach(RowId, SlotId, const RowFacts&) override {}
-  void on_hit(RowId, SlotId) override {}
-  bool admit(RowId, bool slots_free) override { return slots_free; }
-  void on_insert(RowId, SlotId) override {}
-  void on_erase(RowId, SlotId) override {}
-  SlotId victim(const SlotFilter&, RowId, RoomFor) override { return no_slot; }
-};
+// Uses that the policy is told under one hold of the lock: gathers and updates may wait for it, and a policy may miss the
+// CPU cache several times for each use.
+constexpr std::size_t review_at_once = 32;
 
 }  // namespace
 
-/// Says which slots a session may take.
-class RowCache::MayGo final : public SlotFilter {
- public:
-  MayGo(const RowCache& cache, bool held, BatchNumber but_not_of) noexcept
-      : cache_{cache}, held_{held}, but_not_of_{but_not_of} {}
-  bool operator()(SlotId slot) const noexcept override
-      TIER_NO_THREAD_SAFETY_ANALYSIS {  // called under the lock
-    const auto& state = cache_.states_[slot];
-    if (state.pins != 0 || state.stuck || state.writing) return false;
-    if (!cache_.is_held(state)) return true;
-    return held_ && state.hold != but_not_of_;
-  }
-
- private:
-  const RowCache& cache_;
-  bool held_;
-  BatchNumber but_not_of_;
-};
-
 RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& shape, PlacedStorage slow,
                    std::unique_ptr<RowPolicy> policy, std::string name)
-    : manager_{manager},
-      layout_{layout},
-      shape_{shape},
-      name_{std::move(name)},
-      own_policy_{std::move(policy)},
-      policy_{own_policy_.get()},
-      wants_all_{policy_->wanted_uses() == RowUses::All},
-      chunk_{rows_in_chunk(layout, shape)},
-      most_moved_{std::max({chunk_, std::size_t{8} * shape.buffers, std::size_t{shape.staging}})},
-      storage_{manager.allocate_fixed(Bytes{storage_bytes(layout, shape)}, page, Manager::fastest(),
-                                      name_ + ".slots")},
-      home_{layout, std::move(slow), {storage_.address(), buffer_bytes(layout, shape)}},
-      direct_{policy_->uses_in_place() && home_.address() != nullptr && !home_.tier().checks_accesses()} {
-  // Buffers and slots come first, because a slow tier may require memory aligned to a divisor of the block size.
-  const auto slots = std::size_t{shape.slots} + shape.staging;
-  slots_ = storage_.address() + buffer_bytes(layout, shape);
-  states_ = reinterpret_cast<SlotState*>(slots_ + shape.slot_bytes(layout));
-  map_ = reinterpret_cast<std::atomic<std::uint32_t>*>(states_ + slots);
-  log_ = reinterpret_cast<RowId*>(map_ + layout.rows);
-  dirty_ = reinterpret_cast<std::atomic<std::uint32_t>*>(log_ + shape.log);
-  for (std::size_t word = 0; word < CacheShape::words_of_bits(slots); ++word)
-    new (&dirty_[word]) std::atomic<std::uint32_t>{0};
-  for (RowId row = 0; row < layout.rows; ++row) new (&map_[row]) std::atomic<std::uint32_t>{nowhere};
-  const MutexLock lock{mutex_};
-  for (auto slot = static_cast<SlotId>(slots); slot-- > 0;) put_free(slot);
-  ask([&](RowPolicy& p) { p.attach(layout.rows, shape.slots, *this); });
-}
+    : name_{std::move(name)},
+      memory_{manager, layout, shape, name_},
+      home_{layout, std::move(slow), memory_.buffers()},
+      map_{memory_.map(), layout.rows},
+      dirty_{memory_.dirty(), memory_.slot_count()},
+      log_{memory_.log(), shape.log},
+      policy_{std::move(policy), name_},
+      directory_{memory_, map_, dirty_, policy_, log_},
+      placer_{memory_, home_, policy_, directory_},
+      mover_{manager, memory_, home_, epochs_, lock_, directory_, name_} {}
 
-RowCache::~RowCache() = default;
-
-SlotId RowCache::slot_of(RowId row) const noexcept {
-  const auto entry = map_[row].load(std::memory_order_relaxed);
-  if (entry == nowhere) return no_slot;
-  const SlotId slot = entry & ~pending;
-  return is_staging(slot) || states_[slot].row != row ? no_slot : slot;
-}
-
-void RowCache::put_free(SlotId slot) noexcept {
-  auto& list = is_staging(slot) ? free_staging_ : free_;
-  states_[slot] = {};
-  set_dirty(slot, false);
-  states_[slot].row = list;
-  list = slot;
-}
-
-// The policy.
-
-void RowCache::replace_policy() noexcept {
-  static FirstTouch first_touch;
-  std::fprintf(stderr,
-               "libtier: row policy %.*s of table '%s' threw an exception; going on with first touch\n",
-               static_cast<int>(own_policy_->name().size()), own_policy_->name().data(), name_.c_str());
-  policy_ = &first_touch;
-  wants_all_.store(false, std::memory_order_relaxed);
-}
-
-bool RowCache::admits(RowId row) noexcept {
-  const bool slots_free = free_ != no_slot;
-  return ask([&](RowPolicy& p) { return p.admit(row, slots_free); });
-}
-
-// Tells the policy once, however often the row is examined before it can be used.
-void RowCache::tell_use(RowSession& session, RowId row, SlotId slot) noexcept {
-  if (session.purpose != Purpose::Gather || std::exchange(session.told, true)) return;
-  ask([&](RowPolicy& p) { slot < shape_.slots ? p.on_hit(row, slot) : p.on_miss(row); });
+void RowCache::write_all(FunctionRef<void(RowId, RowId, std::byte*)> fill) {
+  constexpr std::size_t most = 4 << 20;
+  const auto& layout = memory_.layout();
+  const auto memory = memory_.before_first_fetch();
+  const auto at_once = std::max<std::size_t>(1, std::min(most, memory.size()) / layout.block_bytes);
+  for (std::size_t first = 0; first < layout.blocks(); first += at_once) {
+    const auto blocks = std::min(at_once, layout.blocks() - first);
+    const auto row = static_cast<RowId>(first * layout.block_rows);
+    const auto rows = std::min<std::size_t>(blocks * layout.block_rows, layout.rows - row);
+    const std::span piece{memory.data(), blocks * layout.block_bytes};
+    std::memset(piece.data(), 0, piece.size());  // padding must be the same in every run
+    fill(row, static_cast<RowId>(rows), piece.data());
+    const MutexLock pass{gate_};
+    const auto error = home_.write_blocks(static_cast<RowId>(first), piece);
+    if (error) throw row_error({row, error}, "cannot write the first contents of");
+  }
 }
 
 // Sessions.
 
-void RowCache::reserve(RowSession& session, std::size_t rows) const {
-  session.pins.reserve(rows);  // each row may pin a slot again, if another session has pinned it in between
-  session.fetches.reserve(chunk_);
-  session.moves.reserve(most_moved_);
-  if (layout_.block_rows == 1) session.requests.reserve(most_moved_);
+void RowCache::reserve(RowSession& background) const {
+  background.reserve(memory_.limits(), memory_.limits().fetches);
 }
 
-void RowCache::reserve(RowSession& background, std::vector<RowId>& admitted) const {
-  reserve(background, chunk_);
-  admitted.reserve(review_stretch());
-}
-
-void RowCache::begin(RowSession& session) noexcept {
-  session.failure = {};
-  session.force = false;
+void RowCache::open(RowSession& session) noexcept {
   const MutexLock pass{gate_};
-  const MutexLock lock{mutex_};
-  ++sessions_;
-  if (++last_serial_ == 0) ++last_serial_;
-  session.serial = last_serial_;
-  if (is_awaited(session)) ++awaited_;
+  const MutexLock lock{lock_.mutex};
+  sessions_.open(session);
 }
 
 std::size_t RowCache::acquire(RowSession& session, std::span<const RowId> rows,
                               std::span<std::byte*> addresses) {
-  reserve(session, rows.size());  // whatever may throw comes first
-  begin(session);
-  MutexLock lock{mutex_};
-  if (session.purpose == Purpose::Gather) drain_log();
+  session.reserve(memory_.limits(), rows.size());  // whatever may throw comes first
+  open(session);
+  MutexLock lock{lock_.mutex};
+  if (session.purpose == Purpose::Gather) directory_.drain_log();
   std::size_t ready = 0;
   while (ready < rows.size()) {
-    auto step = Step::Ready;
-    auto next = ready;
     const auto pinned = session.pins.size();
-    const auto waited_before = session.waited;
-    while (next < rows.size() && !is_full(session)) {
-      const auto waited = session.waited;
-      step = place(session, rows[next], addresses[next]);
-      if (step != Step::Ready) {
-        session.waited = waited;  // the row will be examined again
-        session.late = session.late || step == Step::Busy;
-        break;
-      }
-      if (session.late && session.waited == waited) ++session.waited;
-      session.late = session.told = false;
-      ++next;
-    }
+    const auto waited = session.waited;
+    auto next = ready;
+    const auto step = place_some(session, rows, addresses, next);
     bool placed = true;
-    if (!session.fetches.empty()) {
+    if (!session.fetches.all.empty()) {
       lock.unlock();
-      placed = carry_out(session);
+      placed = mover_.carry_out(session);
       lock.lock();
     }
     if (session.failure) {
       lock.unlock();
       release(session, false);
-      throw_unreadable(session);
+      throw row_error(session.failure,
+                      is_in_fork_child() ? "the child of a fork cannot reach" : "cannot read");
     }
     if (!placed) {  // a victim could not be written back and its slot is unusable: look again
-      let_go(session, pinned, false);
-      session.waited = waited_before;
+      directory_.let_go(session, pinned, false);
+      lock_.changed.wake_all();
+      session.waited = waited;
       continue;
     }
     const bool progress = next != ready;
     ready = next;
-    if (step == Step::Ready || progress) continue;
+    if (step == RowPlacer::Step::Ready || progress) continue;
     if (ready > 0) break;
-    if (step == Step::Busy || pins_ != 0) {
-      ++waiters_;
-      changed_.wait(mutex_);
-      --waiters_;
+    if (step == RowPlacer::Step::Busy || directory_.slots().pins() != 0) {
+      lock_.changed.wait(lock_.mutex);
     } else if (!session.force) {
       session.force = true;
     } else {
       lock.unlock();
       release(session, false);
       lock.lock();
-      throw_no_room();
+      throw no_room_error();
     }
   }
   return ready;
 }
 
-RowCache::Step RowCache::place(RowSession& session, RowId row, std::byte*& address) {
-  const auto entry = map_[row].load(std::memory_order_relaxed);
-  if (entry == nowhere) {
-    const auto step = place_missing(session, row, address);
-    if (step == Step::Ready && is_awaited(session)) session.missed.insert(row);
-    return step;
-  }
-  const SlotId slot = entry & ~pending;
-  auto& state = states_[slot];
-  const bool mine = state.session == session.serial;
-  if (state.row != row) return Step::Busy;  // it is leaving
-  if ((entry & pending) != 0) {
-    if (!mine) return Step::Busy;
-    ++session.waited;
-  }
-  if (session.purpose == Purpose::Update && state.writing) return Step::Busy;
-  if (!mine) pin(session, slot);
-  take_hold(state, session.hold);
-  if (session.purpose == Purpose::Gather) state.prefetched = false;
-  tell_use(session, row, slot);
-  address = slot_address(slot);
-  return Step::Ready;
-}
-
-RowCache::Step RowCache::place_missing(RowSession& session, RowId row, std::byte*& address) {
-  if (in_fork_child_) return refuse(session, row, std::make_error_code(std::errc::operation_not_permitted));
-  const bool peek = session.purpose == Purpose::Peek;
-  ++session.waited;
-  tell_use(session, row, no_slot);
-  if (session.force || (!peek && admits(row))) {
-    const auto slot = take_slot(session, row);
-    if (slot != no_slot) {
-      start_fetch(session, row, slot);
-      address = slot_address(slot);
-      return Step::Ready;
+// Places rows from `next` on, until one is not ready or the session has as many fetches as are moved at once.
+RowPlacer::Step RowCache::place_some(RowSession& session, std::span<const RowId> rows,
+                                     std::span<std::byte*> addresses, std::size_t& next) {
+  for (; next < rows.size() && !session.fetches.is_full(memory_.limits()); ++next) {
+    const auto waited = session.waited;
+    const auto step = placer_.place(session, rows[next], addresses[next]);
+    if (step != RowPlacer::Step::Ready) {
+      session.waited = waited;  // the row will be examined again
+      session.late = session.late || step == RowPlacer::Step::Busy;
+      return step;
     }
-    // A policy that is told every use decides as if rows came one by one: rows that this session has used may leave.
-    if (policy_wants_all() && !session.pins.empty()) return Step::NoRoom;
+    if (session.late && session.waited == waited) ++session.waited;
+    session.late = session.told = false;
   }
-  if (session.purpose != Purpose::Update && slow().model().addressable)
-    return read_in_place(session, row, address);
-  if (free_staging_ == no_slot) return Step::NoRoom;
-  const auto slot = free_staging_;
-  free_staging_ = states_[slot].row;
-  start_fetch(session, row, slot);
-  address = slot_address(slot);
-  return Step::Ready;
-}
-
-RowCache::Step RowCache::refuse(RowSession& session, RowId row, std::error_code error) {
-  session.failure = error;
-  session.failed_row = row;
-  return Step::Busy;
-}
-
-RowCache::Step RowCache::read_in_place(RowSession& session, RowId row, std::byte*& address) {
-  if (const auto error = slow().access_error(Direction::Read, home_.place_of(row), layout_.row_bytes)) {
-    ++counters_.read_errors;
-    return refuse(session, row, error);
-  }
-  if (session.in_place_reads++ == 0) session.in_place_since = std::chrono::steady_clock::now();
-  session.in_place_bytes += layout_.row_bytes;
-  address = home_.address() + std::uint64_t{row} * layout_.row_bytes;
-  if (session.purpose == Purpose::Gather) ++counters_.missed_rows, ++counters_.in_place_rows;
-  counters_.in_place_bytes += layout_.row_bytes;
-  return Step::Ready;
-}
-
-// Returns a free slot or evicts a row. Rows that are not held go first; held ones follow, so that the caller need not wait.
-SlotId RowCache::take_slot(RowSession& session, RowId row) {
-  if (free_ != no_slot) {
-    const auto slot = free_;
-    free_ = states_[slot].row;
-    states_[slot].row = no_row;
-    return slot;
-  }
-  const MayGo unheld{*this, false, 0};
-  const bool ahead = session.purpose == Purpose::Prefetch;
-  const auto purpose = ahead ? RoomFor::Prefetch : RoomFor::Miss;
-  auto slot = ask([&](RowPolicy& p) { return p.victim(unheld, row, purpose); });
-  if (slot < shape_.slots && unheld(slot)) return slot;
-  if (ahead) return no_slot;
-  const MayGo held{*this, true, policy_wants_all() ? 0 : session.hold};
-  slot = ask([&](RowPolicy& p) { return p.victim(held, row, RoomFor::Miss); });
-  if (slot >= shape_.slots || !held(slot)) return session.force ? any_slot() : no_slot;
-  ++counters_.holds_given_up;
-  return slot;
-}
-
-SlotId RowCache::any_slot() noexcept {
-  const MayGo any{*this, true, 0};
-  for (SlotId tried = 0; tried < shape_.slots; ++tried) {
-    hand_ = hand_ + 1 < shape_.slots ? hand_ + 1 : 0;
-    if (any(hand_)) return hand_;
-  }
-  return no_slot;
-}
-
-void RowCache::start_fetch(RowSession& session, RowId row, SlotId slot) {
-  auto& state = states_[slot];
-  const bool staging = is_staging(slot);
-  RowSession::Fetch fetch{row, slot, staging ? no_row : state.row, false, state.hold, {}};
-  if (fetch.old != no_row) {
-    fetch.write_back = is_dirty(slot);
-    if (!fetch.write_back) set_entry(fetch.old, nowhere);
-    ask([&](RowPolicy& p) { p.on_erase(fetch.old, slot); });
-    ++counters_.evicted_rows;
-    counters_.prefetched_unused += state.prefetched && is_held(state);
-  }
-  state = {};
-  set_dirty(slot, false);
-  state.row = row;
-  state.hold = session.hold;
-  state.prefetched = session.purpose == Purpose::Prefetch;
-  set_entry(row, pending | slot);
-  if (!staging) ask([&](RowPolicy& p) { p.on_insert(row, slot); });
-  pin(session, slot);
-  const bool same_block =
-      !session.fetches.empty() && session.fetches.back().row / layout_.block_rows == row / layout_.block_rows;
-  session.blocks += !same_block;
-  session.fetches.push_back(fetch);
-}
-
-void RowCache::pin(RowSession& session, SlotId slot) noexcept {
-  auto& state = states_[slot];
-  state.session = session.serial;
-  state.pins = (state.pins + 1) & 0xFF'FFFF;
-  ++pins_;
-  session.pins.push_back(slot);
-}
-
-void RowCache::unpin(SlotId slot, std::uint32_t serial) noexcept {
-  auto& state = states_[slot];
-  if (state.session == serial) state.session = 0;
-  state.pins = (state.pins - 1) & 0xFF'FFFF;
-  --pins_;
+  return RowPlacer::Step::Ready;
 }
 
 void RowCache::release(RowSession& session, bool used) noexcept {
-  if (session.in_place_reads != 0) {
-    slow().charge(Direction::Read, session.in_place_bytes, session.in_place_reads, session.in_place_since);
-    session.in_place_reads = 0;
-    session.in_place_bytes = 0;
-  }
+  session.in_place.charge(slow());
   const bool changed = used && session.purpose == Purpose::Update;
-  if (changed) write_staged(session);
-  const MutexLock lock{mutex_};
-  if (is_awaited(session)) --awaited_;
-  --sessions_;
-  let_go(session, 0, changed);
+  if (changed) mover_.write_staged(session);
+  const MutexLock lock{lock_.mutex};
+  sessions_.close(session);
+  directory_.let_go(session, 0, changed);
+  lock_.changed.wake_all();
 }
 
-// Unpins all slots of the session but the first `kept`.
-void RowCache::let_go(RowSession& session, std::size_t kept, bool changed) noexcept {
-  for (const auto slot : std::span{session.pins}.subspan(kept)) {
-    auto& state = states_[slot];
-    unpin(slot, session.serial);
-    if (!is_staging(slot)) {
-      if (changed) set_dirty(slot, true);
-    } else if (map_[state.row].load(std::memory_order_relaxed) == (pending | slot)) {  // not stuck there
-      set_entry(state.row, nowhere);
-      put_free(slot);
-    }
-  }
-  session.pins.resize(kept);
-  if (waiters_ != 0) changed_.notify_all();
-}
-
-std::size_t RowCache::prefetch(RowSession& session, std::span<const RowId> rows, bool& full) noexcept {
-  session.purpose = Purpose::Prefetch;
-  begin(session);
+std::size_t RowCache::prefetch(RowSession& session, BatchNumber batch, std::span<const RowId> rows,
+                               bool& full) noexcept {
+  session.start(Purpose::Prefetch, batch, 0);
+  open(session);
   rows = rows.first(std::min(rows.size(), prefetch_stretch));
   std::size_t next = 0;
   {
-    const MutexLock lock{mutex_};
-    full = awaited_ != 0;  // a prefetch must not compete for slots with a gather or an update
-    const bool over = !is_open(session.hold);  // the batch has ended meanwhile
-    for (; next < rows.size() && !is_full(session) && !full && !over; ++next) {
-      const auto entry = map_[rows[next]].load(std::memory_order_relaxed);
-      if (entry != nowhere) {
-        auto& state = states_[entry & ~pending];
-        if (state.row == rows[next]) take_hold(state, session.hold);
+    const MutexLock lock{lock_.mutex};
+    full = sessions_.any_awaited();  // a prefetch must not compete for slots with a gather or an update
+    const bool over = !directory_.batches().is_open(batch);  // the batch has ended meanwhile
+    for (; next < rows.size() && !session.fetches.is_full(memory_.limits()) && !full && !over; ++next) {
+      const auto row = rows[next];
+      const auto entry = directory_.entry(row);
+      if (!entry.is_nowhere()) {
+        auto& state = directory_.slots()[entry.slot()];
+        if (state.row == row) directory_.take_hold(state, batch);
         continue;
       }
-      if (!admits(rows[next])) continue;
-      const auto slot = take_slot(session, rows[next]);
+      if (!directory_.admits(row)) continue;
+      const auto slot = placer_.take_slot(session, row);
       full = slot == no_slot;
       if (full) break;
-      start_fetch(session, rows[next], slot);
+      directory_.begin_fetch(session, row, slot);
     }
   }
   // If the slow tier accepts no victim, further tries are useless. A row that cannot be read is reported when it is
   // asked for.
-  if (!carry_out(session)) full = true;
+  if (!mover_.carry_out(session)) full = true;
   release(session);
   return next;
 }
 
+void RowCache::flush(RowSession& session) {
+  if (is_in_fork_child())
+    throw TierError{std::make_error_code(std::errc::operation_not_permitted),
+                    "a flush of table '" + name_ + "' in the child of a fork"};
+  session.start(Purpose::Flush, 0, 0);
+  session.reserve(memory_.limits(), memory_.limits().moves);
+  open(session);
+  const auto failure = mover_.write_dirty(session);
+  release(session);
+  if (failure) throw row_error(failure, "cannot write back");
+}
+
+// Direct use.
+
+// So few that all of them can be fetched at once.
+std::size_t RowCache::most_reviewed() const noexcept {
+  return std::min<std::size_t>(512, memory_.limits().fetches);
+}
+
+bool RowCache::review(std::vector<RowId>& admitted) noexcept {
+  const auto most = most_reviewed();
+  admitted.clear();
+  for (std::size_t done = 0; done < most; done += review_at_once) {
+    const MutexLock lock{lock_.mutex};
+    if (!directory_.review_log(std::min(review_at_once, most - done), admitted)) return false;
+  }
+  return true;
+}
+
 void RowCache::promote(RowSession& session, std::span<const RowId> admitted) noexcept {
-  session.purpose = Purpose::Prefetch;
-  session.hold = 0;
-  begin(session);
+  session.start(Purpose::Prefetch, 0, 0);
+  open(session);
   {
-    const MutexLock lock{mutex_};
+    const MutexLock lock{lock_.mutex};
     for (const auto row : admitted) {
-      if (is_full(session)) break;
-      if (map_[row].load(std::memory_order_relaxed) != nowhere) continue;  // listed twice
-      const auto slot = take_slot(session, row);
-      if (slot != no_slot) start_fetch(session, row, slot);
+      if (session.fetches.is_full(memory_.limits())) break;
+      if (!directory_.entry(row).is_nowhere()) continue;  // listed twice
+      const auto slot = placer_.take_slot(session, row);
+      if (slot != no_slot) directory_.begin_fetch(session, row, slot);
     }
   }
-  carry_out(session);
+  mover_.carry_out(session);
   release(session);
 }
 
+// Batches and uses.
+
+BatchNumber RowCache::open_batch() {
+  const MutexLock lock{lock_.mutex};
+  return directory_.batches().open();
+}
+
+void RowCache::announce(BatchNumber batch, std::span<const RowId> rows) {
+  const MutexLock lock{lock_.mutex};
+  directory_.announce(batch, rows);
+}
+
+void RowCache::end_batch(BatchNumber batch, std::span<const RowId> announced, bool used) noexcept {
+  if (batch == 0) return;
+  const MutexLock lock{lock_.mutex};
+  directory_.end_batch(batch, announced, used);
+}
+
+void RowCache::hold(BatchNumber batch, std::span<const RowId> rows, BatchNumber ending) noexcept {
+  const MutexLock lock{lock_.mutex};
+  directory_.hold_prefetched(batch, rows, ending);
+}
+
+void RowCache::note_uses(std::span<const RowId> rows, BatchNumber hold) noexcept {
+  if (hold == 0 && log_.is_full()) return;
+  const MutexLock lock{lock_.mutex};
+  if (hold == 0) return log_.append(rows);
+  directory_.drain_log();
+  directory_.hold_used(hold, rows);
+}
+
+// Forks.
+
 void RowCache::before_fork() noexcept {
   gate_.lock();
-  mutex_.lock();
-  ++waiters_;
-  while (sessions_ != 0) changed_.wait(mutex_);
-  --waiters_;
+  lock_.mutex.lock();
+  while (!sessions_.none()) lock_.changed.wait(lock_.mutex);
 }
 
 void RowCache::after_fork(bool in_child) noexcept {
-  in_fork_child_ = in_child || in_fork_child_;
-  mutex_.unlock();
+  if (in_child) home_.cut_off();
+  lock_.mutex.unlock();
   gate_.unlock();
 }
 
-// Checks and reports.
+// Reports.
 
-void RowCache::throw_no_room() const {
-  std::size_t stuck = 0;
-  for (std::size_t slot = 0; slot < std::size_t{shape_.slots} + shape_.staging; ++slot)
-    stuck += states_[slot].stuck;
-  throw OutOfTierMemory{
-      "table '" + name_ + "' has no slot left in tier " + std::string{storage_.tier().name()} + ": of " +
-          std::to_string(shape_.slots) + " slots and " + std::to_string(shape_.staging) + " for staging, " +
-          std::to_string(stuck) + " hold rows that tier " + std::string{home_.tier().name()} +
-          " does not take back (" + write_error_.message() + ")",
-      write_error_};
+TierError RowCache::row_error(const RowFailure& failure, std::string_view what) const {
+  std::string message{what};
+  message.append(" table '").append(name_).append("' row ").append(std::to_string(failure.row));
+  return {failure.error, message.append(" in tier ").append(slow().name())};
 }
 
-void RowCache::add_statistics(TableStatistics& statistics) const {
-  const MutexLock lock{mutex_};
-  statistics += counters_;
+OutOfTierMemory RowCache::no_room_error() const {
+  const auto error = directory_.last_write_error();
+  return OutOfTierMemory{"table '" + name_ + "' has no slot left in tier " +
+                             std::string{memory_.tier().name()} + ": of " + std::to_string(shape().slots) +
+                             " slots and " + std::to_string(shape().staging) + " for staging, " +
+                             std::to_string(directory_.slots().count_stuck()) + " hold rows that tier " +
+                             std::string{slow().name()} + " does not take back (" + error.message() + ")",
+                         error};
 }
+
+TableStatistics RowCache::statistics() const {
+  const MutexLock lock{lock_.mutex};
+  return directory_.counters();
+}
+
 void RowCache::reset_statistics() {
-  const MutexLock lock{mutex_};
-  counters_ = {};
+  const MutexLock lock{lock_.mutex};
+  directory_.counters() = {};
 }
 
 void RowCache::check_invariants() const {
-  const auto check = [](bool holds, const char* what) {
-    if (!holds) throw std::logic_error{what};
-  };
-  const MutexLock lock{mutex_};
-  const std::size_t slots = std::size_t{shape_.slots} + shape_.staging;
-  std::size_t cached = 0, free = 0;
-  for (RowId row = 0; row < layout_.rows; ++row) {
-    const auto entry = map_[row].load(std::memory_order_relaxed);
-    if (entry == nowhere) continue;
-    check(entry < slots, "(C3) an entry of the slot map is pending, or no slot");
-    check(states_[entry].row == row, "(C1) a slot does not hold the row that the map says");
-    ++cached;
-  }
-  for (auto list : {free_, free_staging_})
-    for (; list != no_slot; list = states_[list].row) ++free;
-  check(cached + free == slots, "(C2) a slot is neither free nor in the map");
-  check(pins_ == 0, "a slot is pinned, and nobody uses it");
-  for (SlotId slot = 0; slot < slots; ++slot) {
-    const auto& state = states_[slot];
-    check(state.pins == 0, "a slot is pinned on its own");
-    check(!state.writing, "a slot is being written back, and nobody does it");
-  }
+  const MutexLock lock{lock_.mutex};
+  directory_.check_invariants();
 }
 
 }  // namespace tier::detail
