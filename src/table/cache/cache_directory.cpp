@@ -7,14 +7,9 @@
 
 namespace tier::detail {
 
-CacheDirectory::CacheDirectory(const CacheMemory& memory, SlotMap& map, DirtyBits& dirty,
-                               FailsafePolicy& policy, UseLog& log) noexcept
-    : layout_{memory.layout()},
-      map_{map},
-      dirty_{dirty},
-      policy_{policy},
-      log_{log},
-      slots_{memory.shape(), memory.states(), dirty} {
+CacheDirectory::CacheDirectory(const RowLayout& layout, const CacheShape& shape, SlotState* states,
+                               SlotMap& map, DirtyBits& dirty, UseLog& log, FailsafePolicy& policy) noexcept
+    : layout_{layout}, map_{map}, dirty_{dirty}, log_{log}, policy_{policy}, slots_{shape, states, dirty} {
   policy_.attach(layout_.rows, slots_.slots(), *this);
 }
 

@@ -9,7 +9,6 @@
 #include <system_error>
 #include <vector>
 
-#include "table/cache/cache_memory.hpp"
 #include "table/cache/dirty_bits.hpp"
 #include "table/cache/failsafe_policy.hpp"
 #include "table/cache/hold_book.hpp"
@@ -17,6 +16,7 @@
 #include "table/cache/slot_map.hpp"
 #include "table/cache/slot_table.hpp"
 #include "table/cache/use_log.hpp"
+#include "table/row_layout.hpp"
 
 namespace tier::detail {
 
@@ -33,9 +33,10 @@ namespace tier::detail {
 /// \threadsafety  None: called under the lock of the cache.
 class CacheDirectory final : private RowFacts {
  public:
-  /// Attaches the policy. All arguments outlive the directory.
-  CacheDirectory(const CacheMemory& memory, SlotMap& map, DirtyBits& dirty, FailsafePolicy& policy,
-                 UseLog& log) noexcept;
+  /// Attaches the policy. All slots are free.
+  /// \param states  memory for a state of each slot; it and the other parts outlive the directory
+  CacheDirectory(const RowLayout& layout, const CacheShape& shape, SlotState* states, SlotMap& map,
+                 DirtyBits& dirty, UseLog& log, FailsafePolicy& policy) noexcept;
 
   [[nodiscard]] MapEntry entry(RowId row) const noexcept { return map_[row]; }
   /// Returns the slot that the policy has given to the row, staging excluded; `no_slot` if it has none, or is leaving.
@@ -111,8 +112,8 @@ class CacheDirectory final : private RowFacts {
   const RowLayout layout_;
   SlotMap& map_;
   DirtyBits& dirty_;
-  FailsafePolicy& policy_;
   UseLog& log_;
+  FailsafePolicy& policy_;
   SlotTable slots_;
   HoldBook batches_;
   std::error_code write_error_;  // the last one

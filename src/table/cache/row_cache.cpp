@@ -27,7 +27,7 @@ RowCache::RowCache(Manager& manager, const RowLayout& layout, const CacheShape& 
       dirty_{memory_.dirty(), memory_.slot_count()},
       log_{memory_.log(), shape.log},
       policy_{std::move(policy), name_},
-      directory_{memory_, map_, dirty_, policy_, log_},
+      directory_{layout, shape, memory_.states(), map_, dirty_, log_, policy_},
       placer_{memory_, home_, policy_, directory_},
       mover_{manager, memory_, home_, epochs_, lock_, directory_, name_} {}
 
