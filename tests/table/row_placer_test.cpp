@@ -92,7 +92,7 @@ TEST_CASE("rows that are missing are refused in the child of a fork, and rows in
   auto session = c.session(Purpose::Gather);
   std::byte* address = nullptr;
   CHECK(c.placer.place(session, 3, address) == Step::Ready);
-  CHECK(c.placer.place(session, 4, address) == Step::Busy);
+  CHECK(c.placer.place(session, 4, address) == Step::Unreadable);
   CHECK(session.failure.row == 4);
   CHECK(session.failure.error == std::errc::operation_not_permitted);
 }

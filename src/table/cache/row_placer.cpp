@@ -46,8 +46,10 @@ RowPlacer::Step RowPlacer::place(RowSession& session, RowId row, std::byte*& add
 }
 
 RowPlacer::Step RowPlacer::place_missing(RowSession& session, RowId row, std::byte*& address) {
-  if (home_.is_cut_off())
-    return refuse(session, row, std::make_error_code(std::errc::operation_not_permitted));
+  if (home_.is_cut_off()) {
+    session.failure = {row, std::make_error_code(std::errc::operation_not_permitted)};
+    return Step::Unreadable;
+  }
   const bool peek = session.purpose == Purpose::Peek;
   ++session.waited;
   directory_.tell_use(session, row, no_slot);
@@ -74,18 +76,14 @@ RowPlacer::Step RowPlacer::read_in_place(RowSession& session, RowId row, std::by
   auto& counters = directory_.counters();
   if (const auto error = home_.tier().access_error(Direction::Read, home_.place_of(row), bytes)) {
     ++counters.read_errors;
-    return refuse(session, row, error);
+    session.failure = {row, error};
+    return Step::Unreadable;
   }
   session.in_place.add(bytes);
   address = home_.address() + std::uint64_t{row} * bytes;
   if (session.purpose == Purpose::Gather) ++counters.missed_rows, ++counters.in_place_rows;
   counters.in_place_bytes += bytes;
   return Step::Ready;
-}
-
-RowPlacer::Step RowPlacer::refuse(RowSession& session, RowId row, std::error_code error) noexcept {
-  session.failure = {row, error};
-  return Step::Busy;
 }
 
 SlotId RowPlacer::take_slot(const RowSession& session, RowId row) noexcept {

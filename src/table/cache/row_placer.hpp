@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <system_error>
 
 #include "table/cache/cache_directory.hpp"
 #include "table/cache/cache_memory.hpp"
@@ -21,9 +20,10 @@ namespace tier::detail {
 class RowPlacer {
  public:
   enum class Step : std::uint8_t {
-    Ready,  ///< the row can be used as soon as the session's fetches are carried out
-    Busy,  ///< another session has to finish first; or the row cannot be read, which the session's `failure` says
-    NoRoom  ///< neither a slot nor staging is free
+    Ready,      ///< the row can be used as soon as the session's fetches are carried out
+    Busy,       ///< another session has to finish first
+    NoRoom,     ///< neither a slot nor staging is free
+    Unreadable  ///< the session's `failure` says why
   };
 
   /// All arguments outlive the placer.
@@ -43,7 +43,6 @@ class RowPlacer {
   Step place_missing(RowSession& session, RowId row, std::byte*& address);
   Step fetch(RowSession& session, RowId row, SlotId slot, std::byte*& address);
   Step read_in_place(RowSession& session, RowId row, std::byte*& address) noexcept;
-  static Step refuse(RowSession& session, RowId row, std::error_code error) noexcept;
   [[nodiscard]] SlotId any_slot() noexcept;
 
   const CacheMemory& memory_;
