@@ -30,7 +30,7 @@ namespace tier::detail {
 /// (C1) a row's entry names a slot whose `row` it is, or whose `row` is about to replace it; (C2) free slots, slots
 /// with a row and staging that a row is stuck in are all slots; (C3) a slot in the map without its pending bit is readable;
 /// (C4) a row in no slot is current in the slow tier.
-/// \threadsafety  None: called under the lock of the cache.
+/// \threadsafety  Externally synchronised, by the lock of the cache.
 class CacheDirectory final : private RowFacts {
  public:
   /// Attaches the policy. All slots are free.

@@ -10,7 +10,7 @@ namespace tier::detail {
 
 /// Knows which batches are open. A slot has the number of one batch that wants it kept, and is held while that is open. So
 /// letting go of a batch is one store, whatever its size.
-/// \threadsafety  None: called under the lock of the cache.
+/// \threadsafety  Externally synchronised, by the lock of the cache.
 class HoldBook {
  public:
   /// \return  the number of a batch that is open from now on; 0 if too many are

@@ -16,7 +16,7 @@ namespace tier::detail {
 
 /// Decides where a session uses its next row: in the slot that has it, in a slot that it is fetched to, in staging, or in the
 /// slow tier in place. Finds victims for missing rows. Moves no bytes, and never waits.
-/// \threadsafety  None: called under the lock of the cache.
+/// \threadsafety  Externally synchronised, by the lock of the cache.
 class RowPlacer {
  public:
   enum class Step : std::uint8_t {

@@ -134,7 +134,7 @@ struct RowSession {
   }
 };
 
-/// Counts the sessions that are open.   \threadsafety  None: called under the lock of the cache.
+/// Counts the sessions that are open.   \threadsafety  Externally synchronised, by the lock of the cache.
 class OpenSessions {
  public:
   void open(RowSession& session) noexcept {

@@ -27,7 +27,7 @@ static_assert(sizeof(SlotState) == CacheShape::slot_metadata);
 
 /// Keeps the descriptors of all slots, lists those that are free, and counts pins. Behind the slots that rows stay in come
 /// those for *staging*, which rows only pass through.
-/// \threadsafety  None: called under the lock of the cache. `is_staging` needs no lock.
+/// \threadsafety  Externally synchronised, by the lock of the cache. `is_staging` needs no lock.
 class SlotTable {
  public:
   /// All slots are free.   \param memory  for a state of each slot; it outlives the table
