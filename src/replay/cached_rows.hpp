@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Simulates a table's row cache under a real policy: `table/row_cache.hpp` without bytes and threads.
+/// \file  Simulates a table's row cache under a real policy: `table/cache/row_cache.hpp` without bytes and threads.
 #include <tier/policy/row_policy.hpp>
 
 #include <cstdint>

@@ -197,7 +197,7 @@ void RowTables::share(const std::vector<trace::Table>& tables, const Options& op
     table.storage = std::move(plan.storage);
     table.block_bytes = plan.layout.block_bytes;
     table.row_bytes = plan.layout.row_bytes;
-    if (plan.whole) continue;
+    if (plan.kind == tier::detail::TableKind::Whole) continue;
     table.slots = manager.allocate_fixed({plan.shape.bytes(plan.layout)}, alignment, Manager::fastest(),
                                          all[t].name + ".slots");
     table.rows.emplace(plan.layout, plan.shape.slots, std::move(all[t].policy),

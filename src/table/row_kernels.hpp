@@ -10,7 +10,7 @@
 #include <cstring>
 #include <span>
 
-#include "table/row_cache.hpp"
+#include "table/cache/slot_view.hpp"
 #include "table/row_layout.hpp"
 #include "table/row_values.hpp"
 

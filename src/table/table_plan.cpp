@@ -57,6 +57,11 @@ CacheShape shape_of(const RowLayout& layout, const TableOptions& options, Bytes 
   return CacheShape::of_slots(layout, static_cast<RowId>(*options.slots), policy_bytes);
 }
 
+// A tier that checks accesses is asked before each, which no loop over rows does.
+bool uses_in_place(const RowPolicy& policy, const PlacedStorage& rows) {
+  return policy.uses_in_place() && rows.address() != nullptr && !rows.tier().checks_accesses();
+}
+
 }  // namespace
 
 TablePlan plan_table(Manager& manager, const TableOptions& options) {
@@ -64,9 +69,10 @@ TablePlan plan_table(Manager& manager, const TableOptions& options) {
   const auto budget = options.slots ? Bytes{} : budget_of(manager, options);
   TablePlan plan;
   plan.layout = row_layout(options);
-  plan.whole = is_whole(plan.layout, options, budget);
   auto tier = Manager::fastest();
-  if (!plan.whole) {
+  if (is_whole(plan.layout, options, budget)) {
+    plan.kind = TableKind::Whole;
+  } else {
     tier = slow_tier(manager, options);
     if (options.policy == nullptr)
       throw ConfigError{"table '" + options.name + "' is larger than its budget and has no row policy"};
@@ -77,6 +83,8 @@ TablePlan plan_table(Manager& manager, const TableOptions& options) {
       refuse_budget(options, budget, {CacheShape::of_slots(plan.layout, 1, policy_bytes).bytes(plan.layout)});
   }
   plan.storage = manager.allocate_fixed({plan.layout.bytes()}, page, tier, options.name);
+  if (plan.kind == TableKind::Cached && uses_in_place(*options.policy, plan.storage))
+    plan.kind = TableKind::Direct;
   return plan;
 }
 

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Decides whether a table is whole or has a cache, and of what size.
+/// \file  Decides of which kind a table is, and the size of its cache.
 #include <tier/manager/manager.hpp>
 #include <tier/table/miss_ratio_curve.hpp>
 #include <tier/table/table_options.hpp>
 
+#include <cstdint>
 #include <optional>
 
 #include "table/row_layout.hpp"
 
 namespace tier::detail {
 
+enum class TableKind : std::uint8_t {
+  Whole,   ///< all rows are in the fastest tier; there is no cache
+  Cached,  ///< rows live in a slower tier, and are used in slots
+  Direct   ///< the same, but rows that are in no slot are used in the slower tier
+};
+
 struct TablePlan {
-  bool whole = false;
+  TableKind kind = TableKind::Cached;
   RowLayout layout;
   CacheShape shape;       ///< unless the table is whole
   PlacedStorage storage;  ///< where the rows live

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "table/epochs.hpp"
+#include "table/cache/epochs.hpp"
 
 using namespace tier;
 using namespace tier::test;

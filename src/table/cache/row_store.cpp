@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "table/row_store.hpp"
+#include "table/cache/row_store.hpp"
 
 #include <cstring>
 #include <utility>
@@ -24,6 +24,10 @@ std::error_code RowStore::write_blocks(RowId first, std::span<std::byte> memory)
 
 StoreTraffic RowStore::transfer(Direction direction, std::span<RowIo> rows,
                                 std::vector<IoRequest>& requests) noexcept {
+  if (cut_off_) {
+    for (auto& row : rows) row.error = std::make_error_code(std::errc::operation_not_permitted);
+    return {};
+  }
   if (layout_.block_rows == 1) return transfer_rows(direction, rows, requests);
   StoreTraffic traffic;
   while (!rows.empty()) {

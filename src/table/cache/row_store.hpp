@@ -43,6 +43,11 @@ class RowStore {
   /// Returns where the rows are, one after the other; null if the CPU cannot address them.
   [[nodiscard]] std::byte* address() const noexcept { return storage_.address(); }
 
+  /// Cuts the rows off, in the child of a fork: the tier's files are the parent's. Each transfer fails from now on.
+  /// \pre  No transfer runs.
+  void cut_off() noexcept { cut_off_ = true; }
+  [[nodiscard]] bool is_cut_off() const noexcept { return cut_off_; }
+
   /// Returns the offset in the tier of a block, or of a row if each row is a block.
   [[nodiscard]] std::uint64_t place_of(RowId block) const noexcept {
     return storage_.offset() + std::uint64_t{block} * layout_.block_bytes;
@@ -79,6 +84,7 @@ class RowStore {
   const RowLayout layout_;
   PlacedStorage storage_;
   const std::size_t most_blocks_;  // that fit the buffers
+  bool cut_off_ = false;           // set in the child before `fork` returns there
   Mutex mutex_;
   const std::span<std::byte> buffers_ TIER_GUARDED_BY(mutex_);
   std::vector<Block> blocks_ TIER_GUARDED_BY(mutex_);  // the blocks in the buffers, in their order

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  Changes rows by the sums of their gradients.
+#include <tier/table/detail/table_core.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "table/row_arithmetic.hpp"
+#include "table/row_groups.hpp"
+#include "table/row_layout.hpp"
+#include "table/row_values.hpp"
+
+namespace tier::detail {
+
+/// The gradients of an update: a row for each id, or for each bag.
+struct Gradients {
+  std::span<const float> floats;
+  std::size_t stride = 0;                  ///< from one row to the next, in floats
+  std::span<const std::uint32_t> offsets;  ///< of bags; empty: a row for each id
+};
+
+/// Changes a row by an optimiser, given the sum of the gradients of its occurrences, in the order of the ids. Rows that are
+/// stored narrower than floats are widened for it, with their state, and rounded back.
+/// \threadsafety  Concurrent calls are for different rows, and have different parts.
+class GradientUpdate {
+ public:
+  /// Memory that an update needs; kept for the next one.
+  struct Scratch {
+    std::vector<std::uint32_t> bag_of;
+    std::vector<float> sums;       // one buffer for each part
+    std::vector<float> wide_rows;  // narrow rows and their state, one buffer for each part
+  };
+
+  /// All arguments outlive the update.
+  /// \param changes  numbers the change of the table, for stochastic rounding; read when rows are changed
+  /// \param parts    how many threads call this at once, at most
+  /// \throws         `std::bad_alloc`
+  GradientUpdate(const RowLayout& layout, const RowValues& values, const Gradients& gradients,
+                 std::size_t ids, RowUpdate update, const std::atomic<std::uint64_t>& changes,
+                 std::size_t parts, Scratch& scratch);
+
+  /// \param occurrences  of the row's id, see `RowGroups`   \param part  numbers the calling thread
+  void operator()(std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t part) const {
+    const float* sum = gradient_of(occurrences.front());
+    if (occurrences.size() > 1) {
+      float* const own = scratch_.sums.data() + part * sum_stride_;
+      std::copy_n(sum, layout_.dim, own);
+      for (const auto occurrence : occurrences.subspan(1)) add_row(own, gradient_of(occurrence), layout_.dim);
+      sum = own;
+    }
+    if (values_.are_floats()) return update_(reinterpret_cast<float*>(row), sum);
+    update_narrow(row, RowGroups::row_of(occurrences.front()), sum,
+                  scratch_.wide_rows.data() + part * wide_stride_);
+  }
+
+ private:
+  [[nodiscard]] const float* gradient_of(std::uint64_t occurrence) const noexcept {
+    const auto position = RowGroups::position_of(occurrence);
+    const auto row = gradients_.offsets.empty() ? position : scratch_.bag_of[position];
+    return gradients_.floats.data() + row * gradients_.stride;
+  }
+  void update_narrow(std::byte* row, RowId id, const float* gradient, float* wide) const;
+
+  const RowLayout& layout_;
+  const RowValues& values_;
+  const Gradients gradients_;
+  const RowUpdate update_;
+  const std::atomic<std::uint64_t>& changes_;
+  const std::size_t sum_stride_, wide_stride_;
+  Scratch& scratch_;
+};
+
+}  // namespace tier::detail

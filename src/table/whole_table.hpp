@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// \file  A table whose rows are all in the fastest tier.
+#include "table/table_base.hpp"
+
+namespace tier::detail {
+
+/// Has all rows in the fastest tier, where they stay: there is nothing to fetch, to hold or to flush, and hints are ignored.
+/// \threadsafety  As `RowTable`.
+class WholeTable : public TableBase {
+ public:
+  explicit WholeTable(TableSetup& setup) : TableBase{setup}, rows_{std::move(setup.plan.storage)} {}
+
+  bool is_whole() const noexcept override { return true; }
+  std::uint64_t slots() const noexcept override { return layout().rows; }
+  Bytes fast_bytes() const noexcept override { return rows_.size_bytes(); }
+
+  void flush() override {}
+  BatchNumber announce(std::span<const RowId> ids) override {
+    check_ids(ids);
+    return 0;
+  }
+  void prefetch(BatchNumber /*batch*/) override {}
+  void cancel(BatchNumber /*batch*/) noexcept override {}
+  BatchRecord* open(std::span<const RowId> ids) override {
+    check_ids(ids);
+    return book().take();
+  }
+  void close(BatchRecord* batch) noexcept override { book().give_back(batch); }
+  void check_invariants() const override {}
+
+ protected:
+  /// Sets the first contents of all rows.
+  void fill(const Initial& initial) { fill_rows(initial, 0, layout().rows, rows_.address()); }
+
+  void gather_rows(const Gather& gather) override;
+  void change_rows(BatchRecord& batch, GroupUpdate update) override;
+  void read_rows(RowId first, std::size_t count, const PartCopy& copy) override;
+  bool work() noexcept override { return false; }
+
+ private:
+  [[nodiscard]] std::byte* row_at(std::size_t row) const noexcept {
+    return rows_.address() + row * layout().row_bytes;
+  }
+
+  PlacedStorage rows_;
+};
+
+}  // namespace tier::detail
