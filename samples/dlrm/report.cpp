@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "common/runs_json.hpp"
-#include "common/text_table.hpp"
+#include "terminal/text_table.hpp"
 
 namespace dlrm {
 namespace {
 
-using Row = sample::TextRow;
+using Row = tier::tool::TextRow;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* no_checksum = "n/a";
@@ -145,7 +145,7 @@ std::string to_table(std::span<const RunResult> runs) {
   std::vector<Row> rows{{"run", "samples/s", "AUC", "log loss", "fast", "on time", "moved", "stalled",
                          "stalled share", "peak", "checksum"}};
   for (const auto& run : runs) add_rows(run, rows);
-  return sample::to_lines(rows);
+  return tier::tool::to_lines(rows);
 }
 
 std::string to_shares(std::span<const RunResult> runs) {

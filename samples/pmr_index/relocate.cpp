@@ -25,7 +25,7 @@
 #include "common/checked_sizes.hpp"
 #include "common/command_line.hpp"
 #include "common/hashing.hpp"
-#include "common/text_table.hpp"
+#include "terminal/text_table.hpp"
 #include "common/tier_options.hpp"
 
 namespace {
@@ -91,7 +91,7 @@ std::pair<double, double> time_move_pages(tier::Bytes size, const std::vector<un
   return {there, seconds_of([&] { pages.move_pages(nodes[0]); })};
 }
 
-sample::TextRow row(const std::string& what, tier::Bytes size, double there, double back) {
+tier::tool::TextRow row(const std::string& what, tier::Bytes size, double there, double back) {
   const auto rate = static_cast<double>(size.count) * 1e-9;
   return {what, fmt::format("{:.3f} s", there), fmt::format("{:.3f} s", back),
           fmt::format("{:.2f}, {:.2f} GB/s", rate / there, rate / back)};
@@ -127,7 +127,7 @@ int run(const Options& options) {
   const auto bytes = runtime.statistics().tiers[fast].used;
   fmt::print("{} elements in {}\n", table.size(), tier::to_human(bytes));
 
-  std::vector<sample::TextRow> rows{{"", "to the slow tier", "back", ""}};
+  std::vector<tier::tool::TextRow> rows{{"", "to the slow tier", "back", ""}};
   const auto there = seconds_of([&] { tier::migrate(table, slow); });
   const auto moved = runtime.statistics().bytes_moved(fast, slow);
   const auto back = seconds_of([&] { tier::migrate(table, fast); });
@@ -154,7 +154,7 @@ int run(const Options& options) {
   } else {
     skipped += "skipped: rebuilding, since no container can lie in the slow tier\n";
   }
-  fmt::print("{}{}{} of {} moved each way; pointers held meanwhile are good\n", sample::to_lines(rows),
+  fmt::print("{}{}{} of {} moved each way; pointers held meanwhile are good\n", tier::tool::to_lines(rows),
              skipped, tier::to_human(tier::Bytes{moved}), tier::to_human(bytes));
   return 0;
 }

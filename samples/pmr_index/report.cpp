@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/runs_json.hpp"
-#include "common/text_table.hpp"
+#include "terminal/text_table.hpp"
 
 namespace pmr_index {
 namespace {
@@ -26,7 +26,7 @@ std::string faults(const Faults& faults) {
   return fmt::format("{} / {} / {}", faults.minor, faults.major, faults.window);
 }
 
-sample::TextRow to_row(const RunResult& run, const RunResult* plain) {
+tier::tool::TextRow to_row(const RunResult& run, const RunResult* plain) {
   const auto ratio = [&](double ours, double theirs) {
     return plain == nullptr ? std::string{"-"} : fmt::format("{:.3f}", ours / theirs);
   };
@@ -103,7 +103,7 @@ RunResult median(std::vector<RunResult> runs) {
 std::string to_table(std::span<const RunResult> runs) {
   const auto plain = std::ranges::find(runs, "std", &RunResult::name);
   const auto* const std_run = plain == runs.end() ? nullptr : &*plain;
-  std::vector<sample::TextRow> rows{
+  std::vector<tier::tool::TextRow> rows{
       {"run", "build", "queries/s", "of std's", "memory", "faults building*", "faults asking*", "checksum"}};
   for (const auto& run : runs) {
     rows.push_back(to_row(run, std_run));
@@ -112,7 +112,7 @@ std::string to_table(std::span<const RunResult> runs) {
       rows.back().front().insert(0, "  ");
     }
   }
-  return sample::to_lines(rows) + "* minor / major, by the system's count; and those of windows\n";
+  return tier::tool::to_lines(rows) + "* minor / major, by the system's count; and those of windows\n";
 }
 
 std::string to_json(std::span<const RunResult> runs) {

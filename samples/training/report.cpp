@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "common/runs_json.hpp"
-#include "common/text_table.hpp"
+#include "terminal/text_table.hpp"
 
 namespace training {
 namespace {
@@ -57,7 +57,7 @@ std::string on_time(const Operands& operands) {
          number(", {:.1f} %", 100 * operands.on_time_share_of_bytes());
 }
 
-sample::TextRow to_row(const RunResult& run, std::span<const RunResult> runs) {
+tier::tool::TextRow to_row(const RunResult& run, std::span<const RunResult> runs) {
   const auto& traffic = run.traffic;
   return {run.name + (run.complete ? "" : " (interrupted)"),
           run.fast,
@@ -202,7 +202,7 @@ RunResult run_from(const nlohmann::ordered_json& json) {
 }  // namespace
 
 std::string to_table(std::span<const RunResult> runs) {
-  std::vector<sample::TextRow> rows{{"run", "fast", "an iteration", "half of them", "plain beside it",
+  std::vector<tier::tool::TextRow> rows{{"run", "fast", "an iteration", "half of them", "plain beside it",
                                      "slow-down", "loss", "accuracy", "fast bytes", "bytes on time",
                                      "objects on time", "moved", "stalled", "computed", "moving", "bound",
                                      "peak (overhead)", "checksum"}};
@@ -210,7 +210,7 @@ std::string to_table(std::span<const RunResult> runs) {
     rows.push_back(to_row(run, runs));
     for (const auto& variant : run.variants) rows.push_back(to_row(variant, runs));
   }
-  return sample::to_lines(rows);
+  return tier::tool::to_lines(rows);
 }
 
 std::string to_locality(std::span<const RunResult> runs) {
@@ -220,15 +220,15 @@ std::string to_locality(std::span<const RunResult> runs) {
   if (iterations < 2) return {};
   const auto shown = std::min(iterations, most);
   const auto at = [&](std::size_t column) { return column * (iterations - 1) / (shown - 1); };
-  std::vector<sample::TextRow> rows{{"on time: objects, bytes"}};
+  std::vector<tier::tool::TextRow> rows{{"on time: objects, bytes"}};
   for (std::size_t i = 0; i < shown; ++i) rows.front().push_back(fmt::format("iteration {}", at(i) + 1));
   for (const auto& run : runs) {
-    sample::TextRow row{run.name};
+    tier::tool::TextRow row{run.name};
     for (std::size_t i = 0; i < shown; ++i)
       row.push_back(at(i) < run.operands.size() ? on_time(run.operands[at(i)]) : "n/a");
     rows.push_back(std::move(row));
   }
-  return sample::to_lines(rows);
+  return tier::tool::to_lines(rows);
 }
 
 std::string to_inspections(std::span<const RunResult> runs) {
@@ -238,12 +238,12 @@ std::string to_inspections(std::span<const RunResult> runs) {
     if (!run.variants.empty()) continue;
     if (run.subnormals) text += fmt::format("{}: {} subnormal values written\n", run.name, *run.subnormals);
     if (run.layers.empty()) continue;
-    std::vector<sample::TextRow> rows{{run.name, "time", "stalled", "moved in", "moved out"}};
+    std::vector<tier::tool::TextRow> rows{{run.name, "time", "stalled", "moved in", "moved out"}};
     for (const auto& layer : run.layers)
       rows.push_back({layer.layer, number("{:.4f} s", layer.seconds), number("{:.4f} s", layer.stalled_s),
                       tier::to_human(tier::Bytes{layer.bytes_in}),
                       tier::to_human(tier::Bytes{layer.bytes_out})});
-    text += '\n' + sample::to_lines(rows);
+    text += '\n' + tier::tool::to_lines(rows);
   }
   return text;
 }

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "common/text_table.hpp"
+#include "terminal/text_table.hpp"
 #include "plot/plot.hpp"
 
 namespace training {
@@ -57,7 +57,7 @@ std::vector<PlannedRun> plan_sweep() {
 std::string to_sweep_table(std::span<const RunResult> runs) {
   const auto* const plain = find(runs, "plain");
   const auto* const all_slow = find(runs, "all_slow");
-  std::vector<sample::TextRow> rows{
+  std::vector<tier::tool::TextRow> rows{
       {"run", "fast", "an iteration", "of plain", "of first_touch", "of all_slow"}};
   for (const auto* way : ways)
     for (const auto* fast : shares) {
@@ -67,7 +67,7 @@ std::string to_sweep_table(std::span<const RunResult> runs) {
     }
   rows.push_back({"all_slow", all_slow == nullptr ? "-" : all_slow->fast, seconds(all_slow),
                   share(all_slow, plain), "-", share(all_slow, all_slow)});
-  return sample::to_lines(rows);
+  return tier::tool::to_lines(rows);
 }
 
 std::string to_need(std::span<const RunResult> runs, std::size_t peak) {

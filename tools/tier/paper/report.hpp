@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/text_table.hpp"
+#include "terminal/text_table.hpp"
 #include "plot/plot.hpp"
 
 namespace tier::tool::paper {
@@ -31,7 +31,7 @@ struct Statement {
 
 struct Table {
   std::string title;
-  std::vector<sample::TextRow> rows;  ///< the first holds the column names
+  std::vector<TextRow> rows;  ///< the first holds the column names
 };
 
 struct Figure {

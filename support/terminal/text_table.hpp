@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-namespace sample {
+namespace tier::tool {
 
 using TextRow = std::vector<std::string>;
 
 /// Formats rows as lines with aligned columns.   \pre  all rows have as many cells as the first
 [[nodiscard]] std::string to_lines(std::span<const TextRow> rows);
 
-}  // namespace sample
+}  // namespace tier::tool

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "common/text_table.hpp"
+#include "terminal/text_table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace sample {
+namespace tier::tool {
 
 std::string to_lines(std::span<const TextRow> rows) {
   std::string text;
@@ -22,4 +22,4 @@ std::string to_lines(std::span<const TextRow> rows) {
   return text;
 }
 
-}  // namespace sample
+}  // namespace tier::tool
