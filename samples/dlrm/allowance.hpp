@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/limited_program.hpp"
-#include "report.hpp"
+#include "dlrm_console/report.hpp"
 #include "runs.hpp"
 
 namespace dlrm {

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "click_logs/tests/temporary_folder.hpp"
 #include "common/tier_options.hpp"
-#include "runs.hpp"
+#include "dlrm/runs.hpp"
 #include "support/odd_options.hpp"
-#include "tests/temporary_folder.hpp"
 
 using namespace dlrm;
 using sample::parse_fast;
