@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "../paper.hpp"
-#include "../colours.hpp"
-#include "../progress.hpp"
+#include "paper.hpp"
+#include "shared/colours.hpp"
+#include "shared/progress.hpp"
 
 #include <tier/core/detail/json_text.hpp>
 #include <tier/core/error.hpp>
@@ -16,9 +16,9 @@
 #include <system_error>
 #include <vector>
 
-#include "terminal/text_table.hpp"
 #include "papers.hpp"
 #include "plot/plot.hpp"
+#include "terminal/text_table.hpp"
 
 namespace tier::tool {
 namespace {

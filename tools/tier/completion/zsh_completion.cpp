@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "command_tree.hpp"
 #include "option_values.hpp"
+#include "shared/command_tree.hpp"
 
 namespace tier::tool {
 namespace {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "measure_tiers.hpp"
-#include "progress.hpp"
+#include "shared/progress.hpp"
 
 namespace tier::tool {
 namespace {

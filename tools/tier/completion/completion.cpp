@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "command_tree.hpp"
 #include "option_values.hpp"
+#include "shared/command_tree.hpp"
 #include "zsh_completion.hpp"
 
 namespace tier::tool {

@@ -97,7 +97,7 @@ def check_models():
     """What can be emulated, with the numbers of docs/specs.md, each with its source, in JSON and in text."""
     told, text = info(), run().stdout
     models = {m["name"]: m for m in told["models"]}
-    page = (Path(__file__).parents[2] / "docs" / "specs.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "specs.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| ([\d.]+), ([\d.]+) GB/s \| (\d+) (ns|µs) \| (yes|no) \|$", page, re.MULTILINE)
     assert {row[0] for row in rows} == set(models) and len(rows) == 4, (rows, models)
     for name, read, written, latency, unit, addressable in rows:
@@ -114,7 +114,7 @@ def check_models():
 def check_machines(folder):
     """Those of docs/replay.md, with their sources; each is a file for --machine, too."""
     told, text = info(), run().stdout
-    page = (Path(__file__).parents[2] / "docs" / "replay.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "replay.md").read_text()
     table = page.split("| machine | devices |")[1].split("\n\n")[0]
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ((?:`\w+`(?:, )?)+) \|", table, re.MULTILINE)
     documented = {name: re.findall(r"\w+", devices) for names, devices in rows for name in re.findall(r"\w+", names)}

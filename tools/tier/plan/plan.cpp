@@ -19,14 +19,14 @@
 #include <utility>
 #include <vector>
 
-#include "output_option.hpp"
 #include "plot/plot.hpp"
-#include "progress.hpp"
-#include "recording_warnings.hpp"
-#include "row_options.hpp"
-#include "simulated_tiers.hpp"
+#include "shared/output_option.hpp"
+#include "shared/progress.hpp"
+#include "shared/recording_warnings.hpp"
+#include "shared/row_options.hpp"
+#include "shared/simulated_tiers.hpp"
+#include "shared/trace_input.hpp"
 #include "slow_down_curve.hpp"
-#include "trace_input.hpp"
 
 namespace tier::tool {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "terminal/text_table.hpp"
 #include "plot/plot.hpp"
+#include "terminal/text_table.hpp"
 
 namespace tier::tool::paper {
 
