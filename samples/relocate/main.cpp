@@ -25,8 +25,8 @@
 #include "common/checked_sizes.hpp"
 #include "common/command_line.hpp"
 #include "common/hashing.hpp"
-#include "terminal/text_table.hpp"
 #include "common/tier_options.hpp"
+#include "terminal/text_table.hpp"
 
 namespace {
 

@@ -203,9 +203,9 @@ RunResult run_from(const nlohmann::ordered_json& json) {
 
 std::string to_table(std::span<const RunResult> runs) {
   std::vector<tier::tool::TextRow> rows{{"run", "fast", "an iteration", "half of them", "plain beside it",
-                                     "slow-down", "loss", "accuracy", "fast bytes", "bytes on time",
-                                     "objects on time", "moved", "stalled", "computed", "moving", "bound",
-                                     "peak (overhead)", "checksum"}};
+                                         "slow-down", "loss", "accuracy", "fast bytes", "bytes on time",
+                                         "objects on time", "moved", "stalled", "computed", "moving", "bound",
+                                         "peak (overhead)", "checksum"}};
   for (const auto& run : runs) {
     rows.push_back(to_row(run, runs));
     for (const auto& variant : run.variants) rows.push_back(to_row(variant, runs));

@@ -7,8 +7,8 @@
 #include <array>
 #include <cmath>
 
-#include "terminal/text_table.hpp"
 #include "plot/plot.hpp"
+#include "terminal/text_table.hpp"
 
 namespace training {
 namespace {

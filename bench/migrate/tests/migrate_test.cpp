@@ -13,10 +13,10 @@
 #include "harness/node_pages.hpp"
 #include "memory/mapping.hpp"
 #include "memory/numa_system.hpp"
-#include "process_of_its_own.hpp"
-#include "report.hpp"
+#include "migrate/process_of_its_own.hpp"
+#include "migrate/report.hpp"
+#include "migrate/ways.hpp"
 #include "support/message_of.hpp"
-#include "ways.hpp"
 
 using namespace tier;
 using namespace migrate;
