@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/limited_program.hpp"
-#include "dlrm_console/report.hpp"
 #include "runs.hpp"
 
 namespace dlrm {
