@@ -38,6 +38,7 @@ class Libtier(ConanFile):
     exports_sources = (
         "CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake/*.cmake", "cmake/*.in", "docs/*.md", "docs/*.svg",
         "include/*.hpp", "include/*.in", "src/*.hpp", "src/*.cpp", "policies/*.hpp", "policies/*.cpp",
+        "support/*CMakeLists.txt", "support/*.hpp", "support/*.cpp",
         "tools/*CMakeLists.txt", "tools/*.hpp", "tools/*.cpp", "tools/*.in", "tools/*.css", "tools/*.js",
     )  # fmt: skip
 

@@ -14,11 +14,11 @@
 #include <optional>
 #include <vector>
 
+#include "dlrm/runs.hpp"
+#include "dlrm_model/plain_memory.hpp"
+#include "dlrm_model/tiered_memory.hpp"
 #include "indexed_memory.hpp"
 #include "large_task.hpp"
-#include "plain_memory.hpp"
-#include "runs.hpp"
-#include "tiered_memory.hpp"
 
 namespace tier::bench {
 namespace {

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "allowance.hpp"
+#include "dlrm/allowance.hpp"
+#include "dlrm_model/plain_memory.hpp"
+#include "dlrm_model/tiered_memory.hpp"
 #include "large_task.hpp"
-#include "plain_memory.hpp"
-#include "tiered_memory.hpp"
 
 namespace tier::bench {
 namespace {

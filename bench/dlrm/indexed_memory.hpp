@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "common/huge_buffer.hpp"
-#include "plain_memory.hpp"
-#include "plain_table.hpp"
+#include "dlrm_model/plain_memory.hpp"
+#include "dlrm_model/plain_table.hpp"
 
 namespace tier::bench {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "dlrm/runs.hpp"
 #include "harness/rows.hpp"
-#include "runs.hpp"
 
 namespace tier::bench {
 

@@ -11,9 +11,9 @@
 
 #include "harness/disk_rates.hpp"
 #include "harness/rows.hpp"
-#include "paging.hpp"
-#include "run/page_migration_memory.hpp"
+#include "trainer/page_migration_memory.hpp"
 #include "training/learner.hpp"
+#include "training/paging.hpp"
 
 namespace tier::bench {
 namespace {

@@ -14,10 +14,10 @@
 #include "common/tier_options.hpp"
 #include "harness/disk_rates.hpp"
 #include "harness/rows.hpp"
-#include "run/executor.hpp"
-#include "run/plain_memory.hpp"
-#include "run/tiered_memory.hpp"
-#include "runs.hpp"
+#include "trainer/executor.hpp"
+#include "trainer/plain_memory.hpp"
+#include "trainer/tiered_memory.hpp"
+#include "training/runs.hpp"
 
 namespace tier::bench {
 

@@ -12,8 +12,8 @@
 
 #include "harness/rows.hpp"
 #include "networks/networks.hpp"
-#include "step/lower.hpp"
-#include "step/trace.hpp"
+#include "steps/lower.hpp"
+#include "steps/trace.hpp"
 
 namespace tier::bench {
 namespace {

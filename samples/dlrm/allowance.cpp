@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "dlrm_console/report.hpp"
+
 namespace dlrm {
 namespace {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/limited_program.hpp"
-#include "report.hpp"
 #include "runs.hpp"
 
 namespace dlrm {

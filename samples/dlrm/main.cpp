@@ -17,6 +17,7 @@
 #include "allowance.hpp"
 #include "common/brief_spinning.hpp"
 #include "common/command_line.hpp"
+#include "dlrm_console/report.hpp"
 #include "runs.hpp"
 
 namespace {

@@ -11,11 +11,11 @@
 #include <map>
 #include <tuple>
 
+#include "click_logs/generated_log.hpp"
 #include "common/tier_options.hpp"
-#include "logs/generated_log.hpp"
-#include "paged_memory.hpp"
-#include "plain_memory.hpp"
-#include "tiered_memory.hpp"
+#include "dlrm_model/paged_memory.hpp"
+#include "dlrm_model/plain_memory.hpp"
+#include "dlrm_model/tiered_memory.hpp"
 
 namespace dlrm {
 namespace {

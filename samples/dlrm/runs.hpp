@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "options.hpp"
-#include "sweep.hpp"
-#include "train.hpp"
+#include "dlrm_console/options.hpp"
+#include "dlrm_console/sweep.hpp"
+#include "dlrm_model/train.hpp"
 
 namespace dlrm {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "options.hpp"
-#include "report.hpp"
+#include "index_console/options.hpp"
+#include "index_console/report.hpp"
 
 namespace pmr_index {
 

@@ -25,9 +25,9 @@
 #include "common/checksum.hpp"
 #include "common/tier_options.hpp"
 #include "mapped_resource.hpp"
-#include "search.hpp"
 #include "terminal/terminal_line.hpp"
-#include "text.hpp"
+#include "text_index/search.hpp"
+#include "text_index/text.hpp"
 
 namespace pmr_index {
 

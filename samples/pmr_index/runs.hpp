@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Makes one run in this process: builds an index in some memory, and queries it.
-#include "options.hpp"
-#include "report.hpp"
+#include "index_console/options.hpp"
+#include "index_console/report.hpp"
 
 namespace pmr_index {
 

@@ -22,9 +22,9 @@
 #include "common/brief_spinning.hpp"
 #include "common/command_line.hpp"
 #include "paging.hpp"
-#include "report.hpp"
 #include "runs.hpp"
-#include "step/trace.hpp"
+#include "steps/trace.hpp"
+#include "training_console/report.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "report.hpp"
+#include "training_console/report.hpp"
 
 namespace training {
 namespace {

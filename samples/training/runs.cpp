@@ -11,10 +11,10 @@
 #include "common/checked_sizes.hpp"
 #include "common/tier_options.hpp"
 #include "networks/networks.hpp"
-#include "run/page_migration_memory.hpp"
-#include "run/paged_memory.hpp"
-#include "run/plain_memory.hpp"
-#include "run/tiered_memory.hpp"
+#include "trainer/page_migration_memory.hpp"
+#include "trainer/paged_memory.hpp"
+#include "trainer/plain_memory.hpp"
+#include "trainer/tiered_memory.hpp"
 
 namespace training {
 namespace {

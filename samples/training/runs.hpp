@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
-#include "options.hpp"
-#include "run/train.hpp"
-#include "sweep.hpp"
 #include "terminal/terminal_line.hpp"
+#include "trainer/train.hpp"
+#include "training_console/options.hpp"
+#include "training_console/sweep.hpp"
 
 namespace training {
 

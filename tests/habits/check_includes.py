@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Includes point one way: a file includes its own layer and those below it, within a layer its own floor and those below it,
-a policy only policy/, core/ and itself.
+"""Includes point one way: a file includes its own layer and those below it, within a layer its own floor and those below it, a
+policy only policy/, core/ and itself, and programs only the folders before their own.
 
 --self-test plants breaches in a temporary tree and fails unless each is found.
 """
@@ -32,11 +32,27 @@ SIDEWAYS = {("table", "tensor"), ("pmr", "tensor")}
 # interfaces are implemented beside the floors.
 FLOORS = {
     "manager": ["state", "store", "movement", "admission"],
+    "table": ["cache"],
     "memory": ["values", "heap", "system", "io", "windows", "tiers", "machine"],
 }
 POLICY_MAY = {"policy", "core"}
 # Programs and what only they use: nothing in the library includes from these.
 OUTSIDE = {"tests", "support", "harness", "bench", "samples", "tools"}
+# Folders of programs and of what they share, from the lowest to the highest; those of one row do not include each other.
+PROGRAM_ROWS = [
+    ["support/terminal", "support/plot", "support/machine", "support/harness"],
+    ["samples/common"],
+    ["samples/networks", "samples/click_logs", "samples/text_index", "samples/index_console"],
+    ["samples/steps", "samples/dlrm_model"],
+    ["samples/trainer", "samples/dlrm_console"],
+    ["samples/training_console"],
+    ["samples/custom_policy", "samples/dlrm", "samples/pmr_index", "samples/readme", "samples/relocate", "samples/training"],
+    ["bench"],
+    ["tools/report"],
+    ["tools/tier"],
+]
+PROGRAM_HEIGHT = {folder: height for height, row in enumerate(PROGRAM_ROWS) for folder in row}
+PROGRAM_ROOTS = ["support", "samples", "bench", "tools", "tools/tier"]  # of include paths
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<tier/([^>]+)>|"([^"]+)")')
 
 
@@ -144,12 +160,43 @@ def problems_in(root, names):
     return found
 
 
+def program_folder(path):
+    """The folder of PROGRAM_ROWS that a file lies in; the path's beginning where none is, and None outside of programs."""
+    if path.parts[0] not in ("support", "samples", "bench", "tools"):
+        return None
+    return path.parts[0] if path.parts[0] in PROGRAM_HEIGHT else "/".join(path.parts[:2])
+
+
+def program_problems_in(root, names):
+    """What programs include of each other, against their order. Includes of all else are anyone's."""
+    known = set(names)
+    for path in names:
+        here = program_folder(path)
+        if here is None:
+            continue
+        if here not in PROGRAM_HEIGHT:
+            yield f"{path}:1: {here} is not a folder of check_includes.py"
+            continue
+        for number, line in enumerate((root / path).read_text().splitlines(), start=1):
+            included = re.match(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
+            places = [path.parent, *map(Path, PROGRAM_ROOTS)] if included else []
+            there = next((program_folder(place / included[1]) for place in places if place / included[1] in known), None)
+            if there in (None, here):
+                continue
+            if PROGRAM_HEIGHT.get(there, len(PROGRAM_ROWS)) >= PROGRAM_HEIGHT[here]:
+                yield f"{path}:{number}: includes {included[1]}: {there}/ is not before {here}/"
+
+
 def blind_to_config(root, names):
     """Without the header that CMake makes, no build is a checked one, and nothing says so."""
     for path in names:
         text = (root / path).read_text()
         if re.search(r"^#\s*if.*\bTIER_CHECKED\b", text, re.MULTILINE) and "#include <tier/core/config.hpp>" not in text:
             yield f"{path}:1: asks for TIER_CHECKED and does not include tier/core/config.hpp"
+
+
+def problems(root, names):
+    return [*problems_in(root, names), *program_problems_in(root, names), *blind_to_config(root, names)]
 
 
 PLANTED = {
@@ -174,6 +221,12 @@ PLANTED = {
     "include/tier/memory/low.hpp": "#include <tier/memory/disk.hpp>",
     "src/memory/attic/fh.cpp": "#include <tier/core/bytes.hpp>",
     "src/core/cellar/fi.cpp": "#include <tier/core/bytes.hpp>",
+    "support/plot/q.cpp": '#include "common/checksum.hpp"',
+    "samples/common/r.cpp": '#include "training/runs.hpp"',
+    "samples/training/s.cpp": '#include "dlrm/runs.hpp"',
+    "bench/table/t.cpp": '#include "report/page.hpp"',
+    "tools/report/u.cpp": '#include "shared/colours.hpp"',
+    "samples/newlibrary/v.cpp": "#include <vector>",
 }
 SOUND = {
     "policies/lru/lru.hpp": '#include <tier/policy/policy.hpp>\n#include <tier/core/bytes.hpp>',
@@ -195,6 +248,13 @@ SOUND = {
     "include/tier/memory/plain.hpp": "#include <tier/core/bytes.hpp>",
     "include/tier/memory/umbrella.hpp": "#include <tier/memory/disk.hpp>\n#include <tier/memory/umbrella.hpp>",
     "src/memory/factory.cpp": '#include "memory/tiers/fe.hpp"\n#include "memory/m.hpp"',
+    "samples/common/checksum.hpp": "#include <tier/core/bytes.hpp>",
+    "samples/training/runs.hpp": '#include "common/checksum.hpp"',
+    "samples/dlrm/runs.hpp": '#include "memory/m.hpp"',
+    "bench/training/w.hpp": '#include "training/runs.hpp"',
+    "tools/report/page.hpp": '#include "training/runs.hpp"',
+    "tools/tier/shared/colours.hpp": '#include "report/page.hpp"',
+    "tools/tier/x.cpp": '#include "shared/colours.hpp"',
 }
 
 
@@ -205,7 +265,7 @@ def self_test():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text + "\n")
         names = [Path(name) for name in {**PLANTED, **SOUND}]
-        found = {line.split(":")[0] for line in [*problems_in(root, names), *blind_to_config(root, names)]}
+        found = {line.split(":")[0] for line in problems(root, names)}
     missed = [f"planted breach not found: {name}" for name in PLANTED if name not in found]
     invented = [f"sound file reported: {name}" for name in SOUND if name in found]
     sources.report(missed + invented, f"{len(PLANTED)} planted breaches and {len(SOUND)} sound files")
@@ -215,5 +275,4 @@ if __name__ == "__main__":
     if "--self-test" in sys.argv[1:]:
         self_test()
     names = sources.cpp_files()
-    problems = [*problems_in(sources.ROOT, names), *blind_to_config(sources.ROOT, names)]
-    sources.report(problems, f"includes of {sum(owner(name) is not None for name in names)} files")
+    sources.report(problems(sources.ROOT, names), f"includes of {sum((owner(name) or program_folder(name)) is not None for name in names)} files")

@@ -32,7 +32,7 @@ def program_problems():
 
 def missing_packages():
     """What CMake asks for by default, in Debian's names, the README lists."""
-    lists = {name: (sources.ROOT / name).read_text() for name in ("CMakeLists.txt", "tools/CMakeLists.txt")}
+    lists = {name: (sources.ROOT / name).read_text() for name in ("CMakeLists.txt", "cmake/need.cmake")}
     off = set(OFF.findall(lists["CMakeLists.txt"]))
     readme = (sources.ROOT / "README.md").read_text()
     for name, text in lists.items():

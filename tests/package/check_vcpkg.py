@@ -57,7 +57,7 @@ def boost_problems(manifest):
     needed = boost_ports("include", "src", "policies")
     for where, entries, includes in (
         ("vcpkg.json", manifest["dependencies"], needed),
-        ("vcpkg.json, tools", manifest["features"]["tools"]["dependencies"], boost_ports("tools") - needed),
+        ("vcpkg.json, tools", manifest["features"]["tools"]["dependencies"], boost_ports("support", "tools") - needed),
     ):
         listed = {entry for entry in entries if isinstance(entry, str) and entry.startswith("boost-")}
         yield from (f"{where}: {name}, whose headers are included, is not a dependency" for name in sorted(includes - listed))

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  The program `tier`.
-#include "colours.hpp"
-#include "command_tree.hpp"
-#include "completion.hpp"
-#include "info.hpp"
+#include "completion/completion.hpp"
+#include "info/info_command.hpp"
 #include "man.hpp"
-#include "paper.hpp"
-#include "plan.hpp"
-#include "probe.hpp"
+#include "paper/paper.hpp"
+#include "plan/plan.hpp"
+#include "probe/probe.hpp"
 #include "replay.hpp"
 #include "report.hpp"
+#include "shared/colours.hpp"
+#include "shared/command_tree.hpp"
 #include "terminal/standard_output.hpp"
 #include "trace.hpp"
 
@@ -21,37 +21,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
-#include <memory>
-#include <optional>
 #include <span>
 #include <sstream>
 #include <string>
 
 namespace {
-
-void add_info(CLI::App& app) {
-  struct Arguments {
-    std::optional<std::string> tiers, measured;
-    bool json = false;
-  };
-  auto* const info =
-      app.add_subcommand("info", "What tiers there are, what they can do, and what is missing");
-  const auto arguments = std::make_shared<Arguments>();
-  info->add_option("--tiers", arguments->tiers,
-                   "a spec such as dram:1GiB;file:/var/tmp:8GiB; default: TIER_TIERS, or what is found");
-  info->add_option("--measured", arguments->measured,
-                   "a file that tier probe has written of tiers such as numa:1, whose rates count where "
-                   "firmware tells none; default: TIER_MEASURED")
-      ->type_name("FILE");
-  info->add_flag("--json", arguments->json, "as JSON");
-  info->footer("Examples:\n  tier info\n  tier info --tiers \"dram:1GiB;file:/var/tmp:8GiB\" --json");
-  info->callback([arguments] {
-    const auto collected = tier::tool::collect(arguments->tiers, arguments->measured);
-    const auto text =
-        arguments->json ? tier::tool::to_json(collected) + "\n" : tier::tool::to_text(collected);
-    fmt::print("{}", text);
-  });
-}
 
 /// Prints an error. It does not throw if stderr cannot be written.
 void complain(std::string_view message) {
@@ -74,7 +48,7 @@ int run(int argc, char** argv) {
   CLI::App app{"Looks at tiers of memory, and at traces of what uses them", "tier"};
   app.set_version_flag("--version", TIER_VERSION);
   app.require_subcommand(1);
-  add_info(app);
+  tier::tool::add_info(app);
   tier::tool::add_trace(app);
   tier::tool::add_replay(app);
   tier::tool::add_paper(app);

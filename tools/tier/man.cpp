@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "command_tree.hpp"
+#include "shared/command_tree.hpp"
 
 namespace tier::tool {
 namespace {

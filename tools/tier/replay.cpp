@@ -22,11 +22,11 @@
 #include <utility>
 #include <vector>
 
-#include "progress.hpp"
-#include "recording_warnings.hpp"
-#include "row_options.hpp"
-#include "simulated_tiers.hpp"
-#include "trace_input.hpp"
+#include "shared/progress.hpp"
+#include "shared/recording_warnings.hpp"
+#include "shared/row_options.hpp"
+#include "shared/simulated_tiers.hpp"
+#include "shared/trace_input.hpp"
 
 namespace tier::tool {
 namespace {

@@ -7,12 +7,12 @@
 #include <memory>
 #include <string>
 
-#include "output_option.hpp"
-#include "progress.hpp"
 #include "report/analysis.hpp"
 #include "report/page.hpp"
 #include "report/perfetto.hpp"
-#include "trace_input.hpp"
+#include "shared/output_option.hpp"
+#include "shared/progress.hpp"
+#include "shared/trace_input.hpp"
 
 namespace tier::tool {
 namespace {

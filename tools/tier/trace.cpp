@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "progress.hpp"
-#include "trace_input.hpp"
+#include "shared/progress.hpp"
+#include "shared/trace_input.hpp"
 
 namespace tier::tool {
 namespace {

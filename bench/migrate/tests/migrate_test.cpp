@@ -14,10 +14,10 @@
 #include "memory/system/mapping.hpp"
 #include "memory/system/numa_system.hpp"
 #include "memory/system/resident_pages.hpp"
-#include "process_of_its_own.hpp"
-#include "report.hpp"
+#include "migrate/process_of_its_own.hpp"
+#include "migrate/report.hpp"
+#include "migrate/ways.hpp"
 #include "support/message_of.hpp"
-#include "ways.hpp"
 
 using namespace tier;
 using namespace migrate;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "fast_shares.hpp"
+#include "dlrm_model/fast_shares.hpp"
 
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
@@ -11,11 +11,11 @@
 #include <limits>
 #include <numeric>
 
+#include "click_logs/generated_log.hpp"
 #include "common/hashing.hpp"
-#include "logs/generated_log.hpp"
-#include "runs.hpp"
+#include "dlrm/runs.hpp"
+#include "dlrm_model/tiered_table.hpp"
 #include "table/lru_model.hpp"
-#include "tiered_table.hpp"
 
 using namespace dlrm;
 using sample::mix;

@@ -12,11 +12,11 @@
 #include <set>
 #include <sstream>
 
+#include "click_logs/tests/temporary_folder.hpp"
 #include "common/testing/data_folder.hpp"
-#include "plain_memory.hpp"
-#include "runs.hpp"
-#include "tests/temporary_folder.hpp"
-#include "tiered_memory.hpp"
+#include "dlrm/runs.hpp"
+#include "dlrm_model/plain_memory.hpp"
+#include "dlrm_model/tiered_memory.hpp"
 
 using namespace dlrm;
 using namespace tier::literals;

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "cases.hpp"
-#include "run/tiered_memory.hpp"
-#include "runs.hpp"
 #include "support/temporary_directory.hpp"
+#include "trainer/tests/cases.hpp"
+#include "trainer/tiered_memory.hpp"
+#include "training/runs.hpp"
 
 using namespace training;
 using namespace training::test;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file  Tests the effects of options.
-#include "options.hpp"
+#include "training_console/options.hpp"
 
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "cases.hpp"
-#include "run/tiered_memory.hpp"
-#include "runs.hpp"
 #include "support/odd_options.hpp"
 #include "support/temporary_directory.hpp"
+#include "trainer/tests/cases.hpp"
+#include "trainer/tiered_memory.hpp"
+#include "training/runs.hpp"
 
 using namespace training;
 using namespace training::test;

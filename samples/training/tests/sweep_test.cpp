@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sweep.hpp"
+#include "training_console/sweep.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "runs.hpp"
+#include "training/runs.hpp"
 
 using namespace training;
 using namespace tier::literals;

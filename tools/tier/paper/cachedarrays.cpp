@@ -23,8 +23,8 @@ double traffic_of(const replay::Result& r, std::string_view series) {
   return bytes;
 }
 
-sample::TextRow header_of(std::string first, std::string second) {
-  sample::TextRow row{std::move(first), std::move(second)};
+TextRow header_of(std::string first, std::string second) {
+  TextRow row{std::move(first), std::move(second)};
   for (const auto mode : modes) row.emplace_back(mode);
   return row;
 }
@@ -32,7 +32,7 @@ sample::TextRow header_of(std::string first, std::string second) {
 /// Adds a row. Each cell has the paper's number, ours, and ours as a multiple of the paper's.
 void add_row(const PublishedRow& published, const std::string& workload, auto&& ours, int digits,
              const CachedArraysRuns& runs, Report& report) {
-  sample::TextRow row{std::string{published.network}, std::string{published.series}};
+  TextRow row{std::string{published.network}, std::string{published.series}};
   for (std::size_t m = 0; m < modes.size(); ++m) {
     const std::string mode{modes.at(m)};
     const Cell cell{std::string{published.network}, std::string{published.series}, mode,
@@ -70,7 +70,7 @@ void add_utilisation(const CachedArraysRuns& runs, Report& report) {
 void add_published_speed_ups(const std::string& network, const CachedArraysRuns& runs, Report& report) {
   const auto published = published_speed_ups(network);
   if (!published) return;
-  sample::TextRow row{network, "the paper's"};
+  TextRow row{network, "the paper's"};
   for (std::size_t m = 0; m < modes.size(); ++m) {
     const std::string mode{modes.at(m)};
     const double ours = runs.of(network, "2LM_0").seconds / runs.of(network, mode).seconds;
@@ -87,7 +87,7 @@ void add_times(const CachedArraysRuns& runs, Report& report) {
        "paper's as it follows from Figures 5 and 6",
        {header_of("network", "")}});
   for (const auto& w : runs.large) {
-    sample::TextRow seconds{w.name, "seconds"}, speed{w.name, "speed"};
+    TextRow seconds{w.name, "seconds"}, speed{w.name, "speed"};
     const double slow = runs.of(w.name, "2LM_0").seconds;
     for (const auto m : modes) {
       const std::string mode{m};

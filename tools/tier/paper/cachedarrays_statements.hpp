@@ -4,7 +4,7 @@
 #include <tier/replay/replay.hpp>
 
 #include "cachedarrays_runs.hpp"
-#include "report.hpp"
+#include "results.hpp"
 
 namespace tier::tool::paper {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "../paper.hpp"
-#include "../colours.hpp"
-#include "../progress.hpp"
+#include "paper.hpp"
+#include "shared/colours.hpp"
+#include "shared/progress.hpp"
 
 #include <tier/core/detail/json_text.hpp>
 #include <tier/core/error.hpp>
@@ -16,9 +16,9 @@
 #include <system_error>
 #include <vector>
 
-#include "common/text_table.hpp"
 #include "papers.hpp"
 #include "plot/plot.hpp"
+#include "terminal/text_table.hpp"
 
 namespace tier::tool {
 namespace {
@@ -47,14 +47,14 @@ std::vector<Report> replay_papers(const Arguments& arguments) {
 void print(const Report& report) {
   fmt::print("== {}\n", report.paper);
   if (!report.footprints.empty()) {
-    std::vector<sample::TextRow> rows{{"footprint, GB", "paper", "replay", "ratio"}};
+    std::vector<TextRow> rows{{"footprint, GB", "paper", "replay", "ratio"}};
     for (const auto& f : report.footprints)
       rows.push_back({f.network, fmt::format("{:.0f}", f.paper), fmt::format("{:.1f}", f.replay),
                       fmt::format("{:.3f}", f.replay / f.paper)});
-    fmt::print("\n{}", sample::to_lines(rows));
+    fmt::print("\n{}", to_lines(rows));
   }
   for (const auto& table : report.tables)
-    if (table.rows.size() > 1) fmt::print("\n{}\n{}", table.title, sample::to_lines(table.rows));
+    if (table.rows.size() > 1) fmt::print("\n{}\n{}", table.title, to_lines(table.rows));
   fmt::print("\nAssumed:\n");
   for (const auto& line : report.constants) fmt::print("  {}\n", line);
   fmt::print("\nStatements:\n");

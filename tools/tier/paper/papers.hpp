@@ -4,7 +4,7 @@
 #include <string>
 
 #include "replays.hpp"
-#include "report.hpp"
+#include "results.hpp"
 
 namespace tier::tool::paper {
 

@@ -4,8 +4,8 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <tier/trace/summary.hpp>
 
-#include "step/lower.hpp"
-#include "step/trace.hpp"
+#include "steps/lower.hpp"
+#include "steps/trace.hpp"
 
 namespace tier::tool::paper {
 namespace {

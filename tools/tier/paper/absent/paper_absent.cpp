@@ -2,7 +2,7 @@
 /// \file  `tier paper` in builds without the papers' networks, which belong to a sample.
 #include <stdexcept>
 
-#include "paper.hpp"
+#include "paper/paper.hpp"
 
 namespace tier::tool {
 
